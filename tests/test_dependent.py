@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
 
+from cones import CONES, ring
+from fields import field
 from oracles import BATCHES, random_quats
 from synovia import quat
 from synovia.arrays import TOLERANCE
-from synovia.charts import DirectionTwist, RotationVector, SwingTwist
+from synovia.charts import DirectionTwist, Hinges, RotationVector, SwingTwist
 from synovia.kernels.dependent import values_at
 from synovia.limit import (
     DependentMargin,
@@ -30,7 +32,8 @@ from synovia.limit.octahedral import (
     triangles,
 )
 from synovia.limit.pair import _Search, has_kernel
-from synovia.shapes import SHAPES, Box, Ellipsoid, Product
+from synovia.shapes import SHAPES, Box, Ellipsoid, Offset, Product, ReachCone, Turned
+from tables import table
 
 AXIS = np.array([0.0, -1.0, 0.0])
 NORMAL = np.array([0.6, 0.0, 0.8])
@@ -331,6 +334,88 @@ def test_by_a_margin_nothing_beyond_the_limit_is_legal(family, share, rng):
     deep = limit.distance(members) < -0.43 * share * depth  # of corners of a box, 1 - 1/√3
     assert deep.sum() > 50
     assert each.contains(members[deep], wide).all()
+
+
+def random_limit(family: str, seed: int):
+    """A limit of a family, or one whose shape is derived from that: turned, grown, smaller."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(60, 3)) * rng.uniform(0.15, 0.6, 3)
+    kind, how = family.split() if " " in family else (family, "")
+    options = {"resolution": 16} if kind == "distance-field" else {}
+    chart = SHAPES[kind].charts[0]
+    axis = {"axis": AXIS} if chart in (SwingTwist.name, DirectionTwist.name) else {}
+    limit = Limit.fit(quat.exp(vectors), kind, margin=0.1 * rng.random(), **axis, **options)
+    shape = limit.shape
+    if how == "turned":
+        turn = np.diag([1.0, 1.0, -1.0, -1.0][: shape.dimension])
+        return replace(limit, shape=Turned(shape, turn, np.zeros(shape.dimension)))
+    depth = -float(shape.distance(shape.deepest))
+    radius = {"grown": 0.1, "smaller": -0.3 * depth}.get(how)
+    return limit if radius is None else replace(limit, shape=Offset(shape, radius))
+
+
+DERIVED = ("kdop turned", "ellipsoid smaller", "reach-cone grown")
+
+
+@pytest.mark.filterwarnings("ignore:the region contains")
+@pytest.mark.parametrize("family", [*SHAPES, *DERIVED])
+def test_whatever_a_margin_leaves_is_within_the_joints_own_limit(family, rng):
+    limit = random_limit(family, 6)
+    for share in (0.2, 1.0):
+        most = share * limit.shape.greatest_erosion
+        margin = most * rng.permutation([0.0, 0.0, 1.0, *rng.random(15)])
+        each = DependentMargin(limit, "Hip", AXIS, margin)
+        drivers = quat.between(AXIS, each.nodes)
+        drivers = np.concatenate([drivers, random_quats(60, rng)])
+        some = limit.sample(200, rng)
+        near = quat.mul(some, quat.exp(0.2 * rng.normal(size=(200, 3))))
+        rotations = np.concatenate([some, near, random_quats(68, rng)])
+        drivers = drivers[np.arange(len(rotations)) % len(drivers)]
+        found = each.project(rotations, drivers)
+        assert each.contains(found, drivers).all()
+        assert limit.contains(found).all()
+        wide = drivers[margin.argmin()]
+        legal = each.limit_at(wide).contains(rotations)
+        assert limit.contains(rotations[legal]).all()
+
+
+CORES = {
+    **{f"cone, {name}": partial(CONES[name]) for name in ("concave", "past π", "free")},
+    **{f"table, {name}": partial(table, name, spread=0.05) for name in ("blob", "cap", "polar")},
+    "table with a margin": partial(table, "islands", margin=0.15, spread=0.05),
+    **{f"field, {name}": partial(field, name) for name in ("dense", "shell", "seam", "cut off")},
+}
+
+
+@pytest.mark.parametrize("name", CORES)
+@pytest.mark.parametrize("share", [0.1, 0.7])
+def test_what_is_within_r_of_what_erode_leaves_is_a_member(name, share, rng):
+    shape = CORES[name]()
+    r = share * shape.greatest_erosion
+    core = shape.erode(r)
+    members = core.scatter(2000, rng)
+    ways = rng.normal(size=(2000, 1, 3))
+    ways *= r / np.linalg.norm(ways, axis=-1, keepdims=True)
+    there = shape.shift(members, (ways @ shape.tangents(members))[:, 0])
+    assert shape.contains(there).all()
+
+
+def test_the_deepest_direction_is_in_the_middle_of_a_cone():
+    points = ring(np.arange(8) * 45.0, np.full(8, 40.0))
+    cone = ReachCone(points, -2.0, 2.0)
+    exact = np.arctan(np.tan(np.radians(40.0)) * np.cos(np.pi / 8))
+    assert -cone.distance(cone.deepest) == pytest.approx(exact, abs=1e-6)
+
+
+def test_hinges_that_cannot_make_all_rotations_are_refused():
+    box = Box([-0.5] * 3, [0.5] * 3, np.eye(3))
+    folding = Limit(Hinges(axes=[[1, 0, 0], [0.6, 0.8, 0], [0, 0, 1]]), box)
+    with pytest.raises(ValueError, match="must be in a chart that has all rotations, got hinges"):
+        DependentMargin(folding, "Hip", AXIS, np.full(6, 0.1))
+    ends = {"low": np.zeros(6), "high": np.full(6, 0.3)}
+    with pytest.raises(ValueError, match="must be in a chart that has all rotations, got hinges"):
+        DependentRange(folding, "Hip", AXIS, **ends, along=[1, 0, 0])
+    DependentRange(replace(folding, chart=Hinges()), "Hip", AXIS, **ends, along=[1, 0, 0])
 
 
 @pytest.mark.parametrize(

@@ -330,7 +330,8 @@ def numbers_of(limit: Limit, rotations: Quats, along: Vectors | None) -> Scalars
 
 def core_margin(limit: Limit) -> float:
     """Return how much narrower, in radians, a limit may become."""
-    return CORE_SHARE * max(-float(limit.shape.distance(limit.shape.deepest)), 0.0)
+    depth = max(-float(limit.shape.distance(limit.shape.deepest)), 0.0)
+    return min(CORE_SHARE * depth, limit.shape.greatest_erosion)
 
 
 def count_cells(

@@ -7,9 +7,8 @@ bone all over the sphere (`limit.octahedral`), if its twist about the bone chang
 there are tells which.
 
 Whatever the driver does, legal rotations are within the joint's own limit: who knows nothing of the
-driver has that. By a margin that holds exactly for convex shapes, of which not all is legal even
-where the margin is 0 (see `DependentMargin`). Others do not shrink by exactly as much as they grow:
-there some rotations beyond the limit may be legal where the margin is less than the largest.
+driver has that. By a margin, not all of the limit is legal even where it is 0: see
+`DependentMargin`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from ..arrays import (
     unit_quats,
 )
 from ..charts.chart import ROUNDING, half_turn, reflect, unit_axis
-from ..shapes import Offset, Region
+from ..shapes import Offset
 from . import octahedral, rotation_nodes
 from .convert import mirror_limit
 from .limit import Limit, frame_of
@@ -80,6 +79,13 @@ class DependentLimit(ABC):
             object.__setattr__(self, name, unit_quats(name, getattr(self, name)))
         own(self)
         object.__setattr__(self, "axis", unit_axis(self.axis, f"{type(self).__name__}.axis"))
+        chart = self.limit.chart
+        if chart.shortfall(chart.reference) is not None:
+            raise ValueError(
+                f"{type(self).__name__}.limit must be in a chart that has all rotations, got "
+                f"{chart.name} with axes that are not at right angles: convert it first, for "
+                "instance to rotation-vector"
+            )
         if divisions(len(self.values)) == 0 and not self.by_rotation:
             raise ValueError(
                 f"{type(self).__name__}.{self.at_nodes[0]} must have 4 n² + 2 numbers for some n, "
@@ -476,10 +482,12 @@ class DependentMargin(DependentLimit):
     """A limit that is narrower all around, by a `margin` in radians that depends on the driver.
 
     Where the margin is largest, what is left is the core: members at least so deep inside the
-    limit; of an ellipsoid, the largest of a family of ellipsoids of such. Elsewhere all is legal
-    that is near enough to the core: as near as the margin is less. So any family's projections are
-    as exact here as by themselves. But corners, and ends of long ellipsoids, are farther from the
-    core than the largest margin, and illegal even where the margin is 0.
+    limit, as the shape's `erode` has them; of an ellipsoid, the largest of a family of ellipsoids
+    of such. Elsewhere all is legal that is near enough to the core: as near as the margin is less.
+    So nothing beyond the limit is legal, and any family's projections are as exact here as by
+    themselves. But corners, ends of long ellipsoids, narrow parts of fields, and twists of cones
+    and tables whose ends are steep are farther from the core than the largest margin, and illegal
+    even where the margin is 0.
     """
 
     margin: Annotated[Floats, "n"]
@@ -491,7 +499,7 @@ class DependentMargin(DependentLimit):
         super().__post_init__()
         if self.margin.min() < 0.0:
             raise ValueError(f"DependentMargin.margin must be at least 0, got {self.margin.min()}")
-        depth = _depth(self.limit.shape)
+        depth = self.limit.shape.greatest_erosion
         if self._largest > depth + tolerance(np.dtype(np.float64)):
             raise ValueError(
                 f"DependentMargin.margin must leave something of the limit, which is {depth:.6g} "
@@ -499,7 +507,7 @@ class DependentMargin(DependentLimit):
             )
 
     def _bounds(self, name: str) -> tuple[Floats, Floats]:
-        depth = max(_depth(self.limit.shape), self._largest)
+        depth = max(self.limit.shape.greatest_erosion, self._largest)
         return np.zeros(len(self.margin)), np.full(len(self.margin), depth)
 
     def values_for(self, rotation: Quats, driver: Quats) -> dict[str, float]:
@@ -554,13 +562,8 @@ class DependentMargin(DependentLimit):
 
     def shrink(self, r: float) -> Self:
         shape = self.limit.shape.shrink(r)
-        margin = np.minimum(self.margin, _depth(shape))
+        margin = np.minimum(self.margin, shape.greatest_erosion)
         return replace(self, limit=replace(self.limit, shape=shape), margin=margin)
-
-
-def _depth(shape: Region) -> float:
-    """Return how far the deepest member is from the boundary, in radians."""
-    return max(-float(shape.distance(shape.deepest)), 0.0)
 
 
 DEPENDENT_LIMITS: dict[str, type[DependentLimit]] = {

@@ -28,6 +28,9 @@ class Convex(Region):
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
         return super().mirror(turn, about, normal) if about.any() else self.turn(turn)
 
+    def erode(self, r: float) -> Region:
+        return self.shrink(r)
+
     def turn(self, turn: Floats) -> Region:
         """Return the shape turned about the origin, by an orthogonal `turn` (d, d)."""
         return Turned(self, turn, np.zeros(self.dimension))

@@ -197,6 +197,13 @@ class Turned(Derived):
     def shrink(self, r: float) -> Region:
         return Turned(self.shape.shrink(r), self.turn, self.about)
 
+    def erode(self, r: float) -> Region:
+        return Turned(self.shape.erode(r), self.turn, self.about)
+
+    @property
+    def greatest_erosion(self) -> float:
+        return self.shape.greatest_erosion
+
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
         again = turn @ self.turn
         if np.abs(about - self.about).max() > 0.0:

@@ -39,6 +39,8 @@ from .extent import tangent_pair
 from .region import Region, Surface
 
 OFF_UNIT = 1e-3  # how far a direction's length may be off 1
+SPECK = 4e-6
+"""A cone is no smaller than this, in radians: what is less deep has no core."""
 TWIST_STEP = TURN / 64.0  # in which the end of the legal twists is looked for
 
 
@@ -80,6 +82,10 @@ class Directional(Region):
         beyond = np.take_along_axis(ahead, first, axis=-2)[..., 0, :]
         end = beyond[..., 3] + self.moves(beyond, self.project(beyond))[..., 3]
         return np.where(legal.all(axis=-1), np.copysign(np.pi, step), end)
+
+    @property
+    def greatest_erosion(self) -> float:
+        return max(super().greatest_erosion - SPECK, 0.0)
 
     def reach(self, columns: tuple[int, ...]) -> float:
         # Directions and twists have no covers that a reach could spare.

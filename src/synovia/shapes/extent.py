@@ -164,6 +164,7 @@ def tangent_pair(direction: Vectors) -> Vectors:
 
 
 LOOKS = 200_000  # at directions and twists
+FIRST_CLIMB = 0.05  # radians: a few times as far as those are apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,9 +191,16 @@ class SampledExtent:
 
     @cached_property
     def deepest(self) -> Points:
-        """The deepest member that was looked at, or the nearest: (4,)."""
+        """The deepest member that was found, from those looked at by ever shorter steps: (4,)."""
         points, distance = self._looked
-        return np.asarray(self.region.project(points[distance.argmin()]))
+        deepest, size, rng = points[distance.argmin()], FIRST_CLIMB, np.random.default_rng(0)
+        for _ in range(CLIMBS):
+            steps = size * unit_vectors(rng.normal(size=(CLIMB_WAYS, 3)))
+            moved = self.region.shift(deepest, steps @ self.region.tangents(deepest))
+            tried = np.concatenate([deepest[None], moved])
+            best = int(self.region.distance(tried).argmin())
+            deepest, size = tried[best], size if best else 0.5 * size
+        return np.asarray(self.region.project(deepest))
 
     @cached_property
     def volume(self) -> float:

@@ -210,8 +210,19 @@ class Region(ABC):
         return Offset(self, -r)
 
     def erode(self, r: float) -> Region:
-        """Return a shape inside this one whose members are at least `r` radians inside it."""
-        return self.shrink(r)
+        """Return a shape whose members are all at least `r` radians inside this one.
+
+        What is within `r` of one of them is a member of this shape. There is such a shape for an
+        `r` of up to `greatest_erosion`.
+        """
+        from .derived import Offset
+
+        return Offset(self, -r)
+
+    @property
+    def greatest_erosion(self) -> float:
+        """By how much, in radians, the shape can `erode`: how deep its deepest member is."""
+        return max(-float(self.distance(self.deepest)), 0.0)
 
     def required_growth(self, points: Points) -> Scalars:
         """Return about how much the shape must `grow`, in radians, to have each point in it.

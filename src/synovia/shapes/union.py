@@ -127,6 +127,20 @@ class Union(Directional):
         """Return the union of the parts, each `r` radians smaller; gaps may open between them."""
         return type(self)(tuple(part.shrink(r) for part in self.parts))
 
+    def erode(self, r: float) -> Self:
+        """Return the union of what is left of the parts, each by itself at least `r` inside."""
+        least = min(r, self.greatest_erosion)
+        parts = [part for part in self.parts if part.greatest_erosion >= least]
+        return type(self)(tuple(part.erode(r) for part in parts))
+
+    @property
+    def greatest_erosion(self) -> float:
+        return max(part.greatest_erosion for part in self.parts)
+
+    @property
+    def deepest(self) -> Points:
+        return min(self.parts, key=lambda part: float(part.distance(part.deepest))).deepest
+
     @cached_property
     def measure(self) -> float:
         """The volume in the chart, each place counted once: exact where parts do not overlap.

@@ -216,6 +216,30 @@ def redistance(values: Floats, level: float, low: Floats, spacing: Floats, wraps
     return np.asarray(nearest(of).signed(of))
 
 
+def depths_inside(
+    values: Floats, level: float, low: Floats, spacing: Floats, wraps: Mask
+) -> Scalars:
+    """Return how far nodes inside are from where `values` are `level`, in radians; others are 0.
+
+    Infinite where all are inside: as `redistance` has it, the sides of the box bound nothing.
+    """
+    values = np.ascontiguousarray(values)
+    of, inside = LevelSet(values, level, low, spacing, wraps), values <= level
+    every = np.ones(np.array(of.nodes.shape) - 1, bool)
+    start = Nearest(np.where(inside, np.inf, 0.0), np.zeros(values.shape, np.int64))
+    return np.asarray(np.sqrt(_lower(of, start, inside, of.triangles(every)).squares))
+
+
+def node_range(inside: Mask, wraps: Mask) -> tuple[Ints, Ints]:
+    """Return the first nodes (3,) around all that are inside, and those after the last.
+
+    One more on either side, if there is one; all of axes that wrap.
+    """
+    found = np.argwhere(inside)
+    first, last = np.maximum(found.min(axis=0) - 1, 0), found.max(axis=0) + 2
+    return np.where(wraps, 0, first), np.where(wraps, inside.shape, np.minimum(last, inside.shape))
+
+
 def nearest(of: LevelSet) -> Nearest:
     """Return how far all nodes are from the level's surface, and where it is nearest."""
     inside = of.values <= of.level

@@ -14,7 +14,17 @@ from ...kernels.kinds import FIELD
 from ..boundary import Boundary
 from ..presentation import CrossSection
 from ..region import Region, Space, check_margin, sample_points
-from .build import EDGE, LARGEST, fill_holes, grid_around, node_points, redistance, sample_distance
+from .build import (
+    EDGE,
+    LARGEST,
+    depths_inside,
+    fill_holes,
+    grid_around,
+    node_points,
+    node_range,
+    redistance,
+    sample_distance,
+)
 from .extent import bounds_of, field_boundary, reach_of, sample_field, values_at, volume_of
 from .packing import (
     add_midpoints,
@@ -29,6 +39,9 @@ from .packing import (
 )
 from .sculpt import add_sample, brush, push, redistance_field
 
+ROUNDING = 1e-6  # radians, of values that are kept in single precision
+FEW_NODES = 50_000
+"""Up to so many, `erode` takes cells half as large."""
 MOST = 3_000_000
 """Nodes in a box that grows to many times its size, at most."""
 LEAST_SPACING = 1e-4  # radians; tables for projections have an entry for each half cell around
@@ -369,6 +382,62 @@ class DistanceField(Region):
         """Return the field with a threshold `r` radians lower; its deepest node stays a member."""
         least = float(self.values.min())
         return replace(self, threshold=min(max(self.threshold - r, least), self.threshold))
+
+    def erode(self, r: float) -> Self:
+        """Return a field whose members are all at least `r` radians inside.
+
+        Its values are the depths of nodes, in cells half as large where there are few. A point that
+        is D deep has nodes around it that are √(D² + e²) deep on average, at most, with e half a
+        cell's diagonal: so it goes by a little more than `r`. Where that leaves nothing, it is a
+        ball about the deepest node. Depths are those to the triangles of `redistance`, which may
+        be off by a small part of a cell.
+        """
+        depths, fine = self._depths, self._finer
+        if r <= 0.0 or not np.isfinite(depths).all():  # nothing is illegal
+            return self
+        deep = float(np.hypot(r, fine.half_diagonal))
+        if deep <= depths.max() - ROUNDING:
+            values, threshold = -depths, -deep - ROUNDING
+        else:
+            values = np.linalg.norm(self.moves(self.deepest, fine.nodes), axis=-1)
+            threshold = max(super().greatest_erosion - r, 0.0)
+        first, last = node_range(values <= threshold, self.wrapping)
+        box = tuple(slice(a, b) for a, b in zip(first, last, strict=True))
+        low = fine.low + first * fine.spacing
+        return replace(fine, low=low, values=values[box], threshold=threshold)
+
+    @property
+    def greatest_erosion(self) -> float:
+        most = max(float(self._depths.max()) - 2.0 * ROUNDING, 0.0)
+        left = max(most**2 - self._finer.half_diagonal**2, 0.0)
+        return max(super().greatest_erosion, float(np.sqrt(left)))
+
+    @cached_property
+    def deepest(self) -> Points:
+        """The deepest node: (3,)."""
+        nodes = self.nodes[self.values <= self.threshold]
+        return np.asarray(nodes[self._found(nodes, self.packed_members)[1].argmin()])
+
+    @cached_property
+    def _finer(self) -> Self:
+        """The same region, with cells half as large if there are few."""
+        if self.values.size > FEW_NODES:
+            return self
+        values = add_midpoints(self.closed, self.wrapping)
+        return replace(self, spacing=0.5 * self.spacing, values=values)
+
+    @cached_property
+    def _depths(self) -> Scalars:
+        """How far nodes of `_finer` are from the boundary and from the box's sides, at least 0."""
+        fine, depths = self._finer, np.full((), np.inf)
+        for axis, (n, h) in enumerate(zip(fine.values.shape, fine.spacing, strict=True)):
+            if not fine.wrapping[axis]:
+                ends = np.minimum(np.arange(n), np.arange(n)[::-1]) * h
+                depths = np.minimum(
+                    depths, ends.reshape([-1 if k == axis else 1 for k in range(3)])
+                )
+        inner = depths_inside(fine.values, fine.threshold, fine.low, fine.spacing, fine.wrapping)
+        return np.asarray(np.minimum(depths, inner))
 
     def required_growth(self, points: Points) -> Scalars:
         high = self.low + self.spacing * (np.array(self.values.shape) - 1)

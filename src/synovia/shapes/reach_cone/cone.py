@@ -15,6 +15,7 @@ from ...kernels.kinds import CONE
 from ..boundary import Boundary
 from ..directional import Directional
 from ..region import check_margin, sample_points
+from .erosion import erode_cone
 from .extent import cone_boundary, cone_bounds, cone_measure, sample_cone
 from .fit import fit_cone, include_sample
 from .offset import grow_cone, shrink_cone
@@ -263,6 +264,14 @@ class ReachCone(Directional):
         the same everywhere. A free twist stays free.
         """
         return replace(self, **shrink_cone(self, r)) if r > 0.0 else self
+
+    def erode(self, r: float) -> ReachCone:
+        """Return a cone whose members are all at least `r` radians inside, twists included.
+
+        Where the limits of the twist slope, it is smaller than it could be: by what the steepest
+        take away from r, or by what is cut off for less steep ones.
+        """
+        return erode_cone(self, r) if r > 0.0 else self
 
     @cached_property
     def measure(self) -> float:

@@ -142,7 +142,7 @@ def grow_cone(cone: ReachCone, r: float) -> dict[str, Any]:
     fields: dict[str, Any] = {"points": from_polar(azimuth, moved, cone.visible)}
     for name, sign in (("low", 1.0), ("high", -1.0)):
         limits, middle = sign * getattr(cone, name), sign * getattr(cone, f"visible_{name}")
-        wider = _widen(limits, middle, r, angle, moved, _slack(ratio))
+        wider = _widen(limits, middle, r, angle, moved, interpolation_slack(ratio))
         fields[name], fields[f"visible_{name}"] = sign * wider[0], sign * wider[1]
     return fields if _is_level(cone) else _widen_sloped(cone, fields, r)
 
@@ -256,7 +256,7 @@ def shrink_cone(cone: ReachCone, r: float) -> dict[str, Any]:
         fields[name] = (out * limits + back * middle) / (out + back)
         fields[f"visible_{name}"] = middle
         spread = max(limits.max(), middle) - min(limits.min(), middle)
-        step[name] = r + _slack(ratio) * spread
+        step[name] = r + interpolation_slack(ratio) * spread
     if cone.is_free:
         return fields
     narrowed, ended = _narrow(fields, step)
@@ -282,7 +282,7 @@ def _narrow(fields: dict[str, Any], step: dict[str, float]) -> tuple[dict[str, A
     return found, any_ended
 
 
-def _slack(ratio: Scalars) -> float:
+def interpolation_slack(ratio: Scalars) -> float:
     """Return by how much, as a share of all limits' spread, interpolation in two planes differs.
 
     The weights of the one are those of the other, some of them up to `ratio` times as large; two

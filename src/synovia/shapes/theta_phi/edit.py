@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...arrays import TURN, Floats, Ints, Mask, Scalars, Vectors
+from ..directional import angle_between
 from ..extent import tangent_pair
 from . import grid
 from .packing import reachable_cells
@@ -84,6 +85,8 @@ def _crossings(outline: Vectors, start: Vectors, end: Vectors) -> Ints:
     return np.asarray((apart & ends_apart & same).sum(axis=1))
 
 
+PAIRS = 2_000_000  # of cells and patches, looked at together
+
 # Directions that are looked at around a centre: how far, as shares of the radius, and where.
 RINGS = np.sin(np.radians([22.5, 45.0, 67.5, 90.0]))
 AROUND = np.arange(12) * TURN / 12
@@ -160,6 +163,40 @@ def erode(
     low, high = ends
     step = np.minimum(r, 0.5 * (high - low))
     return restrict_ranges(deep, low + step, np.maximum(high - step, low + step), 0.0)
+
+
+def steps_inward(ends: Floats, cells: Mask, r: float) -> Floats:
+    """Return by how much ends at the centres move in, so that all between them is `r` inside.
+
+    That is r √(1 + G²), with G the steepest that the ends of `cells` are within `r` of what a
+    centre has a part in: of the patches around it.
+    """
+    shape = cells.shape
+    slope = grid.slopes(ends, cells)
+    patches = np.argwhere(slope > 0.0)
+    if not len(patches):
+        return np.full(shape, r)
+    row, column = (patches * [np.pi / shape[0], TURN / shape[1]]).T
+    places = grid.vectors_at(column - np.pi, row - 0.5 * np.pi)
+    diagonal = float(np.hypot(np.pi / shape[0], TURN / shape[1]))
+    least = np.cos(min(r + 1.5 * diagonal, np.pi))
+    wanted = np.flatnonzero(grid.touching(cells))
+    centres, found = grid.centres(shape).reshape(-1, 3), np.full(cells.size, r)
+    steep = slope[slope > 0.0]
+    for some in np.array_split(wanted, max(len(wanted) * len(steep) // PAIRS, 1)):
+        near = centres[some] @ places.T >= least
+        found[some] = r * np.hypot(1.0, np.where(near, steep, 0.0).max(axis=1))
+    return found.reshape(shape)
+
+
+def approximate_volume(legal: Mask, low: Floats, high: Floats, margin: float) -> float:
+    """Return about the volume of these cells, with a margin around: cell by cell, soon."""
+    source = grid.nearest_legal(legal)
+    centres = grid.centres(legal.shape)
+    away = angle_between(centres, centres.reshape(-1, 3)[source])
+    inside = legal | (away <= margin + 0.5 * np.pi / len(legal))
+    widths = np.minimum(high - low, TURN).ravel()[source]
+    return float(np.sum(np.where(inside, widths * grid.areas(legal.shape), 0.0)))
 
 
 def grow_ranges(legal: Mask, ends: tuple[Floats, Floats], r: float) -> tuple[Floats, Floats]:

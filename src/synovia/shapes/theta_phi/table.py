@@ -25,9 +25,20 @@ from ...kernels.kinds import TABLE
 from ..boundary import Boundary
 from ..directional import Directional, cut_boundary
 from ..presentation import CellMap
+from ..reach_cone.erosion import speck_within
 from ..region import check_margin, sample_points
 from . import grid
-from .edit import check_alike, erode, grow_ranges, inside_outline, inside_rows, intersect_tables
+from .edit import (
+    approximate_volume,
+    check_alike,
+    erode,
+    grow_ranges,
+    inside_outline,
+    inside_rows,
+    intersect_tables,
+    restrict_ranges,
+    steps_inward,
+)
 from .extent import cell_triangles, sample_table, volume
 from .fit import add_samples, fit_table, grid_for
 from .packing import pack_directions, pack_table, reachable_cells
@@ -36,6 +47,8 @@ CELL = float(np.radians(5.0))
 """The size of a cell, in radians, unless another is given."""
 OWN_DETAIL = 3
 """Of the boundary, up to which triangles of cells are as they are."""
+MARGINS = (0.0, 0.5, 1.0, 1.5)
+"""Of a smaller table around its cells, in radii of these."""
 SPREAD = float(np.radians(15.0))
 """How far twists count for cells around, in radians, unless told otherwise."""
 
@@ -238,6 +251,42 @@ class ThetaPhi(Directional):
         if not legal.any():
             return twisted
         return replace(twisted, counts=np.where(legal, self.counts, 0.0), low=low, high=high)
+
+    def erode(self, r: float) -> Directional:
+        """Return a table whose members are all at least `r` radians inside, twists included.
+
+        It has whole cells with a margin around them, of several the one that leaves most, and goes
+        by r √(1 + G²) at either end of the twists, with G the steepest that the ends are within
+        `r`. A free twist stays free. Where no cell is left, it is a reach cone about the deepest
+        member.
+        """
+        if r <= 0.0:
+            return self
+        low, high = self._ends
+        if (high - low).min() < TURN:
+            cells = reachable_cells(self.legal, self.margin)
+            low = low + steps_inward(low, cells, r)
+            high = high - steps_inward(high, cells, r)
+        depth, radii = self._cell_depths, grid.radii(self.legal.shape)
+        largest, found = 0.0, None
+        for share in MARGINS if r > self.margin else MARGINS[:1]:
+            margin = max(self.margin - r, 0.0) + share * float(radii.max())
+            deep = self.legal & (depth >= r + margin - self.margin)
+            legal, least, most = restrict_ranges(deep, low, high, margin)
+            size = approximate_volume(legal, least, most, margin) if legal.any() else -1.0
+            if size >= largest:
+                largest, found = size, (legal, least, most, margin)
+        if found is None:
+            return speck_within(self, r)
+        legal, low, high, margin = found
+        counts = np.where(legal, self.counts, 0.0)
+        return replace(self, counts=counts, low=low, high=high, margin=margin)
+
+    @property
+    def _cell_depths(self) -> Scalars:
+        """How far cells are from the walls, at least 0 if legal, without any margin."""
+        depth = -replace(self, margin=0.0)._beyond(grid.centres(self.legal.shape))
+        return np.maximum(depth - grid.radii(self.legal.shape)[:, None], 0.0)
 
     @cached_property
     def packed(self) -> Floats:
