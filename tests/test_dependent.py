@@ -379,6 +379,22 @@ def test_whatever_a_margin_leaves_is_within_the_joints_own_limit(family, rng):
         assert limit.contains(rotations[legal]).all()
 
 
+@pytest.mark.parametrize(
+    ("family", "largest", "share"),
+    [
+        ("reach-cone", 0.1, 0.76),
+        ("union", 0.1, 0.74),
+        ("theta-phi", 0.05, 0.8),
+        ("distance-field", 0.1, 0.91),
+    ],
+)
+def test_this_much_is_legal_where_the_margin_is_0(family, largest, share, rng):
+    each = DependentMargin(own_limit(family), "Hip", AXIS, [0.0, *[largest] * 5])
+    wide = quat.between(AXIS, each.nodes[0])
+    legal = each.contains(each.limit.sample(4000, rng), wide)
+    assert legal.mean() == pytest.approx(share, abs=0.025)
+
+
 CORES = {
     **{f"cone, {name}": partial(CONES[name]) for name in ("concave", "past π", "free")},
     **{f"table, {name}": partial(table, name, spread=0.05) for name in ("blob", "cap", "polar")},
@@ -445,6 +461,9 @@ def test_what_cannot_be_is_refused():
         DependentRange(limit, "Hip", AXIS, np.ones(6), np.zeros(6), [1, 0, 0])
     with pytest.raises(ValueError, match="leave something of the limit"):
         DependentMargin(own_limit("box"), "Hip", AXIS, np.full(6, 3.0))
+    deep = own_limit("reach-cone").shape.greatest_erosion
+    wide = DependentMargin(own_limit("reach-cone"), "Hip", AXIS, np.full(6, deep + 4e-6))
+    assert wide.values.max() == wide.margin.max() == deep  # what leaves a point alone leaves a speck
     with pytest.raises(ValueError, match="name a joint"):
         DependentRange(limit, "", AXIS, **ends, along=[1, 0, 0])
 

@@ -43,6 +43,7 @@ from .limit import Limit, frame_of
 from .octahedral import divisions, mirror_nodes, node_directions, steepest
 
 NEAR = 1e-12  # radians to which a number is what it was set to
+POINT = 1e-5  # radians; a limit may be so much less deep than what leaves a point of it
 FARTHEST = 1e6  # radians by which a number is moved at most
 WALKS = 4  # steps back to what is within reach of a core, where its distances are not exact
 
@@ -496,15 +497,20 @@ class DependentMargin(DependentLimit):
     at_nodes: ClassVar[tuple[str, ...]] = ("margin",)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.margin.min() < 0.0:
+        own(self)
+        if self.margin.min(initial=0.0) < 0.0:
             raise ValueError(f"DependentMargin.margin must be at least 0, got {self.margin.min()}")
-        depth = self.limit.shape.greatest_erosion
-        if self._largest > depth + tolerance(np.dtype(np.float64)):
+        depth, largest = self.limit.shape.greatest_erosion, float(self.margin.max(initial=0.0))
+        if largest > depth + POINT:
             raise ValueError(
                 f"DependentMargin.margin must leave something of the limit, which is {depth:.6g} "
-                f"radians deep, got {self._largest:.6g}"
+                f"radians deep, got {largest:.6g}"
             )
+        if largest > depth:
+            within = np.minimum(self.margin, depth)
+            within.flags.writeable = False
+            object.__setattr__(self, "margin", within)
+        super().__post_init__()
 
     def _bounds(self, name: str) -> tuple[Floats, Floats]:
         depth = max(self.limit.shape.greatest_erosion, self._largest)

@@ -169,24 +169,27 @@ def steps_inward(ends: Floats, cells: Mask, r: float) -> Floats:
     """Return by how much ends at the centres move in, so that all between them is `r` inside.
 
     That is r √(1 + G²), with G the steepest that the ends of `cells` are within `r` of what a
-    centre has a part in: of the patches around it.
+    centre has a part in: of the patches around it, or of the cap at a pole.
     """
-    shape = cells.shape
-    slope = grid.slopes(ends, cells)
-    patches = np.argwhere(slope > 0.0)
-    if not len(patches):
-        return np.full(shape, r)
-    row, column = (patches * [np.pi / shape[0], TURN / shape[1]]).T
-    places = grid.vectors_at(column - np.pi, row - 0.5 * np.pi)
-    diagonal = float(np.hypot(np.pi / shape[0], TURN / shape[1]))
-    least = np.cos(min(r + 1.5 * diagonal, np.pi))
-    wanted = np.flatnonzero(grid.touching(cells))
-    centres, found = grid.centres(shape).reshape(-1, 3), np.full(cells.size, r)
+    (rows, columns), slope = cells.shape, grid.slopes(ends, cells)
+    tall, wide = np.pi / rows, TURN / columns
+    patch, cell = np.argwhere(slope > 0.0), np.argwhere(grid.touching(cells))
+    found = np.full(cells.shape, r)
+    if not len(patch):
+        return found
     steep = slope[slope > 0.0]
-    for some in np.array_split(wanted, max(len(wanted) * len(steep) // PAIRS, 1)):
-        near = centres[some] @ places.T >= least
-        found[some] = r * np.hypot(1.0, np.where(near, steep, 0.0).max(axis=1))
-    return found.reshape(shape)
+    for some in np.array_split(cell, max(len(cell) * len(patch) // PAIRS, 1)):
+        north, east = np.moveaxis(np.abs(some[:, None] + 0.5 - patch), -1, 0)
+        east = np.minimum(east, columns - east)
+        # At the highest latitude that is within r, what is r around spans most of a parallel.
+        polar = np.abs((some[:, :1] + 0.5) * tall - 0.5 * np.pi) + tall + r
+        spans = np.sin(min(r, 0.5 * np.pi)) / np.maximum(
+            np.cos(np.minimum(polar, 0.5 * np.pi)), 1e-9
+        )
+        across = np.where(spans < 1.0, np.arcsin(np.minimum(spans, 1.0)), np.pi)
+        near = (north <= 1.5 + r / tall) & (east <= 1.5 + across / wide)
+        found[tuple(some.T)] = r * np.hypot(1.0, np.where(near, steep, 0.0).max(axis=1))
+    return found
 
 
 def approximate_volume(legal: Mask, low: Floats, high: Floats, margin: float) -> float:
