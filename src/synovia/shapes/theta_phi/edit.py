@@ -85,8 +85,6 @@ def _crossings(outline: Vectors, start: Vectors, end: Vectors) -> Ints:
     return np.asarray((apart & ends_apart & same).sum(axis=1))
 
 
-PAIRS = 2_000_000  # of cells and patches, looked at together
-
 # Directions that are looked at around a centre: how far, as shares of the radius, and where.
 RINGS = np.sin(np.radians([22.5, 45.0, 67.5, 90.0]))
 AROUND = np.arange(12) * TURN / 12
@@ -173,23 +171,19 @@ def steps_inward(ends: Floats, cells: Mask, r: float) -> Floats:
     """
     (rows, columns), slope = cells.shape, grid.slopes(ends, cells)
     tall, wide = np.pi / rows, TURN / columns
-    patch, cell = np.argwhere(slope > 0.0), np.argwhere(grid.touching(cells))
-    found = np.full(cells.shape, r)
-    if not len(patch):
-        return found
-    steep = slope[slope > 0.0]
-    for some in np.array_split(cell, max(len(cell) * len(patch) // PAIRS, 1)):
-        north, east = np.moveaxis(np.abs(some[:, None] + 0.5 - patch), -1, 0)
-        east = np.minimum(east, columns - east)
+    up, steepest = int(1.0 + r / tall), np.zeros(cells.shape)
+    for row in range(rows):
+        along = slope[max(row - up, 0) : row + up + 2].max(axis=0)
         # At the highest latitude that is within r, what is r around spans most of a parallel.
-        polar = np.abs((some[:, :1] + 0.5) * tall - 0.5 * np.pi) + tall + r
-        spans = np.sin(min(r, 0.5 * np.pi)) / np.maximum(
-            np.cos(np.minimum(polar, 0.5 * np.pi)), 1e-9
-        )
-        across = np.where(spans < 1.0, np.arcsin(np.minimum(spans, 1.0)), np.pi)
-        near = (north <= 1.5 + r / tall) & (east <= 1.5 + across / wide)
-        found[tuple(some.T)] = r * np.hypot(1.0, np.where(near, steep, 0.0).max(axis=1))
-    return found
+        latitude = min(abs((row + 0.5) * tall - 0.5 * np.pi) + tall + r, 0.5 * np.pi)
+        span = np.sin(min(r, 0.5 * np.pi)) / max(np.cos(latitude), 1e-9)
+        aside = int(1.0 + np.arcsin(span) / wide) if span < 1.0 else columns
+        if 2 * aside + 2 >= columns or not along.any():
+            steepest[row] = along.max()
+            continue
+        ring = np.concatenate([along[-aside:], along, along[: aside + 1]])
+        steepest[row] = np.lib.stride_tricks.sliding_window_view(ring, 2 * aside + 2).max(axis=1)
+    return np.asarray(r * np.hypot(1.0, steepest))
 
 
 def approximate_volume(legal: Mask, low: Floats, high: Floats, margin: float) -> float:

@@ -47,6 +47,8 @@ CELL = float(np.radians(5.0))
 """The size of a cell, in radians, unless another is given."""
 OWN_DETAIL = 3
 """Of the boundary, up to which triangles of cells are as they are."""
+FEW_CELLS = 10_000
+"""Up to so many are parted in nine to `erode` a table."""
 MARGINS = (0.0, 0.5, 1.0, 1.5)
 """Of a smaller table around its cells, in radii of these."""
 SPREAD = float(np.radians(15.0))
@@ -257,36 +259,41 @@ class ThetaPhi(Directional):
 
         It has whole cells with a margin around them, of several the one that leaves most, and goes
         by r √(1 + G²) at either end of the twists, with G the steepest that the ends are within
-        `r`. A free twist stays free. Where no cell is left, it is a reach cone about the deepest
-        member.
+        `r`. A free twist stays free. Cells are parted in nine where there are few; where none is
+        left, it is a reach cone about the deepest member.
         """
         if r <= 0.0:
             return self
-        low, high = self._ends
+        found = self._eroded(r, 3 if self.counts.size <= FEW_CELLS else 1)
+        return speck_within(self, r) if found is None else found
+
+    def _eroded(self, r: float, parts: int) -> Self | None:
+        """Return the table of `erode`, with cells parted so often, an odd number, along each side.
+
+        The ends of the twists at their centres have the same values in between.
+        """
+        inside = np.repeat(np.repeat(self.legal, parts, axis=0), parts, axis=1)
+        centres, radii = grid.centres(inside.shape), grid.radii(inside.shape)
+        low, high = np.moveaxis(self._twists(centres), -1, 0)
         if (high - low).min() < TURN:
-            cells = reachable_cells(self.legal, self.margin)
+            cells = reachable_cells(inside, self.margin)
             low = low + steps_inward(low, cells, r)
             high = high - steps_inward(high, cells, r)
-        depth, radii = self._cell_depths, grid.radii(self.legal.shape)
+        depth = -replace(self, margin=0.0)._beyond(centres) - radii[:, None]
         largest, found = 0.0, None
         for share in MARGINS if r > self.margin else MARGINS[:1]:
             margin = max(self.margin - r, 0.0) + share * float(radii.max())
-            deep = self.legal & (depth >= r + margin - self.margin)
+            deep = inside & (np.maximum(depth, 0.0) >= r + margin - self.margin)
             legal, least, most = restrict_ranges(deep, low, high, margin)
             size = approximate_volume(legal, least, most, margin) if legal.any() else -1.0
             if size >= largest:
                 largest, found = size, (legal, least, most, margin)
         if found is None:
-            return speck_within(self, r)
+            return None
         legal, low, high, margin = found
-        counts = np.where(legal, self.counts, 0.0)
-        return replace(self, counts=counts, low=low, high=high, margin=margin)
-
-    @property
-    def _cell_depths(self) -> Scalars:
-        """How far cells are from the walls, at least 0 if legal, without any margin."""
-        depth = -replace(self, margin=0.0)._beyond(grid.centres(self.legal.shape))
-        return np.maximum(depth - grid.radii(self.legal.shape)[:, None], 0.0)
+        counts = np.where(legal, self.counts, 0.0) if parts == 1 else legal.astype(np.float64)
+        needed = self.least if parts == 1 else 1.0
+        return replace(self, counts=counts, low=low, high=high, least=needed, margin=margin)
 
     @cached_property
     def packed(self) -> Floats:
