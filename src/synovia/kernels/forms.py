@@ -16,6 +16,7 @@ QUATERNION, VECTOR, SIX, MATRIX = range(4)  # as `synovia.torch` numbers its for
 
 GX, GY, GZ = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES  # rows of the gradient
 V0 = SCRATCH + 3 * LANES  # and of up to four values, then of the gradients by them
+NEAR_UNIT = 1e-5  # |q|² − 1 of which the cube is rounding
 
 
 @kernel
@@ -54,6 +55,18 @@ def add_form(values, form, first, stride, block, n, gradients):
 
 
 @kernel
+def write_form(values, form, first, size, block, n, gradients):
+    """As `add_form`, over what stood there, for rotations one after another."""
+    if form == QUATERNION:
+        write_by_quaternions(first, block, n, gradients)
+        return
+    kind = gradients.dtype.type
+    for k in range(first, first + size * n):
+        gradients[k] = kind(0.0)
+    add_form(values, form, first, size, block, n, gradients)
+
+
+@kernel
 def gather(values, first, stride, count, row, block, n):
     """Copy `count` numbers of each rotation to rows, on which arithmetic becomes vector code."""
     real = block.dtype.type
@@ -85,6 +98,22 @@ def load_quaternions(values, first, stride, block, n):
             block[Y0 + i], block[Z0 + i] = real(values[at + 2]), real(values[at + 3])
     else:
         gather(values, first, stride, 4, W0, block, n)
+    far = 0
+    for i in range(n):
+        w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
+        off = w * w + x * x + y * y + z * z - real(1.0)
+        block[SCALE + i] = off
+        far += 1 if not abs(off) <= real(NEAR_UNIT) else 0
+    if far == 0:  # as most are: three terms of a series, to the last digit, without a root
+        for i in range(n):
+            off = block[SCALE + i]
+            inverse = real(1.0) - off * (real(0.5) - real(0.375) * off)
+            block[W0 + i] *= inverse
+            block[X0 + i] *= inverse
+            block[Y0 + i] *= inverse
+            block[Z0 + i] *= inverse
+            block[SCALE + i] = inverse
+        return
     for i in range(n):
         w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
         inverse = real(1.0) / np.sqrt(w * w + x * x + y * y + z * z)
@@ -114,6 +143,21 @@ def add_by_quaternions(first, stride, block, n, gradients):
         gradients[at + 1] += kind(block[V0 + LANES + i])
         gradients[at + 2] += kind(block[V0 + 2 * LANES + i])
         gradients[at + 3] += kind(block[V0 + 3 * LANES + i])
+
+
+@kernel
+def write_by_quaternions(first, block, n, gradients):
+    """As `add_by_quaternions`, over what stood there, for rotations one after another."""
+    real, kind = block.dtype.type, gradients.dtype.type
+    for i in range(n):
+        at = first + 4 * i
+        w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
+        scale = real(2.0) * block[SCALE + i]
+        gx, gy, gz = scale * block[GX + i], scale * block[GY + i], scale * block[GZ + i]
+        gradients[at] = kind(-x * gx - y * gy - z * gz)
+        gradients[at + 1] = kind(w * gx + y * gz - z * gy)
+        gradients[at + 2] = kind(w * gy + z * gx - x * gz)
+        gradients[at + 3] = kind(w * gz + x * gy - y * gx)
 
 
 # Rotation vectors.

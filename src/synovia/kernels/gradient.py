@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .charts import half_angle
-from .forms import GX, GY, GZ, add_form, half_angle_of, load_form
+from .forms import GX, GY, GZ, add_form, half_angle_of, load_form, write_form
 from .hinges import ACROSS_FAR, LOCK, folds
 from .jit import kernel
 from .kinds import BOX, ELLIPSOID, HINGES, PRODUCT, ROTATION_VECTOR, SWING_TWIST
@@ -219,46 +219,40 @@ def cover_of_foot(flat, distance, block, i):
 
 
 @kernel
-def slopes_in_chart(p, o, least, block, n):
+def slopes_in_chart(p, o, members, block, n):
     """Write the gradient by the point of the chart, and move points to the cover of their foot.
 
-    Of members at a distance of at most `least` no gradient is asked for: theirs are not written.
+    `members` is how many lanes inside have a gradient to be written: if none, that of all is 0.
     """
     flat = int(p[o + CHART]) == SWING_TWIST
     real = block.dtype.type
-    rim, enough = real(RIM), real(least)
-    members, strays = 0, 0
-    for i in range(n):
-        dx, dy, dz = (
-            block[X + i] - block[PX + i],
-            block[Y + i] - block[PY + i],
-            block[Z + i] - block[PZ + i],
-        )
-        distance = block[DISTANCE + i]
-        inverse = real(1.0) / max(distance, rim)
-        dx, dy, dz = inverse * dx, inverse * dy, inverse * dz
-        off = abs(dx * dx + dy * dy + dz * dz - real(1.0)) > real(1e-3)
-        block[GX + i], block[GY + i], block[GZ + i] = dx, dy, dz
-        inside = not distance > rim
-        members += 1 if inside & (distance > enough) else 0
-        strays += 1 if off & (distance > rim) else 0
+    zero, one, rim, strays = real(0.0), real(1.0), real(RIM), 0
     if members > 0:
         inner_slopes(p, o + HEADER, block, n)
+    else:
         for i in range(n):
-            inside = not block[DISTANCE + i] > rim
-            block[GX + i] = block[IX + i] if inside else block[GX + i]
-            block[GY + i] = block[IY + i] if inside else block[GY + i]
-            block[GZ + i] = block[IZ + i] if inside else block[GZ + i]
-            # A member is its own foot, in the cover where it is one.
-            block[X + i] = block[PX + i] if inside else block[X + i]
-            block[Y + i] = block[PY + i] if inside else block[Y + i]
-            block[Z + i] = block[PZ + i] if inside else block[Z + i]
+            block[IX + i], block[IY + i], block[IZ + i] = zero, zero, zero
+    for i in range(n):
+        distance = block[DISTANCE + i]
+        inside = not distance > rim
+        inverse = one / max(distance, rim)
+        dx = inverse * (block[X + i] - block[PX + i])
+        dy = inverse * (block[Y + i] - block[PY + i])
+        dz = inverse * (block[Z + i] - block[PZ + i])
+        off = abs(dx * dx + dy * dy + dz * dz - (zero if inside else one)) > real(1e-3)
+        strays += 1 if off else 0
+        block[GX + i] = block[IX + i] if inside else dx
+        block[GY + i] = block[IY + i] if inside else dy
+        block[GZ + i] = block[IZ + i] if inside else dz
     if strays == 0:
         return
     for i in range(n):
         away = float(block[DISTANCE + i])
+        if not away > RIM:  # a member is its own foot, in the cover where it is one
+            block[X + i], block[Y + i], block[Z + i] = block[PX + i], block[PY + i], block[PZ + i]
+            continue
         length = block[GX + i] ** 2 + block[GY + i] ** 2 + block[GZ + i] ** 2
-        if away > RIM and abs(length - 1.0) > 1e-3:  # the foot is in another cover
+        if abs(length - 1.0) > 1e-3:  # the foot is in another cover
             x, y, z = cover_of_foot(flat, away, block, i)
             block[X + i], block[Y + i], block[Z + i] = x, y, z
             block[GX + i] = (x - float(block[PX + i])) / away
@@ -283,6 +277,17 @@ def cotangent_rest(u, real):
 
 
 @kernel
+def cotangent_rest_single(u, real):
+    """As `cotangent_rest`, for float32: to 2e-8."""
+    p = real(1.2152911278231695e-09)
+    p = p * u + real(1.1977336410854618e-08)
+    p = p * u + real(8.756801574367589e-07)
+    p = p * u + real(3.295108230019573e-05)
+    p = p * u + real(0.0013889903823178277)
+    return p * u + real(0.08333331935834974)
+
+
+@kernel
 def cotangent_rest_far(u, real):
     """As `cotangent_rest`, beyond π, from its definition."""
     share, cosine, sine = half_angle_of(u, real)
@@ -297,14 +302,16 @@ def turn_vectors(block, n):
 
     k = (1 − θ/2 · cot θ/2)/θ², the transpose of the inverse right Jacobian of the exponential.
     """
-    real = block.dtype.type
+    real, single = block.dtype.type, block.itemsize == 4
     half, longest = real(0.5), real(np.pi**2)
     far, rest = 0, DEPTH
     for i in range(n):
         x, y, z = block[X + i], block[Y + i], block[Z + i]
         square = x * x + y * y + z * z
         far += 1 if square > longest else 0
-        block[rest + i] = cotangent_rest(square, real)
+        block[rest + i] = (
+            cotangent_rest_single(square, real) if single else cotangent_rest(square, real)
+        )
     if far > 0:
         for i in range(n):
             square = block[X + i] ** 2 + block[Y + i] ** 2 + block[Z + i] ** 2
@@ -450,15 +457,17 @@ def measure_block(p, o, least, block, other, lanes, n):
     enter(p, o, block, n)
     nearest(p, o, -np.inf, np.inf, block, other, lanes, n)
     real = block.dtype.type
-    count, enough = 0, real(least)
+    rim, enough, count, members = real(RIM), real(least), 0, 0
     for i in range(n):
-        count += 1 if not block[DISTANCE + i] <= enough else 0
+        distance = block[DISTANCE + i]
+        count += 1 if not distance <= enough else 0
+        members += 1 if (not distance > rim) & (distance > enough) else 0
     if count == 0:
         return False
     if not has_formula(p, o):
         differences(p, o, block, other, lanes, n)
         return True
-    slopes_in_chart(p, o, least, block, n)
+    slopes_in_chart(p, o, members, block, n)
     chart = int(p[o + CHART])
     if chart == ROTATION_VECTOR:
         turn_vectors(block, n)
@@ -493,9 +502,7 @@ def measure(values, form, size, p, distances, gradients, work):
         measure_block(p, 0, -np.inf, block, other, lanes, n)
         for i in range(n):
             distances[start + i] = kind(block[DISTANCE + i])
-        for k in range(size * start, size * (start + n)):
-            gradients[k] = kind(0.0)
-        add_form(values, form, size * start, size, block, n, gradients)
+        write_form(values, form, size * start, size, block, n, gradients)
     return 0.0
 
 
