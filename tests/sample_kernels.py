@@ -108,6 +108,14 @@ def types(given, out):
         out[i] = np.sqrt(scaled**2 + 1.0) * real(i)
 
 
+@kernel("f8[] f8[] f8[]")
+def choose(given, least, out):
+    for i in range(given.shape[0]):
+        out[i] = given[i] if given[i] > out[i] else out[i]
+        least[i] = least[i] if least[i] < given[i] else out[i]
+        least[i] = max(least[i], given[i]) if out[i] > 1.0 else least[i]
+
+
 @kernel("u1[] b1[]")
 def small(text, flags):
     total = 0

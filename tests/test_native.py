@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -100,6 +101,14 @@ def test_memory_that_is_not_there_is_an_error(compiled):
 def test_a_kernel_is_made_for_each_type(compiled, rng, dtype):
     given = rng.normal(size=20).astype(dtype)
     both(compiled, "types", given, np.empty_like(given))
+
+
+def test_what_may_stay_is_read_before(compiled, rng):
+    given = np.array([*SPECIAL, *rng.normal(size=20)])
+    both(compiled, "choose", given, rng.normal(size=31), rng.normal(size=31))
+    code = translate_modules([sample_kernels]).code
+    kept = r"double (\w+) = out\.p\[i\];\s+out\.p\[i\] = .*given\.p\[i\] > \1.* : \1\)"
+    assert re.search(kept, code)
 
 
 def test_small_integers_and_flags(compiled, rng):

@@ -170,6 +170,13 @@ RESERVED = {
 }
 
 
+def may_stay(place: ast.Subscript, choice: ast.IfExp) -> bool:
+    """Tell whether a choice that is stored at a place is between a new value and what is there."""
+    sides = ast.unparse(choice.body), ast.unparse(choice.orelse)
+    calls = any(isinstance(each, ast.Call) for each in ast.walk(choice))  # which might write there
+    return ast.unparse(place) in sides and not calls
+
+
 def c_name(name: str) -> str:
     """Return a variable's name in C."""
     return f"{name}_" if name in RESERVED else name
@@ -329,6 +336,7 @@ class Function:
         self.variables: dict[str, Type] = dict(zip(made.source.parameters, made.types, strict=True))
         self.roots = {p: frozenset({p}) for p in made.source.parameters}
         self.changed = True
+        self.read: dict[str, Value] = {}  # elements that were read into variables
         self.lines: list[str] = []
         self.buffers: list[str] = []
         self.depth = 1
@@ -499,6 +507,12 @@ class Function:
         match targets, value:
             case [ast.Tuple(elts=places)], ast.Tuple(elts=given) if len(places) == len(given):
                 pairs = list(zip(places, given, strict=True))
+            case [ast.Subscript() as place], ast.IfExp() as choice if may_stay(place, choice):
+                # Read before: clang otherwise branches around the store, a lane at a time.
+                self.read = {ast.unparse(place): self.keep(self.expression(place))}
+                found, self.read = self.expression(choice), {}
+                self.store(place, found, node)
+                return
             case _:
                 pairs = []
         if not pairs:
@@ -655,6 +669,8 @@ class Function:
 
     def subscript(self, node: ast.Subscript) -> Value:
         """Translate elements, rows and stretches of arrays, and members of tuples."""
+        if self.read and (before := self.read.get(ast.unparse(node))):
+            return before
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
             array = self.expression(node.value.value)
             axis = node.slice.value if isinstance(node.slice, ast.Constant) else None
