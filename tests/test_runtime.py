@@ -417,6 +417,19 @@ def test_a_field_by_another_name_is_refused(kind):
     assert layout.check_file(packed) == layout.BAD_LIMIT
 
 
+def test_a_chain_measured_from_its_root_is_walked_in_bounds(monkeypatch):
+    model = model_of(dict.fromkeys(map(str, range(30)), replace(cube(0.5), relative_to="root")))
+    numbers = np.frombuffer(packed_limits_bytes(model))
+    for most in (29 * 30 // 2, 29 * 30 // 2 - 1):
+        monkeypatch.setattr(layout, "MOST_BETWEEN", most)
+        assert layout.check_skeleton(numbers) == (most == 29 * 30 // 2)
+    for ancestor in (-1.0, 0.5, 7.0, 30.0, np.nan):  # of which none is above the third joint
+        changed = numbers.copy()
+        changed[int(numbers[layout.ROWS]) + 2 * layout.ROW + layout.ANCESTOR] = ancestor
+        changed[layout.CHECKSUM] = layout.sum_of(changed)
+        assert layout.check_file(changed) == layout.BAD_SKELETON
+
+
 def test_a_limit_without_a_kernel_is_refused_by_name(tmp_path, monkeypatch):
     limit = small_limits()["box swing-twist"]
     monkeypatch.setattr(type(limit.shape), "kernel", None)

@@ -53,6 +53,7 @@ EDGE = 0.5e-9  # of a limit, for `exits`; `model.clamp.EDGE`
 WHOLE, NO_LIMITS, OTHER_VERSION, CUT, DAMAGED, BAD_SKELETON, BAD_LIMIT = range(7)
 
 MOST_JOINTS = 100_000
+MOST_BETWEEN = 1_000_000  # joints between limits and what they are measured from, of all limits
 MOST_NUMBER = 1e12  # parameters are within this, so that nothing that is made of them overflows
 MOST_NODES = 1000  # along an axis
 PRIME = 4294967291  # below 2³²
@@ -333,7 +334,7 @@ def check_skeleton(p):
     for k in range(joints):
         if not is_whole(p[parents + k], -1.0, k - 1.0):
             return False
-    last = -1.0
+    last, between = -1.0, 0
     for k in range(count):
         joint, ancestor = p[rows + ROW * k + JOINT], p[rows + ROW * k + ANCESTOR]
         if not is_whole(joint, last + 1.0, joints - 1.0):
@@ -346,10 +347,13 @@ def check_skeleton(p):
             return False
         if ancestor == PARENT:
             continue
+        if not ancestor >= 0.0:
+            return False
         above = p[parents + int(joint)]
-        while above >= 0.0 and above != ancestor:
+        while above > ancestor and between < MOST_BETWEEN:  # parents come before children
             above = p[parents + int(above)]
-        if not (ancestor >= 0.0 and above == ancestor):
+            between += 1
+        if above != ancestor:
             return False
     return True
 
