@@ -21,7 +21,9 @@ from synovia import (
     forward,
     human,
     human_limits,
+    load_figure,
     quat,
+    save_figure,
 )
 from synovia.export import EXPORTERS, HingedBody, export_limits, hinged_body, hinged_joint
 from synovia.export.hinged import in_metres
@@ -465,6 +467,19 @@ def test_a_knee_goes_along_the_figures_curves(rng):
 def exported_scale(model):
     skeleton = in_metres(model.skeleton)
     return np.linalg.norm(skeleton.offsets[5]) / np.linalg.norm(model.skeleton.offsets[5])
+
+
+def test_humans_are_exported_in_metres_as_tall_as_they_are(tmp_path):
+    save_limits(human_limits(1.5), tmp_path / "a.limits.json")
+    save_figure(human(1.5), tmp_path / "a.xml")
+    for skeleton in (
+        human_limits().skeleton,
+        human_limits(source="human").skeleton,
+        load_limits(tmp_path / "a.limits.json").skeleton,
+        load_figure(tmp_path / "a.xml").skeleton,
+    ):
+        assert (skeleton.up, skeleton.unit) == ("y", 1.0)
+        assert in_metres(skeleton) is skeleton
 
 
 def test_curves_are_refused_where_they_make_no_sense(model):

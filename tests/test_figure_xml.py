@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,6 +106,8 @@ def test_a_figure_comes_back_bit_for_bit(tmp_path):
         body.skeleton.offsets / 3.0,
         end_parents=[2, 10, 10],
         end_offsets=np.array([[0.1, 1e-300, -0.0], [1.0, 2.0, 3.0], [1e22, 0.3, 0.0]]),
+        up="z",
+        unit=0.0254 / 0.45,
     )
     body = Figure(awkward, body.joint_sets, "half a body, ½")
     path = tmp_path / "body.xml"
@@ -111,7 +115,7 @@ def test_a_figure_comes_back_bit_for_bit(tmp_path):
     again = load_figure(path)
     assert again.name == body.name
     assert again.controls == body.controls
-    for field in ("names", "channels"):
+    for field in ("names", "channels", "up", "unit"):
         assert getattr(again.skeleton, field) == getattr(awkward, field)
     for field in ("parents", "offsets", "end_parents", "end_offsets"):
         assert getattr(again.skeleton, field).tobytes() == getattr(awkward, field).tobytes()
@@ -124,7 +128,9 @@ def test_a_figure_comes_back_bit_for_bit(tmp_path):
 def test_what_is_written_is_valid_by_the_schema(tmp_path):
     etree = pytest.importorskip("lxml.etree", reason="lxml validates XML Schema")
     schema = etree.XMLSchema(etree.fromstring(figure_schema().encode()))
-    save_figure(figure(), tmp_path / "figure.xml")
+    body = figure()
+    body = replace(body, skeleton=replace(body.skeleton, up="y", unit=0.01))
+    save_figure(body, tmp_path / "figure.xml")
     save_network(all_components(), tmp_path / "network.xml")
     for name in ("figure.xml", "network.xml"):
         schema.assertValid(etree.parse(str(tmp_path / name)))
@@ -229,6 +235,9 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
         ('<joint-set name="shoulder"', '<joint-set name="neck"', "joint sets must have different"),
         ('<output name="c7"', '<output name="c9"', "no segment 'c9'"),
         ("Zrotation", "Wrotation", "channels must be some of"),
+        ("<figure", '<figure up="w"', "Skeleton.up must be x, y or z, or empty, got 'w'"),
+        ("<figure", '<figure unit="-1"', "Skeleton.unit must be metres, or 0 if unknown, got -1"),
+        ("<figure", '<figure unit="m"', "expected a number, got 'm'"),
     ],
 )
 def test_bad_figures_are_refused_by_line(tmp_path, old, new, words):

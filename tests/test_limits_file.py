@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -66,6 +67,13 @@ def test_a_skeleton_without_end_sites_comes_back(tmp_path):
     assert_same(model, again(model, tmp_path))
     text = (tmp_path / "a.limits.json").read_text()
     assert '"end_offsets": []' in text
+
+
+def test_axis_and_unit_of_a_skeleton_come_back(tmp_path):
+    skeleton = replace(SKELETON, up="z", unit=0.0254 / 0.45)
+    save_limits(LimitModel({}, skeleton), tmp_path / "a.limits.json")
+    again = load_limits(tmp_path / "a.limits.json").skeleton
+    assert (again.up, again.unit) == ("z", 0.0254 / 0.45)
 
 
 def test_single_precision_samples_keep_their_values(tmp_path):

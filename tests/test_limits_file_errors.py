@@ -50,6 +50,9 @@ TOLD_BY_SCHEMA = [
     ("skeleton/channels/0/0", "W", "skeleton: Skeleton.channels must be some of Xposition"),
     ("skeleton/channels/0", "Xposition", "@: expected a list, got 'Xposition'"),
     ("skeleton/end_parents/0", -1, "skeleton: Skeleton.end_parents must be joints from 0 to 2"),
+    ("skeleton/up", "w", "skeleton: Skeleton.up must be x, y or z, or empty, got 'w'"),
+    ("skeleton/unit", -1, "skeleton: Skeleton.unit must be metres, or 0 if unknown, got -1"),
+    ("skeleton/unit", "m", "@: expected a number, got 'm'"),
     ("limits/knee", [], "@: expected an object, got []"),
     (
         "limits/knee/chart",

@@ -96,7 +96,10 @@ class Part:
 
 
 def join(*parts: Part, name: str = "") -> Figure:
-    """Return the figure of all parts; each segment is followed by all that hangs on it."""
+    """Return the figure of all parts; each segment is followed by all that hangs on it.
+
+    Lengths of parts are metres, and y is up.
+    """
     parents: dict[str, str | None] = {}
     offsets: dict[str, ArrayLike] = {}
     joint_sets: dict[str, JointSet] = {}
@@ -120,6 +123,8 @@ def join(*parts: Part, name: str = "") -> Figure:
         np.array([np.asarray(offsets[each], dtype=float) for each in names]),
         end_parents=np.array([places[owner] for owner, _ in ends], np.int64),
         end_offsets=np.array([np.asarray(end, dtype=float) for _, end in ends]).reshape(-1, 3),
+        up="y",
+        unit=1.0,
     )
     return Figure(skeleton, joint_sets, name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -199,7 +200,7 @@ def is_figure(path: str | PathLike[str]) -> bool:
 def load_figure(path: str | PathLike[str]) -> Figure:
     """Return the figure in the XML file at `path`."""
     root = _root(path, "figure")
-    attributes = root.read("version!", "name")
+    attributes = root.read("version!", "name", "up", "unit")
     segments: list[Element] = []
     sets: dict[str, JointSet] = {}
     elements: dict[str, Element] = {}
@@ -219,8 +220,10 @@ def load_figure(path: str | PathLike[str]) -> Figure:
 
 def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
     """Write `figure` to the XML file at `path`, whole or not at all."""
-    root = make_element("figure", version=VERSION, **({"name": figure.name} if figure.name else {}))
     skeleton = figure.skeleton
+    unit = format_numbers(np.array(skeleton.unit)) if skeleton.unit else ""
+    known = {"name": figure.name, "up": skeleton.up, "unit": unit}
+    root = make_element("figure", version=VERSION, **{k: v for k, v in known.items() if v})
     for joint, (name, parent) in enumerate(zip(skeleton.names, skeleton.parents, strict=True)):
         above = {"parent": skeleton.names[parent]} if parent >= 0 else {}
         offset, channels = (
@@ -304,7 +307,7 @@ def _skeleton(root: Element, segments: list[Element]) -> Skeleton:
             end_offsets.append(end.numbers(end.read("offset!")["offset"], (3,)))
     given = any("channels" in segment.attributes for segment in segments)
     with segments[0].locate_errors():
-        return Skeleton(
+        skeleton = Skeleton(
             tuple(places),
             np.array(parents),
             np.array(offsets),
@@ -312,6 +315,10 @@ def _skeleton(root: Element, segments: list[Element]) -> Skeleton:
             np.array(end_parents, np.int64),
             np.array(end_offsets).reshape(-1, 3),
         )
+    unit = root.number(root.attributes.get("unit", "0"))
+    world: dict[str, Any] = {"up": root.attributes.get("up", ""), "unit": unit}
+    with root.locate_errors():
+        return replace(skeleton, **world)
 
 
 def _network(element: Element) -> tuple[Network, list[Element]]:

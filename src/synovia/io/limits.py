@@ -117,6 +117,8 @@ def _document(model: LimitModel) -> dict[str, Any]:
             "channels": [list(channels) for channels in skeleton.channels],
             "end_parents": encode_array(skeleton.end_parents),
             "end_offsets": encode_array(skeleton.end_offsets),
+            **({"up": skeleton.up} if skeleton.up else {}),
+            **({"unit": skeleton.unit} if skeleton.unit else {}),
         },
         "limits": {
             name: to_json(limit.to_dict(), f"limits.{name}") for name, limit in model.limits.items()
@@ -216,7 +218,10 @@ def _by_joint(entry: Entry, skeleton: Skeleton) -> dict[str, Entry]:
 
 
 def _skeleton(entry: Entry) -> Skeleton:
-    parts = entry.fields("names", "parents", "offsets", "channels", "end_parents", "end_offsets")
+    parts = entry.fields(
+        *("names", "parents", "offsets", "channels", "end_parents", "end_offsets"),
+        maybe=("up", "unit"),
+    )
     names = parts["names"].texts()
     parents = parts["parents"].ints(len(names))
     offsets = parts["offsets"].floats(len(names), 3)
@@ -225,8 +230,13 @@ def _skeleton(entry: Entry) -> Skeleton:
         parts["channels"].fail(f"one list for each of {len(names)} joints", f"{len(channels)}")
     end_parents = parts["end_parents"].ints(None)
     end_offsets = parts["end_offsets"].floats(len(end_parents), 3)
+    known: dict[str, Any] = {}
+    if "up" in parts:
+        known["up"] = parts["up"].text()
+    if "unit" in parts:
+        known["unit"] = float(parts["unit"].floats())
     with entry.locate_errors():
-        return Skeleton(names, parents, offsets, channels, end_parents, end_offsets)
+        return Skeleton(names, parents, offsets, channels, end_parents, end_offsets, **known)
 
 
 def _limit(entry: Entry) -> Limit:

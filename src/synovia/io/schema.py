@@ -189,7 +189,7 @@ def _array(*sizes: int | str, item: Schema = PLAIN[float]) -> Schema:
 
 def _skeleton() -> Schema:
     name = {"type": "string", "minLength": 1}
-    return _object(
+    skeleton = _object(
         names={"type": "array", "items": name, "minItems": 1, "uniqueItems": True},
         parents={
             "description": "The number of each joint's parent, which comes before it; -1: a root.",
@@ -213,6 +213,15 @@ def _skeleton() -> Schema:
         },
         end_offsets={"description": "From that joint to the end site.", **_array("n", 3)},
     )
+    skeleton["properties"] |= {
+        "up": {"description": "Which axis is up, where it is known.", "enum": ["x", "y", "z"]},
+        "unit": {
+            "description": "Metres that a unit of length has, where it is known.",
+            "type": "number",
+            "minimum": 0,
+        },
+    }
+    return skeleton
 
 
 def _limit() -> Schema:
