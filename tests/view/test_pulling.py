@@ -145,6 +145,11 @@ def test_feet_that_are_pinned_stay_flat_in_a_crouch(session):
         np.testing.assert_allclose(there[place], where[place], atol=5e-3)
         assert np.degrees(quat.angle_between(turned[place], how[place])) < 2.0
     assert found["values"]["left_knee.flexion"] > 40.0
+    assert np.degrees(quat.angle_between(turned[0], how[0])) < 1.0  # the body stays upright
+    deep = pulled(session, "Pelvis", where[0] - [0.0, 0.3, 0.15], limb=[], pins=pins, turns=turns)
+    assert not deep["met"]
+    # One ankle alone would not help, since the other foot stays flat, too.
+    assert deep["held"].keys() == {f"{side}_ankle.dorsiflexion" for side in ("left", "right")}
 
 
 def test_a_root_is_free_where_nothing_moves_it():

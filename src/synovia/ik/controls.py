@@ -419,8 +419,10 @@ ROUNDS = 2  # of all this
 POLISH_ROUNDS, POLISH_RATIO = 6, 0.999  # where goals are not met; less is not worth another round
 BETTER_START = 0.9  # a later start must leave at most this share of the error
 WISH_FACTOR = 1e-3  # of the weight of wishes, where goals are not met beside them
-END_TOLERANCE = 1e-9  # shares of a range
+END_TOLERANCE = 1e-6  # shares of a range
 MIN_SLOPE = 0.02  # of what is left: a control that could do less is not wanted farther
+JOINT_DAMPING = 1e-3  # of steps of several controls beyond their ends, in shares of ranges
+JOINT_RATIO = 0.95  # such steps must leave at most this share of what is left without them
 
 
 @dataclass(frozen=True, eq=False)
@@ -571,11 +573,39 @@ def ends_of(share: Floats) -> Ints:
 
 
 def blocked_at_end(problem: ControlGoals, share: Floats) -> Mask:
-    """Tell which controls at an end would go on, if they could, for the demands to come nearer."""
-    if len(share) == 0:
-        return np.zeros(0, np.bool_)
-    found = problem.scale_wishes(0.0).descend(share, 0)
-    return np.asarray(found.down * ends_of(share) > MIN_SLOPE * np.sqrt(found.square))
+    """Tell which controls at an end would go on, if they could, for the demands to come nearer.
+
+    Those are meant that would help alone; where there are none, those that would help together, as
+    both ankles do in a crouch with flat feet.
+    """
+    ends = ends_of(share)
+    if not ends.any():
+        return np.zeros(len(share), np.bool_)
+    demands = problem.scale_wishes(0.0)
+    # A little inside: on the end itself rounding may put a control beyond it, where nothing moves.
+    inside = np.clip(share, END_TOLERANCE, 1.0 - END_TOLERANCE)
+    found = demands.descend(inside, 0)
+    alone = found.down * ends > MIN_SLOPE * np.sqrt(found.square)
+    return np.asarray(alone if alone.any() else _blocked_together(demands, inside, ends))
+
+
+def _blocked_together(problem: ControlGoals, share: Floats, ends: Ints) -> Mask:
+    """Tell which controls at an end a step of all would take farther, if that is worth it."""
+    residuals, slopes = problem.residuals(share[None])[0][0], problem.jacobian(share)
+
+    def step(free: Mask) -> tuple[Floats, float]:
+        some, way = slopes[:, free], np.zeros(len(share))
+        square = some.T @ some + JOINT_DAMPING * np.eye(some.shape[1])
+        way[free] = np.linalg.solve(square, -some.T @ residuals)
+        return way, float(np.linalg.norm(residuals + slopes @ way))
+
+    free = np.ones(len(share), np.bool_)
+    way, left = step(free)
+    while (inwards := free & (way * ends < 0.0)).any():
+        free &= ~inwards
+        way, left = step(free)
+    _, left_without = step(ends == 0)
+    return (way * ends > 0.0) & (left < JOINT_RATIO * left_without)
 
 
 # solve_controls: controls of a figure, within their ranges, whose pose meets goals.

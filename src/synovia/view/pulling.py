@@ -34,6 +34,7 @@ ROOT_SET = "root"
 ROOT_REACH = 2.0
 """How far the root may go, as a multiple of what the bones extend over at rest."""
 AXIS_NAMES = ("x", "y", "z")
+ROOT_TURNS = tuple(f"{ROOT_SET}.turn-{name}" for name in AXIS_NAMES)
 ROUNDED = 1e-5
 """How well controls can be told from a pose in single precision, as the page has it."""
 
@@ -81,6 +82,8 @@ def figure_of(scene: Scene) -> Figure:
 OTHERS_STIFFNESS = 2.0
 """How much more than the limb the rest of the body stays where it was."""
 PIN_WEIGHT = 30.0
+BETTER = 0.9
+"""A root is turned where that leaves at most this share of the error."""
 BEND = 0.12
 """Of the way to the middle of their ranges: a straight limb bends so much to begin with."""
 
@@ -117,7 +120,8 @@ def pull(
 
     The search begins at `last` (C,), where the drag was, then where the limb is a little bent, at
     `home`, and with the limb at rest; if `thorough`, also elsewhere. Where the limb alone does not
-    get there, the others help as little as they can, from where the limb ends.
+    get there, the others help as little as they can, from where the limb ends. A root that may
+    turn does so last of all, so that a body that crouches stays upright.
     """
     places = _places(figure, limb)
 
@@ -135,15 +139,24 @@ def pull(
         if found.converged or not others:
             return found
     near = home if found is None else with_limb(home, found.controls)
-    return solve_controls(
-        figure,
-        near,
-        goals,
-        only=[*limb, *others],
-        stiffness=dict.fromkeys(others, OTHERS_STIFFNESS),
-        starts=[near, last, bend_controls(figure, rest, [*limb, *others])],
-        restarts=thorough,
-    )
+
+    def solve_with(helpers: Sequence[str]) -> ControlSolution:
+        return solve_controls(
+            figure,
+            near,
+            goals,
+            only=[*limb, *helpers],
+            stiffness=dict.fromkeys(helpers, OTHERS_STIFFNESS),
+            starts=[near, last, bend_controls(figure, rest, [*limb, *helpers])],
+            restarts=thorough,
+        )
+
+    upright = [name for name in others if name not in ROOT_TURNS]
+    first = solve_with(upright)
+    if first.converged or len(upright) == len(others):
+        return first
+    turned = solve_with(others)
+    return turned if turned.errors.max() < BETTER * first.errors.max() else first
 
 
 def _places(figure: Figure, which: Collection[str]) -> list[int]:

@@ -314,7 +314,7 @@ export class TryOut {
     const ends = Object.entries(held).map(([name, value]) => [name, this.formatEnd(name, value)]);
     const why = beyond
       ? "It is farther off than the bones are long."
-      : "No end of a range alone holds it back.";
+      : "Wider ranges would hardly help.";
     this.showOutcome(
       met,
       ms,
