@@ -26,6 +26,7 @@ from synovia.view import View, messages
 from synovia.view.bodies import pack_body
 from synovia.view.server import page_files
 
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 FRAMES, JOINTS = 5000, 60
 WEIGHT_KB, WHOLE_KB, OPENING_S, HUMAN_S = 300.0, 450.0, 2.0, 1.5
@@ -46,7 +47,7 @@ def main() -> None:
         f"reach, there and back    {median(trips_ms):8.1f} ms   (of which solved in "
         f"{median(solved_ms):.1f}; from {min(trips_ms):.1f} to {max(trips_ms):.1f})"
     )
-    found = shutil.which("chromium") or shutil.which("google-chrome")
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         print("no Chromium, so the rest is left out: apt-get install chromium brings it")
     else:

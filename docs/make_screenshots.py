@@ -21,6 +21,7 @@ from synovia.limit import DependentRange
 from synovia.limit.octahedral import node_directions
 
 HERE = Path(__file__).parent / "img"
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 ABOVE = {"LeftUpperArm": "Sternum"}
 """What joints are measured from, where that is not the parent."""
@@ -49,7 +50,7 @@ def main(into: Path = HERE) -> None:
     seen = show(learned, wild(), compare=narrow)
     coupled = show(coupled_legs(people), range_of_motion(300))
     with sync_playwright() as playwright:
-        found = shutil.which("chromium") or shutil.which("google-chrome")
+        found = next(filter(None, map(shutil.which, BROWSERS)), None)
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
         opening(new_page(browser, figure.url, LARGE, "light"), into / "view-opening.png")
         outside(new_page(browser, clip.url, LARGE, "light"), into / "view.png")

@@ -264,6 +264,23 @@ def test_what_is_no_human_has_no_body():
         human_bones(digger)
 
 
+def test_a_rig_whose_feet_are_goals_has_no_body():
+    """Its legs would end in the air."""
+    plain = canonical_skeleton()
+    parents = np.array(plain.parents)
+    for side in ("left", "right"):
+        parents[plain.index(f"{side}Foot")] = 0
+    loose = Skeleton(
+        plain.names,
+        parents,
+        plain.offsets,
+        end_parents=plain.end_parents,
+        end_offsets=plain.end_offsets,
+    )
+    assert body_of(plain, skin=False) is not None
+    assert body_of(loose, skin=False) is None
+
+
 def test_the_demos_skeleton_is_the_default_human():
     assert body_of(wild().skeleton, skin=False) is not None
     assert align(recognize(canonical_skeleton())).frames

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clips import clip
-from synovia import Clip, Pose, forward, human, quat
+from synovia import Clip, LimitModel, Pose, forward, human, quat
 from synovia.anatomy import limits_of
 from synovia.view.server import PageServer
 from synovia.view.session import scene_of
@@ -142,3 +142,9 @@ def test_a_frame_that_nobody_performed_is_grey_and_the_strip_is_looked_at_closel
             "(value, at) => at % 4 === 3 && value === 255).length / (it.width * it.height)"
         )
         assert 0.02 < painted < 0.9  # as high as the joint is outside
+
+
+def test_a_clip_without_violations_opens_where_it_was_performed(browser, invented):
+    with visit(browser, replace(invented, model=LimitModel({}, invented.clip.skeleton))) as seen:
+        assert frame_of(seen) == 1
+        assert seen.page.locator("body[data-invented]").count() == 0

@@ -130,6 +130,28 @@ def test_the_view_keeps_its_size_whatever_is_picked(seen):
     assert "Pick a joint" in seen.page.locator("#curve").inner_text()
 
 
+def test_a_narrow_window_has_room_for_all(seen):
+    """The menu of files closes by Esc, or by its button, and leaves no window."""
+    seen.page.set_viewport_size({"width": 420, "height": 800})
+    try:
+        assert seen.page.evaluate("document.documentElement.scrollWidth") == 420
+        inside = "(it) => it.scrollWidth <= it.clientWidth"
+        for part in ("header", "footer", "aside"):
+            assert seen.page.locator(part).evaluate(inside), part
+        assert seen.page.locator("#stage").bounding_box()["width"] == 420
+        button = seen.page.get_by_role("button", name="Open files, and take some home")
+        menu = seen.page.locator(".menu")
+        for close in (button.click, lambda: seen.page.keyboard.press("Escape")):
+            button.click()
+            box = menu.bounding_box()
+            assert 0 <= box["x"] <= 420 - box["width"]
+            assert box["y"] + box["height"] <= 800
+            close()
+            assert menu.is_hidden()
+    finally:
+        seen.page.set_viewport_size({"width": 1200, "height": 600})
+
+
 def test_all_keys_are_seen_at_once_on_a_laptop(browser):
     scene = scene_of(LimitModel.fit([clip(frames=20)], "box"), clip(frames=2))
     with visit(browser, scene) as page:

@@ -94,6 +94,7 @@ export function bindKeys(groups: Record<string, Key[]>, showTour: () => void): v
     if ((isTyping(event) && !saves) || event.altKey) return;
     if (document.querySelector("dialog[open]")) return;
     const { target, key: pressed } = event;
+    if (pressed === "Escape" && document.querySelector(":popover-open")) return; // closes a menu
     if (isClick(target as Element) && pressed === " ") return;
     if (target instanceof HTMLInputElement) {
       if (target.type === "range" && SLIDER.test(pressed) && !event.code.startsWith("Numpad"))

@@ -20,6 +20,7 @@ import { JointPanel } from "./panel/joint";
 import { JointTree } from "./panel/tree";
 import { type MadePose, PoseHistory } from "./pose/history";
 import { measuredRotation } from "./pose/kinematics";
+import { AXES } from "./pose/lookat";
 import { TurnRing } from "./pose/ring";
 import { Shelf } from "./pose/shelf";
 import { Sliders } from "./pose/sliders";
@@ -268,6 +269,11 @@ export class Page implements PageActions {
     if (!this.made.present) this.showClip();
     const worst = this.timeline.worstDeg;
     const most = Math.max(...worst, 0);
+    if (most === 0 && this.clip.invented && this.clip.frames > 1) {
+      this.timeline.goTo(1);
+      this.stage.frameAll();
+    }
+    if (!this.clip.start) this.seeFace();
     if (most > 0) {
       this.timeline.goToWorst(worst.indexOf(most));
       this.stage.frameAll();
@@ -289,6 +295,16 @@ export class Page implements PageActions {
     const { turntable } = this.stage;
     turntable.turn(START_YAW - turntable.yaw, 0);
     this.stage.frameAll();
+  }
+
+  /** Come to a side from which the face is seen, of who has a head. */
+  private seeFace(): void {
+    const { looker, lookAxis, skeleton } = this.clip;
+    const turn = this.stage.body.world.rotations[skeleton.names.indexOf(looker ?? "")];
+    if (!turn) return;
+    const way = new Vector3(...(AXES[lookAxis] ?? [0, 0, 1]));
+    this.stage.turntable.bringToFront(way.applyQuaternion(turn));
+    this.stage.draw();
   }
 
   /** Show a human with bones and skin. */

@@ -2,6 +2,7 @@ import { type Material, type Mesh, Quaternion, Vector2, Vector3 } from "three";
 import { expect, test } from "vitest";
 import { Screen, Turntable } from "../src/stage/camera";
 import { outsideColour, THEMES, twistColour } from "../src/stage/colours";
+import { placeLabels } from "../src/stage/labels";
 import { MapSphere } from "../src/stage/rangemap";
 import { regionFrom } from "../src/stage/region";
 import { JointSphere } from "../src/stage/sphere";
@@ -170,4 +171,36 @@ test("a sphere gives back all that it, and what is drawn on it, takes on the gra
   expect(left.size).toBeGreaterThan(15);
   sphere.dispose();
   expect(left.size).toBe(0);
+});
+
+const VIEW = { width: 600, height: 400 };
+const label = (x: number, y: number, way?: number) => ({ x, y, width: 100, height: 16, way });
+
+test("labels cover neither each other nor dots, and stay in the view", () => {
+  const joints = [
+    [300, 200],
+    [305, 204],
+    [350, 198],
+    [590, 395],
+    [3, 2],
+  ] as const;
+  const labels = joints.map(([x, y]) => label(x, y));
+  const dots = joints.map(([x, y]) => ({ x, y, weight: 10 }));
+  const places = placeLabels(labels, dots, VIEW);
+  places.forEach(({ x, y }, number) => {
+    expect(x).toBeGreaterThanOrEqual(0);
+    expect(y).toBeGreaterThanOrEqual(0);
+    expect(x + 100).toBeLessThanOrEqual(VIEW.width);
+    expect(y + 16).toBeLessThanOrEqual(VIEW.height);
+    for (const dot of dots)
+      expect(dot.x > x && dot.x < x + 100 && dot.y > y && dot.y < y + 16).toBe(false);
+    for (const other of places.slice(0, number))
+      expect(Math.abs(other.x - x) < 100 && Math.abs(other.y - y) < 16).toBe(false);
+  });
+});
+
+test("a label stays where it was while that is as good", () => {
+  const [before] = placeLabels([label(300, 200)], [{ x: 340, y: 200, weight: 10 }], VIEW);
+  const [after] = placeLabels([label(300, 200, before?.way)], [], VIEW);
+  expect(after?.way).toBe(before?.way);
 });

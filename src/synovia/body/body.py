@@ -12,6 +12,7 @@ from .bones import Bone, Mesh, human_bones, human_scale, mesh_of
 from .rig import rig_bones, rig_skin
 from .skin import human_skin
 
+SIDES = ("left", "right")
 WHOLE = ("Pelvis", "Head", "LeftHand", "RightHand", "LeftToes", "RightToes")
 """Segments without which the default human has no skin."""
 
@@ -34,7 +35,8 @@ class Body:
 def body_of(skeleton: Skeleton, clip: Clip | None = None, *, skin: bool = True) -> Body | None:
     """Return the body of a skeleton: of the default human, or of a rig that is recognised as one.
 
-    A clip of the skeleton shows more of how its bones stand. None if no human is recognised.
+    A clip of the skeleton shows more of how its bones stand. None if no human is recognised, or one
+    whose feet are not below its legs, as those of rigs that hang on goals of their own.
     """
     scale = human_scale(skeleton)
     if scale is not None:
@@ -42,7 +44,10 @@ def body_of(skeleton: Skeleton, clip: Clip | None = None, *, skin: bool = True) 
         made = _scale_skin(skeleton, scale) if whole else None
         return Body(skeleton, human_bones(skeleton), skeleton.rest_pose(), made)
     try:
-        alignment = align(recognize(skeleton), [] if clip is None else [clip])
+        rig = recognize(skeleton)
+        if any(f"{side}Foot" not in rig.roles for side in SIDES if f"{side}LowerLeg" in rig.roles):
+            return None
+        alignment = align(rig, [] if clip is None else [clip])
         bones, bind = rig_bones(alignment)
         return Body(skeleton, bones, bind, rig_skin(alignment) if skin else None)
     except ValueError:  # no human, or none that stands

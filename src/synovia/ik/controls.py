@@ -421,7 +421,7 @@ BETTER_START = 0.9  # a later start must leave at most this share of the error
 WISH_FACTOR = 1e-3  # of the weight of wishes, where goals are not met beside them
 END_TOLERANCE = 1e-6  # shares of a range
 MIN_SLOPE = 0.02  # of what is left: a control that could do less is not wanted farther
-JOINT_DAMPING = 1e-3  # of steps of several controls beyond their ends, in shares of ranges
+JOINT_DAMPING = 1e-4  # of steps of several controls beyond their ends, in shares of ranges
 JOINT_RATIO = 0.95  # such steps must leave at most this share of what is left without them
 
 

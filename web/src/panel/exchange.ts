@@ -48,11 +48,12 @@ export class Exchange {
       (roles) => void this.useHuman(roles),
     );
     if (document.body.hasAttribute("data-recorded")) return;
-    const open = button("Files", "Open files, and take some home", () => {
+    const open = button("Files", "Open files, and take some home", () => {});
+    open.popoverTargetElement = this.menu; // so that a second click closes it
+    this.menu.addEventListener("beforetoggle", () => {
       const { left, bottom } = open.getBoundingClientRect();
-      this.menu.style.left = `${left}px`;
-      this.menu.style.top = `${bottom + 4}px`;
-      this.menu.togglePopover();
+      this.menu.style.setProperty("--left", `${left}px`);
+      this.menu.style.setProperty("--top", `${bottom + 4}px`);
     });
     this.files.tools.prepend(open);
     document.body.append(this.chooser, this.menu);

@@ -5,7 +5,7 @@ import type { Clip } from "../clip";
 import { element } from "../elements";
 import type { WorldPose } from "./kinematics";
 
-const AXES: Record<string, [number, number, number]> = {
+export const AXES: Record<string, [number, number, number]> = {
   x: [1, 0, 0],
   "-x": [-1, 0, 0],
   y: [0, 1, 0],

@@ -314,11 +314,11 @@ export class TryOut {
     const ends = Object.entries(held).map(([name, value]) => [name, this.formatEnd(name, value)]);
     const why = beyond
       ? "It is farther off than the bones are long."
-      : "Wider ranges would hardly help.";
+      : "Nothing is at the end of its range.";
     this.showOutcome(
       met,
       ms,
-      !met && (beyond || !ends.length) ? element("p", {}, why) : undefined,
+      !met && (beyond || !(ends.length || at.length)) ? element("p", {}, why) : undefined,
       ends.length && !beyond ? "Held back by the range of" : "",
       beyond ? [] : ends.map(([name, end]) => [readable(name ?? ""), end ?? ""]),
       at.map(([name, value]) => `${readable(name)} ${this.formatEnd(name, value)}`),

@@ -72,7 +72,9 @@ export interface Marks {
 
 function ghostMaterial(): MeshStandardMaterial {
   const thin = { transparent: true, opacity: 0.4, depthWrite: false };
-  return new MeshStandardMaterial({ vertexColors: true, roughness: 0.6, ...thin });
+  // A little farther off than it is: where it hardly differs, the body is seen and no mixture.
+  const behind = { polygonOffset: true, polygonOffsetFactor: 4, polygonOffsetUnits: 8 };
+  return new MeshStandardMaterial({ vertexColors: true, roughness: 0.6, ...thin, ...behind });
 }
 
 export class Body {
@@ -169,6 +171,7 @@ export class Body {
     else
       this.meshes = this.bones.map((bone) => {
         const mesh = new Mesh(this.boneGeometry(bone), this.materials.body);
+        mesh.castShadow = !this.isGhost;
         this.group.add(mesh);
         return mesh;
       });

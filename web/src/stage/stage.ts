@@ -20,10 +20,13 @@ import { formatDegrees } from "../format";
 import { Body, type Marks, type Shapes, type Style } from "./body";
 import { Screen, Turntable } from "./camera";
 import { LEGAL, THEMES, type Theme } from "./colours";
+import { placeLabels } from "./labels";
 import { Pointer } from "./pointer";
 import { Scenery } from "./scenery";
 
 const MOST_LABELS = 6;
+/** What a label costs that covers a dot which stands out, and another. */
+const [MARKED_DOT, PLAIN_DOT] = [10, 1];
 const LONGEST_HOLD_MS = 600;
 /** How near to its rim the view shows nothing well, as a share of its sides. */
 const RIM = 0.04;
@@ -47,6 +50,8 @@ export class Stage {
   private limited = new Set<number>();
   private marks: Marks = { picked: undefined, outside: new Set(), blocking: new Set() };
   private outsideDeg = new Map<number, number>();
+  /** By joint, which way its label was written. */
+  private labelWays = new Map<number, number>();
   private target: Mesh;
   private groundHeight: number | undefined;
   private lastRoot: Vector3 | undefined;
@@ -263,36 +268,34 @@ export class Stage {
 
   private updateLabels(): void {
     const worst = [...this.outsideDeg].sort((a, b) => b[1] - a[1]).slice(0, MOST_LABELS);
-    this.labels.replaceChildren(
-      ...worst.map(([joint, angle]) => {
-        const name = this.clip.skeleton.names[joint] ?? "";
-        const text = ` ${formatDegrees(angle)} outside`;
-        const label = element("span", { class: "label" }, element("bdi", {}, name), text);
-        const { x, y } = this.screen.toPixels(this.body.world.positions[joint] ?? new Vector3());
-        label.dataset.x = `${x + 12}`;
-        label.dataset.y = `${y - 10}`;
-        return label;
-      }),
-    );
-    spreadLabels([...this.labels.children] as HTMLElement[]);
-  }
-}
-
-/** Put labels where they belong, each below those above that it would cover. */
-function spreadLabels(labels: HTMLElement[]): void {
-  const boxes = labels.map((label) => ({
-    label,
-    x: Number(label.dataset.x),
-    y: Number(label.dataset.y),
-    width: label.offsetWidth,
-    height: label.offsetHeight,
-  }));
-  boxes.sort((one, other) => one.y - other.y);
-  for (const [place, box] of boxes.entries()) {
-    for (const above of boxes.slice(0, place)) {
-      const beside = box.x >= above.x + above.width || above.x >= box.x + box.width;
-      if (!beside) box.y = Math.max(box.y, above.y + above.height);
-    }
-    box.label.style.transform = `translate(${box.x}px, ${box.y}px)`;
+    if (!worst.length && !this.labels.childElementCount) return;
+    const { positions } = this.body.world;
+    const pixels = (place: Vector3) => this.screen.toPixels(place);
+    const written = worst.map(([joint, angle]) => {
+      const name = this.clip.skeleton.names[joint] ?? "";
+      const text = ` ${formatDegrees(angle)} outside`;
+      return element("span", { class: "label" }, element("bdi", {}, name), text);
+    });
+    this.labels.replaceChildren(...written);
+    const labels = worst.map(([joint], number) => {
+      const { x, y } = pixels(positions[joint] ?? new Vector3());
+      const { offsetWidth: width, offsetHeight: height } = written[number] as HTMLElement;
+      return { x, y, width, height, way: this.labelWays.get(joint) };
+    });
+    const dots = positions.flatMap((place, joint) => {
+      const marked = this.outsideDeg.has(joint) || joint === this.marks.picked;
+      return marked || this.limited.has(joint)
+        ? [{ ...pixels(place), weight: marked ? MARKED_DOT : PLAIN_DOT }]
+        : [];
+    });
+    for (const { position } of this.pointer.listHandles())
+      dots.push({ ...pixels(position), weight: MARKED_DOT });
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    const places = placeLabels(labels, dots, { width, height });
+    this.labelWays.clear();
+    places.forEach(({ x, y, way }, number) => {
+      this.labelWays.set(worst[number]?.[0] ?? -1, way);
+      (written[number] as HTMLElement).style.transform = `translate(${x}px, ${y}px)`;
+    });
   }
 }
