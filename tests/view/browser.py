@@ -90,10 +90,14 @@ class Visit:
     def __init__(self, page, server, drawn):
         self.page, self.server, self.is_drawn = page, server, drawn
         self.faults, self.asked, self.heard = [], [], []
-        page.on("console", lambda said: said.type == "error" and self.faults.append(said.text))
+        page.on("console", self._hear)
         page.on("pageerror", lambda error: self.faults.append(str(error)))
         page.on("request", self._look)
         page.on("websocket", self._listen)
+
+    def _hear(self, said):
+        if said.type == "error" or (said.type == "warning" and "THREE" in said.text):
+            self.faults.append(said.text)
 
     def _look(self, request):
         if urlparse(request.url).hostname not in ("127.0.0.1", None):

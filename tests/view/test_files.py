@@ -16,7 +16,7 @@ import pytest
 from clips import clip
 from synovia import LimitModel, load_clip, load_limits, save_clip, save_limits
 from synovia.demo import wild
-from synovia.io import limits_bytes
+from synovia.io import limits_bytes, save_clips
 from synovia.population import limits_for
 from synovia.view import messages, uploads
 from synovia.view.answers import answer
@@ -68,6 +68,18 @@ def test_a_clip_that_is_dropped_is_shown_within_the_same_limits(session, tmp_pat
         np.abs((session.scene.clip.pose.rotations * other.pose.rotations).sum(axis=-1)), 1.0
     )
     assert list(session.scene.model.limits) == list(session.model.limits)
+
+
+def test_all_clips_of_a_file_that_is_dropped_are_in_the_list(session, tmp_path):
+    """As animations of a character in glTF: the first is shown, and a note tells of the others."""
+    several = [clip(name, size=0.6, frames=8) for name in ("Idle", "Run", "Wave")]
+    metres = replace(several[0].skeleton, unit=1.0)
+    save_clips([replace(each, skeleton=metres) for each in several], tmp_path / "x.glb")
+    loaded(session, "robot.glb", (tmp_path / "x.glb").read_bytes())
+    assert session.scene.clip.name == "robot#Idle"
+    assert any("3 clips" in note for note in session.scene.notes)
+    names = [f"robot#{each.name}" for each in several]
+    assert [entry.name for entry in session.folder.entries.values()] == names
 
 
 def test_limits_that_are_dropped_are_those_of_the_file(session):

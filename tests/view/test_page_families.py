@@ -106,6 +106,21 @@ def test_dragging_the_margin_is_one_step(seen):
     wider = LimitModel.fit([seen.server.scene.clip], "box", joints=[ARM], margin=np.radians(4.5))
     np.testing.assert_allclose(limit_of(seen).shape.high, wider.limits[ARM].shape.high)
 
+    wide = limit_of(seen)
+    seen.page.mouse.move(box["x"] + 0.2 * box["width"], y)
+    seen.page.mouse.down()
+    seen.page.mouse.move(box["x"] + 0.7 * box["width"], y, steps=3)
+    seen.until(lambda: limit_of(seen) is not wide)
+    seen.page.keyboard.press("Escape")  # takes it back
+    seen.page.mouse.up()
+    settle(seen)
+    assert limit_of(seen) is wide
+    assert float(slider.input_value()) == 4.5
+    number.fill("9")
+    number.press("Escape")
+    assert number.input_value() == "4.5"
+    assert limit_of(seen) is wide
+
 
 def test_a_margin_that_is_not_allowed_is_pointed_at_and_changes_nothing(seen):
     choose(seen, "From", "clip")

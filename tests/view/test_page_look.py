@@ -124,6 +124,18 @@ def test_time_by_keyboard_and_mouse(seen, scene):
     slider = seen.page.get_by_role("slider", name="Frame")
     slider.fill("40")
     assert frame_of(seen) == 40
+    seen.pick("LeftArm")
+    for place in ("#curve .paper", "#transport [aria-label=Frame]"):  # Esc takes a drag back
+        box = seen.page.locator(place).bounding_box()
+        y = box["y"] + 0.5 * box["height"]
+        seen.page.mouse.move(box["x"] + 0.34 * box["width"], y)
+        seen.page.mouse.down()
+        seen.page.mouse.move(box["x"] + 0.8 * box["width"], y, steps=2)
+        assert frame_of(seen) > 80
+        keys.press("Escape")
+        seen.page.mouse.move(box["x"] + 0.9 * box["width"], y)
+        seen.page.mouse.up()
+        assert frame_of(seen) == 40
 
 
 def test_a_joint_is_found_and_picked_from_the_tree(seen, scene):

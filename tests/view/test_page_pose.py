@@ -177,8 +177,7 @@ def test_poses_are_kept_mirrored_copied_and_deleted(seen):
     np.testing.assert_allclose(bent, wanted, atol=1e-6)
     page.get_by_label("Name of the pose").fill("Bent")
     page.keyboard.press("Enter")
-    page.locator("#stage").focus()
-    page.keyboard.press("r")
+    page.keyboard.press("r")  # which is for the view again
     seen.settle()
     np.testing.assert_allclose(shown_turns(seen), rest, atol=1e-6)
     page.get_by_role("button", name="Apply Bent").click()

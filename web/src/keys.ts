@@ -26,8 +26,9 @@ const SLIDER = /^(Arrow|Home|End|Page)/;
 /** Whether Ctrl is held, or Cmd, which a Mac has in its place. */
 const isControlHeld = ({ ctrlKey, metaKey }: KeyboardEvent): boolean => ctrlKey || metaKey;
 
-/** The field that is being typed in, until what was typed is taken over. */
+/** The field that is being typed in, until what was typed is taken over, and what it was before. */
 let unfinished: EventTarget | null = null;
+let before = "";
 
 /** Whether a key is for what has the focus: letters and arrows choose from a list, too. */
 function isTyping(event: KeyboardEvent): boolean {
@@ -79,8 +80,14 @@ export function bindKeys(groups: Record<string, Key[]>, showTour: () => void): v
       element("button", {}, "Close"),
     ),
   );
+  document.addEventListener("focusin", ({ target }) => {
+    if (target instanceof HTMLInputElement) before = target.value;
+  });
   document.addEventListener("input", ({ target }) => (unfinished = target));
-  document.addEventListener("change", () => (unfinished = null));
+  document.addEventListener("change", ({ target }) => {
+    unfinished = null;
+    if (target instanceof HTMLInputElement) before = target.value;
+  });
   // After a click with the mouse keys are for the view: Space plays, and does not click once more.
   document.addEventListener("click", returnFocus, { capture: true });
   // The view is framed for who came to it by Tab: around a picture that the mouse is in it disturbs.
@@ -91,6 +98,7 @@ export function bindKeys(groups: Record<string, Key[]>, showTour: () => void): v
     const controls = isControlHeld(event);
     const saves = controls && event.code === "KeyS"; // never the browser's own
     if (saves) event.preventDefault();
+    if (event.key === "Escape" && isTyping(event)) leaveField(event.target as HTMLElement);
     if ((isTyping(event) && !saves) || event.altKey) return;
     if (document.querySelector("dialog[open]")) return;
     const { target, key: pressed } = event;
@@ -110,6 +118,17 @@ export function bindKeys(groups: Record<string, Key[]>, showTour: () => void): v
     if (!key) return;
     if (key.act() !== false) event.preventDefault();
   });
+}
+
+/** Take back what was typed and not taken over; keys are for the view again. */
+function leaveField(field: HTMLElement): void {
+  if (field.closest("dialog, #search")) return; // which Esc closes, or clears
+  if (field === unfinished && field instanceof HTMLInputElement) {
+    field.value = before;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    unfinished = null;
+  }
+  find("#stage").focus();
 }
 
 /** Let the view have the focus instead of a button that was clicked with the mouse. */

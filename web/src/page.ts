@@ -3,6 +3,7 @@
 import { Quaternion, Vector3 } from "three";
 import type { Clip, Pose } from "./clip";
 import { type Connection, Latest, STILL_MS } from "./connection";
+import { cancelDrag } from "./drags";
 import { Editing } from "./edit/editing";
 import { Families } from "./edit/families";
 import { button, find } from "./elements";
@@ -128,6 +129,7 @@ export class Page implements PageActions {
       clip,
       connection,
       () => this.ghost.softening.value,
+      () => this.timeline.frame,
       (frame) => {
         this.timeline.pause();
         this.timeline.goTo(frame);
@@ -413,12 +415,7 @@ export class Page implements PageActions {
   /** Take back the drag that is under way, whatever is dragged; tell whether there is one. */
   cancelDrag(): boolean {
     const { pointer } = this.stage;
-    return (
-      pointer.cancel() ||
-      this.sliders.cancel() ||
-      this.panel.cancelDrag() ||
-      this.timeline.cancelDrag()
-    );
+    return pointer.cancel() || this.sliders.cancel() || this.panel.cancelDrag() || cancelDrag();
   }
 
   /** Widen the limit of the picked joint, so that the pose it is in is legal. */
@@ -697,9 +694,12 @@ export class Page implements PageActions {
 
   /** Pick a joint from elsewhere than the view, and let the view show it and its region. */
   private jumpTo(joint: number | undefined): void {
-    if (joint !== this.picked) this.pick(joint);
+    const isNew = joint !== this.picked;
+    if (isNew) this.pick(joint);
     if (joint === undefined) return;
-    if (!this.stage.isInView(joint)) this.stage.frameJoint(joint);
+    // Who edits is close to the joint, and sees all of its sphere.
+    const isClose = this.mode === "edit" && isNew;
+    if (isClose || !this.stage.isInView(joint)) this.stage.frameJoint(joint);
     this.comeAround();
   }
 

@@ -91,6 +91,15 @@ test("bones go to children and to ends, unless they have no length", () => {
   ]);
 });
 
+test("a root above a whole human has no bones", () => {
+  const { skeleton } = clip();
+  skeleton.parents = [-1, 0, 1, 2, 1, 4]; // all hang on the spine, which is on the root
+  skeleton.groups = ["", "Spine", "Left arm", "Left arm", "Right arm", "Right arm"];
+  const owners = listBones(skeleton).map(({ owner }) => owner);
+  expect(owners).toContain(1);
+  expect(owners).not.toContain(0);
+});
+
 test("at rest no joint is turned", () => {
   const { skeleton } = clip();
   const rest = restPose(skeleton);

@@ -19,7 +19,7 @@ from typing import TypeVar, cast, get_args
 
 import numpy as np
 
-from ..io import clip_suffix, load_clip, load_limits, save_clip, writable_suffixes
+from ..io import clip_suffix, list_clips, load_clip, load_limits, save_clip, writable_suffixes
 from ..io.limits import SUFFIX
 from ..limit.softening import parse_softening
 from ..model import LimitModel
@@ -33,7 +33,7 @@ from .protocol import Discards, Export, Received, Refusal, Roles, State
 from .session import EDITED_KEY, Session, scene_of
 from .uploads import Upload
 
-Kind = TypeVar("Kind", Clip, LimitModel)
+Kind = TypeVar("Kind", list[Clip], LimitModel)
 NOT_DROPPED = (".fbx",)
 """Formats that another program reads."""
 
@@ -60,15 +60,16 @@ def load_upload(session: Session, request: Request) -> State | Refusal | Discard
                 return {"discards": True, **session.state()}
             session.show(scene_of(model, session.scene.clip), unsaved=True)
         else:
-            clip, suffix = remember_upload(session, upload)
-            show_clip(session, clip, suffix)
+            clips, suffix = remember_upload(session, upload)
+            several = f"{upload.name} has {len(clips)} clips: Files, Clips … lists them."
+            show_clip(session, clips[0], suffix, (several,) if len(clips) > 1 else ())
     except (OSError, ValueError) as error:
         return {"refused": str(error), **session.state()}
     return session.state()
 
 
 def keep_upload(session: Session, request: Request) -> State | Refusal:
-    """Return the state, after a clip that was sent is in the list of clips, but not shown."""
+    """Return the state, after clips that were sent are in the list of clips, but not shown."""
     try:
         remember_upload(session, session.uploads.take(word(request, "upload")))
     except (OSError, ValueError) as error:
@@ -76,16 +77,26 @@ def keep_upload(session: Session, request: Request) -> State | Refusal:
     return session.state()
 
 
-def remember_upload(session: Session, upload: Upload) -> tuple[Clip, str]:
-    """Return a clip that was sent, which is in the list of clips now, and its format."""
-    from .folder import remember_clip
+def remember_upload(session: Session, upload: Upload) -> tuple[list[Clip], str]:
+    """Return the clips of a file that was sent, which are in the list now, and its format."""
+    from .folder import MOST_DROPPED, remember_clip
 
     suffix = clip_suffix(upload.name)
     if not suffix or suffix in NOT_DROPPED:
         raise ValueError(f"{upload.name}: neither limits nor a clip that can be dropped")
-    clip = replace(read_upload(upload, suffix, load_clip), name=upload.name[: -len(suffix)])
-    remember_clip(session, clip, suffix)
-    return clip, suffix
+
+    def load_all(path: Path) -> list[Clip]:
+        names = list_clips(path)[:MOST_DROPPED]
+        return [
+            replace(load_clip(f"{path}#{name}" if name else path), name=f"{stem}#{name}".strip("#"))
+            for name in names
+        ]
+
+    stem = upload.name[: -len(suffix)]
+    clips = read_upload(upload, suffix, load_all)
+    for clip in clips:
+        remember_clip(session, clip, suffix)
+    return clips, suffix
 
 
 def read_upload(upload: Upload, suffix: str, load: Callable[[Path], Kind]) -> Kind:
@@ -99,13 +110,14 @@ def read_upload(upload: Upload, suffix: str, load: Callable[[Path], Kind]) -> Ki
             raise ValueError(str(error).replace(str(path), upload.name)) from error
 
 
-def show_clip(session: Session, clip: Clip, suffix: str) -> None:
+def show_clip(session: Session, clip: Clip, suffix: str, notes: tuple[str, ...] = ()) -> None:
     """Show another clip; limits of a human that nobody edited are made for its rig anew."""
     source = None if session.unsaved else human_source(session.model)
     if source is None:
-        session.show_clip(clip)
+        session.show_clip(clip, notes)
     else:
-        session.show(scene_of(model_for(clip, session.model, source), clip), unsaved=False)
+        scene = scene_of(model_for(clip, session.model, source), clip)
+        session.show(replace(scene, notes=(*scene.notes, *notes)), unsaved=False)
     session.clip_suffix = suffix
 
 

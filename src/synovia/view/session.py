@@ -176,7 +176,7 @@ def scene_of(
         notes.append(
             f"No joint of this clip has a limit. It has {list_names(clip.skeleton.names, 4)}; the "
             f"limits are for {list_names(model.limits, 4)}. --map, or names= in Python, says "
-            "which is which."
+            "which is which; Files, Human limits has some for the rig of a human."
         )
     else:
         notes += [f"{clip.name or 'The clip'}: {each}." for each in found.warnings()]
@@ -529,7 +529,8 @@ class Session:
             scene = self._scene
             if not same_tree(clip.skeleton, scene.clip.skeleton):
                 unsaved, model = self.unsaved, self.model
-                self._set_scene(scene_of(model, clip), unsaved=unsaved)
+                made = scene_of(model, clip)
+                self._set_scene(replace(made, notes=(*made.notes, *notes)), unsaved=unsaved)
             else:
                 model = replace(scene.model, skeleton=clip.skeleton)
                 self._scene = replace(scene, clip=clip, model=model, notes=notes, start=None)

@@ -60,6 +60,7 @@ export class Families {
     this.chartList = list("Chart", () => this.refit());
     this.margin.onInput = () => this.strokes.drag(this.refitEdit());
     this.margin.onChange = () => void this.strokes.endDrag();
+    this.margin.onCancel = () => void this.strokes.cancelDrag();
     this.judge = new Judge(connection);
     this.comparison = new Comparison(this.judge, (family) => {
       this.sourceList.value = this.evidence;

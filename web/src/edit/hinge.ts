@@ -20,8 +20,8 @@ import { PICKED } from "../stage/colours";
 import type { Handle } from "../stage/pointer";
 
 const POINTS = 60;
-const THICKNESS = 0.02;
-const END = 0.085;
+const THICKNESS = 0.012;
+const END = 0.05;
 const DEGREE = Math.PI / 180;
 
 export type Side = "low" | "high";

@@ -1,6 +1,7 @@
 // Rows of a form: a choice from a list; a slider with its number beside it.
 
-import { element } from "../elements";
+import { beginDrag } from "../drags";
+import { element, letGo } from "../elements";
 
 export interface Option {
   name: string;
@@ -35,6 +36,8 @@ export interface SliderWithNumber {
   onInput: (value: number) => void;
   /** Told when a drag, or typing, is over. */
   onChange: () => void;
+  /** A drag is taken back, the value as it was before. */
+  onCancel: () => void;
 }
 
 /** A slider in degrees with a number that may also go beyond its ends. */
@@ -70,13 +73,23 @@ export function sliderWithNumber(
     },
     onInput: () => {},
     onChange: () => {},
+    onCancel: () => ranged.onInput(exact),
   };
+  slider.addEventListener("pointerdown", () => {
+    const before = exact;
+    beginDrag(() => {
+      letGo(slider);
+      ranged.value = before;
+      ranged.onCancel();
+    });
+  });
   slider.addEventListener("input", () => {
     number.value = slider.value;
     exact = Number(slider.value);
     ranged.onInput(exact);
   });
-  slider.addEventListener("change", () => ranged.onChange());
+  // One that is let go of tells of a change, too.
+  slider.addEventListener("change", () => slider.disabled || ranged.onChange());
   number.addEventListener("change", () => {
     if (number.value === "") number.value = String(Number(exact.toFixed(2)));
     if (!number.reportValidity()) return; // the browser says what is allowed; nothing is lost

@@ -191,6 +191,7 @@ export class Inset {
       this.joint = joint;
       this.framed = around;
       this.reframe();
+      this.includeMarker();
     } else this.draw();
   }
 
@@ -215,7 +216,16 @@ export class Inset {
     this.marked = { rotation, outside };
     this.marker.position.copy(this.nearestVector(rotation));
     this.marker.material.color.set(outside ? OUTSIDE : LEGAL);
+    this.includeMarker();
     this.draw();
+  }
+
+  /** See as far as the present rotation is, however far outside. */
+  private includeMarker(): void {
+    const away = this.marker.position.distanceTo(this.framed.center);
+    if (!this.marked || !this.region || away <= this.framed.radius) return;
+    this.framed.radius = 1.05 * away;
+    this.reframe();
   }
 
   /** The rotation vector from the reference, in the cover that is nearer to the region. */

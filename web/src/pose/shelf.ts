@@ -1,7 +1,7 @@
 // What can be done to a pose as a whole: undo, reset, mirror, and a shelf to keep some on.
 
 import type { Clip } from "../clip";
-import { button, element } from "../elements";
+import { button, element, find } from "../elements";
 import { showMessage } from "../notes";
 import type { MadePose, PoseHistory } from "./history";
 
@@ -78,6 +78,7 @@ export class Shelf {
     this.kept.push({ name, made: this.actions.current() });
     this.name.value = "";
     this.updateList();
+    find("#stage").focus(); // what is typed next is not a name
   }
 
   private updateList(): void {

@@ -39,8 +39,9 @@ export interface Bone {
 }
 
 export function listBones(skeleton: Skeleton): Bone[] {
+  const bare = new Set(jointsAboveBody(skeleton));
   const limbs = skeleton.parents.flatMap((owner, child) =>
-    owner < 0 ? [] : [{ owner, child, tip: vectorAt(skeleton.offsets, child) }],
+    owner < 0 || bare.has(owner) ? [] : [{ owner, child, tip: vectorAt(skeleton.offsets, child) }],
   );
   const tips = skeleton.endParents.map((owner, end) => ({
     owner,
@@ -48,6 +49,20 @@ export function listBones(skeleton: Skeleton): Bone[] {
     tip: vectorAt(skeleton.endOffsets, end),
   }));
   return [...limbs, ...tips].filter(({ tip }) => tip.length() > 0);
+}
+
+/** Joints above all that belongs to a human, such as a root on the ground, which have no bones. */
+function jointsAboveBody({ parents, groups }: Skeleton): number[] {
+  const paths = groups.flatMap((group, joint) => {
+    const path: number[] = [];
+    for (let at = joint; at >= 0; at = parents[at] ?? -1) path.unshift(at);
+    return group ? [path] : [];
+  });
+  const [first = []] = paths;
+  return first.filter((joint, at) => {
+    const next = first[at + 1];
+    return next !== undefined && paths.every((path) => path[at] === joint && path[at + 1] === next);
+  });
 }
 
 export type Style = "bones" | "body" | "both";

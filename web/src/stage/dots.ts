@@ -59,15 +59,16 @@ export class SampleDots {
   show(samples: Sample[], placeOf: (rotation: Quaternion) => Vector3, ink: string): Vector3[] {
     this.samples = samples;
     this.places = samples.map(({ rotation }) => placeOf(rotation));
-    const { geometry, material } = this.points;
-    geometry.dispose();
-    geometry.setFromPoints(this.places);
+    const { material } = this.points;
+    this.points.geometry.dispose();
+    // A new one: of another's points no more would be shown than there were before.
+    const geometry = new BufferGeometry().setFromPoints(this.places);
+    this.points.geometry = geometry;
     const colour = new Color();
     const colours = samples.flatMap(({ performer }) =>
       colour.set(performer < 0 ? ink : performerColour(performer)).toArray(),
     );
     geometry.setAttribute("color", new Float32BufferAttribute(colours, 3));
-    geometry.boundingSphere = null;
     material.opacity = samples.some(({ performer }) => performer >= 0) ? 0.9 : 0.5;
     return this.places;
   }

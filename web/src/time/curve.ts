@@ -6,6 +6,7 @@ import "uplot/dist/uPlot.min.css";
 import { whenIdle } from "../browser";
 import type { Clip } from "../clip";
 import { type Connection, Latest } from "../connection";
+import { beginDrag } from "../drags";
 import { element } from "../elements";
 import type { Window } from "./window";
 
@@ -32,6 +33,7 @@ export class Curve {
     private connection: Connection,
     /** How the clip is clamped, as Python takes it. */
     private soften: () => string | null,
+    frame: () => number,
     go: (frame: number) => void,
   ) {
     this.window = { first: 0, last: clip.frames - 1 };
@@ -48,10 +50,18 @@ export class Curve {
       go(first + ((event.clientX - left) / width) * (last - first + 1) - 0.5);
     };
     this.plotArea.addEventListener("pointerdown", (event) => {
+      const before = frame();
       this.plotArea.setPointerCapture(event.pointerId);
+      beginDrag(() => {
+        this.plotArea.releasePointerCapture(event.pointerId);
+        go(before);
+      });
       jump(event);
     });
-    this.plotArea.addEventListener("pointermove", (event) => event.buttons === 1 && jump(event));
+    this.plotArea.addEventListener(
+      "pointermove",
+      (event) => this.plotArea.hasPointerCapture(event.pointerId) && jump(event),
+    );
     new ResizeObserver(() => this.resize()).observe(this.plotArea);
   }
 

@@ -1,6 +1,7 @@
 // Time: play, scrub and step, from violation to violation.
 
 import type { Clip } from "../clip";
+import { beginDrag } from "../drags";
 import { button, element, find, letGo } from "../elements";
 import { Strip, type Worst } from "./strip";
 import type { Window } from "./window";
@@ -15,8 +16,6 @@ export class Timeline {
   private loopButton: HTMLButtonElement;
   /** Frames that are played over and over: the first, then the last, once they are chosen. */
   private loop: number[] = [];
-  /** The frame that the slider is dragged from. */
-  private draggedFrom: number | undefined;
   private playButton: HTMLButtonElement;
   private readout = element("output", { id: "when", "aria-live": "off" });
   readonly strip: Strip;
@@ -57,10 +56,16 @@ export class Timeline {
       "aria-label": "Frame",
     });
     this.slider.addEventListener("input", () => this.goTo(Number(this.slider.value)));
-    this.slider.addEventListener("pointerdown", () => (this.draggedFrom = this.frame));
-    for (const end of ["pointerup", "pointercancel"])
-      this.slider.addEventListener(end, () => (this.draggedFrom = undefined));
+    this.slider.addEventListener("pointerdown", () => {
+      const { frame } = this;
+      beginDrag(() => {
+        letGo(this.slider);
+        this.goTo(frame);
+      });
+    });
     const one = clip.frames === 1;
+    // Room for the last frame, so that nothing moves while it plays.
+    if (!one) this.readout.style.minWidth = `${this.formatFrame(clip.frames - 1).length}ch`;
     const buttons = [
       button("|◂", "First frame (Home)", () => this.goTo(0)),
       button("◂", "Back one frame (←)", () => this.step(-1)),
@@ -94,16 +99,6 @@ export class Timeline {
     this.started = { at: performance.now(), frame: this.frame };
     this.update();
     this.onFrame(this.frame);
-  }
-
-  /** Take back the drag of the slider; tell whether there is one. */
-  cancelDrag(): boolean {
-    const start = this.draggedFrom;
-    if (start === undefined) return false;
-    this.draggedFrom = undefined;
-    letGo(this.slider);
-    this.goTo(start);
-    return true;
   }
 
   step(frames: number): void {
@@ -224,13 +219,16 @@ export class Timeline {
     requestAnimationFrame((next) => this.tick(next));
   }
 
-  private update(): void {
+  private formatFrame(frame: number): string {
     const { frames, frameTime } = this.clip;
+    return `${frame} / ${frames - 1}  ${(frame * frameTime).toFixed(2)} s`;
+  }
+
+  private update(): void {
+    const { frames } = this.clip;
     this.slider.value = String(this.frame);
     this.readout.textContent =
-      frames === 1
-        ? "One frame, nothing to play"
-        : `${this.frame} / ${frames - 1}  ${(this.frame * frameTime).toFixed(2)} s`;
+      frames === 1 ? "One frame, nothing to play" : this.formatFrame(this.frame);
     const invented = this.clip.invented && this.frame === 0;
     document.body.toggleAttribute("data-invented", invented);
     this.readout.title = invented ? NOBODY : "";
