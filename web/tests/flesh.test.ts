@@ -1,7 +1,8 @@
 // Surfaces as they are sent: a walk over triangles, and steps from where it guesses points.
 
+import { BufferAttribute, BufferGeometry, SphereGeometry } from "three";
 import { expect, test } from "vitest";
-import { MeshReader } from "../src/stage/mesh";
+import { MeshReader, vertexNormals } from "../src/stage/mesh";
 
 /** Low bytes of x, y and z, then the high ones. */
 const bytes = (x: number[], y: number[], z: number[]) =>
@@ -32,4 +33,16 @@ test("meshes follow each other, and edges may have no triangle", () => {
   const { corners, points } = reader.read(3, 1, 1);
   expect([...corners]).toEqual([0, 1, 2]);
   expect([...points]).toEqual([2, 0, 0, 2, 0, 0, 2, 0, 3]);
+});
+
+test("normals are those of three.js", () => {
+  const ball = new SphereGeometry(2, 9, 7);
+  const positions = ball.getAttribute("position").array as Float32Array;
+  const indices = Uint32Array.from(ball.getIndex()?.array ?? []);
+  const shape = new BufferGeometry().setAttribute("position", new BufferAttribute(positions, 3));
+  shape.setIndex(new BufferAttribute(indices, 1)).computeVertexNormals();
+  const theirs = shape.getAttribute("normal").array;
+  vertexNormals(positions, indices).forEach((each, at) => {
+    expect(each).toBeCloseTo(theirs[at] as number, 5);
+  });
 });

@@ -11,17 +11,22 @@ const RAMP = ["#fad7a0", "#f4a259", "#ec6a4c", OUTSIDE, "#a11d36"];
 /** Lighter is wider, from blue to yellow, which all eyes tell apart; red is for what is outside. */
 export const TWIST = ["#232c7a", "#2f63c8", "#5b9ddd", "#c3cf8e", "#ffd93b"];
 
-function interpolate(colours: string[], share: number): Color {
-  const place = Math.min(Math.max(share, 0), 1) * (colours.length - 1);
-  const first = Math.min(Math.floor(place), colours.length - 2);
-  return new Color(colours[first]).lerp(new Color(colours[first + 1]), place - first);
+/** A way from colour to colour, which are parsed once: there may be one for each vertex. */
+function createRamp(names: string[]): (share: number) => Color {
+  const colours = names.map((name) => new Color(name));
+  return (share) => {
+    const place = Math.min(Math.max(share, 0), 1) * (colours.length - 1);
+    const first = Math.min(Math.floor(place), colours.length - 2);
+    const [from, to] = [colours[first], colours[first + 1]] as [Color, Color];
+    return from.clone().lerp(to, place - first);
+  };
 }
 
 /** From just outside to far outside. */
-export const outsideColour = (share: number): Color => interpolate(RAMP, share);
+export const outsideColour = createRamp(RAMP);
 
 /** From a narrow range of twist to a wide one. */
-export const twistColour = (share: number): Color => interpolate(TWIST, share);
+export const twistColour = createRamp(TWIST);
 
 export interface Theme {
   background: string;

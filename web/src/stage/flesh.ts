@@ -16,7 +16,7 @@ import {
 import type { Skeleton } from "../clip";
 import { forwardKinematics, type WorldPose } from "../pose/kinematics";
 import type { BodyShape } from "../protocol";
-import { MeshReader } from "./mesh";
+import { MeshReader, vertexNormals } from "./mesh";
 
 /** Triangles whose vertices go with up to four joints each. */
 export interface FleshData {
@@ -132,7 +132,8 @@ export class Flesh {
       new BufferAttribute(new Uint8Array(data.owners.length * 3), 3, true),
     );
     geometry.setIndex(new BufferAttribute(data.indices, 1));
-    geometry.computeVertexNormals();
+    const normals = vertexNormals(data.positions, data.indices);
+    geometry.setAttribute("normal", new BufferAttribute(normals, 3));
     this.owners = data.owners;
     this.joints = data.bind.positions.map(() => {
       const joint = new Bone();

@@ -11,7 +11,8 @@ import {
   Scene,
   Sphere,
   SphereGeometry,
-  Vector3,
+  Vector2,
+  type Vector3,
   WebGLRenderer,
 } from "three";
 import type { Clip, Pose } from "../clip";
@@ -270,27 +271,28 @@ export class Stage {
     const worst = [...this.outsideDeg].sort((a, b) => b[1] - a[1]).slice(0, MOST_LABELS);
     if (!worst.length && !this.labels.childElementCount) return;
     const { positions } = this.body.world;
-    const pixels = (place: Vector3) => this.screen.toPixels(place);
+    const spots = positions.map((place) => this.screen.toPixels(place));
+    const { clientWidth: width, clientHeight: height } = this.canvas;
     const written = worst.map(([joint, angle]) => {
       const name = this.clip.skeleton.names[joint] ?? "";
       const text = ` ${formatDegrees(angle)} outside`;
       return element("span", { class: "label" }, element("bdi", {}, name), text);
     });
-    this.labels.replaceChildren(...written);
-    const labels = worst.map(([joint], number) => {
-      const { x, y } = pixels(positions[joint] ?? new Vector3());
-      const { offsetWidth: width, offsetHeight: height } = written[number] as HTMLElement;
-      return { x, y, width, height, way: this.labelWays.get(joint) };
-    });
-    const dots = positions.flatMap((place, joint) => {
+    const dots = spots.flatMap(({ x, y }, joint) => {
       const marked = this.outsideDeg.has(joint) || joint === this.marks.picked;
-      return marked || this.limited.has(joint)
-        ? [{ ...pixels(place), weight: marked ? MARKED_DOT : PLAIN_DOT }]
-        : [];
+      const weight = marked ? MARKED_DOT : PLAIN_DOT;
+      return marked || this.limited.has(joint) ? [{ x, y, weight }] : [];
     });
-    for (const { position } of this.pointer.listHandles())
-      dots.push({ ...pixels(position), weight: MARKED_DOT });
-    const { clientWidth: width, clientHeight: height } = this.canvas;
+    for (const { position } of this.pointer.listHandles()) {
+      const { x, y } = this.screen.toPixels(position);
+      dots.push({ x, y, weight: MARKED_DOT });
+    }
+    this.labels.replaceChildren(...written); // after which all that is measured is laid out anew
+    const labels = worst.map(([joint], number) => {
+      const { x, y } = spots[joint] ?? new Vector2();
+      const { offsetWidth, offsetHeight } = written[number] as HTMLElement;
+      return { x, y, width: offsetWidth, height: offsetHeight, way: this.labelWays.get(joint) };
+    });
     const places = placeLabels(labels, dots, { width, height });
     this.labelWays.clear();
     places.forEach(({ x, y, way }, number) => {
