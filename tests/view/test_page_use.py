@@ -133,6 +133,7 @@ def test_the_view_keeps_its_size_whatever_is_picked(seen):
 def test_a_narrow_window_has_room_for_all(seen):
     """The menu of files closes by Esc, or by its button, and leaves no window."""
     seen.page.set_viewport_size({"width": 420, "height": 800})
+    seen.drawn()
     try:
         assert seen.page.evaluate("document.documentElement.scrollWidth") == 420
         inside = "(it) => it.scrollWidth <= it.clientWidth"

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from clips import clip
-from synovia import LimitModel, Pose, forward, human, human_limits, quat
+from synovia import Clip, LimitModel, Pose, forward, human, human_limits, quat
 from synovia.ik import Reach
+from synovia.rigs import canonical_skeleton
 from synovia.view import messages
 from synovia.view.answers import answer
 from synovia.view.pulling import controls_of, free_root, pull
@@ -150,6 +151,28 @@ def test_feet_that_are_pinned_stay_flat_in_a_crouch(session):
     assert not deep["met"]
     # One ankle alone would not help, since the other foot stays flat, too.
     assert deep["held"].keys() == {f"{side}_ankle.dorsiflexion" for side in ("left", "right")}
+
+
+def test_a_capture_whose_feet_are_pinned_crouches_upright():
+    """By joints, without a figure, in the steps of a drag."""
+    bones = canonical_skeleton()
+    rest = bones.rest_pose()
+    where = forward(bones, rest)[0]
+    still = Clip(bones, Pose(rest.rotations[None], rest.positions[None]), 1.0, "still")
+    session = Session(scene_of(LimitModel({}, bones), still))
+    pins = {name: where[bones.index(name)].tolist() for name in ("leftFoot", "rightFoot")}
+    given = {"frame": 0, "joint": "hips", "point": [0, 0, 0], "limits": True, "joints": None}
+    begun, positions = rest.rotations.ravel().tolist(), np.array(rest.positions)
+    found = {"rotations": rest.rotations}
+    for down in np.linspace(0.0, 0.25, 11)[1:] * np.ptp(where[:, 1]):
+        target = (where[0] - [0.0, down, 0.0]).tolist()
+        now = {"rotations": np.ravel(found["rotations"]).tolist(), "start": begun}
+        now["positions"] = positions.ravel().tolist()
+        found = ask(session, "reach", **given, **now, target=target, pins=pins, turns={})
+        positions[0] = found["root"]
+    assert found["met"]
+    turned = quat.angle_between(rest.rotations[0], found["rotations"][0].astype(float))
+    assert np.degrees(turned) < 3.0
 
 
 def test_a_root_is_free_where_nothing_moves_it():

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Quats
-from ..ik import Aim, Orient, Reach, Solution, look_at, solve
+from ..ik import Aim, Orient, Reach, Solution, Stay, look_at, solve
 from ..ik.problem import joints_between
 from ..limit import Limit
 from ..model import LimitModel
@@ -63,6 +63,8 @@ STEPS, LARGEST_STEP = 20, 0.3
 """How a dragged hand is followed: few iterations, and no large step (radians a joint)."""
 BETTER = 0.9
 """A second start must leave at most this share of the error."""
+ROOT_WEIGHT = 0.1
+"""How much it counts that a root stays turned as it was."""
 NEAR_DEG = 0.5
 """A joint is said to be at its limit where it is as near to it as this, in degrees."""
 
@@ -114,18 +116,25 @@ def _solve(
 ) -> Solution:
     """Return what is found from the pose, or elsewhere if that is clearly better.
 
-    That is from one a little bent, from where the drag began, and from rest.
+    That is from one a little bent, from where the drag began, and from rest. A root that may move
+    turns last, so that a body that crouches stays upright.
     """
     skeleton, limits = scene.clip.skeleton, _limits(scene, request)
+    roots = [name for name, up in zip(skeleton.names, skeleton.parents, strict=True) if up < 0]
+    is_free = joints is None and len(goals) > 1 and len(roots) == 1
+    begun = pose
+    if request.get("start") is not None:
+        begun = pose.with_rotations(rotations({"rotations": request["start"]}, len(skeleton)))
+    upright = [Stay(begun, roots, ROOT_WEIGHT)] if is_free else []
 
     def found(start: Pose) -> Solution:
         return solve(
             limits,
             skeleton,
             start,
-            goals,
+            [*goals, *upright],
             joints=joints,
-            free_root=joints is None and len(goals) > 1 and int((skeleton.parents < 0).sum()) == 1,
+            free_root=is_free,
             restarts=0,
             iterations=STEPS,
             largest_step=LARGEST_STEP,

@@ -64,8 +64,10 @@ export class Timeline {
       });
     });
     const one = clip.frames === 1;
-    // Room for the last frame, so that nothing moves while it plays.
-    if (!one) this.readout.style.minWidth = `${this.formatFrame(clip.frames - 1).length}ch`;
+    // Room for the last frame, so that nothing moves while it plays; what is no digit is narrow.
+    const last = this.formatFrame(clip.frames - 1);
+    const narrow = last.replaceAll(/\d/g, "").length;
+    if (!one) this.readout.style.minWidth = `${last.length - 0.5 * narrow}ch`;
     const buttons = [
       button("|◂", "First frame (Home)", () => this.goTo(0)),
       button("◂", "Back one frame (←)", () => this.step(-1)),
