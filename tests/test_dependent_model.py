@@ -281,6 +281,23 @@ def test_the_drivers_twist_counts_where_that_saves_more(of):
     assert found.dependent.by_rotation == (of == "twist")
 
 
+def test_margins_of_cones_reject_no_more_than_promised():
+    """Cores of cones are small: what is farther from them than the largest margin is few."""
+    people = []
+    for who in range(4):
+        rng = np.random.default_rng(50 + who)
+        hips, legs = (
+            quat.exp(rng.normal(size=(200, 3)) * size)
+            for size in ([0.4, 0.2, 0.3], [0.5, 0.3, 0.4])
+        )
+        people.append(PairFrames(f"p{who}", hips, legs, np.ones(200, np.int64)))
+    hips, legs = (np.concatenate([getattr(p, n) for p in people]) for n in ("driver", "rotations"))
+    limit = Limit.fit(legs, "reach-cone", margin=0.05, axis=DOWN)
+    found = learn_pair(VariableLimit(limit, None), "UpLeg", DOWN, people, 0.05)
+    assert limit.contains(legs).all()
+    assert (~found.dependent.contains(legs, hips)).mean() <= found.promise.rejected
+
+
 def test_auto_finds_what_pays_and_nothing_else(learned):
     # Here knees do the same whatever hips do.
     free = []

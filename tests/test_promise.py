@@ -8,8 +8,8 @@ import pytest
 from clips import person
 from synovia import LimitModel, quat
 from synovia.learn import FitOptions, Take, fit_joint, trim
-from synovia.learn.fitting import DEFAULT_MARGIN, DEFAULT_REJECT, MAX_FOLDS, MAX_MARGIN
-from synovia.learn.margins import MIN_TAIL_PEOPLE, HeldOut, Tail, least_for, promise
+from synovia.learn.fitting import DEFAULT_MARGIN, MAX_FOLDS, MAX_MARGIN
+from synovia.learn.margins import DEFAULT_REJECT, MIN_TAIL_PEOPLE, HeldOut, Tail, least_for, promise
 from synovia.learn.trimming import thin_takes, trim_without
 
 AXIS = np.array([1.0, 0.0, 0.0])

@@ -16,7 +16,10 @@ several processes wait for each other. Who sets another number is heeded."""
 
 
 def limit_blas_threads() -> None:
-    """Give NumPy's algebra one thread: here if NumPy is not imported yet, and in new processes."""
+    """Give NumPy's algebra one thread: here if NumPy is not imported yet, and in new processes.
+
+    It changes the environment of this process, unless that says how many.
+    """
     for name, threads in BLAS_THREADS.items():
         os.environ.setdefault(name, threads)
 
@@ -25,7 +28,8 @@ def limit_blas_threads() -> None:
 def process_pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """Give so many processes to work in; if what is done with them is left early, they are ended.
 
-    An interrupt is for this process alone.
+    An interrupt is for this process alone. While they are there, the environment is as
+    `limit_blas_threads` makes it: this is not for several threads at once.
     """
     import multiprocessing
     import signal

@@ -60,11 +60,12 @@ def run_processes(
 ) -> Iterator[Outcome]:
     """Yield the outcomes of tasks as they come, from so many processes.
 
-    Where a process dies, all in flight are tried again one by one: who dies again is told.
+    Where a process dies, all batches in flight are tried again, task by task, and where one dies
+    then, those in flight alone: who dies again is told.
     """
     left = batches_of(tasks, jobs)
     while left:
-        suspects: list[Any] = []
+        suspects: list[Sequence[Any]] = []
         with process_pool(jobs) as pool:
             waiting = iter(left)
             flying: dict[Future[list[Outcome]], Sequence[Any]] = {}
@@ -75,7 +76,7 @@ def run_processes(
                         flying[pool.submit(_work_batch, folder, batch, work)] = batch
                     except BrokenProcessPool:
                         broken = True
-                        suspects += batch
+                        suspects.append(batch)
                 if not flying:
                     break
                 done, _ = wait(flying, return_when=FIRST_COMPLETED)
@@ -85,10 +86,12 @@ def run_processes(
                         yield from future.result()
                     except BrokenProcessPool:
                         broken = True
-                        suspects += batch
+                        suspects.append(batch)
             left = list(waiting) if broken else []
-        for task in suspects:
-            yield _run_alone(folder, task, work)
+        for batch in suspects:
+            if len(batch) == 1:
+                yield _run_alone(folder, batch[0], work)
+            left = [[task] for task in batch if len(batch) > 1] + left
 
 
 def batches_of(tasks: Sequence[Any], workers: int) -> list[Sequence[Any]]:

@@ -33,7 +33,7 @@ from ..limit import (
 )
 from ..skeleton import Skeleton
 from .fields import combine
-from .margins import HeldOut, Promise, promise
+from .margins import DEFAULT_REJECT, HeldOut, Promise, promise
 from .takes import Take
 from .trimming import first_in_cell
 
@@ -46,8 +46,14 @@ MOST_LEVEL = np.radians(75.0)
 """The farthest from people that is legal, in radians."""
 DEFAULT_LEVEL = np.radians(25.0)
 """How far it is where no rejection is asked for."""
+TOGETHER = 2048
+"""Cells of a person that are compared with all nodes at once."""
 CORE_SHARE = 0.6
 """A margin may take so much of a limit's depth."""
+BEYOND_SHARE = 0.1
+"""A margin is such that of the rejection asked for at most this share is illegal at any margin."""
+CORE_HALVINGS, CORE_FRAMES = 6, 20_000
+"""How often a margin is halved for that, and by how many frames it is told."""
 UNIFORM = 4000
 """Rotations of the driver, uniform over all, that tell a volume."""
 PAYS = 0.9
@@ -64,6 +70,10 @@ class DriverNodes(Protocol):
     def room(self) -> float:
         """Radians that are added to a level, because numbers are linear between nodes."""
 
+    @property
+    def places(self) -> Floats:
+        """The nodes: unit vectors (m, 3) or quaternions (m, 4)."""
+
     def square_distances(self, driver: Quats) -> Floats:
         """Return how far rotations (n, 4) are from each of m nodes, in radians squared: (m, n)."""
 
@@ -79,12 +89,13 @@ class DirectionNodes:
     room: float = 0.25 * np.pi / 8  # half of how far nodes are apart
     divisions: int = 8
 
+    @property
+    def places(self) -> Floats:
+        return octahedral.node_directions(self.divisions)
+
     def square_distances(self, driver: Quats) -> Floats:
-        nodes, directions = (
-            octahedral.node_directions(self.divisions),
-            quat.rotate(driver, self.axis),
-        )
-        return np.maximum(2.0 - 2.0 * nodes @ directions.T, 0.0)  # of chords
+        cosines = self.places @ quat.rotate(driver, self.axis).T
+        return np.maximum(2.0 - 2.0 * cosines, 0.0)  # of chords
 
     def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
         return octahedral.locate(quat.rotate(driver, self.axis), self.divisions)
@@ -97,10 +108,13 @@ class RotationNodes:
     room: float = 0.1
     divisions: int = 8
 
+    @property
+    def places(self) -> Floats:
+        return rotation_nodes.node_rotations(self.divisions)
+
     def square_distances(self, driver: Quats) -> Floats:
-        nodes = rotation_nodes.node_rotations(self.divisions)
         # Of chords; quaternions are half as far apart as rotations.
-        return np.maximum(8.0 - 8.0 * np.abs(nodes @ driver.T), 0.0)
+        return np.maximum(8.0 - 8.0 * np.abs(self.places @ driver.T), 0.0)
 
     def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
         return rotation_nodes.locate(driver, self.divisions)
@@ -126,6 +140,8 @@ class PairCrowd:
     people: Sequence[PairTake]
     axis: Vectors
     nodes: DriverNodes
+    reach: float = np.inf
+    """The largest number that may be legal: how far the core of a margin can be."""
 
     @cached_property
     def grid(self) -> Scalars:
@@ -138,10 +154,15 @@ class PairCrowd:
         """How far each pair of a node and a number is from each person: (nodes, grid, people)."""
         found = []
         for each in self.people:
-            along = ((self.grid[:, None] - each.number) ** 2).astype(np.float32)
-            across = self.nodes.square_distances(each.driver).astype(np.float32)
-            found.append([np.min(along + node, axis=1) for node in across])
-        return np.sqrt(np.moveaxis(np.array(found), 0, -1))
+            least = np.full((len(self.nodes.places), len(self.grid)), np.inf, np.float32)
+            for k in range(0, len(each.number), TOGETHER):
+                part = slice(k, k + TOGETHER)
+                along = ((self.grid[:, None] - each.number[part]) ** 2).astype(np.float32)
+                across = self.nodes.square_distances(each.driver[part]).astype(np.float32)
+                for row, node in zip(least, across, strict=True):
+                    np.minimum(row, np.min(along + node, axis=1), out=row)
+            found.append(least)
+        return np.sqrt(np.stack(found, axis=-1))
 
     @cached_property
     def alone(self) -> Floats:
@@ -301,37 +322,59 @@ def frames_together(driver_takes: Sequence[Take], takes: Sequence[Take]) -> list
     return people
 
 
-def pair_crowd(people: Sequence[PairFrames], variable: VariableLimit, axis: Vectors) -> PairCrowd:
+def pair_crowd(
+    people: Sequence[PairFrames], variable: VariableLimit, axis: Vectors, reject: float
+) -> PairCrowd:
     """Return everybody's pairs, by cells of the driver's rotation and of the joint's number.
 
     The number is the angle of a hinge, or how far from the core of the limit a joint is, see
-    `core_margin`. `axis` (3,) is the driver's bone in its own frame.
+    `margin_for`. `axis` (3,) is the driver's bone in its own frame.
     """
-    found = [
-        count_cells(
-            each.performer,
-            each.driver,
-            numbers_of(variable.limit, each.rotations, variable.along),
-            each.counts,
-        )
-        for each in people
-        if len(each.driver)
-    ]
-    return PairCrowd(found, axis, DirectionNodes(axis))
-
-
-def numbers_of(limit: Limit, rotations: Quats, along: Vectors | None) -> Scalars:
-    """Return what counts of a joint's rotations: an angle along a hinge, or how far out it is."""
-    if along is not None:
-        return np.asarray(limit.nearest_cover(rotations) @ along)
-    core = DependentMargin(limit, "core", np.eye(3)[0], np.full(6, core_margin(limit))).core
-    return np.maximum(core.distance(rotations), 0.0)
+    people, limit, along = (
+        [each for each in people if len(each.driver)],
+        variable.limit,
+        variable.along,
+    )
+    reach = np.inf if along is not None or not people else margin_for(limit, people, reject)
+    found = []
+    for each in people:
+        if along is None:
+            number = _from_core(limit, reach, each.rotations)
+        else:
+            number = np.asarray(limit.nearest_cover(each.rotations) @ along)
+        found.append(count_cells(each.performer, each.driver, number, each.counts))
+    return PairCrowd(found, axis, DirectionNodes(axis), reach)
 
 
 def core_margin(limit: Limit) -> float:
     """Return how much narrower, in radians, a limit may become."""
     depth = max(-float(limit.shape.distance(limit.shape.deepest)), 0.0)
     return min(CORE_SHARE * depth, limit.shape.greatest_erosion)
+
+
+def margin_for(limit: Limit, people: Sequence[PairFrames], reject: float) -> float:
+    """Return how much narrower, in radians, a limit becomes at most.
+
+    As much as it may, or half of that and so on: what is farther than that from the core is illegal
+    wherever the driver is, and should be few of the frames that the limit has.
+    """
+    every = np.concatenate([each.rotations for each in people])
+    some = slice(None, None, max(len(every) // CORE_FRAMES, 1))
+    rotations, counts = every[some], np.concatenate([each.counts for each in people])[some]
+    inside = limit.contains(rotations)
+    margin = core_margin(limit)
+    for _ in range(CORE_HALVINGS):
+        beyond = inside & (_from_core(limit, margin, rotations) > margin)
+        if np.average(beyond, weights=counts) <= BEYOND_SHARE * reject:
+            break
+        margin *= 0.5
+    return margin
+
+
+def _from_core(limit: Limit, margin: float, rotations: Quats) -> Scalars:
+    """Return how far rotations are from what a margin leaves of a limit, in radians."""
+    core = DependentMargin(limit, "core", np.eye(3)[0], np.full(6, margin)).core
+    return np.maximum(core.distance(rotations), 0.0)
 
 
 def count_cells(
@@ -355,8 +398,8 @@ def fit_dependent(
     ends = crowd.ranges(crowd.scores(people, confirming(len(people))), level)
     if along is not None:
         return DependentRange(limit, driver, crowd.axis, ends[:, 0], ends[:, 1], along)
-    most = core_margin(limit)
-    return DependentMargin(limit, driver, crowd.axis, np.clip(most - ends[:, 1], 0.0, most))
+    margin = np.clip(crowd.reach - ends[:, 1], 0.0, crowd.reach)
+    return DependentMargin(limit, driver, crowd.axis, margin)
 
 
 # What a dependence saves, by people who are left out.
@@ -479,7 +522,7 @@ class Tradeoff:
             low, high = np.einsum("nck,nc->kn", ends[nodes], weights)
             nodes, weights = self.places
             width = np.sum((ends[:, 1] - ends[:, 0])[nodes] * weights, axis=-1)
-        outside = (cells > level) | (number < low) | (number > high)
+        outside = (cells > level) | (number < low) | (number > high) | (number > crowd.reach)
         volume = float(np.mean((rotations <= level) * width))
         return float(np.average(outside, weights=counts)), volume
 
@@ -494,22 +537,27 @@ def tradeoffs(
     first, parted = crowds[0], list(splits)
     everywhere = quat.normalize(np.random.default_rng(0).normal(size=(UNIFORM, 4)))
     distances = first.driver_distances(first.cells.driver), first.driver_distances(everywhere)
-    return [
-        [Tradeoff(crowd, *each, distances, crowd.nodes.locate(everywhere)) for each in parted]
-        for crowd in crowds
-    ]
+    found = []
+    for crowd in crowds:
+        places = crowd.nodes.locate(everywhere)
+        found.append([Tradeoff(crowd, *each, distances, places) for each in parted])
+    return found
 
 
-def gains_of(crowds: Sequence[PairCrowd], reject: float) -> list[Gain]:
-    """Return what a dependence saves at a rejection, with each of the crowds' nodes.
+def choose_crowd(crowds: Sequence[PairCrowd], reject: float) -> tuple[PairCrowd, Gain]:
+    """Return the crowd whose nodes save most at a rejection, and what they save.
 
-    People are left out in turn. With the dependence and without it, the shares of margins and
-    levels are the best on average.
+    People are left out in turn, in other groups to choose and to tell what is saved. With the
+    dependence and without it, the shares of margins and levels are the best on average.
     """
     people = len(crowds[0].people)
     if people < MIN_PEOPLE:
         raise ValueError(f"whether a dependence pays needs three people or more, got {people}")
-    return [_gain(found, reject) for found in tradeoffs(crowds, splits_of(people, FOLDS))]
+    groups = [list(splits_of(people, FOLDS, seed)) for seed in range(2)]
+    found = tradeoffs(crowds, [*groups[0], *groups[1]])
+    first = len(groups[0])
+    best = int(np.argmin([_gain(each[:first], reject).share for each in found]))
+    return crowds[best], _gain(found[best][first:], reject)
 
 
 def _gain(found: Sequence[Tradeoff], reject: float) -> Gain:
@@ -599,23 +647,18 @@ def learn_pair(
     chosen by leaving people out, where there are `MIN_PEOPLE` or more; then what it saves is known,
     too.
     """
-    crowd = pair_crowd(people, variable, axis)
+    crowd = pair_crowd(people, variable, axis, DEFAULT_REJECT if reject is None else reject)
     if not crowd.people:
         raise ValueError(f"no frames to learn from how it depends on {driver}")
     told, gain = reject if len(crowd.people) >= MIN_PEOPLE else None, None
     if told is not None:
-        crowds = [crowd, replace(crowd, nodes=RotationNodes())]
-        gain, crowd = min(zip(gains_of(crowds, told), crowds, strict=True), key=_share)
+        crowd, gain = choose_crowd([crowd, replace(crowd, nodes=RotationNodes())], told)
     if if_pays and (gain is None or not gain.pays):
         return None
     kept = None if told is None else level_for(told, crowd)
     level = float(DEFAULT_LEVEL if kept is None else kept.margin)
     dependent = fit_dependent(crowd, variable.limit, driver, variable.along, level)
     return LearnedPair(dependent, gain, kept)
-
-
-def _share(found: tuple[Gain, PairCrowd]) -> float:
-    return found[0].share
 
 
 def cut_chains(learned: Mapping[str, LearnedPair]) -> dict[str, LearnedPair]:

@@ -28,7 +28,7 @@ from .dependents import (
 from .duplicates import find_duplicates
 from .fields import People, within_for
 from .kinds import JointKind, kinds_of
-from .margins import HeldOut, Promise, check_rejection, promise
+from .margins import DEFAULT_REJECT, HeldOut, Promise, check_rejection, promise
 from .population import Population
 from .takes import (
     Performers,
@@ -45,8 +45,8 @@ from .trimming import MAX_DROPPED, TrimResult, thin, thin_takes, trim, trim_with
 
 DEFAULT_MARGIN = 0.05
 """How much wider than what was observed limits are, in radians, where nobody else can tell."""
-DEFAULT_REJECT, MIN_PERFORMERS = 0.01, 3
-"""The share of a newcomer's frames that may be outside, with so many performers or more."""
+MIN_PERFORMERS = 3
+"""From so many performers on, margins are chosen by who is left out, for `DEFAULT_REJECT`."""
 DEFAULT_WITHIN = np.radians(30.0)
 """How near to people a field of them reaches, in radians, where no rejection is asked for."""
 FIELD_SOURCES = DistanceField.sources

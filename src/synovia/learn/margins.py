@@ -23,6 +23,8 @@ import numpy as np
 
 from ..arrays import Floats, Ints, Scalars
 
+DEFAULT_REJECT = 0.01
+"""The share of a newcomer's frames that may be outside, unless another is asked for."""
 TAIL_SHARE = 0.05
 """The tail begins where this share of frames is outside, or as much as is asked for."""
 MIN_TAIL_PEOPLE = 3.0
