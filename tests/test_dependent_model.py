@@ -224,7 +224,7 @@ def test_solvers_keep_to_dependent_limits(method):
 # What is learned.
 
 
-def people(count=4, frames=1500):
+def people(count=4, frames=700):
     """People whose knees bend as `bend_for` says, each a little otherwise."""
     clips = []
     for who in range(count):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from clips import clip, person
+from oracles import EXHAUSTIVE
 from synovia import LimitModel, quat
 from synovia.limit.softening import Beyond
 from synovia.view.session import scene_of
@@ -250,7 +251,7 @@ def test_the_present_pose_is_added(seen):
     assert limit_of(seen).distance(pose) < 1e-6
     press_undo(seen)
     choose(seen, "From", "limit")
-    for family in ("reach-cone", "union"):
+    for family in ("reach-cone", "union") if EXHAUSTIVE else ("reach-cone",):
         choose(seen, "Family", family)
         before = limit_of(seen)
         assert not before.contains(pose)
