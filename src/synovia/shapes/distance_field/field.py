@@ -420,11 +420,14 @@ class DistanceField(Region):
 
     @cached_property
     def _finer(self) -> Self:
-        """The same region, with cells half as large if there are few."""
-        if self.values.size > FEW_NODES:
+        """The same region, with cells half as large if there are few and a field may have them."""
+        spacing, count = 0.5 * self.spacing, 2 * np.array(self.values.shape)
+        count = np.where(self.wrapping, count, count - 1)
+        fits = count.max() <= LARGEST and spacing.min() >= LEAST_SPACING
+        if self.values.size > FEW_NODES or not fits:
             return self
         values = add_midpoints(self.closed, self.wrapping)
-        return replace(self, spacing=0.5 * self.spacing, values=values)
+        return replace(self, spacing=spacing, values=values)
 
     @cached_property
     def _depths(self) -> Scalars:
