@@ -416,6 +416,17 @@ def test_what_is_within_r_of_what_erode_leaves_is_a_member(name, share, rng):
     assert shape.contains(there).all()
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_small_margin_of_a_field_asks_for_no_depths_before_its_core(turned):
+    shape = replace(field("dense"))
+    least = -float(shape.distance(shape.deepest))
+    limit = Limit(RotationVector(), Turned(shape, -np.eye(3), np.zeros(3)) if turned else shape)
+    each = DependentMargin(limit, "Hip", AXIS, np.full(6, 0.9 * least))
+    assert "_depths" not in vars(shape)
+    assert each.core.contains(each.core.sample(10, np.random.default_rng(1))).all()
+    assert limit.shape.can_erode(shape.greatest_erosion) > limit.shape.can_erode(2.0)
+
+
 def test_the_deepest_direction_is_in_the_middle_of_a_cone():
     points = ring(np.arange(8) * 45.0, np.full(8, 40.0))
     cone = ReachCone(points, -2.0, 2.0)

@@ -500,13 +500,14 @@ class DependentMargin(DependentLimit):
         own(self)
         if self.margin.min(initial=0.0) < 0.0:
             raise ValueError(f"DependentMargin.margin must be at least 0, got {self.margin.min()}")
-        depth, largest = self.limit.shape.greatest_erosion, float(self.margin.max(initial=0.0))
-        if largest > depth + POINT:
-            raise ValueError(
-                f"DependentMargin.margin must leave something of the limit, which is {depth:.6g} "
-                f"radians deep, got {largest:.6g}"
-            )
-        if largest > depth:
+        shape, largest = self.limit.shape, float(self.margin.max(initial=0.0))
+        if not shape.can_erode(largest):
+            depth = shape.greatest_erosion
+            if largest > depth + POINT:
+                raise ValueError(
+                    f"DependentMargin.margin must leave something of the limit, which is "
+                    f"{depth:.6g} radians deep, got {largest:.6g}"
+                )
             within = np.minimum(self.margin, depth)
             within.flags.writeable = False
             object.__setattr__(self, "margin", within)

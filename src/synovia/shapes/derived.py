@@ -204,6 +204,9 @@ class Turned(Derived):
     def greatest_erosion(self) -> float:
         return self.shape.greatest_erosion
 
+    def can_erode(self, r: float) -> bool:
+        return self.shape.can_erode(r)
+
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
         again = turn @ self.turn
         if np.abs(about - self.about).max() > 0.0:

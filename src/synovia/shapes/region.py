@@ -224,6 +224,10 @@ class Region(ABC):
         """By how much, in radians, the shape can `erode`: how deep its deepest member is."""
         return max(-float(self.distance(self.deepest)), 0.0)
 
+    def can_erode(self, r: float) -> bool:
+        """Tell whether `r` is at most `greatest_erosion`, which may take longer to find."""
+        return r <= self.greatest_erosion
+
     def required_growth(self, points: Points) -> Scalars:
         """Return about how much the shape must `grow`, in radians, to have each point in it.
 

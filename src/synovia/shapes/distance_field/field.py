@@ -412,6 +412,9 @@ class DistanceField(Region):
         left = max(most**2 - self._finer.half_diagonal**2, 0.0)
         return max(super().greatest_erosion, float(np.sqrt(left)))
 
+    def can_erode(self, r: float) -> bool:
+        return r <= super().greatest_erosion or super().can_erode(r)
+
     @cached_property
     def deepest(self) -> Points:
         """The deepest node: (3,)."""
