@@ -87,12 +87,17 @@ class DependentLimit(ABC):
                 f"{chart.name} with axes that are not at right angles: convert it first, for "
                 "instance to rotation-vector"
             )
-        if divisions(len(self.values)) == 0 and not self.by_rotation:
+        if divisions(self.node_count) == 0 and not self.by_rotation:
             raise ValueError(
                 f"{type(self).__name__}.{self.at_nodes[0]} must have 4 n² + 2 numbers for some n, "
                 "such as 6, 18, 66 or 258, for directions of the driver's bone, or (4 n³ + 8 n)/3, "
-                f"such as 16, 96 or 704, for its rotations, got {len(self.values)}"
+                f"such as 16, 96 or 704, for its rotations, got {self.node_count}"
             )
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes there are."""
+        return len(getattr(self, self.at_nodes[0]))
 
     @cached_property
     def values(self) -> Floats:
@@ -107,7 +112,7 @@ class DependentLimit(ABC):
     @property
     def by_rotation(self) -> bool:
         """Whether the driver's twist counts: nodes are its rotations."""
-        return rotation_nodes.divisions(len(self.values)) > 0
+        return rotation_nodes.divisions(self.node_count) > 0
 
     @property
     def nodes(self) -> Floats:
@@ -116,14 +121,14 @@ class DependentLimit(ABC):
         The latter are (nodes, 4).
         """
         if self.by_rotation:
-            turned = rotation_nodes.node_rotations(rotation_nodes.divisions(len(self.values)))
+            turned = rotation_nodes.node_rotations(rotation_nodes.divisions(self.node_count))
             return quat.mul(quat.mul(self.frame, turned), quat.inverse(self.bone_frame))
-        return quat.rotate(self.frame, node_directions(divisions(len(self.values))))
+        return quat.rotate(self.frame, node_directions(divisions(self.node_count)))
 
     @cached_property
     def packed(self) -> Floats:
         """What kernels read: a header, then the numbers at the nodes; see `kernels.dependent`."""
-        count = len(self.values)
+        count = self.node_count
         parts = rotation_nodes.divisions(count) if self.by_rotation else divisions(count)
         turns = 1 + self.measured_with.shape.reach((0, 1, 2)) // TURN
         head = [len(self.at_nodes), self.by_rotation, parts, self._largest]
@@ -158,9 +163,9 @@ class DependentLimit(ABC):
         """Return the nodes (..., c) around rotations (..., 4) of the driver, and their weights."""
         if self.by_rotation:
             turned = quat.mul(quat.mul(quat.inverse(self.frame), driver), self.bone_frame)
-            return rotation_nodes.locate(turned, rotation_nodes.divisions(len(self.values)))
+            return rotation_nodes.locate(turned, rotation_nodes.divisions(self.node_count))
         directions = self.directions(np.asarray(driver, np.float64))
-        return octahedral.locate(directions, divisions(len(self.values)))
+        return octahedral.locate(directions, divisions(self.node_count))
 
     def values_at(self, driver: Quats) -> Floats:
         """Return the numbers (..., k) at rotations (..., 4) of the driver."""
@@ -322,7 +327,7 @@ class DependentLimit(ABC):
         # With M the mirror and D the one across x, nodes turned by M · frame · D are what the
         # mirror shows of the nodes, in the order that D gives them.
         frame = quat.mul(quat.mul(half_turn(across), self.frame), half_turn(np.eye(3)[0]))
-        order = mirror_nodes(divisions(len(self.values)))
+        order = mirror_nodes(divisions(self.node_count))
         changed = {name: getattr(self, name)[order] for name in self.at_nodes}
         return replace(
             self,
@@ -368,7 +373,7 @@ class DependentRange(DependentLimit):
     at_nodes: ClassVar[tuple[str, ...]] = ("low", "high")
 
     def __post_init__(self) -> None:
-        own(self)
+        super().__post_init__()
         along = unit_axis(np.array(self.along), "DependentRange.along")
         object.__setattr__(self, "along", along)
         if (self.low > self.high).any():
@@ -381,7 +386,6 @@ class DependentRange(DependentLimit):
             within = np.clip(getattr(self, name), *self._ends)
             within.flags.writeable = False
             object.__setattr__(self, name, within)
-        super().__post_init__()
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
@@ -497,10 +501,10 @@ class DependentMargin(DependentLimit):
     at_nodes: ClassVar[tuple[str, ...]] = ("margin",)
 
     def __post_init__(self) -> None:
-        own(self)
-        if self.margin.min(initial=0.0) < 0.0:
+        super().__post_init__()
+        if self.margin.min() < 0.0:
             raise ValueError(f"DependentMargin.margin must be at least 0, got {self.margin.min()}")
-        shape, largest = self.limit.shape, float(self.margin.max(initial=0.0))
+        shape, largest = self.limit.shape, float(self.margin.max())
         if not shape.can_erode(largest):
             depth = shape.greatest_erosion
             if largest > depth + POINT:
@@ -511,11 +515,10 @@ class DependentMargin(DependentLimit):
             within = np.minimum(self.margin, depth)
             within.flags.writeable = False
             object.__setattr__(self, "margin", within)
-        super().__post_init__()
 
     def _bounds(self, name: str) -> tuple[Floats, Floats]:
-        depth = max(self.limit.shape.greatest_erosion, self._largest)
-        return np.zeros(len(self.margin)), np.full(len(self.margin), depth)
+        depth = self.limit.shape.greatest_erosion
+        return np.zeros(self.node_count), np.full(self.node_count, depth)
 
     def values_for(self, rotation: Quats, driver: Quats) -> dict[str, float]:
         here = float(self.values_at(driver)[0])
