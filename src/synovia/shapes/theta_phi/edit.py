@@ -146,7 +146,7 @@ def restrict_ranges(
     return legal, low, high
 
 
-def erode(
+def shrink_cells(
     legal: Mask, ends: tuple[Floats, Floats], depth: Scalars, inward: float, r: float
 ) -> tuple[Mask, Floats, Floats]:
     """Return the cells all of whose points are `inward` deep, and ranges `r` shorter at each end.

@@ -31,12 +31,12 @@ from . import grid
 from .edit import (
     approximate_volume,
     check_alike,
-    erode,
     grow_ranges,
     inside_outline,
     inside_rows,
     intersect_tables,
     restrict_ranges,
+    shrink_cells,
     steps_inward,
 )
 from .extent import cell_triangles, sample_table, volume
@@ -48,7 +48,7 @@ CELL = float(np.radians(5.0))
 OWN_DETAIL = 3
 """Of the boundary, up to which triangles of cells are as they are."""
 FEW_CELLS = 10_000
-"""Up to so many are parted in nine to `erode` a table."""
+"""Up to so many are divided into nine to `erode` a table."""
 MARGINS = (0.0, 0.5, 1.0, 1.5)
 """Of a smaller table around its cells, in radii of these."""
 SPREAD = float(np.radians(15.0))
@@ -249,7 +249,7 @@ class ThetaPhi(Directional):
         if r <= self.margin:
             return twisted
         depth = -replace(self, margin=0.0)._beyond(grid.centres(self.counts.shape))
-        legal, low, high = erode(self.legal, self._ends, depth, r - self.margin, r)
+        legal, low, high = shrink_cells(self.legal, self._ends, depth, r - self.margin, r)
         if not legal.any():
             return twisted
         return replace(twisted, counts=np.where(legal, self.counts, 0.0), low=low, high=high)
@@ -259,7 +259,7 @@ class ThetaPhi(Directional):
 
         It has whole cells with a margin around them, of several the one that leaves most, and goes
         by r √(1 + G²) at either end of the twists, with G the steepest that the ends are within
-        `r`. A free twist stays free. Cells are parted in nine where there are few; where none is
+        `r`. A free twist stays free. Cells are divided into nine where there are few; where none is
         left, it is a reach cone about the deepest member.
         """
         if r <= 0.0:
@@ -268,9 +268,9 @@ class ThetaPhi(Directional):
         return speck_within(self, r) if found is None else found
 
     def _eroded(self, r: float, parts: int) -> Self | None:
-        """Return the table of `erode`, with cells parted so often, an odd number, along each side.
+        """Return the table of `erode`, with each cell divided into `parts` × `parts`.
 
-        The ends of the twists at their centres have the same values in between.
+        `parts` is odd. The ends of the twists at their centres have the same values in between.
         """
         inside = np.repeat(np.repeat(self.legal, parts, axis=0), parts, axis=1)
         centres, radii = grid.centres(inside.shape), grid.radii(inside.shape)
