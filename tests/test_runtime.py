@@ -430,6 +430,21 @@ def test_a_chain_measured_from_its_root_is_walked_in_bounds(monkeypatch):
         assert layout.check_file(changed) == layout.BAD_SKELETON
 
 
+def test_a_chain_of_1500_joints_measured_from_its_root_is_refused():
+    model = model_of(dict.fromkeys(map(str, range(1500)), replace(cube(0.5), relative_to="root")))
+    with pytest.raises(ValueError, match="more than 1,000,000 joints between limits and the ances"):
+        packed_limits_bytes(model)
+
+
+def test_as_many_joints_between_limits_and_ancestors_as_there_may_be_are_packed(monkeypatch):
+    model = model_of(dict.fromkeys(map(str, range(30)), replace(cube(0.5), relative_to="root")))
+    monkeypatch.setattr(layout, "MOST_BETWEEN", 29 * 30 // 2)
+    assert packed_limits_bytes(model)
+    monkeypatch.setattr(layout, "MOST_BETWEEN", 29 * 30 // 2 - 1)
+    with pytest.raises(ValueError, match="more than 434 joints between"):
+        packed_limits_bytes(model)
+
+
 def test_a_limit_without_a_kernel_is_refused_by_name(tmp_path, monkeypatch):
     limit = small_limits()["box swing-twist"]
     monkeypatch.setattr(type(limit.shape), "kernel", None)

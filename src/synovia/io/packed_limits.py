@@ -33,6 +33,11 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
                 f"the limit of {name} cannot be packed: a {limit.shape.name} in the chart "
                 f"{limit.chart.name} has no kernel; convert it, as to a distance-field"
             )
+    if _joints_between(model) > layout.MOST_BETWEEN:
+        raise ValueError(
+            f"this model cannot be packed: there are more than {layout.MOST_BETWEEN:,} joints "
+            "between limits and the ancestors that they are measured from"
+        )
     texts = [name.encode() for name in skeleton.names]
     starts = np.concatenate([[0], np.cumsum([len(text) for text in texts])])
     text = b"".join(texts)
@@ -79,6 +84,18 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
             "docs/runtime.md says how many there may be)"
         )
     return whole.astype("<f8").tobytes()
+
+
+def _joints_between(model: LimitModel) -> int:
+    """Return how many joints are between limits and their `relative_to`, of all limits."""
+    names, depths = model.skeleton.names, dict[str, int]()
+    for name, parent in zip(names, model.skeleton.parents.tolist(), strict=True):
+        depths[name] = 0 if parent < 0 else depths[names[parent]] + 1  # parents come first
+    return sum(
+        depths[name] - depths[limit.relative_to] - 1
+        for name, limit in model.limits.items()
+        if limit.relative_to is not None
+    )
 
 
 def _pairs_of(model: LimitModel) -> list[tuple[str, list[str]]]:
