@@ -128,6 +128,26 @@ def test_a_summary_there_and_back(captures, tmp_path):
             load_summary(tmp_path / "c")
 
 
+def test_a_summary_keeps_up_and_unit_where_they_are_known(tmp_path):
+    clip = person("ann", 1, tall=1.0, size=0.4)
+    for up, unit in (("", 0.0), ("z", 0.01)):
+        known = replace(clip, skeleton=replace(clip.skeleton, up=up, unit=unit))
+        save_summary(summarize(known), tmp_path / "a")
+        skeleton = load_summary(tmp_path / "a").head.skeleton
+        assert (skeleton.up, skeleton.unit) == (up, unit)
+        header = json.loads((tmp_path / "a").read_bytes().splitlines()[1])
+        assert ("up" in header, "unit" in header) == (up != "", unit > 0.0)
+
+
+def test_limits_of_a_corpus_keep_up_and_unit(tmp_path):
+    clip = person("ann", 1, tall=1.0, size=0.4)
+    metres = replace(clip, skeleton=replace(clip.skeleton, up="y", unit=1.0))
+    save_clip(metres, tmp_path / "ann.glb")
+    run("corpus", "add", tmp_path / "ann.glb", "-o", tmp_path / "corpus", "--jobs", 1)
+    skeleton = fit_corpus(Corpus.open(tmp_path / "corpus"), FitOptions.of("box", None)).skeleton
+    assert (skeleton.up, skeleton.unit) == ("y", 1.0)
+
+
 PAIR = ("LeftForeArm", "LeftArm")
 
 
@@ -507,6 +527,7 @@ def test_limits_from_cells_are_those_from_frames_to_within_a_cell(captures, made
             # What one accepts, the other accepts but for a cell.
             assert two.distance(one.sample(300, rng)).max() < 1.5 * diagonal, name
     assert found.provenance["options"] == model.provenance["options"]
+    assert (found.skeleton.up, found.skeleton.unit) == (model.skeleton.up, model.skeleton.unit)
     rows = model.provenance["joints"]
     for name, row in found.provenance["joints"].items():
         assert row["frames"] == rows[name]["frames"]

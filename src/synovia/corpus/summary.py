@@ -361,6 +361,10 @@ def save_summary(summary: Summary, path: Path) -> None:
         "sizes": head.sizes,
         "flips": head.flips,
     }
+    if skeleton.up:
+        header["up"] = skeleton.up
+    if skeleton.unit:
+        header["unit"] = skeleton.unit
     if head.pairs:
         header["pairs"] = [[*pair, size] for pair, size in head.pairs.items()]
     parts = [MAGIC, json.dumps(header).encode(), b"\n"]
@@ -406,6 +410,8 @@ def _parse_summary(content: mmap, wanted: set[str] | None) -> Summary:
         (),
         np.array(header["end_parents"], np.int64),
         np.array(header["end_offsets"], float).reshape(-1, 3),
+        up=header.get("up", ""),
+        unit=float(header.get("unit", 0.0)),
     )
     head = Head(
         header["mark"], header["fingerprint"],
