@@ -123,17 +123,28 @@ def load_quaternions(values, first, stride, block, n):
 
 
 @kernel
+def by_quaternion(block, i):
+    """Return 2 u · (0, g)/|r| for a quaternion r, of which u, of length 1, was loaded."""
+    real = block.dtype.type
+    w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
+    scale = real(2.0) * block[SCALE + i]
+    gx, gy, gz = scale * block[GX + i], scale * block[GY + i], scale * block[GZ + i]
+    return (
+        -x * gx - y * gy - z * gz,
+        w * gx + y * gz - z * gy,
+        w * gy + z * gx - x * gz,
+        w * gz + x * gy - y * gx,
+    )
+
+
+@kernel
 def add_by_quaternions(first, stride, block, n, gradients):
-    """Add 2 u · (0, g)/|r| for a quaternion r, of which u, of length 1, was loaded."""
-    real, kind = block.dtype.type, gradients.dtype.type
+    """Add gradients by quaternions, which were loaded."""
+    kind = gradients.dtype.type
     for i in range(n):
-        w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
-        scale = real(2.0) * block[SCALE + i]
-        gx, gy, gz = scale * block[GX + i], scale * block[GY + i], scale * block[GZ + i]
-        block[V0 + i] = -x * gx - y * gy - z * gz
-        block[V0 + LANES + i] = w * gx + y * gz - z * gy
-        block[V0 + 2 * LANES + i] = w * gy + z * gx - x * gz
-        block[V0 + 3 * LANES + i] = w * gz + x * gy - y * gx
+        dw, dx, dy, dz = by_quaternion(block, i)
+        block[V0 + i], block[V0 + LANES + i] = dw, dx
+        block[V0 + 2 * LANES + i], block[V0 + 3 * LANES + i] = dy, dz
     if stride != 4:
         scatter(4, block, n, first, stride, gradients)
         return
@@ -148,16 +159,12 @@ def add_by_quaternions(first, stride, block, n, gradients):
 @kernel
 def write_by_quaternions(first, block, n, gradients):
     """As `add_by_quaternions`, over what stood there, for rotations one after another."""
-    real, kind = block.dtype.type, gradients.dtype.type
+    kind = gradients.dtype.type
     for i in range(n):
         at = first + 4 * i
-        w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
-        scale = real(2.0) * block[SCALE + i]
-        gx, gy, gz = scale * block[GX + i], scale * block[GY + i], scale * block[GZ + i]
-        gradients[at] = kind(-x * gx - y * gy - z * gz)
-        gradients[at + 1] = kind(w * gx + y * gz - z * gy)
-        gradients[at + 2] = kind(w * gy + z * gx - x * gz)
-        gradients[at + 3] = kind(w * gz + x * gy - y * gx)
+        dw, dx, dy, dz = by_quaternion(block, i)
+        gradients[at], gradients[at + 1] = kind(dw), kind(dx)
+        gradients[at + 2], gradients[at + 3] = kind(dy), kind(dz)
 
 
 # Rotation vectors.
