@@ -464,17 +464,19 @@ def measure_block(p, o, least, block, other, lanes, n):
         members += 1 if (not distance > rim) & (distance > enough) else 0
     if count == 0:
         return False
-    if not has_formula(p, o):
-        differences(p, o, block, other, lanes, n)
-        return True
+    if block.itemsize == 8:  # without a formula there is float64 alone
+        exact = has_formula(p, o)
+        if not exact:
+            differences(p, o, block, other, lanes, n)
+            return True
     slopes_in_chart(p, o, members, block, n)
     chart = int(p[o + CHART])
     if chart == ROTATION_VECTOR:
         turn_vectors(block, n)
-    elif chart == HINGES:
-        turn_hinges(p, tail(p, o), block, n)
-    else:
+    elif block.itemsize == 4 or chart == SWING_TWIST:
         turn_swings(block, n)
+    else:
+        turn_hinges(p, tail(p, o), block, n)
     turn_to_joint(p, o, block, n)
     return True
 

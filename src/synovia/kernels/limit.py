@@ -7,7 +7,7 @@ import numpy as np
 from .charts import from_angles, from_direction_twist, to_angles, to_direction_twist
 from .hinges import TAIL, from_hinges, nearest_hinges, to_hinges
 from .jit import kernel
-from .kinds import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
+from .kinds import DIRECTION_TWIST, EULER, HINGES, ROTATION_VECTOR, SWING_TWIST
 from .rotation import (
     BLOCK,
     BOUND,
@@ -251,12 +251,12 @@ def enter(p, o, block, n):
         log(block, n)
     elif chart == SWING_TWIST:
         split(block, n)
+    elif block.itemsize == 4 or chart == EULER:
+        to_angles(block, n)
     elif chart == DIRECTION_TWIST:
         to_direction_twist(p, o + AXIS, block, n)
-    elif chart == HINGES:
-        to_hinges(p, tail(p, o), block, n)
     else:
-        to_angles(block, n)
+        to_hinges(p, tail(p, o), block, n)
 
 
 @kernel
@@ -274,12 +274,12 @@ def leave(p, o, tolerance, block, n):
             join(block, n)
         else:
             join_far(block, n)
+    elif block.itemsize == 4 or chart == EULER:
+        from_angles(block, n)
     elif chart == DIRECTION_TWIST:
         from_direction_twist(p, o + AXIS, block, n)
-    elif chart == HINGES:
-        from_hinges(p, tail(p, o), block, n)
     else:
-        from_angles(block, n)
+        from_hinges(p, tail(p, o), block, n)
     if is_turn(p, o + BACK_RIGHT):
         turn_right(p, o + BACK_RIGHT, block, n)
     turn_out(p, o + BACK_LEFT, tolerance, block, n)

@@ -240,8 +240,10 @@ def ellipsoid(p, o, block, n):
     d, e, f = real(p[o + 6]), real(p[o + 7]), real(p[o + 8])
     g, h, k = real(p[o + 9]), real(p[o + 10]), real(p[o + 11])
     r0, r1, r2 = real(p[o + 12]), real(p[o + 13]), real(p[o + 14])
-    # A flat ellipsoid has radii of 0: a tiny t and a huge inverse stand for the limits.
-    tiny, flat = real(1e-12 if single else 1e-60), real(1e-15 if single else 1e-150)
+    # A flat ellipsoid has radii of 0: a tiny t and a huge inverse stand for the limits. Products of
+    # six times t are no denormal numbers.
+    tiny, flat = real(1e-12 if single else 1e-40), real(1e-15 if single else 1e-150)
+    nonzero = real(1e-12 if single else 1e-300)
     rounding = real(1e-6 if single else 1e-15)
     inverse0 = 1.0 / max(r0, flat)
     inverse1 = 1.0 / max(r1, flat)
@@ -268,32 +270,38 @@ def ellipsoid(p, o, block, n):
         going = 0
         for i in range(n):
             t = block[t_ + i]
+            # All of s times the product of d: then the step has one division, the longest to wait
+            # for. Such products leave the range of float32.
             d0, d1, d2 = s0 + t, s1 + t, s2 + t
-            inverse = 1.0 / (d0 * d1 * d2)  # one division for three
-            d0, d1, d2 = d1 * d2 * inverse, d0 * d2 * inverse, d0 * d1 * inverse
-            u, v, w = r0 * block[u_ + i] * d0, r1 * block[v_ + i] * d1, r2 * block[w_ + i] * d2
+            e0, e1, e2 = d1 * d2, d0 * d2, d0 * d1
+            whole = d0 * e0
+            if single:
+                inverse = 1.0 / whole
+                e0, e1, e2, whole = e0 * inverse, e1 * inverse, e2 * inverse, real(1.0)
+            u, v, w = r0 * block[u_ + i] * e0, r1 * block[v_ + i] * e1, r2 * block[w_ + i] * e2
             u, v, w = u * u, v * v, w * w
             square = u + v + w
-            excess = max(np.sqrt(square) - 1.0, 0.0)
-            block[excess_ + i] = excess
-            block[t_ + i] = t + excess * square / (u * d0 + v * d1 + w * d2 + tiny)
+            excess = max(np.sqrt(square) - whole, 0.0)
+            block[excess_ + i] = excess - enough * whole
+            block[t_ + i] = t + excess * square / (u * e0 + v * e1 + w * e2 + nonzero)
         for i in range(n):
-            going += 1 if block[excess_ + i] > enough else 0
+            going += 1 if block[excess_ + i] > 0.0 else 0
         if going == 0:
             break
     for i in range(n):
         u, v, w, t = block[u_ + i], block[v_ + i], block[w_ + i], block[t_ + i]
         x, y, z = u * inverse0, v * inverse1, w * inverse2
-        level = np.sqrt(x * x + y * y + z * z)
+        level = x * x + y * y + z * z
         d0, d1, d2 = s0 + t, s1 + t, s2 + t
         ratio = t / (d0 * d1 * d2)
         u, v, w = u * (d1 * d2 * ratio), v * (d0 * d2 * ratio), w * (d0 * d1 * ratio)
         block[PX + i] = block[X + i] - (a * u + d * v + g * w)
         block[PY + i] = block[Y + i] - (b * u + e * v + h * w)
         block[PZ + i] = block[Z + i] - (c * u + f * v + k * w)
-        outer = np.sqrt(u * u + v * v + w * w)
+        outside = level > 1.0
+        size = np.sqrt(u * u + v * v + w * w if outside else level)
         # Inside: the ball of this radius is inside too, so the depth is never overstated.
-        block[DISTANCE + i] = outer if level > 1.0 else (level - 1.0) * least
+        block[DISTANCE + i] = size if outside else (size - 1.0) * least
 
 
 @inlined

@@ -26,6 +26,7 @@ if __name__ == "__main__":
 
 from ..kernels.jit import load_library, source_hash
 from .entries import kernel_modules, translate_modules
+from .translate import last_name
 
 HERE = Path(__file__).parent
 KERNELS = HERE.parent / "kernels"
@@ -38,7 +39,13 @@ FLAGS = [
 # gcc otherwise turns a choice between two values into a branch around a store, and gives up on
 # loops over many rows of one block.
 GCC = ("-fno-thread-jumps", "--param=vect-max-version-for-alias-checks=200")
-AVX2 = ("-O3", "-mavx2", "-mfma", "-mbmi", "-mbmi2")
+AVX2 = ["-O3", "-mavx2", "-mfma", "-mbmi", "-mbmi2"]
+AVX512 = [*AVX2, "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mprefer-vector-width=512"]
+COLD = ("runtime", "runtime_ik", "ik_ccd", "ik_fabrik")
+"""Modules that are compiled for every processor alone: what games call, which Python only tests,
+and solvers that branch more than they compute, by a tenth slower so."""
+HOT = ("limit", "gradient")
+"""Modules that are compiled for AVX-512 too: batches of rotations, where most time is spent."""
 SANITIZE = ("-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined")
 
 TARGETS = {
@@ -91,6 +98,7 @@ def is_gcc(compiler: Sequence[str]) -> bool:
 def write_sources(modules: Sequence[ModuleType], folder: Path) -> None:
     """Write what is generated of the C."""
     library = translate_modules(modules)
+    folder.mkdir(exist_ok=True)
     (folder / "kernels.h").write_text(library.code, encoding="utf-8")
     (folder / "entries.h").write_text(library.list_of_entries, encoding="utf-8")
 
@@ -108,27 +116,32 @@ def compile_library(
     into: Path,
     target: str = "",
     flags: Sequence[str] = (),
+    hot: Sequence[str] = HOT,
 ) -> None:
     """Compile the kernels of modules for a system; `target` is empty for this one.
 
-    For x86 they are compiled twice: for every processor, and for those with AVX2, as the library
-    finds out when it is loaded.
+    For x86 they are compiled for every processor, for those with AVX2, and the hot ones for those
+    with AVX-512, as the library finds out when it is loaded.
     """
     system = target or this_system()
     x86 = system.startswith("x86_64")
     # Without AVX2, -O2 gives nothing more than -O1, and takes twice as long to compile.
-    builds = {"baseline": ("-O1",), "avx2": AVX2} if x86 else {"baseline": ("-O3",)}
+    builds = {"baseline": (["-O1"] if x86 else ["-O3"], list(modules))}
+    if x86:
+        builds["avx2"] = (AVX2, [each for each in modules if last_name(each) not in COLD])
+        builds["avx512"] = (AVX512, [each for each in modules if last_name(each) in hot])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_sources(modules, folder)
-        base = [*compiler, *FLAGS, *flags, f"-I{HERE}", f"-I{folder}"]
+        base = [*compiler, *FLAGS, *flags, f"-I{HERE}"]
         base += GCC if is_gcc(compiler) else ()
         base += ["-target", target] if target else []
-        jobs = [
-            [*base, *options, f"-DBUILD={build}", "-c", str(HERE / "kernels.c")]
-            for build, options in builds.items()
-        ]
-        defined = [f'-DSOURCE_HASH="{source_hash()}"', *(["-DWITH_AVX2"] if x86 else [])]
+        jobs = []
+        for build, (options, compiled) in builds.items():
+            write_sources(compiled, folder / build)
+            kernels = [f"-I{folder / build}", f"-DBUILD={build}", "-c", str(HERE / "kernels.c")]
+            jobs.append([*base, *options, *kernels])
+        defined = [f'-DSOURCE_HASH="{source_hash()}"', *(["-DWITH_AVX"] if x86 else [])]
+        defined.append(f"-I{folder / 'baseline'}")
         jobs.append([*base, "-O2", *defined, "-c", str(HERE / "module.c")])
         objects = [str(folder / f"{k}.o") for k in range(len(jobs))]
         with ThreadPoolExecutor() as pool:
@@ -205,7 +218,7 @@ def load_outside(module: ModuleType) -> ModuleType:
     """Return a module's own kernels, compiled now: those of a benchmark, say, or of a test."""
     with tempfile.TemporaryDirectory() as name:
         into = Path(name) / LIBRARY.name
-        compile_library([module], find_compiler(), into)
+        compile_library([module], find_compiler(), into, hot=[last_name(module)])
         return load_library(str(into))
 
 

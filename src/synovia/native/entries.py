@@ -66,7 +66,7 @@ class Library:
         runs = [runner(self.whole, made) for _, instances in each for made in instances]
         tables = [table(name, instances) for name, instances in each]
         rows = "".join(row(name, instances) for name, instances in each)
-        final = f"const Entry ENTRIES[] = {{\n{rows}}};\n"
+        final = f"const Entry ENTRIES[] = {{\n{rows}    {{0}},\n}};\n"
         return "\n".join([*self.whole.definitions(), *runs, *tables, final])
 
 

@@ -1,4 +1,5 @@
-/* All kernels, translated: compiled once for every processor, and once for those with AVX2. */
+/* Kernels, translated: compiled for every processor, for those with AVX2, and the hottest of them
+   for those with AVX-512. */
 
 #include "entry.h"
 

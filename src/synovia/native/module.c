@@ -5,7 +5,7 @@
 
 #include "entry.h"
 
-#ifdef WITH_AVX2
+#ifdef WITH_AVX
 #include <cpuid.h>
 #endif
 
@@ -65,11 +65,16 @@ IMPORTED PyObject *PyErr_Format(PyObject *exception, const char *format, ...);
 IMPORTED void *PyEval_SaveThread(void);
 IMPORTED void PyEval_RestoreThread(void *state);
 
+#define COUNT_ONE(number, name) +1
+#include "entries.h"
+enum { COUNT = 0 KERNELS(COUNT_ONE) };
+
 extern const Entry kernel_entries_baseline[];
-#ifdef WITH_AVX2
+#ifdef WITH_AVX
 extern const Entry kernel_entries_avx2[];
+extern const Entry kernel_entries_avx512[]; /* of the kernels that most time is spent in alone */
 #endif
-static const Entry *entries = kernel_entries_baseline;
+static const Entry *chosen[COUNT];
 
 static const char *name_of(char letter) {
     switch (letter) {
@@ -190,7 +195,7 @@ static PyObject *results_of(const char *letters, const Slot *results) {
 }
 
 static PyObject *call(int number, PyObject *const *given, Py_ssize_t count) {
-    const Entry *entry = &entries[number];
+    const Entry *entry = chosen[number];
     Slot slots[SLOTS], results[8];
     Py_buffer views[SLOTS];
     PyObject *answer = NULL;
@@ -221,7 +226,6 @@ static PyObject *call(int number, PyObject *const *given, Py_ssize_t count) {
     }
 #define METHOD(number, name) {name, call_##number, FASTCALL, NULL},
 #define EACH(number, name) FUNCTION(number)
-#include "entries.h"
 KERNELS(EACH)
 static PyMethodDef methods[] = {KERNELS(METHOD){NULL, NULL, 0, NULL}};
 
@@ -229,26 +233,45 @@ static PyModuleDef definition = {
     {1, NULL, NULL, 0, NULL}, "_native", "Kernels, compiled.", -1, methods, NULL, NULL, NULL, NULL,
 };
 
-#ifdef WITH_AVX2
-/* Whether processor and system have AVX2 and FMA: asked here, as compilers' own ways to ask differ
-   in what they need when a library is linked. */
-static bool has_avx2(void) {
+/* Take the entries of a table, which ends with no name, in place of those of the same names. */
+static void choose(const Entry *table) {
+    for (; table->name != NULL; table++)
+        for (int k = 0; k < COUNT; k++)
+            if (strcmp(table->name, kernel_entries_baseline[k].name) == 0) chosen[k] = table;
+}
+
+#ifdef WITH_AVX
+/* How wide the vectors of processor and system are: 1 with AVX2 and FMA, 2 with AVX-512 besides.
+   Asked here, as compilers' own ways to ask differ in what they need when a library is linked.
+   Processors before those with VBMI2 slow down where vectors are that wide. */
+static int vector_level(void) {
     unsigned a, b, c, d, low, high;
-    if (!__get_cpuid(1, &a, &b, &c, &d)) return false;
-    if (!(c & bit_FMA) || !(c & bit_AVX) || !(c & bit_OSXSAVE)) return false;
+    if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
+    if (!(c & bit_FMA) || !(c & bit_AVX) || !(c & bit_OSXSAVE)) return 0;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    if ((low & 6) != 6) return false; /* the system keeps the wide registers */
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX2);
+    if ((low & 0x06) != 0x06) return 0; /* the system keeps the wide registers */
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2)) return 0;
+    unsigned wide = bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | (unsigned)bit_AVX512VL;
+    return (low & 0xe6) == 0xe6 && (b & wide) == wide && (c & bit_AVX512VBMI2) ? 2 : 1;
 }
 #endif
 
 EXPORTED PyObject *PyInit__native(void);
 EXPORTED PyObject *PyInit__native(void) {
     const char *built = "baseline";
-#ifdef WITH_AVX2
-    if (has_avx2()) {
-        entries = kernel_entries_avx2;
+    choose(kernel_entries_baseline);
+#ifdef WITH_AVX
+    const char *most = getenv("SYNOVIA_PROCESSOR");
+    int level = vector_level();
+    if (most != NULL && strcmp(most, "baseline") == 0) level = 0;
+    if (most != NULL && strcmp(most, "avx2") == 0 && level > 1) level = 1;
+    if (level > 0) {
+        choose(kernel_entries_avx2);
         built = "avx2";
+    }
+    if (level > 1) {
+        choose(kernel_entries_avx512);
+        built = "avx512";
     }
 #endif
     PyObject *module = PyModule_Create2(&definition, 3);

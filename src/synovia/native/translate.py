@@ -122,6 +122,11 @@ def record_of(bundle: Any) -> Record:
 # Sources.
 
 
+def last_name(module: ModuleType) -> str:
+    """Return the last part of a module's name."""
+    return module.__name__.rpartition(".")[2]
+
+
 @dataclass(frozen=True)
 class Source:
     """A function under `@kernel`."""
@@ -133,7 +138,7 @@ class Source:
     @property
     def module_name(self) -> str:
         """The last name of its module."""
-        return self.module.__name__.rpartition(".")[2]
+        return last_name(self.module)
 
     @property
     def name(self) -> str:
