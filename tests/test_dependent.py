@@ -10,7 +10,7 @@ import pytest
 
 from cones import CONES, ring
 from fields import field
-from oracles import BATCHES, random_quats
+from oracles import BATCHES, EXHAUSTIVE, random_quats
 from synovia import quat
 from synovia.arrays import TOLERANCE
 from synovia.charts import DirectionTwist, Hinges, RotationVector, SwingTwist
@@ -215,9 +215,10 @@ def test_depths_are_never_overstated(pair):
 
 def test_first_exit_is_where_legal_ends(pair):
     rng = np.random.default_rng(8)
-    start, end = pair.sample(6, rng), (random_quats(6, rng), random_quats(6, rng))
+    n = 6 if EXHAUSTIVE else 3
+    start, end = pair.sample(n, rng), (random_quats(n, rng), random_quats(n, rng))
     share = pair.first_exit(start, end)
-    for k in range(6):
+    for k in range(n):
         t = np.linspace(0.0, share[k], 50)
         way = [quat.slerp(a[k], b[k], t) for a, b in zip(start, end, strict=True)]
         assert pair.contains(*way).all()
@@ -409,8 +410,8 @@ def test_what_is_within_r_of_what_erode_leaves_is_a_member(name, share, rng):
     shape = CORES[name]()
     r = share * shape.greatest_erosion
     core = shape.erode(r)
-    members = core.scatter(2000, rng)
-    ways = rng.normal(size=(2000, 1, 3))
+    members = core.scatter(count := 2000 if EXHAUSTIVE else 500, rng)
+    ways = rng.normal(size=(count, 1, 3))
     ways *= r / np.linalg.norm(ways, axis=-1, keepdims=True)
     there = shape.shift(members, (ways @ shape.tangents(members))[:, 0])
     assert shape.contains(there).all()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from fields import EULER, FEW, FIELDS, field, members, nearest_distance, queries, value
+from oracles import EXHAUSTIVE
 from synovia import Limit, RotationVector, quat
 from synovia.shapes import DistanceField
 
@@ -20,7 +21,7 @@ def kind(request):
 
 def test_members_are_where_phi_is_at_most_the_threshold(kind):
     shape = field(kind)
-    points = queries(shape, 600)
+    points = queries(shape, 600 if EXHAUSTIVE else 300)
     phi = value(shape, points)
     clear = np.abs(phi - shape.threshold) > 1e-7  # slopes of 10 and more are among these
     sides = np.concatenate([points - shape.low, points - shape.nodes[-1, -1, -1]], axis=1)
@@ -42,7 +43,7 @@ def test_projections_are_members_and_stay_where_they_are(kind):
 
 def test_projections_miss_the_nearest_member_by_half_a_diagonal_at_most(kind):
     shape = field(kind)
-    points = queries(shape, 1500)
+    points = queries(shape, 1500 if EXHAUSTIVE else 400)
     distance = shape.distance(points)
     outside = distance > 0.0
     excess = distance[outside] - nearest_distance(kind, points[outside])
