@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from io import BytesIO
 from typing import ClassVar
 
 import numpy as np
@@ -147,12 +146,11 @@ def test_a_surface_of_directions_is_on_the_boundary(rng):
 
 def coloured(figure):
     """Return the share of pixels that are not white."""
-    from matplotlib.image import imread
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    content = BytesIO()
-    figure.savefig(content, format="png", dpi=figure.dpi)
-    content.seek(0)
-    return float((imread(content)[..., :3] < 0.99).any(axis=-1).mean())
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return float((np.asarray(canvas.buffer_rgba())[..., :3] < 252).any(axis=-1).mean())
 
 
 def test_a_limit_is_drawn(solid):
@@ -170,8 +168,9 @@ def test_the_command_line_draws_it(tmp_path):
     bones = clip(frames=2).skeleton
     save_limits(LimitModel({ARM: limit}, bones), tmp_path / "a.limits.json")
     picture = tmp_path / "a.png"
-    run("draw", tmp_path / "a.limits.json", "-o", picture)
-    assert picture.stat().st_size > 5000
+    if EXHAUSTIVE:  # what is drawn of all joints is a part of what is drawn of one
+        run("draw", tmp_path / "a.limits.json", "-o", picture)
+        assert picture.stat().st_size > 5000
     run("draw", tmp_path / "a.limits.json", "-j", ARM, "-o", picture)
     assert picture.stat().st_size > 20_000
 

@@ -37,24 +37,25 @@ def hinge():
     return Figure(skeleton, {"knee": JointSet(network, {"flexion": Control(0, 90, 0, "degrees")})})
 
 
-def colored(picture, color):
-    """The share of pixels that are nearly of a colour."""
+def pixels(picture):
+    """The picture's colours (rows, columns, 3), 0 to 1."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(picture)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3] / 255.0
+
+
+def colored(drawn, color):
+    """The share of pixels that are nearly of a colour."""
     from matplotlib.colors import to_rgb
 
-    canvas = FigureCanvasAgg(picture)
-    canvas.draw()
-    pixels = np.asarray(canvas.buffer_rgba())[..., :3] / 255.0
-    return float((np.abs(pixels - to_rgb(color)).max(axis=-1) < 0.02).mean())
+    return float((np.abs(drawn - to_rgb(color)).max(axis=-1) < 0.02).mean())
 
 
-def greenish(picture):
+def greenish(drawn):
     """The share of pixels that are of bones in green, in whatever light."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    canvas = FigureCanvasAgg(picture)
-    canvas.draw()
-    red, green, blue, _ = np.moveaxis(np.asarray(canvas.buffer_rgba()) / 255.0, -1, 0)
+    red, green, blue = np.moveaxis(drawn, -1, 0)
     return float(((green > 1.3 * red) & (green > blue)).mean())
 
 
@@ -69,15 +70,16 @@ def test_the_shoulders_plates_are_drawn(name):
     plate = plates()[name]
     picture = draw_plate(shoulders(), plate)
     assert len(picture.axes) == len(plate.poses) == 4
-    assert greenish(picture) > 0.005
+    drawn = pixels(picture)
+    assert greenish(drawn) > 0.005
     plain = replace(plate, poses=plate.poses[:1], highlighted=(), outlines={})
-    assert greenish(draw_plate(shoulders(), plain)) < 0.001
+    assert greenish(pixels(draw_plate(shoulders(), plain))) < 0.001
     edges = {tuple(np.round(axes.get_xlim(), 9)) for axes in picture.axes}
     assert len(edges) == 1  # all to one scale
     texts = {each.get_text() for each in picture.texts}
     assert CAPTIONS[name] <= texts  # of what both sides do, once
     bare = draw_plate(shoulders(), replace(plate, poses=plate.poses[:1], ellipsoids=False))
-    assert colored(picture, REGION) > colored(bare, REGION) + 1e-4
+    assert colored(drawn, REGION) > colored(pixels(bare), REGION) + 1e-4
 
 
 def test_the_centre_of_a_motion_is_found(hinge):
