@@ -7,7 +7,7 @@ import subprocess
 import sys
 import warnings
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -273,6 +273,7 @@ def test_other_formats_come_and_go_in_chunks_too(tmp_path, suffix):
 # Checking and clamping.
 
 
+@cache
 def wild_clip(frames: int = 400) -> Clip:
     """The chain, with an arm that goes round and round, in and out of its limit."""
     still = made_clip(frames=frames, size=0.9, seed=3)
@@ -282,6 +283,7 @@ def wild_clip(frames: int = 400) -> Clip:
     return replace(still, pose=still.pose.with_rotations(rotations))
 
 
+@cache
 def limits_of(shape: str) -> LimitModel:
     """Limits of the chain, one of them measured from an ancestor."""
     return LimitModel.fit(
