@@ -26,10 +26,8 @@ def model():
 
 
 @contextmanager
-def at(browser, model, save_to=None, **options):
-    with visit(
-        browser, scene_of(model, clip("walk", frames=30)), save_to=save_to, **options
-    ) as seen:
+def at(browser, model, save_to=None):
+    with visit(browser, scene_of(model, clip("walk", frames=30)), save_to=save_to) as seen:
         yield seen
 
 

@@ -16,6 +16,7 @@ def test_two_pages_at_once(browser, scene, seen):
     worst = scene.model.check(scene.clip).joints[0].name
     assert page.locator("aside h2:visible").inner_text() == worst
     assert text_of(seen, "aside h2:visible") == "Chest"
+    page.close()
 
 
 def test_a_server_that_goes_is_said(seen):
