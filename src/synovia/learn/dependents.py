@@ -471,6 +471,24 @@ class Tradeoff:
     def _scores(self) -> dict[int, Floats]:
         return {}
 
+    @cached_property
+    def _ends(self) -> dict[tuple[int, float], Floats]:
+        return {}
+
+    @cached_property
+    def _cells(self) -> tuple[Scalars, Ints, Ints, Scalars]:
+        """Numbers, counts, nodes and their weights, in cells of those tested."""
+        cells, (nodes, weights) = self.crowd.cells, self.crowd.places
+        mine = self._mine
+        return cells.number[mine], cells.counts[mine], nodes[mine], weights[mine]
+
+    def _ends_at(self, level: float, count: int) -> Floats:
+        """Return the ends of what pairs allow at the nodes; the same for every own margin."""
+        key = count, level
+        if key not in self._ends:
+            self._ends[key] = self.crowd.ranges(self._scores[count], level + self.crowd.nodes.room)
+        return self._ends[key]
+
     def volume(
         self, reject: float, own: float, pair: float | None = None, count: int | None = None
     ) -> float:
@@ -512,13 +530,10 @@ class Tradeoff:
         """Return the share of tested frames that is outside at a level, and the volume."""
         crowd, (cells, rotations) = self.crowd, self._driver
         low, high = crowd.ranges(self._alone, own * level)
-        number, counts = crowd.cells.number[self._mine], crowd.cells.counts[self._mine]
+        number, counts, nodes, weights = self._cells
         width = high - low
         if pair is not None:
-            ends = np.clip(
-                crowd.ranges(self._scores[count], pair * level + crowd.nodes.room), low, high
-            )
-            nodes, weights = (each[self._mine] for each in crowd.places)
+            ends = np.clip(self._ends_at(pair * level, count), low, high)
             low, high = np.einsum("nck,nc->kn", ends[nodes], weights)
             nodes, weights = self.places
             width = np.sum((ends[:, 1] - ends[:, 0])[nodes] * weights, axis=-1)
