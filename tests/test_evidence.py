@@ -315,6 +315,7 @@ TRIED = families(SHAPES) if EXHAUSTIVE else list(dict(families(SHAPES)).items())
 
 @pytest.mark.parametrize(("shape", "chart"), TRIED, ids=lambda name: name)
 def test_margins_found_from_a_guess_are_those_found_by_halves(people, shape, chart):
+    people = people if EXHAUSTIVE else people[2:]
     joint = Study.of(people, FitOptions(joints=["LeftArm"])).joint("LeftArm")
     tight = [
         (joint.limit(FitOptions(shape, chart, margin=0.0), fold), fold.held_out)
@@ -388,7 +389,7 @@ def test_progress_goes_family_by_family_the_fast_ones_first(people):
             yield item
 
     shapes, joints = ["people", "theta-phi", "box"], ["LeftArm", "Chest"]
-    found = compare(people, shapes, joints=joints, margin=0.1, progress=progress)
+    found = compare(people[2:], shapes, joints=joints, margin=0.1, progress=progress)
     assert steps[:2] == ["box in rotation-vector, LeftArm", "box in rotation-vector, Chest"]
     assert [step.split()[0].strip(",") for step in steps[4:]] == ["people"] * 2 + ["theta-phi"] * 2
     tried = [(trial.joint, trial.shape) for trial in found.trials]
