@@ -24,7 +24,7 @@ os.environ["SYNOVIA_PROCESSOR"] = "avx2"  # read when the library is loaded
 
 from synovia import Limit, LimitModel, Skeleton, kernels, quat, save_limits
 from synovia.arrays import TOLERANCE
-from synovia.native.build import AVX2, FLAGS, GCC, find_compiler, is_gcc, zig_compiler
+from synovia.native.build import AVX2, FLAGS, fast_flags, find_compiler, zig_compiler
 from synovia.native.runtime import compile_wasm, header_text
 
 COUNT, ROUNDS, REPEATS = 100_000, 5, 8
@@ -122,10 +122,9 @@ def main() -> None:
         (folder / "time.c").write_text(
             f"#define COUNT {COUNT}\n#define REPEATS {REPEATS}\n{PROGRAM}"
         )
-        fast = AVX2 if platform.machine() in ("x86_64", "AMD64") else ["-O3"]
-        flags = [flag for flag in FLAGS if flag != "-std=c11"]
-        flags += GCC if is_gcc(find_compiler()) else ()
-        build = [*find_compiler(), *flags, *fast, "-std=c99", folder / "time.c", "-lm"]
+        flags = [flag for flag in FLAGS if flag != "-std=c11"] + fast_flags(find_compiler())
+        flags += AVX2 if platform.machine() in ("x86_64", "AMD64") else []
+        build = [*find_compiler(), *flags, "-std=c99", folder / "time.c", "-lm"]
         subprocess.run([*map(str, build), "-o", str(folder / "time")], check=True)
         runs = {"C header": [folder / "time", *files]}
         if zig_compiler() and shutil.which("node"):
@@ -147,7 +146,7 @@ def main() -> None:
             ratio = least[each][k] / least["library"][k]
             row += f"{least[each][k] / COUNT * 1e9:>12.0f}, ratio {ratio:.2f}"
         print(row)
-    print(f"C: {' '.join([*flags, *fast])}")
+    print(f"C: {' '.join(flags)}")
     print("bars: C at most 1.1, WebAssembly at most 3 times the library")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -67,6 +68,7 @@ def leg(side: str, height: float) -> tuple[Part, Part]:
     return (left if side == "Left" else left.mirror()), knee(side, height)
 
 
+@cache
 def human(height: float = REFERENCE_HEIGHT) -> Figure:
     """Return a person of a height in metres: segments, joint sets, and controls in degrees.
 

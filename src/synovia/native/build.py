@@ -36,15 +36,20 @@ FLAGS = [
     *("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast"),
     *("-fno-math-errno", "-fno-signed-zeros", "-fno-trapping-math", "-freciprocal-math"),
 ]
-# gcc otherwise turns a choice between two values into a branch around a store, and gives up on
-# loops over many rows of one block.
-GCC = ("-fno-thread-jumps", "--param=vect-max-version-for-alias-checks=200")
-AVX2 = ["-O3", "-mavx2", "-mfma", "-mbmi", "-mbmi2"]
+FAST = ["-O3"]
+# What gcc's -O3 does beside these takes a third longer to compile, and brings nothing. By default
+# gcc turns a choice between two values into a branch around a store, and gives up on loops over
+# many rows of one block.
+FAST_GCC = [
+    *("-O2", "-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "-funswitch-loops"),
+    *("-fno-thread-jumps", "--param=vect-max-version-for-alias-checks=200"),
+]
+AVX2 = ["-mavx2", "-mfma", "-mbmi", "-mbmi2"]
 AVX512 = [*AVX2, "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mprefer-vector-width=512"]
-COLD = ("runtime", "runtime_ik", "ik_ccd", "ik_fabrik")
+COLD = ["runtime", "runtime_ik", "ik_ccd", "ik_fabrik"]
 """Modules that are compiled for every processor alone: what games call, which Python only tests,
 and solvers that branch more than they compute, by a tenth slower so."""
-HOT = ("limit", "gradient")
+HOT = ["limit", "gradient"]
 """Modules that are compiled for AVX-512 too: batches of rotations, where most time is spent."""
 SANITIZE = ("-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined")
 
@@ -89,16 +94,15 @@ def find_compiler() -> list[str]:
     return zig_compiler()
 
 
-def is_gcc(compiler: Sequence[str]) -> bool:
-    """Tell whether a compiler is gcc."""
+def fast_flags(compiler: Sequence[str]) -> list[str]:
+    """Return the flags by which loops become vector code, which are gcc's or those of others."""
     done = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
-    return "Free Software Foundation" in done.stdout
+    return FAST_GCC if "Free Software Foundation" in done.stdout else FAST
 
 
 def write_sources(modules: Sequence[ModuleType], folder: Path) -> None:
     """Write what is generated of the C."""
     library = translate_modules(modules)
-    folder.mkdir(exist_ok=True)
     (folder / "kernels.h").write_text(library.code, encoding="utf-8")
     (folder / "entries.h").write_text(library.list_of_entries, encoding="utf-8")
 
@@ -125,29 +129,28 @@ def compile_library(
     """
     system = target or this_system()
     x86 = system.startswith("x86_64")
+    fast, others = fast_flags(compiler), sorted({*map(last_name, modules)} - {*hot})
+    without = {"baseline": [], "avx2": COLD, "avx512": others}
     # Without AVX2, -O2 gives nothing more than -O1, and takes twice as long to compile.
-    builds = {"baseline": (["-O1"] if x86 else ["-O3"], list(modules))}
+    options = {"baseline": ["-O1"] if x86 else fast}
     if x86:
-        builds["avx2"] = (AVX2, [each for each in modules if last_name(each) not in COLD])
-        builds["avx512"] = (AVX512, [each for each in modules if last_name(each) in hot])
+        options |= {"avx2": [*fast, *AVX2], "avx512": [*fast, *AVX512]}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        base = [*compiler, *FLAGS, *flags, f"-I{HERE}"]
-        base += GCC if is_gcc(compiler) else ()
+        write_sources(modules, folder)
+        base = [*compiler, *FLAGS, *flags, f"-I{HERE}", f"-I{folder}"]
         base += ["-target", target] if target else []
         jobs = []
-        for build, (options, compiled) in builds.items():
-            write_sources(compiled, folder / build)
-            kernels = [f"-I{folder / build}", f"-DBUILD={build}", "-c", str(HERE / "kernels.c")]
-            jobs.append([*base, *options, *kernels])
+        for build, chosen in options.items():
+            left_out = [f"-DWITHOUT_{module}" for module in without[build]]
+            kernels = [f"-DBUILD={build}", *left_out, "-c", str(HERE / "kernels.c")]
+            jobs.append([*base, *chosen, *kernels])
         defined = [f'-DSOURCE_HASH="{source_hash()}"', *(["-DWITH_AVX"] if x86 else [])]
-        defined.append(f"-I{folder / 'baseline'}")
         jobs.append([*base, "-O2", *defined, "-c", str(HERE / "module.c")])
         objects = [str(folder / f"{k}.o") for k in range(len(jobs))]
-        with ThreadPoolExecutor() as pool:
-            list(
-                pool.map(run, [[*job, "-o", made] for job, made in zip(jobs, objects, strict=True)])
-            )
+        commands = [[*job, "-o", made] for job, made in zip(jobs, objects, strict=True)]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # more would only take each other's caches
+            list(pool.map(run, commands))
         made = folder / into.name
         link = [*compiler, *flags, *(["-target", target] if target else []), *objects]
         link += ["-s"] if "linux" in system and "-g" not in flags else []  # no names of functions

@@ -61,11 +61,14 @@ class Library:
 
     @property
     def code(self) -> str:
-        """All kernels in C, and the table of entries."""
+        """All kernels in C, and the table of entries; WITHOUT_limit leaves out those of `limit`."""
         each = self.entries.items()
         runs = [runner(self.whole, made) for _, instances in each for made in instances]
         tables = [table(name, instances) for name, instances in each]
-        rows = "".join(row(name, instances) for name, instances in each)
+        rows = "".join(
+            f"#ifndef WITHOUT_{instances[0].source.module_name}\n{row(name, instances)}#endif\n"
+            for name, instances in each
+        )
         final = f"const Entry ENTRIES[] = {{\n{rows}    {{0}},\n}};\n"
         return "\n".join([*self.whole.definitions(), *runs, *tables, final])
 
