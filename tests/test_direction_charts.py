@@ -48,6 +48,8 @@ def test_rotations_come_back_from_their_points(chart, rotations):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_kernels_give_the_same_points_and_rotations(chart, rotations, dtype):
+    if dtype == np.float32 and not chart.single_precision:
+        pytest.skip("in float64 alone")
     slack = 1e-12 if dtype == np.float64 else 2e-5
     points, back = through_kernels(chart, rotations.astype(dtype))
     assert points.dtype == dtype

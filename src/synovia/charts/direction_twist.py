@@ -29,6 +29,7 @@ class DirectionTwist(FramedChart):
     name: ClassVar[str] = "direction-twist"
     like: ClassVar[str] = "direction-twist"
     kernel: ClassVar[int | None] = DIRECTION_TWIST
+    single_precision: ClassVar[bool] = False
     second_points: ClassVar[bool] = False
     evenly_dense: ClassVar[bool] = True
     dimension: ClassVar[int] = 4
