@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -135,6 +137,12 @@ LONGEST = (
     "test_plates.py",
     "test_body.py",
 )
+
+
+def pytest_collection_finish():
+    """Ten thousand tests stay until the end: the garbage collector need not look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items):
