@@ -37,13 +37,12 @@ FLAGS = [
     *("-fno-math-errno", "-fno-signed-zeros", "-fno-trapping-math", "-freciprocal-math"),
 ]
 FAST = ["-O3"]
-# What gcc's -O3 does beside these takes a third longer to compile, and brings nothing. By default
-# gcc turns a choice between two values into a branch around a store, and gives up on loops over
-# many rows of one block.
-FAST_GCC = [
-    *("-O2", "-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "-funswitch-loops"),
-    *("-fno-thread-jumps", "--param=vect-max-version-for-alias-checks=200"),
-]
+# By default gcc turns a choice between two values into a branch around a store, and gives up on
+# loops over many rows of one block.
+FAST_GCC = [*FAST, "-fno-thread-jumps", "--param=vect-max-version-for-alias-checks=200"]
+# What -O3 does beside these takes a third longer to compile. Loops over lanes gain nothing by it,
+# but solvers do.
+LEAN_GCC = ["-O2", "-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "-funswitch-loops"]
 AVX2 = ["-mavx2", "-mfma", "-mbmi", "-mbmi2"]
 AVX512 = [*AVX2, "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mprefer-vector-width=512"]
 COLD = ["runtime", "runtime_ik", "ik_ccd", "ik_fabrik"]
@@ -94,10 +93,15 @@ def find_compiler() -> list[str]:
     return zig_compiler()
 
 
+def is_gcc(compiler: Sequence[str]) -> bool:
+    """Tell whether a compiler is gcc."""
+    done = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
+    return "Free Software Foundation" in done.stdout
+
+
 def fast_flags(compiler: Sequence[str]) -> list[str]:
     """Return the flags by which loops become vector code, which are gcc's or those of others."""
-    done = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
-    return FAST_GCC if "Free Software Foundation" in done.stdout else FAST
+    return FAST_GCC if is_gcc(compiler) else FAST
 
 
 def write_sources(modules: Sequence[ModuleType], folder: Path) -> None:
@@ -134,7 +138,8 @@ def compile_library(
     # Without AVX2, -O2 gives nothing more than -O1, and takes twice as long to compile.
     options = {"baseline": ["-O1"] if x86 else fast}
     if x86:
-        options |= {"avx2": [*fast, *AVX2], "avx512": [*fast, *AVX512]}
+        lean = LEAN_GCC if is_gcc(compiler) else []
+        options |= {"avx2": [*fast, *AVX2], "avx512": [*fast, *lean, *AVX512]}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_sources(modules, folder)
