@@ -226,6 +226,30 @@ def test_urdf_has_the_same_ranges_and_places_in_mujoco(ranged, rng):
     np.testing.assert_allclose(data.body("Fore & arm").xpos, places[3], atol=1e-9)
 
 
+def test_mujoco_loads_a_urdf_of_any_bones_with_the_inertia_of_the_mjcf(rng):
+    knee = hinged_joint(KNEE, "Bone")
+    for _ in range(40):
+        ends = rng.integers(0, 4)
+        lengths = 10.0 ** rng.uniform(-3.0, 1.0, size=(ends, 1))
+        stick = Skeleton(
+            ("Root", "Bone"),
+            [-1, 0],
+            [np.zeros(3), [0.3, 0.0, 0.0]],
+            end_parents=[1] * ends,
+            end_offsets=lengths * rng.normal(size=(ends, 3)),
+            up="z",
+            unit=1.0,
+        )
+        bare = HingedBody(stick, {"Bone": knee})
+        mass = 10.0 ** rng.uniform(-2.0, 2.0)
+        keep = "<mujoco><compiler fusestatic='false'/></mujoco></robot>"
+        urdf = urdf_text(bare, mass=mass).replace("</robot>", keep)
+        one = mujoco.MjModel.from_xml_string(urdf).body("Bone")
+        other = mujoco.MjModel.from_xml_string(mjcf_text(bare, mass=mass)).body("Bone")
+        np.testing.assert_allclose(one.mass, other.mass, rtol=1e-4)
+        np.testing.assert_allclose(one.inertia, other.inertia, rtol=1e-4)
+
+
 @pytest.mark.parametrize(("name", "write"), [("a.urdf", urdf_text), ("a.osim", opensim_text)])
 def test_what_is_read_again_has_the_limits(name, write, ranged, tmp_path, rng):
     (tmp_path / name).write_text(write(ranged))

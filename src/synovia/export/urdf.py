@@ -84,7 +84,7 @@ def _between_lines(name: str) -> list[str]:
 
 
 def _link_lines(name: str, segments: list[Capsule]) -> list[str]:
-    """Return a link of capsules, as cylinders with spheres at their ends for collisions."""
+    """Return a link with the mass and inertia of its capsules, and cylinders as their geometry."""
     mass = sum(each.mass for each in segments)
     middle = sum((each.mass * 0.5 * (each.start + each.end) for each in segments), np.zeros(3))
     middle = middle / mass
@@ -93,12 +93,9 @@ def _link_lines(name: str, segments: list[Capsule]) -> list[str]:
     for each in segments:
         way, center = each.end - each.start, 0.5 * (each.start + each.end)
         length = float(np.linalg.norm(way))
-        across = each.mass * (3.0 * each.radius**2 + length**2) / 12.0
-        along = 0.5 * each.mass * each.radius**2
         axis = way / length if length else np.array([0.0, 0.0, 1.0])
-        own = across * np.eye(3) + (along - across) * np.outer(axis, axis)
         off = center - middle
-        total += own + each.mass * (off @ off * np.eye(3) - np.outer(off, off))
+        total += each.inertia + each.mass * (off @ off * np.eye(3) - np.outer(off, off))
         turn = roll_pitch_yaw(quat.between(np.array([0.0, 0.0, 1.0]), axis))
         shape = f'<cylinder radius="{each.radius:.6g}" length="{max(length, 1e-3):.6g}"/>'
         origin = f'<origin xyz="{numbers(center)}" rpy="{numbers(turn)}"/>'
@@ -118,8 +115,8 @@ def _inertia(mass: float, middle: Vectors, inertia: Floats) -> list[str]:
         "iyz": (1, 2),
         "izz": (2, 2),
     }
-    values = " ".join(f'{key}="{inertia[at]:.8g}"' for key, at in parts.items())
+    values = " ".join(f'{key}="{numbers([inertia[at]])}"' for key, at in parts.items())
     return [
-        f'    <inertial><origin xyz="{numbers(middle)}"/><mass value="{mass:.6g}"/>'
+        f'    <inertial><origin xyz="{numbers(middle)}"/><mass value="{numbers([mass])}"/>'
         f"<inertia {values}/></inertial>"
     ]
