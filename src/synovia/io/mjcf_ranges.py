@@ -1,12 +1,14 @@
 """MJCF (MuJoCo): ranges of joints and tendons, read by MuJoCo itself, which is an extra.
 
-Defaults, includes and units are what MuJoCo takes them for. Nothing is compiled, so that meshes
-need not be there, and ranges may be wrong.
+MuJoCo interprets defaults and units. It gets the model as one text, and opens no file. It compiles
+nothing, so that meshes need not be there, and ranges may be wrong.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,11 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
-from .files import read_file
+from .mjcf_tree import read_mjcf_tree
 from .ranges import Coupling, HingeRange, RangesFile, skeleton_at_rest
+from .xml import Element, format_element
 
-_LINE = re.compile(r"line (\d+)")
+_LINE = re.compile(r",? ?line (\d+)")
 
 
 def read_mjcf_ranges(path: Path) -> RangesFile:
@@ -28,19 +31,45 @@ def read_mjcf_ranges(path: Path) -> RangesFile:
         raise ValueError(
             f"{path}: MuJoCo reads MJCF, and is not installed: pip install 'synovia[mujoco]'"
         ) from None
-    read_file(path)  # what is no regular file is told as elsewhere
+    tree = read_mjcf_tree(path)
+    lines = list(_formatted_lines(tree))
+    messages: list[str] = []
+    previous = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(messages.append)  # MuJoCo would write them to MUJOCO_LOG.TXT
     try:
-        spec = mujoco.MjSpec.from_file(str(path))
-    except ValueError as error:
-        raise ValueError(f"{path}: MuJoCo cannot read it: {error}") from None
-    return _Spec(spec, mujoco, path).ranges()
+        spec = mujoco.MjSpec.from_string(format_element(tree))
+    except (ValueError, mujoco.FatalError) as error:
+        source = _find_source(str(error), lines)
+        reason = " ".join(_LINE.sub("", str(error)).split())
+        raise ValueError(f"{source.path}:{source.line}: MuJoCo cannot read it: {reason}") from None
+    finally:
+        mujoco.set_mju_user_warning(previous)
+    for message in dict.fromkeys(messages):
+        warnings.warn(f"{path}: MuJoCo warns: {message}", stacklevel=2)
+    return _Spec(spec, mujoco, path, lines).ranges()
+
+
+def _formatted_lines(element: Element) -> Iterator[Element]:
+    """Yield the element that each line of `format_element(element)` is of."""
+    yield element
+    for child in element.children:
+        yield from _formatted_lines(child)
+    if element.children:
+        yield element
+
+
+def _find_source(text: str, lines: Sequence[Element]) -> Element:
+    """Return the element of the line that MuJoCo names in `text`; the root if it names none."""
+    found = _LINE.search(text)
+    number = int(found[1]) if found else 1
+    return lines[number - 1]
 
 
 class _Spec:
-    """A specification that MuJoCo has read."""
+    """A specification that MuJoCo has read from `lines`, one element each."""
 
-    def __init__(self, spec: Any, mujoco: Any, path: Path) -> None:
-        self.spec, self.mujoco, self.path = spec, mujoco, path
+    def __init__(self, spec: Any, mujoco: Any, path: Path, lines: Sequence[Element]) -> None:
+        self.spec, self.mujoco, self.path, self.lines = spec, mujoco, path, lines
         self.unit = np.pi / 180.0 if spec.compiler.degree else 1.0
 
     def ranges(self) -> RangesFile:
@@ -49,22 +78,21 @@ class _Spec:
         offsets: list[Vectors] = []
         rest: list[Quats] = []
         hinges: list[HingeRange] = []
-        number = {"world": -1}
-        for body in self.spec.bodies:
-            if body.parent is None:
-                continue
-            name = body.name or f"body_{len(names)}"
-            parent = number.get(body.parent.name, -1)
+        stack = [(-1, body) for body in reversed(self.spec.worldbody.bodies)]
+        while stack:
+            parent, body = stack.pop()
+            number, name = len(names), body.name or f"body_{len(names)}"
             around = rest[parent] if parent >= 0 else quat.IDENTITY
-            number[name] = len(names)
             names.append(name)
             parents.append(parent)
-            offsets.append(quat.rotate(around, np.array(body.pos, dtype=np.float64)))
+            offsets.append(quat.rotate(around, self.numbers(body, "pos", body.pos)))
             rest.append(quat.mul(around, self.orientation(body)))
             hinges += self.hinges(body, name, rest[-1])
+            stack += [(number, child) for child in reversed(body.bodies)]
         if not names:
-            raise ValueError(f"{self.path}: expected a body in <worldbody>, got none")
-        skeleton = skeleton_at_rest(names, parents, offsets, rest, "z")
+            self.lines[0].fail("expected a body in <worldbody>, got none")
+        with self.lines[0].locate_errors():
+            skeleton = skeleton_at_rest(names, parents, offsets, rest, "z")
         limited = {hinge.name for hinge in hinges}
         return RangesFile(
             self.path,
@@ -75,8 +103,20 @@ class _Spec:
             bool(self.spec.compiler.degree),
         )
 
+    def numbers(self, element: Any, what: str, values: Any) -> Floats:
+        """Return an element's numbers as an array; ValueError with its place if one is NaN."""
+        array = np.array(values, dtype=np.float64)
+        if np.isnan(array).any():
+            source = self.source(element)
+            source.fail(f"<{source.tag}> must have numbers as its {what}, got {array.tolist()}")
+        return array
+
     def orientation(self, body: Any) -> Quats:
-        """Return how a body is turned in its parent, however the file says it."""
+        """Return the rotation of a body in its parent, from whichever attributes the file has."""
+        with np.errstate(invalid="ignore"):  # of axes without a length
+            return self.numbers(body, "orientation", self.read_orientation(body))
+
+    def read_orientation(self, body: Any) -> Quats:
         kinds, alt = self.mujoco.mjtOrientation, body.alt
         if alt.type == kinds.mjORIENTATION_AXISANGLE:
             axis = np.array(alt.axisangle[:3])
@@ -109,11 +149,11 @@ class _Spec:
             if each.type not in (kinds.mjJNT_HINGE, kinds.mjJNT_BALL):
                 continue
             ball = each.type == kinds.mjJNT_BALL
-            low, high = (float(end) * self.unit for end in each.range)
-            reference = float(each.ref) * self.unit * (not ball)
+            low, high = (self.unit * self.numbers(each, "range", each.range)).tolist()
+            reference = float(self.numbers(each, "ref", each.ref)) * self.unit * (not ball)
             if not self.is_limited(each.limited, low, high):
                 low, high = -np.inf, np.inf
-            axis = np.array(each.axis, dtype=np.float64)
+            axis = self.numbers(each, "axis", each.axis)
             length = float(np.linalg.norm(axis))
             unit = axis / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
             found.append(
@@ -137,10 +177,13 @@ class _Spec:
             return bool(self.spec.compiler.autolimits) and (low, high) != (0.0, 0.0)
         return int(limited) == int(kinds.mjLIMITED_TRUE)
 
-    @staticmethod
-    def line(element: Any) -> int:
-        found = _LINE.search(str(element.info))
-        return int(found[1]) if found else 0
+    def line(self, element: Any) -> int:
+        """Return the line of an element in the model's own file; 0 if an included file has it."""
+        source = self.source(element)
+        return source.line if source.path == str(self.path) else 0
+
+    def source(self, element: Any) -> Element:
+        return _find_source(str(element.info), self.lines)
 
     def couplings(self, hinges: set[str]) -> list[Coupling]:
         kind = self.mujoco.mjtEq.mjEQ_JOINT
@@ -155,13 +198,17 @@ class _Spec:
     def slants(self, hinges: set[str]) -> list[tuple[dict[str, float], float, float]]:
         found = []
         for tendon in self.spec.tendons:
-            low, high = (float(end) for end in tendon.range)
+            low, high = self.numbers(tendon, "range", tendon.range).tolist()
             if not self.is_limited(tendon.limited, low, high):
                 continue
+            joints = [w for w in tendon.path if w.type == self.mujoco.mjtWrap.mjWRAP_JOINT]
+            for wrap in joints:
+                if wrap.target is None:
+                    self.source(tendon).fail(
+                        f"the tendon {tendon.name!r:.80} must name joints of the model, got another"
+                    )
             shares = {
-                wrap.target.name: float(wrap.coef)
-                for wrap in tendon.path
-                if wrap.type == self.mujoco.mjtWrap.mjWRAP_JOINT
+                wrap.target.name: float(self.numbers(tendon, "coef", wrap.coef)) for wrap in joints
             }
             if shares and set(shares) <= hinges:
                 found.append((shares, low, high))
