@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from command_line import run
+from command_line import result_of, run
 from oracles import random_quats
 from synovia import (
     Box,
@@ -42,6 +43,7 @@ from synovia.skeleton import Pose
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
+ROBOT = Path(__file__).parents[2] / "shared" / "data" / "wild" / "models" / "g1_29dof.urdf"
 UPPER = Limit(
     RotationVector(quat.exp(np.array([0.3, 0.2, -0.4]))),
     Ellipsoid(np.zeros(3), np.array([1.1, 0.5, 0.7]), quat.to_matrix(quat.exp(np.ones(3) * 0.4))),
@@ -335,17 +337,17 @@ def test_a_plane_over_heights_is_the_lowest(rng):
 EXISTING = """<mujoco>
   <!-- somebody's own -->
   <compiler angle="degree"/>
-  <default><joint range="-5 5"/></default>
+  <default><joint range="-170 170"/></default>
   <worldbody>
     <body name="Hips" euler="90 0 0"><freejoint/>
       <geom size="0.1"/>
       <body name="Chest" pos="0 0.4 0"><geom size="0.1"/>
         <body name="Arm" pos="0.2 0.2 0"><geom size="0.1"/>
-          <joint name="arm_z" axis="0 0 1" range="-10 10"/>
+          <joint name="arm_z" axis="0 0 1"/>
           <joint name='arm_y' axis='0 1 0'/>
           <joint name="arm_x" axis="1 0 0" ref="5"/>
           <body name="Fore &amp; arm" pos="0.3 0 0"><geom size="0.1" pos="0.2 0 0"/>
-            <joint name="bend" axis="1 0 0" ref="10" range="0 90"/>
+            <joint name="bend" axis="1 0 0" ref="10" range="0 170"/>
           </body>
         </body>
       </body>
@@ -379,7 +381,66 @@ def test_ranges_are_written_into_a_model_and_nothing_else_changes(model, tmp_pat
     again = write_into(turned, tmp_path / "new.xml").content.decode()
     assert again.count("<fixed") == text.count("<fixed") == text.count('<fixed name="Arm_slant')
     assert mujoco.MjModel.from_xml_string(again).ntendon >= 3
-    assert again == text  # what was written before is replaced, the comment too
+    assert again.count("Ranges by Synovia") == 1
+    lines, before = ([line for line in each.splitlines() if "<!--" not in line]
+                     for each in (again, text))  # fmt: skip
+    assert lines == before  # what was written before is replaced
+
+
+def test_ranges_of_a_model_never_become_wider(model, tmp_path):
+    path = tmp_path / "own.xml"
+    narrow = EXISTING.replace('ref="10" range="0 170"', 'ref="10" range="3.14159265358979 40"')
+    path.write_text(narrow.replace("-170 170", "-20 170"))
+    before = read_ranges(path)
+    exported = write_into(LimitModel(dict(model.limits), before.skeleton), path)
+    path.write_bytes(exported.content)
+    after = read_ranges(path)
+    for old, new in zip(before.hinges, after.hinges, strict=True):
+        assert old.low - 1e-12 <= new.low < new.high <= old.high + 1e-12
+    widths = [sum(hinge.high - hinge.low for hinge in file.hinges) for file in (before, after)]
+    assert widths[1] < 0.7 * widths[0]
+    # At rest the angle is 10°: the limit starts there, and the model's own range ends at 40°.
+    bend = exported.losses["Fore & arm"]
+    assert bend.share == pytest.approx(30.0 / (40.0 - 3.14159), abs=0.02)
+    assert bend.gained + bend.lost < 0.01
+    assert exported.losses["Arm"].gained > 0.0
+
+
+@pytest.mark.skipif(not ROBOT.is_file(), reason="the shared model of Unitree's G1 is not here")
+def test_a_humans_limits_do_not_widen_the_ranges_of_a_robot(tmp_path):
+    run("export", "human", "--into", ROBOT, "-o", tmp_path / "limited.urdf")
+    before, after = (
+        np.array([(hinge.low, hinge.high) for hinge in read_ranges(path).hinges])
+        for path in (ROBOT, tmp_path / "limited.urdf")
+    )
+    assert (after[:, 0] >= before[:, 0]).all()
+    assert (after[:, 1] <= before[:, 1]).all()
+    assert np.abs(after - before).max() > 1.0
+
+
+def test_a_range_that_does_not_overlap_with_the_limit_is_left(model, tmp_path):
+    path = tmp_path / "own.xml"
+    path.write_text(EXISTING.replace('ref="10" range="0 170"', 'ref="10" range="-60 -30"'))
+    exported = write_into(LimitModel(dict(model.limits), read_ranges(path).skeleton), path)
+    assert b'ref="10" range="-60 -30"/>' in exported.content
+    assert exported.notes["Fore & arm"] == "left as they are, no angle is in both ranges: bend"
+    assert exported.losses["Fore & arm"].gained == 1.0  # all of the model's own range is illegal
+
+
+def test_a_single_hinge_gains_what_its_limit_forbids(tmp_path):
+    path = tmp_path / "own.urdf"
+    path.write_text(
+        """<robot name="leg"><link name="thigh"/><link name="shin"/>
+  <joint name="knee" type="revolute"><parent link="thigh"/><child link="shin"/>
+    <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+    )
+    limit = Limit(RotationVector(), Box([-0.1, -2.0, 0.3], [0.1, 2.0, 0.5], np.eye(3)))
+    save_limits(LimitModel({"shin": limit}, read_ranges(path).skeleton), tmp_path / "a.limits.json")
+    command = ["export", tmp_path / "a.limits.json", "--into", path, "-o", tmp_path / "b.urdf"]
+    assert "shin gain more than 5.0%" in result_of(*command, "--max-gain", "5%", code=1).output
+    assert not (tmp_path / "b.urdf").exists()
+    run(*command)
+    assert 'lower="-1" upper="1"' in (tmp_path / "b.urdf").read_text()
 
 
 def test_tendons_over_a_pair_are_written_into_a_model(tmp_path, rng):

@@ -57,8 +57,8 @@ TARGETS = ("mjcf", "urdf", "usd", "opensim", "blender", "vrm", "godot", "unity",
     "--into",
     metavar="MODEL",
     type=click.Path(path_type=Path),
-    help="An MJCF or URDF model to write ranges into, by the names of its bodies; all else in it "
-    "stays.",
+    help="An MJCF or URDF model whose ranges are narrowed, by the names of its bodies; all else in "
+    "it stays.",
 )
 @click.option(
     "--figure",
@@ -77,8 +77,8 @@ TARGETS = ("mjcf", "urdf", "usd", "opensim", "blender", "vrm", "godot", "unity",
     "--max-gain",
     callback=inputs.share,
     metavar="SHARE",
-    help="Write nothing, and exit with 1, where a joint gains more of all rotations than this "
-    "(5% or 0.05).",
+    help="Write nothing, and exit with 1, where a joint gains more than this share (5% or 0.05) of "
+    "all rotations; with --into, of the model's own range.",
 )
 @click.option("--up", type=click.Choice(["x", "y", "z"]), help="Which axis of the skeleton is up.")
 @click.option(
@@ -107,7 +107,8 @@ def export(
     A joint becomes three hinges along the axes that suit it best; MuJoCo has half-spaces beside
     their ranges, as tendons, also of a joint and the one that it depends on. What a target cannot
     say is measured: the share of all rotations that it accepts and the limit does not, and the
-    other way round, with the largest angles. The same is in the file, as a comment.
+    other way round, with the largest angles. The same is in the file, as a comment. With --into,
+    shares are of the model's own ranges, and no range becomes wider.
     """
     from ..export import export_limits, target_of
     from ..io.files import atomic_write
@@ -165,8 +166,7 @@ def export(
             click.echo(f"{count} as {target}; wrote {output}")
     if over:
         terminal.note(
-            f"not written: {', '.join(over)} gain more than {terminal.percent(max_gain or 0.0)} of "
-            "all rotations"
+            f"not written: {', '.join(over)} gain more than {terminal.percent(max_gain or 0.0)}"
         )
         raise click.exceptions.Exit(1)
 

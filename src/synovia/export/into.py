@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -13,30 +14,32 @@ from .. import quat
 from ..arrays import Floats
 from ..charts import Hinges
 from ..io.files import read_file
-from ..io.ranges import HingeRange, RangesFile, complete_axes, read_ranges
+from ..io.ranges import FULL, HingeRange, RangesFile, complete_axes, read_ranges
 from ..limit import Limit
 from ..model import LimitModel
-from ..shapes import Box
 from ..skeleton import Skeleton
 from . import Exported
 from .hinged import (
     MEMBERS,
+    SEEN,
     THINNEST,
     HingedBody,
     HingedJoint,
     Loss,
     hinged_joint,
     loss_lines,
-    measure_loss,
+    measured_note,
 )
 from .mjcf import Slant, comment_text, name_slants, tendon_lines
 from .pairs import with_pairs
 
 MOST = 3  # hinges of a joint
+DIGITS = 9  # of an end that the limit gives
+OWN_DIGITS = 15  # of an end that the file gave: the same number again
 ROOT_END = re.compile(r"</mujoco\s*>")
 ABOUT = (
-    "Ranges by Synovia; shares are of all rotations, of two joints together of all pairs that are "
-    "legal one by one."
+    "Ranges by Synovia; shares are of the model's own ranges, of two joints together of all pairs "
+    "that are legal one by one."
 )
 OUR_COMMENTS = re.compile(
     r"\n  <!-- Ranges by Synovia; [^\n]* -->(?:\n  <!-- [^\n]*: limit [\d.]+%, gained [^\n]* -->)*"
@@ -50,12 +53,15 @@ SAME_FRAMES = np.radians(5.0)
 def write_into(
     model: LimitModel, path: Path, *, progress: Callable[[Iterable[str]], Iterable[str]] = iter
 ) -> Exported:
-    """Return the file at `path` with the ranges of its hinges as the limits have them.
+    """Return the file at `path` with the ranges of its hinges narrowed to what the limits allow.
+
+    No range becomes wider than it is in the file. A joint whose ranges do not overlap with its
+    limit's keeps them, with a note. Losses are shares of the ranges in the file.
 
     Limits of a skeleton with other names, or that stands otherwise, are carried over as by
     `LimitModel.on`. Into MJCF, half-spaces of joints with three hinges, and of a joint and the one
     that it depends on, are written as tendons, at the end. Everything else in the file stays as it
-    is, to the byte; what was written into it before is replaced.
+    is, to the byte; tendons that were written into it before are replaced.
     """
     slanted = path.suffix.lower() != ".urdf"
     if model.groups or not slanted:
@@ -74,19 +80,19 @@ def write_into(
     written: dict[str, HingedJoint] = {}
     for name in progress(list(hinges)):
         limit = there.limits[name]
-        joint = fit_joint(limit, name, hinges[name], slanted=slanted)
+        joint, apart = narrow_ranges(limit, name, hinges[name], slanted=slanted)
         text, missing = _replace_ranges(text, file, hinges[name], joint)
         if not missing:
             written[name] = joint
         elif len(joint.slants):
-            joint = fit_joint(limit, name, hinges[name], slanted=False)
+            joint, apart = narrow_ranges(limit, name, hinges[name], slanted=False)
         losses[name] = joint.loss
         if missing:
             notes[name] = f"not in this file by name, and left as they are: {', '.join(missing)}"
+        elif apart:
+            notes[name] = f"left as they are, no angle is in both ranges: {', '.join(apart)}"
         elif limit.relative_to is not None:
-            notes[name] = (
-                f"measured from {limit.relative_to}: as if the joints between were at rest"
-            )
+            notes[name] = measured_note(limit.relative_to)
     body = HingedBody(file.skeleton, written)
     if slanted:
         body = with_pairs(body, there) if there.dependents else body
@@ -117,7 +123,7 @@ def fit_joint(
 
     Half-spaces beside them, where `slanted`, are of three hinges alone. Fewer than three have the
     ranges of what is legal and at most 20° from what they make; if that is nothing, of all that is
-    legal. Angles of hinges that are not there are 0.
+    legal. Angles of hinges that are not there are 0. The loss is not measured.
     """
     axes, _, _ = complete_axes(hinges)
     chart, count = Hinges(quat.IDENTITY, axes), len(hinges)
@@ -131,8 +137,55 @@ def fit_joint(
     low, high = points.min(axis=0), points.max(axis=0)
     thin = (high - low < THINNEST) & (np.arange(MOST) < count)
     low, high = low - 0.5 * THINNEST * thin, high + 0.5 * THINNEST * thin
-    none, loss = np.empty(0), measure_loss(limit, Limit(chart, Box(low, high, np.eye(3))))
+    none, loss = np.empty(0), Loss(0, 0, 0, 0, 0)
     return HingedJoint(name, quat.IDENTITY, axes, low, high, np.empty((0, 3)), none, none, loss)
+
+
+def narrow_ranges(
+    limit: Limit, name: str, hinges: list[HingeRange], *, slanted: bool
+) -> tuple[HingedJoint, list[str]]:
+    """Return a limit as ranges of the hinges that are given, within their own ranges.
+
+    Beside it are the names of hinges whose own range does not overlap with the limit's. If there
+    are such, the joint has its own ranges. Its loss is of the own ranges: see `measure_own_loss`.
+    """
+    fitted, count = fit_joint(limit, name, hinges, slanted=slanted), len(hinges)
+    own_low, own_high = fitted.low.copy(), fitted.high.copy()
+    ends = [sorted((hinge.low, hinge.high)) for hinge in hinges]
+    own_low[:count], own_high[:count] = np.transpose(ends)
+    low, high = np.maximum(fitted.low, own_low), np.minimum(fitted.high, own_high)
+    apart = (high - low < np.minimum(THINNEST, own_high - own_low))[:count]
+    joint = replace(fitted, low=low, high=high)
+    if apart.any():
+        low, high = np.maximum(own_low, -FULL), np.minimum(own_high, FULL)
+        none = np.empty(0)
+        joint = replace(
+            fitted, low=low, high=high, slants=np.empty((0, 3)), slant_low=none, slant_high=none
+        )
+    loss = measure_own_loss(limit, joint, own_low, own_high)
+    names = [hinge.name for hinge, is_apart in zip(hinges, apart, strict=True) if is_apart]
+    return replace(joint, loss=loss), names
+
+
+def measure_own_loss(limit: Limit, joint: HingedJoint, low: Floats, high: Floats) -> Loss:
+    """Return how a joint differs from its limit, as shares of the box of angles `low` to `high`.
+
+    A hinge with infinite ends (3,) has one turn about the middle of the joint's range.
+    """
+    middle, free = 0.5 * (joint.low + joint.high), ~np.isfinite(high - low)
+    low, high = np.where(free, middle - FULL, low), np.where(free, middle + FULL, high)
+    angles = np.random.default_rng(0).uniform(low, high, size=(SEEN, MOST))
+    rotations = joint.limit.chart.rotations(angles)
+    legal = limit.contains(rotations)
+    gained = joint.limit.shape.contains(angles) & ~legal
+    lost = legal & ~joint.limit.contains(rotations)  # other angles may make the same rotation
+    return Loss(
+        float(legal.mean()),
+        float(gained.mean()),
+        float(lost.mean()),
+        float(limit.violation(rotations[gained]).max(initial=0.0)),
+        float(joint.limit.violation(rotations[lost]).max(initial=0.0)),
+    )
 
 
 def fit_ranges(limit: Limit, hinges: list[HingeRange]) -> Floats:
@@ -170,7 +223,13 @@ def _replace_ranges(
     scale = 180.0 / np.pi if file.degrees else 1.0
     missing = []
     for hinge, low, high in zip(hinges, joint.low, joint.high, strict=False):
-        ends = [float(f"{scale * (end + hinge.zero):.9g}") for end in (low, high)]
+        own = sorted((hinge.low, hinge.high))
+        if [low, high] == own:
+            continue
+        ends = [
+            float(f"{scale * (end + hinge.zero):.{OWN_DIGITS if end in own else DIGITS}g}")
+            for end in (low, high)
+        ]
         name = re.escape(escape(hinge.name, {'"': "&quot;"}))
         tag = re.compile(rf"<joint\b[^>]*?\bname\s*=\s*([\"']){name}\1[^>]*>")
         found = tag.search(text)
