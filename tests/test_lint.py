@@ -115,6 +115,73 @@ def test_gimbal_lock_and_units_in_mjcf(tmp_path):
     assert "radians, probably" in found.message
 
 
+@pytest.mark.parametrize("axis", ["1 0 0", "0.9 0 0.436"])
+def test_a_hinge_that_twists_does_not_fold_a_bone(axis, tmp_path):
+    twisting = URDF.replace(LEFT, 'lower="-3.1" upper="0.0"').replace("0 1 0", axis, 1)
+    assert "half-turn" not in {each.rule for each in findings(tmp_path, twisting)}
+
+
+def test_a_hinge_without_a_range_is_no_half_turn(tmp_path):
+    free = URDF.replace('name="left_lift" type="revolute"', 'name="left_lift" type="continuous"')
+    assert findings(tmp_path, free) == []
+
+
+@pytest.mark.parametrize(
+    ("equality", "high"),
+    [
+        ('polycoef="0 1 0 0 0"', None),
+        ('polycoef="0 0 0.5 0 0"', None),  # 0 to 28.6°, at both ends
+        ('polycoef="0 0 1.5 0 0"', 1.5),
+        ('polycoef="0 0 0 0 2"', 2.0),
+        ('polycoef="0 2 0 -1 0"', np.sqrt(2 / 3) * 4 / 3),  # between the ends
+        ('polycoef="0 3 0 -2.5 0"', np.sqrt(0.4) * 2.0),
+        ('polycoef="0 0 1.5 0 0" active="false"', None),
+    ],
+)
+def test_a_coupling_has_all_coefficients(equality, high, tmp_path):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    text = f"""<mujoco><compiler angle="radian"/><worldbody>
+    <body name="a"><joint name="x" range="-1 1"/>
+      <body name="b" pos="1 0 0"><joint name="y" range="-1 1"/></body></body></worldbody>
+    <equality><joint joint1="y" joint2="x" {equality}/></equality></mujoco>"""
+    found = [each for each in findings(tmp_path, text, "a.xml") if each.rule == "coupling"]
+    assert [each.high for each in found] == ([] if high is None else [pytest.approx(high)])
+    assert all(each.line == 4 for each in found)
+
+
+OPENSIM = """<OpenSimDocument Version="40500"><Model name="m"><JointSet><objects>
+<CustomJoint name="{side}_hip"><socket_parent_frame>/ground</socket_parent_frame>
+<socket_child_frame>/bodyset/{side}_leg</socket_child_frame>
+<coordinates><Coordinate name="spread"><range>-0.5 0.9</range><clamped>{clamped}</clamped>
+</Coordinate></coordinates>
+<SpatialTransform><TransformAxis name="rotation1"><coordinates>spread</coordinates>
+<axis>1 0 0</axis><LinearFunction><coefficients>{slope} 0</coefficients></LinearFunction>
+</TransformAxis></SpatialTransform></CustomJoint></objects></JointSet></Model></OpenSimDocument>"""
+
+
+def test_opensim_coordinates_turn_either_way_and_may_have_no_range(tmp_path):
+    path = tmp_path / "a.osim"
+    for slope, axis in (("1", [1, 0, 0]), ("-1", [-1, 0, 0])):
+        path.write_text(OPENSIM.format(side="left", clamped="true", slope=slope))
+        (hinge,) = read_ranges(path).hinges
+        np.testing.assert_array_equal(hinge.axis, axis)
+        assert (hinge.low, hinge.high) == (-0.5, 0.9)
+    path.write_text(OPENSIM.format(side="left", clamped="true", slope="0.5"))
+    assert read_ranges(path).hinges == ()
+    path.write_text(OPENSIM.format(side="left", clamped="false", slope="1"))
+    assert lint_ranges(read_ranges(path)) == []
+
+
+@shared
+@pytest.mark.parametrize("name", ["g1_29dof.urdf", "g1_old.xml"])
+def test_a_robot_with_wide_motors_has_no_findings(name):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    model = SHARED / "wild" / "models" / name
+    if not model.is_file():
+        pytest.skip("the shared models of Unitree's G1 are not here")
+    assert lint_ranges(read_ranges(model)) == []
+
+
 def test_captures_break_ranges_or_hardly_use_them(tmp_path):
     (tmp_path / "a.urdf").write_text(URDF)
     file = read_ranges(tmp_path / "a.urdf")

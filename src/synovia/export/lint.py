@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
+from .. import quat
 from ..arrays import TURN, Quats
 from ..charts import Hinges
 from ..io.ranges import HingeRange, RangesFile, complete_axes, limits_from_ranges
 from ..limit import Limit
 from ..model import LimitModel
-from ..population.limits import canonical_limits
-from ..rigs import NotHumanError
 from ..skeleton import Clip, partner, partner_limit
 from .into import fit_ranges, stands_alike
 
@@ -27,8 +26,8 @@ NEAR_LOCK = np.radians(1.0)
 """Radians from gimbal lock at which a range reaches it."""
 EVERYTHING = TURN - np.radians(2.0)
 """Radians that a range allows which allows everything."""
-HALF_TURN = np.radians(175.0)
-"""Radians that a joint of one hinge bends which folds a bone onto its parent."""
+FOLDED = np.radians(5.0)
+"""Radians between a bone and the one above it at which they lie on each other."""
 APART = np.radians(3.0)
 """Radians that sides may differ."""
 BROKEN, BROKEN_ANGLE = 0.01, np.radians(1.0)
@@ -37,6 +36,7 @@ UNUSED = 0.25
 """The share of a range below which it is hardly used."""
 SMALL_DEG = 3.2
 """Degrees of all ends in a file below which they look like radians."""
+FOLD_STEPS = 720  # of a hinge's range, less than a turn: half a degree each
 MEMBERS = 400
 MANY = 3
 
@@ -76,24 +76,6 @@ class Subject:
             except ValueError:
                 return None
 
-    @cached_property
-    def human(self) -> Mapping[str, Limit]:
-        """Limits of a human for the joints of the file; none if it is no human."""
-        with warnings.catch_warnings(action="ignore"):
-            try:
-                return canonical_limits("human").on(self.file.skeleton).limits
-            except (NotHumanError, ValueError):
-                return {}
-
-    def suggest(self, hinge: HingeRange) -> tuple[float | None, float | None, str]:
-        """Return what a human's limits say of a hinge, in radians, and that they do."""
-        limit = self.human.get(hinge.joint)
-        if limit is None:
-            return None, None, ""
-        hinges = self.joints[hinge.joint]
-        ranges = fit_ranges(limit, hinges)[hinges.index(hinge)]
-        return float(ranges[0]), float(ranges[1]), "limits of a human"
-
 
 Rule = Callable[[Subject], Iterator[Finding]]
 
@@ -124,21 +106,40 @@ def find_rest_outside(subject: Subject) -> Iterator[Finding]:
 
 
 def find_everything(subject: Subject) -> Iterator[Finding]:
-    """Yield ranges that allow everything, and hinges that fold a bone onto its parent."""
+    """Yield ranges that allow everything."""
     for hinges in subject.joints.values():
         some = any(hinge.is_limited for hinge in hinges)
         for hinge in hinges:
-            width = abs(hinge.high - hinge.low)
             if hinge.ball:
                 if hinge.high >= np.pi - ROUNDING:
                     yield _at(hinge, "everything", "warning", "a ball that may turn anywhere")
-            elif width >= EVERYTHING and (some or hinge.is_limited):
+            elif abs(hinge.high - hinge.low) >= EVERYTHING and some:
                 what = f"{range_text(hinge.low, hinge.high)} allows everything"
                 what = what if hinge.is_limited else "no range: it may turn anywhere"
-                yield _at(hinge, "everything", "warning", what, subject.suggest(hinge))
-            elif len(hinges) == 1 and width >= HALF_TURN:
-                what = f"a hinge of {np.degrees(width):.0f}° lets the bone lie on its parent"
-                yield _at(hinge, "half-turn", "warning", what, subject.suggest(hinge))
+                yield _at(hinge, "everything", "warning", what)
+
+
+def find_folded(subject: Subject) -> Iterator[Finding]:
+    """Yield single hinges that turn a bone back onto the bone above it.
+
+    A hinge along the bone only twists it. A bone that leaves the one above it at less than 90° at
+    rest, as on a bracket of a robot's motor, is not judged.
+    """
+    skeleton = subject.file.skeleton
+    for name, (hinge, *others) in subject.joints.items():
+        joint = skeleton.index(name)
+        bone, above = skeleton.rest_directions[joint], skeleton.offsets[joint]
+        width = abs(hinge.high - hinge.low)
+        known = skeleton.parents[joint] >= 0 and bone.any() and above.any()
+        if others or hinge.ball or not known or not hinge.is_limited or width >= EVERYTHING:
+            continue
+        angles = np.append(np.linspace(hinge.low, hinge.high, 1 + FOLD_STEPS), 0.0)
+        bones = quat.rotate(quat.exp(angles[:, None] * hinge.axis), bone)
+        between = np.arccos(np.clip(bones @ -above / np.linalg.norm(above), -1.0, 1.0))
+        if between[:-1].min() <= FOLDED and between[-1] > 0.5 * np.pi:
+            angle = np.degrees(angles[between.argmin()])
+            message = f"at {angle:.0f}° the bone lies on the one above it"
+            yield _at(hinge, "half-turn", "warning", message)
 
 
 def find_gimbal_lock(subject: Subject) -> Iterator[Finding]:
@@ -168,12 +169,13 @@ def find_couplings(subject: Subject) -> Iterator[Finding]:
         driver, driven = hinges.get(each.driver), hinges.get(each.driven)
         if driver is None or driven is None or not (driver.is_limited and driven.is_limited):
             continue
-        ends = sorted(each.offset + each.ratio * end for end in (driver.low, driver.high))
-        beyond = max(driven.low - ends[0], ends[1] - driven.high)
+        ends = each.driven_range(*sorted((driver.low, driver.high)))
+        low, high = sorted((driven.low, driven.high))
+        beyond = max(low - ends[0], ends[1] - high)
         if beyond > ROUNDING:
             message = (
                 f"{each.driver} drives it to {range_text(*ends)}, {np.degrees(beyond):.1f}° beyond "
-                f"its range {range_text(driven.low, driven.high)}"
+                f"its range {range_text(low, high)}"
             )
             yield Finding(
                 "coupling",
@@ -182,8 +184,8 @@ def find_couplings(subject: Subject) -> Iterator[Finding]:
                 driven.name,
                 each.line or driven.line,
                 message,
-                min(ends[0], driven.low),
-                max(ends[1], driven.high),
+                min(ends[0], low),
+                max(ends[1], high),
                 "what the coupling makes",
             )
 
@@ -245,6 +247,7 @@ RULES: tuple[Rule, ...] = (
     find_units,
     find_rest_outside,
     find_everything,
+    find_folded,
     find_gimbal_lock,
     find_couplings,
     find_axes,

@@ -186,13 +186,17 @@ class _Spec:
         return _find_source(str(element.info), self.lines)
 
     def couplings(self, hinges: set[str]) -> list[Coupling]:
+        """Return the active equalities of two hinges: polynomials of degree 4, in radians."""
         kind = self.mujoco.mjtEq.mjEQ_JOINT
         return [
             Coupling(
-                each.name1, each.name2, float(each.data[1]), float(each.data[0]), self.line(each)
+                each.name1,
+                each.name2,
+                tuple(self.numbers(each, "polycoef", each.data[:5]).tolist()),
+                self.line(each),
             )
             for each in self.spec.equalities
-            if each.type == kind and each.name1 in hinges and each.name2 in hinges
+            if each.type == kind and each.active and {each.name1, each.name2} <= hinges
         ]
 
     def slants(self, hinges: set[str]) -> list[tuple[dict[str, float], float, float]]:

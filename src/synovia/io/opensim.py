@@ -110,17 +110,20 @@ def _read_joint(element: Element) -> _Joint:
         if each.attributes.get("name", "").startswith("rotation"):
             inner = {child.tag: child for child in each.children}
             words = inner["coordinates"].text.split() if "coordinates" in inner else []
-            if len(words) == 1 and "axis" in inner and _one_to_one(each):
-                joint.axes.append((words[0], inner["axis"].numbers(inner["axis"].text, (3,))))
+            sign = _sign(each)
+            if len(words) == 1 and "axis" in inner and sign:
+                axis = inner["axis"].numbers(inner["axis"].text, (3,))
+                joint.axes.append((words[0], sign * axis))
     return joint
 
 
-def _one_to_one(axis: Element) -> bool:
-    """Return whether a coordinate is the angle itself, and not what an angle is made of."""
+def _sign(axis: Element) -> float:
+    """Return 1 or -1 if the angle about an axis is its coordinate or the opposite, else 0."""
     for each in _below(axis, "coefficients"):
         values: Floats = each.numbers(each.text)
-        return bool(len(values) == 2 and values[0] == 1.0 and values[1] == 0.0)
-    return not any(True for _ in _below(axis, "SimmSpline"))
+        plain = len(values) == 2 and abs(values[0]) == 1.0 and values[1] == 0.0
+        return float(values[0]) if plain else 0.0
+    return 0.0 if _below(axis, "SimmSpline") else 1.0
 
 
 def _end(

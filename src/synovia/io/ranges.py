@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
@@ -67,13 +68,19 @@ class HingeRange:
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """A hinge that follows another: driven = offset + ratio · driver, in radians."""
+    """A hinge that follows another: driven = Σ coefficients[k] · driverᵏ, in radians from rest."""
 
     driven: str
     driver: str
-    ratio: float
-    offset: float = 0.0
+    coefficients: tuple[float, ...]
     line: int = 0
+
+    def driven_range(self, low: float, high: float) -> tuple[float, float]:
+        """Return the least and the greatest driven angle while the driver goes from low to high."""
+        curve = Polynomial(self.coefficients)
+        extrema = np.clip(curve.trim().deriv().roots().real, low, high)
+        values = curve(np.concatenate([[low, high], extrema]))
+        return float(values.min()), float(values.max())
 
 
 @dataclass(frozen=True, eq=False)

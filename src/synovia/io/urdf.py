@@ -135,5 +135,5 @@ def _couplings(joints: list[_Joint]) -> list[Coupling]:
                 ratio = each.number(each.attributes.get("multiplier", "1"))
                 offset = each.number(each.attributes.get("offset", "0"))
                 driven, driver = joint.element.attributes.get("name", ""), each.attributes["joint"]
-                found.append(Coupling(driven, driver, ratio, offset, each.line))
+                found.append(Coupling(driven, driver, (offset, ratio), each.line))
     return found
