@@ -28,7 +28,7 @@ from synovia import (
 )
 from synovia.export import EXPORTERS, HingedBody, export_limits, hinged_body, hinged_joint
 from synovia.export.hinged import in_metres
-from synovia.export.into import write_into
+from synovia.export.into import fit_joint, narrow_ranges, write_into
 from synovia.export.mass import SEGMENT_MASSES, capsules
 from synovia.export.mjcf import OVERSHOOT_DEG, hinge_names, mjcf_text
 from synovia.export.opensim import opensim_text
@@ -423,8 +423,24 @@ def test_a_range_that_does_not_overlap_with_the_limit_is_left(model, tmp_path):
     path.write_text(EXISTING.replace('ref="10" range="0 170"', 'ref="10" range="-60 -30"'))
     exported = write_into(LimitModel(dict(model.limits), read_ranges(path).skeleton), path)
     assert b'ref="10" range="-60 -30"/>' in exported.content
-    assert exported.notes["Fore & arm"] == "left as they are, no angle is in both ranges: bend"
+    note = "left as they are, the limit allows nothing of their ranges: bend"
+    assert exported.notes["Fore & arm"] == note
     assert exported.losses["Fore & arm"].gained == 1.0  # all of the model's own range is illegal
+
+
+def test_ranges_in_a_corner_that_half_spaces_cut_off_are_left(tmp_path):
+    path = tmp_path / "own.xml"
+    path.write_text(EXISTING)
+    hinges = read_ranges(path).by_joint()["Arm"]
+    fitted = fit_joint(UPPER, "Arm", hinges, slanted=True)
+    corner = [
+        replace(hinge, low=high - 0.05, high=high + 0.1)
+        for hinge, high in zip(hinges, fitted.high, strict=True)
+    ]
+    joint, disjoint = narrow_ranges(UPPER, "Arm", corner, slanted=True)
+    assert disjoint == [hinge.name for hinge in hinges]
+    np.testing.assert_array_equal(joint.high, [hinge.high for hinge in corner])
+    assert joint.loss.gained == 1.0
 
 
 def test_a_single_hinge_gains_what_its_limit_forbids(tmp_path):

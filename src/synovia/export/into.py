@@ -80,17 +80,21 @@ def write_into(
     written: dict[str, HingedJoint] = {}
     for name in progress(list(hinges)):
         limit = there.limits[name]
-        joint, apart = narrow_ranges(limit, name, hinges[name], slanted=slanted)
-        text, missing = _replace_ranges(text, file, hinges[name], joint)
-        if not missing:
+        joint, disjoint = narrow_ranges(limit, name, hinges[name], slanted=slanted)
+        missing: list[str] = []
+        if not disjoint:
+            text, missing = _replace_ranges(text, file, hinges[name], joint)
+        if not (disjoint or missing):
             written[name] = joint
         elif len(joint.slants):
-            joint, apart = narrow_ranges(limit, name, hinges[name], slanted=False)
+            joint, _ = narrow_ranges(limit, name, hinges[name], slanted=False)
         losses[name] = joint.loss
         if missing:
             notes[name] = f"not in this file by name, and left as they are: {', '.join(missing)}"
-        elif apart:
-            notes[name] = f"left as they are, no angle is in both ranges: {', '.join(apart)}"
+        elif disjoint:
+            notes[name] = (
+                f"left as they are, the limit allows nothing of their ranges: {', '.join(disjoint)}"
+            )
         elif limit.relative_to is not None:
             notes[name] = measured_note(limit.relative_to)
     body = HingedBody(file.skeleton, written)
@@ -146,25 +150,40 @@ def narrow_ranges(
 ) -> tuple[HingedJoint, list[str]]:
     """Return a limit as ranges of the hinges that are given, within their own ranges.
 
-    Beside it are the names of hinges whose own range does not overlap with the limit's. If there
-    are such, the joint has its own ranges. Its loss is of the own ranges: see `measure_own_loss`.
+    Beside it are the names of hinges of whose own range the limit allows nothing. If there are
+    such, the joint has its own ranges. Its loss is of the own ranges: see `measure_own_loss`.
     """
     fitted, count = fit_joint(limit, name, hinges, slanted=slanted), len(hinges)
     own_low, own_high = fitted.low.copy(), fitted.high.copy()
     ends = [sorted((hinge.low, hinge.high)) for hinge in hinges]
     own_low[:count], own_high[:count] = np.transpose(ends)
     low, high = np.maximum(fitted.low, own_low), np.minimum(fitted.high, own_high)
-    apart = (high - low < np.minimum(THINNEST, own_high - own_low))[:count]
+    thin = high - low < np.minimum(THINNEST, own_high - own_low)
+    disjoint = [hinge.name for hinge, is_thin in zip(hinges, thin, strict=False) if is_thin]
     joint = replace(fitted, low=low, high=high)
-    if apart.any():
-        low, high = np.maximum(own_low, -FULL), np.minimum(own_high, FULL)
+    if not disjoint and _is_empty(joint):
+        disjoint = [hinge.name for hinge in hinges]
+    if disjoint:
         none = np.empty(0)
         joint = replace(
-            fitted, low=low, high=high, slants=np.empty((0, 3)), slant_low=none, slant_high=none
+            fitted,
+            low=np.where(np.isfinite(own_low), own_low, -FULL),
+            high=np.where(np.isfinite(own_high), own_high, FULL),
+            slants=np.empty((0, 3)),
+            slant_low=none,
+            slant_high=none,
         )
     loss = measure_own_loss(limit, joint, own_low, own_high)
-    names = [hinge.name for hinge, is_apart in zip(hinges, apart, strict=True) if is_apart]
-    return replace(joint, loss=loss), names
+    return replace(joint, loss=loss), disjoint
+
+
+def _is_empty(joint: HingedJoint) -> bool:
+    """Return whether no angles are within both the ranges and the half-spaces of a joint."""
+    try:
+        _ = joint.limit
+    except ValueError:
+        return True
+    return False
 
 
 def measure_own_loss(limit: Limit, joint: HingedJoint, low: Floats, high: Floats) -> Loss:

@@ -57,14 +57,14 @@ class Capsule:
         It is the sum of a cylinder and two hemispheres, whose centres of mass are 3/8 of the radius
         outside of the cylinder's ends.
         """
-        way, radius = self.end - self.start, self.radius
-        length = float(np.linalg.norm(way))
+        segment, radius = self.end - self.start, self.radius
+        length = float(np.linalg.norm(segment))
         ends = self.mass * (4.0 / 3.0 * radius) / (length + 4.0 / 3.0 * radius)
         shaft = self.mass - ends
         along = (0.5 * shaft + 0.4 * ends) * radius**2
         across = shaft * (3.0 * radius**2 + length**2) / 12.0
         across += ends * (0.4 * radius**2 + 0.25 * length**2 + 0.375 * length * radius)
-        axis = way / length if length else np.array([0.0, 0.0, 1.0])
+        axis = segment / length if length else np.array([0.0, 0.0, 1.0])
         return across * np.eye(3) + (along - across) * np.outer(axis, axis)
 
 

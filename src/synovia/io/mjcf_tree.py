@@ -69,9 +69,11 @@ def _included_path(include: Element, folder: Path) -> Path:
 def _count_elements(element: Element) -> tuple[int, float]:
     """Return the number of elements of a tree, as written and with the copies that counts make."""
     sizes = [(1, 1.0), *map(_count_elements, element.children)]
-    written, made = sum(size for size, _ in sizes), sum(size for _, size in sizes)
+    written, expanded = sum(size for size, _ in sizes), sum(size for _, size in sizes)
     if element.tag in _COPIED and "count" in element.attributes:
-        made *= max(math.prod(element.numbers(element.attributes["count"]).tolist()), 1.0)
-    if made - written > MAX_COPIES:
-        element.fail(f"counts must make at most {MAX_COPIES} elements, got {made - written:.0f}")
-    return written, made
+        expanded *= max(math.prod(element.numbers(element.attributes["count"]).tolist()), 1.0)
+    if expanded - written > MAX_COPIES:
+        element.fail(
+            f"counts must make at most {MAX_COPIES} elements, got {expanded - written:.0f}"
+        )
+    return written, expanded
