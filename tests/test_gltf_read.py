@@ -206,6 +206,28 @@ def test_buffers_elsewhere_are_refused(tmp_path, uri):
         load_clip(f"{path}#Walk")
 
 
+@pytest.mark.parametrize("link", ["walk.bin", "bin"])
+def test_links_out_of_the_folder_are_refused(tmp_path, link):
+    made = walking()
+    private, shared = tmp_path / "private", tmp_path / "shared"
+    private.mkdir()
+    shared.mkdir()
+    (private / "walk.bin").write_bytes(made.data)
+    (shared / link).symlink_to(private / link if link == "walk.bin" else private)
+    uri = "walk.bin" if link == "walk.bin" else "bin/walk.bin"
+    path = saved(shared, made.gltf(uri), "a.gltf")
+    with pytest.raises(ValueError, match=r"buffers\[0\]\.uri: .*walk\.bin', which leads outside"):
+        load_clip(f"{path}#Walk")
+
+
+def test_links_within_the_folder_are_followed(tmp_path):
+    made = walking()
+    (tmp_path / "real.bin").write_bytes(made.data)
+    (tmp_path / "walk.bin").symlink_to("real.bin")
+    path = saved(tmp_path, made.gltf("walk.bin"), "a.gltf")
+    assert load_clip(f"{path}#Walk").frames > 1
+
+
 def test_a_missing_buffer_is_named(tmp_path):
     path = saved(tmp_path, walking().gltf("gone.bin"), "a.gltf")
     with pytest.raises(FileNotFoundError, match=r"gone\.bin"):

@@ -303,6 +303,20 @@ def test_files_beside_it_come_along(tmp_path):
         assert_same_motion(load_clip(f"{tmp_path / file}#Wave"), clip)
 
 
+def test_images_that_are_links_out_of_the_folder_are_left_out(tmp_path):
+    made = walking()
+    made.root["images"] = [{"uri": "skin.png"}]
+    shared, output = tmp_path / "shared", tmp_path / "output"
+    shared.mkdir()
+    output.mkdir()
+    (tmp_path / "secret").write_bytes(b"secret")
+    (shared / "skin.png").symlink_to(tmp_path / "secret")
+    clip = load_clip(f"{saved(shared, made.gltf(), 'a.gltf')}#Walk")
+    with pytest.warns(UserWarning, match=r"left an image out of it: .*leads outside"):
+        content = json.loads(written(clip, output / "b.gltf"))
+    assert content["images"] == made.root["images"]
+
+
 @pytest.mark.parametrize(("before", "after"), [(".glb", ".gltf"), (".gltf", ".glb")])
 @pytest.mark.parametrize("joints", [(), ("leg",), ("hip", "spine")])
 def test_one_container_becomes_the_other(tmp_path, before, after, joints):

@@ -28,6 +28,14 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
         return file.read()
 
 
+def read_file_below(folder: Path, name: str) -> bytes:
+    """Return the bytes of the file `name` below `folder`; ValueError if a link leads outside it."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise ValueError(f"expected a file below {folder}, got {name!r:.80}, which leads outside")
+    return read_file(path)
+
+
 @contextlib.contextmanager
 def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open the regular file at `path` to read its bytes; a pipe or a device is refused."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...arrays import Floats
 from ..encoding import Entry, parse_json, quote_value
-from ..files import read_file
+from ..files import read_file, read_file_below
 
 MAGIC = b"glTF"
 JSON, BIN = b"JSON", b"BIN\0"
@@ -332,7 +332,7 @@ def join_chunks(chunks: list[tuple[bytes, bytes]]) -> bytes:
 
 
 def read_uri(uri: Entry, folder: Path) -> bytes:
-    """Return the bytes of a data URI, or of a file in `folder`; nothing else is opened."""
+    """Return the bytes of a data URI, or of a file below `folder`; links out of it are refused."""
     text = uri.text()
     if text.startswith("data:"):
         about, comma, coded = text.partition(",")
@@ -349,7 +349,10 @@ def read_uri(uri: Entry, folder: Path) -> bytes:
     name = unquote(text)
     if _SCHEME.match(name) or _OUTSIDE.search(name):
         uri.fail("a file in the same folder")
-    return read_file(folder / name)
+    try:
+        return read_file_below(folder, name)
+    except ValueError as error:
+        uri.refuse(str(error))
 
 
 def data_uri(content: bytes, kind: str = BYTES) -> str:
