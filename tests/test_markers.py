@@ -41,3 +41,11 @@ def test_a_quote_that_does_not_end_names_its_line(tmp_path):
     path = written(tmp_path, "a", ["0,LASI,0,1,0", '0,"' + "x" * 200_000])
     with pytest.raises(ValueError, match=r"a\.markers\.csv:\d+: field larger"):
         load_markers(path)
+
+
+def test_rows_bound_the_frames_times_markers(tmp_path):
+    diagonal = written(tmp_path, "a", [f"{k},M{k},0,1,0" for k in range(2000)])
+    with pytest.raises(ValueError, match=r"a\.markers\.csv: expected at most 1200000 .* of 2000"):
+        load_markers(diagonal)
+    sparse = written(tmp_path, "b", [f"{k},M{k},0,1,0" for k in range(900)])
+    assert load_markers(sparse).points.shape == (900, 900, 3)

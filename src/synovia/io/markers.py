@@ -21,7 +21,8 @@ from .files import read_file
 SUFFIX = ".markers.csv"
 COLUMNS = ("frame", "marker", "x", "y", "z")
 TABLE_COLUMNS = ("marker", "segment")
-MAX_FRAMES, MAX_MARKERS = 10_000_000, 10_000
+MAX_SMALL_POINTS = 10**6  # frames × markers that any file may have: 24 MB
+MAX_POINTS_PER_ROW = 100  # frames × markers a row beyond that; captures have fewer than 30
 
 
 def load_markers(path: str | PathLike[str]) -> MarkerTracks:
@@ -40,9 +41,11 @@ def load_markers(path: str | PathLike[str]) -> MarkerTracks:
         raise ValueError(f"{fspath(path)}: expected rows of markers, got none")
     frames = sorted({frame for frame, _ in seen})
     names = tuple(sorted({name for _, name in seen}))
-    if len(names) > MAX_MARKERS:
+    most = MAX_SMALL_POINTS + MAX_POINTS_PER_ROW * len(seen)
+    if len(frames) * len(names) > most:
         raise ValueError(
-            f"{fspath(path)}: expected at most {MAX_MARKERS} markers, got {len(names)}"
+            f"{fspath(path)}: expected at most {most} frames times markers in {len(seen)} rows, "
+            f"got {len(frames)} frames of {len(names)} markers"
         )
     points = np.full((len(frames), len(names), 3), np.nan)
     row_of = {frame: row for row, frame in enumerate(frames)}
