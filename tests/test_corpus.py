@@ -339,18 +339,18 @@ def test_a_full_disk_is_told_and_the_run_goes_on_where_there_is_room(
     captures, made, tmp_path, jobs
 ):
     needed = sum(len(content) for content in contents(made).values()) // 1024
-    with small_disk(tmp_path / "disk", needed // 2) as disk:
-        words = ("corpus", "add", captures, "-o", disk / "corpus", "--jobs", jobs)
+    with small_disk(tmp_path / "corpus", needed // 2) as disk:
+        words = ("corpus", "add", captures, "-o", disk, "--jobs", jobs)
         said = result_of(*words, code=2).stderr
         assert "No space left on device" in said
         assert "make room, and run the same command again" in said
         assert not list(disk.rglob("*.tmp"))
-        before = contents(disk / "corpus")
+        before = contents(disk)
         assert sum(name.startswith("clips/") for name in before) >= 1
         assert before.items() <= contents(made).items()
         subprocess.run(["mount", "-o", "remount,size=16m", str(disk)], check=True)
         run(*words)
-        assert contents(disk / "corpus") == contents(made)
+        assert contents(disk) == contents(made)
 
 
 def tasks_of(captures, extra=()):
@@ -497,6 +497,62 @@ def test_corpora_merge_and_summaries_are_enough(captures, made, tmp_path):
         run("corpus", "add", f"{captures}/{pattern}", "-o", tmp_path / name, "--jobs", 1)
     run("corpus", "merge", tmp_path / "two", tmp_path / "one", "-o", tmp_path / "both")
     assert contents(tmp_path / "both") == contents(made)
+
+
+def test_corpora_of_labs_whose_clips_have_the_same_path_merge(tmp_path):
+    shared = tmp_path / "shared"
+    for number, lab in enumerate(("one", "two")):
+        (tmp_path / lab / "captures").mkdir(parents=True)
+        clip = person("ann_0", number)
+        save_clip(clip, tmp_path / lab / "captures" / "ann_0.bvh")
+        folder = tmp_path / lab / "corpus"
+        run("corpus", "add", tmp_path / lab / "captures", "-o", folder, "--jobs", 1)
+        shutil.copytree(folder, shared / lab)
+    run("corpus", "merge", shared / "one", shared / "two", "-o", shared / "both")
+    assert len(Corpus.open(shared / "both").entries) == 2
+
+
+def test_a_corpus_holds_no_absolute_path_and_moves_with_its_clips(captures, tmp_path):
+    home = tmp_path / "home"
+    shutil.copytree(captures, home / "captures")
+    words = ("corpus", "add", home / "captures", "-o", home / "corpus", "--jobs", 1)
+    run(*words)
+    for path, content in contents(home / "corpus").items():
+        assert str(tmp_path).encode() not in content, path
+    assert "12 were there" in run(*words)
+    home.rename(tmp_path / "away")
+    found = json.loads(run("corpus", "status", tmp_path / "away" / "corpus", "--json"))
+    assert (found["clips"], found["gone"], found["changed"]) == (12, [], [])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "rule"),
+    [
+        ("frames", "x", "frames must be of type int, got 'x'"),
+        ("frames", -1, "frames must be at least 0, got -1"),
+        ("mark", "../../secret", "mark must be 40 hexadecimal digits, got '../../secret'"),
+        ("performer", None, "performer must be of type str, got None"),
+    ],
+)
+def test_an_entry_with_a_wrong_field_is_named(made, tmp_path, key, value, rule):
+    shutil.copytree(made, tmp_path / "corpus")
+    file = sorted((tmp_path / "corpus" / "clips").iterdir())[0]
+    file.write_text(json.dumps({**json.loads(file.read_text()), key: value}))
+    for words in (["status"], ["fit", "-o", tmp_path / "a.limits.json"]):
+        said = result_of("corpus", *words, tmp_path / "corpus", code=2).output
+        assert f"{file}: not an entry that can be read: {rule}" in said
+
+
+@pytest.mark.parametrize("key", ["frames", "frame_time", "parents", "sizes"])
+def test_a_summary_with_a_huge_number_is_refused(captures, tmp_path, key):
+    save_summary(summarize(load_clip(captures / "ann_0.bvh")), tmp_path / "a")
+    magic, header, cells = (tmp_path / "a").read_bytes().split(b"\n", 2)
+    fields = json.loads(header)
+    huge = {dict: lambda old: dict.fromkeys(old, 10**300), list: lambda old: [10**300] * len(old)}
+    fields[key] = huge.get(type(fields[key]), lambda old: 1e999)(fields[key])
+    (tmp_path / "a").write_bytes(b"\n".join([magic, json.dumps(fields).encode(), cells]))
+    with pytest.raises(ValueError, match="a: not a summary that can be read"):
+        load_summary(tmp_path / "a", ())
 
 
 def test_the_same_clip_under_two_names_counts_once(captures, made, tmp_path):

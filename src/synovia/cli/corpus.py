@@ -387,9 +387,10 @@ def check_command(
     output.mkdir(parents=True, exist_ok=True)
     bones = inputs.SKELETON.get()
     skeleton = None if bones is None else str(bones.resolve())
+    corpus = Corpus.open(folder)
     tasks = [
-        Task(entry.path, entry.clip, entry.name, entry.performer, skeleton)
-        for entry in Corpus.open(folder).entries
+        Task(corpus.clip_path(entry), entry.clip, entry.name, entry.performer, skeleton)
+        for entry in corpus.entries
     ]
     work = partial(check.check_work, inputs.joint_names(maps))
     outcomes = run(str(limits_path.resolve()), tasks, work, jobs=jobs, scheduler=scheduler)

@@ -2,7 +2,7 @@
 
 corpus/corpus.json            the options of its summaries
 corpus/summaries/<mark>       a clip in little, by the hash of its content
-corpus/clips/<path's hash>    which file that was, who performs, and its mark
+corpus/clips/<path's hash>    the clip's path from the corpus, its performer and its mark
 """
 
 from __future__ import annotations
@@ -11,19 +11,29 @@ import errno
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from ..io import load_clip
 from ..io.encoding import json_text
 from ..io.files import atomic_write, read_file
-from .summary import Summary, SummaryOptions, load_summary, mark_of, save_summary, summarize
+from .summary import (
+    MALFORMED,
+    Summary,
+    SummaryOptions,
+    load_summary,
+    mark_of,
+    save_summary,
+    summarize,
+)
 
-FORMAT, VERSION = "synovia-corpus", 1
+FORMAT, VERSION = "synovia-corpus", 2
+_MARK = re.compile("[0-9a-f]{40}")
 
 
 @dataclass(frozen=True)
@@ -44,9 +54,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Entry:
-    """A clip that was summarised, and how its file looked then."""
+    """A clip that was summarised, and the size and time of its file then."""
 
     path: str
+    """Relative to the corpus's folder, with / between its parts."""
     clip: str
     name: str
     performer: str
@@ -55,6 +66,15 @@ class Entry:
     size: int
     modified: int
     """When the file was changed, in nanoseconds."""
+
+    def __post_init__(self) -> None:
+        for name, kind in get_type_hints(Entry).items():
+            if type(value := getattr(self, name)) is not kind:
+                raise ValueError(f"{name} must be of type {kind.__name__}, got {value!r:.60}")
+        if not _MARK.fullmatch(self.mark):  # it names a file
+            raise ValueError(f"mark must be 40 hexadecimal digits, got {self.mark!r:.60}")
+        if self.frames < 0:
+            raise ValueError(f"frames must be at least 0, got {self.frames}")
 
 
 @dataclass(frozen=True)
@@ -87,10 +107,13 @@ class Corpus:
             raise ValueError(f"{folder}: no corpus here; `synovia corpus add` makes one")
         try:
             found = json.loads(read_file(file))
-            if (found["format"], found["version"]) != (FORMAT, VERSION):
-                raise ValueError(f"expected {FORMAT} {VERSION}")
+            kind = found["format"], found["version"]
+            if kind != (FORMAT, VERSION):
+                raise ValueError(
+                    f"expected {FORMAT} {VERSION}, got {kind[0]!r:.40} {kind[1]!r:.20}"
+                )
             options = SummaryOptions.from_dict(found["options"])
-        except (ValueError, KeyError, TypeError) as error:
+        except MALFORMED as error:
             raise ValueError(f"{file}: not a corpus that can be read: {error}") from None
         return cls(folder, options)
 
@@ -111,8 +134,19 @@ class Corpus:
         atomic_write(folder / "corpus.json", f"{json_text(about)}\n".encode())
         return cls(folder, options)
 
+    def relative_path(self, path: str) -> str:
+        """Return the path of a clip's file relative to the folder; absolute on another drive."""
+        try:
+            return Path(os.path.relpath(path, self.folder.resolve())).as_posix()
+        except ValueError:  # another drive of Windows
+            return path
+
+    def clip_path(self, entry: Entry) -> str:
+        """Return the absolute path of the file that an entry was made from."""
+        return os.path.normpath(self.folder.resolve() / entry.path)
+
     def entry_file(self, path: str, clip: str) -> Path:
-        """Return where the entry of a clip belongs."""
+        """Return the file for the entry of a clip, by its relative path and its name there."""
         return self.folder / "clips" / hashlib.sha256(f"{path}#{clip}".encode()).hexdigest()[:40]
 
     def summary_file(self, mark: str) -> Path:
@@ -127,7 +161,7 @@ class Corpus:
 
     def entry_of(self, task: Task) -> Entry | None:
         """Return the entry of a clip that need not be read again: its file is as it was."""
-        file = self.entry_file(task.path, task.clip)
+        file = self.entry_file(self.relative_path(task.path), task.clip)
         try:
             entry, about = _read_entry(file), os.stat(task.path)
         except (OSError, ValueError):
@@ -155,7 +189,7 @@ def _is_ours(file: Path) -> bool:
 def _read_entry(file: Path) -> Entry:
     try:
         return Entry(**json.loads(read_file(file)))
-    except (ValueError, TypeError) as error:
+    except MALFORMED as error:
         raise ValueError(f"{file}: not an entry that can be read: {error}") from None
 
 
@@ -226,14 +260,21 @@ def _is_whole(file: Path) -> bool:
 def _write_entry(
     corpus: Corpus, task: Task, mark: str, frames: int, size: int, modified: int
 ) -> Entry:
-    entry = Entry(task.path, task.clip, task.name, task.performer, mark, frames, size, modified)
-    content = f"{json_text(asdict(entry))}\n".encode()
-    atomic_write(corpus.entry_file(task.path, task.clip), content)
+    path = corpus.relative_path(task.path)
+    entry = Entry(path, task.clip, task.name, task.performer, mark, frames, size, modified)
+    _save_entry(entry, corpus.entry_file(path, task.clip))
     return entry
 
 
+def _save_entry(entry: Entry, file: Path) -> None:
+    atomic_write(file, f"{json_text(asdict(entry))}\n".encode())
+
+
 def merge_corpora(sources: Sequence[Corpus], into: Path) -> tuple[Corpus, int]:
-    """Return a corpus with the clips of several, and how many there are; nothing is read twice."""
+    """Return a corpus with the clips of several, and how many there are; no clip is read again.
+
+    Clips with the same path and other content, as those of several labs may be, are all kept.
+    """
     made = Corpus.make(into, sources[0].options)
     for source in sources:
         if source.options != made.options:
@@ -245,9 +286,11 @@ def merge_corpora(sources: Sequence[Corpus], into: Path) -> tuple[Corpus, int]:
             target = made.summary_file(entry.mark)
             if not target.exists():
                 atomic_write(target, read_file(source.summary_file(entry.mark)))
-            atomic_write(
-                made.entry_file(entry.path, entry.clip), f"{json_text(asdict(entry))}\n".encode()
-            )
+            entry = replace(entry, path=made.relative_path(source.clip_path(entry)))
+            file = made.entry_file(entry.path, entry.clip)
+            if file.exists() and _read_entry(file).mark != entry.mark:
+                file = made.entry_file(entry.path, f"{entry.clip}#{entry.mark}")
+            _save_entry(entry, file)
     merged = Corpus.open(into)
     return merged, len(merged.entries)
 
@@ -256,15 +299,16 @@ def status(corpus: Corpus) -> Mapping[str, Any]:
     """Return what is in a corpus, and what of it is damaged, gone or changed since."""
     damaged, gone, changed = [], [], []
     for entry in corpus.entries:
+        path = corpus.clip_path(entry)
         if not _is_whole(corpus.summary_file(entry.mark)):
-            damaged.append(entry.path)
+            damaged.append(path)
         try:
-            about = os.stat(entry.path)
+            about = os.stat(path)
         except OSError:
-            gone.append(entry.path)
+            gone.append(path)
             continue
         if _looks(about) != (entry.size, entry.modified):
-            changed.append(entry.path)
+            changed.append(path)
     entries = corpus.entries
     return {
         "clips": len(entries),

@@ -24,6 +24,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Ints, Mask, Points, Quats
+from ..io.bounds import check_frame_time
 from ..io.files import atomic_write
 from ..learn import Take, flips, invented_first_frame
 from ..learn.duplicates import fingerprint
@@ -58,6 +59,8 @@ CELL_BYTES, PAIR_BYTES = (
     for joints in (1, 2)
 )
 Pair = tuple[str, str]
+MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What JSON with other types, sizes or keys than expected raises."""
 """A joint, and the driver that it may depend on."""
 
 
@@ -387,7 +390,7 @@ def load_summary(path: Path, joints: Iterable[str] | None = None) -> Summary:
     try:
         with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
             return _parse_summary(content, None if joints is None else set(joints))
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+    except MALFORMED as error:
         raise ValueError(f"{path}: not a summary that can be read: {error}") from None
 
 
@@ -416,7 +419,7 @@ def _parse_summary(content: mmap, wanted: set[str] | None) -> Summary:
     head = Head(
         header["mark"], header["fingerprint"],
         SummaryOptions.from_dict(header["options"]), skeleton,
-        int(header["frames"]), float(header["frame_time"]),
+        int(header["frames"]), check_frame_time("frame_time", float(header["frame_time"])),
         bool(header["first_frame_dropped"]), sizes,
         {str(name): int(count) for name, count in header["flips"].items()}, pairs,
     )  # fmt: skip
