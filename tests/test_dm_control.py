@@ -182,7 +182,7 @@ def test_what_is_broken_in_mjcf_is_named_by_its_line(tmp_path, changes):
     path = write(tmp_path, mjcf=mjcf)
     with pytest.raises(ValueError, match=r"body\.xml") as caught:
         load_clip(f"{path}#a_001")
-    assert str(caught.value).startswith(f"{tmp_path / 'body.xml'}:{changes[-1]}")
+    assert f"{tmp_path / 'body.xml'}:{changes[-1]}" in str(caught.value)
 
 
 def test_the_skeleton_is_named_or_the_only_one_beside(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..skeleton import Clip
+from .bounds import check_skeleton
 from .chunks import (
     FRAMES,
     Chunks,
@@ -19,6 +20,7 @@ from .chunks import (
     join_clips,
     project_chunks,
 )
+from .encoding import errors_name
 from .format import ClipFormat, ReadOptions
 
 if TYPE_CHECKING:
@@ -57,7 +59,10 @@ def load_clip(path: str | PathLike[str], *, skeleton: str | PathLike[str] | None
     """
     file, clip = split_clip(path)
     options = ReadOptions(clip, None if skeleton is None else Path(skeleton))
-    return clip_format(file).read(file, options)
+    with errors_name(str(file)):
+        clip = clip_format(file).read(file, options)
+        check_skeleton(clip.skeleton)
+    return clip
 
 
 def load_chunks(
@@ -81,11 +86,15 @@ def load_chunks(
     """
     file, clip = split_clip(path)
     options = ReadOptions(clip, None if skeleton is None else Path(skeleton))
-    form = clip_format(file)
     frames = check_chunk_frames(frames)
-    if form.chunks is None:
-        return Chunks.of(form.read(file, options), frames)
-    return form.chunks(file, options, frames)
+    with errors_name(str(file)):
+        form = clip_format(file)
+        if form.chunks is None:
+            chunks = Chunks.of(form.read(file, options), frames)
+        else:
+            chunks = form.chunks(file, options, frames)
+        check_skeleton(chunks.skeleton)
+    return chunks
 
 
 def save_clip(clip: Clip, path: str | PathLike[str]) -> None:
@@ -140,8 +149,9 @@ def _writable_format(path: Path) -> ClipFormat:
 def list_clips(path: str | PathLike[str]) -> list[str]:
     """Return the names of the clips in a file, as they stand after `#`; [""] for a single one."""
     file, clip = split_clip(path)
-    contents = clip_format(file).contents
-    return [clip] if clip or contents is None else contents(file)
+    with errors_name(str(file)):
+        contents = clip_format(file).contents
+        return [clip] if clip or contents is None else contents(file)
 
 
 def split_clip(path: str | PathLike[str]) -> tuple[Path, str]:

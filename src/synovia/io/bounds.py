@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Floats
+from ..skeleton import Skeleton
 
 MAX_NAME = 1000
 """Characters that a joint's name may have."""
@@ -15,6 +16,8 @@ MAX_ANGLE = float(np.radians(MAX_ANGLE_DEG))
 """Radians: a rotation vector or an angle beyond this is a mistake."""
 MAX_LENGTH = 1e9
 """In the file's own unit: so far away nothing is."""
+MAX_NUMBER = 1e100
+"""Numbers of limits and figures are within this, so that their products are finite."""
 MIN_FRAME_TIME, MAX_FRAME_TIME = 1e-6, 1e4
 """Seconds."""
 MAX_EXPANSION = 200
@@ -31,6 +34,12 @@ def check_numbers(place: str, values: Floats, limit: float, unit: str = "") -> N
             f"{place}: expected finite numbers of at most {limit:.4g}{unit and ' '}{unit}, "
             f"got {values[tuple(where)]} at {where}"
         )
+
+
+def check_skeleton(skeleton: Skeleton, limit: float = MAX_LENGTH) -> None:
+    """Raise ValueError unless all offsets are finite and at most `limit`, in the file's unit."""
+    check_numbers("offsets of joints", skeleton.offsets, limit)
+    check_numbers("offsets of end sites", skeleton.end_offsets, limit)
 
 
 def check_frame_time(place: str, seconds: float) -> float:

@@ -172,6 +172,8 @@ def _read_offset(source: Source, tree: Hierarchy, block: _Block, statement: byte
     offset = parse_numbers(statement[len(b"OFFSET") :])
     if offset is None or len(offset) != 3:
         source.fail("expected 3 numbers after OFFSET")
+    if max(map(abs, offset)) > MAX_LENGTH:
+        source.fail(f"expected numbers of at most {MAX_LENGTH:g} after OFFSET")
     if block.has_offset:
         source.fail(f"expected one OFFSET in {block.title}")
     block.has_offset = True

@@ -195,18 +195,14 @@ def _find_character(path: Path, options: ReadOptions) -> Path:
 def read_deepmimic(path: Path, options: ReadOptions) -> Clip:
     """Return the clip in the file of motion at `path`, with the skeleton of its character."""
     root = Entry(parse_json(str(path), read_file(path)))
-    with errors_name(str(path)):
-        frames = _frames(_member(root, "Frames"))
+    frames = _frames(_member(root, "Frames"))
     character = read_character(_find_character(path, options))
     notes: list[str] = []
-    with errors_name(str(path)):
-        rotations, positions = _pose(character, frames, notes)
-        frame_time = _frame_time(frames[:, 0])
-        if not _is_even(frames[:, 0]):
-            rotations, positions = _resample(frames[:, 0], rotations, positions)
-            notes.append(
-                f"frames last differently long: resampled at {1.0 / frame_time:.6g} a second"
-            )
+    rotations, positions = _pose(character, frames, notes)
+    frame_time = _frame_time(frames[:, 0])
+    if not _is_even(frames[:, 0]):
+        rotations, positions = _resample(frames[:, 0], rotations, positions)
+        notes.append(f"frames last differently long: resampled at {1.0 / frame_time:.6g} a second")
     for note in notes:
         warnings.warn(f"{path}: {note}", stacklevel=3)
     name = re.sub(r"\.deepmimic$", "", path.stem, flags=re.IGNORECASE)

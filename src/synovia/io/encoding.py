@@ -317,12 +317,14 @@ def check_json(entry: Entry, depth: int = 0) -> None:
 
 @contextmanager
 def errors_name(path: str) -> Iterator[None]:
-    """Name the file in errors about places in it."""
+    """Name the file in errors about its content that do not name it yet."""
     try:
         yield
     except RecursionError:
         raise ValueError(f"{path}: expected {DEPTH_RULE}, got more") from None
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
+        if str(error).startswith(f"{path}:"):
+            raise
         raise ValueError(f"{path}: {error}") from error
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
 from ..shapes import SHAPES, Region
 from ..skeleton import Skeleton
+from .bounds import MAX_NUMBER, check_skeleton
 from .files import atomic_write, read_file
 from .xml import Element, format_element, format_numbers, make_element, parse_xml
 
@@ -315,6 +316,7 @@ def _skeleton(root: Element, segments: list[Element]) -> Skeleton:
             np.array(end_parents, np.int64),
             np.array(end_offsets).reshape(-1, 3),
         )
+        check_skeleton(skeleton, MAX_NUMBER)
     unit = root.number(root.attributes.get("unit", "0"))
     world: dict[str, Any] = {"up": root.attributes.get("up", ""), "unit": unit}
     with root.locate_errors():

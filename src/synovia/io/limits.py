@@ -22,6 +22,7 @@ from ..shapes import stored_shapes
 from ..shapes.region import nested_shapes
 from ..skeleton import Skeleton
 from . import packed_limits
+from .bounds import MAX_NUMBER, check_skeleton
 from .encoding import (
     Entry,
     check_json,
@@ -38,8 +39,6 @@ from .ranges import limits_from_ranges, range_suffix, read_ranges
 FORMAT = "synovia-limits"
 VERSION = 1
 SUFFIX = ".limits.json"
-MAX_NUMBER = 1e100
-"""Numbers of charts and shapes are within this, so that their products are finite."""
 
 
 def load_limits(path: str | PathLike[str]) -> LimitModel:
@@ -236,7 +235,9 @@ def _skeleton(entry: Entry) -> Skeleton:
     if "unit" in parts:
         known["unit"] = float(parts["unit"].floats())
     with entry.locate_errors():
-        return Skeleton(names, parents, offsets, channels, end_parents, end_offsets, **known)
+        skeleton = Skeleton(names, parents, offsets, channels, end_parents, end_offsets, **known)
+        check_skeleton(skeleton, MAX_NUMBER)
+    return skeleton
 
 
 def _limit(entry: Entry) -> Limit:

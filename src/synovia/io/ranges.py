@@ -21,6 +21,8 @@ from ..limit import Limit
 from ..model import LimitModel
 from ..shapes import Box, Ellipsoid
 from ..skeleton import Skeleton
+from .bounds import check_skeleton
+from .encoding import errors_name
 
 RANGE_FORMATS: dict[str, str] = {
     ".xml": "mjcf_ranges.read_mjcf_ranges",
@@ -133,8 +135,10 @@ def read_ranges(path: str | PathLike[str]) -> RangesFile:
         known = ", ".join(RANGE_FORMATS)
         raise ValueError(f"{path}: ranges are read from {known}, got {path.suffix!r}")
     module, _, function = RANGE_FORMATS[suffix].partition(".")
-    found = getattr(import_module(f"{__package__}.{module}"), function)(path)
-    assert isinstance(found, RangesFile)
+    with errors_name(str(path)):
+        found = getattr(import_module(f"{__package__}.{module}"), function)(path)
+        assert isinstance(found, RangesFile)
+        check_skeleton(found.skeleton)
     return found
 
 

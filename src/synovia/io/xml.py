@@ -117,7 +117,9 @@ def parse_xml(path: str, content: bytes, depth: int = MAX_DEPTH) -> Element:
     except expat.ExpatError as error:
         words = expat.errors.messages[error.code]
         raise ValueError(f"{path}:{error.lineno}: expected well-formed XML, got {words}") from None
-    except (LookupError, UnicodeError) as error:
+    except (LookupError, ValueError) as error:
+        if str(error).startswith(f"{path}:"):  # raised by a handler
+            raise
         raise ValueError(f"{path}:1: expected an encoding that is known, got {error}") from None
     return roots[0]
 

@@ -8,7 +8,6 @@ import json
 import re
 import struct
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -279,17 +278,6 @@ def numbers(entry: Entry, count: int) -> list[float]:
         for each in found
     )
     return [float(each) for each in found] if sane else entry.fail(f"{count} numbers")
-
-
-@contextmanager
-def errors_name(path: Path) -> Iterator[None]:
-    """Name the file in errors about what is in it."""
-    try:
-        yield
-    except ValueError as error:
-        message = str(error)
-        known = message.startswith(f"{path}:")
-        raise ValueError(message if known else f"{path}: {message}") from error
 
 
 # Containers

@@ -15,7 +15,7 @@ from ...skeleton import Clip, Pose
 from ...skeleton.world import MAX_FRAMES
 from ..encoding import Entry
 from ..format import ReadOptions
-from .document import Document, accessor_floats, errors_name, member, require
+from .document import Document, accessor_floats, member, require
 from .rig import Rig, channel_sampler, channel_target, read_rig, refuse_uneven, unique_names
 
 MODES = ("LINEAR", "STEP", "CUBICSPLINE")
@@ -93,22 +93,21 @@ def read_gltf(path: Path, options: ReadOptions) -> Clip:
     Without an animation it is one frame at rest. Raises ValueError where there are several
     animations and `options.clip` names none.
     """
-    with errors_name(path):
-        document = Document.open(path)
-        rig = read_rig(document)
-        animation, name = _choose(document, options.clip)
-        tracks = [] if animation is None else read_tracks(document, rig, animation)
-        hint = 0.0 if animation is None else _frame_time_hint(document, animation)
-        moving = [track for track in tracks if track.path != "scale"]
-        grid = frame_grid(moving, hint)
-        most = MAX_POSES + document.size
-        if grid.count * len(rig.nodes) > most:
-            raise ValueError(
-                f"animations[{animation}]: expected at most {most} poses of joints, "
-                f"got {grid.count} frames of {len(rig.nodes)} joints"
-            )
-        pose = _pose(document, rig, moving, grid)
-        scaled = [rig.skeleton.names[track.joint] for track in tracks if _is_scaled(track, rig)]
+    document = Document.open(path)
+    rig = read_rig(document)
+    animation, name = _choose(document, options.clip)
+    tracks = [] if animation is None else read_tracks(document, rig, animation)
+    hint = 0.0 if animation is None else _frame_time_hint(document, animation)
+    moving = [track for track in tracks if track.path != "scale"]
+    grid = frame_grid(moving, hint)
+    most = MAX_POSES + document.size
+    if grid.count * len(rig.nodes) > most:
+        raise ValueError(
+            f"animations[{animation}]: expected at most {most} poses of joints, "
+            f"got {grid.count} frames of {len(rig.nodes)} joints"
+        )
+    pose = _pose(document, rig, moving, grid)
+    scaled = [rig.skeleton.names[track.joint] for track in tracks if _is_scaled(track, rig)]
     if scaled:
         warnings.warn(
             f"{path}: scale that changes is not read, at {', '.join(scaled[:12])}", stacklevel=3
@@ -119,8 +118,7 @@ def read_gltf(path: Path, options: ReadOptions) -> Clip:
 
 def clip_names(path: Path) -> list[str]:
     """Return the names of the animations in a file; [""] where there is at most one."""
-    with errors_name(path):
-        names = _animation_names(Document.open(path))
+    names = _animation_names(Document.open(path))
     return names if len(names) > 1 else [""]
 
 

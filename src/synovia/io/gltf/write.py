@@ -16,7 +16,7 @@ import numpy as np
 from ...arrays import Floats, Mask, Quats, tolerance
 from ...quat import IDENTITY, inverse, mul, rotate, unroll
 from ...skeleton import Clip, Skeleton, with_unit, with_up
-from ..encoding import parse_json
+from ..encoding import errors_name, parse_json
 from ..files import atomic_write
 from .document import (
     BIN,
@@ -26,7 +26,6 @@ from .document import (
     Document,
     Layout,
     data_uri,
-    errors_name,
     join_chunks,
     json_line,
     layout,
@@ -58,7 +57,7 @@ def write_gltf(clips: Sequence[Clip], path: Path) -> None:
     it, where joints that have not changed keep their bytes; so do mesh, materials and extensions.
     Others become a new file of nodes, a skin that marks the joints, and one animation a clip.
     """
-    with errors_name(path):
+    with errors_name(str(path)):
         upright = [_to_metres(with_up(clip, "y"), path) for clip in clips]
         if any(clip.frames == 0 for clip in upright):
             raise ValueError("expected clips with frames, got one without")
