@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from command_line import acted, result_of, run
+from gltfs import walking
 from synovia import load_clip, quat, save_clip
 from synovia.io import CLIP_FORMATS, ClipFormat
 from synovia.skeleton import forward
@@ -138,3 +139,30 @@ def test_clips_are_read_on_the_skeleton_that_is_given(here, tmp_path, monkeypatc
     run("info", tmp_path / "a.apart", "--skeleton", tmp_path / "bones.bvh")
     run("info", tmp_path / "a.apart")
     assert seen == [tmp_path / "bones.bvh", None]
+
+
+def test_one_of_several_animations_into_the_same_format(tmp_path):
+    (tmp_path / "a.glb").write_bytes(walking().glb())
+    said = run("convert", f"{tmp_path / 'a.glb'}#Walk", tmp_path / "b.glb")
+    assert "lost" not in said
+    assert load_clip(f"{tmp_path / 'b.glb'}#Walk").frames > 1
+
+
+def test_another_unit_is_no_loss(here, tmp_path):
+    said = run("convert", "wild.bvh", tmp_path / "a.amc", "--from-unit", "m")
+    assert "lost" not in said
+    before, after = load_clip("wild.bvh"), load_clip(tmp_path / "a.amc")
+    assert after.skeleton.unit < 0.1
+    np.testing.assert_allclose(
+        after.pose.positions * after.skeleton.unit, before.pose.positions, atol=1e-6
+    )
+
+
+def test_names_that_a_format_changes_are_no_lost_joints(tmp_path):
+    clip = acted()
+    names = (clip.skeleton.names[0], "Left Arm", *clip.skeleton.names[2:])
+    skeleton = replace(clip.skeleton, names=names, unit=1.0)
+    save_clip(replace(clip, skeleton=skeleton), tmp_path / "a.glb")
+    said = result_of("convert", tmp_path / "a.glb", tmp_path / "a.amc", code=0).output
+    assert "renamed: the joints Left Arm" in said
+    assert "lost" not in said

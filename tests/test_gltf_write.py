@@ -475,3 +475,16 @@ def test_a_new_file_is_valid(tmp_path):
         warnings.simplefilter("error")
         save_clips([posed(), replace(posed(), name="again")], tmp_path / "b.glb")
     assert errors_in(tmp_path / "b.glb") == []
+
+
+def test_components_of_rest_rotations_are_at_most_1(tmp_path):
+    turns = quat.normalize(np.random.default_rng(2).normal(size=(300, 4)))
+    rests = np.repeat(turns, 2, axis=0)  # each joint and its child, turned alike
+    assert (quat.mul(quat.inverse(turns), turns)[:, 0] > 1.0).any()
+    parents = np.arange(-1, len(rests) - 1)
+    names = tuple(f"j{k}" for k in range(len(rests)))
+    skeleton = Skeleton(names, parents, np.ones((len(rests), 3)), rest_rotations=rests, unit=1.0)
+    pose = skeleton.rest_pose()
+    clip = Clip(skeleton, Pose(pose.rotations[None], pose.positions[None]), 0.1, "a")
+    nodes = json.loads(written(clip, tmp_path / "a.gltf"))["nodes"]
+    assert max(abs(each) for node in nodes for each in node["rotation"]) <= 1.0

@@ -33,7 +33,7 @@ SECTIONS = {
     "What they become": ("to", "up", "unit", "fps", "force"),
 }
 NOTABLE_DEG = 1e-3  # rotations that differ by less are the same to anybody
-NOTABLE_SHARE = 1e-5  # of the lengths of all bones together: likewise
+NOTABLE_SHARE = 1e-5  # of the lengths of all bones together, or the largest position: likewise
 UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 
 
@@ -125,7 +125,8 @@ def convert(
         lines.append(f"{describe(group, written)}; wrote {target}")
         if source is not form and source.beside:
             lines.append(f"  not in it: {source.beside}, if {group[0].path.name} has any")
-        lines += [f"  {line}" for clip in written for line in losses(clip, target, len(group) > 1)]
+        for file, clip in zip(group, written, strict=True):
+            lines += [f"  {line}" for line in losses(clip, target, file.clip)]
     for line in lines:
         click.echo(line)
 
@@ -199,32 +200,41 @@ def describe(group: Sequence[inputs.ClipFile], written: Sequence[Clip]) -> str:
     return f"{name}: {joints}, {frames} at {1.0 / clip.frame_time:.4g} a second"
 
 
-def losses(clip: Clip, target: Path, several: bool) -> Iterator[str]:
-    """Yield how a clip that is read back differs from what was written, where it does."""
+def losses(clip: Clip, target: Path, name: str) -> Iterator[str]:
+    """Yield how a clip that is read back differs from what was written, where it does.
+
+    `name` is the clip's among those of `target`, where that holds several.
+    """
     import numpy as np
 
     from .. import quat
-    from ..io import load_clip
+    from ..io import list_clips, load_clip
+    from ..skeleton import with_unit
 
     with warnings.catch_warnings(action="ignore"):  # they were shown when it was written
-        found = load_clip(f"{target}#{clip.name}" if several else target)
-    if missing := [name for name in clip.skeleton.names if name not in found.skeleton.names]:
-        yield f"lost: the joints {', '.join(missing)}"
+        found = load_clip(f"{target}#{name}" if name in list_clips(target) else target)
+    if clip.skeleton.unit and found.skeleton.unit:
+        found = with_unit(found, clip.skeleton.unit)
+    if missing := [each for each in clip.skeleton.names if each not in found.skeleton.names]:
+        renamed = len(found.skeleton) == len(clip.skeleton)
+        yield f"{'renamed' if renamed else 'lost'}: the joints {', '.join(missing)}"
         return
     if found.frames != clip.frames:
         yield f"lost: {clip.frames - found.frames} of {terminal.pluralize(clip.frames, 'frame')}"
         return
-    order = [found.skeleton.index(name) for name in clip.skeleton.names]
+    order = [found.skeleton.index(each) for each in clip.skeleton.names]
     angles_deg = np.degrees(quat.angle_between(found.pose.rotations[:, order], clip.pose.rotations))
     if angles_deg.max(initial=0.0) > NOTABLE_DEG:
         frame, joint = np.unravel_index(int(angles_deg.argmax()), angles_deg.shape)
-        name = clip.skeleton.names[int(joint)]
         yield (
             f"lost: up to {terminal.degrees(float(angles_deg[frame, joint]))} degrees of rotation "
-            f"({name}, frame {int(frame)})"
+            f"({clip.skeleton.names[int(joint)]}, frame {int(frame)})"
         )
     moved = np.abs(found.pose.positions[:, order] - clip.pose.positions)
-    size = max(float(np.abs(clip.skeleton.offsets).sum()), 1e-30)
+    size = max(np.abs(clip.skeleton.offsets).sum(), np.abs(clip.pose.positions).max(initial=0.0))
     if moved.max(initial=0.0) > NOTABLE_SHARE * size:
-        name = clip.skeleton.names[int(moved.max(axis=(0, 2)).argmax())]
-        yield f"lost: joints move in their parents by up to {moved.max():.3g} ({name})"
+        joint = int(moved.max(axis=(0, 2)).argmax())
+        yield (
+            f"lost: joints move in their parents by up to {moved.max():.3g} "
+            f"({clip.skeleton.names[joint]})"
+        )

@@ -481,7 +481,13 @@ def _split_matrix(patch: _Patch, node: int) -> None:
     if "matrix" in found:
         move, turn, scale = node_transform(patch.document.at("nodes", node))
         del found["matrix"]
-        found.update(translation=move, rotation=[*turn[1:], turn[0]], scale=scale)
+        found.update(translation=move, rotation=_node_rotation(np.array(turn)), scale=scale)
+
+
+def _node_rotation(rotation: Quats) -> list[float]:
+    """Return a unit quaternion (4,) as a node has it: w last, no component beyond 1 by rounding."""
+    w, x, y, z = np.clip(rotation, -1.0, 1.0).tolist()
+    return [x, y, z, w]
 
 
 # New files
@@ -516,10 +522,8 @@ def _nodes(skeleton: Skeleton) -> tuple[list[dict[str, Any]], list[int]]:
     above, rests = _rest_frames(skeleton)
     offsets = rotate(inverse(above), skeleton.offsets)
     nodes: list[dict[str, Any]] = [
-        {"name": name, "translation": offset, "rotation": [x, y, z, w]}
-        for name, offset, (w, x, y, z) in zip(
-            skeleton.names, offsets.tolist(), rests.tolist(), strict=True
-        )
+        {"name": name, "translation": offset, "rotation": _node_rotation(rest)}
+        for name, offset, rest in zip(skeleton.names, offsets.tolist(), rests, strict=True)
     ]
     ends = skeleton.end_parents
     ways = rotate(inverse(skeleton.rest_rotations[ends]), skeleton.end_offsets)
