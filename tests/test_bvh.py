@@ -104,6 +104,8 @@ def test_the_small_file_is_read(tmp_path):
         re.sub("HIERARCHY|ROOT|JOINT|End Site|OFFSET|MOTION", lambda m: m[0].lower(), SMALL),
         SMALL.replace("position", "POSITION").replace("CHANNELS", "Channels"),
         SMALL.replace("End Site", "End site").replace("Frame Time:", "FRAME TIME:"),
+        SMALL.replace("End Site", "End Site4"),
+        SMALL.replace("End Site", "End Site toe tip"),
         SMALL.replace("\n{", " {"),
         SMALL.replace("\n{", "{"),
         SMALL.replace("End Site\n{\nOFFSET 0 5 0\n}\n}\n}", "End Site { OFFSET 0 5 0 } }}"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 
 from command_line import result_of
@@ -101,3 +102,34 @@ def test_an_error_names_the_file_once(tmp_path):
     path.write_text("HIERARCHY\nnonsense\n")
     assert message_of(load_clip, path).count("a.bvh") == 1
     assert "Traceback" not in result_of("info", path, code=2).output
+
+
+@pytest.mark.parametrize("command", ["info", "check"])
+@pytest.mark.parametrize("suffix", [".c3d", ".trc"])
+def test_files_of_markers_are_refused_with_advice(tmp_path, command, suffix):
+    path = tmp_path / f"walk{suffix}"
+    path.write_bytes(b"\x02P")
+    said = result_of(command, path, code=2).output
+    assert f"{path}: it holds positions of markers, not rotations of joints: solve them" in said
+    assert "NAME.markers.csv" in said
+
+
+def test_smpl_poses_in_parts_are_refused_with_advice(tmp_path):
+    path = tmp_path / "a.npz"
+    parts = {"trans": (5, 3), "root_orient": (5, 3), "pose_body": (5, 63)}
+    np.savez(path, **{name: np.zeros(shape) for name, shape in parts.items()})
+    assert "write np.hstack([root_orient, pose_body, np.zeros((frames, 6))])" in message_of(
+        load_clip, path
+    )
+    poses = np.hstack([np.zeros((5, 3)), np.zeros((5, 63)), np.zeros((5, 6))])
+    np.savez(path, trans=np.zeros((5, 3)), poses=poses, mocap_framerate=30.0)
+    assert load_clip(path).frames == 5
+
+
+def test_too_many_joints_are_refused(tmp_path):
+    count = 20_001
+    nodes = [{"name": f"n{k}", "children": [k + 1]} for k in range(count)]
+    root = {"asset": {"version": "2.0"}, "nodes": [*nodes[:-1], {"name": "last"}]}
+    path = tmp_path / "deep.gltf"
+    path.write_text(json.dumps({**root, "skins": [{"joints": list(range(count))}]}))
+    assert "expected at most 20000 joints, got 20001" in message_of(load_clip, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,16 @@ import pytest
 from rigs import ON_ALL_FOURS, PLACES, RIGS, rig
 from synovia import Skeleton, human, load_clip, quat
 from synovia.io import clip_from_poses
-from synovia.rigs import FINGERS, PARENTS, ROLES, NotHumanError, Rig, parent_role, recognize
+from synovia.rigs import (
+    FINGERS,
+    PARENTS,
+    ROLES,
+    NotHumanError,
+    Rig,
+    align,
+    parent_role,
+    recognize,
+)
 from synovia.rigs.words import words_of
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -614,3 +624,17 @@ def test_captured_humans_are_recognised(path, count, arm, leg):
 )
 def test_captures_of_others_are_refused(path, reason):
     assert reason in refusal(capture(path))
+
+
+def test_a_human_whose_joints_are_in_one_point_is_refused_without_warnings():
+    skeleton = human().skeleton
+    point = replace(
+        skeleton,
+        offsets=np.zeros_like(skeleton.offsets),
+        end_offsets=np.zeros_like(skeleton.end_offsets),
+    )
+    with (
+        warnings.catch_warnings(action="error"),
+        pytest.raises(ValueError, match="apart from each other"),
+    ):
+        align(recognize(point))

@@ -5,7 +5,16 @@ import pytest
 
 from oracles import random_quats
 from synovia import quat
-from synovia.skeleton import POSITIONS, ROTATIONS, Clip, Pose, Skeleton, end_positions, forward
+from synovia.skeleton import (
+    POSITIONS,
+    ROTATIONS,
+    Clip,
+    Pose,
+    Skeleton,
+    end_positions,
+    forward,
+    match,
+)
 
 NAMES = ("hip", "spine", "arm", "leg")
 
@@ -201,3 +210,23 @@ def test_the_path_to_the_root_begins_with_the_joint():
     assert skeleton().path_to_root(2) == [2, 1, 0]
     assert skeleton().path_to_root(0) == [0]
     assert skeleton().path_to_root(-1) == []
+
+
+def test_matching_compares_each_name_a_few_times():
+    comparisons = 0
+
+    class Name(str):
+        __slots__ = ()
+
+        def __eq__(self, other):
+            nonlocal comparisons
+            comparisons += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    names = [f"joint {k}" for k in range(500)]
+    skeleton = Skeleton(tuple(names), np.arange(-1, 499), np.ones((500, 3)))
+    found = match(map(Name, names), skeleton, skeleton)
+    assert found.joints == dict(zip(names, range(500), strict=True))
+    assert comparisons < 20 * len(names)

@@ -105,7 +105,9 @@ def check(
     calibration = calibrate_performer(model, limits, others, files, names) if others else None
     reports, invented = [], set()
     humans: dict[str, HumanFound] = {}
-    for _, chunks, applied in inputs.chunks_for(model, files, names, "checking"):
+    for file, chunks, applied in inputs.chunks_for(model, files, names, "checking"):
+        if not chunks.frames:
+            raise ValueError(f"{file.path}: expected a clip with frames to check, got none")
         beginning = Beginning()
         parts = beginning.watch(chunks)
         if calibration is not None:
@@ -122,8 +124,8 @@ def check(
         for text in csv_pieces(reports):
             click.echo(text, nl=False)
     elif csv_path is not None:
-        with atomic_file(csv_path) as file:
-            file.writelines(text.encode() for text in csv_pieces(reports))
+        with atomic_file(csv_path) as table:
+            table.writelines(text.encode() for text in csv_pieces(reports))
     if as_json:
         single = len(clips) == len(reports) == 1 and split_clip(clips[0])[0].is_file()
         offsets = {} if calibration is None else offsets_deg(calibration)
@@ -274,7 +276,7 @@ def clip_summary(
     if report.ok:
         inside = click.style("inside", fg="green")
         of = f"{terminal.pluralize(joints, 'joint')} in {terminal.pluralize(frames, 'frame')}"
-        yield f"{name}: {inside}, all of {of}" if frames else f"{name}: {inside}, it has no frames"
+        yield f"{name}: {inside}, all of {of}"
     else:
         outside = int(report.outside.any(axis=1).sum())
         worst = rows[0]

@@ -55,7 +55,7 @@ def info(file: Path, as_json: bool) -> None:
 
 def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:
     """Return what is in a file as plain values, angles in degrees, and as lines for people."""
-    from ..io import CLIP_FORMATS, clip_suffix, is_clip, list_clips, split_clip
+    from ..io import ADVICE, CLIP_FORMATS, clip_suffix, is_clip, list_clips, split_clip
 
     path, _ = split_clip(file)
     inputs.check_file(path)
@@ -66,8 +66,8 @@ def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:
         described = describe_limits(load_limits(file))
         return described, limits_lines(title, described)
     if not is_clip(path):
-        known = ", ".join(CLIP_FORMATS)
-        raise ValueError(f"{file}: expected a clip ({known}) or limits ({LIMITS})")
+        expected = f"expected a clip ({', '.join(CLIP_FORMATS)}) or limits ({LIMITS})"
+        raise ValueError(f"{file}: {ADVICE.get(path.suffix.lower(), expected)}")
     names = list_clips(file)
     clips = inputs.load_all(inputs.clip_files([str(file)]))
     described = describe_clip(clips[0])

@@ -47,6 +47,13 @@ CLIP_FORMATS: dict[str, ClipFormat | str] = {
     ".deepmimic.json": "deepmimic.DEEPMIMIC",
 }
 """Every clip format by its suffix, in lower case; ours by where they are, loaded when needed."""
+_MARKERS = (
+    "it holds positions of markers, not rotations of joints: solve them for joint angles, with "
+    "OpenSim or the capture software; or write them as NAME.markers.csv with the columns "
+    "frame,marker,x,y,z for `synovia figure human --fit`"
+)
+ADVICE = {".c3d": _MARKERS, ".trc": _MARKERS}
+"""What to do with files that hold motion and are no clips, by suffix."""
 HEAD = 4096
 """Bytes by which a format is told where the suffix does not tell it."""
 
@@ -174,6 +181,8 @@ def clip_format(path: Path) -> ClipFormat:
         for each in map(_loaded, CLIP_FORMATS):
             if each.begins(head):
                 return each
+    if advice := ADVICE.get(path.suffix.lower()):
+        raise ValueError(f"{path}: {advice}")
     raise ValueError(
         f"{path}: a clip's suffix must be one of {', '.join(CLIP_FORMATS)}, got {path.suffix!r}"
     )
@@ -228,6 +237,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "ADVICE",
     "CLIP_FORMATS",
     "Chunks",
     "ClipFormat",

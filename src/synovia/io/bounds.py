@@ -37,7 +37,9 @@ def check_numbers(place: str, values: Floats, limit: float, unit: str = "") -> N
 
 
 def check_skeleton(skeleton: Skeleton, limit: float = MAX_LENGTH) -> None:
-    """Raise ValueError unless all offsets are finite and at most `limit`, in the file's unit."""
+    """Raise ValueError for too many joints, or offsets beyond `limit`, in the file's unit."""
+    if len(skeleton) > MAX_JOINTS:
+        raise ValueError(f"expected at most {MAX_JOINTS} joints, got {len(skeleton)}")
     check_numbers("offsets of joints", skeleton.offsets, limit)
     check_numbers("offsets of end sites", skeleton.end_offsets, limit)
 

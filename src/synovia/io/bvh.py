@@ -41,6 +41,7 @@ from .lines import (
 
 _BRACE = re.compile(rb"([{}])")
 _JOINT_LINE = re.compile(rb"(ROOT|JOINT)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+_END_SITE = re.compile(rb"END\s+SITE", re.IGNORECASE)
 _CHANNEL_NAMES = {name.upper().encode(): name for name in CHANNELS}
 
 
@@ -105,7 +106,7 @@ def read_hierarchy(source: Source) -> Hierarchy:
             opening = None
         elif keyword == b"ROOT" or keyword == b"JOINT":
             opening = _begin_joint(source, tree, block, keyword.decode(), statement)
-        elif [word.upper() for word in words] == [b"END", b"SITE"]:
+        elif _END_SITE.match(statement):  # some writers add a name, glued to it or not
             if not block or block.is_end:
                 source.fail("expected End Site inside of a joint")
             opening = _Block("End Site", block.joint, is_end=True)

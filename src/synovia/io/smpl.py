@@ -430,6 +430,11 @@ def _no_motion(keys: Mapping[str, Any] | Sequence[str]) -> str:
     """Return why a file with these keys is no clip; empty for a clip."""
     if "poses" in keys:
         return ""
+    if "pose_body" in keys:
+        return (
+            "holds a pose in parts: expected the key 'poses', got 'pose_body'; write "
+            "np.hstack([root_orient, pose_body, np.zeros((frames, 6))]) as 'poses'"
+        )
     what = "a shape, not motion" if "betas" in keys else "no motion"
     some = ", ".join(map(repr, list(keys)[:6])) or "nothing"
     return f"holds {what}: expected the key 'poses', got {some:.120}"

@@ -141,14 +141,12 @@ class Stance:
         bottom = hips if hips is not None else self.places.get("hips")
         top = shoulders if shoulders is not None else self.places.get("chest")
         knees, head = self._middle("LowerLeg"), self.places.get("head")
-        if bottom is not None and top is not None:
-            return unit_vectors(top - bottom)
-        if bottom is not None and knees is not None:
-            return unit_vectors(bottom - knees)
-        if top is not None and head is not None:
-            return unit_vectors(head - top)
+        for low, high in ((bottom, top), (knees, bottom), (top, head)):
+            if low is not None and high is not None and np.linalg.norm(high - low, axis=-1).all():
+                return unit_vectors(high - low)
         raise ValueError(
-            "a human needs hips and shoulders, hips and knees, or shoulders and a head"
+            "a human needs hips and shoulders, hips and knees, or shoulders and a head, apart from "
+            "each other"
         )
 
     def _middle(self, bone: str) -> Vectors | None:

@@ -105,17 +105,19 @@ def match(
     `names` maps names of `skeleton` to those of `theirs`. Other names match as they are, then
     without what stands before the last colon or bar, as in "mixamorig:LeftArm".
     """
-    wanted, names = list(wanted), names or {}
+    wanted, names = dict.fromkeys(wanted), names or {}
     unknown = sorted(set(names) - set(skeleton.names))
     if unknown:
         raise ValueError(f"the map names joints that the clip does not have: {list_names(unknown)}")
     found: dict[str, int] = {}
+    taken: set[int] = set()
     for rename in (names.get, str, bare_name):
         for joint, name in enumerate(skeleton.names):
             meant = rename(name)
-            if meant in wanted and meant not in found and joint not in found.values():
+            if meant in wanted and meant not in found and joint not in taken:
                 found[meant] = joint
-    taken, known = set(found.values()), {*theirs.names, *names}
+                taken.add(joint)
+    known = {*theirs.names, *names}
     return Match(
         joints={name: found[name] for name in wanted if name in found},
         missing=tuple(name for name in wanted if name not in found),
@@ -139,7 +141,8 @@ def _differing_bones(
     if not found:
         return {}
     a = skeleton.rest_directions[list(found.values())]
-    b = theirs.rest_directions[[theirs.index(name) for name in found]]
+    index = {name: joint for joint, name in enumerate(theirs.names)}
+    b = theirs.rest_directions[[index[name] for name in found]]
     angles = np.arctan2(np.linalg.norm(np.cross(a, b), axis=1), np.einsum("ij,ij->i", a, b))
     differ = a.any(axis=1) & b.any(axis=1) & (angles > MAX_BONE_ANGLE)
     each = zip(found, angles.tolist(), differ.tolist(), strict=True)

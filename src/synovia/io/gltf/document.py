@@ -202,7 +202,8 @@ def _view_layout(document: Document, owner: Entry, count: int, width: int, dtype
     view = document.item("bufferViews", require(owner, "bufferView"))
     extensions = member(view, "extensions")
     if extensions is not None and any("compression" in name for name in extensions.members()):
-        view.fail("bytes without compression", quote_value(list(extensions.value)))
+        got = quote_value(list(extensions.value))
+        view.fail("bytes without compression", f"{got}; gltf-transform cp IN OUT decompresses them")
     buffer = document.index("buffers", require(view, "buffer"))
     begin, length = _optional(view, "byteOffset"), whole_number(require(view, "byteLength"), 1)
     available = len(document.buffer(buffer))
