@@ -233,8 +233,5 @@ def losses(clip: Clip, target: Path, name: str) -> Iterator[str]:
     moved = np.abs(found.pose.positions[:, order] - clip.pose.positions)
     size = max(np.abs(clip.skeleton.offsets).sum(), np.abs(clip.pose.positions).max(initial=0.0))
     if moved.max(initial=0.0) > NOTABLE_SHARE * size:
-        joint = int(moved.max(axis=(0, 2)).argmax())
-        yield (
-            f"lost: joints move in their parents by up to {moved.max():.3g} "
-            f"({clip.skeleton.names[joint]})"
-        )
+        largest = clip.skeleton.names[int(moved.max(axis=(0, 2)).argmax())]
+        yield f"lost: joints move in their parents by up to {moved.max():.3g} ({largest})"

@@ -67,9 +67,9 @@ def load_clip(path: str | PathLike[str], *, skeleton: str | PathLike[str] | None
     file, clip = split_clip(path)
     options = ReadOptions(clip, None if skeleton is None else Path(skeleton))
     with errors_name(str(file)):
-        clip = clip_format(file).read(file, options)
-        check_skeleton(clip.skeleton)
-    return clip
+        loaded = clip_format(file).read(file, options)
+        check_skeleton(loaded.skeleton)
+    return loaded
 
 
 def load_chunks(
