@@ -359,7 +359,7 @@ def posed(rest=True):
     return Clip(own, Pose(rotations, positions), acted.frame_time, acted.name)
 
 
-@pytest.mark.parametrize("suffix", [".glb", ".gltf", ".vrma"])
+@pytest.mark.parametrize("suffix", [".glb", ".gltf"])
 @pytest.mark.parametrize("rest", [True, False])
 def test_a_new_file_holds_skeleton_and_motion(tmp_path, suffix, rest):
     before = posed(rest)

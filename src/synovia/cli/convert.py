@@ -126,7 +126,7 @@ def convert(
         if source is not form and source.beside:
             lines.append(f"  not in it: {source.beside}, if {group[0].path.name} has any")
         for file, clip in zip(group, written, strict=True):
-            lines += [f"  {line}" for line in losses(clip, target, file.clip)]
+            lines += [f"  {line}" for line in losses(form.as_written(clip), target, file.clip)]
     for line in lines:
         click.echo(line)
 

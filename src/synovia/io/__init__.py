@@ -38,7 +38,7 @@ CLIP_FORMATS: dict[str, ClipFormat | str] = {
     ".glb": "gltf.GLTF",
     ".gltf": "gltf.GLTF",
     ".vrm": "gltf.GLTF",
-    ".vrma": "gltf.GLTF",
+    ".vrma": "gltf.VRMA",
     ".npz": "smpl.NPZ",
     ".motion.csv": "table.CSV",
     ".motion.parquet": "table.PARQUET",

@@ -32,6 +32,8 @@ class ClipFormat:
     `chunks` reads a file in chunks of so many frames, and `write_chunks` writes one from chunks
     that it may go through twice, in memory that does not grow with the file; None where a format
     cannot.
+    `as_written` returns a clip with the joints and the rest pose that a file of this format gives
+    it; ValueError where the format cannot hold the clip.
     """
 
     read: Callable[[Path, ReadOptions], Clip]
@@ -44,6 +46,7 @@ class ClipFormat:
     skip: Callable[[Path], str | None] = lambda path: None
     chunks: Callable[[Path, ReadOptions, int], Chunks] | None = None
     write_chunks: Callable[[Iterable[Clip], Path], None] | None = None
+    as_written: Callable[[Clip], Clip] = lambda clip: clip
 
 
 def only_clip(clips: Sequence[Clip], path: Path) -> Clip:

@@ -5,9 +5,12 @@ See docs/formats.md. `humanoid` gives the joints that a VRM names.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..format import ClipFormat
 from .read import clip_names, humanoid, read_gltf
-from .write import write_gltf
+from .vrma import to_vrm_bones
+from .write import write_gltf, write_vrma
 
 
 def _begins(head: bytes) -> bool:
@@ -24,5 +27,6 @@ GLTF = ClipFormat(
     unit=1.0,
     beside="meshes, materials and other animations",
 )
+VRMA = replace(GLTF, write=write_vrma, as_written=to_vrm_bones)
 
-__all__ = ["GLTF", "humanoid"]
+__all__ = ["GLTF", "VRMA", "humanoid"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,9 +15,10 @@ import numpy as np
 
 from ...arrays import Floats, Mask, Quats, tolerance
 from ...quat import IDENTITY, inverse, mul, rotate, unroll
-from ...skeleton import Clip, Skeleton, with_unit, with_up
+from ...skeleton import Clip, Skeleton, list_names, with_unit, with_up
 from ..encoding import errors_name, parse_json
 from ..files import atomic_write
+from ..format import only_clip
 from .document import (
     BIN,
     BYTES,
@@ -37,6 +38,7 @@ from .document import (
 )
 from .read import Grid, Origin, Track, read_tracks
 from .rig import END, channel_sampler, node_transform, refuse_uneven
+from .vrma import EXTENSION, comes_from_vrma, joints_left_out, to_vrm_bones
 
 MEDIA_TYPES = {
     b"\x89PNG": "image/png",
@@ -67,6 +69,29 @@ def write_gltf(clips: Sequence[Clip], path: Path) -> None:
             content = _Patch(_move(source, path, is_binary)).apply(upright)
         else:
             content = _new_file(upright, is_binary)
+    atomic_write(path, content)
+
+
+def write_vrma(clips: Sequence[Clip], path: Path) -> None:
+    """Write the clip of a human to a VRMA file, of which readers take the first animation.
+
+    See `to_vrm_bones`. Clips of VRMA files are written as `write_gltf` does.
+    """
+    if all(map(comes_from_vrma, clips)):
+        write_gltf(clips, path)
+        return
+    clip = only_clip(clips, path)
+    with errors_name(str(path)):
+        if clip.frames == 0:
+            raise ValueError("expected a clip with frames, got one without")
+        bones = to_vrm_bones(_to_metres(clip, path))
+        nodes = {bone: {"node": number} for number, bone in enumerate(bones.skeleton.names)}
+        extension = {"specVersion": "1.0", "humanoid": {"humanBones": nodes}}
+        content = _new_file([bones], True, {EXTENSION: extension})
+    if left_out := joints_left_out(clip):
+        warnings.warn(
+            f"{path}: left out {list_names(left_out, 12)}, which are no bones of VRM", stacklevel=3
+        )
     atomic_write(path, content)
 
 
@@ -493,8 +518,13 @@ def _node_rotation(rotation: Quats) -> list[float]:
 # New files
 
 
-def _new_file(clips: list[Clip], is_binary: bool) -> bytes:
-    """Return a file of skeleton and motion: a skin without a mesh marks the joints."""
+def _new_file(
+    clips: list[Clip], is_binary: bool, extensions: Mapping[str, Any] | None = None
+) -> bytes:
+    """Return a file of skeleton and motion: a skin without a mesh marks the joints.
+
+    `extensions` are those of the whole file, by name.
+    """
     skeleton = clips[0].skeleton
     for clip in clips:
         if not _same_skeleton(clip.skeleton, skeleton):
@@ -510,6 +540,8 @@ def _new_file(clips: list[Clip], is_binary: bool) -> bytes:
         "nodes": nodes,
         "skins": [{"joints": list(range(len(skeleton))), "skeleton": roots[0]}],
     }
+    if extensions:
+        root |= {"extensionsUsed": list(extensions), "extensions": extensions}
     text = json_line(root, indent=None if is_binary else 2).encode()
     content = join_chunks([(JSON, text)]) if is_binary else text
     patch = _Patch(Document.parse(Path("new"), content))
