@@ -26,8 +26,8 @@ def joints_left_out(clip: Clip) -> list[str]:
     """Return the joints of a human's clip whose rotations turn no bone of VRM."""
     skeleton = clip.skeleton
     roles = recognize(skeleton, humanoid=humanoid(clip) or None).roles.values()
-    kept = {joint for name in roles for joint in skeleton.path_to_root(skeleton.index(name))}
-    return [name for joint, name in enumerate(skeleton.names) if joint not in kept]
+    used = {joint for name in roles for joint in skeleton.path_to_root(skeleton.index(name))}
+    return [name for joint, name in enumerate(skeleton.names) if joint not in used]
 
 
 def comes_from_vrma(clip: Clip) -> bool:
@@ -38,7 +38,7 @@ def comes_from_vrma(clip: Clip) -> bool:
 
 
 def to_vrm_bones(clip: Clip) -> Clip:
-    """Return the motion of a human on the bones of VRM alone, which rest in the T-pose.
+    """Return a human's motion on a skeleton of VRM's bones, whose rest pose is the T-pose.
 
     Joints are called by bone, and only the hips move. With B of `rigs.reference`, a bone that has
     the rotation R in a world with y up has R · B here. A clip of a VRMA file is returned as it is.
@@ -62,11 +62,16 @@ def to_vrm_bones(clip: Clip) -> Clip:
         for bone in bones
     }
     above = {bone: parent_role(bone, bones) for bone in bones}
-    places = _t_pose_places(alignment)
+    rest_positions = _t_pose_positions(alignment)
     skeleton = Skeleton(
         tuple(bones),
         np.array([-1 if parent is None else bones.index(parent) for parent in above.values()]),
-        np.array([places[b] - (0.0 if up is None else places[up]) for b, up in above.items()]),
+        np.array(
+            [
+                rest_positions[b] - (0.0 if up is None else rest_positions[up])
+                for b, up in above.items()
+            ]
+        ),
         up="y",
         unit=clip.skeleton.unit,
     )
@@ -80,23 +85,23 @@ def to_vrm_bones(clip: Clip) -> Clip:
     return Clip(skeleton, pose, clip.frame_time, clip.name)
 
 
-def _t_pose_places(alignment: Alignment) -> dict[str, Vectors]:
+def _t_pose_positions(alignment: Alignment) -> dict[str, Vectors]:
     """Return where each bone begins (3,) in the T-pose; the lowest joint or end site is at y = 0.
 
-    A joint that is no bone turns with its parent, and all joints of a split bone turn together.
+    A joint that is no bone keeps its parent's rotation; all joints of a split bone have one.
     """
     rig, axes = alignment.rig, alignment.axes
     skeleton = rig.skeleton
-    turns: dict[int, Quats] = {}
+    world_rotations: dict[int, Quats] = {}
     for bone, frame in alignment.frames.items():
-        first, last = (skeleton.index(each[bone]) for each in (rig.starts, rig.roles))
+        first, last = (skeleton.index(names[bone]) for names in (rig.starts, rig.roles))
         path = skeleton.path_to_root(last)
         for joint in path[: path.index(first) + 1]:
-            turns.setdefault(joint, mul(inverse(axes), inverse(frame)))
+            world_rotations.setdefault(joint, mul(inverse(axes), inverse(frame)))
     world = np.tile(IDENTITY, (len(skeleton) + 1, 1))  # the last row is what roots hang on
     rotations = np.empty((len(skeleton), 4))
     for joint, parent in enumerate(skeleton.parents.tolist()):
-        world[joint] = turns.get(joint, world[parent])
+        world[joint] = world_rotations.get(joint, world[parent])
         rotations[joint] = mul(inverse(world[parent]), world[joint])
     positions, turned = forward(skeleton, Pose(normalize(rotations), skeleton.offsets))
     ends = positions[skeleton.end_parents] + rotate(

@@ -73,9 +73,10 @@ def write_gltf(clips: Sequence[Clip], path: Path) -> None:
 
 
 def write_vrma(clips: Sequence[Clip], path: Path) -> None:
-    """Write the clip of a human to a VRMA file, of which readers take the first animation.
+    """Write the clip of a human to a VRMA file.
 
-    See `to_vrm_bones`. Clips of VRMA files are written as `write_gltf` does.
+    Readers of VRMA take the first animation, so there is one. See `to_vrm_bones`. Clips of VRMA
+    files are written as `write_gltf` does.
     """
     if all(map(comes_from_vrma, clips)):
         write_gltf(clips, path)
