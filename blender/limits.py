@@ -107,7 +107,7 @@ class Bound:
         }
         dependents = {name: each.shrink(SKIN) for name, each in self.model.dependents.items()}
         smaller |= {name: each.limit for name, each in dependents.items()}
-        return replace(self.model, limits=smaller, dependents=dependents)
+        return self.model.with_limits(smaller, dependents)
 
 
 def store(thing: Any, model: LimitModel, source: str) -> None:
@@ -122,7 +122,7 @@ def store(thing: Any, model: LimitModel, source: str) -> None:
 def with_limit(model: LimitModel, bone: str, limit: Limit) -> LimitModel:
     """Return limits with another one for a bone; ValueError where what it depends on forbids it."""
     try:
-        return replace(model, limits={**model.limits, bone: limit})
+        return model.with_limits({**model.limits, bone: limit})
     except ValueError as error:
         if bone not in model.dependents:
             raise

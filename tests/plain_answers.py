@@ -24,11 +24,10 @@ from benchmarks import answers
 from joints import EXAMPLES, figure, random_inputs
 from oracles import random_quats
 from synovia import Box, LimitModel, RotationVector, Skeleton, human, kernels, quat
-from synovia.components import control_groups
 from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import jit
 from synovia.limit import DependentMargin, DependentRange, Limit, PairLimit
-from synovia.model import project_path
+from synovia.model import control_groups, couple, project_path
 from synovia.shapes.distance_field.extent import field_boundary
 
 FIRST = 1  # calls of each kernel that are followed, and what share of the others
@@ -138,7 +137,7 @@ def use_the_runtime(rng):
     }
     skeleton = Skeleton(("root", *limits), np.arange(-1, 4), np.tile([0.2, 0.0, 0.0], (5, 1)))
     margin = DependentMargin(limits["hand"], "box", [0, 1, 0], rng.uniform(0.0, 0.1, 18))
-    model = LimitModel(limits, skeleton, dependents={"hand": margin})
+    model = LimitModel(couple(limits, {"hand": margin}), skeleton)
     packed = np.frombuffer(packed_limits_bytes(model)).copy()
     turns, runtime = random_quats(10, rng), kernels.runtime
     for k in range(4):

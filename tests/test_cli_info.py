@@ -107,7 +107,7 @@ def test_info_tells_how_the_axes_of_charts_are_turned(here, tmp_path):
     model = load_limits("human.limits.json")
     turn = quat.exp(np.array([0.0, 0.0, -0.5 * np.pi]))
     limits = {**model.limits, "Chest": model.limits["Chest"].in_frames(turn, turn)}
-    save_limits(replace(model, limits=limits), tmp_path / "a.limits.json")
+    save_limits(model.with_limits(limits), tmp_path / "a.limits.json")
     said = run("info", tmp_path / "a.limits.json")
     assert "axes turned by" in said
     assert "90 deg about -z" in said

@@ -17,7 +17,7 @@ from synovia.io import limits_schema, load_clip, load_limits, save_clip, save_li
 from synovia.learn.dependents import PairFrames, VariableLimit, learn_pair
 from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.octahedral import node_directions
-from synovia.model import hold_fixed
+from synovia.model import LiveClamp, couple, hold_fixed
 from synovia.skeleton import forward
 
 NAMES = ("Hips", "UpLeg", "Leg", "Foot")
@@ -38,7 +38,7 @@ def leg_model(**changes):
     high = bend_for(node_directions(4))
     bends = DependentRange(knee, "UpLeg", DOWN, np.zeros(66), high, HINGE)
     limits = {"UpLeg": hip, "Leg": knee, "Foot": ankle}
-    return replace(LimitModel(limits, LEG, dependents={"Leg": bends}), **changes)
+    return LimitModel(couple(limits, changes.get("dependents", {"Leg": bends})), LEG)
 
 
 def random_pose(shape, seed=0, spread=1.2):
@@ -69,7 +69,7 @@ def test_a_pose_goes_to_the_nearest_pair():
     hips, knees = pair.project(poses.rotations[:, 1], poses.rotations[:, 2])
     assert np.array_equal(legal.rotations[:, 1], hips)
     assert np.array_equal(legal.rotations[:, 2], knees)
-    alone = replace(model, dependents={}).project(poses)
+    alone = model.with_limits(model.limits, {}).project(poses)
     assert np.array_equal(legal.rotations[:, 3], alone.rotations[:, 3])
     assert not np.array_equal(legal.rotations[:, 2], alone.rotations[:, 2])
 
@@ -133,7 +133,7 @@ def test_a_report_says_which_joint_holds_another():
     ]
     merged = next(row for row in model.check_chunks(chunks).joints if row.name == "Leg")
     assert merged == row
-    alone = replace(model, dependents={}).check(clip_of())
+    alone = model.with_limits(model.limits, {}).check(clip_of())
     assert all(row.held_by is None for row in alone.joints)
 
 
@@ -159,7 +159,7 @@ def test_files_hold_dependent_limits_and_others_do_without(tmp_path):
     assert np.array_equal(again.dependents["Leg"].values, model.dependents["Leg"].values)
     poses = random_pose((10,), seed=6)
     assert np.array_equal(again.distance(poses), model.distance(poses))
-    save_limits(replace(model, dependents={}), path)
+    save_limits(model.with_limits(model.limits, {}), path)
     assert "dependents" not in json.loads(path.read_text())
     document["dependents"]["Leg"]["driver"] = "Nobody"
     path.write_text(json.dumps(document))
@@ -173,7 +173,7 @@ def test_other_skeletons_have_it_by_their_names():
     carried = model.for_skeleton(there)
     assert carried.dependents["mixamorig:Leg"].driver == "mixamorig:UpLeg"
     lacks = Skeleton(("Hips", "Other", "Leg", "Foot"), LEG.parents, LEG.offsets)
-    with pytest.warns(UserWarning, match="Leg depends on UpLeg, which is not here"):
+    with pytest.warns(UserWarning, match="limits that depend on UpLeg, which is not here.*: Leg"):
         assert not model.for_skeleton(lacks).dependents
 
 
@@ -182,7 +182,7 @@ def test_a_driver_that_is_held_from_an_ancestor_means_the_same():
     base = leg_model()
     hip = replace(base.limits["UpLeg"], relative_to="Root")
     limits = {"UpLeg": hip, "Leg": base.limits["Leg"]}
-    model = LimitModel(limits, chain, dependents=base.dependents)
+    model = LimitModel(couple(limits, base.dependents), chain)
     rng = np.random.default_rng(7)
     pose = Pose(random_quats(4, rng), chain.rest_pose().positions)
     assert np.allclose(hold_fixed(model, pose).distance(pose)[2:], model.distance(pose)[2:])
@@ -191,12 +191,12 @@ def test_a_driver_that_is_held_from_an_ancestor_means_the_same():
 def test_what_cannot_depend_is_refused():
     model, bends = leg_model(), leg_model().dependents["Leg"]
     with pytest.raises(ValueError, match="has no limit of its own"):
-        LimitModel({"UpLeg": model.limits["UpLeg"]}, LEG, dependents={"Leg": bends})
+        couple({"UpLeg": model.limits["UpLeg"]}, {"Leg": bends})
     with pytest.raises(ValueError, match="above it or beside it"):
-        replace(model, dependents={"Leg": replace(bends, driver="Foot")})
+        model.with_limits(model.limits, {"Leg": replace(bends, driver="Foot")})
     narrow = DependentMargin(model.limits["Foot"], "Leg", DOWN, np.zeros(6))
     with pytest.raises(ValueError, match="depends on UpLeg itself"):
-        replace(model, dependents={"Leg": bends, "Foot": narrow})
+        model.with_limits(model.limits, {"Leg": bends, "Foot": narrow})
     with pytest.raises(ValueError, match="depends on no other joint; those that do: Leg"):
         model.pair("Foot")
 
@@ -212,7 +212,7 @@ def test_solvers_keep_to_dependent_limits(method):
         assert model.contains(found.pose)
         place = forward(LEG, found.pose)[0][3]
         assert np.linalg.norm(place - target) == pytest.approx(float(found.errors[0]), abs=1e-6)
-        free = replace(model, dependents={})
+        free = model.with_limits(model.limits, {})
         alone = solve(free, LEG, pose, [Reach("Foot", target)], method=method)
         after = forward(LEG, model.project(alone.pose))[0][3]
         assert found.errors[0] <= np.linalg.norm(after - target) + 1e-3
@@ -390,15 +390,22 @@ def test_tracking_keeps_to_its_turn_and_tells_true_errors():
     assert np.allclose(alone.errors, measured, atol=1e-9)
 
 
+@pytest.mark.parametrize("look_ahead", [0, 3])
+def test_frames_are_clamped_within_what_the_driver_allows_as_they_come_in(look_ahead):
+    model, clip = leg_model(), clip_of()
+    live = LiveClamp(model, clip.frame_time, look_ahead=look_ahead)
+    poses = [Pose(*each) for each in zip(clip.pose.rotations, clip.pose.positions, strict=True)]
+    out = [pose for each in poses if (pose := live.push(each)) is not None]
+    assert len(out) == len(poses) - 2 * look_ahead  # the knee waits for the hip
+    out += live.finish()
+    found = Pose(np.stack([pose.rotations for pose in out]), clip.pose.positions)
+    assert not model.contains(clip.pose).all()
+    assert model.contains(found).all()
+
+
 def test_what_knows_single_joints_alone_says_so():
     from synovia.export import export_limits
-    from synovia.model import LiveClamp
 
     model = leg_model()
-    with pytest.warns(UserWarning, match="live clamping does not know"):
-        live = LiveClamp(model, 1.0 / 30.0)
-    pose = clip_of().pose
-    one = Pose(pose.rotations[20], pose.positions[20])
-    assert replace(model, dependents={}).contains(live.push(one))
     with pytest.warns(UserWarning, match="an export to urdf does not know"):
         export_limits(model, "urdf")

@@ -38,6 +38,7 @@ from synovia.io import load_limits, save_limits
 from synovia.io.ranges import complete_axes, read_ranges
 from synovia.limit import DependentRange
 from synovia.limit.octahedral import node_directions
+from synovia.model import couple
 from synovia.rigs import canonical_skeleton
 from synovia.skeleton import Pose
 
@@ -286,7 +287,7 @@ def dependent_model():
         KNEE, "Arm", np.array([0.0, -1.0, 0.0]), np.zeros(66), high, np.eye(3)[0]
     )
     limits = {"Arm": arm, "Fore & arm": KNEE}
-    return LimitModel(limits, SKELETON, dependents={"Fore & arm": bends})
+    return LimitModel(couple(limits, {"Fore & arm": bends}), SKELETON)
 
 
 def test_tendons_span_a_joint_and_its_driver(rng, tmp_path):
@@ -463,7 +464,7 @@ def test_tendons_over_a_pair_are_written_into_a_model(tmp_path, rng):
     path = tmp_path / "own.xml"
     path.write_text(EXISTING)
     given = dependent_model()
-    model = LimitModel(dict(given.limits), read_ranges(path).skeleton, dependents=given.dependents)
+    model = LimitModel(couple(given.limits, given.dependents), read_ranges(path).skeleton)
     exported = write_into(model, path)
     text = exported.content.decode()
     assert exported.pairs == 1
@@ -485,7 +486,7 @@ def test_tendons_over_a_pair_are_written_into_a_model(tmp_path, rng):
     assert np.mean(np.array(inside)[legal]) > 0.97
     assert np.mean(np.array(inside)[~legal]) < 0.5
     path.write_text(text)
-    assert "_pair" not in write_into(replace(model, dependents={}), path).content.decode()
+    assert "_pair" not in write_into(model.with_limits(model.limits, {}), path).content.decode()
 
 
 # Every target, and the command line.

@@ -18,6 +18,7 @@ from synovia import (
     Skeleton,
     human,
     load_clip,
+    load_limits,
     quat,
     save_clip,
     save_figure,
@@ -26,13 +27,12 @@ from synovia import (
 from synovia.components import (
     ArrayComponent,
     Control,
-    ControlGroup,
     JointSet,
     Network,
     Rotation,
     clip_of,
-    control_groups,
 )
+from synovia.model import ControlGroup, LiveClamp, control_groups
 from synovia.model.clamp import step_bounds
 from synovia.model.group_paths import clamp_group
 
@@ -233,17 +233,42 @@ def test_groups_go_with_joints_of_other_names_and_are_left_out_where_some_are_mi
     assert on_rig.names == tuple(f"rig:{name}" for name in MODEL.names)
     assert on_rig.contains(anywhere(1)).all()
     arm = Skeleton(("LeftLowerArm", "LeftForearm"), [-1, 0], np.eye(3)[:2])
-    with pytest.warns(UserWarning, match="not there as in the figure.*L5"):
+    with pytest.warns(UserWarning, match="not connected here as in the figure.*L5"):
         assert [group.joints for group in MODEL.for_skeleton(arm).groups] == [("LeftForearm",)]
 
 
-def test_groups_are_not_for_what_knows_single_joints(tmp_path):
-    with pytest.raises(ValueError, match="save_figure keeps the figure"):
-        save_limits(MODEL, tmp_path / "body.limits.json")
-    with pytest.raises(ValueError, match="got groups of a figure"):
-        _ = MODEL.packed
-    with pytest.raises(ValueError, match="must be those of the skeleton"):
-        LimitModel({}, Skeleton(("A", "B"), [-1, 0], np.zeros((2, 3))), groups=MODEL.groups[:1])
+def test_a_limits_file_keeps_groups(tmp_path):
+    save_limits(MODEL, tmp_path / "body.limits.json")
+    again = load_limits(tmp_path / "body.limits.json")
+    assert [each.joints for each in again.groups] == [each.joints for each in MODEL.groups]
+    poses = anywhere(3)
+    assert np.array_equal(again.distance(poses), MODEL.distance(poses))
+    save_limits(again, tmp_path / "again.limits.json")
+    texts = [(tmp_path / f"{name}.limits.json").read_bytes() for name in ("body", "again")]
+    assert texts[0] == texts[1]
+
+
+def test_groups_are_clamped_while_frames_come_in():
+    """Each frame is legal, and no step is longer than its bound."""
+    clip = clip_of(BODY, BODY.pose({}))
+    rng = np.random.default_rng(4)
+    noise = quat.exp(np.cumsum(rng.normal(size=(12, len(BODY.skeleton), 3)) * 0.02, axis=0))
+    rotations = quat.mul(clip.pose.rotations[:1], noise)
+    positions = np.repeat(clip.pose.positions[:1], 12, axis=0)
+    live = LiveClamp(MODEL, 1.0 / 30.0)
+    out = [live.push(Pose(*each)) for each in zip(rotations, positions, strict=True)]
+    found = np.stack([pose.rotations for pose in out])
+    assert not MODEL.contains(Pose(rotations, positions)).all()
+    assert MODEL.contains(Pose(found, positions)).all()
+    given, steps = (quat.angle_between(each[:-1], each[1:]) for each in (rotations, found))
+    limited = [BODY.skeleton.index(name) for name in MODEL.names]
+    bounds = np.maximum(2.0 * given, np.radians(400.0) / 30.0)
+    assert (steps <= bounds + 1e-9)[:, limited].all()
+
+
+def test_groups_need_the_hierarchy_of_the_figure():
+    with pytest.raises(ValueError, match="L5"):
+        LimitModel(MODEL.groups[:1], Skeleton(("A", "B"), [-1, 0], np.zeros((2, 3))))
 
 
 class Tilt(ArrayComponent):
@@ -299,3 +324,20 @@ def test_xml_of_other_tools_is_no_figure(tmp_path):
     ):
         (tmp_path / "model.xml").write_text(text)
         assert is_figure(tmp_path / "model.xml") is expected
+
+
+def test_the_page_checks_groups_and_keeps_them_through_edits():
+    from synovia.view.contents import check_clip
+    from synovia.view.session import Session, scene_of
+
+    clip = clip_of(BODY, anywhere(3))
+    rotations = quat.mul(clip.pose.rotations, quat.exp([0.0, 0.0, 0.3]))
+    session = Session(scene_of(MODEL, replace(clip, pose=clip.pose.with_rotations(rotations))))
+    scene = session.scene
+    assert [scene.clip.skeleton.names[joint] for joint in scene.limited] == list(MODEL.names)
+    outside_deg = check_clip(session, {})["outsideDeg"]
+    assert outside_deg.shape == (3, len(MODEL.names))
+    assert outside_deg.max() > 1.0
+    assert scene.grouped == scene.limited
+    session.edit_model(lambda model: model.with_limits({}), "nothing", None)
+    assert session.scene.model.groups == scene.model.groups

@@ -11,7 +11,7 @@ from synovia import kernels, quat
 from synovia.charts import DirectionTwist
 from synovia.ik import Aim, Orient, Reach, Stay, solve
 from synovia.limit import Limit
-from synovia.model import EDGE, LimitModel, first_exit
+from synovia.model import EDGE, LimitModel, first_exit, pack_limits
 from synovia.shapes import ReachCone, Union
 from synovia.skeleton import Pose, Skeleton, forward
 
@@ -40,9 +40,8 @@ def exit_of_one(limit, start, end, finest, packed=None, at=0, clear=None, beyond
 def test_the_exit_of_one_turn_is_that_of_many(family):
     """By the limit alone, and as one of a model's packed limits."""
     model, rng = of_family(family), np.random.default_rng(3)
-    joints, offsets, packed = model.packed
-    name = model.skeleton.names[joints[1]]
-    limit = model.limits[name]
+    offsets, packed = pack_limits(list(model.limits.values()))
+    limit = list(model.limits.values())[1]
     start = limit.sample(12, rng)
     end = quat.normalize(start + 0.3 * rng.normal(size=start.shape))
     expected = first_exit(limit, start, end)

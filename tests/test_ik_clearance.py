@@ -11,7 +11,7 @@ from synovia import kernels, quat
 from synovia.charts import RotationVector, SwingTwist
 from synovia.kernels.rotation import BLOCK, LANES, W0
 from synovia.limit import Limit
-from synovia.model import LimitModel
+from synovia.model import LimitModel, pack_limits
 from synovia.shapes import Box
 
 
@@ -24,7 +24,7 @@ def boxes():
 
 def clearance(model, k, rotation):
     """How far around a legal rotation all is said to be legal, for the k-th limit."""
-    _, offsets, packed = model.packed
+    offsets, packed = pack_limits([limit.stand_in for limit in model.limits.values()])
     block, other, lanes = np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(2 * LANES, np.int64)
     for i in range(4):
         block[W0 + LANES * i] = rotation[i]

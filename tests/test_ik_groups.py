@@ -112,6 +112,6 @@ def test_what_groups_do_not_take_is_refused():
     larger = replace(BONES, offsets=2.0 * BONES.offsets)
     with pytest.raises(ValueError, match="must have the figure's bones"):
         solve(MODEL, larger, REST, goals)
-    part = LimitModel({}, BONES, groups=MODEL.groups[:2])
+    part = LimitModel(MODEL.groups[:2], BONES)
     with pytest.raises(ValueError, match="takes all groups of one figure"):
         solve(part, BONES, REST, goals)

@@ -24,6 +24,7 @@ from synovia import (
 )
 from synovia.ik import METHODS, Aim, Reach, follow, look_at, solve, watch
 from synovia.limit import DependentRange
+from synovia.model import couple
 
 NAMES = ("Chest", "Clavicle", "Scapula", "UpperArm", "Elbow", "Wrist")
 BONES = Skeleton(
@@ -140,7 +141,7 @@ def test_joints_between_turn_where_limits_depend_on_others_too(method):
     elbow = Limit(RotationVector(), Box([-0.1] * 3, [0.1, 0.1, 2.0], np.eye(3)))
     ends = {"low": np.full(6, -0.1), "high": np.array([1.5, 2.0, 1.5, 2.0, 1.5, 2.0])}
     depends = DependentRange(elbow, "UpperArm", [1.0, 0.0, 0.0], **ends, along=[0.0, 0.0, 1.0])
-    limits = LimitModel({**model().limits, "Elbow": elbow}, BONES, dependents={"Elbow": depends})
+    limits = LimitModel(couple({**model().limits, "Elbow": elbow}, {"Elbow": depends}), BONES)
     alone = solve(limits, BONES, pose, goal, joints=["UpperArm", "Elbow"], method=method)
     assert not alone.converged
     named = ["Clavicle", "Scapula", "UpperArm", "Elbow"]

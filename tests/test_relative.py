@@ -168,7 +168,8 @@ def test_a_clip_is_checked_and_clamped_without_pops():
     for arm in ARM.values():
         model = model_of(arm)
         before, clamped = model.check(clip), model.project(clip)
-        assert np.array_equal(before.violation[:, 0], model.violation(clip.pose)[:, 3])
+        at = before.names.index("arm")
+        assert np.array_equal(before.violation[:, at], model.violation(clip.pose)[:, 3])
         assert not before.ok
         assert model.check(clamped).ok
         # The bound is about the rotation from the ancestor, once the joints between are legal.
@@ -203,7 +204,7 @@ def test_a_clip_of_another_skeleton_is_measured_along_its_own_joints():
     with pytest.warns(UserWarning, match="left alone"):
         clamped = model.project(lost)
     assert np.array_equal(clamped.pose.rotations[:, 3], clip.pose.rotations[:, 3])
-    assert model.check(lost, names={"thorax": "chest"}).names == ("arm", "collar")
+    assert model.check(lost, names={"thorax": "chest"}).names == ("collar", "arm")
 
 
 def test_limits_are_learned_as_an_ancestor_sees_them(tmp_path):
@@ -303,7 +304,6 @@ def test_held_at_a_pose_the_parents_see_the_same(arm):
     one = Pose(pose.rotations[0], pose.positions[0])
     held = hold_fixed(model, one, ["arm", "hand"])
     assert not held.ancestors
-    held.packed  # noqa: B018 - it can be
     wild = poses(100, seed=8).rotations.copy()
     wild[:, 1:3] = one.rotations[1:3]
     there = Pose(wild, np.broadcast_to(CHAIN.offsets, (100, 5, 3)))
@@ -312,8 +312,6 @@ def test_held_at_a_pose_the_parents_see_the_same(arm):
         hold_fixed(model, one, ["blade"])
     with pytest.raises(ValueError, match="held at one pose"):
         hold_fixed(model, pose)
-    with pytest.raises(ValueError, match="must be measured from parents to be packed, got arm"):
-        model.packed  # noqa: B018
 
 
 def test_what_is_wrong_is_said():

@@ -40,7 +40,7 @@ from synovia.kernels.kinds import BOX, CONE, ELLIPSOID, KDOP, UNION
 from synovia.kernels.limit import HEADER as LIMIT_HEADER
 from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.softening import Beyond
-from synovia.model import first_exit
+from synovia.model import couple, first_exit
 from synovia.native.build import zig_compiler
 from synovia.native.runtime import header_text
 from synovia.shapes import KDop, Union
@@ -127,7 +127,7 @@ def pair_model():
             own["thumb"], "wrist", down, np.full(18, -0.6), rng.uniform(-0.5, 0.6, 18), [1, 0, 0]
         ),
     }
-    return LimitModel(own, skeleton, dependents=dependents)
+    return LimitModel(couple(own, dependents), skeleton)
 
 
 @pytest.fixture(scope="module")
@@ -308,7 +308,7 @@ def test_pairs_that_cannot_be_packed_are_named():
     limits = small_limits()
     own = {"hip": limits["kdop hinges"], "foot": limits["ellipsoid swing-twist"]}
     foot = DependentMargin(own["foot"], "hip", [0, -1, 0], np.full(6, 0.01))
-    model = replace(model_of(own), dependents={"foot": foot})
+    model = model_of(own).with_limits(own, {"foot": foot})
     with pytest.warns(UserWarning, match="the runtime does not know that foot depend on other"):
         packed = np.frombuffer(packed_limits_bytes(model))
     assert packed[layout.PAIRS] == 0
@@ -323,7 +323,7 @@ def test_more_pairs_than_a_file_may_have_are_named_and_refused(monkeypatch):
     )
     knee = DependentMargin(one, "hip", [0, -1, 0], np.full(6, 0.01))
     dependents = {f"knee {k}": replace(knee, driver=f"hip {k}") for k in range(most + 1)}
-    model = LimitModel(dict.fromkeys(names, one), flat, dependents=dependents)
+    model = LimitModel(couple(dict.fromkeys(names, one), dependents), flat)
     with pytest.warns(UserWarning, match=f"the runtime does not know that knee {most} depend on"):
         packed = np.frombuffer(packed_limits_bytes(model))
     assert packed[layout.PAIRS] == most
@@ -385,7 +385,8 @@ def small_pairs():
     one = cube(0.5)
     knee = DependentMargin(one, "a", [0, -1, 0], np.full(6, 0.01))
     dependents = {"b": knee, "c": knee, "e": replace(knee, driver="d")}
-    model = replace(model_of(dict.fromkeys("abcde", one)), dependents=dependents)
+    model = model_of(dict.fromkeys("abcde", one))
+    model = model.with_limits(model.limits, dependents)
     return np.frombuffer(packed_limits_bytes(model)).copy()
 
 
@@ -397,7 +398,8 @@ def test_what_cannot_be_packed_is_named(monkeypatch):
     with pytest.raises(ValueError, match="the offset of root cannot be packed"):
         packed_limits_bytes(model_of({"hip": cube(0.5)}, 1e13))
     knee = DependentMargin(cube(0.5), "hip", [0, -1, 0], np.full(6, 0.01))
-    model = replace(model_of({"hip": cube(0.5), "knee": cube(0.5)}), dependents={"knee": knee})
+    model = model_of({"hip": cube(0.5), "knee": cube(0.5)})
+    model = model.with_limits(model.limits, {"knee": knee})
     monkeypatch.setattr(DependentMargin, "packed", np.append(knee.packed[:-1], 1e13))
     with pytest.raises(ValueError, match="the dependence of knee on hip cannot be packed"):
         packed_limits_bytes(model)

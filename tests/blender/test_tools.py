@@ -325,7 +325,7 @@ def depend(thing, part, kind, *numbers):
     model = part("limits").bound(thing).model
     each = kind(BOX, "LeftArm", [1.0, 0.0, 0.0], *numbers)
     every = {**model.limits, "LeftForeArm": BOX}
-    model = replace(model, limits=every, dependents={"LeftForeArm": each})
+    model = model.with_limits(every, {"LeftForeArm": each})
     part("limits").store(thing, model, "boxes")
 
 

@@ -12,6 +12,7 @@ from synovia import Box, Clip, Ellipsoid, Limit, LimitModel, RotationVector, Ske
 from synovia.io import load_limits
 from synovia.limit import DependentMargin, DependentRange, PairLimit, gained_and_lost
 from synovia.limit.octahedral import node_directions
+from synovia.model import couple
 from synovia.view.answers import answer
 from synovia.view.messages import unpack
 from synovia.view.session import Session, scene_of
@@ -80,7 +81,7 @@ def test_a_map_has_the_numbers_at_every_direction(session):
     sides = told["directions"][told["faces"]]
     assert np.linalg.norm(sides - np.roll(sides, 1, axis=1), axis=-1).max() < 0.2
 
-    free = LimitModel({"Leg": each.limit}, LEG, dependents={"Leg": each})
+    free = LimitModel(couple({"Leg": each.limit}, {"Leg": each}), LEG)
     everywhere = ask(Session(scene_of(free, clip_of())), "map", joint="Leg", pose=None)
     np.testing.assert_allclose(everywhere["directions"].mean(axis=0), 0.0, atol=1e-6)
 
@@ -203,7 +204,7 @@ def two_legs():
     theirs = replace(own, names=tuple(f"mixamorig:{name}" for name in names))
     limits = {f"Left{name}": limit for name, limit in leg_model().limits.items() if name != "Foot"}
     each = replace(leg_model().dependents["Leg"], driver="LeftUpLeg")
-    model = LimitModel(limits, own, dependents={"LeftLeg": each})
+    model = LimitModel(couple(limits, {"LeftLeg": each}), own)
     return model, still_clip(theirs)
 
 
@@ -242,7 +243,7 @@ def test_what_depends_on_the_middle_is_mirrored_there_and_what_cannot_be_is_refu
     margins = np.random.default_rng(3).uniform(0.0, 0.3, 18)
     each = DependentMargin(box, "LowerBack", [0, 1, 0], margins)
     same = dict.fromkeys(names[2:4], each)
-    model = LimitModel(dict.fromkeys(names[1:], box), skeleton, dependents=same)
+    model = LimitModel(couple(dict.fromkeys(names[1:], box), same), skeleton)
     session = Session(scene_of(model, still_clip(skeleton)))
     edit(session, "mirror", joint="LeftArm")
     made = session.model.dependents
@@ -254,7 +255,7 @@ def test_what_depends_on_the_middle_is_mirrored_there_and_what_cannot_be_is_refu
     )
     for driver, why in {"Tail": "no partner", "RightArm": "RightArm"}.items():
         held = {"LeftArm": replace(each, driver=driver)}
-        beside = Session(scene_of(replace(model, dependents=held), session.scene.clip))
+        beside = Session(scene_of(model.with_limits(model.limits, held), session.scene.clip))
         refused = edit(beside, "mirror", joint="LeftArm")["refused"]
         assert refused.startswith(f"LeftArm depends on {driver}, which cannot be mirrored")
         assert why in refused
@@ -267,7 +268,7 @@ def ball_model():
     foot = Limit(RotationVector(), Box([-0.6, -0.4, -0.4], [0.6, 0.4, 0.4], np.eye(3)))
     margin = 0.35 * (0.5 + 0.5 * node_directions(4)[:, 2])
     each = DependentMargin(foot, "UpLeg", DOWN, margin)
-    return replace(model, limits={**model.limits, "Foot": foot}, dependents={"Foot": each})
+    return model.with_limits({**model.limits, "Foot": foot}, {"Foot": each})
 
 
 @pytest.mark.parametrize("draft", [True, False])
@@ -431,7 +432,7 @@ def test_a_root_that_drives_a_joint_has_a_map_and_leaves_no_scale(browser):
     )
     box = Limit(RotationVector(), Box([-0.5] * 3, [0.5] * 3, np.eye(3)))
     each = DependentMargin(box, "Hips", [0, 1, 0], np.linspace(0.0, 0.3, 6))
-    model = LimitModel({"Spine": box}, skeleton, dependents={"Spine": each})
+    model = LimitModel(couple({"Spine": box}, {"Spine": each}), skeleton)
     with visit(browser, scene_of(model, still_clip(skeleton))) as seen:
         seen.pick("Spine")
         scales = seen.page.locator(".scale")

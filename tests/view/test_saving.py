@@ -131,7 +131,7 @@ def test_an_ancestor_that_is_the_parent_in_the_clip_stays_the_ancestor(file):
 def test_a_new_limit_goes_to_a_joint_that_the_limits_know(session, file):
     turned(session, "Chest", box(0.4))
     save(session)
-    assert list(load_limits(file).limits) == ["arm.L", "tail", "elbow.L", "torso"]
+    assert set(load_limits(file).limits) == {"arm.L", "tail", "elbow.L", "torso"}
 
 
 def test_a_limit_that_is_taken_away_is_gone(session, file):

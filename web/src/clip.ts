@@ -46,6 +46,8 @@ export interface Clip {
   /** What can be undone, and where the limits are saved, when the page was opened. */
   state: State;
   pose(frame: number): Pose;
+  /** Whether a joint has a limit of its own, which can be drawn. */
+  hasRegion(joint: number | undefined): joint is number;
 }
 
 export function clipFrom(opening: Opening): Clip {
@@ -78,6 +80,10 @@ export function clipFrom(opening: Opening): Clip {
     lookAxis: opening.lookAxis,
     rotations,
     state: opening,
+    hasRegion(joint): joint is number {
+      if (joint === undefined || !this.limited.includes(joint)) return false;
+      return !this.state.grouped.includes(joint);
+    },
     pose(frame) {
       const positions = offsets.slice();
       moving.forEach((joint, place) => {

@@ -55,7 +55,7 @@ export class LimitView {
 
   /** Whether the picked joint has a limit. */
   get isLimited(): boolean {
-    return this.joint !== undefined && this.clip.limited.includes(this.joint);
+    return this.clip.hasRegion(this.joint);
   }
 
   /** Of the sphere that is drawn. */

@@ -602,9 +602,7 @@ export class Page implements PageActions {
   /** The name of the picked joint, if it has a limit. */
   private get pickedName(): string | undefined {
     const { picked, clip } = this;
-    return picked !== undefined && clip.limited.includes(picked)
-      ? clip.skeleton.names[picked]
-      : undefined;
+    return clip.hasRegion(picked) ? clip.skeleton.names[picked] : undefined;
   }
 
   pick(joint: number | undefined): void {

@@ -451,6 +451,8 @@ export interface Leftover {
 /** What all pages show of the limits: which joints have some, what can be undone, the file. */
 export interface State {
   limited: number[];
+  /** Those of them that are limited together with others: they have no region to draw. */
+  grouped: number[];
   /** By joint, the one that its limit is measured from; -1 for none. */
   measuredFrom: number[];
   /** By joint, the one that its limit depends on; -1 for none. */

@@ -4,6 +4,7 @@ import type { State } from "../src/protocol";
 
 const STATE: State = {
   limited: [1],
+  grouped: [],
   measuredFrom: [-1, 0],
   drivers: [],
   undo: "twist, arm",

@@ -35,6 +35,7 @@ export const OPENING: Opening = {
   looker: null,
   lookAxis: "z",
   limited: [2, 4],
+  grouped: [],
   measuredFrom: [-1, 0, 1, 2, 0, 4],
   drivers: [],
   undo: null,

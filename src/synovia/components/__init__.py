@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from .compensation import Compensation
 from .component import ArrayComponent, Component, Kind
-from .control_group import ControlGroup, control_groups
 from .curve import DEGREE, Curve
 from .dependency import Dependency
 from .figure import Control, Figure, FigurePose, JointSet, clip_of, sweep
@@ -50,7 +49,6 @@ __all__ = [
     "Compensation",
     "Component",
     "Control",
-    "ControlGroup",
     "Curve",
     "Dependency",
     "Figure",
@@ -67,7 +65,6 @@ __all__ = [
     "Scapulothoracic",
     "Translation",
     "clip_of",
-    "control_groups",
     "fit_network",
     "sweep",
 ]

@@ -18,7 +18,7 @@ from ..learn import FitOptions, Progress, bone_axes, joints_to_fit, learn_from_t
 from ..learn.dependents import LearnedPair, VariableLimit, cut_chains, learn_pair, pairs_to_learn
 from ..learn.duplicates import compare_marks
 from ..learn.fitting import LearnedLimits, thin_message
-from ..model import LimitModel
+from ..model import LimitModel, couple
 from ..skeleton import Skeleton, match, names_in
 from .executors import run
 from .store import Corpus, Entry, Outcome, error_message
@@ -147,9 +147,8 @@ def fit_corpus(
             next(shown, None)
         kept = {name: pairs[name] for name in drivers if name in pairs}
         learned = learned.with_dependents(cut_chains(kept) if options.depends == "auto" else kept)
-    return LimitModel(
-        learned.limits, skeleton, learned.provenance, learned.samples, learned.dependents
-    )
+    constraints = couple(learned.limits, learned.dependents)
+    return LimitModel(constraints, skeleton, learned.provenance, learned.samples)
 
 
 def fit_work(skeleton: Skeleton, options: FitOptions, folder: str, task: JointTask) -> Outcome:

@@ -110,7 +110,7 @@ def solve_dependent(
     """
     drivers = {each.driver for each in model.dependents.values()}
     others = [name for name in movers if name not in drivers] or movers
-    free = solve_held(replace(model, dependents={}), pose, None)
+    free = solve_held(model.with_limits(model.limits, {}), pose, None)
     start = model.project(free.pose)
     best = solve_held(hold_drivers(model, start), start, others)
     start = model.project(best.pose)
@@ -135,7 +135,7 @@ def hold_drivers(model: LimitModel, pose: Pose) -> LimitModel:
     for name, each in model.dependents.items():
         way = lineage(model.skeleton, each.driver, model.ancestors.get(each.driver))
         limits[name] = each.limit_at(way.relative_rotation(pose.rotations))
-    return replace(model, limits=limits, dependents={})
+    return model.with_limits(limits, {})
 
 
 METHODS = ("least-squares", "ccd", "two-bone", "fabrik")

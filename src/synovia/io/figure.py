@@ -200,7 +200,12 @@ def is_figure(path: str | PathLike[str]) -> bool:
 
 def load_figure(path: str | PathLike[str]) -> Figure:
     """Return the figure in the XML file at `path`."""
-    root = _root(path, "figure")
+    return parse_figure(str(path), read_file(_check_suffix(path)))
+
+
+def parse_figure(path: str, content: bytes) -> Figure:
+    """Return the figure in XML; errors name it by `path`."""
+    root = _root(path, content, "figure")
     attributes = root.read("version!", "name", "up", "unit")
     segments: list[Element] = []
     sets: dict[str, JointSet] = {}
@@ -221,6 +226,16 @@ def load_figure(path: str | PathLike[str]) -> Figure:
 
 def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
     """Write `figure` to the XML file at `path`, whole or not at all."""
+    _save(figure_element(figure), path)
+
+
+def figure_text(figure: Figure) -> str:
+    """Return `figure` as XML."""
+    return format_element(figure_element(figure))
+
+
+def figure_element(figure: Figure) -> Element:
+    """Return `figure` as an XML element."""
     skeleton = figure.skeleton
     unit = format_numbers(np.array(skeleton.unit)) if skeleton.unit else ""
     known = {"name": figure.name, "up": skeleton.up, "unit": unit}
@@ -239,12 +254,12 @@ def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
         element = make_element("joint-set", name=name)
         element.children = _network_elements(joint_set.network, joint_set)
         root.children.append(element)
-    _save(root, path)
+    return root
 
 
 def load_network(path: str | PathLike[str]) -> Network:
     """Return the network in the XML file at `path`."""
-    root = _root(path, "network")
+    root = _root(str(path), read_file(_check_suffix(path)), "network")
     root.read("version!")
     return _network(root)[0]
 
@@ -261,8 +276,8 @@ def figure_schema() -> str:
     return Path(__file__).with_name("figure.xsd").read_text(encoding="utf-8")
 
 
-def _root(path: str | PathLike[str], tag: str) -> Element:
-    root = parse_xml(str(path), read_file(_check_suffix(path)))
+def _root(path: str, content: bytes, tag: str) -> Element:
+    root = parse_xml(path, content)
     if root.tag != tag:
         root.fail(f"expected a <{tag}>, got <{root.tag}>")
     version = root.attributes.get("version", VERSION)

@@ -17,7 +17,7 @@ from ..arrays import field_types, optional_fields, unit_quats
 from ..charts import CHARTS
 from ..learn import Sample
 from ..limit import DEPENDENT_LIMITS, DependentLimit, Limit
-from ..model import LimitModel
+from ..model import ControlGroup, LimitModel, couple
 from ..shapes import stored_shapes
 from ..shapes.region import nested_shapes
 from ..skeleton import Skeleton
@@ -33,6 +33,7 @@ from .encoding import (
     quote_value,
     to_json,
 )
+from .figure import figure_text, parse_figure
 from .files import atomic_write, read_file
 from .ranges import limits_from_ranges, range_suffix, read_ranges
 
@@ -79,11 +80,6 @@ def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
 def limits_bytes(model: LimitModel, path: str) -> bytes:
     """Return what a limits file of `model` holds; errors name it by `path`."""
     with errors_name(path):
-        if model.groups:
-            raise ValueError(
-                "a limits file has no room for what controls of a figure allow: save_figure keeps "
-                "the figure, and LimitModel.of_figure makes its limits again"
-            )
         document = _document(model)
         check_json(Entry(document))
         content = f"{json_text(document)}\n".encode()
@@ -132,6 +128,7 @@ def _document(model: LimitModel) -> dict[str, Any]:
             if model.dependents
             else {}
         ),
+        **({"groups": _group_entries(model)} if model.groups else {}),
         "provenance": to_json(model.provenance, "provenance", np.ndarray.tolist),
         "samples": {
             name: [
@@ -148,13 +145,51 @@ def _document(model: LimitModel) -> dict[str, Any]:
     }
 
 
+def _group_entries(model: LimitModel) -> list[dict[str, Any]]:
+    """Return the groups by figure, each figure once, as XML."""
+    figures = {id(group.figure): group.figure for group in model.groups}
+    return [
+        {
+            "figure": figure_text(figure),
+            "members": [
+                {
+                    "segments": list(group.segments),
+                    "joints": list(group.joints),
+                    "controls": list(group.controls),
+                    "tolerance": group.tolerance,
+                }
+                for group in model.groups
+                if group.figure is figure
+            ],
+        }
+        for figure in figures.values()
+    ]
+
+
+def _groups(entry: Entry, path: str) -> list[ControlGroup]:
+    found = []
+    for each in entry.items():
+        parts = each.fields("figure", "members")
+        with parts["figure"].locate_errors():
+            figure = parse_figure(path, parts["figure"].text().encode())
+        for member in parts["members"].items():
+            fields = member.fields("segments", "joints", "controls", "tolerance")
+            segments, joints, controls = (
+                fields[name].texts() for name in ("segments", "joints", "controls")
+            )
+            tolerance = float(fields["tolerance"].floats())
+            with member.locate_errors():
+                found.append(ControlGroup(figure, segments, controls, tolerance, joints))
+    return found
+
+
 def parse_limits(path: str, content: bytes) -> LimitModel:
     """Return the model in the bytes of the file at `path`."""
     document = Entry(parse_json(path, content))
     with errors_name(path):
         _check_version(document)
         check_json(document)
-        return _model(document)
+        return _model(document, path)
 
 
 def _check_version(document: Entry) -> None:
@@ -176,10 +211,10 @@ def _check_version(document: Entry) -> None:
         document.child("version").fail(f"{VERSION}")
 
 
-def _model(document: Entry) -> LimitModel:
+def _model(document: Entry, path: str) -> LimitModel:
     parts = document.fields(
         *("format", "version", "skeleton", "limits", "provenance", "samples"),
-        maybe=("dependents",),
+        maybe=("dependents", "groups"),
     )
     skeleton = _skeleton(parts["skeleton"])
     limits = {name: _limit(entry) for name, entry in _by_joint(parts["limits"], skeleton).items()}
@@ -195,7 +230,9 @@ def _model(document: Entry) -> LimitModel:
                 entry.refuse(f"{name} must have a limit of its own, among limits")
             dependents[name] = _dependent(entry, limits[name], skeleton)
     with document.locate_errors():
-        return LimitModel(limits, skeleton, parts["provenance"].value, samples, dependents)
+        single = couple(limits, dependents)
+        groups = _groups(parts["groups"], path) if "groups" in parts else ()
+        return LimitModel((*single, *groups), skeleton, parts["provenance"].value, samples)
 
 
 def _dependent(entry: Entry, limit: Limit, skeleton: Skeleton) -> DependentLimit:

@@ -5,8 +5,6 @@ One flat buffer of float64, little-endian: `kernels.runtime` tells where things 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ..arrays import Floats
@@ -25,7 +23,7 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
     skeleton, driven = model.skeleton, _pairs_of(model)
     kept = {name for _, names in driven for name in names}
     lost = {name: each for name, each in model.dependents.items() if name not in kept}
-    replace(model, dependents=lost).joint_by_joint("the runtime")  # refuses groups, and warns
+    model.with_limits(model.limits, lost).joint_by_joint("the runtime")  # refuses groups, and warns
     named = sorted(model.limits.items(), key=lambda each: skeleton.index(each[0]))
     for name, limit in named:
         if not limit.compiled:

@@ -124,6 +124,20 @@ def limits_schema() -> Schema:
         "type": "object",
         "additionalProperties": {"$ref": "#/$defs/dependent"},
     }
+    texts: Schema = {"type": "array", "items": {"type": "string"}}
+    schema["properties"]["groups"] = {
+        "description": "Joints that controls of a figure move together, by figure; optional.",
+        "type": "array",
+        "items": _object(
+            figure={"description": "The figure, as XML.", "type": "string"},
+            members={
+                "type": "array",
+                "items": _object(
+                    segments=texts, joints=texts, controls=texts, tolerance={"type": "number"}
+                ),
+            },
+        ),
+    }
     return schema
 
 

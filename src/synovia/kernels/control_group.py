@@ -388,9 +388,9 @@ def nearest_each(task, tolerances, library, stored, targets, shares, search, fou
 
     `library` (N, F) are stored controls, neutral ones first, and `stored` (N, G, 4) their poses.
     `search` (n,) says where a row begins: `QUICK`, at the nearest of these; `COLD`, then at others;
-    `WARM` and `BRANCH`, where the row before ended. Where that does not end in a member, others are
-    tried after a row that does, and where a stored pose is much nearer: `WARM` takes the nearest
-    pose that is found, `BRANCH` only a member.
+    `WARM` and `BRANCH`, where the row before ended, the first at its own `shares`. Where that does
+    not end in a member, others are tried after a row that does, and where a stored pose is much
+    nearer: `WARM` takes the nearest pose that is found, `BRANCH` only a member.
     """
     work = new_work(task)
     start_pose(task, work)
@@ -402,7 +402,7 @@ def nearest_each(task, tolerances, library, stored, targets, shares, search, fou
         if free > 0:
             first = rank_stored(task, tolerances, target, stored, stored_squares) if cold else 0
             for c in range(free):
-                here[c] = library[first, c] if cold else shares[i - 1, c]
+                here[c] = library[first, c] if cold else shares[max(i - 1, 0), c]
         square = fit_from(task, tolerances, target, here, work)
         wanted = free > 0 and square > ENOUGH
         if wanted and search[i] == QUICK:

@@ -1,16 +1,25 @@
-"""Models: a limit for each joint that has one, applied to poses and clips."""
+"""Models: constraints on the joints of a skeleton, applied to poses and clips."""
 
 from .clamp import EDGE, MAX_SPEED, ClampedPath, clamp_path, first_exit, project_path
-from .clips import Paths
+from .constraint import ClampedPaths, Constraint, JointLimit
+from .control_group import ControlGroup, control_groups
+from .coupled import Coupled, couple
 from .live import LiveClamp, LivePath
-from .model import LimitModel, hold_fixed, pack_limits
+from .model import LimitModel, pack_limits
+from .paths import Paths
 from .report import ClampReport, JointReport, Report
+from .retarget import hold_fixed
 
 __all__ = [
     "EDGE",
     "MAX_SPEED",
     "ClampReport",
     "ClampedPath",
+    "ClampedPaths",
+    "Constraint",
+    "ControlGroup",
+    "Coupled",
+    "JointLimit",
     "JointReport",
     "LimitModel",
     "LiveClamp",
@@ -18,6 +27,8 @@ __all__ = [
     "Paths",
     "Report",
     "clamp_path",
+    "control_groups",
+    "couple",
     "first_exit",
     "hold_fixed",
     "pack_limits",

@@ -15,29 +15,20 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Ints, Mask, Quats, Scalars, unit_quats
-from ..components import ControlGroup
 from .bounded import MOVED, SLACK, lengths
-from .clamp import same_sign
+from .clamp import GROWTH, check_speed, same_sign
+from .constraint import ClampedPaths
+from .control_group import ControlGroup, NearestPose
+from .live import LivePaths
 
 SIDES = ((1, 1), (2, 0), (0, 2), (1.5, 0.5), (0.5, 1.5))
 """How long before and after a jump runs begin and end, in turns of the same length."""
 PACES = (1.0, 0.6)  # shares of their bounds that steps of a run take; slower where that fails
+LIVE_HALVINGS = 12  # of a live step that is too long, before the group stays where it was
 EVENINGS = 4  # how often shares of a run are set anew, until its steps are even
 
 
-@dataclass(frozen=True, eq=False)
-class ClampedGroup:
-    """Paths in time of a group's joints that were made legal; see `ClampedPath`."""
-
-    rotations: Quats
-    """The paths (frames, S, 4)."""
-    moved: Mask
-    """Where joints (frames, S) moved although the frame was legal."""
-    over: Mask
-    """Where the step from the frame before is longer than the bound."""
-
-
-def clamp_group(group: ControlGroup, rotations: Quats, bounds: Floats) -> ClampedGroup:
+def clamp_group(group: ControlGroup, rotations: Quats, bounds: Floats) -> ClampedPaths:
     """Return paths (frames, S, 4) of a group's joints as legal ones without pops.
 
     No step is longer than its bound, (frames, S), unless there is no way through the controls on
@@ -59,7 +50,7 @@ def clamp_group(group: ControlGroup, rotations: Quats, bounds: Floats) -> Clampe
     out = np.where(changed[:, None, None], found_path, legal)
     over = np.zeros(out.shape[:2], dtype=bool)
     over[1:] = path.ratios(out[:-1], out[1:], bounds[1:]) > 1.0
-    return ClampedGroup(out, kept[:, None] & (out != rotations).any(axis=-1), over)
+    return ClampedPaths(out, kept[:, None] & (out != rotations).any(axis=-1), over)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,3 +166,58 @@ class _Run:
     controls: Floats
     rotations: Quats
     cost: float
+
+
+class LiveGroup(LivePaths):
+    """Clamps the joints of a group frame by frame, without look-ahead.
+
+    Each frame starts the search at the controls of the frame before. Where a joint would turn
+    farther than its bound, all controls go only part of the way; if no part of it is found to be
+    legal, the group stays where it was.
+    """
+
+    def __init__(self, group: ControlGroup, frame_time: float, max_speed: float) -> None:
+        check_speed(max_speed)
+        self.group, self.max_step = group, max_speed * frame_time
+        self.last: tuple[Quats, Quats, Floats] | None = None  # input, output and its controls
+
+    def push(self, rotations: Quats) -> Quats:
+        rotations = unit_quats("rotations", rotations).astype(np.float64)
+        if self.last is None:
+            found = self.group.nearest(rotations)
+            legal = self._legal(rotations, found)
+            self.last = rotations, legal, found.controls
+            return legal
+        given, before, controls = self.last
+        found = self.group.nearest_from(rotations, controls)
+        legal, ends = self._legal(rotations, found), found.controls
+        bounds = np.maximum(GROWTH * quat.angle_between(given, rotations), self.max_step)
+        path = _GroupPath(
+            self.group,
+            np.stack([given, rotations]),
+            np.stack([bounds, bounds]),
+            np.zeros(2, dtype=bool),
+            np.stack([controls, ends]),
+            np.stack([before, legal]),
+        )
+        share = 1.0
+        for _ in range(LIVE_HALVINGS):
+            ratio = float(path.ratios(before, legal, bounds).max())
+            if ratio <= 1.0:
+                break
+            share *= min(0.9 / ratio, 0.5)
+            between, steps = path._between(np.array([0, 1]), np.array([share]))
+            found = self.group.nearest_from(steps[0], between[0])
+            legal, ends = self._legal(steps[0], found), found.controls
+        else:
+            legal, ends = before, controls
+        self.last = rotations, legal, ends
+        return same_sign(legal, rotations)
+
+    def _legal(self, rotations: Quats, found: NearestPose) -> Quats:
+        one = NearestPose(*(each[None] for each in (found.controls, found.rotations, found.angles)))
+        legal: Quats = self.group.move_to_edge(rotations[None], one)[0]
+        return legal
+
+    def finish(self) -> list[Quats]:
+        return []

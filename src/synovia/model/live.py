@@ -1,26 +1,32 @@
-"""Clamping of motion while it comes: frame by frame, with a look-ahead of a few frames or none."""
+"""Clamping while frames come in, with a few frames of look-ahead or none."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Quats, unit_quats, whole_number
-from ..limit import Limit
+from ..limit import DependentLimit, Limit
 from ..skeleton import Pose
 from .bounded import Problem, bound_steps
 from .clamp import MAX_SPEED, LimitRegion, check_speed, same_sign, step_bounds
-from .model import LimitModel
+
+if TYPE_CHECKING:
+    from .model import LimitModel
 
 
 class LivePath:
-    """Clamps the path of one joint, of which the future is not known.
+    """Clamps the rotations of one joint frame by frame.
 
     Each rotation that comes out is legal, and no step is longer than twice the input's or than
     `max_speed` allows, whichever is more. With a `look_ahead` of n frames, it comes out n frames
-    after it went in, and changes of side begin as many frames before. What cannot be reached in
-    time is reached later: until then legal rotations move too.
+    after it went in, and changes of side begin as many frames before. A side that cannot be reached
+    in time is reached later: until then legal rotations move too.
+
+    With `dependent`, the limit depends on a driver, whose legal rotations are pushed as well.
     """
 
     def __init__(
@@ -30,17 +36,19 @@ class LivePath:
         *,
         look_ahead: int = 0,
         max_speed: float = MAX_SPEED,
+        dependent: DependentLimit | None = None,
     ) -> None:
         check_speed(max_speed)
-        self.region = LimitRegion(limit)
+        self.limit, self.dependent = limit, dependent
         self.frame_time, self.max_speed = frame_time, max_speed
         self.look_ahead = whole_number("look_ahead", look_ahead, least=0)
-        self.waiting: deque[Quats] = deque()
-        self.last: tuple[Quats, Quats] | None = None  # what went in and came out before
+        self.waiting: deque[tuple[Quats, Quats]] = deque()  # rotations and those of the driver
+        self.last: tuple[Quats, Quats, Quats] | None = None  # input, driver and output before
 
-    def push(self, rotation: Quats) -> Quats | None:
-        """Take the next rotation (4,), and return the one that is due; None if none is as yet."""
-        self.waiting.append(unit_quats("rotation", rotation).astype(np.float64))
+    def push(self, rotation: Quats, driver: Quats | None = None) -> Quats | None:
+        """Take the next rotation (4,), and return the one that is due; None if none is yet."""
+        rotation = unit_quats("rotation", rotation).astype(np.float64)
+        self.waiting.append((rotation, rotation if driver is None else driver))
         return self._next() if len(self.waiting) > self.look_ahead else None
 
     def finish(self) -> list[Quats]:
@@ -48,30 +56,60 @@ class LivePath:
         return [self._next() for _ in range(len(self.waiting))]
 
     def _next(self) -> Quats:
-        inputs = np.stack(self.waiting)
-        nearest = self.region.limit.project(inputs)
-        kept = (nearest == inputs).all(axis=-1)
-        fixed = 0
+        inputs, drivers = (np.stack(each) for each in zip(*self.waiting, strict=True))
+        fixed = 0 if self.last is None else 1
         if self.last is not None:
-            inputs, nearest = (
-                np.concatenate([before[None], after])
-                for before, after in zip(self.last, (inputs, nearest), strict=True)
+            inputs = np.concatenate([self.last[0][None], inputs])
+            drivers = np.concatenate([self.last[1][None], drivers])
+        region = LimitRegion(self.limit)
+        if (dependent := self.dependent) is not None:
+            region = LimitRegion(
+                self.limit, within=lambda found, frames: dependent.project(found, drivers[frames])
             )
-            kept, fixed = np.append(False, kept), 1
+        nearest = region.project(inputs, np.arange(len(inputs)))
+        kept = (nearest == inputs).all(axis=-1)
+        if self.last is not None:
+            nearest[0], kept[0] = self.last[2], False
         bounds = step_bounds(inputs, self.frame_time, self.max_speed)
-        path = bound_steps(Problem(self.region, inputs, nearest, bounds, kept, fixed))
+        path = bound_steps(Problem(region, inputs, nearest, bounds, kept, fixed))
         found: Quats = path[fixed]
         if (found != nearest[fixed]).any():
             found = same_sign(found, inputs[fixed])
-        self.last = self.waiting.popleft(), found
+        self.last = (*self.waiting.popleft(), found)
         return found
 
 
-class LiveClamp:
-    """Clamps poses while they come; see `LivePath` for what is promised.
+class LivePaths(ABC):
+    """Clamps the rotations (k, 4) of a constraint's joints frame by frame."""
 
-    A joint that is measured from an ancestor waits for the joints between: where these have limits,
-    its look-ahead begins when they are done, and poses come out the later.
+    @abstractmethod
+    def push(self, rotations: Quats) -> Quats | None:
+        """Take the next rotations (k, 4), and return those that are due; None if none are yet."""
+
+    @abstractmethod
+    def finish(self) -> list[Quats]:
+        """Return the rotations that are still to come out, after the last that went in."""
+
+
+class LiveJoint(LivePaths):
+    """`LivePath` for the one joint of a `JointLimit`."""
+
+    def __init__(self, path: LivePath) -> None:
+        self.path = path
+
+    def push(self, rotations: Quats) -> Quats | None:
+        found = self.path.push(rotations[0])
+        return None if found is None else found[None]
+
+    def finish(self) -> list[Quats]:
+        return [each[None] for each in self.path.finish()]
+
+
+class LiveClamp:
+    """Clamps poses while they come in; see `LivePath` for what is promised.
+
+    A constraint that is measured across joints of others waits for these: its look-ahead begins
+    when they are done, and poses come out later.
 
     Examples
     --------
@@ -90,20 +128,21 @@ class LiveClamp:
         look_ahead: int = 0,
         max_speed: float = MAX_SPEED,
     ) -> None:
-        self.ways = [
-            (way, LivePath(limit, frame_time, look_ahead=look_ahead, max_speed=max_speed))
-            for limit, way in model.joint_by_joint("live clamping").parents_first
+        self.placed = model.placed
+        self.paths = [
+            each.constraint.live_paths(frame_time, look_ahead, max_speed) for each in self.placed
         ]
         self.poses: deque[Pose] = deque()
-        self.rotations: deque[Quats] = deque()  # of these, and what is clamped of them
-        self.given, self.done = ([0] * len(self.ways) for _ in range(2))
+        self.rotations: deque[Quats] = deque()  # those of `poses`, as far as they are clamped
+        self.given = [0] * len(self.placed)  # frames that each constraint has taken
+        self.done = [0] * len(self.placed)  # and those that it has returned
 
     def push(self, pose: Pose) -> Pose | None:
-        """Take the next pose, and return the one that is due; None if none is as yet."""
+        """Take the next pose, and return the one that is due; None if none is yet."""
         self.poses.append(pose)
         self.rotations.append(pose.rotations.astype(np.float64))
         self._advance(finish=False)
-        return self._take() if self._ready() else None
+        return self._take() if min(self.done, default=1) > 0 else None
 
     def finish(self) -> list[Pose]:
         """Return the poses that are still to come out, after the last that went in."""
@@ -111,24 +150,21 @@ class LiveClamp:
         return [self._take() for _ in range(len(self.poses))]
 
     def _advance(self, *, finish: bool) -> None:
-        """Give each joint the frames that the joints between are done with, and set what comes."""
+        """Push to each constraint the frames in which the joints it is measured across are done."""
         done: dict[int, int] = {}
-        for k, (way, live) in enumerate(self.ways):
-            ready = min([done[j] for j in way.between if j in done], default=len(self.poses))
+        for k, (placed, paths) in enumerate(zip(self.placed, self.paths, strict=True)):
+            ready = min([done[j] for j in placed.between if j in done], default=len(self.poses))
             for frame in range(self.given[k], ready):
-                self._set(k, live.push(way.relative_rotation(self.rotations[frame])))
+                self._set(k, paths.push(placed.relative(self.rotations[frame])))
             self.given[k] = ready
-            for found in live.finish() if finish else ():
+            for found in paths.finish() if finish else ():
                 self._set(k, found)
-            done[way.joint] = self.done[k]
+            done |= dict.fromkeys(placed.joints, self.done[k])
 
     def _set(self, k: int, relative: Quats | None) -> None:
         if relative is not None:
-            self.ways[k][0].set_relative_rotation(self.rotations[self.done[k]], relative)
+            self.placed[k].set_relative(self.rotations[self.done[k]], relative)
             self.done[k] += 1
-
-    def _ready(self) -> bool:
-        return len(self.poses) > 0 and min(self.done, default=1) > 0
 
     def _take(self) -> Pose:
         pose, rotations = self.poses.popleft(), self.rotations.popleft()

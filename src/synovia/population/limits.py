@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from typing import Any
@@ -59,7 +59,7 @@ def canonical_limits(source: Source) -> LimitModel:
         raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r:.60}")
     with as_file(files(__package__) / f"{source}.limits.json") as path:
         left = load_limits(path)
-    return replace(left, limits=both_sides(left.limits))
+    return left.with_limits(both_sides(left.limits))
 
 
 def both_sides(limits: Mapping[str, Limit]) -> dict[str, Limit]:

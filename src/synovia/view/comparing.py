@@ -6,7 +6,6 @@ Limits that depend on another joint are compared as that one is in a pose.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -199,7 +198,7 @@ def _mirror(skeleton: Skeleton, model: LimitModel, name: str) -> LimitModel:
         limits = {joint: limit for joint, limit in model.limits.items() if joint != beside}
         if each.driver in limits:
             limits[beside] = partner_limit(skeleton, each.driver, limits[each.driver])[1]
-        model = replace(model, limits=limits, dependents={name: each})
+        model = model.with_limits(limits, {name: each})
     return mirror_joint(skeleton, model, name)
 
 

@@ -15,7 +15,7 @@ from ..learn import invented_first_frame
 from ..limit import Limit
 from ..limit.softening import Softening, parse_softening
 from ..mesh import FINE, Quality, share_of, sheet_and_boundary
-from ..model import LimitModel, project_path
+from ..model import LimitModel, couple, project_path
 from ..skeleton import Clip, Pose, Skeleton, forward, lineage, partner
 from .groups import group_joints
 from .hinges import hinge_of
@@ -140,7 +140,7 @@ def _dependent_curve(
     """Return the same of a joint that depends on another, which is clamped with it."""
     each = model.dependents[name]
     some = {other: limit for other, limit in model.limits.items() if other in (name, each.driver)}
-    both = LimitModel(some, model.skeleton, dependents={name: each})
+    both = LimitModel(couple(some, {name: each}), model.skeleton)
     way = lineage(model.skeleton, name, each.limit.relative_to)
     curves = []
     for made in (clip, both.project(clip, softening=softening)):

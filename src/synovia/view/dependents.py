@@ -192,7 +192,7 @@ def _with_numbers(
 
 def _with_dependent(model: LimitModel, name: str, each: DependentLimit) -> LimitModel:
     limits = {**model.limits, name: each.limit}
-    return replace(model, limits=limits, dependents={**model.dependents, name: each})
+    return model.with_limits(limits, {**model.dependents, name: each})
 
 
 def detach(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
@@ -200,7 +200,7 @@ def detach(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
     name = word(request, "joint")
     dependent_limit(model, name)
     kept = {other: each for other, each in model.dependents.items() if other != name}
-    return replace(model, dependents=kept)
+    return model.with_limits(model.limits, kept)
 
 
 def sent_pose(scene: Scene, request: Request) -> Pose:

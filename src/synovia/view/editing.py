@@ -86,14 +86,14 @@ def mirror_joint(skeleton: Skeleton, model: LimitModel, name: str) -> LimitModel
     """Return the model with the limit of a joint's partner as a mirror shows that of the joint."""
     other, limit = partner_limit(skeleton, name, limit_to_edit(model.limits, name))
     kept = {each: found for each, found in model.dependents.items() if each != other}
-    mirrored = replace(model, limits={**model.limits, other: limit}, dependents=kept)
+    mirrored = model.with_limits({**model.limits, other: limit}, kept)
     each = model.dependents.get(name)
     if each is None:
         return mirrored
     try:
         driver = mirrored_name(skeleton, each.driver)
         there = replace(each.mirror(mirror_normal(skeleton), driver), limit=limit)
-        return replace(mirrored, dependents={**kept, other: there})
+        return mirrored.with_limits(mirrored.limits, {**kept, other: there})
     except ValueError as error:
         raise ValueError(
             f"{name} depends on {each.driver}, which cannot be mirrored for {other}: {error}"

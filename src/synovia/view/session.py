@@ -16,7 +16,7 @@ import numpy as np
 
 from ..components import Figure, clip_of, sweep
 from ..limit import DependentLimit, Limit
-from ..model import LimitModel
+from ..model import LimitModel, couple
 from ..skeleton import Clip, Pose, Skeleton, list_names, match
 from .protocol import Leftover, State
 from .recovery import Recovery, discard, find_recovery, load
@@ -113,7 +113,13 @@ class Scene:
     @property
     def limited(self) -> list[int]:
         """The numbers of the joints that have limits, in the order of the model."""
-        return [self.clip.skeleton.index(name) for name in self.model.limits]
+        return [self.clip.skeleton.index(name) for name in self.model.names]
+
+    @property
+    def grouped(self) -> list[int]:
+        """The indices of the joints that are limited together with others, in groups."""
+        names = (name for group in self.model.groups for name in group.joints)
+        return [self.clip.skeleton.index(name) for name in names]
 
     @property
     def measured_from(self) -> list[int]:
@@ -161,21 +167,20 @@ def scene_of(
     if kept.groups:
         together = [name for group in kept.groups for name in group.joints]
         notes.append(
-            f"What {list_names(together, 4)} may do together with other joints is not shown here: "
-            "the page knows limits of single joints."
+            f"What {list_names(together, 4)} may do together with other joints is checked, but not "
+            "drawn: the page draws limits of single joints."
         )
-        kept = replace(kept, groups=())
     ours = {clip.skeleton.names[joint]: name for name, joint in found.joints.items()}
-    theirs = {name: ours[name] for name in kept.limits}
+    theirs = {name: ours[name] for name in kept.names}
     if not model.limits and not model.groups:
         notes.append(
             "There are no limits here, so nothing is checked: --limits FILE gives some, and Edit "
             "draws them, joint by joint."
         )
-    elif not kept.limits:
+    elif not kept.names:
         notes.append(
             f"No joint of this clip has a limit. It has {list_names(clip.skeleton.names, 4)}; the "
-            f"limits are for {list_names(model.limits, 4)}. --map, or names= in Python, says "
+            f"limits are for {list_names(model.names, 4)}. --map, or names= in Python, says "
             "which is which; Files, Human limits has some for the rig of a human."
         )
     else:
@@ -247,9 +252,7 @@ def edited_source(scene: Scene, opened: LimitModel) -> LimitModel:
             dependents[theirs] = replace(each, limit=limits[theirs], driver=driver)
     if not touched:
         return source
-    return replace(
-        source, limits=limits, dependents=dependents, provenance=_provenance(source, touched)
-    )
+    return replace(source.with_limits(limits, dependents), provenance=_provenance(source, touched))
 
 
 def _source(scene: Scene) -> LimitModel:
@@ -309,7 +312,7 @@ def restored_model(scene: Scene, opened: LimitModel, found: LimitModel) -> Limit
         limits[name] = replace(limit, relative_to=above)
         if each is not None and each.driver in ours:
             dependents[name] = replace(each, limit=limits[name], driver=ours[each.driver])
-    return LimitModel(limits, opened.skeleton, dependents=dependents)
+    return LimitModel(couple(limits, dependents), opened.skeleton)
 
 
 Limits = Mapping[str, Limit]
@@ -341,7 +344,7 @@ def with_limits(model: LimitModel, limits: Limits) -> LimitModel:
                 f"{name} depends on {each.driver}, which a limit like this cannot: {error}. Remove "
                 "the dependence first"
             ) from error
-    return replace(model, limits=limits, dependents=dependents)
+    return model.with_limits(limits, dependents)
 
 
 def _version(
@@ -596,6 +599,7 @@ class Session:
         history = self._history
         return {
             "limited": self._scene.limited,
+            "grouped": self._scene.grouped,
             "measuredFrom": self._scene.measured_from,
             "drivers": self._scene.drivers,
             "undo": history.present.label if history.past else None,
@@ -613,7 +617,8 @@ class Session:
             self._scene = replace(self._scene, source=given.source, names=given.names)
             self._opened = given.model
         present = history.present
-        model = LimitModel(present.limits, skeleton, dependents=present.dependents)
+        single = couple(present.limits, present.dependents)
+        model = LimitModel((*single, *self._scene.model.groups), skeleton)
         self._scene = replace(self._scene, model=model)
         self._history = history
         self._changes += 1

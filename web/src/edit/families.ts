@@ -88,7 +88,7 @@ export class Families {
   }
 
   pick(joint: number | undefined): void {
-    const limited = joint !== undefined && this.clip.limited.includes(joint);
+    const limited = this.clip.hasRegion(joint);
     if (this.joint !== joint) {
       this.remarks = this.volume = this.heldOut = "";
       this.cost = null;
@@ -123,7 +123,7 @@ export class Families {
 
   /** Whether a joint is still the picked one, and has a limit. */
   private isLimited(name: string): boolean {
-    return this.name === name && this.clip.limited.includes(this.joint ?? -1);
+    return this.name === name && this.clip.hasRegion(this.joint);
   }
 
   private presentVector(): Vector3 | undefined {

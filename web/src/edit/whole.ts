@@ -49,12 +49,12 @@ export class WholeLimit {
   }
 
   pick(joint: number | undefined): void {
-    const { limited, skeleton } = this.clip;
+    const { skeleton } = this.clip;
     const { names, parents, partners } = skeleton;
     this.joint = joint;
     this.panel.hidden = joint === undefined || parents[joint] === -1;
     if (joint === undefined) return;
-    this.limited = limited.includes(joint);
+    this.limited = this.clip.hasRegion(joint);
     this.emptyNote.hidden = this.drawButton.hidden = this.limited;
     for (const part of [this.mirrorButton, this.removeButton, this.copyRow])
       part.hidden = !this.limited;

@@ -78,6 +78,8 @@ class State(TypedDict):
     """What all pages show of the limits: which joints have some, what can be undone, the file."""
 
     limited: list[int]
+    grouped: list[int]
+    """Those of them that are limited together with others: they have no region to draw."""
     measuredFrom: list[int]
     """By joint, the one that its limit is measured from; -1 for none."""
     drivers: list[int]

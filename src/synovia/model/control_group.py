@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import kernels, quat
 from ..arrays import Floats, Ints, Quats, Scalars, unit_quats
 from ..arrays import tolerance as rounding
-from ..skeleton import Skeleton
-from .controls import program_for
-from .figure import Figure
+from ..components.controls import program_for
+from ..components.figure import Figure
+from ..limit.softening import Softening
+from ..skeleton import Lineage, Skeleton, lineage
+from .clamp import MAX_SPEED, step_bounds
+from .constraint import Carried, ClampedPaths, Constraint
+from .live import LivePaths
 
 TOLERANCE = np.radians(2.0)
 """Radians by which a pose may be off what controls give, unless given."""
@@ -37,7 +41,7 @@ class NearestPose:
 
 
 @dataclass(frozen=True, eq=False)
-class ControlGroup:
+class ControlGroup(Constraint):
     """Segments of a figure that share controls, and share none with others.
 
     Rotations (..., S, 4) of its segments, each relative to its parent, are legal if some controls
@@ -54,7 +58,18 @@ class ControlGroup:
     joints: tuple[str, ...] = ()
     """What a skeleton that is limited calls the segments; as the figure does unless given."""
 
+    kind: ClassVar[str] = "control group"
+
     def __post_init__(self) -> None:
+        for segment in self.segments:
+            self.figure.skeleton.index(segment)
+        if unknown := [name for name in self.controls if name not in self.figure.controls]:
+            raise ValueError(f"the figure {self.figure.name!r} has no control {unknown[0]!r}")
+        if self.joints and len(self.joints) != len(self.segments):
+            raise ValueError(
+                f"joints must name one joint for each of {len(self.segments)} segments, got "
+                f"{len(self.joints)}"
+            )
         if not 0.0 < self.tolerance < np.pi:
             raise ValueError(f"tolerance must be between 0 and π radians, got {self.tolerance!r}")
         object.__setattr__(self, "joints", tuple(self.joints) or self.segments)
@@ -79,21 +94,38 @@ class ControlGroup:
         carried = np.array([sum(joint in line for line in lines) for joint in own], dtype=float)
         return np.asarray(carried / carried.mean())
 
-    def on(self, skeleton: Skeleton, found: Mapping[str, int]) -> ControlGroup | None:
-        """Return the group for a skeleton that has its joints where `found` says, by their names.
+    @property
+    def measured_from(self) -> Mapping[str, str | None]:
+        return dict.fromkeys(self.joints)
 
-        None where it does not have all of them, or not one below the other as the figure has them.
-        """
+    def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
+        """Return the group if the skeleton has its joints, connected as in the figure."""
+        if self._fits(skeleton, found):
+            names = tuple(skeleton.names[found[name].joint] for name in self.joints)
+            return Carried((self if names == self.joints else replace(self, joints=names),))
+        loss = "groups of joints that are not connected here as in the figure are not limited"
+        return Carried((), loss, self.joints[:1])
+
+    def check(self, skeleton: Skeleton) -> None:
+        super().check(skeleton)
+        if not self._fits(skeleton, {name: lineage(skeleton, name) for name in self.joints}):
+            raise ValueError(
+                f"joints of a group ({', '.join(self.joints)}) must be connected in the skeleton "
+                "as they are in the figure"
+            )
+
+    def _fits(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> bool:
+        """Return True if the skeleton has all joints, each below the same one as in the figure."""
         if any(name not in found for name in self.joints):
-            return None
-        own, parents = self.figure.skeleton, self.figure.skeleton.parents
-        at = {own.index(name): found[j] for name, j in zip(self.segments, self.joints, strict=True)}
-        for segment, joint in at.items():
+            return False
+        own = self.figure.skeleton
+        pairs = zip(self.segments, self.joints, strict=True)
+        joints = {own.index(segment): found[name].joint for segment, name in pairs}
+        for segment, joint in joints.items():
             above = int(skeleton.parents[joint])
-            if above < 0 or at.get(int(parents[segment]), above) != above:
-                return None
-        names = tuple(skeleton.names[found[name]] for name in self.joints)
-        return self if names == self.joints else replace(self, joints=names)
+            if above < 0 or joints.get(int(own.parents[segment]), above) != above:
+                return False
+        return True
 
     def distance(self, rotations: Quats) -> Scalars:
         """Return how far (..., S) segments are beyond their tolerance, in radians.
@@ -167,7 +199,7 @@ class ControlGroup:
         joints = [self.figure.skeleton.index(name) for name in self.segments]
         return self.figure.pose(table).rotations[..., joints, :]
 
-    def sample(self, n: int, rng: np.random.Generator) -> Quats:
+    def sample(self, n: int, rng: np.random.Generator, rest: Quats | None = None) -> Quats:
         """Return legal rotations (n, S, 4): those of controls drawn evenly from their ranges."""
         low, high = self._ranges
         return self.pose(low + (high - low) * rng.random((n, len(low))))
@@ -203,7 +235,27 @@ class ControlGroup:
             last, here = (middle, here) if legal else (last, middle)
         return last
 
-    # The solver: compiled where all components are.
+    def clamp_paths(
+        self,
+        rotations: Quats,
+        frame_time: float,
+        *,
+        softening: Softening | None = None,
+        max_speed: float = MAX_SPEED,
+    ) -> ClampedPaths:
+        from .group_paths import clamp_group
+
+        if softening is not None:
+            raise ValueError(f"{self.joints[0]}: a {self.kind} cannot be softened")
+        by_joint = np.moveaxis(rotations.astype(np.float64), 1, 0)
+        bounds = [step_bounds(each, frame_time, max_speed) for each in by_joint]
+        return clamp_group(self, rotations, np.stack(bounds, axis=-1))
+
+    def live_paths(self, frame_time: float, look_ahead: int, max_speed: float) -> LivePaths:
+        """Return an object that clamps frames as they come in; groups do not look ahead."""
+        from .group_paths import LiveGroup
+
+        return LiveGroup(self, frame_time, max_speed)
 
     @cached_property
     def _places(self) -> Ints:
@@ -279,8 +331,19 @@ class ControlGroup:
         values[..., varying] = np.clip(low + (high - low) * shares, low, high)
         return values
 
-    def _solve(self, targets: Quats, search: Ints) -> NearestPose:
+    def nearest_from(self, rotations: Quats, controls: Floats) -> NearestPose:
+        """As `nearest`, for one pose (S, 4), starting the search at controls (C,)."""
+        low, _, high = (each[self._places] for each in self.figure.ranges)
+        names = list(self.figure.controls)
+        varying = [self.controls.index(names[place]) for place in self._places]
+        start = (np.asarray(controls)[varying] - low) / (high - low)
+        targets, search = self._check(rotations)[None], np.array([kernels.control_group.WARM])
+        return _reshape(self._solve(targets, search, start[None]), ())
+
+    def _solve(self, targets: Quats, search: Ints, start: Floats | None = None) -> NearestPose:
+        """Return the nearest poses to `targets` (n, S, 4); `start` are shares for the first."""
         shares = np.zeros((len(targets), len(self._places)))
+        shares[:1] = 0.0 if start is None else start
         found = np.empty((*targets.shape[:-1], 5))
         if self._task is None:
             _solve_by_differences(self, targets, search, shares, found)

@@ -1,0 +1,277 @@
+"""Coupled: joints whose limits depend on the rotation of another joint, the driver."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import ClassVar
+
+import numpy as np
+
+from ..arrays import Quats, Scalars
+from ..charts import RotationVector
+from ..limit import DependentLimit, Limit, PairLimit, nearest_together, sample_together
+from ..limit.softening import Softening
+from ..shapes import Box
+from ..skeleton import Lineage, Skeleton, measure_from_ancestor
+from .clamp import MAX_SPEED, clamp_path
+from .constraint import Carried, ClampedPaths, Constraint, JointLimit, mask_of
+from .live import LivePath, LivePaths
+from .report import NEGLIGIBLE, Held
+
+
+@dataclass(frozen=True, eq=False)
+class Coupled(Constraint):
+    """A driver with its own limit, if it has one, and the followers whose limits depend on it.
+
+    The driver is first in all arrays, then the followers in order. `project` moves the driver and
+    its followers to the nearest legal rotations together; `distance` and `violation` of a follower
+    take the driver as it is.
+    """
+
+    driver: str
+    driver_limit: Limit | None
+    followers: Mapping[str, DependentLimit]
+
+    kind: ClassVar[str] = "coupled limit"
+
+    def __post_init__(self) -> None:
+        if not self.followers:
+            raise ValueError(f"Coupled.followers of {self.driver} must not be empty")
+        for name, dependent in self.followers.items():
+            if dependent.driver != self.driver:
+                raise ValueError(f"{name} must depend on {self.driver}, got {dependent.driver}")
+        object.__setattr__(self, "followers", MappingProxyType(dict(self.followers)))
+
+    @property
+    def measured_from(self) -> Mapping[str, str | None]:
+        above = None if self.driver_limit is None else self.driver_limit.relative_to
+        return {
+            self.driver: above,
+            **{name: each.limit.relative_to for name, each in self.followers.items()},
+        }
+
+    @property
+    def limits(self) -> dict[str, Limit]:
+        """The limits of the joints by themselves: what each may do whatever the others do."""
+        own = {} if self.driver_limit is None else {self.driver: self.driver_limit}
+        return {**own, **{name: each.limit for name, each in self.followers.items()}}
+
+    def check(self, skeleton: Skeleton) -> None:
+        super().check(skeleton)
+        above = skeleton.path_to_root(skeleton.index(self.driver))
+        for name in self.followers:
+            if skeleton.index(name) in above:
+                raise ValueError(
+                    f"{name} must depend on a joint above it or beside it, got {self.driver}"
+                )
+
+    def pairs(self) -> list[PairLimit]:
+        """Return the driver with each follower."""
+        return [PairLimit(self.driver_limit, each) for each in self.followers.values()]
+
+    def _columns(self, driver: Scalars | None, followers: list[Scalars], empty: float) -> Scalars:
+        """Return values (..., k) of the driver, `empty` where it has no limit, and followers."""
+        first = np.full_like(followers[0], empty) if driver is None else driver
+        return np.stack([first, *followers], axis=-1)
+
+    def distance(self, rotations: Quats) -> Scalars:
+        driver, own = rotations[..., 0, :], self.driver_limit
+        return self._columns(
+            None if own is None else own.distance(driver),
+            [each.distance(rotation, driver) for each, rotation in self._each(rotations)],
+            -np.inf,
+        )
+
+    def violation(self, rotations: Quats) -> Scalars:
+        driver, own = rotations[..., 0, :], self.driver_limit
+        return self._columns(
+            None if own is None else own.violation(driver),
+            [each.violation(rotation, driver) for each, rotation in self._each(rotations)],
+            0.0,
+        )
+
+    def _each(self, rotations: Quats) -> list[tuple[DependentLimit, Quats]]:
+        """Return the followers with their rotations (..., 4)."""
+        dependents = list(self.followers.values())
+        return [(each, rotations[..., k + 1, :]) for k, each in enumerate(dependents)]
+
+    def project(self, rotations: Quats) -> Quats:
+        flat = rotations.reshape(-1, *rotations.shape[-2:])
+        driver, followers, _ = nearest_together(self.driver_limit, flat[:, 0], self._each(flat))
+        return np.stack([driver, *followers], axis=-2).reshape(rotations.shape)
+
+    def soften(self, rotations: Quats, softening: Softening) -> Quats:
+        driver = rotations[..., 0, :]
+        if self.driver_limit is not None:
+            driver = self.driver_limit.soften(driver, softening)
+        followers = [
+            each.project(each.limit.soften(rotation, softening), driver)
+            for each, rotation in self._each(rotations)
+        ]
+        return np.stack([driver, *followers], axis=-2)
+
+    def first_exit(self, previous: Quats, proposed: Quats) -> Scalars:
+        exits = [
+            pair.first_exit(
+                (previous[..., 0, :], previous[..., k + 1, :]),
+                (proposed[..., 0, :], proposed[..., k + 1, :]),
+            )
+            for k, pair in enumerate(self.pairs())
+        ]
+        return np.asarray(np.min(exits, axis=0))
+
+    def sample(self, n: int, rng: np.random.Generator, rest: Quats) -> Quats:
+        own = only_rotation(rest[0]) if self.driver_limit is None else self.driver_limit
+        driver, followers = sample_together(own, list(self.followers.values()), n, rng)
+        return np.stack([driver, *followers], axis=1)
+
+    def held_frames(self, rotations: Quats, violation: Scalars) -> dict[str, Held]:
+        held = {}
+        for k, (name, each) in enumerate(self.followers.items()):
+            legal_alone = each.limit.contains(rotations[:, k + 1])
+            held[name] = Held(self.driver, (violation[:, k + 1] > NEGLIGIBLE) & legal_alone)
+        return held
+
+    def clamp_paths(
+        self,
+        rotations: Quats,
+        frame_time: float,
+        *,
+        softening: Softening | None = None,
+        max_speed: float = MAX_SPEED,
+    ) -> ClampedPaths:
+        """Return legal paths: the driver's first, then each follower's within what that allows."""
+        out = rotations.copy()
+        moved, over = np.zeros((2, *rotations.shape[:2]), dtype=bool)
+        driver = out[:, 0]
+
+        def clamp(k: int, limit: Limit, dependent: DependentLimit | None) -> None:
+            path = clamp_path(
+                limit,
+                rotations[:, k],
+                frame_time,
+                softening=softening,
+                max_speed=max_speed,
+                within=None
+                if dependent is None
+                else lambda found, frames: dependent.project(found, driver[frames]),
+            )
+            out[:, k] = path.rotations
+            moved[:, k] = mask_of(path.moved, len(out))
+            over[:, k] = mask_of(path.over, len(out))
+
+        if self.driver_limit is not None:
+            clamp(0, self.driver_limit, None)
+        for k, each in enumerate(self.followers.values(), start=1):
+            clamp(k, each.limit, each)
+        return ClampedPaths(out, moved, over)
+
+    def live_paths(self, frame_time: float, look_ahead: int, max_speed: float) -> LivePaths:
+        return LiveCoupled(self, frame_time, look_ahead, max_speed)
+
+    def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
+        """Return the followers that the skeleton has; by themselves where it has no driver."""
+        there = {name: each for name, each in self.followers.items() if name in found}
+        limits = {
+            name: measure_from_ancestor(limit, found[name], skeleton)
+            for name, limit in self.limits.items()
+            if name in found
+        }
+        names = {name: skeleton.names[there.joint] for name, there in found.items()}
+        if self.driver in found and there:
+            driver = names[self.driver]
+            followers = {
+                names[name]: replace(each, limit=limits[name], driver=driver)
+                for name, each in there.items()
+            }
+            return Carried((Coupled(driver, limits.get(self.driver), followers),))
+        alone = tuple(JointLimit(names[name], limit) for name, limit in limits.items())
+        if not there:
+            return Carried(alone)
+        loss = f"limits that depend on {self.driver}, which is not here, are as wide as they get"
+        return Carried(alone, loss, tuple(there))
+
+
+class LiveCoupled(LivePaths):
+    """Clamps a driver and its followers frame by frame; followers wait for the driver."""
+
+    def __init__(
+        self, coupled: Coupled, frame_time: float, look_ahead: int, max_speed: float
+    ) -> None:
+        def path(limit: Limit, dependent: DependentLimit | None) -> LivePath:
+            return LivePath(
+                limit,
+                frame_time,
+                look_ahead=look_ahead,
+                max_speed=max_speed,
+                dependent=dependent,
+            )
+
+        own = coupled.driver_limit
+        self.driver = None if own is None else path(own, None)
+        self.followers = [path(each.limit, each) for each in coupled.followers.values()]
+        self.waiting: deque[Quats] = deque()  # of the followers, until the driver is done
+        self.drivers: deque[Quats] = deque()  # legal rotations, until the followers are done
+
+    def push(self, rotations: Quats) -> Quats | None:
+        self.waiting.append(rotations[1:])
+        first = rotations[0] if self.driver is None else self.driver.push(rotations[0])
+        return None if first is None else self._follow(first)
+
+    def _follow(self, driver: Quats) -> Quats | None:
+        """Push the followers' rotations that belong to the driver's, and return what is due."""
+        self.drivers.append(driver)
+        given = zip(self.followers, self.waiting.popleft(), strict=True)
+        found = [path.push(rotation, driver) for path, rotation in given]
+        due = [each for each in found if each is not None]
+        return np.stack([self.drivers.popleft(), *due]) if due else None
+
+    def finish(self) -> list[Quats]:
+        last = [] if self.driver is None else self.driver.finish()
+        out = [found for each in last if (found := self._follow(each)) is not None]
+        followers = [path.finish() for path in self.followers]
+        drivers = [self.drivers.popleft() for _ in range(len(self.drivers))]
+        return out + [np.stack(each) for each in zip(drivers, *followers, strict=True)]
+
+
+def couple(
+    limits: Mapping[str, Limit], dependents: Mapping[str, DependentLimit]
+) -> tuple[Constraint, ...]:
+    """Return the constraints for limits by joint, of which some depend on other joints.
+
+    Parameters
+    ----------
+    limits
+        The limit of each joint, whatever others do.
+    dependents
+        By joint, how its limit depends on another one; its own `limit` is replaced by the one in
+        `limits`. ValueError where the joint has none there, or its driver is a follower itself.
+    """
+    followers: dict[str, dict[str, DependentLimit]] = {}
+    for name, dependent in dependents.items():
+        driver = dependent.driver
+        if name not in limits:
+            raise ValueError(f"{name} depends on {driver}, but has no limit of its own")
+        if driver in dependents:
+            raise ValueError(
+                f"{name} depends on {driver}, which depends on {dependents[driver].driver} itself: "
+                "one of the two must not"
+            )
+        same = dependent.limit is limits[name]
+        own = dependent if same else replace(dependent, limit=limits[name])
+        followers.setdefault(driver, {})[name] = own
+    constraints: list[Constraint] = [
+        JointLimit(name, limit)
+        for name, limit in limits.items()
+        if name not in dependents and name not in followers
+    ]
+    constraints += [Coupled(name, limits.get(name), each) for name, each in followers.items()]
+    return tuple(constraints)
+
+
+def only_rotation(rotation: Quats) -> Limit:
+    """Return the limit that contains one rotation (4,) and no other."""
+    return Limit(RotationVector(rotation), Box(np.zeros(3), np.zeros(3), np.eye(3)))

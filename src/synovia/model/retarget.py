@@ -1,0 +1,103 @@
+"""Models for other rigs of a human, and models held at one pose of the joints between."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import quat
+from ..skeleton import Clip, Pose, Skeleton, check_joints, lineage, list_names
+from .coupled import couple
+
+if TYPE_CHECKING:
+    from .model import LimitModel
+
+
+def retarget(
+    model: LimitModel,
+    skeleton: Skeleton,
+    clips: Sequence[Clip],
+    roles: Mapping[str, str] | None,
+    own_clips: Sequence[Clip],
+) -> LimitModel:
+    """Return the limits of single joints for another rig of a human; see `LimitModel.on`."""
+    from ..rigs import (
+        align,
+        canonical_skeleton,
+        dependents_from_rig,
+        dependents_on_rig,
+        limits_from_rig,
+        limits_on_rig,
+        recognize,
+    )
+
+    dependents = dict(model.dependents)
+    if model.skeleton.names == canonical_skeleton().names:
+        canonical, names = dict(model.limits), {name: name for name in model.limits}
+    else:
+        rig = recognize(model.skeleton)
+        try:
+            alignment = align(rig, own_clips)
+            canonical = limits_from_rig(model.limits, alignment)
+            dependents = dependents_from_rig(model.dependents, canonical, alignment)
+        except ValueError as error:
+            raise ValueError(f"of the rig that these limits are for: {error}") from None
+        names = dict(rig.roles)
+    there = align(recognize(skeleton, roles), clips)
+    limits = limits_on_rig(canonical, there)
+    dependents = dependents_on_rig(dependents, limits, there)
+    carried = {names[role] for role in canonical if there.rig.roles.get(role) in limits}
+    if lost := [name for name in model.names if name not in carried]:
+        warnings.warn(f"limits that are not carried over: {list_names(lost)}", stacklevel=3)
+    if alone := len(model.dependents) - len(dependents):
+        warnings.warn(
+            f"{alone} of {len(model.dependents)} joints depend on no other here, because that "
+            "one is not carried over",
+            stacklevel=3,
+        )
+    return replace(
+        model,
+        constraints=couple(limits, dependents),
+        skeleton=skeleton,
+        samples={},
+    )
+
+
+def hold_fixed(model: LimitModel, pose: Pose, moving: Iterable[str] = ()) -> LimitModel:
+    """Return the limits, all measured from parents, while joints between stay as in one `pose`.
+
+    With these fixed, a limit that is measured from an ancestor is the same region about another
+    reference, so nothing is lost. ValueError if one of the joints in `moving` is between.
+    """
+    if not model.ancestors:
+        return model
+    check_joints(model.skeleton, pose)
+    if pose.rotations.ndim != 2:
+        raise ValueError(
+            f"limits measured from an ancestor ({', '.join(model.ancestors)}) are held at one "
+            f"pose, got poses of shape {pose.rotations.shape[:-2]}"
+        )
+    moving, limits, dependents = set(moving), dict(model.limits), dict(model.dependents)
+    rotations = pose.rotations.astype(np.float64)
+    for name, ancestor in model.ancestors.items():
+        joint = lineage(model.skeleton, name, ancestor)
+        between = [model.skeleton.names[each] for each in joint.between]
+        if turning := [each for each in between if each in moving]:
+            raise ValueError(
+                f"{name} is measured from {ancestor}: {' and '.join(turning)} between them must "
+                "not move"
+            )
+        chart = limits[name].chart
+        reference = joint.local_rotation(rotations, chart.reference)
+        limits[name] = replace(
+            limits[name], chart=replace(chart, reference=reference), relative_to=None
+        )
+        parent = joint.local_rotation(rotations, quat.IDENTITY)
+        for follower, each in dependents.items():
+            if each.driver == name:  # which is measured from its parent from now on
+                dependents[follower] = each.in_frames(parent, quat.IDENTITY)
+    return replace(model.with_limits(limits, dependents), samples={})
