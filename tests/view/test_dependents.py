@@ -13,6 +13,7 @@ from synovia.io import load_limits
 from synovia.limit import DependentMargin, DependentRange, PairLimit, gained_and_lost
 from synovia.limit.octahedral import node_directions
 from synovia.model import couple
+from synovia.text import percent
 from synovia.view.answers import answer
 from synovia.view.messages import unpack
 from synovia.view.session import Session, scene_of
@@ -464,7 +465,7 @@ def test_the_sphere_shows_the_region_at_the_pose_and_pairs_are_compared_there(br
         allowed, less = show(8), show(22)
         assert float(less.split("%")[0]) < 0.9 * float(allowed.split("%")[0])
         told = seen.answer("here")[0]
-        assert f"{100 * told['share']:.2g}% of all rotations" == less
+        assert f"{percent(told['share'])} of all rotations" == less
         assert "UpLeg anywhere" in text_of(seen, ".dependence .key")
 
         edit(seen.server.session, "number-here", 22, "Foot", field="margin", deg=0.0)

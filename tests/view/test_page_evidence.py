@@ -11,6 +11,7 @@ from clips import clip, person
 from synovia import Clip, Limit, LimitModel, quat, save_clip, save_limits
 from synovia.limit import gained_and_lost
 from synovia.rigs import recognize
+from synovia.text import percent
 from synovia.view.folder import Folder
 from synovia.view.session import scene_of
 from twins import walker
@@ -114,10 +115,6 @@ def test_why_names_the_nearest_pose_and_a_button_shows_it(at, model):
     at.until(lambda: text_of(at, "#now") == "Inside its limit")
 
 
-def formatted(share):
-    return f"{100 * share:.0f}%" if share >= 0.1 else f"{float(f'{100 * share:.2g}'):g}%"
-
-
 @pytest.mark.drawn
 def test_two_limits_are_compared_on_the_sphere_and_in_per_cent(at, model, tmp_path):
     at.pick(ARM)
@@ -135,20 +132,20 @@ def test_two_limits_are_compared_on_the_sphere_and_in_per_cent(at, model, tmp_pa
     told.get_by_text("gained").wait_for()
     gained, lost = gained_and_lost(before, wide)
     text = " ".join(told.inner_text().split())
-    assert text == f"gained {formatted(gained)} lost {formatted(lost)} of all rotations"
+    assert text == f"gained {percent(gained)} lost {percent(lost)} of all rotations"
     assert at.picture() != plain
     narrow = LimitModel({ARM: Limit(before.chart, before.shape.grow(0.4))}, model.skeleton)
     save_limits(narrow, tmp_path / "narrow.limits.json")
     content = (tmp_path / "narrow.limits.json").read_bytes()
     drop(at, "narrow.limits.json", content, "#compared")
     gained, lost = gained_and_lost(narrow.limits[ARM], wide)
-    at.until(lambda: f"lost {formatted(lost)}" in told.inner_text())
+    at.until(lambda: f"lost {percent(lost)}" in told.inner_text())
     assert compare.input_value() == "file"
     assert at.server.scene.model.limits[ARM] is wide  # it is compared with, and nothing else
     at.page.keyboard.press("Control+z")
     at.until(lambda: at.server.scene.model.limits[ARM] is before)
     gained, lost = gained_and_lost(narrow.limits[ARM], before)
-    at.until(lambda: f"lost {formatted(lost)}" in told.inner_text())
+    at.until(lambda: f"lost {percent(lost)}" in told.inner_text())
     compare.select_option("")
     at.until(lambda: not told.inner_text())
 

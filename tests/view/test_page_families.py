@@ -9,6 +9,7 @@ from clips import clip, person
 from oracles import EXHAUSTIVE
 from synovia import LimitModel, quat
 from synovia.limit.softening import Beyond
+from synovia.text import percent
 from synovia.view.session import scene_of
 from view.browser import visit
 
@@ -66,8 +67,8 @@ def test_another_family_is_refitted_judged_and_undone(seen):
     np.testing.assert_allclose(limit_of(seen).shape.high, fitted.limits[ARM].shape.high, atol=1e-6)
     parts = [h for h, _ in seen.heard[heard:] if "outside" in h and "id" in h]
     assert len(parts) == 5
-    share = 100.0 * np.mean([part["outside"] for part in parts])
-    assert fact(seen, "Held out") == f"{share:.0f}% outside, by 5 parts of this clip"
+    share = np.mean([part["outside"] for part in parts])
+    assert fact(seen, "Held out") == f"{percent(share)} outside, by 5 parts of this clip"
     assert fact(seen, "Volume").endswith("% of all rotations")
     choose(seen, "Chart", "rotation-vector")
     assert limit_of(seen).chart.name == "rotation-vector"
@@ -79,17 +80,21 @@ def test_another_family_is_refitted_judged_and_undone(seen):
     assert seen.page.get_by_label("Family", exact=True).input_value() == "oriented-box"
 
 
+def move_along(seen, slider, share):
+    """Move the mouse to a share of the slider's width, wherever the page shows it now."""
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    seen.page.mouse.move(box["x"] + share * box["width"], box["y"] + 0.5 * box["height"])
+
+
 def test_dragging_the_margin_is_one_step(seen):
     choose(seen, "From", "clip")
     before = limit_of(seen)
     slider = seen.page.get_by_label("Margin", exact=True)
-    slider.scroll_into_view_if_needed()
-    box = slider.bounding_box()
-    y = box["y"] + 0.5 * box["height"]
-    seen.page.mouse.move(box["x"] + 0.1 * box["width"], y)
+    move_along(seen, slider, 0.1)
     seen.page.mouse.down()
     for share in np.linspace(0.2, 0.6, 5):
-        seen.page.mouse.move(box["x"] + share * box["width"], y)
+        move_along(seen, slider, share)
     seen.page.mouse.up()
     settle(seen)
     margin_deg = float(seen.page.get_by_label("Margin, in degrees").input_value())
@@ -108,9 +113,9 @@ def test_dragging_the_margin_is_one_step(seen):
     np.testing.assert_allclose(limit_of(seen).shape.high, wider.limits[ARM].shape.high)
 
     wide = limit_of(seen)
-    seen.page.mouse.move(box["x"] + 0.2 * box["width"], y)
+    move_along(seen, slider, 0.2)
     seen.page.mouse.down()
-    seen.page.mouse.move(box["x"] + 0.7 * box["width"], y, steps=3)
+    move_along(seen, slider, 0.7)
     seen.until(lambda: limit_of(seen) is not wide)
     seen.page.keyboard.press("Escape")  # takes it back
     seen.page.mouse.up()
@@ -147,7 +152,7 @@ def test_a_conversion_says_what_it_costs(seen):
     there = before.to("ellipsoid", "swing-twist")
     np.testing.assert_allclose(limit_of(seen).shape.radii, there.limit.shape.radii)
     assert fact(seen, "Off by") == f"at most {np.degrees(there.error):.0f}°"
-    assert fact(seen, "Gained").startswith(f"{100 * there.gained:.2g}")
+    assert fact(seen, "Gained") == percent(there.gained)
 
 
 def test_families_are_compared_and_a_row_chooses(seen):

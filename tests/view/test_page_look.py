@@ -11,6 +11,7 @@ from matplotlib.colors import to_rgb
 
 from clips import clip
 from synovia import LimitModel, Pose
+from synovia.text import percent
 from synovia.view.session import scene_of
 from view.browser import frame_of, text_of, visit
 from view.test_cone_edits import two_arms
@@ -179,8 +180,8 @@ def test_the_panel_tells_of_the_limit(seen, scene):
     facts = text_of(seen, ".joint dl")
     assert "Reach cone" in facts
     assert "direction-twist" in facts
-    share = 100.0 * scene.model.limits["LeftArm"].volume(4000)
-    assert f"{share:.2g}% of all rotations" in facts
+    share = scene.model.limits["LeftArm"].volume(4000)
+    assert f"{percent(share)} of all rotations" in facts
     header, arrays = seen.answer("region")
     assert header["family"] == "reach-cone"
     widths = arrays["twistDeg"]

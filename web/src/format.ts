@@ -4,20 +4,16 @@
 export const formatDegrees = (angle: number): string =>
   angle > 0 && angle < 0.05 ? "<0.1°" : `${angle.toFixed(angle < 10 ? 1 : 0)}°`;
 
-/** Of a share, to two digits. */
+/** Of a share, as `synovia.text.percent` writes it. */
 export function formatPercent(share: number): string {
-  const value = 100 * share;
-  if (value >= 10) return `${value.toFixed(0)}%`;
-  return value > 0 && value < 0.01 ? "<0.01%" : `${Number(value.toPrecision(2))}%`;
+  if (share < 1e-6) return share === 0 ? "0%" : "<0.0001%";
+  const percent = 100 * share;
+  return `${share >= 0.01 ? percent.toFixed(1) : percent.toPrecision(2)}%`;
 }
 
 /** Of the share of all rotations that a limit allows. */
-export function formatShare(share: number): string {
-  if (share === 0) return "a thin region";
-  const percent = 100 * share;
-  const digits = percent >= 10 ? percent.toFixed(0) : Number(percent.toPrecision(2)).toString();
-  return `${digits}% of all rotations`;
-}
+export const formatShare = (share: number): string =>
+  share === 0 ? "a thin region" : `${formatPercent(share)} of all rotations`;
 
 /** Of what is called so, in the middle of a sentence: an oriented box, a k-DOP. */
 export function withArticle(label: string): string {

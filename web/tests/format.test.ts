@@ -14,10 +14,12 @@ test.each([
 
 test.each([
   [0, "0%", "a thin region"],
-  [0.00001, "<0.01%", "0.001% of all rotations"],
-  [0.0123, "1.2%", "1.2% of all rotations"],
-  [0.256, "26%", "26% of all rotations"],
-  [1, "100%", "100% of all rotations"],
+  [1e-9, "<0.0001%", "<0.0001% of all rotations"],
+  [0.00001, "0.0010%", "0.0010% of all rotations"],
+  [0.01 - 1e-17, "1.0%", "1.0% of all rotations"],
+  [0.01, "1.0%", "1.0% of all rotations"],
+  [0.256, "25.6%", "25.6% of all rotations"],
+  [1, "100.0%", "100.0% of all rotations"],
 ])("a share of %d reads %s, of rotations %s", (share, percent, text) => {
   expect(formatPercent(share)).toBe(percent);
   expect(formatShare(share)).toBe(text);

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..text import percent
 from . import human, inputs, terminal
 
 if TYPE_CHECKING:
@@ -283,7 +284,7 @@ def clip_summary(
         yield (
             f"{name}: {click.style('outside', fg='red')}, {sum(row.frames > 0 for row in rows)} of "
             f"{terminal.pluralize(joints, 'joint')} in {outside} of "
-            f"{terminal.pluralize(frames, 'frame')} ({terminal.percent(outside / frames)})"
+            f"{terminal.pluralize(frames, 'frame')} ({percent(outside / frames)})"
         )
         if not findings:
             yield from terminal.wrap(
@@ -359,7 +360,7 @@ def describe_human(report: Report, found: HumanFound | None) -> dict[str, object
 def _cells(report: Report, row: JointReport) -> tuple[str, ...]:
     if not row.frames:
         return row.name, *"------"
-    often = str(row.frames), terminal.percent(row.share)
+    often = str(row.frames), percent(row.share)
     where = str(row.worst_frame), _time(report, row.worst_frame)
     return row.name, *often, _deg(row.worst), *where, _deg(row.mean)
 

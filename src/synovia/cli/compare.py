@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..text import percent
 from . import inputs, terminal
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def summary(compared: Comparison, reject: float | None, *, every: bool) -> Itera
     yield ""
     overall = compared.overall if len(joints) > 1 else next(iter(joints.values()))
     over = f"over {len(joints)} joints" if len(joints) > 1 else f"of {next(iter(joints))}"
-    at = "" if reject is None else f" at the least margin for {terminal.percent(reject)} rejected"
+    at = "" if reject is None else f" at the least margin for {percent(reject)} rejected"
     yield from family_lines(f"families {over}{at}", overall)
     yield ""
     yield from terminal.wrap(MEANING)
@@ -233,12 +234,12 @@ def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
         )
         return
     yield from terminal.wrap(
-        f"closest: {best.family}, {terminal.percent(best.outcome.volume)} of all rotations for "
-        f"{terminal.percent(best.outcome.mean)} rejected"
+        f"closest: {best.family}, {percent(best.outcome.volume)} of all rotations for "
+        f"{percent(best.outcome.mean)} rejected"
     )
     if late := [trial.family for trial in trials if not trial.met_target]:
         yield from terminal.wrap(
-            f"not at every joint down to {terminal.percent(reject)}, even 90 degrees wider: "
+            f"not at every joint down to {percent(reject)}, even 90 degrees wider: "
             f"{', '.join(late)}"
         )
 
@@ -266,10 +267,10 @@ def _cells(trial: Trial) -> tuple[str, ...]:
     return (
         short_name(trial),
         _deg(outcome.margin),
-        terminal.percent(outcome.mean),
-        terminal.percent(outcome.percentile_95),
-        f"{name} {terminal.percent(share)}",
-        terminal.percent(outcome.volume),
+        percent(outcome.mean),
+        percent(outcome.percentile_95),
+        f"{name} {percent(share)}",
+        percent(outcome.volume),
         f"{math.degrees(outcome.correction):.2f}",
         _deg(outcome.correction_outside),
         format_bytes(trial.bytes),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..text import percent
 from . import inputs, terminal
 from .fit import check_output, check_replaced, depends_option, drivers_of, fit_options, summary
 from .inputs import shape_options
@@ -416,7 +417,7 @@ def check_command(
     frames = sum(each.rows[0].frames for _, each in done)
     click.echo(
         f"{outside} of {terminal.pluralize(len(done), 'clip')} and {bad} of "
-        f"{terminal.pluralize(frames, 'frame')} ({terminal.percent(bad / max(frames, 1))}) have a "
+        f"{terminal.pluralize(frames, 'frame')} ({percent(bad / max(frames, 1))}) have a "
         f"joint outside; wrote {output / 'report.html'}"
     )
     ctx.exit(FAILED if outside or failed else 0)

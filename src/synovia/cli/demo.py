@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..text import percent
 from . import terminal
 
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ def score_lines(scores: Sequence[Score]) -> Iterator[str]:
         (
             _shape_name(score.shape),
             score.chart,
-            terminal.percent(score.legal),
-            terminal.percent(score.near),
+            percent(score.legal),
+            percent(score.near),
             f"{score.volume:.1f} x",
         )
         for score in scores
@@ -132,7 +133,7 @@ def report_lines(report: Report) -> Iterator[str]:
             row.name,
             terminal.degrees(float(np.degrees(row.worst))),
             str(row.worst_frame),
-            terminal.percent(row.share),
+            percent(row.share),
         )
         for row in report.joints
         if row.frames

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..text import percent
 from . import inputs, terminal
 from .convert import metres
 from .figure import figure_of
@@ -166,7 +167,7 @@ def export(
             click.echo(f"{count} as {target}; wrote {output}")
     if over:
         terminal.note(
-            f"not written: {', '.join(over)} gain more than {terminal.percent(max_gain or 0.0)}"
+            f"not written: {', '.join(over)} gain more than {percent(max_gain or 0.0)}"
         )
         raise click.exceptions.Exit(1)
 
@@ -198,10 +199,10 @@ def loss_table(exported: Exported) -> Iterator[str]:
     rows = [
         (
             name,
-            terminal.percent(loss.share),
-            terminal.percent(loss.gained),
+            percent(loss.share),
+            percent(loss.gained),
             f"{terminal.degrees(float(np.degrees(loss.gained_angle)))}°",
-            terminal.percent(loss.lost),
+            percent(loss.lost),
             f"{terminal.degrees(float(np.degrees(loss.lost_angle)))}°",
         )
         for name, loss in exported.losses.items()

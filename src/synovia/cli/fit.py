@@ -11,6 +11,7 @@ import click
 
 from ..charts import CHARTS
 from ..shapes import SHAPES
+from ..text import percent
 from . import inputs, terminal
 from .inputs import shape_options
 
@@ -319,8 +320,8 @@ def summary(model: LimitModel) -> Iterator[str]:
         cells = [name, row["kind"], str(row["frames"]), *(str(row[key] or "-") for key in drops)]
         cells += [terminal.degrees(math.degrees(row["margin"]))]
         promised = [row[key] for key in shares.values()]
-        cells += ["-" if share is None else terminal.percent(share) for share in promised]
-        rows.append([*cells, terminal.percent(volumes[name])])
+        cells += ["-" if share is None else percent(share) for share in promised]
+        rows.append([*cells, percent(volumes[name])])
     totals = [sum(row[key] for row in joints.values()) for key in ("frames", *drops)]
     rows.append(["all joints", "", *map(str, totals), *[""] * (2 + len(shares))])
     yield from terminal.heading(terminal.table(titles, rows, left=2))

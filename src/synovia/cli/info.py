@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..text import percent
 from . import inputs, terminal
 
 if TYPE_CHECKING:
@@ -364,7 +365,7 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
     for joint in joints:
         ranges = [terminal.interval(*ends) for ends in joint["bounds_deg"]]
         ranges += [""] * (widest - len(ranges))
-        row = [joint["name"], *ranges, terminal.percent(joint["volume"])]
+        row = [joint["name"], *ranges, percent(joint["volume"])]
         row += [joint["shape"], joint["chart"]] * mixed
         row += [joint["relative_to"] or "its parent"] * far
         rows.append(row + [_turn(joint["frame"])] * turned)
@@ -374,7 +375,7 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
     for each in limits["dependents"]:
         yield ""
         yield from terminal.wrap(
-            f"{each['name']} depends on {each['driver']}: {terminal.percent(each['share'])} of "
+            f"{each['name']} depends on {each['driver']}: {percent(each['share'])} of "
             "what both could do by themselves is legal together"
         )
     if names := terminal.clip_names(limits["provenance"]):
@@ -397,5 +398,5 @@ def _option(key: str, value: Any) -> str:
     if terminal.is_number(value) and (key == "margin" or key in terminal.ANGLES):
         return f"{math.degrees(value):.3g} deg"
     if terminal.is_number(value) and key in ("trim", "reject"):
-        return terminal.percent(value)
+        return percent(value)
     return "none" if value is None else str(value)

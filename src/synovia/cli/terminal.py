@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 import click
 
+from ..text import percent
+
 Item = TypeVar("Item")
 WIDEST = 100
 """Columns that a table may take."""
@@ -143,13 +145,6 @@ def degrees(angle_deg: float) -> str:
 def interval(low_deg: float, high_deg: float) -> str:
     """Return a range of angles, in whole degrees."""
     return f"{round(low_deg)} to {round(high_deg)}"
-
-
-def percent(share: float) -> str:
-    """Return a share as a table shows it."""
-    if share < 1e-6:
-        return "0%" if share == 0.0 else "<0.0001%"
-    return f"{100.0 * share:.1f}%" if share >= 0.01 else f"{100.0 * share:.2g}%"
 
 
 def pluralize(number: int, thing: str) -> str:

@@ -21,6 +21,7 @@ from ..io import load_clip, load_limits
 from ..io.files import atomic_write
 from ..model import LimitModel
 from ..skeleton import Clip, forward, names_in
+from ..text import percent
 from .store import Outcome, Task, error_message
 
 EDGES_DEG = (1.0, 2.0, 5.0, 10.0, 20.0, 45.0, 90.0)
@@ -223,8 +224,8 @@ def report_page(checks: Sequence[ClipCheck], limits: str, failed: Sequence[str])
         f"<title>{_text(limits)}: what is outside</title><style>{STYLE}</style>",
         f"<h1>{clips} clips against {_text(limits)}</h1>",
         f"<p>{len(worst)} of {clips} clips and {bad:,} of {frames:,} frames "
-        f"({_percent(bad, frames)}) have a joint outside. Angles are those from each rotation to "
-        "the nearest legal one.</p>",
+        f"({percent(bad / max(frames, 1))}) have a joint outside. Angles are those from "
+        "each rotation to the nearest legal one.</p>",
         *([f"<p class='note'>Not read: {_text('; '.join(failed[:20]))}</p>"] if failed else []),
         "<h2>By joint, the worst first</h2>",
         _group_table(rows, "joint", lambda row: row.joint),
@@ -252,7 +253,8 @@ def _group_table(rows: Sequence[Row], title: str, key: Callable[[Row], str]) -> 
         where = f"{_text(peak.clip)}, frame {peak.worst_frame}" if outside else ""
         bars = np.sum([row.histogram for row in own], axis=0).tolist()
         lines.append(
-            f"<tr><td>{_text(name)}<td>{frames:,}<td>{outside:,}<td>{_percent(outside, frames)}"
+            f"<tr><td>{_text(name)}<td>{frames:,}<td>{outside:,}<td>"
+            f"{percent(outside / max(frames, 1))}"
             f"<td>{peak.worst_deg:.1f}<td>{where}<td>{_histogram(bars)}</tr>"
         )
     return "\n".join([*lines, "</table>"])
@@ -296,7 +298,3 @@ def _clip_card(check: ClipCheck) -> str:
 
 def _text(value: str) -> str:
     return html.escape("".join(sign if sign.isprintable() else "?" for sign in value))
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{100.0 * part / max(whole, 1):.2g}%"

@@ -17,6 +17,7 @@ from ..mesh import PRINT, boundary
 from ..model import LimitModel
 from ..shapes import Surface
 from ..shapes.presentation import CellMap, CrossSection
+from ..text import percent
 from .sphere import draw_front, draw_spheres, draw_twist_scale, twist_colours
 from .style import INK, LINE, MUTED, REGION, hide_frame, new_figure, readable_name
 
@@ -321,12 +322,8 @@ def describe_limit(limit: Limit) -> str:
 
 
 def _volume_text(limit: Limit) -> str:
-    percent = 100.0 * limit.volume()
-    if percent == 0.0:
-        return "a thin region"
-    return (
-        f"{percent:.0f}% of all rotations" if percent > 10.0 else f"{percent:.2g}% of all rotations"
-    )
+    volume = limit.volume()
+    return "a thin region" if volume == 0.0 else f"{percent(volume)} of all rotations"
 
 
 def samples_of(model: LimitModel, joint: str) -> Quats | None:
