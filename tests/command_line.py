@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 from click.testing import CliRunner
@@ -61,6 +62,14 @@ def process(*arguments, **more):
     """Run synovia as a process of its own."""
     command = [sys.executable, "-m", "synovia", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **more)
+
+
+def wait_for(condition):
+    """Wait until `condition()` is true; a minute without it is a hang."""
+    give_up = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < give_up, "waited for a minute"
+        time.sleep(0.01)
 
 
 def studio(folder):

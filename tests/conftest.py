@@ -6,6 +6,7 @@ import gc
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from command_line import studio
 from cones import CONES
@@ -24,6 +25,12 @@ from oracles import (
 )
 from synovia.io import save_limits
 from synovia.limit import Limit
+
+# Every run tries the same examples, however long each takes.
+settings.register_profile(
+    "synovia", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("synovia")
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 
 GARBAGE = [b"\0", b"{", b"]", b'"', b",", b"nan", b"1e999", b"-", b"\r", b"\n", b"\xff", b"9" * 400]
 NUMBERS = [
@@ -71,14 +70,12 @@ def flip(content: bytes, rng) -> bytes:
     return bytes(changed)
 
 
-def outcomes(read, mutants, seconds: float = 5.0):
-    """Return the clips and the errors that come of reading mutants, each in time."""
+def outcomes(read, mutants):
+    """Return the clips and the error messages that result from reading mutants."""
     clips, errors = [], []
     for mutant in mutants:
-        start = time.monotonic()
         try:
             clips.append(read(mutant))
         except (ValueError, OSError) as error:
             errors.append(str(error))
-        assert time.monotonic() - start < seconds
     return clips, errors

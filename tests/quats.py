@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from synovia import quat
 
 AXES = [np.array(axis) for axis in ([1.0, 0, 0], [0, 0, -1.0], [0.6, 0, 0.8], [-0.48, 0.6, 0.64])]
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 
 
 def random_quats(*batch, seed=0):

@@ -115,7 +115,7 @@ def test_a_joint_between_elbow_and_wrist_is_carried_along():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([0.0, 0.3, 3.0]))
 def test_it_is_legal_whatever_the_path(family, seed, scale):
     model, rng = of_family(family), np.random.default_rng(seed)

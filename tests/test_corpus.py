@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -20,7 +19,7 @@ import pytest
 
 import poison
 from clips import person
-from command_line import process, result_of, run
+from command_line import process, result_of, run, wait_for
 from oracles import EXHAUSTIVE
 from synovia import LimitModel, load_clip, load_limits, quat, save_clip
 from synovia.corpus import (
@@ -207,9 +206,7 @@ def test_a_run_that_is_killed_goes_on_and_redoes_nothing(captures, made, tmp_pat
     for wanted in (1, 4):
         command = [sys.executable, "-m", "synovia", *words]
         running = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 60.0
-        while len(list(folder.glob("clips/[!.]*"))) < wanted and time.monotonic() < until:
-            time.sleep(0.01)
+        wait_for(lambda: len(list(folder.glob("clips/[!.]*"))) >= wanted)  # noqa: B023
         os.killpg(running.pid, signal.SIGKILL)
         running.wait()
     before = {path: path.stat().st_mtime_ns for path in folder.glob("summaries/[!.]*")}
@@ -483,13 +480,6 @@ def dask_cluster(folder):
         for each in started:
             each.terminate()
             each.wait(60)
-
-
-def wait_for(condition):
-    until = time.monotonic() + 60.0
-    while not condition():
-        assert time.monotonic() < until, "it takes too long"
-        time.sleep(0.01)
 
 
 def test_corpora_merge_and_summaries_are_enough(captures, made, tmp_path):

@@ -108,7 +108,7 @@ def test_bad_controls_are_refused():
 
 
 @given(st.lists(NUMBERS, min_size=len(CONTROLS), max_size=len(CONTROLS)))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_no_control_leads_out_of_the_limits(values):
     posed = BODY.pose(values)
     assert BODY.contains(Pose(posed.rotations, posed.positions))

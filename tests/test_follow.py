@@ -282,7 +282,7 @@ def test_a_clip_of_one_frame():
     assert watch(arms.arm(), clip, [2, 1, 3], ["Wrist"]).clip.frames == 1
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 10**6))
 def test_gaps_are_measured_as_the_solver_does(seed):
     rng = np.random.default_rng(seed)

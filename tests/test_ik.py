@@ -154,7 +154,7 @@ def test_it_comes_as_near_as_scipy_does():
 
 @pytest.mark.parametrize("method", METHODS[:2])
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([0.0, 0.3, 1.0, 100.0]))
 def test_the_pose_is_legal_whatever_happens(family, method, seed, scale):
     model, rng = of_family(family), np.random.default_rng(seed)

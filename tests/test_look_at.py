@@ -90,7 +90,7 @@ def test_a_look_too_far_back_says_who_holds_it():
     assert "Head is 34.4 degrees off its target: held by the limit of" in found.reason()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6))
 def test_the_look_is_legal_and_straight_where_it_can_be(seed):
     rng = np.random.default_rng(seed)

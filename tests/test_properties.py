@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -13,9 +13,7 @@ from oracles import CONVEX
 from synovia import CHARTS, SHAPES, Beyond, Inside, Limit, quat
 from synovia.model import project_path
 
-SETTINGS = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
-)
+SETTINGS = settings(max_examples=60)
 ANGLE = st.floats(-7.0, 7.0, allow_nan=False, width=64)
 VECTORS = arrays(np.float64, st.tuples(st.integers(1, 12), st.just(3)), elements=ANGLE)
 

@@ -120,7 +120,7 @@ def test_what_is_projected_is_legal_and_nearest_given_the_parents(arm):
         assert (moved <= ways.min(axis=1) + 1e-9).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from(list(ARM)))
 def test_legal_poses_stay_bit_for_bit(seed, name):
     model = model_of(ARM[name], hand=replace(boxed(0.5, 0.5, 0.5), relative_to="blade"))

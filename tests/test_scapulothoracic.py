@@ -25,7 +25,7 @@ def turn(axis, angle):
     return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * (k @ k)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(AT)
 def test_it_is_the_product_of_its_turns_and_stays_on_the_ellipsoid(values):
     abduction, elevation, upward, winging = values
@@ -45,7 +45,7 @@ def test_it_is_the_product_of_its_turns_and_stays_on_the_ellipsoid(values):
     assert np.abs(after[:3, :3] - want @ turn(edge, winging)).max() < 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(AT)
 def test_the_other_side_is_the_mirror(values):
     component = Scapulothoracic(RADII, [0.05, -0.03], 0.6)

@@ -90,7 +90,7 @@ def test_at_rest_every_bone_is_at_rest():
 
 
 @pytest.mark.parametrize("name", FIGURES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     arm=st.tuples(*[st.floats(-1.0, 1.0)] * 3),
     shrug=st.tuples(*[st.floats(-1.0, 1.0)] * 2),
@@ -256,7 +256,7 @@ def test_the_centre_of_abduction_is_lower_first_and_higher_then():
         assert np.abs(turn(angle=np.radians(angle))["matrix"] - want).max() < 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.tuples(*[st.floats(-400.0, 400.0)] * 5))
 def test_left_mirrors_right(values):
     named = dict(zip(CONTROLS, values, strict=True))

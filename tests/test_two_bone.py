@@ -72,7 +72,7 @@ def test_legal_wrists_are_reached():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([0.0, 0.3, 1.0, 100.0]))
 def test_it_is_legal_whatever_happens(family, seed, scale):
     model, rng = of_family(family), np.random.default_rng(seed)

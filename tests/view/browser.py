@@ -86,6 +86,15 @@ def browser():
         started.close()
 
 
+def wait_until(page, condition):
+    """Let `page` run until `condition()` is true."""
+    for _ in range(PATIENCE // STEP):
+        if condition():
+            return
+        page.wait_for_timeout(STEP)
+    raise TimeoutError("the page did not get there")
+
+
 class Visit:
     """A page that shows a scene, with what it says to Python and what it hears."""
 
@@ -140,11 +149,7 @@ class Visit:
             self.page.locator("#inset").wait_for(timeout=PATIENCE)
 
     def until(self, true):
-        for _ in range(PATIENCE // STEP):
-            if true():
-                return
-            self.page.wait_for_timeout(STEP)
-        raise TimeoutError("the page did not get there")
+        wait_until(self.page, true)
 
     def is_answered(self):
         """Whether there is an answer to all that the page asked for."""

@@ -101,8 +101,8 @@ def test_it_prints_the_link_and_ends_with_ctrl_c(here):
             return
         url = re.match(r"http://127\.0\.0\.1:\d+/\S{20,}/$", line.strip())
         assert url, line
-        with urllib.request.urlopen(url[0], timeout=30) as answer:
+        with urllib.request.urlopen(url[0], timeout=60) as answer:
             assert b"Synovia" in answer.read()
         running.send_signal(signal.SIGINT)
-        assert running.wait(timeout=30) == 0
+        assert running.wait(timeout=60) == 0
         assert running.stderr.read() == ""

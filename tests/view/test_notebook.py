@@ -13,7 +13,7 @@ import pytest
 from clips import clip
 from synovia import LimitModel, show
 from synovia.view import frame_html
-from view.browser import PATIENCE, needed
+from view.browser import PATIENCE, needed, wait_until
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def built():
 
 
 def ancestors(page):
-    with urlopen(page.url, timeout=30) as answer:
+    with urlopen(page.url, timeout=60) as answer:
         policy = answer.headers["Content-Security-Policy"].split("; ")
     return [rule for rule in policy if rule.startswith("frame-ancestors")]
 
@@ -123,8 +123,7 @@ def test_the_frame_works_where_it_is_allowed_and_only_there(browser):
         faults = []
         tab.on("console", lambda said: said.type == "error" and faults.append(said.text))
         tab.goto(address)
-        tab.wait_for_timeout(300)
-        assert any("frame-ancestors" in fault for fault in faults)
+        wait_until(tab, lambda: any("frame-ancestors" in fault for fault in faults))
         assert tab.frame_locator("iframe").locator("#stage").count() == 0
         page._repr_html_()
         faults.clear()
@@ -136,5 +135,4 @@ def test_the_frame_works_where_it_is_allowed_and_only_there(browser):
         assert faults == []
         with notebook(other._repr_html_()) as elsewhere:
             tab.goto(elsewhere)
-            tab.wait_for_timeout(300)
-        assert any("frame-ancestors" in fault for fault in faults)
+            wait_until(tab, lambda: any("frame-ancestors" in fault for fault in faults))

@@ -49,7 +49,7 @@ def server(scene, tmp_path, monkeypatch):
 def fetched(server, path, host=None, *, method="GET", more="", body=""):
     """The status line, the headers and the body of an answer, asked for in plain bytes."""
     name = f"127.0.0.1:{server.guard.port}" if host is None else host
-    with socket.create_connection(("127.0.0.1", server.guard.port), timeout=10) as line:
+    with socket.create_connection(("127.0.0.1", server.guard.port), timeout=60) as line:
         line.sendall(f"{method} {path} HTTP/1.1\r\nHost: {name}\r\n{more}\r\n{body}".encode())
         received = b""
         while part := line.recv(65536):
@@ -249,7 +249,7 @@ def test_strangers_who_say_nothing_are_hung_up_on(server, monkeypatch):
     monkeypatch.setattr(listening, "MOST_STRANGERS", 3)
     where = ("127.0.0.1", server.guard.port)
     with contextlib.ExitStack() as stack, page(server) as line:
-        idle = [stack.enter_context(socket.create_connection(where, timeout=10)) for _ in range(6)]
+        idle = [stack.enter_context(socket.create_connection(where, timeout=60)) for _ in range(6)]
         assert fetched(server, f"/{server.guard.token}/")[0] == 200
         assert [each.recv(1) for each in idle[:3]] == [b"", b"", b""]  # the oldest went
         assert "error" not in asked(line, "open")[0]  # who has the token stays
@@ -260,7 +260,7 @@ def test_slow_requests_have_a_time(scene, server, monkeypatch):
     there = PageServer(scene)
     try:
         for start in (b"", b"GE", b"GET / HTTP/1.1\r\nHost: "):
-            with socket.create_connection(("127.0.0.1", there.guard.port), timeout=10) as line:
+            with socket.create_connection(("127.0.0.1", there.guard.port), timeout=60) as line:
                 line.sendall(start)
                 assert line.recv(1) == b""
     finally:
@@ -299,7 +299,7 @@ def test_an_end_that_nobody_asked_for_is_an_error(scene, server, monkeypatch):
     there = PageServer(scene)
     try:
         monkeypatch.setattr(listening.Listener, "accept", fail)
-        socket.create_connection(("127.0.0.1", there.guard.port), timeout=10).close()
+        socket.create_connection(("127.0.0.1", there.guard.port), timeout=60).close()
         with pytest.raises(OSError, match="ended: no more threads"):
             there.wait()
     finally:
@@ -353,7 +353,7 @@ def test_a_closed_server_hangs_up_and_can_be_closed_again(server):
         with pytest.raises(ConnectionClosed):
             line.recv(timeout=200)
     with pytest.raises(OSError, match="refused"):
-        socket.create_connection(("127.0.0.1", server.guard.port), timeout=5)
+        socket.create_connection(("127.0.0.1", server.guard.port), timeout=60)
 
 
 def test_a_port_in_use_is_said(server, scene):
