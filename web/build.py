@@ -25,9 +25,11 @@ def node_is_there() -> bool:
 
 
 def install() -> None:
-    """Install what the lock names, unless that is there already."""
+    """Install what the lock file names into web/node_modules, unless it is there already."""
     lock, installed = WEB / "package-lock.json", WEB / "node_modules" / ".package-lock.json"
     if not installed.is_file() or installed.stat().st_mtime < lock.stat().st_mtime:
+        print("npm installs the page's build tools into web/node_modules; delete it to undo that.")
+        sys.stdout.flush()
         _run("ci", "--no-audit", "--no-fund", "--loglevel=error")
 
 
