@@ -1,5 +1,6 @@
 # make demo   learn limits from the bundled clip, check and clamp another with them
 # make test   format, lint, types and tests
+# make test-matrix  the tests on each Python, instruction set and BLAS thread count of tools/run_matrix.py
 # make lint   format, lint and types alone
 # make page   build the page of `synovia view`, which both do themselves
 # make kernels  compile the kernels, and make the bodies, which both do themselves
@@ -45,7 +46,7 @@ endif
 # Commands that tests start would otherwise compile all of Python's sources each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test pytest test-page lint page browser kernels wheels packages npm blender test-blender blender-environments test-sanitized test-packages test-opensim test-torch test-engines bench papers docs clean
+.PHONY: demo test pytest environment test-matrix test-page lint page browser kernels wheels packages npm blender test-blender blender-environments test-sanitized test-packages test-opensim test-torch test-engines bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
@@ -56,12 +57,19 @@ test: lint pytest
 # A file of tests runs in one process, which makes what its tests share once.
 # One process more than processors: tests of the page mostly wait for their browser.
 # Matrices are small: threads of BLAS would only wait for each other.
-# Every process would rewrite every assert, which takes ten seconds: plain ones do, and what fails
-# is run once more, with all that pytest can say about it.
-pytest: $(INSTALLED) $(PAGE) browser kernels test-page
-	export OPENBLAS_NUM_THREADS=1; \
-	$(BIN)/pytest --assert=plain --cache-clear -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile --no-loadscope-reorder \
-	|| { echo "What failed, alone and with all that its assertions say:"; $(BIN)/pytest --last-failed --last-failed-no-failures none --maxfail 5; exit 1; }
+OPENBLAS_NUM_THREADS ?= 1
+PYTEST_OPTIONS ?=
+pytest: environment test-page
+	OPENBLAS_NUM_THREADS=$(OPENBLAS_NUM_THREADS) \
+	$(BIN)/pytest -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile --no-loadscope-reorder $(PYTEST_OPTIONS)
+
+# Everything that the tests need.
+environment: $(INSTALLED) $(PAGE) browser kernels
+
+# The combinations are in tools/run_matrix.py; ONLY=avx2,plain chooses some of them, and
+# TESTS=tests/test_ik.py other tests than theirs.
+test-matrix:
+	$(PYTHON) tools/run_matrix.py $(if $(ONLY),--only $(ONLY)) $(TESTS)
 
 # The page's own tests, which run beside the rest.
 test-page: $(INSTALLED) $(NODE_MODULES)
@@ -245,4 +253,4 @@ $(ENGINES)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf src/synovia/body/surfaces.* npm/synovia.wasm $(VENV) $(OPENSIM) $(TORCH) $(ENGINES) $(BLENDER)-* build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page
+	rm -rf src/synovia/body/surfaces.* npm/synovia.wasm $(VENV) $(OPENSIM) $(TORCH) $(ENGINES) $(BLENDER)-* .venv-3.* build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page
