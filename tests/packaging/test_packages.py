@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tarfile
 import urllib.request
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,13 @@ def test_the_page_answers_as_in_the_container(programs, tmp_path):
         server.terminate()
         server.wait()
         server.stdout.close()
+
+
+def test_the_wheel_has_the_licenses_of_the_page():
+    with zipfile.ZipFile(WHEEL) as wheel:
+        licenses = wheel.read("synovia/view/page/licenses.md").decode()
+    bundled = json.loads((ROOT / "web/package.json").read_text())["dependencies"]
+    assert all(f"## {name} - {version}" in licenses for name, version in bundled.items())
 
 
 def test_limits_are_applied_with_numpy_alone(tmp_path):

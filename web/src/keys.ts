@@ -74,6 +74,12 @@ export function bindKeys(groups: Record<string, Key[]>, showTour: () => void): v
       ...Object.entries(groups).map(([name, group]) => section(name, listed(group))),
     ),
     element(
+      "details",
+      {},
+      element("summary", {}, "Licenses of bundled software"),
+      element("pre", {}, document.querySelector("#licenses")?.textContent ?? ""),
+    ),
+    element(
       "form",
       { method: "dialog" },
       button("Show the tour", "Show the tour", showTour),

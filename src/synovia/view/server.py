@@ -151,6 +151,7 @@ CONTENT_TYPES = {
     ".js": "text/javascript",
     ".css": "text/css",
     ".svg": "image/svg+xml",
+    ".md": "text/plain",
 }
 """What the page is built of. Machines have tables of their own, some of which call scripts text,
 and browsers do not run text."""
