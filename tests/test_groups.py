@@ -192,6 +192,20 @@ def test_a_group_that_goes_over_to_another_branch_keeps_to_the_bound(name):
     assert squares[0] < 1.3 * squares[1]
 
 
+@pytest.mark.parametrize("name", ["LeftUpperLeg", "LeftHand"])
+def test_a_member_by_itself_is_a_member_in_a_path(name):
+    group = GROUPS[name]
+    reach = group.tolerances + 1e-9
+    for seed in range(4):
+        segments = range(len(group.segments))
+        paths = [quat.exp(wave(150, 3, 0.4 * (1 + seed), 10 * seed + k)) for k in segments]
+        bounds = np.stack([step_bounds(path, 1.0 / 60.0) for path in paths], axis=1)
+        clamped = clamp_group(group, np.stack(paths, axis=1), bounds).rotations
+        assert (group.nearest(clamped).angles <= reach).all()
+        assert (group.follow(clamped).angles <= reach).all()
+        np.testing.assert_array_equal(group.project_path(clamped), clamped)
+
+
 def test_answers_keep_the_batch_shape_and_the_precision():
     posed = anywhere(2)
     batch = Pose(posed.rotations.reshape(2, 1, 75, 4), posed.positions.reshape(2, 1, 75, 3))

@@ -182,8 +182,20 @@ class ControlGroup(Constraint):
         return self.move_to_edge(rotations, self.follow(rotations))
 
     def follow(self, rotations: Quats) -> NearestPose:
-        """As `nearest_path`, but where a branch of the controls goes on it is kept to."""
-        return self._solve_path(rotations, kernels.control_group.BRANCH)
+        """As `nearest_path`, but only members leave the branch of the controls before them.
+
+        A frame that is close to being a member on that branch is searched for alone, too: a member
+        by itself is a member in a path.
+        """
+        found = self._solve_path(rotations, kernels.control_group.BRANCH)
+        reach = self.tolerances + rounding(rotations.dtype)
+        squares = np.sum(np.maximum(found.angles - reach, 0.0) ** 2, axis=-1)
+        missed = np.flatnonzero((squares > 0.0) & (squares < kernels.control_group.CLOSE))
+        alone = self.nearest(rotations[missed])
+        member = (alone.angles <= reach).all(axis=-1)
+        for path, single in zip(vars(found).values(), vars(alone).values(), strict=True):
+            path[missed[member]] = single[member]
+        return found
 
     def _solve_path(self, rotations: Quats, search: int) -> NearestPose:
         rotations = self._check(rotations)
