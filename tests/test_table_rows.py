@@ -10,6 +10,7 @@ import pytest
 from cones import CONES
 from oracles import random_frame
 from synovia import ThetaPhi
+from synovia.shapes.theta_phi.edit import _crossings
 from synovia.shapes.theta_phi.grid import centres, vectors_at
 from tables import TURN, directions, points_around, table
 
@@ -56,6 +57,15 @@ def test_an_outline_on_the_sphere(rng):
     assert not legal[level > 1.15].any()
     other = ThetaPhi.from_outline(outline, -frame[0], -1.0, 1.0, cell=np.radians(3.0), frame=frame)
     assert other.share + shape.share == pytest.approx(1.0)
+
+
+def test_an_arc_through_a_vertex_of_an_outline_crosses_it_once():
+    corners = vectors_at(np.zeros(2), np.array([0.4, -0.4]))
+    across = vectors_at(np.array([0.4, -0.4]), np.zeros(2))
+    outline = np.stack([corners[0], across[0], corners[1], across[1]])
+    inside, beyond = vectors_at(np.zeros(1), np.zeros(1)), vectors_at(np.zeros(1), np.array([1.0]))
+    assert (np.cross(inside, beyond) @ outline.T == 0.0).any()  # exactly through a vertex
+    assert _crossings(outline, inside, beyond) == 1
 
 
 def test_an_outline_leaves_out_what_is_opposite(rng):

@@ -73,11 +73,16 @@ def inside_outline(outline: Vectors, inside: Vectors, shape: tuple[int, int]) ->
 
 
 def _crossings(outline: Vectors, start: Vectors, end: Vectors) -> Ints:
-    """Return how many arcs of a closed outline the great arcs from `start` to `end` cross: (n,)."""
+    """Return how many arcs of a closed outline the great arcs from `start` to `end` cross: (n,).
+
+    A vertex on the great circle from `start` to `end` counts as left of it for both of its arcs,
+    so that an arc through a vertex has the same parity as one just beside it.
+    """
     following = np.roll(outline, -1, axis=0)
     across, way = np.cross(outline, following), np.cross(start, end)
-    apart = (start @ across.T) * (end @ across.T) < 0.0
-    ends_apart = (way @ outline.T) * (way @ following.T) < 0.0
+    apart = (start @ across.T >= 0.0) != (end @ across.T >= 0.0)
+    sides = way @ outline.T >= 0.0
+    ends_apart = sides != np.roll(sides, -1, axis=1)
     # Both great circles cross at two opposite points: on the arcs it must be the same one.
     meet = np.cross(way[:, None], across[None])
     towards = np.einsum("ijk,ijk->ij", meet, (start + end)[:, None])
