@@ -29,12 +29,11 @@ def seen(browser):
 
 
 def settle(seen):
-    """Wait until all that was asked for is answered, and nothing more is."""
+    """Wait until all requests are answered, and the answers lead to no others."""
     before = -1
     while before != len(seen.asked):
         before = len(seen.asked)
-        seen.until(seen.is_answered)
-        seen.page.wait_for_timeout(60)
+        seen.settle()
 
 
 def limit_of(seen, joint=ARM):
