@@ -166,9 +166,7 @@ def export(
                 count += f" and {terminal.pluralize(exported.pairs, 'pair')}"
             click.echo(f"{count} as {target}; wrote {output}")
     if over:
-        terminal.note(
-            f"not written: {', '.join(over)} gain more than {percent(max_gain or 0.0)}"
-        )
+        terminal.note(f"not written: {', '.join(over)} gain more than {percent(max_gain or 0.0)}")
         raise click.exceptions.Exit(1)
 
 
