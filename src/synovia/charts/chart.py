@@ -15,6 +15,11 @@ from ..kernels.kinds import CHART_KINDS
 
 NUDGE = 1e-5  # radians, to see how fast rotations change with the points of a chart
 SEEN = 4096  # rotations, to see where a chart is dense
+STEEP = 0.2
+"""Radians around a singularity within which float32 is too coarse.
+
+At an angle δ from it, angles of rotations in float32 are off by up to some 1e-6/δ.
+"""
 ROUNDING = 1e-9
 """How far a mirrored point may be off, for the mirror to be a turn of the chart's points."""
 
@@ -201,6 +206,13 @@ class Chart(ABC):
     def is_singular_in(self, shape: Any) -> bool:
         """Tell whether the bone may point where the chart's twist is not defined."""
         return False
+
+    def is_steep_in(self, shape: Any) -> bool:
+        """Tell whether members may be within `STEEP` radians of a singularity of the chart.
+
+        There, rounding a rotation to float32 may move its point by more than the tolerance.
+        """
+        return True
 
     def mirror(self, normal: Vectors) -> list[Reflection]:
         """Return charts of the other side of a mirror across `normal`, the best first.

@@ -10,7 +10,7 @@ import numpy as np
 from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows
 from ..kernels.kinds import DIRECTION_TWIST
-from .chart import cross_matrix, reflect, twisted_vectors
+from .chart import STEEP, cross_matrix, reflect, twisted_vectors
 from .framed import FramedChart
 
 
@@ -66,6 +66,10 @@ class DirectionTwist(FramedChart):
 
     def is_singular_in(self, shape: Any) -> bool:
         return bool(shape.contains_direction(-self.axis))
+
+    def is_steep_in(self, shape: Any) -> bool:
+        nearest = shape.project(np.append(-self.axis, 0.0))[:3]
+        return bool(np.linalg.norm(nearest + self.axis) < STEEP)
 
     # For pictures.
 

@@ -11,7 +11,7 @@ import numpy as np
 from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows, wrap_angles
 from ..kernels.kinds import EULER
-from .chart import ROUNDING, unit_normal
+from .chart import ROUNDING, STEEP, unit_normal
 from .framed import FramedChart
 
 SIDEWAYS = quat.exp(np.array([0.0, 0.5 * np.pi, 0.0]))
@@ -76,6 +76,10 @@ class EulerZYZ(FramedChart):
     def stretch(self, points: Points) -> Scalars:
         # |ω|² = φ'² + θ'² + 2 φ'θ' cos ψ + ψ'², and its least eigenvalue is 1 − |cos ψ|.
         return np.asarray(1.0 / np.sqrt(np.maximum(1.0 - np.abs(np.cos(points[..., 1])), 1e-18)))
+
+    def is_steep_in(self, shape: Any) -> bool:
+        low, high = shape.bounds[:, 1]
+        return bool(low < STEEP or high > np.pi - STEEP)
 
     def _reflections(self, normal: Vectors) -> list[tuple[dict[str, Any], Floats, Points]]:
         along = np.abs(unit_normal(normal))

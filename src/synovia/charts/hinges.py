@@ -23,7 +23,7 @@ from ..arrays import (
     wrap_angles,
 )
 from ..kernels.kinds import HINGES
-from .chart import half_turn
+from .chart import STEEP, half_turn
 from .framed import FramedChart
 from .rotation_vector import whole_turns
 
@@ -346,6 +346,11 @@ class Hinges(FramedChart):
             return None
         first = np.where(opposed | aligned, 1.0, 0.0)
         return np.stack([first, 0.0 * first, np.where(opposed, -first, first)], axis=-1)
+
+    def is_steep_in(self, shape: Any) -> bool:
+        # Gimbal lock is at middle angles of `lock` and whole half turns more.
+        low, high = (shape.bounds[:, 1] - self.lock + [-STEEP, STEEP]) / np.pi
+        return bool(np.ceil(low) <= high)
 
     def density(self, points: Points) -> Scalars:
         # The volume that the three axes span, as the outer two are turned by the middle hinge.

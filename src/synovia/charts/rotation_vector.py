@@ -14,7 +14,7 @@ import numpy as np
 from .. import kernels, quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Tensor, Vectors, rows
 from ..kernels.kinds import ROTATION_VECTOR
-from .chart import half_turn
+from .chart import STEEP, half_turn
 from .framed import FramedChart
 
 SHORT = 1e-8  # the square of a half angle's sine up to which tensors have angles from their series
@@ -59,6 +59,9 @@ class RotationVector(FramedChart):
     def stretch(self, points: Points) -> Scalars:
         half = 0.5 * np.linalg.norm(points, axis=-1)
         return np.asarray(1.0 / np.maximum(np.abs(np.sinc(half / np.pi)), 1e-9))
+
+    def is_steep_in(self, shape: Any) -> bool:
+        return bool(shape.reach((0, 1, 2)) > TURN - STEEP)
 
     def _reflections(self, normal: Vectors) -> list[tuple[dict[str, Any], Floats, Points]]:
         return [({}, quat.to_matrix(half_turn(normal)), np.zeros(3))]

@@ -11,7 +11,7 @@ import numpy as np
 from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Tensor, Vectors
 from ..kernels.kinds import SWING_TWIST
-from .chart import half_turn, reflect, twisted_vectors
+from .chart import STEEP, half_turn, reflect, twisted_vectors
 from .framed import FramedChart
 from .rotation_vector import follow_covers, torch_winds, whole_turns, wind
 
@@ -110,6 +110,9 @@ class SwingTwist(FramedChart):
 
     def is_singular_in(self, shape: Any) -> bool:
         return bool(shape.reach((0, 1)) >= np.pi)
+
+    def is_steep_in(self, shape: Any) -> bool:
+        return bool(shape.reach((0, 1)) > np.pi - STEEP)
 
     @property
     def grid_axes(self) -> Floats:

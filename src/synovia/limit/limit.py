@@ -138,6 +138,7 @@ FARTHEST = 5.0 * TURN  # how far a region may reach; beyond one turn it only rep
 BATCH = 4096  # rotations; fewer are not worth a second thread
 FEW_COVERS = 9  # up to so many are all looked at
 ROUNDING = 1e-12  # radians, of a distance from the bounds
+ROUNDING_SHARES = 2.0 ** np.arange(-24, 1)  # of a turn: from the rounding of float32 to all of it
 SLIDES, GOLDEN_STEPS, GOLDEN = 65, 50, 0.5 * (5.0**0.5 - 1.0)  # of the search along a line
 STAND_IN_NODES, STAND_IN_MEMBERS = 24, 2000  # of the field that solvers see for another shape
 
@@ -272,10 +273,37 @@ class Limit:
     def precision(self, given: np.dtype[Any]) -> np.dtype[Any]:
         """Return the type that `given` numbers are computed in: float32 for convex shapes alone.
 
-        Other shapes, and angles of hinges, have kernels in float64 alone.
+        Other shapes, and angles of hinges, have kernels in float64 alone. Members near a
+        singularity of the chart need float64.
         """
         single = self.compiled and self.shape.single_precision and self.chart.single_precision
-        return given if single else np.dtype(np.float64)
+        return given if single and not self.is_steep else np.dtype(np.float64)
+
+    @cached_property
+    def is_steep(self) -> bool:
+        """Whether float32 may round members to rotations that are not legal."""
+        return self.chart.is_steep_in(self.shape)
+
+    def round_members(self, legal: Quats, given: np.dtype[Any]) -> Quats:
+        """Return legal rotations (..., 4) in the type `given`, legal after rounding as well.
+
+        Near a singularity of the chart, the rounded rotation may be outside. It is then the first
+        that stays legal of rotations between the legal one and the deepest member, each projected.
+        """
+        rounded = legal.astype(given, copy=False)
+        if rounded is legal or not self.is_steep:
+            return rounded
+        exact, flat = legal.reshape(-1, 4), rounded.reshape(-1, 4)
+        outside = np.flatnonzero(~self.contains(flat))
+        for share in ROUNDING_SHARES:
+            if len(outside) == 0:
+                break
+            deepest = self.chart.rotations(self.shape.deepest)
+            inner = self.project(quat.slerp(exact[outside], deepest, share)).astype(given)
+            is_member = self.contains(inner)
+            flat[outside[is_member]] = inner[is_member]
+            outside = outside[~is_member]
+        return flat.reshape(legal.shape)
 
     def contains(self, rotations: Quats) -> Mask:
         """Tell which rotations are legal."""
@@ -386,7 +414,7 @@ class Limit:
             checked = unit_quats("rotations", rotations)
             if checked is not rotations:
                 return self._project(checked, packed, threads)
-        return out.astype(rotations.dtype, copy=False)
+        return self.round_members(out, rotations.dtype)
 
     def _project_by_covers(self, rotations: Quats) -> Quats:
         """As `project`, by NumPy alone."""
@@ -395,7 +423,7 @@ class Limit:
         opposite = np.sum(nearest * rotations, axis=-1, keepdims=True) < 0.0
         nearest = np.where(opposite, -nearest, nearest)
         legal = (distance <= tolerance(rotations.dtype))[..., None]
-        return np.where(legal, rotations, nearest).astype(rotations.dtype)
+        return self.round_members(np.where(legal, rotations, nearest), rotations.dtype)
 
     def violation(self, rotations: Quats) -> Scalars:
         """Return the angle, in radians, between each rotation and its projection."""

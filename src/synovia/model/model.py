@@ -368,9 +368,14 @@ class LimitModel:
     @cached_property
     def _packed_limits(self) -> tuple[Ints, Ints, Floats]:
         """The joints whose limits one kernel evaluates, the limits' offsets, and their buffer."""
-        single = [each for each in self._of(JointLimit) if _has_kernel(each)]
-        joints = [self.skeleton.index(each.joint) for each in single]
-        return (np.array(joints, np.int64), *pack_limits([each.limit for each in single]))
+        packed = self._packed_constraints
+        joints = np.array([self.skeleton.index(each.joint) for each in packed], np.int64)
+        return (joints, *pack_limits([each.limit for each in packed]))
+
+    @cached_property
+    def _packed_constraints(self) -> list[JointLimit]:
+        """The limits that one kernel evaluates."""
+        return [each for each in self._of(JointLimit) if _has_kernel(each)]
 
     @cached_property
     def _others(self) -> list[Placed]:
@@ -522,8 +527,11 @@ class LimitModel:
         kernels.limit.project_poses(
             flat, joints, offsets, packed, slack, out.reshape(-1), distances
         )
-        out, distances = out.astype(given, copy=False), distances.astype(given, copy=False)
-        return out, distances.reshape(*batch, len(joints))
+        legal, distances = out.astype(given, copy=False), distances.astype(given, copy=False)
+        if out.dtype != given:
+            for joint, constraint in zip(joints, self._packed_constraints, strict=True):
+                legal[..., joint, :] = constraint.limit.round_members(out[..., joint, :], given)
+        return legal, distances.reshape(*batch, len(joints))
 
     def project_clip(
         self,

@@ -1,0 +1,93 @@
+"""Rotations in float32 near the singularities of charts, where rounding moves points far."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from oracles import directions, random_quats
+from synovia import LimitModel, Pose, Skeleton, quat
+from synovia.arrays import tolerance
+from synovia.charts import CHARTS
+from synovia.limit import Limit, charts_of
+from synovia.shapes import SHAPES
+
+FAMILIES = [
+    (shape, chart)
+    for shape, kind in SHAPES.items()
+    if "fit" in vars(kind) or shape != "union"
+    for chart in charts_of(shape)
+]
+AXIS = np.array([0.6, 0.0, 0.8])
+N = 300  # rotations near each singularity
+
+
+SPREADS = (0.5, 0.8, 1.1)  # radians, of the rotations that limits are fitted to
+
+
+def wide_limit(shape, chart, spread):
+    """A limit about a random reference that mostly reaches a singularity of its chart."""
+    rng = np.random.default_rng(round(10 * spread))
+    reference = random_quats(1, rng)[0]
+    vectors = spread * rng.normal(size=(300, 3)) * [1.0, 0.7, 0.5]
+    options = {"resolution": 12} if shape == "distance-field" else {}
+    options |= {"axis": AXIS} if CHARTS[chart].takes_axis() else {}
+    rotations = quat.mul(reference, quat.exp(vectors))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the region has the direction opposite
+        return Limit.fit(rotations, shape, chart, reference=reference, **options)
+
+
+def near_singularities(limit, rng):
+    """Rotations in float32, from 1e-9 to 0.1 radians from the singularities of all charts."""
+    bone = AXIS if limit.chart.takes_axis() else np.array([0.0, 0.0, 1.0])
+    across = np.array([0.0, 1.0, 0.0])
+    off = 10.0 ** rng.uniform(-9, -1, (N, 1)) * rng.choice([-1.0, 1.0], (N, 1))
+    any_angle, any_other = rng.uniform(-np.pi, np.pi, (2, N, 1))
+    twist = quat.exp(any_angle * bone)
+    swing_axis = quat.rotate(quat.exp(any_other * bone), across)
+    angles_of_lock = [quat.exp((lock + off) * across) for lock in (0.0, 0.5 * np.pi, np.pi)]
+    local = [
+        quat.mul(quat.exp((np.pi + off) * swing_axis), twist),  # half a turn of swing
+        quat.mul(quat.exp(any_angle * swing_axis), quat.exp((np.pi + off) * bone)),
+        quat.exp((np.pi + off) * directions(N, rng)),
+        quat.exp(off * directions(N, rng)),
+        *(quat.mul(quat.mul(quat.exp(any_other * bone), each), twist) for each in angles_of_lock),
+        quat.exp(np.pi * np.concatenate([np.eye(3), across[None], bone[None]])),
+    ]
+    return quat.mul(limit.chart.reference, np.concatenate(local)).astype(np.float32)
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize(("shape", "chart"), FAMILIES)
+def test_projections_in_float32_are_legal_near_singularities(shape, chart, spread):
+    limit = wide_limit(shape, chart, spread)
+    rotations = near_singularities(limit, np.random.default_rng(0))
+    legal = limit.contains(rotations)
+    assert 0 < legal.sum() < len(legal)
+    projected = limit.project(rotations)
+    assert projected.dtype == np.float32
+    assert limit.contains(projected).all()
+    assert np.array_equal(limit.project(projected), projected)
+    assert projected[legal].tobytes() == rotations[legal].tobytes()
+    exact = rotations.astype(np.float64)
+    assert (limit.distance(projected.astype(np.float64)) <= 1.01 * tolerance(np.float32)).all()
+    if limit.is_steep:  # where members are rounded one by one, to near by
+        move = quat.angle_between(projected.astype(np.float64), limit.project(exact))
+        assert np.quantile(move[~legal], 0.98) < 1e-3
+
+
+def test_poses_in_float32_are_legal_near_singularities():
+    limits = {f"{shape} {chart}": wide_limit(shape, chart, 1.1) for shape, chart in FAMILIES}
+    names = ("root", *limits)
+    skeleton = Skeleton(names, np.arange(-1, len(limits)), np.full((len(names), 3), 0.1))
+    model = LimitModel(limits, skeleton)
+    rng = np.random.default_rng(0)
+    each = [near_singularities(limit, rng) for limit in limits.values()]
+    rotations = np.stack([np.tile(np.float32([1, 0, 0, 0]), (len(each[0]), 1)), *each], axis=1)
+    projected = model.project(Pose(rotations, np.zeros((*rotations.shape[:-1], 3))))
+    assert projected.rotations.dtype == np.float32
+    for joint, limit in enumerate(limits.values(), start=1):
+        assert limit.contains(projected.rotations[:, joint]).all()
