@@ -24,7 +24,7 @@ from types import ModuleType
 if __name__ == "__main__":
     os.environ["SYNOVIA_KERNELS"] = "plain"  # no word about a library that is about to be made
 
-from ..kernels.jit import load_library, source_hash
+from ..kernels.jit import is_cut_short, load_library, source_hash
 from .entries import kernel_modules, translate_modules
 from .translate import last_name
 
@@ -199,8 +199,10 @@ def compile_wasm(into: Path) -> None:
 
 
 def is_current(library: Path) -> bool:
-    """Tell whether a library was made of the sources as they are."""
-    return library.exists() and source_hash().encode() in library.read_bytes()
+    """Tell whether a library was made of the sources as they are, and is whole."""
+    if not library.exists() or is_cut_short(library):
+        return False
+    return source_hash().encode() in library.read_bytes()
 
 
 def build(
