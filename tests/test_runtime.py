@@ -18,7 +18,7 @@ import pytest
 import synovia
 from arms import arm
 from command_line import run
-from oracles import fitted, placed, random_quats
+from oracles import directions, fitted, placed, random_quats
 from synovia import (
     Box,
     Hinges,
@@ -34,10 +34,15 @@ from synovia import (
 from synovia.io import packed_limits
 from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import dependent
+from synovia.kernels import limit as limit_kernels
 from synovia.kernels import runtime as layout
 from synovia.kernels import runtime_ik as kernels
-from synovia.kernels.kinds import BOX, CONE, ELLIPSOID, KDOP, UNION
+from synovia.kernels.distance_field import HEADER as SHAPE_HEADER  # the longest of all shapes
+from synovia.kernels.hinges import TAIL
+from synovia.kernels.kinds import BOX, CONE, ELLIPSOID, HINGES, KDOP, MOST_AXES, UNION
+from synovia.kernels.limit import CHART, REACH, REACH_TWIST, SIZE
 from synovia.kernels.limit import HEADER as LIMIT_HEADER
+from synovia.kernels.rotation import BLOCK, LANES, W0
 from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.softening import Beyond
 from synovia.model import couple, first_exit
@@ -259,6 +264,106 @@ def test_no_mutated_file_reads_outside(model, built, tmp_path):
     )
     assert done.returncode == 0, done.stderr[:3000]
     assert 0 < int(done.stdout) < count  # some changes are legal, some are not
+
+
+def header_changes(packed):
+    """Extreme values for each number of a packed file's headers: (n, 2), position and value.
+
+    Headers are of the file, rows, limits and their shapes, and pairs. In a file with pairs, limits
+    are left out.
+    """
+    parts, limits = [(0, layout.FILE_HEADER, len(packed))], []
+    for k in range(int(packed[layout.LIMITS])):
+        row = int(packed[layout.ROWS]) + layout.ROW * k
+        parts.append((row, layout.ROW, len(packed)))
+        limits.append(int(packed[row + layout.AT]))
+    for k in range(int(packed[layout.PAIRS])):
+        row = int(packed[layout.PAIR_ROWS]) + layout.PAIR_ROW * k
+        parts.append((row, layout.PAIR_ROW, len(packed)))
+        parts.append((int(packed[row + layout.NUMBERS_AT]), dependent.VALUES, len(packed)))
+    for at in [] if packed[layout.PAIRS] else limits:
+        size, shape = int(packed[at + SIZE]), at + LIMIT_HEADER + 1
+        parts.append((at, LIMIT_HEADER + 1, size))
+        tail = TAIL if packed[at + CHART] == HINGES else 0
+        room = size - LIMIT_HEADER - 1 - tail  # what the shape's own numbers fill
+        parts.append((shape, min(SHAPE_HEADER, room), room))
+        parts.append((at + size - tail, tail, tail))
+    return np.array(
+        [
+            (position, value)
+            for start, count, size in parts
+            for position in range(start, start + count)
+            for value in {*EXTREME, *changed(packed[position]), 0.5 * size, size - 1.0, size}
+        ]
+    )
+
+
+EXTREME = (0.0, 1.0, -1.0, 2.0, 32.0, 1e9, 1e12, 1e300, -1e300, np.nan, np.inf, -np.inf)
+
+
+# Every shape and every kind of tail; the others with SYNOVIA_EXHAUSTIVE=1.
+SWEPT = [
+    *("box swing-twist", "ellipsoid rotation-vector", "kdop hinges", "product", "cone", "union"),
+    *("table", "field euler", "of an ancestor", "pairs"),
+]
+if EXHAUSTIVE:
+    SWEPT = [*small_limits(), "pairs"]
+
+
+def changed(value):
+    """Return numbers near to one of a header."""
+    return value - 1.0, value + 1.0, value + 0.5, 2.0 * value, -value
+
+
+def swept_model(name):
+    """A small model of which all headers are swept."""
+    if name == "pairs":
+        return pair_model()
+    limits = small_limits()
+    above = limits[name].relative_to
+    return model_of({each: limits[each] for each in (above, name) if each is not None})
+
+
+@pytest.mark.skipif(not CC, reason="no C compiler")
+@pytest.mark.parametrize("name", SWEPT)
+def test_extreme_numbers_in_headers_are_refused_or_harmless(name, built, tmp_path):
+    program = built(tuple(COMPILERS["sanitizers"]), HERE / "runtime" / "answers.c")
+    save_limits(swept_model(name), tmp_path / "a.limits.bin")
+    header_changes(np.fromfile(tmp_path / "a.limits.bin")).tofile(tmp_path / "changes")
+    command = [program, tmp_path / "a.limits.bin", "sweep", tmp_path / "changes"]
+    # Seconds, unless some file takes covers without end.
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[:3000]
+    made, loaded = map(int, done.stdout.split())
+    assert 0 < loaded < made
+
+
+def test_covers_are_bounded_whatever_a_file_says(monkeypatch):
+    """A shape that is not within its reach is far from every cover."""
+    packed = Limit(placed("swing-twist"), fitted("box", "tilted")).packed.copy()
+    assert layout.check_limit(packed, 0)
+    packed[[REACH, REACH_TWIST]] = layout.MOST_REACH
+    middle = LIMIT_HEADER + 1 + 9  # after kind and axes
+    packed[middle : middle + 3] = 1e9
+    assert layout.check_limit(packed, 0)
+    looked = []
+    monkeypatch.setattr(limit_kernels, "take_nearer", lambda *given: looked.append(given[-1]))
+    block, other, lanes = np.zeros(BLOCK), np.zeros(BLOCK), np.empty(2 * LANES, np.int64)
+    block[W0] = 1.0
+    limit_kernels.enter(packed, 0, block, 1)
+    limit_kernels.nearest(packed, 0, 1e-9, 0.0, block, other, lanes, 1)
+    assert 0 < sum(looked) < 3000
+    packed[REACH] *= 1.01
+    assert not layout.check_limit(packed, 0)
+
+
+def test_a_kdop_has_no_more_axes_in_a_file_than_in_python():
+    axes = directions(MOST_AXES, np.random.default_rng(0))
+    packed = Limit(RotationVector(), KDop(axes, -np.ones(MOST_AXES), np.ones(MOST_AXES))).packed
+    assert layout.check_limit(packed, 0)
+    more = np.concatenate([packed, np.ones(5)])
+    more[[SIZE, LIMIT_HEADER + 1]] += 5, 1  # its size, and the number of axes after the kind
+    assert not layout.check_limit(more, 0)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 /* answers LIMITS ROTATIONS OUT: of each limit, for all rotations, what was projected, the distances,
    and how far the turn from the rotation before is legal; then each rotation as a whole pose. Last,
    of eight rotations softened by each limit, of eight poses that look at a point or reach for it.
-   answers LIMITS COUNT: so many mutated files are loaded and used. */
+   answers LIMITS COUNT: so many mutated files are loaded and used.
+   answers LIMITS sweep CHANGES: files with one number changed are loaded and used, by positions and
+   values. */
 #define SYNOVIA_IMPLEMENTATION
 #include "synovia.h"
 
@@ -112,8 +114,54 @@ static int mutate(const char *path, int rounds) {
     return 0;
 }
 
+enum { ROTATIONS = 32 };
+
+/* Load a file that may be damaged, and use it if it loads; return whether it does. */
+static int use(const double *numbers, int64_t count) {
+    static double rotations[4 * ROTATIONS], out[4 * ROTATIONS], distances[ROTATIONS];
+    if (rotations[0] == 0.0)
+        for (int k = 0; k < ROTATIONS; k++) {
+            double *q = rotations + 4 * k, square = 0.0;
+            for (int j = 0; j < 4; j++) q[j] = 2.0 * random_number() - 1.0, square += q[j] * q[j];
+            for (int j = 0; j < 4; j++) q[j] /= sqrt(square);
+        }
+    SynoviaLimits limits;
+    if (synovia_load(&limits, numbers, 8 * (size_t)count) != SYNOVIA_OK) return 0;
+    int limited = synovia_limit_count(&limits), joints = synovia_joint_count(&limits);
+    for (int limit = 0; limit < limited; limit++) {
+        synovia_project_many(&limits, limit, rotations, out, distances, ROTATIONS);
+        synovia_distance_many(&limits, limit, rotations, distances, ROTATIONS);
+    }
+    double *pose = malloc(32 * (size_t)joints + 8), *away = malloc(8 * (size_t)limited + 8);
+    for (int j = 0; j < 4 * joints; j++) pose[j] = rotations[j % (4 * ROTATIONS)];
+    synovia_project_pose(&limits, pose, away);
+    free(pose), free(away);
+    return 1;
+}
+
+/* Set one number at a time, by a file of positions and values, with a checksum that is right, and
+   use what loads. Prints how many files were made, and how many loaded. */
+static int sweep(const char *path, const char *changes_path) {
+    size_t size, length;
+    double *original = read_file(path, &size), *changes = read_file(changes_path, &length);
+    int made = 0, loaded = 0;
+    for (double *change = changes; change < changes + length / 8; change += 2) {
+        double *numbers = malloc(size); /* of this size, so that sanitizers see what is beyond */
+        memcpy(numbers, original, size);
+        f8_1 whole = {numbers, (int64_t)(size / 8)};
+        numbers[(int64_t)change[0]] = change[1];
+        if (change[0] != 3.0) numbers[3] = runtime_sum_of(whole);
+        loaded += use(numbers, whole.n0), made++;
+        free(numbers);
+    }
+    free(original), free(changes);
+    printf("%d %d\n", made, loaded);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     size_t size, length;
+    if (argc == 4 && strcmp(argv[2], "sweep") == 0) return sweep(argv[1], argv[3]);
     if (argc == 3) return mutate(argv[1], atoi(argv[2]));
     if (argc != 4) return 2;
     double *bytes = read_file(argv[1], &size), *rotations = read_file(argv[2], &length);

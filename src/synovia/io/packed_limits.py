@@ -78,7 +78,8 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
     if layout.check_file(whole) != layout.WHOLE:
         raise ValueError(
             f"{_out_of_range(model, [name for _, name in pairs])} cannot be packed: a number of it "
-            f"is out of range (all within {layout.MOST_NUMBER:g}, angles within 100 radians; "
+            f"is out of range (all within {layout.MOST_NUMBER:g}, angles within 100 radians, a "
+            f"limit within {layout.MOST_REACH:g} of its reference; "
             "docs/runtime.md says how many there may be)"
         )
     return whole.astype("<f8").tobytes()

@@ -189,9 +189,23 @@ def most_turns(p, t, away):
 
 
 @kernel
+def most_away(p, t, i, block):
+    """Return a bound on how far lane i is from the nearest member.
+
+    That is the distance that was found, or that of the farthest corner of the bounds if it is less,
+    as a damaged file may have a shape beyond its bounds.
+    """
+    dx = max(block[X + i] - p[t + LOW], p[t + HIGH] - block[X + i])
+    dy = max(block[Y + i] - p[t + LOW + 1], p[t + HIGH + 1] - block[Y + i])
+    dz = max(block[Z + i] - p[t + LOW + 2], p[t + HIGH + 2] - block[Z + i])
+    corner = np.sqrt(dx * dx + dy * dy + dz * dz)
+    return max(min(block[DISTANCE + i], corner), 0.0)
+
+
+@kernel
 def look_further(p, o, t, i, block, other):
     """Take the nearest of lane i's points in all turns of both solutions, but for the first."""
-    away, count = max(block[DISTANCE + i], 0.0), 0
+    away, count = most_away(p, t, i, block), 0
     most, square = most_turns(p, t, away), away * away
     y_in, z_in = p[t + LOW + 1], p[t + LOW + 2]
     for solution in range(2):
@@ -252,7 +266,7 @@ def slide_lane(p, o, t, i, block, other):
     least, most = min(min(one, two), min(three, four)), max(max(one, two), max(three, four))
     for a in range(-2 * MOST_TURNS, 2 * MOST_TURNS + 1):
         for b in range(-MOST_TURNS, MOST_TURNS + 1):
-            away = max(block[DISTANCE + i], 0.0)
+            away = most_away(p, t, i, block)
             stays, across = x + a * TURN - way * z, y + b * TURN
             off = max(max(least - stays, stays - most), 0.0)
             off_y = max(max(p[t + LOW + 1] - across, across - p[t + HIGH + 1]), 0.0)

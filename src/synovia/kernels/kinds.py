@@ -7,3 +7,5 @@ from __future__ import annotations
 
 ROTATION_VECTOR, SWING_TWIST, DIRECTION_TWIST, EULER, HINGES = CHART_KINDS = range(5)
 BOX, ELLIPSOID, KDOP, PRODUCT, CONE, TABLE, FIELD, UNION = SHAPE_KINDS = range(8)
+
+MOST_AXES = 64  # of a k-DOP: corners are looked for where three planes meet, some 300,000

@@ -165,9 +165,9 @@ def take_nearer(p, o, depth, block, other, lanes, count):
 def nearest(p, o, settled, depth, block, other, lanes, n):
     """Write the nearest member over all covers, and its distance, unless that is `settled`.
 
-    A cover of size r is at least r − reach away, and sizes grow by at least π a cover, so few
-    lanes are looked at twice and the search ends. `lanes` is room for two numbers a lane. How far
-    inside members are is told up to `depth`, in the first cover: see `shapes`.
+    A cover of size r is at least r − reach away, so few lanes are looked at twice. `lanes` is room
+    for two numbers a lane. How far inside members are is told up to `depth`, in the first cover:
+    see `shapes`.
     """
     for i in range(n):
         block[BOUND + i] = np.inf
@@ -183,7 +183,10 @@ def nearest(p, o, settled, depth, block, other, lanes, n):
     if found == 0:
         return
     both = int(p[o + CHART]) == SWING_TWIST
-    for turns in range(1, 1000):
+    # Points of cover k are at least k·π from the origin, and the nearest member is at most 2π plus
+    # both reaches away. So the search ends, also where a damaged file has a shape beyond its reach.
+    most = 4 + int(3.0 * (p[o + REACH] + p[o + REACH_TWIST]) / np.pi)
+    for turns in range(1, most + 1):
         looked = 0
         for twists in range(turns + 1 if both else 1):
             count = gather_cover(p, o, turns - twists, twists, block, other, lanes, found)

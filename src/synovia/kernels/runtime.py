@@ -19,7 +19,7 @@ from . import reach_cone as cones
 from . import theta_phi as tables
 from .clamp import first_exit
 from .jit import kernel
-from .kinds import BOX, CONE, ELLIPSOID, FIELD, HINGES, KDOP, PRODUCT, TABLE, UNION
+from .kinds import BOX, CONE, ELLIPSOID, FIELD, HINGES, KDOP, MOST_AXES, PRODUCT, TABLE, UNION
 from .limit import enter, leave, nearest
 from .pair import Room, clear, search_one
 from .rotation import BLOCK, DISTANCE, LANES, OFF_UNIT, QW, QX, QY, QZ, W0, X0, Y0, Z0, store
@@ -55,6 +55,8 @@ WHOLE, NO_LIMITS, OTHER_VERSION, CUT, DAMAGED, BAD_SKELETON, BAD_LIMIT = range(7
 MOST_JOINTS = 100_000
 MOST_BETWEEN = 1_000_000  # joints between limits and what they are measured from, of all limits
 MOST_NUMBER = 1e12  # parameters are within this, so that nothing that is made of them overflows
+MOST_REACH = 32.0  # radians: a little more than the five turns that a limit may reach
+LEAST_SINES = 1e-7  # product of the sines of the angles between neighbouring hinges
 MOST_NODES = 1000  # along an axis
 PRIME = 4294967291  # below 2³²
 MOST_SCALE, MOST_LEVELS = 2.0**20, 2.0**30  # of features of a field
@@ -96,11 +98,20 @@ def are_finite(p, first, count):
 
 
 @kernel
+def is_unit(p, o, count):
+    """Tell whether so many numbers are those of a unit vector or quaternion."""
+    square = 0.0
+    for k in range(o, o + count):
+        square += p[k] * p[k]
+    return abs(square - 1.0) <= 1e-6
+
+
+@kernel
 def check_solid(p, o, end, kind):
     """Tell whether a convex shape, of all the planes that it says it has, fills `o` to `end`."""
     count = 15
     if kind == KDOP:
-        if o >= end or not is_whole(p[o], 1.0, 10000.0):
+        if o >= end or not is_whole(p[o], 1.0, MOST_AXES):
             return False
         count = 1 + 5 * int(p[o])
     elif kind != BOX and kind != ELLIPSOID:
@@ -267,13 +278,17 @@ def check_field(p, o, end):
 
 @kernel
 def check_tail(p, t):
-    """Tell whether what ends a limit of hinges stands at `t`: angles within a few turns."""
+    """Tell whether what ends a limit of hinges stands at `t`: angles within a few turns.
+
+    The middle hinge is made of two unit vectors, and turns the outer axes towards each other: else
+    all rotations were at gimbal lock.
+    """
     known = are_finite(p, t, hinges.TAIL) and abs(p[t + hinges.LOCK]) <= 10.0
-    for k in range(hinges.ALONG, hinges.LOW):
-        known = known and abs(p[t + k]) <= 1.0
+    known = known and is_unit(p, t + hinges.ALONG, 2) and is_unit(p, t + hinges.ALONG_FAR, 2)
+    known = known and p[t + hinges.ALONG] ** 2 - p[t + hinges.ALONG_FAR] ** 2 >= LEAST_SINES
     for k in range(3):
         low, high = p[t + hinges.LOW + k], p[t + hinges.HIGH + k]
-        known = known and low >= -100.0 and high <= 100.0 and low <= high
+        known = known and low >= -MOST_REACH and high <= MOST_REACH and low <= high
     return known
 
 
@@ -286,8 +301,11 @@ def check_limit(p, o):
     if size != np.floor(size) or not is_whole(p[o + limits.CHART], 0.0, HINGES):
         return False
     far = max(p[o + limits.REACH], p[o + limits.REACH_TWIST])
-    if not (min(p[o + limits.REACH], p[o + limits.REACH_TWIST]) >= 0.0 and far <= 100.0):
+    if not (min(p[o + limits.REACH], p[o + limits.REACH_TWIST]) >= 0.0 and far <= MOST_REACH):
         return False
+    for k in range(limits.INTO_LEFT, limits.AXIS, 4):
+        if not is_unit(p, o + k, 4):
+            return False
     end = o + int(size)
     if int(p[o + limits.CHART]) == HINGES:
         end -= hinges.TAIL
@@ -356,15 +374,6 @@ def check_skeleton(p):
         if above != ancestor:
             return False
     return True
-
-
-@kernel
-def is_unit(p, o, count):
-    """Tell whether so many numbers are those of a unit vector or quaternion."""
-    square = 0.0
-    for k in range(o, o + count):
-        square += p[k] * p[k]
-    return abs(square - 1.0) <= 1e-6
 
 
 @kernel

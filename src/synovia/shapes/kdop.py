@@ -9,12 +9,11 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 
 from ..arrays import Floats, Points, Tensor, own, rows
-from ..kernels.kinds import KDOP
+from ..kernels.kinds import KDOP, MOST_AXES
 from .box import axes_along
 from .convex import Polytope, corners_of, torch_slopes
 from .region import TorchNearest, check_margin, sample_points
 
-MOST_AXES = 64  # corners are looked for at every meeting of three planes: some 300,000
 ON_PLANE = 1e-7  # radians from a plane within which a corner is on it
 FACES = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
 CORNERS = [(1, 1, 1), (1, 1, -1), (1, -1, 1), (1, -1, -1)]
