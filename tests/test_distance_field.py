@@ -51,6 +51,19 @@ def test_projections_miss_the_nearest_member_by_half_a_diagonal_at_most(kind):
     assert excess.mean() <= 0.15 * shape.half_diagonal
 
 
+@pytest.mark.parametrize("rough", ["random", "random wrapped"])
+def test_the_bound_of_half_a_diagonal_is_needed_and_kept(rough):
+    """Of rough fields projections come near to the bound, so that a wider one would be seen."""
+    shape = field(rough)
+    half = 0.5 * np.linalg.norm(shape.spacing)
+    assert shape.half_diagonal == pytest.approx(half)
+    points = queries(shape, 6000)
+    distance = shape.distance(points)
+    outside = distance > 0.0
+    excess = distance[outside] - nearest_distance(rough, points[outside])
+    assert 0.5 * half < excess.max() <= half
+
+
 def test_few_projections_keep_the_promise_without_knots(kind):
     shape = field(kind)
     points = queries(shape, 300)

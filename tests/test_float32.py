@@ -91,3 +91,38 @@ def test_poses_in_float32_are_legal_near_singularities():
     assert projected.rotations.dtype == np.float32
     for joint, limit in enumerate(limits.values(), start=1):
         assert limit.contains(projected.rotations[:, joint]).all()
+
+
+def at_distance(limit, distance, n=100):
+    """Rotations in float32 this far outside a limit, in radians of its chart, about."""
+    rotations = random_quats(4 * n, np.random.default_rng(1))
+    start, end = limit.project(rotations), rotations
+    low, high = np.zeros(len(start)), np.ones(len(start))
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        outside = limit.distance(quat.slerp(start, end, middle)) > distance
+        low, high = np.where(outside, low, middle), np.where(outside, middle, high)
+    found = quat.slerp(start, end, low)
+    exact = np.abs(limit.distance(found) - distance) < 0.1 * distance  # no step of a field's
+    return found[exact][:n].astype(np.float32)
+
+
+@pytest.mark.parametrize(("shape", "chart"), FAMILIES)
+def test_float32_is_legal_up_to_its_tolerance_and_no_farther(shape, chart):
+    limit = wide_limit(shape, chart, 0.3)
+    inner, outer = (at_distance(limit, share * 1e-5) for share in (0.5, 2.0))
+    assert min(len(inner), len(outer)) >= 20
+    assert limit.contains(inner).all()
+    assert limit.project(inner).tobytes() == inner.tobytes()
+    assert not limit.contains(outer).any()
+    assert (limit.project(outer) != outer).any(axis=-1).all()
+
+
+@pytest.mark.parametrize(("shape", "chart"), FAMILIES)
+def test_float32_projects_to_well_within_its_tolerance(shape, chart):
+    limit = wide_limit(shape, chart, 0.3)
+    rotations = random_quats(5000, np.random.default_rng(2)).astype(np.float32)
+    projected = limit.project(rotations)
+    moved = projected[(projected != rotations).any(axis=-1)]
+    assert len(moved) > 1000
+    assert limit.distance(moved.astype(np.float64)).max() < 0.3 * tolerance(np.float32)

@@ -38,7 +38,7 @@ def is_cut_short(path: str | Path) -> bool:
     if header[:6] != b"\x7fELF\x02\x01":  # of 64 bits, little-endian
         return False
     start, entry_size, count = struct.unpack_from("<40xQ10xHH", header.ljust(64, b"\0"))
-    return size < max(64, start + entry_size * count)
+    return bool(size < max(64, start + entry_size * count))
 
 
 def load_library(path: str) -> ModuleType:
