@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from oracles import directions, random_quats
-from synovia import LimitModel, Pose, Skeleton, quat
+from oracles import SEEN, directions, fitted, placed, random_quats
+from synovia import Box, LimitModel, Pose, Skeleton, SwingTwist, quat
 from synovia.arrays import tolerance
 from synovia.charts import CHARTS
 from synovia.limit import Limit, charts_of
@@ -93,8 +93,20 @@ def test_poses_in_float32_are_legal_near_singularities():
         assert limit.contains(projected.rotations[:, joint]).all()
 
 
+@pytest.mark.parametrize("short", [0.003, 0.01, 0.03, 0.1])
+def test_float32_is_legal_just_short_of_half_a_turn_of_swing(short):
+    rng = np.random.default_rng(0)
+    box = Box([-0.5, -0.001, -0.2], [np.pi - short, 0.0, 0.3], np.eye(3))
+    limit = Limit(SwingTwist(random_quats(1, rng)[0], AXIS), box)
+    corner = limit.chart.rotations(np.array([np.pi - short, 0.0, 0.3]))
+    turns = quat.exp(10.0 ** rng.uniform(-4, 0, (3000, 1)) * directions(3000, rng))
+    projected = limit.project(quat.mul(corner, turns).astype(np.float32))
+    assert limit.contains(projected).all()
+    assert (limit.distance(projected.astype(np.float64)) <= 1.01 * tolerance(np.float32)).all()
+
+
 def at_distance(limit, distance, n=100):
-    """Rotations in float32 this far outside a limit, in radians of its chart, about."""
+    """Rotations this far outside a limit, in radians of its chart, about."""
     rotations = random_quats(4 * n, np.random.default_rng(1))
     start, end = limit.project(rotations), rotations
     low, high = np.zeros(len(start)), np.ones(len(start))
@@ -104,13 +116,14 @@ def at_distance(limit, distance, n=100):
         low, high = np.where(outside, low, middle), np.where(outside, middle, high)
     found = quat.slerp(start, end, low)
     exact = np.abs(limit.distance(found) - distance) < 0.1 * distance  # no step of a field's
-    return found[exact][:n].astype(np.float32)
+    return found[exact][:n]
 
 
+@pytest.mark.parametrize(("dtype", "radians"), [(np.float32, 1e-5), (np.float64, 1e-9)])
 @pytest.mark.parametrize(("shape", "chart"), FAMILIES)
-def test_float32_is_legal_up_to_its_tolerance_and_no_farther(shape, chart):
+def test_rotations_are_legal_up_to_the_tolerance_and_no_farther(shape, chart, dtype, radians):
     limit = wide_limit(shape, chart, 0.3)
-    inner, outer = (at_distance(limit, share * 1e-5) for share in (0.5, 2.0))
+    inner, outer = (at_distance(limit, share * radians).astype(dtype) for share in (0.5, 2.0))
     assert min(len(inner), len(outer)) >= 20
     assert limit.contains(inner).all()
     assert limit.project(inner).tobytes() == inner.tobytes()
@@ -118,11 +131,13 @@ def test_float32_is_legal_up_to_its_tolerance_and_no_farther(shape, chart):
     assert (limit.project(outer) != outer).any(axis=-1).all()
 
 
-@pytest.mark.parametrize(("shape", "chart"), FAMILIES)
-def test_float32_projects_to_well_within_its_tolerance(shape, chart):
-    limit = wide_limit(shape, chart, 0.3)
-    rotations = random_quats(5000, np.random.default_rng(2)).astype(np.float32)
+@pytest.mark.parametrize("kind", ["elongated", "tilted", "beyond"])
+@pytest.mark.parametrize(("case", "chart"), SEEN)
+def test_convex_shapes_in_float32_project_to_well_within_the_tolerance(case, chart, kind):
+    limit = Limit(placed(chart), fitted(case, kind))
+    assert limit.precision(np.dtype(np.float32)) == np.float32
+    rotations = random_quats(50_000, np.random.default_rng(1)).astype(np.float32)
     projected = limit.project(rotations)
     moved = projected[(projected != rotations).any(axis=-1)]
-    assert len(moved) > 1000
-    assert limit.distance(moved.astype(np.float64)).max() < 0.3 * tolerance(np.float32)
+    assert len(moved) > 40_000
+    assert limit.distance(moved.astype(np.float64)).max() < 0.2 * tolerance(np.float32)

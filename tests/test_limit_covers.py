@@ -19,6 +19,7 @@ from oracles import (
 from synovia import quat
 from synovia.arrays import TURN
 from synovia.charts import RotationVector
+from synovia.kernels import runtime
 from synovia.limit import Limit
 from synovia.shapes import Box
 
@@ -141,3 +142,12 @@ def test_the_normal_points_from_the_projection_to_the_rotation(rng):
     move = point - limit.shape.project(point)
     length = np.linalg.norm(move, axis=1, keepdims=True)
     assert np.abs(limit.normal(rotations) - move / length).max() < 1e-9
+
+
+def test_a_limit_reaches_five_whole_turns_at_most():
+    def bar(turns):
+        return Limit(RotationVector(), Box([0.0, 0.0, 0.0], [turns * TURN, 0.0, 0.0], np.eye(3)))
+
+    assert runtime.check_limit(bar(4.999).packed, 0)
+    with pytest.raises(ValueError, match=r"within 5 whole turns of its reference, got one that"):
+        bar(5.001)

@@ -7,6 +7,7 @@ import pytest
 
 from oracles import FEW_SEEN, fitted, placed, random_quats
 from synovia import kernels, quat
+from synovia.arrays import unit_quats
 from synovia.limit import Limit
 from synovia.limit.softening import Beyond
 
@@ -115,3 +116,13 @@ def test_a_packed_limit_of_another_layout_or_cut_short_is_refused(limit, rng):
         joints, offsets = np.zeros(1, np.int64), np.zeros(1, np.int64)
         poses = (rotations[:1].ravel().copy(), joints, offsets, packed, 1e-9, out[:4])
         assert kernels.limit.project_poses(*poses, distances[:1, None]) == refused
+
+
+@pytest.mark.parametrize(("dtype", "rounding"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+def test_lengths_off_by_more_than_rounding_are_normalised(dtype, rounding):
+    unit = np.array([0.5, -0.5, 0.5, 0.5])
+    kept, changed = (((1.0 + share * rounding) * unit).astype(dtype) for share in (0.5, 3.0))
+    assert unit_quats("rotations", kept).tobytes() == kept.tobytes()
+    normalised = unit_quats("rotations", changed)
+    assert normalised.dtype == dtype
+    assert np.abs(normalised - unit).max() < 0.2 * rounding

@@ -31,6 +31,7 @@ from synovia import (
     quat,
     save_limits,
 )
+from synovia.arrays import TOLERANCE
 from synovia.io import packed_limits
 from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import dependent
@@ -46,6 +47,7 @@ from synovia.kernels.rotation import BLOCK, LANES, W0
 from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.softening import Beyond
 from synovia.model import couple, first_exit
+from synovia.model.clamp import EDGE, MIN_STEP
 from synovia.native.build import zig_compiler
 from synovia.native.runtime import header_text
 from synovia.shapes import KDop, Union
@@ -355,6 +357,11 @@ def test_covers_are_bounded_whatever_a_file_says(monkeypatch):
     assert 0 < sum(looked) < 3000
     packed[REACH] *= 1.01
     assert not layout.check_limit(packed, 0)
+
+
+def test_tolerances_of_the_runtime_are_those_of_the_library():
+    assert layout.TOLERANCE == TOLERANCE
+    assert (layout.FINEST, layout.EDGE) == (MIN_STEP, EDGE)
 
 
 def test_a_kdop_has_no_more_axes_in_a_file_than_in_python():
