@@ -49,7 +49,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test pytest environment test-matrix test-page lint page browser kernels wheels packages npm blender test-blender blender-environments test-sanitized test-packages test-opensim test-torch test-engines bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
-	$(BIN)/synovia demo synovia-demo
+	$(BIN)/synovia demo synovia-demo --force
 
 # Types are checked beside the tests, which leave the processors idle now and then.
 test: lint pytest

@@ -31,10 +31,10 @@ COMMANDS = {
     "info human.limits.json": 0.7,
     "check wild.bvh": 0.9,
     "check wild.bvh -l human.limits.json": 0.8,
-    "clamp wild.bvh -l human.limits.json -o clamped.bvh": 0.9,
-    "fit wander.bvh -o wander.limits.json": 3.0,
+    "clamp wild.bvh -l human.limits.json -fo clamped.bvh": 0.9,
+    "fit wander.bvh -fo wander.limits.json": 3.0,
     "figure human --list": 0.6,
-    "figure human --set shoulder.abduction=90 -o pose.bvh": 0.6,
+    "figure human --set shoulder.abduction=90 -fo pose.bvh": 0.6,
     "view wild.bvh -l human.limits.json --no-browser": 1.5,
 }
 """The bar of each command, in processor seconds, user and system together."""

@@ -107,7 +107,7 @@ def test_fit_blends(tmp_path, population, ann, others):
     save_limits(population, tmp_path / "human.limits.json")
     save_clip(ann, tmp_path / "ann_1.bvh")
     out = tmp_path / "ann.limits.json"
-    arguments = ("fit", tmp_path / "ann_1.bvh", "-o", out, "--blend")
+    arguments = ("fit", tmp_path / "ann_1.bvh", "-fo", out, "--blend")
     said = run(*arguments, tmp_path / "human.limits.json").stdout
     assert "of 4 performers (bob, cat, dan, eve), and counted as 20 people" in said
     assert "blended with" in run("info", out).stdout

@@ -113,7 +113,7 @@ def _named(name, seed):
         (["captures", "a.bvh"], "4 clips need a directory to go to, and --to"),
         (["captures", "out", "--to", "mp4"], "--to must be .bvh"),
         (["gone.bvh", "a.bvh"], "gone.bvh: No such file"),
-        (["wild.bvh", "wild.bvh"], "wild.bvh is one of the clips that are read; --force"),
+        (["wild.bvh", "wild.bvh"], "wild.bvh: the file exists; --force replaces it"),
         (["wild.bvh", "a.bvh", "--unit", "m"], "does not say what unit its lengths are in"),
         (["wild.bvh", "a.bvh", "--unit", "league"], "must be m, dm, cm, mm, in, ft, or a number"),
         (["wild.bvh", "a.bvh", "--fps", "0"], "--fps"),

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import warnings
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from command_line import NAMES, acted, process, result_of, run
 from synovia import LimitModel, save_clip
-from synovia.cli import main
+from synovia.cli import COMMANDS, main
 from synovia.io import load_limits
 
 LIMITS = ("-l", "human.limits.json")
@@ -215,12 +219,59 @@ def test_a_map_that_only_some_clips_need(here, tmp_path):
     assert "no joint 'Tail'" in complaint("check", "wild.bvh", *LIMITS, "-m", "Tail=Chest")
 
 
-def test_a_place_that_cannot_be_written(here, tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # even as root
+@pytest.mark.parametrize("reason", [errno.EACCES, errno.EROFS, errno.ENOSPC])
+def test_an_output_that_cannot_be_written_is_refused_with_the_systems_reason(
+    here, tmp_path, monkeypatch, reason
+):
+    def fail(**options):
+        raise OSError(reason, os.strerror(reason), options["dir"])
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", fail)
     for command, out in (("fit", "a.limits.json"), ("clamp", "a.bvh")):
         more = LIMITS if command == "clamp" else ()
         said = complaint(command, "wild.bvh", *more, "-o", tmp_path / out)
-        assert f"{tmp_path / out}: Permission denied" in said
+        assert f"{tmp_path / out}: {os.strerror(reason)}" in said
+
+
+LIMITS_FROM = ("--rig", "smpl", "-o", "out/a.limits.json")
+OUTPUTS = {
+    "fit": ["captures", "-o", "out/a.limits.json"],
+    "check": ["wild.bvh", *LIMITS, "--csv", "out/a.csv"],
+    "clamp": ["wild.bvh", *LIMITS, "-o", "out/a.bvh"],
+    "solve": ["wild.bvh", *LIMITS, "-g", "Chest=0,0,0", "-o", "out/a.bvh"],
+    "look": ["wild.bvh", *LIMITS, "--at", "0,0,0", "-o", "out/a.bvh"],
+    "limits": LIMITS_FROM,
+    "retarget-limits": ["human.limits.json", *LIMITS_FROM],
+    "export": ["human.limits.json", "-o", "out/a.urdf"],
+    "convert": ["wild.bvh", "out/a.bvh"],
+    "runtime": ["-o", "out"],
+    "draw": ["human.limits.json", "-o", "out/a.png"],
+    "compare": ["captures", "-o", "out/a.png"],
+    "figure": ["human", "-o", "out/a.xml"],
+    "demo": ["out"],
+}
+WITHOUT_OUTPUT = {"view", "info", "lint", "corpus"}  # the page asks; corpus has commands of its own
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS.keys() - WITHOUT_OUTPUT))
+def test_a_file_that_exists_is_replaced_only_by_force(made, tmp_path, monkeypatch, command):
+    if command in ("draw", "compare"):
+        pytest.importorskip("matplotlib")
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    words = OUTPUTS[command]
+    names = {"runtime": "synovia.h", "demo": "limits.png"}
+    output = Path("out") / names.get(command, Path(words[-1]).name)
+    output.parent.mkdir()
+    output.write_text("mine")
+    assert f"{output}: the file exists; --force replaces it" in complaint(command, *words)
+    assert output.read_text() == "mine"
+    assert os.listdir("out") == [output.name]
+    help_text = run(command, "--help")
+    assert "-f, --force" in help_text
+    if command in ("fit", "clamp", "convert", "runtime"):
+        run(command, *words, "--force")
+        assert output.read_bytes() != b"mine"
 
 
 def test_a_directory_where_the_output_belongs(here, tmp_path):

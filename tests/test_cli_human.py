@@ -100,7 +100,7 @@ def test_a_gate_does_not_pass_what_was_not_checked_unless_told_to(folder):
     for code, words in ((1, ()), (0, ("--humans-only",))):
         said = result_of("check", "walk.bvh", "chair.bvh", *words, code=code)
         assert "chair.bvh: no human" in said.stderr
-        run("clamp", "walk.bvh", "chair.bvh", "-o", "legal", *words, code=code)
+        run("clamp", "walk.bvh", "chair.bvh", "-o", "legal", "-f", *words, code=code)
     run("check", "walk.bvh", "wild.bvh", "chair.bvh", "--humans-only", code=1)
     assert "no human" in complaint("check", "chair.bvh", "--humans-only")
 
@@ -199,7 +199,7 @@ def test_limits_as_a_file(folder):
     for rig in ("smplh", "smplx", "vrm", "mixamo"):
         run("limits", "--rig", rig, "-o", f"{rig}.limits.json")
         first = (folder / f"{rig}.limits.json").read_bytes()
-        run("limits", "--rig", rig, "-o", f"{rig}.limits.json")
+        run("limits", "--rig", rig, "-fo", f"{rig}.limits.json")
         assert (folder / f"{rig}.limits.json").read_bytes() == first
         assert len(load_limits(f"{rig}.limits.json").limits) >= 17
     assert "must be one of smpl" in complaint("limits", "--rig", "smlp", "-o", "b.limits.json")
@@ -219,7 +219,7 @@ def test_a_clip_shows_how_the_rig_stood_that_limits_were_learned_on(folder):
     lost = {name: quat.normalize(rng.normal(size=4)) for name in walker().skeleton.names}
     save_clip(with_rest(walker(), lost), "lost.bvh")
     run("fit", "lost.bvh", "-o", "lost.limits.json", "--trim", "0")
-    order = ("retarget-limits", "lost.limits.json", "--rig", "smpl", "-o", "smpl.limits.json")
+    order = ("retarget-limits", "lost.limits.json", "--rig", "smpl", "-fo", "smpl.limits.json")
     said = complaint(*order)
     assert "lost.limits.json on smpl: of the rig that these limits are for: no pose" in said
     assert "--learned-on CLIP" in said
@@ -241,7 +241,7 @@ def test_info_tells_reference_doubts_and_where_limits_come_from(folder):
     assert "limits of a human give no verdict on" in said
     assert "leftHand" in json.loads(run("info", "lost.bvh", "--json"))["human"]["no_verdict"]
     for source in ("human", "people"):
-        run("limits", source, "--rig", "smpl", "-o", "smpl.limits.json")
+        run("limits", source, "--rig", "smpl", "-fo", "smpl.limits.json")
         assert "learned from 66 people in 1457 clips of Carn" in run("info", "smpl.limits.json")
 
 

@@ -97,7 +97,7 @@ def test_what_is_not_met_is_said_and_written_all_the_same(here, tmp_path):
     held = next(line for line in said if line.startswith("held by limits: "))
     assert "degrees more)" in held
     assert "inside, all of" in run("check", out, *LIMITS)
-    far = solve("-g", f"{HAND}=30,1,0", "-o", out, code=1)
+    far = solve("-g", f"{HAND}=30,1,0", "-o", out, "-f", code=1)
     assert f"beyond reach in {FRAMES} frames" in far
     assert "held by limits" not in far
 
@@ -117,7 +117,7 @@ def test_the_report_as_json(here, tmp_path):
         *("frame", "reason", "errors", "blocking_deg", "beyond", "late", "elsewhere")
     }
     assert set(report["blocking"]) <= set(ARM.split(","))
-    good = json.loads(solve("-g", f"{HAND}=path.csv", "-o", out, "--json"))
+    good = json.loads(solve("-g", f"{HAND}=path.csv", "-o", out, "-f", "--json"))
     assert good["ok"]
     assert good["unmet"] == []
 
@@ -128,14 +128,14 @@ def test_pins_joints_and_a_free_root(here, tmp_path):
     legal = load_limits("human.limits.json").project(load_clip("calm.bvh"))
     there = hand_of(load_clip(out), "RightHand")
     assert np.linalg.norm(there - hand_of(legal, "RightHand"), axis=1).max() < 2e-3
-    solve("-g", f"{HAND}=path.csv", "-j", "LeftUpperArm,LeftLowerArm", "-o", out)
+    solve("-g", f"{HAND}=path.csv", "-j", "LeftUpperArm,LeftLowerArm", "-o", out, "-f")
     for name in ("T8", "LeftClavicle"):
         joint = legal.skeleton.index(name)
         turned = quat.angle_between(
             load_clip(out).pose.rotations[:, joint], legal.pose.rotations[:, joint]
         )
         assert turned.max() < 1e-6
-    solve("-g", f"{HAND}=1,1.5,0", "--free-root", "--pin", "LeftFoot", "-o", out)
+    solve("-g", f"{HAND}=1,1.5,0", "--free-root", "--pin", "LeftFoot", "-o", out, "-f")
     assert "inside, all of" in run("check", out, *LIMITS)
 
 
@@ -216,7 +216,7 @@ def test_a_path_that_is_none(here, tmp_path, text, said):
         (["solve", "-g", "Head=0,0,0", "--speed", "0", "-o", "O"], "--speed"),
         (["solve", "-g", "Head=0,0,0", "-o", "out.txt"], "--output must end in .bvh"),
         (["solve", "-g", "Head=0,0,0", "-o", "gone/out.bvh"], "gone: there is no such directory"),
-        (["solve", "-g", "Head=0,0,0", "-o", "calm.bvh"], "--force overwrites it"),
+        (["solve", "-g", "Head=0,0,0", "-o", "calm.bvh"], "--force replaces it"),
         (["look", "--at", "0,0", "-o", "O"], "--at takes three numbers X,Y,Z, or a .csv file"),
         (["look", "--at", "path.csv", "--with", "C77,Head", "-o", "O"], "did you mean C7"),
         (["look", "--at", "0,1,2", "--with", "Head=two", "-o", "O"], "takes JOINT or JOINT=WEIGHT"),
@@ -250,22 +250,13 @@ def test_one_clip_at_a_time_and_limits_that_fit(here, tmp_path):
     assert "empty: a clip to drive must have frames" in complaint("solve", empty, *LIMITS, *goal)
 
 
-def test_a_clip_is_overwritten_only_by_force(here, tmp_path):
-    own = tmp_path / "own.bvh"
-    own.write_bytes((here / "calm.bvh").read_bytes())
-    words = complaint("solve", own, *LIMITS, "-g", f"{HAND}=path.csv", "-o", own)
-    assert "is the clip that is read; --force overwrites it" in words
-    run("solve", own, *LIMITS, "-g", f"{HAND}=path.csv", "-o", own, "--force")
-    assert own.read_bytes() != (here / "calm.bvh").read_bytes()
-
-
 def test_joints_of_other_names(here, tmp_path):
     clip = load_clip("calm.bvh")
     names = tuple(f"rig:{name}" for name in clip.skeleton.names)
     save_clip(replace(clip, skeleton=replace(clip.skeleton, names=names)), tmp_path / "rig.bvh")
     out = tmp_path / "out.bvh"
     run("solve", tmp_path / "rig.bvh", *LIMITS, "-g", f"rig:{HAND}=path.csv", "-o", out)
-    run("look", tmp_path / "rig.bvh", *LIMITS, "--at", "0.5,1.6,3", "-o", out)
+    run("look", tmp_path / "rig.bvh", *LIMITS, "--at", "0.5,1.6,3", "-o", out, "-f")
     assert "inside" in run("check", out, *LIMITS)
 
 
@@ -286,9 +277,9 @@ def test_the_head_looks_at_something(here, tmp_path):
         tmp_path / "ball.csv", np.linspace([0.8, 1.5, 3], [0.2, 1.5, 3], FRAMES), delimiter=","
     )
     more = ("--at", tmp_path / "ball.csv", "--with", "C7=1,Head=3", "--eyes", "0,0.1,0.1")
-    assert json.loads(run("look", "calm.bvh", *LIMITS, *more, "-o", out, "--json"))["ok"]
+    assert json.loads(run("look", "calm.bvh", *LIMITS, *more, "-o", out, "-f", "--json"))["ok"]
     back = ("--at", "0,1.5,-3", "--with", "C7,Head")
-    behind = run("look", "calm.bvh", *LIMITS, *back, "-o", out, code=1)
+    behind = run("look", "calm.bvh", *LIMITS, *back, "-o", out, "-f", code=1)
     assert "degrees off its target" in behind
     assert "held by limits: " in behind
 

@@ -47,7 +47,9 @@ def run(tmp_path_factory):
     (directory / "rom.bvh").write_text("of an earlier run")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("synovia.demo.CASES", CASES if EXHAUSTIVE else FEW)
-        return directory, CliRunner().invoke(demo, [str(directory)], catch_exceptions=False)
+        return directory, CliRunner().invoke(
+            demo, ["--force", str(directory)], catch_exceptions=False
+        )
 
 
 @pytest.mark.parametrize("name", JOINTS)

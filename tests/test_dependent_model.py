@@ -341,7 +341,7 @@ def test_the_command_line_learns_and_checks(tmp_path):
     assert "Leg depends on UpLeg: together" in said
     said = run("check", tmp_path / "wild_1.bvh", "--limits", limits, code=1)
     assert "Leg is held by UpLeg in" in said
-    said = result_of("fit", *clips, "-o", limits, "--depends", "Leg", code=2).output
+    said = result_of("fit", *clips, "-fo", limits, "--depends", "Leg", code=2).output
     assert "--depends takes JOINT:DRIVER or auto" in said
 
 

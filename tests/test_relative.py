@@ -344,6 +344,6 @@ def test_the_command_line_learns_checks_and_tells(tmp_path):
     said = run("info", limits).output
     assert "measured from" in said
     assert "its parent" in said
-    wrong = run("fit", clip, "-o", limits, "--relative-to", "arm=hand")
+    wrong = run("fit", clip, "-fo", limits, "--relative-to", "arm=hand")
     assert wrong.exit_code == 2
     assert "arm must be measured from a joint above it" in wrong.output

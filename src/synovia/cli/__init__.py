@@ -176,7 +176,8 @@ def main() -> None:
       synovia fit captures/ -o mine.limits.json
       synovia check walk.bvh --limits mine.limits.json
 
-    Angles are in degrees, frames count from 0. The exit code is 0 when all is well, 1 when `check`
-    finds joints outside, a clip among several is left out because it is no human, or goals of
-    `solve` and `look` are not met, and 2 for an error.
+    Angles are in degrees, frames count from 0. A file that exists is replaced only with --force.
+    The exit code is 0 when all is well, 1 when `check` finds joints outside, a clip among several
+    is left out because it is no human, or goals of `solve` and `look` are not met, and 2 for an
+    error.
     """

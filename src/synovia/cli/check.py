@@ -45,7 +45,7 @@ EXAMPLES = (
 )
 SECTIONS = {
     "Limits": ("limits", "maps", "tpose", "others", "humans_only"),
-    "Output": ("every", "as_json", "csv_path"),
+    "Output": ("every", "as_json", "csv_path", "force"),
 }
 MOST_FINDINGS = 6  # joints that a sentence is said about
 FRAMES_AT_ONCE = 4096  # whose violations are written in one go
@@ -74,6 +74,7 @@ COLUMNS = ("clip", "frame", "time", "joint", "violation_deg")
     help=f"Write a row for each frame and joint outside: {', '.join(COLUMNS)}. With - to stdout, "
     "and nothing else.",
 )
+@inputs.force_option
 @terminal.debug_option
 @click.pass_context
 def check(
@@ -86,6 +87,7 @@ def check(
     every: bool,
     as_json: bool,
     csv_path: str | None,
+    force: bool,
 ) -> None:
     """Show which joints of clips leave their limits.
 
@@ -99,7 +101,7 @@ def check(
     if as_json and csv_path == "-":
         raise click.UsageError("--json and --csv - would both print to stdout: choose one")
     if csv_path not in (None, "-"):
-        inputs.check_writable(Path(csv_path))
+        inputs.check_output(Path(csv_path), force=force)
     names = inputs.joint_names(maps)
     files = inputs.clip_files(clips)
     model = inputs.load_limits_or_figure(limits)

@@ -69,7 +69,7 @@ SECTIONS = {
     "where the clip itself is faster, up to twice its own speed.",
 )
 @human.humans_only_option
-@click.option("-f", "--force", is_flag=True, help="Overwrite even a clip that is being clamped.")
+@inputs.force_option
 @terminal.debug_option
 @click.pass_context
 def clamp(
@@ -86,9 +86,8 @@ def clamp(
     """Write clips with every joint inside its limits, free of pops.
 
     CLIPs are files, directories (with all that is below them) and globs. Frames that are legal stay
-    as they are, unless a joint could not change sides in time otherwise: these are listed. Where
-    OUT exists it is overwritten, unless it is one of the CLIPs. The exit code is 1 when a clip is
-    left out because it is no human, and 2 for an error.
+    as they are, unless a joint could not change sides in time otherwise: these are listed. The
+    exit code is 1 when a clip is left out because it is no human, and 2 for an error.
     """
     from ..io import project_chunks, save_chunks, save_clips
 
@@ -201,8 +200,7 @@ def check_writable_suffix(target: Path) -> None:
 
 
 def check_targets(targets: Mapping[inputs.ClipFile, Path], output: Path, *, force: bool) -> None:
-    """Raise where two files go to one, a file cannot be written, or a clip would be lost."""
-    sources = {os.path.realpath(file.path) for file in targets}
+    """Raise where two files go to one, or a file cannot be written, or exists without `force`."""
     taken: dict[str, inputs.ClipFile] = {}
     for file, target in targets.items():
         real = os.path.realpath(target)
@@ -211,10 +209,8 @@ def check_targets(targets: Mapping[inputs.ClipFile, Path], output: Path, *, forc
                 f"{taken[real].path} and {file.path} would both be written to {target}"
             )
         taken[real] = file
-        if real in sources and not force:
-            raise ValueError(f"{target} is one of the clips that are read; --force overwrites it")
         if target == output or target.parent.exists():
-            inputs.check_writable(target)
+            inputs.check_output(target, force=force)
 
 
 @dataclass

@@ -37,7 +37,7 @@ SECTIONS = {
     "What is compared": ("shapes", "margin_deg", "reject", "joints"),
     "Who is left out": ("by", "performer", "maps"),
     "How much is compared": ("quick",),
-    "Output": ("every", "as_json", "output"),
+    "Output": ("every", "as_json", "output", "force"),
 }
 SWEEP_DEG = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 13.0, 17.0, 22.0, 28.0, 35.0, 45.0, 60.0, 80.0)
 """The margins, in degrees, that curves are drawn through."""
@@ -104,6 +104,7 @@ QUICK_LOOK = (
     type=click.Path(path_type=Path),
     help="Draw rejection against volume, like tradeoff.png.",
 )
+@inputs.force_option
 @terminal.debug_option
 def compare(
     clips: tuple[str, ...],
@@ -118,6 +119,7 @@ def compare(
     every: bool,
     as_json: bool,
     output: Path | None,
+    force: bool,
 ) -> None:
     """Show which family of limits fits clips best.
 
@@ -131,7 +133,7 @@ def compare(
     if margin_deg is not None and reject is not None:
         raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
     if output is not None:
-        check_picture(output)
+        check_picture(output, force=force)
     target = 0.01 if reject is None else reject
     names = inputs.joint_names(maps)
     files = inputs.clip_files(clips)
@@ -171,7 +173,7 @@ def compare(
         click.echo(f"wrote {output}")
 
 
-def check_picture(output: Path) -> None:
+def check_picture(output: Path, *, force: bool) -> None:
     """Raise before the work, not after it, where the picture cannot be drawn or written."""
     from ..draw.style import picture_format
 
@@ -181,7 +183,7 @@ def check_picture(output: Path) -> None:
         raise click.ClickException(
             "no picture without matplotlib; pip install 'synovia[draw]' brings it"
         ) from None
-    inputs.check_writable(output)
+    inputs.check_output(output, force=force)
 
 
 def summary(compared: Comparison, reject: float | None, *, every: bool) -> Iterator[str]:

@@ -79,7 +79,7 @@ def metres(ctx: click.Context, param: click.Parameter, value: str | None) -> flo
     help="Frames a second; those between are interpolated.",
 )
 @inputs.skeleton_option
-@click.option("-f", "--force", is_flag=True, help="Overwrite even a clip that is read.")
+@inputs.force_option
 @terminal.debug_option
 def convert(
     clips: tuple[str, ...],

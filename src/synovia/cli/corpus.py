@@ -16,7 +16,7 @@ import click
 
 from ..text import percent
 from . import inputs, terminal
-from .fit import check_output, check_replaced, depends_option, drivers_of, fit_options, summary
+from .fit import depends_option, drivers_of, fit_options, summary
 from .inputs import shape_options
 
 if TYPE_CHECKING:
@@ -297,10 +297,8 @@ def fit_command(
 
     if margin_deg is not None and reject is not None:
         raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
-    check_output(output)
+    inputs.check_limits_output(output, force=force)
     corpus = Corpus.open(folder)
-    if not force:
-        check_replaced(output, len({entry.performer for entry in corpus.entries}))
     chosen = FitOptions.of(
         shape,
         chart,
@@ -355,6 +353,7 @@ def fit_command(
     type=click.Path(path_type=Path),
     help="Also write all frames in which a joint is outside: clip, frame.",
 )
+@inputs.force_option
 @jobs_option
 @scheduler_option
 @inputs.map_option
@@ -367,6 +366,7 @@ def check_command(
     limits_path: Path,
     output: Path,
     listed: Path | None,
+    force: bool,
     jobs: int,
     scheduler: str | None,
     maps: tuple[str, ...],
@@ -383,9 +383,11 @@ def check_command(
     from ..io.files import atomic_write
 
     load_limits(limits_path)
-    if listed is not None:
-        inputs.check_writable(listed)
     output.mkdir(parents=True, exist_ok=True)
+    tables = [output / f"violations.{suffix}" for suffix in ("csv", "jsonl", "parquet")]
+    page = output / "report.html"
+    for target in (page, *tables, *([] if listed is None else [listed])):
+        inputs.check_output(target, force=force)
     bones = inputs.SKELETON.get()
     skeleton = None if bones is None else str(bones.resolve())
     corpus = Corpus.open(folder)
@@ -405,11 +407,11 @@ def check_command(
     if not done:
         raise ValueError(f"{folder}: no clip could be checked")
     rows = [row for _, each in done for row in each.rows]
-    atomic_write(output / "violations.csv", check.table_csv(rows).encode())
-    atomic_write(output / "violations.jsonl", check.table_jsonl(rows).encode())
-    check.write_parquet(rows, output / "violations.parquet")
-    page = check.report_page([each for _, each in done], limits_path.name, failed)
-    atomic_write(output / "report.html", page.encode())
+    atomic_write(tables[0], check.table_csv(rows).encode())
+    atomic_write(tables[1], check.table_jsonl(rows).encode())
+    check.write_parquet(rows, tables[2])
+    html = check.report_page([each for _, each in done], limits_path.name, failed)
+    atomic_write(page, html.encode())
     if listed is not None:
         atomic_write(listed, check.frames_csv(done).encode())
     outside = sum(bool(each.listed) for _, each in done)
@@ -418,7 +420,7 @@ def check_command(
     click.echo(
         f"{outside} of {terminal.pluralize(len(done), 'clip')} and {bad} of "
         f"{terminal.pluralize(frames, 'frame')} ({percent(bad / max(frames, 1))}) have a "
-        f"joint outside; wrote {output / 'report.html'}"
+        f"joint outside; wrote {page}"
     )
     ctx.exit(FAILED if outside or failed else 0)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..text import percent
-from . import terminal
+from . import inputs, terminal
 
 if TYPE_CHECKING:
     from ..demo import Score
@@ -27,14 +27,16 @@ BEST = ("kdop", "swing-twist")
 SHOWN_JOINT = "RightUpperArm"
 SHOWN_VIOLATIONS = ("LeftLowerArm", "RightUpperArm", "LeftLowerLeg", "Head")
 """Whose worst frames the picture shows."""
+FILES = ("rom.bvh", "wild.bvh", "clamped.bvh", "human.limits.json", "limits.png")
 
 
 @click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
 @click.argument(
     "directory", metavar="[DIR]", default="synovia-demo", type=click.Path(path_type=Path)
 )
+@inputs.force_option
 @terminal.debug_option
-def demo(directory: Path) -> None:
+def demo(directory: Path, force: bool) -> None:
     """Learn limits from motion, and clamp a wild clip with them.
 
     The demo takes the default human, whose limits are known, and makes two clips of it: in one a
@@ -46,6 +48,8 @@ def demo(directory: Path) -> None:
     """
     try:
         _make_directory(directory)
+        for name in FILES:
+            inputs.check_output(directory / name, force=force)
         for line in run_demo(directory):
             click.echo(line)
     except OSError as error:

@@ -55,6 +55,7 @@ EXAMPLES = (
     type=click.Path(path_type=Path),
     help="Where to write the picture: a name that ends in .png, .svg or .pdf.",
 )
+@inputs.force_option
 @inputs.map_option
 @human.tpose_option
 @inputs.skeleton_option
@@ -66,6 +67,7 @@ def draw(
     depends: str | None,
     plate: str | None,
     output: Path,
+    force: bool,
     maps: tuple[str, ...],
 ) -> None:
     """Draw the limits in FILE, or a plate of joints.
@@ -80,7 +82,7 @@ def draw(
         raise click.ClickException(
             "pictures need matplotlib: pip install 'synovia[draw]' brings it"
         )
-    inputs.check_writable(output)
+    inputs.check_output(output, force=force)
     asked = {"--joint": joint, "--depends": depends, "--plate": plate}
     if len(given := [name for name, value in asked.items() if value is not None]) > 1:
         raise click.UsageError(f"{' and '.join(given)} draw different things: give one of them")

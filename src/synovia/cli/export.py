@@ -36,7 +36,10 @@ EXAMPLES = (
         "synovia export mine.limits.json -o mine.unity.json --max-gain 5%",
     ),
 )
-SECTIONS = {"What is written": ("output", "to", "into", "figure", "mass"), "Units": ("up", "unit")}
+SECTIONS = {
+    "What is written": ("output", "force", "to", "into", "figure", "mass"),
+    "Units": ("up", "unit"),
+}
 TARGETS = ("mjcf", "urdf", "usd", "opensim", "blender", "vrm", "godot", "unity", "physx")
 """The names of `export.EXPORTERS`, which takes longer to import."""
 
@@ -89,6 +92,7 @@ TARGETS = ("mjcf", "urdf", "usd", "opensim", "blender", "vrm", "godot", "unity",
     help="What its lengths are: m, cm, in, or a number of metres. Unless known or given, it "
     "becomes as tall as a human.",
 )
+@inputs.force_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
 @terminal.debug_option
 def export(
@@ -101,6 +105,7 @@ def export(
     max_gain: float | None,
     up: Axis | None,
     unit: float,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Write limits for an engine or an editor, and say what that gains and loses.
@@ -114,7 +119,7 @@ def export(
     from ..export import export_limits, target_of
     from ..io.files import atomic_write
 
-    inputs.check_writable(output)
+    inputs.check_output(output, force=force)
     model = load_model(limits, up, unit)
     shown = terminal.progress("fitting hinges")
     if into is not None:

@@ -50,7 +50,7 @@ EXAMPLES = (
 SECTIONS = {
     "Pose": ("sets", "reaches", "strict", "sweep_all", "height"),
     "Fit": ("captures", "frames", "maps", "marker_table"),
-    "Output": ("show", "output"),
+    "Output": ("show", "output", "force"),
 }
 
 
@@ -120,6 +120,7 @@ SECTIONS = {
     help="Where to write the pose or the sweep (.bvh), the figure itself (.xml), or limits of its "
     "joints (.limits.json).",
 )
+@inputs.force_option
 @terminal.debug_option
 @click.pass_context
 def figure(
@@ -137,6 +138,7 @@ def figure(
     marker_table: Path | None,
     show: bool,
     output: Path | None,
+    force: bool,
 ) -> None:
     """Pose the human, or the figure in FILE.xml, by its controls; or fit it to a person.
 
@@ -149,7 +151,7 @@ def figure(
                 "--fit makes a figure of the human: leave out --set, --reach, --sweep, --strict, "
                 "--list and figures of your own"
             )
-        fit_human([*captures, *more], output, height, frames, maps, marker_table)
+        fit_human([*captures, *more], output, height, frames, maps, marker_table, force=force)
         return
     if more or frames is not None or maps or marker_table is not None:
         raise click.UsageError("clips, --frames, --map and --markers are for --fit: give that, too")
@@ -160,7 +162,7 @@ def figure(
     if output is None and not reaches and not show:
         raise click.UsageError("nothing to do: give --list, --reach, or -o and a file to write")
     if output is not None:
-        check_output(output, posed=bool(sets or reaches or sweep_all))
+        check_output(output, posed=bool(sets or reaches or sweep_all), force=force)
     body = figure_of(which, height)
     controls = controls_of(body, inputs.pairs(sets, "--set"))
     if show:
@@ -180,7 +182,7 @@ def figure(
     ctx.exit(0 if met else 1)
 
 
-def check_output(output: Path, posed: bool) -> None:
+def check_output(output: Path, *, posed: bool, force: bool) -> None:
     """Raise an error unless `output` is a clip, or else for a figure that is not posed."""
     from ..io import clip_suffix, writable_suffixes
 
@@ -193,7 +195,7 @@ def check_output(output: Path, posed: bool) -> None:
             f"{' and '.join(FIGURE_SUFFIXES)} files are of the figure, not of a pose: leave out "
             f"--set, --reach and --sweep, or write a {writable_suffixes()[0]} file, got {output}"
         )
-    inputs.check_writable(output)
+    inputs.check_output(output, force=force)
 
 
 def figure_of(which: str, height: float | None) -> Figure:
@@ -223,6 +225,8 @@ def fit_human(
     frames: int | None,
     maps: Sequence[str],
     marker_table: Path | None,
+    *,
+    force: bool,
 ) -> None:
     """Fit the human to captures, write it, and print what is left by segment."""
     from ..anatomy import fit_figure
@@ -231,7 +235,7 @@ def fit_human(
 
     if output is None or output.suffix.lower() != ".xml":
         raise click.UsageError(f"--fit writes a figure: give -o and a .xml file, got {output}")
-    inputs.check_writable(output)
+    inputs.check_output(output, force=force)
     tracks = [each for each in arguments if each.lower().endswith(SUFFIX)]
     clips = [each for each in arguments if each not in tracks]
     if tracks and clips:

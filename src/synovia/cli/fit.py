@@ -51,7 +51,7 @@ SECTIONS = {
     "The region": ("shape", "chart", "options", "reference", "ancestors", "depends"),
     "How wide it is, and what is believed": ("margin_deg", "reject", "trim", "performer", "blend"),
     "Joints": ("joints", "exclude", "maps"),
-    "Output": ("output", "keep_samples"),
+    "Output": ("output", "force", "keep_samples"),
 }
 Command = TypeVar("Command", bound=Callable[..., Any])
 DROPPED = ("flips", "unconfirmed", "isolated")
@@ -122,12 +122,7 @@ FIT_OPTIONS = (
     click.option(
         "--keep-samples", is_flag=True, help="Also keep what was observed, thinned, in the file."
     ),
-    click.option(
-        "-f",
-        "--force",
-        is_flag=True,
-        help="Replace even limits that were learned from more people.",
-    ),
+    inputs.force_option,
 )
 """What a fit is asked for, whatever it learns from."""
 
@@ -208,13 +203,11 @@ def fit(
 
     if margin_deg is not None and reject is not None:
         raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
-    check_output(output)
+    inputs.check_limits_output(output, force=force)
     settings = shape_options(shape, inputs.pairs(options, "--with"))
     names = inputs.joint_names(maps)
     files = inputs.clip_files(clips)
     who = inputs.performers(performer, files)
-    if not force:
-        check_replaced(output, len(set(who.values())))
     start = reference_of(reference)
     population = None if blend is None else load_limits(blend)
     if population is not None and not any(population.samples.values()):
@@ -244,32 +237,6 @@ def fit(
     for line in summary(model):
         click.echo(line)
     click.echo(f"wrote {output}")
-
-
-def check_output(output: Path) -> None:
-    """Raise before the work, not after it, where the limits cannot be written."""
-    from ..io.limits import SUFFIX
-
-    if not output.name.lower().endswith(SUFFIX):
-        raise click.UsageError(f"--output must end in {SUFFIX}, got {str(output)!r}")
-    inputs.check_writable(output)
-
-
-def check_replaced(output: Path, people: int) -> None:
-    """Raise ValueError where limits of more performers than these would be lost."""
-    from ..io import load_limits
-
-    if not output.exists():
-        return
-    try:
-        provenance = load_limits(output).provenance
-    except ValueError:  # no limits, or damaged: nothing is lost
-        return
-    if len(others := terminal.performers_in(provenance)) > people:
-        raise ValueError(
-            f"{output} was learned from {terminal.pluralize(len(others), 'performer')}, and would "
-            f"be replaced by limits from {people}; --force does so"
-        )
 
 
 def dependence_line(name: str, row: Mapping[str, Any]) -> str:

@@ -516,27 +516,36 @@ def check_file(path: Path) -> None:
         raise IsADirectoryError(f"{path}: expected a file, got a directory")
 
 
-def check_writable(path: Path) -> None:
-    """Raise OSError where no file can be written at `path`."""
-    if path.is_dir():
-        raise OSError(errno.EISDIR, "a directory is where the file belongs", str(path))
-    if not path.parent.is_dir():
-        raise OSError(errno.ENOENT, "there is no such directory to write to", str(path.parent))
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+def check_output(path: Path, *, force: bool) -> None:
+    """Raise OSError if `path` cannot be written, or exists and `force` is false."""
+    from ..io.files import check_writable
+
+    check_writable(path)
+    if path.exists() and not force:
+        raise OSError(errno.EEXIST, "the file exists; --force replaces it", str(path))
 
 
-def check_clip_output(path: Path) -> None:
-    """Raise where no clip can be written at `path`."""
+def check_limits_output(path: Path, *, force: bool) -> None:
+    """Raise where no limits can be written at `path`, or one exists and `force` is false."""
+    from ..io.limits import SUFFIX
+
+    if not path.name.lower().endswith(SUFFIX):
+        raise click.UsageError(f"--output must end in {SUFFIX}, got {str(path)!r}")
+    check_output(path, force=force)
+
+
+def check_clip_output(path: Path, *, force: bool) -> None:
+    """Raise where no clip can be written at `path`, or one exists and `force` is false."""
     from ..io import clip_suffix, writable_suffixes
 
     if clip_suffix(path) not in writable_suffixes():
         raise click.UsageError(
             f"--output must end in {' or '.join(writable_suffixes())}, got {path}"
         )
-    check_writable(path)
+    check_output(path, force=force)
 
 
+force_option = click.option("-f", "--force", is_flag=True, help="Replace files that exist.")
 performer_option = click.option(
     "-p",
     "--performer",

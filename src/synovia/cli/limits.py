@@ -59,16 +59,15 @@ output_option = click.option(
 @inputs.skeleton_option
 @human.verbose_option
 @output_option
+@inputs.force_option
 @terminal.debug_option
-def limits(source: Source, rig: str, maps: tuple[str, ...], output: Path) -> None:
+def limits(source: Source, rig: str, maps: tuple[str, ...], output: Path, force: bool) -> None:
     """Write the limits of a human for a rig.
 
     They are what 66 people did and what anatomy says, both together unless one of them is named.
     Every tool that reads limits files can use them from then on.
     """
-    from .fit import check_output
-
-    check_output(output)
+    inputs.check_limits_output(output, force=force)
     skeleton, clip = _rig(rig)
     names = inputs.joint_names(maps)
     _write(inputs.apply_human(source, clip or _still(skeleton, rig), names, rig).model, output)
@@ -87,9 +86,10 @@ def limits(source: Source, rig: str, maps: tuple[str, ...], output: Path) -> Non
 )
 @inputs.skeleton_option
 @output_option
+@inputs.force_option
 @terminal.debug_option
 def retarget_limits(
-    file: Path, rig: str, maps: tuple[str, ...], own_clip: str | None, output: Path
+    file: Path, rig: str, maps: tuple[str, ...], own_clip: str | None, output: Path, force: bool
 ) -> None:
     """Write the limits in FILE for another rig of a human.
 
@@ -97,9 +97,8 @@ def retarget_limits(
     to the same T-pose. Limits of joints that both have are carried over exactly, others are named.
     """
     from ..io import load_clip, load_limits
-    from .fit import check_output
 
-    check_output(output)
+    inputs.check_limits_output(output, force=force)
     skeleton, clip = _rig(rig)
     limits = load_limits(file)
     own = [] if own_clip is None else [load_clip(own_clip, skeleton=inputs.SKELETON.get())]

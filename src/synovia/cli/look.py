@@ -75,7 +75,7 @@ SECTIONS = {
 )
 @solve.speed_option
 @solve.output_option
-@solve.force_option
+@inputs.force_option
 @solve.json_option
 @terminal.debug_option
 @click.pass_context

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from . import terminal
+from . import inputs, terminal
 
 EXAMPLES = (
     ("the header alone", "synovia runtime -o game/"),
@@ -31,8 +31,9 @@ EXAMPLES = (
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Limits to pack, a .limits.json; may be given several times.",
 )
+@inputs.force_option
 @terminal.debug_option
-def runtime(output: Path, files: tuple[Path, ...]) -> None:
+def runtime(output: Path, files: tuple[Path, ...], force: bool) -> None:
     """Write a C header that applies limits, and limits as it reads them.
 
     synovia.h needs libm alone, allocates nothing and may be used by many threads. For each FILE a
@@ -59,6 +60,8 @@ def runtime(output: Path, files: tuple[Path, ...]) -> None:
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from None
     output.mkdir(parents=True, exist_ok=True)
+    for target in made:
+        inputs.check_output(target, force=force)
     for target, content in made.items():
         atomic_write(target, content)
         terminal.note(f"wrote {target}, {len(content) / 1e3:.0f} kB")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,9 +32,6 @@ output_option = click.option(
     type=click.Path(path_type=Path),
     help="The clip to write.",
 )
-force_option = click.option(
-    "-f", "--force", is_flag=True, help="Overwrite even the clip that is read."
-)
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON report of all frames, and nothing else."
 )
@@ -60,9 +56,7 @@ def load_inputs(
     if len(files) != 1:
         several = "; name one as FILE#NAME" if not Path(clip_path).is_dir() else ""
         raise click.UsageError(f"give one clip, got {len(files)} in {clip_path}{several}")
-    inputs.check_clip_output(output)
-    if os.path.realpath(output) == os.path.realpath(files[0].path) and not force:
-        raise ValueError(f"{output} is the clip that is read; --force overwrites it")
+    inputs.check_clip_output(output, force=force)
     found = inputs.clips_for(inputs.load_limits_or_figure(limits), files, names, "loading")
     _, clip, applied = next(iter(found))
     if clip.frames == 0:
@@ -296,7 +290,7 @@ SECTIONS = {
 )
 @speed_option
 @output_option
-@force_option
+@inputs.force_option
 @json_option
 @terminal.debug_option
 @click.pass_context

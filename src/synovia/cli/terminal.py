@@ -193,13 +193,6 @@ def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
             yield f"left out {percent(share)} of the joints' frames: {why}"
 
 
-def performers_in(provenance: Mapping[str, Any]) -> set[str]:
-    """Return the performers that limits were learned from."""
-    return {
-        str(row["performer"]) for row in _complete_rows(provenance.get("clips"), performer=object)
-    }
-
-
 def clip_names(provenance: Mapping[str, Any]) -> list[str]:
     """Return the names of the clips that limits were learned from."""
     return [str(clip["name"]) for clip in _complete_rows(provenance.get("clips"), name=object)]

@@ -150,12 +150,11 @@ def view(
     from ..view.server import PageServer
     from ..view.session import scene_of
     from ..view.start import start_of
-    from .fit import check_output
 
     if hosts and allow_remote is None:
         raise click.UsageError("--host names a machine for others: it needs --allow-remote")
     if output is not None:
-        check_output(output)
+        inputs.check_limits_output(output, force=True)  # the page asks before it replaces a file
     folder = _folder_of(clip)
     if folder is not None:
         clip = folder.paths[0]

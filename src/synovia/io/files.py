@@ -7,6 +7,7 @@ import errno
 import os
 import shutil
 import stat
+import tempfile
 import time
 from collections.abc import Iterator
 from functools import cache
@@ -105,6 +106,19 @@ def atomic_file(path: str | os.PathLike[str], *, follow: bool = True) -> Iterato
     _remove_leftovers(target.parent)
 
 
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise OSError, with the system's reason, where `atomic_write` could not write to `path`."""
+    target, folder = Path(os.path.realpath(path)), Path(path).parent
+    if not folder.is_dir():
+        raise OSError(errno.ENOENT, "there is no such directory to write to", str(folder))
+    try:
+        _check_place(target)
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
+
+
 def _check_place(target: Path) -> None:
     if target.is_symlink():
         raise OSError(errno.ELOOP, "this is a link to elsewhere, and is not followed")
@@ -112,8 +126,9 @@ def _check_place(target: Path) -> None:
         raise OSError(errno.EISDIR, "a directory is where the file belongs")
     if target.exists() and not target.is_file():
         raise OSError(errno.EINVAL, "only regular files can be replaced")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+    if target.exists():  # opened rather than asked about: the error then has the system's reason
+        with open(target, "r+b"):
+            pass
 
 
 def _lock(handle: int) -> bool:
