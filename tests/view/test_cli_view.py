@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 
 import pytest
@@ -106,3 +107,30 @@ def test_it_prints_the_link_and_ends_with_ctrl_c(here):
         running.send_signal(signal.SIGINT)
         assert running.wait(timeout=60) == 0
         assert running.stderr.read() == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_no_signal_leaves_the_redirect_file_behind(here, name):
+    number = getattr(signal, name)
+    temporary = here / "temporary"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary), "BROWSER": "true"}
+    words = [sys.executable, "-m", "synovia", "view", "walk.bvh", "-l", "arm.limits.json"]
+    with subprocess.Popen(
+        words,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    ) as running:
+        while not list(temporary.glob("synovia-*/page.html")):
+            if running.poll() is not None:
+                assert "make page" in running.stderr.read()
+                return
+            time.sleep(0.05)
+        running.send_signal(number)
+        assert running.wait(timeout=60) == (0 if name == "SIGINT" else 128 + number)
+        assert running.stderr.read() == ""
+    assert list(temporary.iterdir()) == []

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +104,10 @@ class Commands(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run, and exit: 0, 1 for what a command found, 2 for an error, 130 when interrupted."""
+        """Run, and exit: 0, 1 for what a command found, 2 for an error, 130 when interrupted.
+
+        A signal that ends the process gives 128 plus its number, as in a shell.
+        """
         if not standalone_mode:
             return super().main(args, prog_name, standalone_mode=False, **extra)
         limit_blas_threads()
@@ -113,13 +118,33 @@ class Commands(click.Group):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         terminal.DEBUG.set(False)
         try:
-            code = super().main(args, prog_name, standalone_mode=False, **extra)
+            with _exit_at_signals():
+                code = super().main(args, prog_name, standalone_mode=False, **extra)
         except click.Abort:
             code = INTERRUPTED
         except Exception as error:
             _print_error(error)
             code = FAILED
         sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextlib.contextmanager
+def _exit_at_signals() -> Iterator[None]:
+    """Raise SystemExit at SIGTERM and SIGHUP, so that temporary files are removed on the way out.
+
+    A signal that is ignored or handled already, as under nohup, stays so.
+    """
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []  # only the main thread may set handlers
+    changed = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, lambda received, _frame: sys.exit(128 + received))
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _print_error(error: Exception) -> None:
