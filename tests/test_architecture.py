@@ -23,6 +23,7 @@ ROOMS = [
     *(
         "text",
         "arrays",
+        "text",
         "quat",
         "processes",
         "kernels",
@@ -211,7 +212,7 @@ def test_nobody_outside_asks_for_a_components_class():
 
 
 def test_the_root_holds_the_vocabulary_alone():
-    """And what must be said before NumPy is imported."""
+    """And what is needed before NumPy is imported."""
     loose = {path.stem for path in SOURCE.glob("*.py")}
     assert loose == {"__init__", "__main__", "arrays", "processes", "quat", "text"}
 

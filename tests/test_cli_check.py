@@ -113,3 +113,14 @@ def test_a_map_gives_other_names(here, tmp_path, form):
     said = result_of("fit", *both, "-o", tmp_path / "a.limits.json", *maps)
     assert said.stderr == ""
     assert load_limits(tmp_path / "a.limits.json").provenance["joints"]["Chest"]["frames"] == 400
+
+
+def test_a_table_holds_no_formulas_and_no_control_characters(tmp_path):
+    names = ("Hips", "=1+1", "@arm", "-\x1b[2J")
+    save_clip(acted(names=names), tmp_path / "calm.bvh")
+    save_clip(acted(9, 1.6, names=names), tmp_path / "+wild.bvh")
+    run("fit", tmp_path / "calm.bvh", "-o", tmp_path / "a.limits.json")
+    words = ("check", tmp_path / "+wild.bvh", "-l", tmp_path / "a.limits.json", "--csv", "-")
+    rows = list(csv.DictReader(io.StringIO(run(*words, code=1))))
+    assert {row["clip"] for row in rows} == {"'+wild"}
+    assert {row["joint"] for row in rows} == {"'=1+1", "'@arm", "'-?[2J"}

@@ -1,12 +1,53 @@
-"""Numbers as people read them."""
+"""Percentages, and text from files on its way to terminals and spreadsheets."""
 
 from __future__ import annotations
 
+import ast
+import csv
 import math
+from pathlib import Path
 
 import pytest
 
-from synovia.text import percent
+import synovia
+from synovia.text import csv_text, percent, printable
+
+SOURCE = Path(synovia.__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\uff1d1", "'\uff1d1"),
+        ("\tTab", "?Tab"),
+        ("two\r\nlines", "two??lines"),
+        ("\x1b[2J", "?[2J"),
+        ("\udcff", "?"),
+        ('a, "b" - c', 'a, "b" - c'),
+    ],
+)
+def test_text_is_no_formula_and_numbers_stay_numbers(name, cell):
+    (row,) = csv.reader(csv_text([(name, -1, -0.5)]).splitlines())
+    assert row == [cell, "-1", "-0.5"]
+
+
+def test_printable_text_stays_as_it_is():
+    assert printable("Größe 左腕 - é") == "Größe 左腕 - é"
+
+
+def test_tables_are_written_in_one_place():
+    """Clips as CSV are no tables for people: they must come back bit for bit."""
+    writers = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "csv.writer"
+    }
+    assert writers == {"text.py", "io/table.py"}
 
 
 @pytest.mark.parametrize(

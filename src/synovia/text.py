@@ -1,6 +1,42 @@
-"""Numbers as people read them."""
+"""Text for people: percentages, and names from files made safe for terminals and spreadsheets."""
 
 from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+FORMULA_STARTS = tuple("=+-@＝＋－＠")  # as OWASP lists them; tab and line ends are not printable
+"""What a spreadsheet takes for the beginning of a formula."""
+
+
+def printable(text: str) -> str:
+    """Return `text` with "?" for each character that is not printable, such as escape."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Return `rows` as CSV: floats with six digits, text such that no spreadsheet evaluates it.
+
+    Text is made printable. Where it could be a formula, an apostrophe comes before it.
+
+    Examples
+    --------
+    >>> csv_text([("=1+1", -1, 0.5)])
+    "'=1+1,-1,0.5\\n"
+    """
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(map(_cell, row) for row in rows)
+    return out.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 def percent(share: float) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..text import percent
+from ..text import csv_text, percent
 from . import human, inputs, terminal
 
 if TYPE_CHECKING:
@@ -369,12 +367,12 @@ def _cells(report: Report, row: JointReport) -> tuple[str, ...]:
 
 def csv_pieces(reports: Sequence[Report]) -> Iterator[str]:
     """Yield the titles, then a row for each clip, frame and joint outside; many rows at a time."""
-    yield _csv_rows([COLUMNS])
+    yield csv_text([COLUMNS])
     for report in reports:
         for first in range(0, len(report.violation), FRAMES_AT_ONCE):
             part = replace(report, violation=report.violation[first : first + FRAMES_AT_ONCE])
             frames, joints = (each.tolist() for each in part.outside.nonzero())
-            yield _csv_rows(
+            yield csv_text(
                 _violation(report, first + frame, joint)
                 for frame, joint in zip(frames, joints, strict=True)
             )
@@ -382,14 +380,7 @@ def csv_pieces(reports: Sequence[Report]) -> Iterator[str]:
 
 def _violation(report: Report, frame: int, joint: int) -> tuple[object, ...]:
     violation_deg = math.degrees(report.violation[frame, joint])
-    time = f"{frame * report.frame_time:.6g}"
-    return report.clip, frame, time, report.names[joint], f"{violation_deg:.6g}"
-
-
-def _csv_rows(rows: Iterable[Sequence[object]]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()
+    return report.clip, frame, frame * report.frame_time, report.names[joint], violation_deg
 
 
 def _deg(angle: float) -> str:

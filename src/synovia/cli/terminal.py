@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import click
 
 from ..text import percent
+from ..text import printable as printable
 
 Item = TypeVar("Item")
 WIDEST = 100
@@ -105,11 +106,6 @@ def wrap(text: str) -> Iterator[str]:
     """Yield `text` in lines that are no wider than a table, those after the first indented."""
     text = printable(text)
     yield from textwrap.wrap(text, WIDEST, subsequent_indent="  ", break_on_hyphens=False)
-
-
-def printable(text: str) -> str:
-    """Return `text` without characters that could steer a terminal; files may hold anything."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _display_width(text: str) -> int:

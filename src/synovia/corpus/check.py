@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
 import os
 from collections import defaultdict
@@ -12,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +18,7 @@ from ..io import load_clip, load_limits
 from ..io.files import atomic_write
 from ..model import LimitModel
 from ..skeleton import Clip, forward, names_in
-from ..text import percent
+from ..text import csv_text, percent, printable
 from .store import Outcome, Task, error_message
 
 EDGES_DEG = (1.0, 2.0, 5.0, 10.0, 20.0, 45.0, 90.0)
@@ -141,18 +138,9 @@ def _figure(model: LimitModel, clip: Clip, names: dict[str, str], worst: Row) ->
 
 def table_csv(rows: Iterable[Row]) -> str:
     """Return the rows as CSV, with a column for each bar of the histogram."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     plain = [name for name in Row.__dataclass_fields__ if name != "histogram"]
-    writer.writerow([*plain, *bar_names()])
-    for row in rows:
-        values = asdict(row)
-        writer.writerow([*(_cell(values[name]) for name in plain), *row.histogram])
-    return out.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    return f"{value:.6g}" if isinstance(value, float) else value
+    cells = ([*(getattr(row, name) for name in plain), *row.histogram] for row in rows)
+    return csv_text([[*plain, *bar_names()], *cells])
 
 
 def bar_names() -> list[str]:
@@ -185,11 +173,8 @@ def write_parquet(rows: Sequence[Row], path: Path) -> bool:
 
 def frames_csv(checks: Iterable[tuple[str, ClipCheck]]) -> str:
     """Return the frames in which some joint is outside: clip, frame."""
-    lines = ["clip,frame"]
-    for clip, check in checks:
-        name = f'"{clip}"' if "," in clip or '"' in clip else clip
-        lines += [f"{name},{frame}" for frame in check.listed]
-    return "\n".join([*lines, ""])
+    rows = ((clip, frame) for clip, check in checks for frame in check.listed)
+    return csv_text([("clip", "frame"), *rows])
 
 
 STYLE = """
@@ -297,4 +282,4 @@ def _clip_card(check: ClipCheck) -> str:
 
 
 def _text(value: str) -> str:
-    return html.escape("".join(sign if sign.isprintable() else "?" for sign in value))
+    return html.escape(printable(value))

@@ -6,8 +6,6 @@ but into a private directory, which is gone when the request is answered.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 import tempfile
@@ -27,6 +25,7 @@ from ..population import limits_for
 from ..population.sources import Source
 from ..rigs import FINGERS, ROLES, NotHumanError, recognize, suggest_roles
 from ..skeleton import Clip, Pose, Skeleton, forward
+from ..text import csv_text
 from .messages import Request, flag, whole_number, word
 from .poses import pose_from
 from .protocol import Discards, Export, Received, Refusal, Roles, State
@@ -242,14 +241,11 @@ def one_pose(session: Session, request: Request) -> tuple[str, bytes]:
 def violations_table(session: Session, request: Request) -> tuple[str, bytes]:
     """Return a row for each frame and joint outside, with the columns of `synovia check --csv`."""
     report = session.scene.model.check(session.scene.clip)
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(("clip", "frame", "time", "joint", "violation_deg"))
+    rows: list[tuple[object, ...]] = [("clip", "frame", "time", "joint", "violation_deg")]
     for frame, joint in np.argwhere(report.outside).tolist():
         seconds, degrees = frame * report.frame_time, np.degrees(report.violation[frame, joint])
-        row = (report.clip, frame, f"{seconds:.6g}", report.names[joint], f"{degrees:.6g}")
-        table.writerow(row)
-    return f"{_plain(report.clip)} violations.csv", out.getvalue().encode()
+        rows.append((report.clip, frame, seconds, report.names[joint], float(degrees)))
+    return f"{_plain(report.clip)} violations.csv", csv_text(rows).encode()
 
 
 def standalone_page(session: Session, request: Request) -> tuple[str, bytes]:
