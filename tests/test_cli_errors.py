@@ -20,6 +20,8 @@ from command_line import NAMES, acted, process, result_of, run
 from synovia import LimitModel, save_clip
 from synovia.cli import COMMANDS, main
 from synovia.io import load_limits
+from synovia.learn import takes
+from synovia.view.folder import Folder
 
 LIMITS = ("-l", "human.limits.json")
 
@@ -106,6 +108,19 @@ def test_options_that_make_no_sense(here, tmp_path, options, said):
 def test_softening_that_makes_no_sense(here, tmp_path, text):
     said = complaint("clamp", "wild.bvh", *LIMITS, "-o", tmp_path / "a.bvh", "--soften", text)
     assert "--soften takes inside:DEG or beyond:DEG" in said
+
+
+def test_a_pattern_that_backtracks_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(takes, "PATTERN_SECONDS", 1.0)
+    clip = tmp_path / f"{'a' * 60}!.bvh"
+    save_clip(acted(), clip)
+    said = complaint("fit", clip, "-o", tmp_path / "a.limits.json", "-p", "(a+)+$")
+    assert "performer pattern '(a+)+$' takes more than 1 s to search 1 names" in said
+    folder = Folder([clip], [clip.stem])
+    with pytest.raises(ValueError, match="takes more than 1 s"):
+        folder.rows("(a+)+$")
+    monkeypatch.undo()
+    assert [row["performer"] for row in folder.rows("(a+)!")] == ["a" * 60]
 
 
 def test_tables_that_lack_something(here, tmp_path):

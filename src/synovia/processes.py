@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,36 @@ if TYPE_CHECKING:
 BLAS_THREADS = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Matrices are small: threads of NumPy's algebra take a tenth of a second to start, and those of
 several processes wait for each other. Who sets another number is heeded."""
+
+
+_SEARCH = """
+import json, re, sys
+pattern, texts = json.load(sys.stdin)
+matches = [re.search(pattern, text) for text in texts]
+json.dump([match and match[1] for match in matches], sys.stdout)
+"""
+
+
+def search_texts(pattern: str, texts: Sequence[str], seconds: float) -> list[str | None]:
+    """Return what the first group of `pattern` matches in each of `texts`, None where nothing.
+
+    The search runs in a process of its own, because no thread can stop a regular expression that
+    backtracks without end. TimeoutError where it takes more than `seconds`.
+    """
+    import json
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-I", "-S", "-c", _SEARCH]
+    asked = json.dumps([pattern, list(texts)])
+    try:
+        done = subprocess.run(
+            command, input=asked, capture_output=True, text=True, check=True, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        raise TimeoutError(f"pattern {pattern!r} takes more than {seconds:g} s") from None
+    found: list[str | None] = json.loads(done.stdout)
+    return found
 
 
 def limit_blas_threads() -> None:

@@ -321,13 +321,13 @@ def _table_rows(
 
 def performers(who: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
     """Return the performer of each clip, by the clip's name."""
-    from ..learn import performer_of
+    from ..learn import performer_of, performers_of
 
-    if who is None or not who.lower().endswith(".csv"):
-        return {
-            file.name: (not who and file.performer) or performer_of(file.path.as_posix(), who)
-            for file in files
-        }
+    if who is None:
+        return {file.name: file.performer or performer_of(file.path.as_posix()) for file in files}
+    if not who.lower().endswith(".csv"):
+        people = performers_of([file.path.as_posix() for file in files], who)
+        return {file.name: performer for file, performer in zip(files, people, strict=True)}
     rows = {row["clip"]: row["performer"] for row in csv_rows(who, ("clip", "performer"))}
     found = {}
     for file in files:

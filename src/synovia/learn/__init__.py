@@ -23,6 +23,7 @@ from .takes import (
     leave_parts_out,
     moving_joints,
     performer_of,
+    performers_of,
     takes_of,
 )
 from .trimming import MAX_DROPPED, TrimResult, thin, trim
@@ -101,6 +102,7 @@ __all__ = [
     "moving_joints",
     "people_field",
     "performer_of",
+    "performers_of",
     "same_bones",
     "takes_of",
     "thin",

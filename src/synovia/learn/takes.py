@@ -13,8 +13,10 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Ints, Mask, Quats, Scalars, unit_quats
+from ..processes import search_texts
 from ..skeleton import Clip, Skeleton, match, names_in
 
+PATTERN_SECONDS = 10.0  # a sound pattern takes milliseconds for thousands of names
 MAX_SPEED = np.radians(3600.0)
 """Joints turn no faster than this, in radians a second; faster is a capture flip."""
 MAX_STEP = np.radians(120.0)
@@ -293,18 +295,42 @@ def performer_of(clip: str, performers: Performers = None) -> str:
     if performers is None:
         stem = PurePath(clip).stem
         return re.split("[_-]", stem, maxsplit=1)[0] or stem
+    found = _performer_expression(performers).search(clip)
+    return _performer_found(performers, clip, found and found[1])
+
+
+def performers_of(clips: Sequence[str], pattern: str) -> list[str]:
+    """Return who performs in each clip, by a regular expression that a user typed.
+
+    It is that of `performer_of`, but ValueError is raised where the search takes too long.
+    """
+    _performer_expression(pattern)
     try:
-        expression = re.compile(performers)
-    except re.error as error:
-        raise ValueError(f"performer pattern {performers!r} is not valid: {error}") from error
+        found = search_texts(pattern, clips, PATTERN_SECONDS)
+    except TimeoutError:
+        raise ValueError(
+            f"performer pattern {pattern!r} takes more than {PATTERN_SECONDS:g} s to search "
+            f"{len(clips)} names: a repeated group must not repeat inside, as in (a+)+"
+        ) from None
+    return [_performer_found(pattern, *pair) for pair in zip(clips, found, strict=True)]
+
+
+def _performer_expression(pattern: str) -> re.Pattern[str]:
+    try:
+        expression = re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"performer pattern {pattern!r:.80} is not valid: {error}") from error
     if expression.groups != 1:
         raise ValueError(
-            f"performer pattern {performers!r} must have one (group), got {expression.groups}"
+            f"performer pattern {pattern!r} must have one (group), got {expression.groups}"
         )
-    found = expression.search(clip)
-    if found is None or not found[1]:
-        raise ValueError(f"performer pattern {performers!r} finds nobody in {clip!r}")
-    return found[1]
+    return expression
+
+
+def _performer_found(pattern: str, clip: str, performer: str | None) -> str:
+    if not performer:
+        raise ValueError(f"performer pattern {pattern!r} finds nobody in {clip!r}")
+    return performer
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 import numpy as np
 
 from ..io import clip_suffix, load_clip
-from ..learn import performer_of
+from ..learn import performer_of, performers_of
 from ..model import LimitModel
 from ..skeleton import Clip
 from .files import human_source, model_for, show_clip
@@ -93,20 +93,22 @@ class Folder:
     def rows(self, performers: str | None = None) -> list[ClipRow]:
         """Return the clips with what is known of them, the worst first, then those to come.
 
-        `performers` is a pattern as `learn.performer_of` takes it.
+        `performers` is a pattern as `learn.performers_of` takes it.
         """
         found, entries = dict(self._found), dict(self.entries)
         order = sorted(entries, key=lambda number: _rank(found.get(number)))
+        names = [entries[number].name for number in order]
+        who = performers_of(names, performers) if performers else map(performer_of, names)
         return [
             {
                 "number": number,
                 "name": entries[number].name,
-                "performer": performer_of(entries[number].name, performers),
+                "performer": performer,
                 "worstDeg": each.worst_deg,
                 "share": each.share,
                 "error": each.error,
             }
-            for number in order
+            for number, performer in zip(order, who, strict=True)
             for each in [found.get(number, Found())]
         ]
 
