@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from benchmarks.papers.arm import (
     sure_goals,
 )
 from benchmarks.papers.driving import ARM, FAMILIES, TALL_CM, Lesson, at_30, body_of, deviation
-from benchmarks.papers.engell_norregard import driven_clips
+from benchmarks.papers.engell_norregard import build_fields, driven_clips
 from benchmarks.papers.wilhelms_van_gelder import (
     BONES,
     CLOSE,
@@ -108,6 +109,18 @@ def test_fields_are_weighed_as_a_user_has_them(written):
     assert [(row["chart"], row["nodes"]) for row in rows] == [("euler", 8), ("rotation-vector", 8)]
     assert all(row["kilobytes"] > row["map_kilobytes"] > 0.1 for row in rows)
     assert all(row["seconds"] > 0.0 for row in rows)
+
+
+@pytest.mark.skipif(not CMU.is_dir(), reason="the clips of ../shared/data are not here")
+def test_fields_are_as_large_as_the_evidence_says():
+    page = Path(__file__).parents[1].joinpath("docs", "evidence.md").read_text(encoding="utf-8")
+    charts = {"euler": "Z-Y-Z", "rotation-vector": "rotation vectors"}
+    grids = (8, 16, 32) if EXHAUSTIVE else (8,)
+    for built in build_fields(load_clip(CMU / "motion" / "118_05.bvh"), grids):
+        (row,) = re.findall(rf"\| {charts[built.chart]}, {built.nodes}³ \|(.*)\|", page)
+        packed, distances = (float(cell) for cell in row.split("|")[2:4])
+        assert packed == pytest.approx(built.kilobytes, rel=0.05)
+        assert distances == pytest.approx(built.map_kilobytes, rel=0.05)
 
 
 def test_an_item_runs_alone(tmp_path):

@@ -1,4 +1,4 @@
-"""What people see: help that teaches, tables, progress, warnings, and the note about compiling."""
+"""What people see: help with examples, tables, progress and warnings."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from ..text import printable as printable
 Item = TypeVar("Item")
 WIDEST = 100
 """Columns that a table may take."""
-SLOW = 1.0
-"""Seconds that the kernels may take to be ready before anything is said about it."""
 WHY_DROPPED = {
     "flips": "flips of the capture",
     "unconfirmed": "unconfirmed, no other performer comes near them",
