@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -365,3 +366,38 @@ def test_a_process_ends_with_the_sentence(here, tmp_path):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "synovia: error: gone.bvh: No such file or directory\n"
     assert load_limits("human.limits.json").limits.keys() == set(NAMES[1:])
+
+
+EVIL = "\x1b]0;title\x07\x9b2J\u202e\x1b[8m"
+
+
+def test_names_from_files_do_not_control_the_terminal(tmp_path, monkeypatch):
+    """Whatever is printed, as to a terminal that shows colours."""
+    names = tuple(f"{name}{EVIL}" for name in NAMES)
+    monkeypatch.chdir(tmp_path)
+    save_clip(acted(names=names), "calm.bvh")
+    save_clip(acted(9, 1.6, names=names), f"wild{EVIL}.bvh")
+    wild = f"wild{EVIL}.bvh"
+    commands = [
+        ["fit", "calm.bvh", "-o", "a.limits.json"],
+        ["fit", wild, "-o", "b.limits.json", "-j", "Tail"],
+        ["info", wild],
+        ["info", "a.limits.json"],
+        ["check", wild],
+        ["check", wild, "-l", "a.limits.json"],
+        ["check", wild, "-l", "a.limits.json", "--json"],
+        ["check", f"gone{EVIL}.bvh"],
+        ["clamp", wild, "-l", "a.limits.json", "-o", f"out{EVIL}.bvh"],
+        ["solve", wild, "-l", "a.limits.json", "-g", "Hand=0,0,0", "-o", "out.bvh"],
+        ["look", wild, "-l", "a.limits.json", "--at", "0,0,0", "-o", "out.bvh"],
+        ["convert", wild, "out", "--to", ".bvh"],
+        ["export", "a.limits.json", "-o", "a.urdf"],
+        ["corpus", "add", wild, "calm.bvh", "-o", f"corpus{EVIL}", "--jobs", "1"],
+        ["corpus", "status", f"corpus{EVIL}"],
+        [EVIL],
+    ]
+    for words in commands:
+        output = CliRunner().invoke(main, words, color=True).output
+        plain = re.sub(r"\x1b\[(?:[01]|3[123])m", "", output).replace("\n", "")
+        assert plain.isprintable(), (words, output)
+        assert output

@@ -12,6 +12,8 @@ FORMULA_STARTS = tuple("=+-@＝＋－＠")  # as OWASP lists them; tab and line 
 
 def printable(text: str) -> str:
     """Return `text` with "?" for each character that is not printable, such as escape."""
+    if text.isprintable():
+        return text
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 

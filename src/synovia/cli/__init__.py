@@ -17,6 +17,7 @@ import click
 
 from .. import __version__
 from ..processes import limit_blas_threads
+from ..text import printable
 from . import terminal
 
 if TYPE_CHECKING:
@@ -151,11 +152,10 @@ def _print_error(error: Exception) -> None:
     """Print what went wrong, in one line; before it the traceback, for those who asked."""
     if terminal.DEBUG.get():
         terminal.note("".join(traceback.format_exception(error)))
-    colour = False if terminal.colourless() else None
     prefix = click.style("synovia: error:", fg="red", bold=True)
-    click.echo(f"{prefix} {_error_message(error)}", err=True, color=colour)
+    terminal.echo(f"{prefix} {printable(_error_message(error))}", err=True)
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+        terminal.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
 
 
 def _error_message(error: Exception) -> str:

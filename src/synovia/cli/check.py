@@ -123,7 +123,7 @@ def check(
             invented.add(chunks.name)
     if csv_path == "-":
         for text in csv_pieces(reports):
-            click.echo(text, nl=False)
+            terminal.echo(text, nl=False)
     elif csv_path is not None:
         with atomic_file(csv_path) as table:
             table.writelines(text.encode() for text in csv_pieces(reports))
@@ -134,15 +134,15 @@ def check(
             report.to_dict() | offsets | describe_human(report, humans.get(report.clip))
             for report in reports
         ]
-        click.echo(json.dumps(documents[0] if single else documents, indent=2, allow_nan=False))
+        terminal.echo(json.dumps(documents[0] if single else documents, indent=2, allow_nan=False))
     elif csv_path != "-":
         for line in [] if calibration is None else offset_lines(calibration):
-            click.echo(line)
+            terminal.echo(line)
         findings = {name: found for name, (_, found) in humans.items()}
         for line in summary(reports, every=every, invented=invented, findings=findings):
-            click.echo(line)
+            terminal.echo(line)
         if len(reports) < len(files):
-            click.echo(human.left_out(len(files) - len(reports), "not checked"))
+            terminal.echo(human.left_out(len(files) - len(reports), "not checked"))
     checked = humans_only or len(reports) == len(files)
     ctx.exit(0 if checked and all(report.ok for report in reports) else 1)
 

@@ -136,7 +136,7 @@ def clamp(
     if clamped_files < len(files):
         lines.append(human.left_out(len(files) - clamped_files, "not clamped"))
     for line in lines:
-        click.echo(line)
+        terminal.echo(line)
     ctx.exit(0 if humans_only or clamped_files == len(files) else 1)
 
 

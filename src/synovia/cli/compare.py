@@ -157,7 +157,7 @@ def compare(
     if output is not None:
         save_tradeoff(compared, rejection, output)
     if as_json:
-        click.echo(
+        terminal.echo(
             json.dumps(
                 {"reject": rejection, "quick": quick, **compared.to_dict()},
                 indent=2,
@@ -166,11 +166,11 @@ def compare(
         )
         return
     if quick:
-        click.echo("\n".join(terminal.wrap(QUICK_LOOK)))
+        terminal.echo("\n".join(terminal.wrap(QUICK_LOOK)))
     for line in summary(compared, rejection, every=every):
-        click.echo(line)
+        terminal.echo(line)
     if output is not None:
-        click.echo(f"wrote {output}")
+        terminal.echo(f"wrote {output}")
 
 
 def check_picture(output: Path, *, force: bool) -> None:

@@ -128,7 +128,7 @@ def convert(
         for file, clip in zip(group, written, strict=True):
             lines += [f"  {line}" for line in losses(form.as_written(clip), target, file.clip)]
     for line in lines:
-        click.echo(line)
+        terminal.echo(line)
 
 
 def output_paths(files: Sequence[inputs.ClipFile], output: Path, to: str | None) -> list[Path]:

@@ -168,7 +168,7 @@ def add(
             done, frames = done + 1, frames + outcome.result.frames
     seconds = time.monotonic() - start
     note_failures("not added", [describe_failure(outcome) for outcome in failed])
-    click.echo(
+    terminal.echo(
         f"added {terminal.pluralize(done, 'clip')} ({terminal.pluralize(frames, 'frame')}) in "
         f"{seconds:.0f} s; {len(tasks) - len(left)} were there; "
         f"{f'{len(failed)} could not be read; ' if failed else ''}"
@@ -225,9 +225,9 @@ def show_status(folder: Path, as_json: bool) -> None:
 
     found = status(Corpus.open(folder))
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        terminal.echo(json.dumps(found, indent=2))
         return
-    click.echo(
+    terminal.echo(
         f"{click.style(str(folder), bold=True)}: {terminal.pluralize(found['clips'], 'clip')} of "
         f"{terminal.pluralize(found['performers'], 'performer')}, "
         f"{terminal.pluralize(found['frames'], 'frame')}, {found['bytes'] / 1e6:.1f} MB"
@@ -238,7 +238,7 @@ def show_status(folder: Path, as_json: bool) -> None:
         ("gone", "no longer there; their summaries are"),
     ):
         if paths := found[key]:
-            click.echo(f"{len(paths)} {word}: {', '.join(paths[:3])}{', …' * (len(paths) > 3)}")
+            terminal.echo(f"{len(paths)} {word}: {', '.join(paths[:3])}{', …' * (len(paths) > 3)}")
 
 
 @corpus.command(
@@ -318,8 +318,8 @@ def fit_command(
     )
     save_limits(model, output)
     for line in summary(model):
-        click.echo(line)
-    click.echo(f"wrote {output}")
+        terminal.echo(line)
+    terminal.echo(f"wrote {output}")
 
 
 @corpus.command(
@@ -417,7 +417,7 @@ def check_command(
     outside = sum(bool(each.listed) for _, each in done)
     bad = sum(len(each.listed) for _, each in done)
     frames = sum(each.rows[0].frames for _, each in done)
-    click.echo(
+    terminal.echo(
         f"{outside} of {terminal.pluralize(len(done), 'clip')} and {bad} of "
         f"{terminal.pluralize(frames, 'frame')} ({percent(bad / max(frames, 1))}) have a "
         f"joint outside; wrote {page}"
@@ -443,4 +443,4 @@ def merge_command(folders: tuple[Path, ...], output: Path) -> None:
     from ..corpus import Corpus, merge_corpora
 
     _, clips = merge_corpora([Corpus.open(folder) for folder in folders], output)
-    click.echo(f"{terminal.pluralize(clips, 'clip')} in {output}")
+    terminal.echo(f"{terminal.pluralize(clips, 'clip')} in {output}")

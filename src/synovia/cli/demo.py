@@ -51,7 +51,7 @@ def demo(directory: Path, force: bool) -> None:
         for name in FILES:
             inputs.check_output(directory / name, force=force)
         for line in run_demo(directory):
-            click.echo(line)
+            terminal.echo(line)
     except OSError as error:
         raise click.ClickException(f"{error.filename or directory}: {error.strerror}") from error
 

@@ -88,7 +88,7 @@ def draw(
         raise click.UsageError(f"{' and '.join(given)} draw different things: give one of them")
     if plate is not None:
         _save_plate(plate, None if file is None else Path(file), output)
-        click.echo(f"wrote {output}")
+        terminal.echo(f"wrote {output}")
         return
     model = _model(HUMAN if file is None else file, inputs.joint_names(maps))
     if joint is not None and joint not in model.limits:
@@ -105,7 +105,7 @@ def draw(
             f"--depends must be a joint that depends on another ({known}), got {depends}"
         )
     _save(model, joint, depends, output)
-    click.echo(f"wrote {output}")
+    terminal.echo(f"wrote {output}")
 
 
 def _model(file: str, roles: Mapping[str, str]) -> LimitModel:

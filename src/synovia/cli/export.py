@@ -158,18 +158,18 @@ def export(
             name: asdict(exported.losses[name]) for name in exported.losses if name not in joints
         }
         document = {"target": target, "losses": losses, "pairs": pairs, "refused": over}
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
+        terminal.echo(json.dumps(document, indent=2, allow_nan=False))
     else:
         for line in terminal.heading(loss_table(exported)):
-            click.echo(line)
+            terminal.echo(line)
         for name, note in exported.notes.items():
             if note:
-                click.echo(f"{terminal.printable(name)}: {note}")
+                terminal.echo(f"{terminal.printable(name)}: {note}")
         if not over:
             count = terminal.pluralize(len(joints), "joint")
             if exported.pairs:
                 count += f" and {terminal.pluralize(exported.pairs, 'pair')}"
-            click.echo(f"{count} as {target}; wrote {output}")
+            terminal.echo(f"{count} as {target}; wrote {output}")
     if over:
         terminal.note(f"not written: {', '.join(over)} gain more than {percent(max_gain or 0.0)}")
         raise click.exceptions.Exit(1)

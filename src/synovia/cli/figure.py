@@ -167,18 +167,18 @@ def figure(
     controls = controls_of(body, inputs.pairs(sets, "--set"))
     if show:
         for line in control_lines(body):
-            click.echo(line)
+            terminal.echo(line)
     met = True
     if reaches:
         for line in clamped_lines(body, body.pose(controls, strict=strict), controls):
-            click.echo(line)
+            terminal.echo(line)
         found = find_controls(body, controls, inputs.pairs(reaches, "--reach"))
         controls, met = found.values, found.met
         for line in found.lines:
-            click.echo(line)
+            terminal.echo(line)
     if output is not None:
         for line in write_output(body, controls, output, sweep_all=sweep_all, strict=strict):
-            click.echo(line)
+            terminal.echo(line)
     ctx.exit(0 if met else 1)
 
 
@@ -261,8 +261,8 @@ def fit_human(
         )
     save_figure(found.figure, output)
     for line in fit_lines(found):
-        click.echo(line)
-    click.echo(f"wrote {output}")
+        terminal.echo(line)
+    terminal.echo(f"wrote {output}")
 
 
 def fit_lines(found: FittedFigure) -> Iterator[str]:

@@ -235,8 +235,8 @@ def fit(
     )
     save_limits(model, output)
     for line in summary(model):
-        click.echo(line)
-    click.echo(f"wrote {output}")
+        terminal.echo(line)
+    terminal.echo(f"wrote {output}")
 
 
 def dependence_line(name: str, row: Mapping[str, Any]) -> str:

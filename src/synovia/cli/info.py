@@ -48,10 +48,10 @@ def info(file: Path, as_json: bool) -> None:
     """
     described, lines = describe_file(file)
     if as_json:
-        click.echo(json.dumps({"file": str(file), **described}, indent=2, allow_nan=False))
+        terminal.echo(json.dumps({"file": str(file), **described}, indent=2, allow_nan=False))
         return
     for line in lines:
-        click.echo(line)
+        terminal.echo(line)
 
 
 def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:

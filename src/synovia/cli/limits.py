@@ -157,4 +157,4 @@ def _write(model: LimitModel, output: Path) -> None:
     from ..io import save_limits
 
     save_limits(model, output)
-    click.echo(f"limits of {terminal.pluralize(len(model.limits), 'joint')}; wrote {output}")
+    terminal.echo(f"limits of {terminal.pluralize(len(model.limits), 'joint')}; wrote {output}")

@@ -68,10 +68,11 @@ def lint(file: Path, against: tuple[str, ...], as_json: bool) -> None:
             }
             for each in found
         ]
-        click.echo(json.dumps({"file": str(file), "findings": findings}, indent=2, allow_nan=False))
+        document = {"file": str(file), "findings": findings}
+        terminal.echo(json.dumps(document, indent=2, allow_nan=False))
     else:
         for line in report_lines(file, found):
-            click.echo(line)
+            terminal.echo(line)
     if any(each.severity != "note" for each in found):
         raise click.exceptions.Exit(1)
 

@@ -72,10 +72,10 @@ def finish(
 
     save_clip(driven.clip, output)
     if as_json:
-        click.echo(json.dumps(report(driven), indent=2, allow_nan=False))
+        terminal.echo(json.dumps(report(driven), indent=2, allow_nan=False))
     else:
         for line in summary(clip, driven, output):
-            click.echo(line)
+            terminal.echo(line)
     exit(0 if driven.solution.converged.all() else 1)
 
 

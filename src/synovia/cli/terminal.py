@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -29,6 +30,8 @@ WHY_DROPPED = {
 }
 ANGLES = ("cell", "spread")
 """Options of shapes that are angles: people type and read degrees."""
+_KEPT = re.compile(r"(\x1b\[(?:[01]|3[123])m|\n)")
+"""What is printed as it is: bold, red, green, yellow, the end of a style, and line ends."""
 DEBUG: ContextVar[bool] = ContextVar("DEBUG", default=False)
 """Whether the user wants tracebacks."""
 
@@ -209,11 +212,22 @@ def _complete_rows(rows: Any, **kinds: type | UnionType) -> list[Mapping[str, An
     ]
 
 
+def echo(text: str, *, nl: bool = True, err: bool = False) -> None:
+    """Print `text` with nothing in it that could control a terminal but line ends and styles.
+
+    Names from files may hold anything, and get into most messages.
+    """
+    pieces = _KEPT.split(text)
+    pieces[::2] = map(printable, pieces[::2])
+    click.echo("".join(pieces), nl=nl, err=err, color=False if colourless() else None)
+
+
 def note(text: str) -> None:
     """Print a line to stderr, where a progress bar may stand at the moment."""
     if sys.stderr.isatty():
-        click.echo(f"\r{' ' * (shutil.get_terminal_size().columns - 1)}\r", nl=False, err=True)
-    click.echo(text, err=True)
+        blank = " " * (shutil.get_terminal_size().columns - 1)
+        click.echo(f"\r{blank}\r", nl=False, err=True)
+    echo(text, err=True)
 
 
 def progress(label: str) -> Callable[[Sequence[Item]], Iterator[Item]]:

@@ -170,9 +170,10 @@ def view(
     if clip is not None:
         server.session.clip_suffix = clip_suffix(clip)
     try:  # from the moment that somebody knows the link
-        click.echo(f"{click.style(server.url, bold=True)}\nCtrl-C ends it.")
+        terminal.echo(f"{click.style(server.url, bold=True)}\nCtrl-C ends it.")
         if allow_remote is not None:
-            click.echo(f"It answers to {', '.join(server.guard.names)}; --host NAME adds a name.")
+            names = ", ".join(server.guard.names)
+            terminal.echo(f"It answers to {names}; --host NAME adds a name.")
         if server.session.leftover is not None:
             terminal.note(
                 f"edits were not saved last time: the page offers {server.session.leftover}"
@@ -180,7 +181,7 @@ def view(
         with contextlib.nullcontext() if no_browser else open_browser(server.url):
             server.wait()
     except KeyboardInterrupt:
-        click.echo("")
+        terminal.echo("")
     finally:
         server.close()
         if server.session.kept is not None:
