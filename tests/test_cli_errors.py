@@ -401,3 +401,34 @@ def test_names_from_files_do_not_control_the_terminal(tmp_path, monkeypatch):
         plain = re.sub(r"\x1b\[(?:[01]|3[123])m", "", output).replace("\n", "")
         assert plain.isprintable(), (words, output)
         assert output
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_stream_on_a_full_disk_is_an_error(here):
+    command = [sys.executable, "-m", "synovia"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*command, "info", "wild.bvh"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        unheard = subprocess.run([*command, "info", "gone.bvh"], stderr=full, check=False)
+    assert done.returncode == unheard.returncode == 2
+    assert done.stderr == "synovia: error: stdout: No space left on device\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell closes streams on POSIX")
+def test_closed_streams_are_no_error(tmp_path):
+    script = '"$0" -m synovia runtime -o "$1" >&- 2>&-'
+    words = ["sh", "-c", script, sys.executable, str(tmp_path)]
+    assert subprocess.run(words, check=False).returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["synovia.h"]
+
+
+@pytest.mark.parametrize("command", ["check", "clamp", "view"])
+def test_limits_without_a_name_are_not_those_of_a_human(here, tmp_path, command):
+    more = {"clamp": ["-o", tmp_path / "a.bvh"], "view": ["--no-browser"]}
+    said = complaint(command, "wild.bvh", "-l", "", *more.get(command, []))
+    assert "the suffix of limits must be .limits.json" in said

@@ -112,8 +112,9 @@ class Commands(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name, standalone_mode=False, **extra)
         limit_blas_threads()
-        if sys.stdout is None:  # closed by the shell: there is nobody to tell, and nothing wrong
-            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # closed by the shell, which is no error
+                setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(AttributeError):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -124,7 +125,8 @@ class Commands(click.Group):
         except click.Abort:
             code = INTERRUPTED
         except Exception as error:
-            _print_error(error)
+            with contextlib.suppress(OSError):  # stderr may be on a full disk
+                _print_error(error)
             code = FAILED
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -164,7 +166,9 @@ def _error_message(error: Exception) -> str:
         return error.format_message()
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fspath(error.filename)}: {error.strerror or error}"
-    if isinstance(error, ValueError | OSError):
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, ValueError):
         return str(error)
     kind = type(error).__name__
     return f"{kind}: {error} (a fault in synovia; with --debug it shows where)"

@@ -219,7 +219,10 @@ def echo(text: str, *, nl: bool = True, err: bool = False) -> None:
     """
     pieces = _KEPT.split(text)
     pieces[::2] = map(printable, pieces[::2])
-    click.echo("".join(pieces), nl=nl, err=err, color=False if colourless() else None)
+    try:
+        click.echo("".join(pieces), nl=nl, err=err, color=False if colourless() else None)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "stderr" if err else "stdout") from error
 
 
 def note(text: str) -> None:

@@ -227,7 +227,7 @@ def _load_inputs(
     elif limits is None and clip is None:
         raise click.UsageError("nothing to show: give a clip, limits or a figure")
     else:
-        model = inputs.load_limits_of(limits or HUMAN)
+        model = inputs.load_limits_of(HUMAN if limits is None else limits)
     if isinstance(model, str):
         if clip is None:
             return canonical_limits(model), None, body, names
