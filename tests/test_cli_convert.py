@@ -113,6 +113,7 @@ def _named(name, seed):
         (["captures", "a.bvh"], "4 clips need a directory to go to, and --to"),
         (["captures", "out", "--to", "mp4"], "--to must be .bvh"),
         (["gone.bvh", "a.bvh"], "gone.bvh: No such file"),
+        (["wild.bvh", "a.bvh", "--from-unit", "1e-320"], "from 1e-09 to 1e+09, got '1e-320'"),
         (["wild.bvh", "wild.bvh"], "wild.bvh: the file exists; --force replaces it"),
         (["wild.bvh", "a.bvh", "--unit", "m"], "does not say what unit its lengths are in"),
         (["wild.bvh", "a.bvh", "--unit", "league"], "must be m, dm, cm, mm, in, ft, or a number"),

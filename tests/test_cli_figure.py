@@ -118,8 +118,16 @@ def test_limits_are_written_to_check_clips_with():
         ),
         (["human", "--set", "hip.flexoin=3", "-o", "a.bvh"], "no control 'hip.flexoin'"),
         (["human", "--set", "hip.flexion", "-o", "a.bvh"], "--set takes NAME=VALUE"),
-        (["human", "--set", "hip.flexion=much", "-o", "a.bvh"], "takes a number, got 'much'"),
-        (["human", "--set", "hip.flexion=nan", "-o", "a.bvh"], "must be finite, got 'nan'"),
+        (
+            ["human", "--set", "hip.flexion=much", "-o", "a.bvh"],
+            "at most 1e+12, got 'much'",
+        ),
+        (
+            ["human", "--set", "hip.flexion=nan", "-o", "a.bvh"],
+            "at most 1e+12, got 'nan'",
+        ),
+        (["human", "--set", "hip.flexion=1e20", "-o", "a.bvh"], "at most 1e+12, got '1e20'"),
+        (["human", "--reach", "LeftHand=1e308,0,0"], "of at most 1e+12, got '1e308,0,0'"),
         (["human", "-o", "a.png"], "--output must end in .bvh"),
         (["human", "--set", "hip.flexion=3", "-o", "a.xml"], "are of the figure, not of a pose"),
         (["human", "-o", "gone/a.bvh"], "gone: there is no such directory"),
@@ -194,7 +202,7 @@ def test_what_is_set_stays_and_what_cannot_be_reached_is_said():
     ("reach", "said"),
     [
         ("LeftHnd=0,1,0", "no joint 'LeftHnd'; did you mean LeftHand"),
-        ("LeftHand=0,1", "--reach takes three numbers X,Y,Z, got '0,1'"),
+        ("LeftHand=0,1", "--reach takes three numbers X,Y,Z, of at most 1e+12, got '0,1'"),
         ("LeftHand=0,1,inf", "--reach takes three numbers"),
         ("LeftHand", "--reach takes NAME=VALUE"),
     ],

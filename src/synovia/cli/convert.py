@@ -34,6 +34,7 @@ SECTIONS = {
 }
 NOTABLE_DEG = 1e-3  # rotations that differ by less are the same to anybody
 NOTABLE_SHARE = 1e-5  # of the lengths of all bones together, or the largest position: likewise
+SMALLEST_UNIT, LARGEST_UNIT = 1e-9, 1e9  # metres
 UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 
 
@@ -45,9 +46,12 @@ def metres(ctx: click.Context, param: click.Parameter, value: str | None) -> flo
         unit = UNITS[value] if value in UNITS else float(value)
     except ValueError:
         unit = math.nan
-    if not 0.0 < unit < math.inf:
+    if not SMALLEST_UNIT <= unit <= LARGEST_UNIT:
         raise click.BadParameter(
-            f"must be {', '.join(UNITS)}, or a number of metres, got {value!r}", ctx, param
+            f"must be {', '.join(UNITS)}, or a number of metres from {SMALLEST_UNIT:g} to "
+            f"{LARGEST_UNIT:g}, got {value!r}",
+            ctx,
+            param,
         )
     return unit
 

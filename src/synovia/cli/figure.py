@@ -304,9 +304,11 @@ def controls_of(body: Figure, pairs: Mapping[str, str]) -> dict[str, float]:
         try:
             number = float(text)
         except ValueError:
-            raise click.UsageError(f"--set {name} takes a number, got {text!r}") from None
-        if not math.isfinite(number):
-            raise click.UsageError(f"--set {name} must be finite, got {text!r}")
+            number = math.nan
+        if not inputs.is_usable(number):
+            raise click.UsageError(
+                f"--set {name} takes a number of at most {inputs.LARGEST:g}, got {text!r}"
+            )
         found |= dict.fromkeys(names, number)
     return found
 

@@ -634,8 +634,14 @@ def _convert(kind: Any, text: str) -> Any:
 
 AXES = ("x", "y", "z")
 FRAME = "frame"
+LARGEST = 1e12  # of coordinates and angles that are typed: far from where squares lose digits
 Row = tuple[str, list[str]]
 """Where it stands, FILE:LINE, and its cells."""
+
+
+def is_usable(number: float) -> bool:
+    """Tell whether a number that was typed can be computed with: finite, and at most `LARGEST`."""
+    return abs(number) <= LARGEST
 
 
 def parse_target(option: str, text: str, frames: int) -> Vectors:
@@ -661,8 +667,8 @@ def parse_vector(option: str, text: str, takes: str = "three numbers X,Y,Z") -> 
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
         numbers = []
-    if len(numbers) != 3 or not all(map(math.isfinite, numbers)):
-        raise click.UsageError(f"{option} takes {takes}, got {text!r}")
+    if len(numbers) != 3 or not all(map(is_usable, numbers)):
+        raise click.UsageError(f"{option} takes {takes}, of at most {LARGEST:g}, got {text!r}")
     return np.array(numbers)
 
 
@@ -733,8 +739,10 @@ def _parse_point(row: Row, columns: Sequence[str], frame: int) -> list[float]:
         )
     named = dict(zip(columns, cells, strict=True))
     for name in (*AXES, *({FRAME} & named.keys())):
-        if not _is_number(named[name]) or not math.isfinite(float(named[name])):
-            raise ValueError(f"{where}: {name} must be a finite number, got {named[name]!r:.80}")
+        if not _is_number(named[name]) or not is_usable(float(named[name])):
+            raise ValueError(
+                f"{where}: {name} must be a number of at most {LARGEST:g}, got {named[name]!r:.80}"
+            )
     if FRAME in named and float(named[FRAME]) != frame:
         raise ValueError(
             f"{where}: frames must be all there and count from 0: expected {frame}, "

@@ -38,7 +38,7 @@ json_option = click.option(
 speed_option = click.option(
     "--speed",
     "speed_deg",
-    type=click.FloatRange(min=0.0, min_open=True),
+    type=click.FloatRange(min=1e-3),
     default=600.0,
     show_default=True,
     metavar="DEG",
