@@ -1,4 +1,4 @@
-"""Constraints: rules about some joints of a skeleton, of which a model is a list."""
+"""Constraints: rules about some joints of a skeleton."""
 
 from __future__ import annotations
 
@@ -177,9 +177,9 @@ class JointLimit(Constraint):
     def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
         if self.joint not in found:
             return Carried(())
-        there = found[self.joint]
-        limit = measure_from_ancestor(self.limit, there, skeleton)
-        return Carried((JointLimit(skeleton.names[there.joint], limit),))
+        target = found[self.joint]
+        limit = measure_from_ancestor(self.limit, target, skeleton)
+        return Carried((JointLimit(skeleton.names[target.joint], limit),))
 
 
 def mask_of(frames: Ints, count: int) -> Mask:

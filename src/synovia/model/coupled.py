@@ -50,14 +50,14 @@ class Coupled(Constraint):
         above = None if self.driver_limit is None else self.driver_limit.relative_to
         return {
             self.driver: above,
-            **{name: each.limit.relative_to for name, each in self.followers.items()},
+            **{name: dependent.limit.relative_to for name, dependent in self.followers.items()},
         }
 
     @property
     def limits(self) -> dict[str, Limit]:
         """The limits of the joints by themselves: what each may do whatever the others do."""
         own = {} if self.driver_limit is None else {self.driver: self.driver_limit}
-        return {**own, **{name: each.limit for name, each in self.followers.items()}}
+        return {**own, **{name: dependent.limit for name, dependent in self.followers.items()}}
 
     def check(self, skeleton: Skeleton) -> None:
         super().check(skeleton)
@@ -70,7 +70,8 @@ class Coupled(Constraint):
 
     def pairs(self) -> list[PairLimit]:
         """Return the driver with each follower."""
-        return [PairLimit(self.driver_limit, each) for each in self.followers.values()]
+        dependents = self.followers.values()
+        return [PairLimit(self.driver_limit, dependent) for dependent in dependents]
 
     def _columns(self, driver: Scalars | None, followers: list[Scalars], empty: float) -> Scalars:
         """Return values (..., k) of the driver, `empty` where it has no limit, and followers."""
@@ -81,7 +82,10 @@ class Coupled(Constraint):
         driver, own = rotations[..., 0, :], self.driver_limit
         return self._columns(
             None if own is None else own.distance(driver),
-            [each.distance(rotation, driver) for each, rotation in self._each(rotations)],
+            [
+                dependent.distance(rotation, driver)
+                for dependent, rotation in self._followers(rotations)
+            ],
             -np.inf,
         )
 
@@ -89,18 +93,23 @@ class Coupled(Constraint):
         driver, own = rotations[..., 0, :], self.driver_limit
         return self._columns(
             None if own is None else own.violation(driver),
-            [each.violation(rotation, driver) for each, rotation in self._each(rotations)],
+            [
+                dependent.violation(rotation, driver)
+                for dependent, rotation in self._followers(rotations)
+            ],
             0.0,
         )
 
-    def _each(self, rotations: Quats) -> list[tuple[DependentLimit, Quats]]:
+    def _followers(self, rotations: Quats) -> list[tuple[DependentLimit, Quats]]:
         """Return the followers with their rotations (..., 4)."""
         dependents = list(self.followers.values())
-        return [(each, rotations[..., k + 1, :]) for k, each in enumerate(dependents)]
+        return [(dependent, rotations[..., k + 1, :]) for k, dependent in enumerate(dependents)]
 
     def project(self, rotations: Quats) -> Quats:
         flat = rotations.reshape(-1, *rotations.shape[-2:])
-        driver, followers, _ = nearest_together(self.driver_limit, flat[:, 0], self._each(flat))
+        driver, followers, _ = nearest_together(
+            self.driver_limit, flat[:, 0], self._followers(flat)
+        )
         return np.stack([driver, *followers], axis=-2).reshape(rotations.shape)
 
     def soften(self, rotations: Quats, softening: Softening) -> Quats:
@@ -108,8 +117,8 @@ class Coupled(Constraint):
         if self.driver_limit is not None:
             driver = self.driver_limit.soften(driver, softening)
         followers = [
-            each.project(each.limit.soften(rotation, softening), driver)
-            for each, rotation in self._each(rotations)
+            dependent.project(dependent.limit.soften(rotation, softening), driver)
+            for dependent, rotation in self._followers(rotations)
         ]
         return np.stack([driver, *followers], axis=-2)
 
@@ -130,8 +139,8 @@ class Coupled(Constraint):
 
     def held_frames(self, rotations: Quats, violation: Scalars) -> dict[str, Held]:
         held = {}
-        for k, (name, each) in enumerate(self.followers.items()):
-            legal_alone = each.limit.contains(rotations[:, k + 1])
+        for k, (name, dependent) in enumerate(self.followers.items()):
+            legal_alone = dependent.limit.contains(rotations[:, k + 1])
             held[name] = Held(self.driver, (violation[:, k + 1] > NEGLIGIBLE) & legal_alone)
         return held
 
@@ -165,8 +174,8 @@ class Coupled(Constraint):
 
         if self.driver_limit is not None:
             clamp(0, self.driver_limit, None)
-        for k, each in enumerate(self.followers.values(), start=1):
-            clamp(k, each.limit, each)
+        for k, dependent in enumerate(self.followers.values(), start=1):
+            clamp(k, dependent.limit, dependent)
         return ClampedPaths(out, moved, over)
 
     def live_paths(self, frame_time: float, look_ahead: int, max_speed: float) -> LivePaths:
@@ -174,25 +183,25 @@ class Coupled(Constraint):
 
     def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
         """Return the followers that the skeleton has; by themselves where it has no driver."""
-        there = {name: each for name, each in self.followers.items() if name in found}
+        present = {name: each for name, each in self.followers.items() if name in found}
         limits = {
             name: measure_from_ancestor(limit, found[name], skeleton)
             for name, limit in self.limits.items()
             if name in found
         }
-        names = {name: skeleton.names[there.joint] for name, there in found.items()}
-        if self.driver in found and there:
+        names = {name: skeleton.names[target.joint] for name, target in found.items()}
+        if self.driver in found and present:
             driver = names[self.driver]
             followers = {
-                names[name]: replace(each, limit=limits[name], driver=driver)
-                for name, each in there.items()
+                names[name]: replace(dependent, limit=limits[name], driver=driver)
+                for name, dependent in present.items()
             }
             return Carried((Coupled(driver, limits.get(self.driver), followers),))
         alone = tuple(JointLimit(names[name], limit) for name, limit in limits.items())
-        if not there:
+        if not present:
             return Carried(alone)
         loss = f"limits that depend on {self.driver}, which is not here, are as wide as they get"
-        return Carried(alone, loss, tuple(there))
+        return Carried(alone, loss, tuple(present))
 
 
 class LiveCoupled(LivePaths):
@@ -212,7 +221,8 @@ class LiveCoupled(LivePaths):
 
         own = coupled.driver_limit
         self.driver = None if own is None else path(own, None)
-        self.followers = [path(each.limit, each) for each in coupled.followers.values()]
+        dependents = coupled.followers.values()
+        self.followers = [path(dependent.limit, dependent) for dependent in dependents]
         self.waiting: deque[Quats] = deque()  # of the followers, until the driver is done
         self.drivers: deque[Quats] = deque()  # legal rotations, until the followers are done
 
@@ -240,7 +250,7 @@ class LiveCoupled(LivePaths):
 def couple(
     limits: Mapping[str, Limit], dependents: Mapping[str, DependentLimit]
 ) -> tuple[Constraint, ...]:
-    """Return the constraints for limits by joint, of which some depend on other joints.
+    """Return the constraints for limits by joint. Some of these may depend on other joints.
 
     Parameters
     ----------
@@ -261,8 +271,9 @@ def couple(
                 "one of the two must not"
             )
         same = dependent.limit is limits[name]
-        own = dependent if same else replace(dependent, limit=limits[name])
-        followers.setdefault(driver, {})[name] = own
+        followers.setdefault(driver, {})[name] = (
+            dependent if same else replace(dependent, limit=limits[name])
+        )
     constraints: list[Constraint] = [
         JointLimit(name, limit)
         for name, limit in limits.items()

@@ -1,4 +1,4 @@
-"""LimitModel: constraints on the joints of a skeleton; poses and clips in, the same out."""
+"""LimitModel: a list of constraints on the joints of a skeleton."""
 
 from __future__ import annotations
 
