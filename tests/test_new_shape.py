@@ -480,7 +480,7 @@ def test_the_command_line_takes_the_shape(name, tmp_path):
     run("clamp", tmp_path / "wild.bvh", "-l", limits, "-o", clamped)
     run("check", clamped, "-l", limits)
     assert load_clip(clamped).frames == acted(9).frames
-    failed = result_of(*fit, "--with", "colour=red", code=2)
+    failed = result_of(*fit, "--force", "--with", "colour=red", code=2)
     assert f"{name} takes {'around=x|y|z' if name == 'torus' else 'no options'}" in failed.stderr
 
 

@@ -207,7 +207,7 @@ def test_mirror_copy_and_remove_are_steps(asking):
     np.testing.assert_allclose(np.degrees([there.visible_low, there.visible_high]), [-40.0, 10.0])
     asking.edit("copy", to="LeftHand")
     assert asking.limits["LeftHand"] is asking.limits["LeftArm"]
-    assert asking.edit("remove")["limited"] == [3, 2]
+    assert asking.edit("remove")["limited"] == [2, 3]
     assert asking.edit("remove")["refused"] == "LeftArm has no limit to edit"
     assert "on the other side" in asking.edit("mirror", "LeftHand")["refused"]
     whats = [asking("undo", joint="LeftArm")[0]["what"] for _ in range(4)]

@@ -363,7 +363,7 @@ def test_limits_are_drawn_mirrored_copied_and_removed(seen):
     press(seen, "Enter")
     assert "Hips is a root" in said(seen)
     button(seen, "Remove the limit")
-    assert list(limits()) == ["RightArm", "LeftHand"]
+    assert list(limits()) == ["LeftHand", "RightArm"]
     assert seen.page.get_by_role("treeitem", name="LeftArm").get_attribute("class") == "bare"
     assert seen.page.get_by_text("This joint has no limit.").is_visible()
     button(seen, "Draw a cone")
