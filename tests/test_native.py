@@ -19,13 +19,8 @@ import sample_kernels
 from oracles import EXHAUSTIVE, fitted, placed, random_quats
 from synovia.kernels import jit
 from synovia.limit import Limit
-from synovia.native.build import (
-    LIBRARY,
-    find_compiler,
-    is_current,
-    load_outside,
-    this_system,
-)
+from synovia.native import build
+from synovia.native.build import LIBRARY, find_compiler, is_current, load_outside, this_system
 from synovia.native.entries import translate_modules
 from synovia.native.translate import KernelError
 
@@ -112,7 +107,7 @@ def test_a_kernel_is_made_for_each_type(compiled, rng, dtype):
 def test_what_may_stay_is_read_before(compiled, rng):
     given = np.array([*SPECIAL, *rng.normal(size=20)])
     both(compiled, "choose", given, rng.normal(size=31), rng.normal(size=31))
-    code = translate_modules([sample_kernels]).code
+    code = translate_modules([sample_kernels]).units()["sample_kernels"]
     kept = r"double (\w+) = out\.p\[i\];\s+out\.p\[i\] = .*given\.p\[i\] > \1.* : \1\)"
     assert re.search(kept, code)
 
@@ -319,6 +314,15 @@ def test_a_library_that_was_cut_short_is_not_loaded(share, tmp_path, monkeypatch
     with pytest.warns(RuntimeWarning, match=f"kernels run uncompiled.*{cut.name} is cut short"):
         assert jit.load_native() is None
     assert not is_current(cut)
+
+
+def test_an_object_is_compiled_once_for_each_content(tmp_path, monkeypatch):
+    command, code = [*find_compiler(), "-O1", "-DBUILD=test"], "int answer(void) { return 1; }\n"
+    first = build.compile_unit("unit", code, command, tmp_path)
+    other = build.compile_unit("unit", code.replace("1", "2"), command, tmp_path)
+    assert build.compile_unit("unit", code, [*command, "-O2"], tmp_path) not in (first, other)
+    monkeypatch.setattr(build, "run", None)
+    assert build.compile_unit("unit", code, command, tmp_path) == first != other
 
 
 def test_kernels_know_their_library():

@@ -1,8 +1,8 @@
 """Compile the kernels: `python -m synovia.native.build`.
 
-They are translated to C, and that is compiled to one library beside them, unless the one that is
-there was made of the same sources. The compiler is the system's, or zig's from PyPI, which also
-compiles for other systems.
+The kernels are translated to one C source file per module and linked to one library beside them,
+unless the existing library was made from the same sources. Compiled objects are cached by content.
+The compiler is the system's, or zig from PyPI, which also compiles for other systems.
 """
 
 from __future__ import annotations
@@ -16,15 +16,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
 if __name__ == "__main__":
-    os.environ["SYNOVIA_KERNELS"] = "plain"  # no word about a library that is about to be made
+    os.environ["SYNOVIA_KERNELS"] = "plain"  # no warning about a library that is not built yet
 
-from ..kernels.jit import is_cut_short, load_library, source_hash
+from ..kernels.jit import CHECKOUT, is_cut_short, load_library, source_hash
 from .entries import kernel_modules, translate_modules
 from .translate import last_name
 
@@ -46,10 +50,11 @@ LEAN_GCC = ["-O2", "-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "-funsw
 AVX2 = ["-mavx2", "-mfma", "-mbmi", "-mbmi2"]
 AVX512 = [*AVX2, "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mprefer-vector-width=512"]
 COLD = ["runtime", "runtime_ik", "ik_ccd", "ik_fabrik"]
-"""Modules that are compiled for every processor alone: what games call, which Python only tests,
-and solvers that branch more than they compute, by a tenth slower so."""
+"""Modules that are compiled without AVX: the C runtime, which Python only tests, and solvers that
+branch more than they compute (a tenth slower without it)."""
 HOT = ["limit", "gradient"]
 """Modules that are compiled for AVX-512 too: batches of rotations, where most time is spent."""
+KEPT_SECONDS = 14 * 24 * 3600.0  # compiled objects that were not used for so long are deleted
 SANITIZE = ("-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined")
 
 TARGETS = {
@@ -93,22 +98,21 @@ def find_compiler() -> list[str]:
     return zig_compiler()
 
 
-def is_gcc(compiler: Sequence[str]) -> bool:
-    """Tell whether a compiler is gcc."""
+@cache
+def compiler_version(*compiler: str) -> str:
+    """Return what a compiler prints about its version."""
     done = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
-    return "Free Software Foundation" in done.stdout
+    return done.stdout
+
+
+def is_gcc(compiler: Sequence[str]) -> bool:
+    """Return True if a compiler is gcc."""
+    return "Free Software Foundation" in compiler_version(*compiler)
 
 
 def fast_flags(compiler: Sequence[str]) -> list[str]:
-    """Return the flags by which loops become vector code, which are gcc's or those of others."""
+    """Return the flags with which the compiler vectorises loops."""
     return FAST_GCC if is_gcc(compiler) else FAST
-
-
-def write_sources(modules: Sequence[ModuleType], folder: Path) -> None:
-    """Write what is generated of the C."""
-    library = translate_modules(modules)
-    (folder / "kernels.h").write_text(library.code, encoding="utf-8")
-    (folder / "entries.h").write_text(library.list_of_entries, encoding="utf-8")
 
 
 def run(command: Sequence[str]) -> None:
@@ -116,6 +120,46 @@ def run(command: Sequence[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\n{done.stderr[-4000:]}")
+
+
+@contextmanager
+def object_folder() -> Iterator[Path]:
+    """Give the folder of compiled objects: a cache in a checkout, else a temporary one."""
+    if not CHECKOUT.exists():
+        with tempfile.TemporaryDirectory() as name:
+            yield Path(name)
+        return
+    folder = CHECKOUT.parent / "build" / "kernels"
+    folder.mkdir(parents=True, exist_ok=True)
+    yield folder
+    for path in folder.iterdir():
+        if path.stat().st_mtime < time.time() - KEPT_SECONDS:
+            path.unlink(missing_ok=True)
+
+
+def compile_unit(name: str, code: str, command: Sequence[str], folder: Path) -> Path:
+    """Return the object of a C source file, from the folder if it was compiled before."""
+    headers = [(HERE / header).read_text("utf-8") for header in ("prelude.h", "entry.h")]
+    version = compiler_version(*command[: 3 if command[0] == sys.executable else 1])
+    key = sha256("\0".join([version, *command, *headers, code]).encode()).hexdigest()[:24]
+    made = folder / f"{name}-{key}.o"
+    if made.exists():
+        os.utime(made)
+        return made
+    source = made.with_suffix(".c")
+    source.write_text(code, encoding="utf-8")
+    partial = made.with_suffix(f".{os.getpid()}")
+    run([*command, f"-I{HERE}", "-c", str(source), "-o", str(partial)])
+    os.replace(partial, made)
+    return made
+
+
+def compile_units(jobs: Sequence[tuple[str, str, Sequence[str]]], folder: Path) -> list[str]:
+    """Return the objects of C source files; a job is a name, the code and the command."""
+    longest_first = sorted(jobs, key=lambda job: -len(job[1]))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = pool.map(lambda job: compile_unit(job[0], job[1], job[2], folder), longest_first)
+        return sorted(map(str, made))
 
 
 def compile_library(
@@ -128,47 +172,48 @@ def compile_library(
 ) -> None:
     """Compile the kernels of modules for a system; `target` is empty for this one.
 
-    For x86 they are compiled for every processor, for those with AVX2, and the hot ones for those
-    with AVX-512, as the library finds out when it is loaded.
+    For x86 there are three builds: for every processor, for processors with AVX2, and of the hot
+    modules for those with AVX-512. The library chooses one when it is loaded.
     """
     system = target or this_system()
     x86 = system.startswith("x86_64")
-    fast, others = fast_flags(compiler), sorted({*map(last_name, modules)} - {*hot})
-    without = {"baseline": [], "avx2": COLD, "avx512": others}
+    fast, names = fast_flags(compiler), {*map(last_name, modules)}
     # Without AVX2, -O2 gives nothing more than -O1, and takes twice as long to compile.
-    options = {"baseline": ["-O1"] if x86 else fast}
+    options = {"baseline": (names, ["-O1"] if x86 else fast)}
     if x86:
         lean = LEAN_GCC if is_gcc(compiler) else []
-        options |= {"avx2": [*fast, *AVX2], "avx512": [*fast, *lean, *AVX512]}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_sources(modules, folder)
-        base = [*compiler, *FLAGS, *flags, f"-I{HERE}", f"-I{folder}"]
-        base += ["-target", target] if target else []
-        jobs = []
-        for build, chosen in options.items():
-            left_out = [f"-DWITHOUT_{module}" for module in without[build]]
-            kernels = [f"-DBUILD={build}", *left_out, "-c", str(HERE / "kernels.c")]
-            jobs.append([*base, *chosen, *kernels])
-        defined = [f'-DSOURCE_HASH="{source_hash()}"', *(["-DWITH_AVX"] if x86 else [])]
-        jobs.append([*base, "-O2", *defined, "-c", str(HERE / "module.c")])
-        objects = [str(folder / f"{k}.o") for k in range(len(jobs))]
-        commands = [[*job, "-o", made] for job, made in zip(jobs, objects, strict=True)]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # more would only take each other's caches
-            list(pool.map(run, commands))
-        made = folder / into.name
+        options["avx2"] = (names - {*COLD}, [*fast, *AVX2])
+        options["avx512"] = (names & {*hot}, [*fast, *lean, *AVX512])
+    library = translate_modules(modules)
+    base = [*compiler, *FLAGS, *flags, *(["-target", target] if target else [])]
+    jobs = [
+        (f"{unit}-{build}", code, [*base, *chosen, f"-DBUILD={build}"])
+        for build, (compiled, chosen) in options.items()
+        for unit, code in library.restricted(compiled).units().items()
+    ]
+    defined = [f'-DSOURCE_HASH="{source_hash()}"', *(["-DWITH_AVX"] if x86 else [])]
+    module = library.list_of_entries + (HERE / "module.c").read_text("utf-8")
+    jobs.append(("module", module, [*base, "-O1", *defined]))
+    with object_folder() as folder, tempfile.TemporaryDirectory() as name:
+        objects = compile_units(jobs, folder)
+        made = Path(name) / into.name
         link = [*compiler, *flags, *(["-target", target] if target else []), *objects]
-        link += ["-s"] if "linux" in system and "-g" not in flags else []  # no names of functions
-        run([*link, *shared_flags(system, folder), "-o", str(made)])
-        into.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(shutil.copy(made, into.with_suffix(".new")), into)
+        link += ["-s"] if "linux" in system and "-g" not in flags else []  # without symbol names
+        run([*link, *shared_flags(system, Path(name)), "-o", str(made)])
+        replace_file(made, into)
+
+
+def replace_file(made: Path, into: Path) -> None:
+    """Copy a file over another one in a single step."""
+    into.parent.mkdir(parents=True, exist_ok=True)
+    os.replace(shutil.copy(made, into.with_suffix(".new")), into)
 
 
 def shared_flags(system: str, folder: Path) -> list[str]:
-    """Return how a library for Python is linked."""
+    """Return the linker's flags for a library of Python."""
     if "macos" in system:
         return ["-shared", "-undefined", "dynamic_lookup"]
-    if "windows" in system:  # where Python's functions are found must be known
+    if "windows" in system:  # needs an import library of Python's functions
         names = re.findall(r"^IMPORTED .*?(Py\w+)\(", (HERE / "module.c").read_text(), re.MULTILINE)
         exports = folder / "python3.def"
         exports.write_text(
@@ -181,25 +226,25 @@ def shared_flags(system: str, folder: Path) -> list[str]:
 
 
 def compile_wasm(into: Path) -> None:
-    """Compile the kernels for browsers and Node, by zig: see `wasm.c` for how they are called."""
+    """Compile the kernels to WebAssembly with zig; `wasm.c` describes how they are called."""
     compiler = zig_compiler()
     if not compiler:
         raise RuntimeError("WebAssembly is compiled by zig; pip install ziglang")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_sources(kernel_modules(), folder)
-        made = folder / into.name
-        flags = [flag for flag in FLAGS if flag != "-fPIC"]
-        command = [*compiler, *flags, "-target", WASM, "-mexec-model=reactor", "-O3"]
-        command += ["-mbulk-memory", "-mnontrapping-fptoint", "-Wl,--strip-all", "-DBUILD=baseline"]
-        command += [f"-I{HERE}", f"-I{folder}", str(HERE / "kernels.c"), str(HERE / "wasm.c")]
-        run([*command, "-o", str(made)])
-        into.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(shutil.copy(made, into.with_suffix(".new")), into)
+    library = translate_modules(kernel_modules())
+    base = [*compiler, "-target", WASM, "-mexec-model=reactor", "-O3"]
+    flags = [flag for flag in FLAGS if flag != "-fPIC"]
+    command = [*base, *flags, "-mbulk-memory", "-mnontrapping-fptoint", "-DBUILD=baseline"]
+    calls = library.list_of_entries + (HERE / "wasm.c").read_text("utf-8")
+    units = library.units() | {"wasm": calls}
+    with object_folder() as folder, tempfile.TemporaryDirectory() as name:
+        objects = compile_units([(f"{u}-wasm", code, command) for u, code in units.items()], folder)
+        made = Path(name) / into.name
+        run([*base, "-Wl,--strip-all", *objects, "-o", str(made)])
+        replace_file(made, into)
 
 
 def is_current(library: Path) -> bool:
-    """Tell whether a library was made of the sources as they are, and is whole."""
+    """Return True if a library was made from the present sources, and is whole."""
     if not library.exists() or is_cut_short(library):
         return False
     return source_hash().encode() in library.read_bytes()
@@ -208,7 +253,7 @@ def is_current(library: Path) -> bool:
 def build(
     into: Path = LIBRARY, target: str = "", flags: Sequence[str] = (), force: bool = False
 ) -> bool:
-    """Build the library if it is not that of the present sources; tell whether there is one now."""
+    """Build the library unless it is current; return False if there is no compiler."""
     if not force and is_current(into):
         return True
     if target == WASM:
@@ -225,7 +270,7 @@ def build(
 
 
 def load_outside(module: ModuleType) -> ModuleType:
-    """Return a module's own kernels, compiled now: those of a benchmark, say, or of a test."""
+    """Return the compiled kernels of a module outside the package, of a benchmark or a test."""
     with tempfile.TemporaryDirectory() as name:
         into = Path(name) / LIBRARY.name
         compile_library([module], find_compiler(), into, hot=[last_name(module)])

@@ -1,10 +1,11 @@
-"""The C of all kernels, and of the table by which Python calls those that have signatures."""
+"""C source files of the kernels, and the table by which Python calls the ones with signatures."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -48,29 +49,83 @@ def kernels_of(module: ModuleType) -> list[Source]:
 
 @dataclass(frozen=True)
 class Library:
-    """All kernels that some modules define or call: the translation, and the entries."""
+    """The translated kernels that some modules define or call, and the entries among them."""
 
     whole: Translator
     entries: dict[str, list[Instance]]
 
     @property
     def list_of_entries(self) -> str:
-        """The header that names each entry by its number."""
+        """The macro that names each entry by its number."""
         rows = " ".join(f'X({number}, "{name}")' for number, name in enumerate(self.entries))
         return f"#define KERNELS(X) {rows}\n"
 
-    @property
-    def code(self) -> str:
-        """All kernels in C, and the table of entries; WITHOUT_limit leaves out those of `limit`."""
-        each = self.entries.items()
-        runs = [runner(self.whole, made) for _, instances in each for made in instances]
-        tables = [table(name, instances) for name, instances in each]
-        rows = "".join(
-            f"#ifndef WITHOUT_{instances[0].source.module_name}\n{row(name, instances)}#endif\n"
-            for name, instances in each
-        )
-        final = f"const Entry ENTRIES[] = {{\n{rows}    {{0}},\n}};\n"
-        return "\n".join([*self.whole.definitions(), *runs, *tables, final])
+    def restricted(self, modules: Collection[str]) -> Library:
+        """Return the library with the entries of these modules alone."""
+        kept = {n: e for n, e in self.entries.items() if e[0].source.module_name in modules}
+        return Library(self.whole, kept)
+
+    def units(self) -> dict[str, str]:
+        """Return the C source files by name: one per module, and `entries` with their table.
+
+        A module's file has its own functions and copies of the inlined ones that they call.
+        Functions that another module's file calls have external linkage; their names end with the
+        name of the build, so that one function can be compiled for several processors.
+        """
+        instances = {made.name: made for made in self.whole.order}
+        contents: dict[str, set[str]] = {}  # names of the functions in each file
+        shared: set[str] = set()
+        waiting = [(e.source.module_name, e.name) for made in self.entries.values() for e in made]
+        while waiting:
+            module, name = waiting.pop()
+            if name in contents.setdefault(module, set()):
+                continue
+            contents[module].add(name)
+            for callee in words_of(instances[name].code) & instances.keys():
+                made = instances[callee]
+                home = module if made.inlined else made.source.module_name
+                if home != module:
+                    shared.add(callee)
+                waiting.append((home, callee))
+        units = {m: self._unit(m, contents[m], shared) for m in sorted(contents)}
+        return units | {"entries": self._table()}
+
+    def _unit(self, module: str, names: set[str], shared: set[str]) -> str:
+        """Return the C source file of a module with these functions."""
+        entries = [e for made in self.entries.values() for e in made]
+        runs = [e for e in entries if e.source.module_name == module]
+        bodies = [runner(self.whole, made) for made in runs]
+        bodies += [made.code for made in self.whole.order if made.name in names]
+        used = names.union(*map(words_of, bodies))
+        heads = {
+            made.name: f"{'' if made.name in shared else made.storage} {self.whole.head(made)}"
+            for made in self.whole.order
+            if made.name in used
+        }
+        external = [*sorted(shared & used), *(f"run_{made.name}" for made in runs)]
+        lines = [*opening(external), *self.whole.data(used.union(*map(words_of, heads.values())))]
+        lines += [f"{head};" for head in heads.values()]
+        lines += [heads[m.name] + m.code for m in self.whole.order if m.name in names]
+        return "\n".join([*lines, *bodies[: len(runs)]])
+
+    def _table(self) -> str:
+        """Return the C source file with the table of entries."""
+        runs = [f"run_{made.name}" for instances in self.entries.values() for made in instances]
+        lines = [*opening(runs), *(f"void {n}(Arena *, const Slot *, Slot *);" for n in runs)]
+        lines += [table(name, instances) for name, instances in self.entries.items()]
+        rows = "".join(row(name, instances) for name, instances in self.entries.items())
+        name = "NAMED(kernel_entries_, BUILD)"
+        return "\n".join([*lines, f"const Entry {name}[] = {{\n{rows}    {{0}},\n}};\n"])
+
+
+def words_of(code: str) -> set[str]:
+    """Return the identifiers and keywords in a text of C."""
+    return set(re.findall(r"\w+", code))
+
+
+def opening(external: Sequence[str]) -> list[str]:
+    """Return the first lines of a C source file that shares these functions with others."""
+    return ['#include "entry.h"', *(f"#define {name} NAMED({name}_, BUILD)" for name in external)]
 
 
 def translate_modules(modules: Sequence[ModuleType]) -> Library:
@@ -130,7 +185,7 @@ def runner(whole: Translator, made: Instance) -> str:
         bundle = f"({whole.c(type)}){{{', '.join(codes)}}}"
         arguments.append(bundle if isinstance(type, Record) else codes[0])
     call = f"{made.name}({', '.join(arguments)})"
-    lines = [f"static void run_{made.name}(Arena *arena, const Slot *s, Slot *r) {{"]
+    lines = [f"void run_{made.name}(Arena *arena, const Slot *s, Slot *r) {{"]
     lines += ["    (void)arena; (void)r;"]
     if made.returns == NOTHING:
         lines.append(f"    {call};")

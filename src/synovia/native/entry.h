@@ -58,4 +58,8 @@ typedef struct {
 
 #define SLOTS 48
 
+/* Names that end with the name of the build: a function is compiled for several processors. */
+#define JOIN(a, b) a##b
+#define NAMED(a, b) JOIN(a, b)
+
 #endif

@@ -66,7 +66,6 @@ IMPORTED void *PyEval_SaveThread(void);
 IMPORTED void PyEval_RestoreThread(void *state);
 
 #define COUNT_ONE(number, name) +1
-#include "entries.h"
 enum { COUNT = 0 KERNELS(COUNT_ONE) };
 
 extern const Entry kernel_entries_baseline[];

@@ -5,15 +5,13 @@ Its text depends on the package alone, not on where that is or how it was instal
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from ..kernels import runtime, runtime_ik
-from .build import FLAGS, WASM, run, zig_compiler
+from .build import FLAGS, WASM, replace_file, run, zig_compiler
 from .entries import translate_modules
 
 HERE = Path(__file__).parent
@@ -58,8 +56,7 @@ def compile_wasm(into: Path) -> None:
         command += ["-mbulk-memory", "-mnontrapping-fptoint", "-msimd128", "-Wl,--strip-all"]
         command += [f"-Wl,--export={each}" for each in (*exported, "malloc", "free")]
         run([*command, str(source), "-o", str(folder / into.name)])
-        into.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(shutil.copy(folder / into.name, into.with_suffix(".new")), into)
+        replace_file(folder / into.name, into)
 
 
 def main() -> None:

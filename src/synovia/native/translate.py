@@ -17,8 +17,9 @@ import builtins
 import inspect
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from types import ModuleType
 from typing import Any
 
@@ -247,7 +248,17 @@ class Instance:
     allocates: bool = False
     loops: bool = False
     writes: set[str] = field(default_factory=set)  # parameters that are written to
-    code: str = ""
+    code: str = ""  # the body in C, with its braces
+
+    @property
+    def inlined(self) -> bool:
+        """True if the function becomes part of its callers."""
+        return not self.loops or ast.unparse(self.source.tree.decorator_list[0]) == "inlined"
+
+    @property
+    def storage(self) -> str:
+        """The storage class in C, where one file has all that calls the function."""
+        return "INLINED" if self.inlined else "static"
 
     @property
     def passed(self) -> list[tuple[str, Type]]:
@@ -278,7 +289,8 @@ class Translator:
             if type not in self.records:
                 for member in type.members:
                     self.c(member)  # before what has it
-                self.records[type] = f"record_{len(self.records)}"
+                key = sha256(repr(type).encode()).hexdigest()[:8]  # not of the order of need
+                self.records[type] = f"record_{key}"
             return self.records[type]
         if isinstance(type, Known):
             return "void"
@@ -313,24 +325,28 @@ class Translator:
         type = Array(item, value.ndim)
         return Value(f"(({type.c}){{{name}, {sizes}}})", type)
 
+    def data(self, used: Container[str]) -> Iterator[str]:
+        """Yield the records and constants with these names, each after what it needs."""
+        needed: list[str] = []
+        for record, name in reversed(self.records.items()):
+            members = [f"{self.c(m)} {record.field(k)};" for k, m in enumerate(record.members)]
+            if name in used or any(name in other for other in needed):
+                needed.append(f"typedef struct {{ {' '.join(members)} }} {name};")
+        yield from reversed(needed)
+        yield from (text for name, text in self.constants.items() if name in used)
+
     def definitions(self) -> Iterator[str]:
-        """Yield records, constants and functions, each after what it needs."""
-        for record, name in self.records.items():
-            members = (f"{self.c(m)} {record.field(k)};" for k, m in enumerate(record.members))
-            yield f"typedef struct {{ {' '.join(members)} }} {name};"
-        yield from self.constants.values()
-        yield from (f"{self.head(instance)};" for instance in self.order)
-        yield from (instance.code for instance in self.order)
+        """Yield records, constants and functions in the order of one C source file."""
+        yield from self.data([*self.records.values(), *self.constants])
+        yield from (f"{each.storage} {self.head(each)};" for each in self.order)
+        yield from (f"{each.storage} {self.head(each)}{each.code}" for each in self.order)
 
     def head(self, instance: Instance) -> str:
-        """Return how a function is declared."""
+        """Return the declaration of a function, without its storage class."""
         given = [f"{self.c(type)} {c_name(name)}" for name, type in instance.passed]
         if instance.allocates:
             given.insert(0, "Arena *arena")
-        inlined = ast.unparse(instance.source.tree.decorator_list[0]) == "inlined"
-        storage = "static" if instance.loops and not inlined else "INLINED"
-        head = f"{self.c(instance.returns)} {instance.name}({', '.join(given) or 'void'})"
-        return f"{storage} {head}"
+        return f"{self.c(instance.returns)} {instance.name}({', '.join(given) or 'void'})"
 
 
 class Function:
@@ -370,7 +386,7 @@ class Function:
             if name not in own and not isinstance(type, Known)
         ]
         body = [*declared, *self.buffers, *self.lines]
-        self.made.code = "\n".join([f"{self.whole.head(self.made)} {{", *body, "}", ""])
+        self.made.code = "\n".join([" {", *body, "}", ""])
 
     # Lines and variables.
 

@@ -6,7 +6,6 @@ extern const Entry kernel_entries_baseline[];
 
 #define EXPORTED(name) __attribute__((export_name(name)))
 #define COUNT_ONE(number, name) +1
-#include "entries.h"
 enum { COUNT = 0 KERNELS(COUNT_ONE) };
 
 EXPORTED("allocate") void *synovia_allocate(int32_t bytes) { return malloc((size_t)bytes); }
