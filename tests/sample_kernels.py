@@ -7,9 +7,13 @@ import math
 import numpy as np
 
 from synovia.kernels.jit import bundle, kernel
+from synovia.kernels.layout import Layout
+from synovia.kernels.vector import Quat, Vec3, conj, cross, dot, set_quat, vec3_at
 
 TABLE = np.array([1.5, -2.0, 4.0])
 COUNT = 3
+ROW = Layout("row", rotation=4, axis=3)
+UNIT = Vec3(0.0, 0.0, 1.0)
 Pair = bundle("Pair", numbers="f8[]", places="i8[,]", scale="f8")
 
 
@@ -134,6 +138,18 @@ def bundled(pair, out):
 def functions(a, b):
     c = math.sin(a) + np.cos(b) + math.atan2(a, b) + np.arccos(0.5) + np.rint(a) + np.floor(b)
     return c, np.copysign(a, -b), math.floor(a), np.float64(a).view(np.int64), np.isfinite(a)
+
+
+@kernel("f8[] f8[]", "f4[] f4[]")
+def records(given, out):
+    q, v = Quat(given[0], given[1], given[2], given[3]), vec3_at(given, ROW.axis)
+    w = -(v - v / given[0]) + given[1] * cross(v, Vec3(v.y, v.z, v.x))
+    product = q * conj(q) * q
+    for k in range(3):
+        out[k] = w[k] if k < ROW.SIZE - 5 else dot(v, w)
+    x, _, _ = w
+    set_quat(out, 3, product if x > v.x else -product)
+    out[7], out[8] = product.w, UNIT.z
 
 
 def not_of_kernels(x):

@@ -52,7 +52,7 @@ def test_slopes_are_those_of_finite_differences(model, seed):
     work, goals = kernels.ik_chain.new_work(chain), chain.goals
     q, p = np.array(problem.start.rotations), np.array(problem.start.positions)
     basis, world, state = work.basis, work.world, work.state
-    freedoms = chain.movers[:, kernels.ik_chain.FREEDOMS]
+    freedoms = chain.movers[:, kernels.ik_chain.MOVER.freedoms]
     kernels.ik_chain.refresh_basis(chain.movers, chain.ways, chain.swings, chain.basis, q, basis)
 
     def gaps(x):

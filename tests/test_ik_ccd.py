@@ -10,6 +10,7 @@ from oracles import random_quats
 from synovia import kernels, quat
 from synovia.charts import DirectionTwist
 from synovia.ik import Aim, Orient, Reach, Stay, solve
+from synovia.kernels.vector import Quat
 from synovia.limit import Limit
 from synovia.model import EDGE, LimitModel, first_exit, pack_limits
 from synovia.shapes import ReachCone, Union
@@ -23,16 +24,14 @@ def exit_of_one(limit, start, end, finest, packed=None, at=0, clear=None, beyond
     block, other = np.zeros(kernels.rotation.BLOCK), np.zeros(kernels.rotation.BLOCK)
     lanes = np.zeros(2 * kernels.rotation.LANES, np.int64)
     one = kernels.ik_limits
-    turn = np.zeros(one.TURN_SIZE)
-    turn[one.START : one.END], turn[one.END : one.OUTSIDE] = start, end
-    turn[one.ANGLE] = float(quat.angle_between(start, end))
-    turn[one.TOLERANCE], turn[one.FINEST], turn[one.WITHIN] = 2.0 * EDGE, finest, 1e-9
+    angle = float(quat.angle_between(start, end))
+    turn = one.Turn(Quat(*start), Quat(*end), angle, 2.0 * EDGE, finest, 1e-9)
     packed = limit.packed if packed is None else packed
     if clear is None:
         clear = np.array([[1.0, 0.0, 0.0, 0.0, 1.0]])  # nothing is known
-    found = one.exit_of_one(0, turn, packed, at, clear, block, other, lanes)
+    found, outside = one.exit_of_one(0, turn, packed, at, clear, block, other, lanes)
     if beyond is not None:
-        beyond[:] = turn[one.OUTSIDE : one.ANGLE]
+        beyond[:] = outside
     return found
 
 

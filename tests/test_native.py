@@ -18,6 +18,7 @@ import pytest
 import sample_kernels
 from oracles import EXHAUSTIVE, fitted, placed, random_quats
 from synovia.kernels import jit
+from synovia.kernels.layout import Layout
 from synovia.limit import Limit
 from synovia.native import build
 from synovia.native.build import LIBRARY, find_compiler, is_current, load_outside, this_system
@@ -123,6 +124,26 @@ def test_bundles_go_as_one(compiled, rng):
     both(compiled, "bundled", pair, np.empty(4))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_records_have_operators_and_layouts_offsets(compiled, rng, dtype):
+    both(compiled, "records", rng.normal(size=7).astype(dtype), np.empty(9, dtype))
+
+
+def test_a_layout_packs_what_it_unpacks(rng):
+    layout = Layout("row", kind=1, axis=3)
+    packed = layout.pack(kind=2, axis=[0.1, 0.2, 0.3])
+    assert (layout.axis, layout.SIZE, packed.tolist()) == (1, 4, [2.0, 0.1, 0.2, 0.3])
+    assert layout.unpack(np.r_[9.0, packed], 1)["axis"].tolist() == [0.1, 0.2, 0.3]
+    with pytest.raises(ValueError, match="axis of a row must have 3 values, got 1"):
+        layout.pack(kind=2, axis=0.0)
+    with pytest.raises(ValueError, match="fields of a row are missing or unknown: axis"):
+        layout.pack(kind=2)
+    with pytest.raises(ValueError, match="a row at 1 lacks 1 of 4 values"):
+        layout.unpack(packed, 1)
+    with pytest.raises(AttributeError, match="a row has no field 'other'"):
+        layout.other  # noqa: B018
+
+
 @pytest.mark.parametrize("b", [0.4, -3.0])
 @pytest.mark.parametrize("a", FINITE)
 def test_functions(compiled, a, b):
@@ -168,7 +189,7 @@ REFUSED = {
     "return p + p": "no arithmetic with f8[] and f8[]",
     "if a:\n        return 1.0\n    return 0.0": "a condition must be a bool",
     "return a and a > 1.0": "a condition must be a bool",
-    "return np.linalg.norm(p)": "not a function|no such attribute",
+    "return np.linalg.norm(p)": "not a kernel",
     "return p.sum()": "not a function of kernels",
     "return sorted(p)": "not a function of kernels",
     "return max(a, key=p)": "positional arguments alone",
@@ -181,6 +202,10 @@ REFUSED = {
     "return a if a > 0.0 else p": "do not mix",
     "return np.zeros(int(a))[0] + q": "no variable named q",
     "del a": "not a statement",
+    "return Vec3(a, a)": "Vec3 has 3 members",
+    "return Vec3(a, a, 1).x": "members of Vec3 are floats of one type",
+    "return Vec3(a, a, a) % a": "Vec3 has no",
+    "return (a, a) + (a, a)": "a tuple has no __add__",
     "x: float = a": "not a statement",
 }
 
@@ -190,7 +215,7 @@ def module_of(tmp_path, body, signature="f8 f8[]"):
     path = tmp_path / "given.py"
     path.write_text(
         "import numpy as np\nfrom synovia.kernels.jit import kernel\n"
-        "from sample_kernels import not_of_kernels\n\n\n"
+        "from sample_kernels import not_of_kernels\nfrom synovia.kernels.vector import Vec3\n\n\n"
         f'@kernel("{signature}")\ndef refused(a, p):\n    {body}\n',
         encoding="utf-8",
     )

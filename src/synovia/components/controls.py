@@ -72,7 +72,7 @@ class ControlProgram:
             set_of[joint] = active.index(name) if name in active else -1
         nothing = {
             "order": np.zeros(0, np.int64),
-            "goals": np.zeros((0, kernels.ik_chain.GOAL_COLUMNS)),
+            "goals": np.zeros((0, kernels.ik_chain.GOAL.SIZE)),
             "targets": np.zeros((0, 4)),
             "above": np.zeros((0, joints), np.bool_),
             "wanted": np.zeros((0, 12)),

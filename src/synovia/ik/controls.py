@@ -165,8 +165,8 @@ class ControlGoals:
         wishes = np.arange(len(self.weights)) >= len(self.demands)
         weights, task = np.where(wishes, share, 1.0) * self.weights, self.task
         if task is not None:
-            stay = task.goals[:, kernels.ik_chain.KIND] == kernels.ik_chain.STAY
-            rows = np.where(stay, share, 1.0) * task.goals[:, kernels.ik_chain.WEIGHT]
+            stay = task.goals[:, kernels.ik_chain.GOAL.kind] == kernels.ik_chain.STAY
+            rows = np.where(stay, share, 1.0) * task.goals[:, kernels.ik_chain.GOAL.weight]
             ranges = task.ranges.copy()
             ranges[kernels.controls.UNEASE] *= share
             task = with_weights(task, rows)._replace(ranges=ranges)

@@ -44,37 +44,37 @@ class Batch:
     @property
     def lengths(self) -> Scalars:
         """The lengths of chains."""
-        return self.numbers[:, kernels.ik_chain.LENGTH]
+        return self.numbers[:, kernels.ik_chain.NUMBERS.length]
 
     @property
     def squares(self) -> Scalars:
         """The sums of squares of what is left of the goals."""
-        return self.numbers[:, kernels.ik_chain.SQUARE]
+        return self.numbers[:, kernels.ik_chain.NUMBERS.square]
 
     @property
     def errors(self) -> Floats:
         """How far goals are from being met (n, goals), where that was asked for."""
-        return self.numbers[:, kernels.ik_chain.ERRORS :]
+        return self.numbers[:, kernels.ik_chain.NUMBERS.errors :]
 
     @property
     def unlimited(self) -> Ints:
         """The mover whose limit is left out of account; -1 for none."""
-        return self.counts[:, kernels.ik_chain.UNLIMITED]
+        return self.counts[:, kernels.ik_chain.COUNTS.unlimited]
 
     @property
     def steps(self) -> Ints:
         """The steps taken."""
-        return self.counts[:, kernels.ik_chain.STEPS]
+        return self.counts[:, kernels.ik_chain.COUNTS.steps]
 
     @property
     def met(self) -> Mask:
         """Whether all goals are met, wishes apart."""
-        return self.flags[:, kernels.ik_chain.MET]
+        return self.flags[:, kernels.ik_chain.FLAGS.met]
 
     @property
     def blocked(self) -> Mask:
         """The movers whose limits are in the way (n, movers), where that was asked for."""
-        return self.flags[:, kernels.ik_chain.BLOCKED :]
+        return self.flags[:, kernels.ik_chain.FLAGS.blocked :]
 
     def arrays(self, rows: slice) -> tuple[Any, ...]:
         """Return some rows of all arrays, as the solvers' kernels take them."""
@@ -107,10 +107,11 @@ def descend_fully(problem: Problem, batch: Batch, settings: Settings) -> None:
 def weaken_wishes(problem: Problem) -> tuple[Problem, bool]:
     """Return the problem with wishes that weigh next to nothing, and whether it has some."""
     goals = problem.chain.goals
-    wishes = goals[:, kernels.ik_chain.KIND] >= kernels.ik_chain.STAY
+    names = kernels.ik_chain
+    wishes = np.isin(goals[:, names.GOAL.kind], (names.STAY, names.COMFORT))
     if not wishes.any():
         return problem, False
-    weights = np.where(wishes, WISH_FACTOR, 1.0) * goals[:, kernels.ik_chain.WEIGHT]
+    weights = np.where(wishes, WISH_FACTOR, 1.0) * goals[:, names.GOAL.weight]
     return replace(problem, chain=with_weights(problem.chain, weights)), True
 
 
@@ -121,9 +122,9 @@ def start_batch(problem: Problem) -> Batch:
         problem.targets,
         np.array(problem.start.rotations.reshape(n, count, 4), order="C"),
         np.array(problem.start.positions.reshape(n, count, 3), order="C"),
-        np.zeros((n, kernels.ik_chain.ERRORS + len(problem.chain.goals))),
+        np.zeros((n, kernels.ik_chain.NUMBERS.errors + len(problem.chain.goals))),
         np.tile([-1, 0], (n, 1)),
-        np.zeros((n, kernels.ik_chain.BLOCKED + len(problem.chain.movers)), np.bool_),
+        np.zeros((n, kernels.ik_chain.FLAGS.blocked + len(problem.chain.movers)), np.bool_),
     )
     _out_of_reach(problem.chain, batch)
     return batch
@@ -310,7 +311,7 @@ def descend_levels(problem: Problem, settings: Settings, dtype: Any) -> Solution
 
 def _reweight(problem: Problem, some: Mask, heavy: Mask, factor: float = 1.0) -> Problem:
     """Return the problem with `some` of its targets alone, and `heavy` ones by a factor."""
-    weights = problem.plan.chain.goals[:, kernels.ik_chain.WEIGHT]
+    weights = problem.plan.chain.goals[:, kernels.ik_chain.GOAL.weight]
     weights = weights * np.where(heavy, factor, np.where(some, 1.0, 0.0))
     return replace(problem, chain=with_weights(problem.chain, weights))
 
@@ -337,7 +338,7 @@ def _add_level(problem: Problem, batch: Batch, level: int, settings: Settings) -
 def _residuals(problem: Problem, batch: Batch, settings: Settings) -> Floats:
     """Return what is left of each target (n, targets), as the tolerance counts it."""
     descend(problem.plan.chain, batch, settings, 0)
-    points = problem.plan.chain.goals[:, kernels.ik_chain.KIND] == kernels.ik_chain.REACH
+    points = problem.plan.chain.goals[:, kernels.ik_chain.GOAL.kind] == kernels.ik_chain.REACH
     share = np.where(points, 1.0 / batch.lengths[:, None], kernels.ik_goals.TURN_SHARE)
     return np.asarray(share * batch.errors)
 
@@ -345,16 +346,17 @@ def _residuals(problem: Problem, batch: Batch, settings: Settings) -> Floats:
 def _reached_targets(problem: Problem, batch: Batch, where: Mask) -> Floats:
     """Return the targets, some (n, targets) as far as they have been met: there they are kept."""
     targets, goals = batch.targets.copy(), problem.plan.chain.goals
-    point, axis = (goals[:, k : k + 3] for k in (kernels.ik_chain.POINT, kernels.ik_chain.AXIS))
+    names = kernels.ik_chain
+    point, axis = (goals[:, k : k + 3] for k in (names.GOAL.point, names.GOAL.axis))
     places, turns = forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
     for row in np.flatnonzero(where.any(axis=0)):
-        kind, owner = goals[row, kernels.ik_chain.KIND], int(goals[row, kernels.ik_chain.OWNER])
+        kind, owner = goals[row, names.GOAL.kind], int(goals[row, names.GOAL.owner])
         some = where[:, row]
         turn = turns[some, owner]
-        if kind == kernels.ik_chain.ORIENT:
+        if kind == names.ORIENT:
             targets[some, row] = turn
             continue
         targets[some, row, :3] = places[some, owner] + quat.rotate(turn, point[row])
-        if kind == kernels.ik_chain.AIM:
+        if kind == names.AIM:
             targets[some, row, :3] += quat.rotate(turn, axis[row])
     return targets

@@ -263,10 +263,11 @@ def plan_of(
             known.clear()
         chain = _chain(model, goals, expanded, movers, free_root)
         ways = {each.joint: each for each in _ancestor_ways(model)}
+        mover = kernels.ik_chain.MOVER
         held = [
-            HeldLimit(m, int(row[kernels.ik_chain.LIMIT]), ways[int(row[kernels.ik_chain.JOINT])])
+            HeldLimit(m, int(row[mover.limit]), ways[int(row[mover.joint])])
             for m, row in enumerate(chain.movers)
-            if int(row[kernels.ik_chain.JOINT]) in ways
+            if int(row[mover.joint]) in ways
         ]
         found = known[key] = ProblemPlan(
             tuple(tuple(part) for part in expanded),
@@ -443,24 +444,24 @@ def _measured_lines(
 
 def _ways_table(lines: Mapping[int, list[int]], used: list[int]) -> Ints:
     """Return the rows of movers, as `kernels.ik_chain` explains them."""
-    names = kernels.ik_chain
+    way = kernels.ik_chain.WAY
     most = max((len(line) for line in lines.values()), default=0)
-    table = np.zeros((len(used), names.WAY_JOINTS + most), dtype=np.int64)
+    table = np.zeros((len(used), way.SIZE + most), dtype=np.int64)
     for row, joint in zip(table, used, strict=True):
         line = lines.get(joint, [])
-        row[names.WAY_LENGTH] = len(line)
-        row[names.WAY_PLACE] = line.index(joint) if line else 0
-        row[names.WAY_JOINTS : names.WAY_JOINTS + len(line)] = line
+        row[way.length] = len(line)
+        row[way.index] = line.index(joint) if line else 0
+        row[way.joints : way.joints + len(line)] = line
     return table
 
 
 def goal_table(goals: Sequence[tuple[Goal, int]]) -> Floats:
-    """Return the rows (n, GOAL_COLUMNS) of goals, each with its joint, as the kernels read them."""
+    """Return the rows (n, GOAL.SIZE) of goals, each with its joint, as the kernels read them."""
     rows = [
         (_KINDS[type(goal)], j, goal.weight, *_vector_of(goal, "point"), *_vector_of(goal, "axis"))
         for goal, j in goals
     ]
-    return np.array(rows, dtype=np.float64).reshape(-1, kernels.ik_chain.GOAL_COLUMNS)
+    return np.array(rows, dtype=np.float64).reshape(-1, kernels.ik_chain.GOAL.SIZE)
 
 
 def _tree(skeleton: Skeleton, movers: list[int], goals: Sequence[tuple[Goal, int]]) -> Ints:
@@ -482,7 +483,7 @@ def _tree(skeleton: Skeleton, movers: list[int], goals: Sequence[tuple[Goal, int
 def with_weights(chain: Any, weights: Floats) -> Any:
     """Return the chain with other weights (goals,) of its goals."""
     goals = chain.goals.copy()
-    goals[:, kernels.ik_chain.WEIGHT] = weights
+    goals[:, kernels.ik_chain.GOAL.weight] = weights
     return chain._replace(goals=goals)
 
 
@@ -547,7 +548,7 @@ class Problem:
     @property
     def movers(self) -> list[int]:
         """The joints that may turn and that matter to the goals, parents first."""
-        joints: list[int] = self.chain.movers[:, kernels.ik_chain.JOINT].tolist()
+        joints: list[int] = self.chain.movers[:, kernels.ik_chain.MOVER.joint].tolist()
         return joints
 
 

@@ -2,146 +2,104 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .hinges import hinge_stretch
 from .jit import kernel
 from .kinds import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
+from .layout import Layout
 from .limit import AXIS, CHART, enter, nearest, tail
-from .rotation import BLOCK, DISTANCE, LANES, PX, PY, PZ, W0, X, Y, Z
+from .rotation import BLOCK, DISTANCE, LANES, PX, W0, X, lane_vec3, set_lane_quat
+from .vector import (
+    angle_between,
+    chord,
+    lerp,
+    norm,
+    quat_at,
+    quat_dot,
+    set_quat,
+    slerp,
+    vec3_at,
+)
 
-# Paths in time: the cheapest one through candidates, frame by frame.
-
-
-@kernel
-def angle_between(one, i, other, j):
-    """Return the angle, in radians from 0 to π, between row i of one array and j of another."""
-    apart, along = 0.0, 0.0
-    for k in range(4):
-        less, more = one[i, k] - other[j, k], one[i, k] + other[j, k]
-        apart += less * less
-        along += more * more
-    # Quaternions are half as far apart as rotations, and q and -q are the same.
-    return 4.0 * np.arctan2(np.sqrt(min(apart, along)), np.sqrt(max(apart, along)))
+NEIGHBOURS = 13  # candidates of a frame
+HALVINGS = 45  # of a last step: down to rounding
+TURN = Layout("turn", number=1, angle=1, halved=1, last=1, outside=1, ahead=1)
+"""Its number and angle, bisections of its last step, the last legal share of it, the least share
+that is not legal, and the next one to evaluate."""
 
 
 @kernel("f8[,] f8[,] f8[]")
 def angles(one, other, out):
     """Write the angles, in radians from 0 to π, between rotations (n, 4) and others."""
     for i in range(out.shape[0]):
-        out[i] = angle_between(one, i, other, i)
-
-
-@kernel
-def turn_toward(one, i, other, j, share, out, at):
-    """Write, as row `at`, what is a `share` of the shortest turn from row i of `one` to j."""
-    dot = 0.0
-    for k in range(4):
-        dot += one[i, k] * other[j, k]
-    half = np.arccos(min(abs(dot), 1.0))
-    a, b = 1.0 - share, share
-    if half > 1e-6:
-        a, b = np.sin((1.0 - share) * half) / np.sin(half), np.sin(share * half) / np.sin(half)
-    if dot < 0.0:
-        b = -b
-    square = 0.0
-    for k in range(4):
-        value = a * one[i, k] + b * other[j, k]
-        square += value * value
-        out[at, k] = value
-    for k in range(4):
-        out[at, k] /= np.sqrt(square)
+        out[i] = angle_between(quat_at(one[i], 0), quat_at(other[i], 0))
 
 
 @kernel("f8[,] f8[,] i8[] f8[] f8[,]")
 def turn_along(start, end, run, shares, out):
     """Write the rotations at shares (n,) of the turns, by number (n,), from `start` to `end`."""
     for i in range(shares.shape[0]):
-        turn_toward(start, run[i], end, run[i], shares[i], out, i)
-
-
-NEIGHBOURS = 13  # candidates of a frame
-
-
-@kernel
-def move_toward(one, i, other, j, share, out, at):
-    """Write, as row `at`, what is about a `share` of the turn from row i of `one` to j.
-
-    It is a share of the chord, which is not as far where turns are large.
-    """
-    dot = 0.0
-    for k in range(4):
-        dot += one[i, k] * other[j, k]
-    b = share if dot >= 0.0 else -share
-    square = 0.0
-    for k in range(4):
-        value = (1.0 - share) * one[i, k] + b * other[j, k]
-        square += value * value
-        out[at, k] = value
-    scale = 1.0 / np.sqrt(square)
-    for k in range(4):
-        out[at, k] *= scale
+        p, q = quat_at(start[run[i]], 0), quat_at(end[run[i]], 0)
+        half = math.acos(min(abs(quat_dot(p, q)), 1.0))
+        set_quat(out[i], 0, slerp(p, q, half, shares[i]))
 
 
 @kernel
-def chord_between(one, i, other, j):
-    """Return twice how far row i of one array is from j of another: about the angle."""
-    apart, along = 0.0, 0.0
-    for k in range(4):
-        less, more = one[i, k] - other[j, k], one[i, k] + other[j, k]
-        apart += less * less
-        along += more * more
-    return 2.0 * np.sqrt(min(apart, along))
+def write_moves(rotation, target, step, out, at):
+    """Write two rotations towards a target: by a step, in radians, and by 0.3 of it."""
+    near, _ = chord(rotation, target)
+    share = step / max(2.0 * near, 1e-300)
+    set_quat(out[at], 0, lerp(rotation, target, min(share, 1.0)))
+    set_quat(out[at + 1], 0, lerp(rotation, target, min(0.3 * share, 1.0)))
 
 
 @kernel("f8[,] f8[,] f8[,] i8[] f8[] f8 f8[,]")
 def neighbours(path, inputs, nearest, frames, steps, size, out):
     """Write, as (n · NEIGHBOURS, 4), candidates near to the path in each of n frames.
 
-    They are earlier and later on it, straighter, and nearer to the input and to what is nearest
-    to that, by `size` of a step.
+    They are earlier and later on it, straighter, and nearer to the input and to its nearest legal
+    rotation, by `size` of a step.
     """
     last = path.shape[0] - 1
     for i in range(frames.shape[0]):
         t, at = frames[i], NEIGHBOURS * i
-        before, after = max(t - 1, 0), min(t + 1, last)
-        for k in range(4):
-            out[at, k] = path[max(t - 4, 0), k]
-            out[at + 1, k] = path[max(t - 2, 0), k]
-            out[at + 2, k] = path[before, k]
-            out[at + 3, k] = path[after, k]
-            out[at + 4, k] = path[min(t + 2, last), k]
-            out[at + 5, k] = path[min(t + 4, last), k]
-        move_toward(path, t, path, before, 0.5 * size, out, at + 6)
-        move_toward(path, t, path, after, 0.5 * size, out, at + 7)
-        move_toward(path, before, path, after, 0.5, out, at + 8)
-        step = size * steps[i]
-        share = step / max(chord_between(path, t, inputs, t), 1e-300)
-        move_toward(path, t, inputs, t, min(share, 1.0), out, at + 9)
-        move_toward(path, t, inputs, t, min(0.3 * share, 1.0), out, at + 10)
-        share = step / max(chord_between(path, t, nearest, t), 1e-300)
-        move_toward(path, t, nearest, t, min(share, 1.0), out, at + 11)
-        move_toward(path, t, nearest, t, min(0.3 * share, 1.0), out, at + 12)
+        here, before = quat_at(path[t], 0), quat_at(path[max(t - 1, 0)], 0)
+        after = quat_at(path[min(t + 1, last)], 0)
+        set_quat(out[at], 0, quat_at(path[max(t - 4, 0)], 0))
+        set_quat(out[at + 1], 0, quat_at(path[max(t - 2, 0)], 0))
+        set_quat(out[at + 2], 0, before)
+        set_quat(out[at + 3], 0, after)
+        set_quat(out[at + 4], 0, quat_at(path[min(t + 2, last)], 0))
+        set_quat(out[at + 5], 0, quat_at(path[min(t + 4, last)], 0))
+        set_quat(out[at + 6], 0, lerp(here, before, 0.5 * size))
+        set_quat(out[at + 7], 0, lerp(here, after, 0.5 * size))
+        set_quat(out[at + 8], 0, lerp(before, after, 0.5))
+        write_moves(here, quat_at(inputs[t], 0), size * steps[i], out, at + 9)
+        write_moves(here, quat_at(nearest[t], 0), size * steps[i], out, at + 11)
 
 
 @kernel("i8[] f8[,] f8[,] f8[,] f8[,] f8 f8[]")
 def candidate_costs(frames, rotations, inputs, nearest, weights, pull, out):
-    """Write what rotations (n, 4) cost in frames (n,).
+    """Write the costs of rotations (n, 4) in frames (n,).
 
     That is their squared angle to the input less `weights[t, 0]`, but at least 0; `pull` times the
     squared chord to the nearest; and `weights[t, 1]` where they are not the nearest.
     """
     for i in range(frames.shape[0]):
-        t = frames[i]
-        same = True
+        t, same = frames[i], True
         for k in range(4):
             same = same and rotations[i, k] == nearest[t, k]
         if same:
             out[i] = 0.0
             continue
-        away, move = angle_between(rotations, i, inputs, t), chord_between(rotations, i, nearest, t)
+        rotation = quat_at(rotations[i], 0)
+        away = angle_between(rotation, quat_at(inputs[t], 0))
+        move, _ = chord(rotation, quat_at(nearest[t], 0))
         more = max(away * away - weights[t, 0], 0.0)
-        out[i] = more + pull * move * move + weights[t, 1]
+        out[i] = more + 4.0 * pull * move * move + weights[t, 1]
 
 
 @kernel("i8[] f8[,] f8[] f8[] f8 i8[]")
@@ -159,20 +117,13 @@ def cheapest_path(first, candidates, costs, bounds, over, chosen):
     for t in range(1, frames):
         least = np.cos(0.5 * min(bounds[t], np.pi))
         for b in range(first[t], first[t + 1]):
-            w, x, y, z = candidates[b, 0], candidates[b, 1], candidates[b, 2], candidates[b, 3]
-            best, at = np.inf, first[t - 1]
+            rotation, best, at = quat_at(candidates[b], 0), np.inf, first[t - 1]
             for a in range(first[t - 1], first[t]):
                 if total[a] >= best:
                     continue
-                dot = abs(
-                    w * candidates[a, 0]
-                    + x * candidates[a, 1]
-                    + y * candidates[a, 2]
-                    + z * candidates[a, 3]
-                )
-                cost = total[a]
-                if dot < least:
-                    cost += over * (1.0 + least - dot)
+                cosine, cost = abs(quat_dot(rotation, quat_at(candidates[a], 0))), total[a]
+                if cosine < least:
+                    cost += over * (1.0 + least - cosine)
                 if cost < best:
                     best, at = cost, a
             total[b] = best + costs[b]
@@ -196,21 +147,15 @@ def gather_candidates(path, nearest, frames, counts, first, candidates, every, o
     taken = 0
     for i in range(frames.shape[0]):
         t, at = frames[i], first[i]
-        for k in range(4):
-            out[at, k] = path[t, k]
+        set_quat(out[at], 0, quat_at(path[t], 0))
         every[at] = t
         if counts[i] >= 0:
-            for k in range(4):
-                out[at + 1, k] = nearest[t, k]
+            set_quat(out[at + 1], 0, quat_at(nearest[t], 0))
             every[at + 1] = t
             for j in range(counts[i]):
-                for k in range(4):
-                    out[at + 2 + j, k] = candidates[taken + j, k]
+                set_quat(out[at + 2 + j], 0, quat_at(candidates[taken + j], 0))
                 every[at + 2 + j] = t
             taken += counts[i]
-
-
-# Ways through a roadmap, where none is straight.
 
 
 @kernel("f8[,] f8[,] i8[,]")
@@ -222,14 +167,13 @@ def nearest_members(rotations, members, out):
     count = out.shape[1]
     nearness = np.empty(count)  # cosines of half the angles
     for i in range(out.shape[0]):
-        w, x, y, z = rotations[i, 0], rotations[i, 1], rotations[i, 2], rotations[i, 3]
-        last = 0  # the farthest of those that are kept
+        rotation, last = quat_at(rotations[i], 0), 0  # the farthest of those that are kept
         for j in range(members.shape[0]):
-            dot = w * members[j, 0] + x * members[j, 1] + y * members[j, 2] + z * members[j, 3]
+            cosine = abs(quat_dot(rotation, quat_at(members[j], 0)))
             if j < count:
-                out[i, j], nearness[j] = j, abs(dot)
-            elif abs(dot) > nearness[last]:
-                out[i, last], nearness[last] = j, abs(dot)
+                out[i, j], nearness[j] = j, cosine
+            elif cosine > nearness[last]:
+                out[i, last], nearness[last] = j, cosine
             else:
                 continue
             if j >= count - 1:
@@ -299,46 +243,32 @@ def thin_ways(rotations, first, hop, out):
         here = first[k]
         for i in range(first[k], first[k + 1]):
             out[i] = i == here or i == first[k + 1] - 1
-            if i > here + 1 and angle_between(rotations, here, rotations, i) > hop:
+            start, end = quat_at(rotations[here], 0), quat_at(rotations[i], 0)
+            if i > here + 1 and angle_between(start, end) > hop:
                 here = i - 1
                 out[here] = True
-
-
-# Where turns leave a limit, by steps that the depth inside proves safe.
-#
-# Of many turns lanes go on side by side, each at its own pace; a lane that is done is dropped.
-
-
-HALVINGS = 45  # of a last step: down to rounding
-# Of a turn: its number and angle, how often its last step was halved, its last legal share, the
-# least that is not legal, and the next to look at.
-NUMBER, WHOLE, HALVED, LAST, OUTSIDE, AHEAD = range(6)
-TURN_COLUMNS = 6
 
 
 @kernel
 def stretch_within(p, o, block, i, angle):
     """Return how much longer a path within `angle` of lane i is in the chart than its angle."""
-    chart = int(p[o + CHART])
-    x, y, z = block[PX + i], block[PY + i], block[PZ + i]
+    chart, point = int(p[o + CHART]), lane_vec3(block, PX + i)
     if chart == ROTATION_VECTOR:
-        half = 0.5 * (np.sqrt(x * x + y * y + z * z) + angle)
+        half = 0.5 * (norm(point) + angle)
         return half / max(np.sin(half), 1e-9) if half < np.pi else 1e9
     if chart in (SWING_TWIST, DIRECTION_TWIST):
         if chart == SWING_TWIST:
-            swing = np.sqrt(x * x + y * y)
+            swing = np.sqrt(point.x * point.x + point.y * point.y)
         else:
-            x = block[X + i] + p[o + AXIS]
-            y = block[Y + i] + p[o + AXIS + 1]
-            z = block[Z + i] + p[o + AXIS + 2]
-            swing = 2.0 * np.arccos(min(0.5 * np.sqrt(x * x + y * y + z * z), 1.0))
+            middle = lane_vec3(block, X + i) + vec3_at(p, o + AXIS)
+            swing = 2.0 * np.arccos(min(0.5 * norm(middle), 1.0))
         swing = min(swing + angle, np.pi)
         twist = 1.0 / max(np.cos(0.5 * swing), 1e-9)
         direction = swing / max(np.sin(swing), 1e-9) if chart == SWING_TWIST else 1.0
         return np.sqrt(max(direction, 1.0) ** 2 + twist * twist)
     if chart == HINGES:
-        return hinge_stretch(p, tail(p, o), y, angle)
-    cosine = np.cos(max(0.5 * np.pi - abs(y - 0.5 * np.pi) - angle, 0.0))
+        return hinge_stretch(p, tail(p, o), point.y, angle)
+    cosine = np.cos(max(0.5 * np.pi - abs(point.y - 0.5 * np.pi) - angle, 0.0))
     return 1.0 / np.sqrt(max(1.0 - cosine, 1e-18))
 
 
@@ -351,51 +281,29 @@ def safe_step(p, o, block, i):
 
 
 @kernel
-def place_on_turn(start, end, angle, t, lane, block, i):
-    """Write the rotation a share `t` of the way from start to end of `lane` as lane i."""
-    first = 4 * lane
-    dot = 0.0
-    for k in range(4):
-        dot += start[first + k] * end[first + k]
-    sign = 1.0 if dot >= 0.0 else -1.0
-    half = 0.5 * angle
-    if half < 1e-9:
-        a, b = 1.0 - t, t
-    else:
-        a, b = np.sin((1.0 - t) * half) / np.sin(half), np.sin(t * half) / np.sin(half)
-    square = 0.0
-    for k in range(4):
-        value = a * start[first + k] + sign * b * end[first + k]
-        square += value * value
-        block[W0 + k * LANES + i] = value
-    for k in range(4):
-        block[W0 + k * LANES + i] /= np.sqrt(square)
-
-
-@kernel
 def advance(p, o, block, i, edge, finest, turns):
-    """Go on with the turn of lane i from its share `AHEAD`, which was measured; tell if done.
+    """Continue the turn of lane i from its share `ahead`, which was measured; True if done.
 
-    Where a step ends outside, its boundary is found by halving.
+    Where a step ends outside, its boundary is found by bisection.
     """
     legal, turn = block[DISTANCE + i] <= edge, turns[i]
-    here = turn[AHEAD]
-    if turn[HALVED] > 0.0 or not legal:  # the boundary is between the last and here
+    here = turn[TURN.ahead]
+    if turn[TURN.halved] > 0.0 or not legal:  # the boundary is between the last and here
         if legal:
-            turn[LAST] = here
+            turn[TURN.last] = here
         else:
-            turn[OUTSIDE] = here
-        if turn[LAST] < 0.0:  # not legal from the start
-            turn[LAST] = 0.0
+            turn[TURN.outside] = here
+        if turn[TURN.last] < 0.0:  # not legal from the start
+            turn[TURN.last] = 0.0
             return True
-        turn[AHEAD] = 0.5 * (turn[LAST] + turn[OUTSIDE])
-        turn[HALVED] += 1.0
-        return turn[HALVED] > HALVINGS
+        turn[TURN.ahead] = 0.5 * (turn[TURN.last] + turn[TURN.outside])
+        turn[TURN.halved] += 1.0
+        return turn[TURN.halved] > HALVINGS
     if here >= 1.0:
-        turn[LAST] = 1.0
+        turn[TURN.last] = 1.0
         return True
-    step = max(safe_step(p, o, block, i), finest) / max(turn[WHOLE], 1e-300)
-    turn[LAST], turn[AHEAD] = here, min(here + step, 1.0)
+    step = max(safe_step(p, o, block, i), finest) / max(turn[TURN.angle], 1e-300)
+    turn[TURN.last], turn[TURN.ahead] = here, min(here + step, 1.0)
     return False
 
 
@@ -408,26 +316,28 @@ def first_exit(start, end, angles, p, edge, finest, reached):
     """
     block, other = np.zeros(BLOCK), np.empty(BLOCK)
     lanes = np.empty(2 * LANES, np.int64)
-    turns = np.empty((LANES, TURN_COLUMNS))
+    turns = np.empty((LANES, TURN.SIZE))
     count, begun, active = reached.shape[0], 0, 0
     while begun < count or active > 0:
         while active < LANES and begun < count:
             turn = turns[active]
-            turn[NUMBER], turn[WHOLE], turn[HALVED] = begun, angles[begun], 0.0
-            turn[LAST], turn[OUTSIDE], turn[AHEAD] = -1.0, 1.0, 0.0
+            turn[TURN.number], turn[TURN.angle], turn[TURN.halved] = begun, angles[begun], 0.0
+            turn[TURN.last], turn[TURN.outside], turn[TURN.ahead] = -1.0, 1.0, 0.0
             active += 1
             begun += 1
         for i in range(active):
             turn = turns[i]
-            place_on_turn(start, end, turn[WHOLE], turn[AHEAD], int(turn[NUMBER]), block, i)
+            at, half = 4 * int(turn[TURN.number]), 0.5 * turn[TURN.angle]
+            rotation = slerp(quat_at(start, at), quat_at(end, at), half, turn[TURN.ahead])
+            set_lane_quat(block, W0 + i, rotation)
         enter(p, 0, block, active)
         nearest(p, 0, -np.inf, np.inf, block, other, lanes, active)
         kept = 0
         for i in range(active):
             if advance(p, 0, block, i, edge, finest, turns):
-                reached[int(turns[i, NUMBER])] = turns[i, LAST]
+                reached[int(turns[i, TURN.number])] = turns[i, TURN.last]
             else:
-                for k in range(TURN_COLUMNS):
+                for k in range(TURN.SIZE):
                     turns[kept, k] = turns[i, k]
                 kept += 1
         active = kept

@@ -19,9 +19,10 @@ from .controls import (
     refresh_jacobian,
     start_pose,
 )
-from .ik_chain import GAP, OWNER, RATES, WEIGHT, length
+from .ik_chain import GOAL, STATE
 from .ik_goals import TURN_SHARE, find_gaps, refresh_rates
 from .jit import kernel
+from .vector import ZERO, Vec3, dot, norm, set_vec3, vec3_at
 
 STEPS, RACE_STEPS = 60, 4  # of one descent, at most; the same where many race
 DAMPING, LEAST_DAMPING = 1e-2, 1e-14  # times what is left, and at least
@@ -49,7 +50,7 @@ COLD, WARM, BRANCH, QUICK = range(4)
 @kernel
 def weight_of(task, g):
     """Return the root of what a squared angle of segment g counts."""
-    return TURN_SHARE * task.goals[g, WEIGHT]
+    return TURN_SHARE * task.goals[g, GOAL.weight]
 
 
 @kernel
@@ -60,11 +61,10 @@ def dead_zone(task, tolerances, scale, work):
     """
     square = 0.0
     for g in range(task.goals.shape[0]):
-        x, y, z = work.state[g, GAP], work.state[g, GAP + 1], work.state[g, GAP + 2]
-        angle, slack = length(x, y, z), scale * tolerances[g]
+        gap = vec3_at(work.state[g], STATE.gap)
+        angle, slack = norm(gap), scale * tolerances[g]
         over = weight_of(task, g) * (1.0 - slack / angle) if angle > slack else 0.0
-        work.residuals[3 * g], work.residuals[3 * g + 1] = over * x, over * y
-        work.residuals[3 * g + 2] = over * z
+        set_vec3(work.residuals, 3 * g, over * gap)
         square += (over * angle) ** 2
     return square
 
@@ -77,21 +77,17 @@ def slack_rates(task, tolerances, scale, work):
     """
     state = work.state
     for g in range(task.goals.shape[0]):
-        x, y, z = state[g, GAP], state[g, GAP + 1], state[g, GAP + 2]
-        angle, slack = length(x, y, z), scale * tolerances[g]
+        gap = vec3_at(state[g], STATE.gap)
+        angle, slack = norm(gap), scale * tolerances[g]
         if slack == 0.0:
             continue
         for k in range(3):
-            a = RATES + 9 + k
-            if angle <= slack:
-                state[g, a], state[g, a + 3], state[g, a + 6] = 0.0, 0.0, 0.0
-                continue
-            share = slack / angle
-            along = x * state[g, a] + y * state[g, a + 3] + z * state[g, a + 6]
-            along *= share / (angle * angle)
-            state[g, a] = (1.0 - share) * state[g, a] + along * x
-            state[g, a + 3] = (1.0 - share) * state[g, a + 3] + along * y
-            state[g, a + 6] = (1.0 - share) * state[g, a + 6] + along * z
+            a, rate = STATE.by_turn + k, ZERO
+            if angle > slack:
+                share = slack / angle
+                rate = Vec3(state[g, a], state[g, a + 3], state[g, a + 6])
+                rate = (1.0 - share) * rate + dot(gap, rate) * (share / (angle * angle)) * gap
+            state[g, a], state[g, a + 3], state[g, a + 6] = rate.x, rate.y, rate.z
 
 
 @kernel
@@ -313,10 +309,10 @@ def race(task, tolerances, target, runners, squares, work):
 def take_found(task, work, found):
     """Write rotations (G, 5) of segments that are posed and measured, each with what is left."""
     for g in range(found.shape[0]):
-        j = int(task.goals[g, OWNER])
+        j = int(task.goals[g, GOAL.owner])
         for k in range(4):
             found[g, k] = work.q[j, k]
-        found[g, 4] = length(work.state[g, GAP], work.state[g, GAP + 1], work.state[g, GAP + 2])
+        found[g, 4] = norm(vec3_at(work.state[g], STATE.gap))
 
 
 @kernel

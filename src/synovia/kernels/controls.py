@@ -13,11 +13,25 @@ from collections import namedtuple
 import numpy as np
 
 from .figure import POSE, STORE, perform
-from .ik_chain import GAP, KIND, PLACE, RATES, REACH, STATE_COLUMNS, STAY, cross, length, rotate
+from .ik_chain import GOAL, POSITION, REACH, STATE, STAY
 from .ik_goals import TURN_SHARE, find_gaps, place, refresh_rates, weigh
 from .jit import bundle, kernel
 from .network import differentiate
 from .transforms import LANES, pose, quaternions
+from .vector import (
+    IDENTITY,
+    ZERO,
+    axis_vector,
+    conj,
+    cross,
+    dot,
+    norm,
+    quat_at,
+    rotate,
+    set_quat,
+    set_vec3,
+    vec3_at,
+)
 
 # Of a joint set: rows of the code, from one to another; its free controls among all that are free,
 # from which on and how many; its controls among all.
@@ -37,7 +51,7 @@ Task = bundle(
     parents="i8[]",  # (J,)
     order="i8[]",  # joints that goals hang on, parents first
     set_of="i8[]",  # (J,) which of the sets moves a joint, -1 for none with free controls
-    goals="f8[,]",  # (G, GOAL_COLUMNS) as those of `ik_chain`
+    goals="f8[,]",  # (G, GOAL.SIZE) as those of `ik_chain`
     targets="f8[,]",  # (G, 4)
     above="b1[,]",  # (G, J) whether a goal moves with a joint: those above it, `Stay` with itself
     wanted="f8[,]",  # (W, 12) transforms that segments should have
@@ -70,7 +84,7 @@ Work = namedtuple(
         "p",  # (J, 3) positions
         "moves",  # (J, directions, 6) how each turns and moves, in its parent's frame
         "world",  # (J, 7)
-        "state",  # (G, STATE_COLUMNS)
+        "state",  # (G, STATE.SIZE)
         "residuals",  # (3 G)
         "jacobian",  # (F, 3 G)
         "normal",  # (2, F, F) Jᵀ J, and the factor of its free part
@@ -95,7 +109,7 @@ def new_work(task):
         np.zeros((joints, 3)),
         np.zeros((joints, directions, 6)),
         np.zeros((joints, 7)),
-        np.zeros((goals, STATE_COLUMNS)),
+        np.zeros((goals, STATE.SIZE)),
         np.zeros(3 * goals),
         np.zeros((free, 3 * goals)),
         np.zeros((2, free, free)),
@@ -112,8 +126,8 @@ def start_pose(task, work):
     """Write all controls, and the segments of the joint sets that have none that is free."""
     numbers, q, p = task.numbers, work.q, work.p
     for j in range(q.shape[0]):
-        q[j, 0], q[j, 1], q[j, 2], q[j, 3] = 1.0, 0.0, 0.0, 0.0
-        p[j, 0], p[j, 1], p[j, 2] = numbers[3 * j], numbers[3 * j + 1], numbers[3 * j + 2]
+        set_quat(q[j], 0, IDENTITY)
+        set_vec3(p[j], 0, vec3_at(numbers, 3 * j))
     for c in range(task.values.shape[0]):
         work.lanes[c * LANES] = task.values[c]
     for s in range(task.active[0], task.sets.shape[0]):
@@ -211,9 +225,7 @@ def transform_error(task, j, i, work):
     if c == 3:
         here = p[j, r] - task.numbers[3 * j + r]
     else:
-        ux, uy, uz = 1.0 * (c == 0), 1.0 * (c == 1), 1.0 * (c == 2)
-        x, y, z = rotate(q[j, 0], q[j, 1], q[j, 2], q[j, 3], ux, uy, uz)
-        here = x if r == 0 else (y if r == 1 else z)
+        here = rotate(quat_at(q[j], 0), axis_vector(c))[r]
     return task.scales[i] * (wanted[task.wanted_of[j], i] - here)
 
 
@@ -249,31 +261,22 @@ def evaluate(task, settings, shares, work):
 @kernel
 def add_joint(task, j, d, column, work):
     """Add how fast goals close as joint j turns and moves in direction d, to a column of J."""
-    world, state, jacobian, up = work.world, work.state, work.jacobian, task.parents[j]
-    mx, my, mz = work.moves[j, d, 0], work.moves[j, d, 1], work.moves[j, d, 2]
-    ax, ay, az, vx, vy = mx, my, mz, work.moves[j, d, 3], work.moves[j, d, 4]
-    vz = work.moves[j, d, 5]
-    if up >= 0:
-        w, x, y, z = world[up, 0], world[up, 1], world[up, 2], world[up, 3]
-        ax, ay, az = rotate(w, x, y, z, ax, ay, az)
-        vx, vy, vz = rotate(w, x, y, z, vx, vy, vz)
+    up, at = task.parents[j], work.world[j]
+    own, move = vec3_at(work.moves[j, d], 0), vec3_at(work.moves[j, d], 3)
+    parent = quat_at(work.world[up], 0) if up >= 0 else IDENTITY
+    turn, move = rotate(parent, own), rotate(parent, move)
     for g in range(task.goals.shape[0]):
         if not task.above[g, j]:
             continue
-        if task.goals[g, KIND] == STAY:  # as the joint sees its own turn
-            w, x, y, z = work.q[j, 0], -work.q[j, 1], -work.q[j, 2], -work.q[j, 3]
-            tx, ty, tz = rotate(w, x, y, z, mx, my, mz)
-            ux, uy, uz = 0.0, 0.0, 0.0
+        state, row = work.state[g], work.jacobian[column]
+        if task.goals[g, GOAL.kind] == STAY:  # relative to the joint itself
+            by_turn, by_move = rotate(conj(quat_at(work.q[j], 0)), own), ZERO
         else:
-            tx, ty, tz = ax, ay, az
-            ux, uy = state[g, PLACE] - world[j, 4], state[g, PLACE + 1] - world[j, 5]
-            ux, uy, uz = cross(ax, ay, az, ux, uy, state[g, PLACE + 2] - world[j, 6])
-            ux, uy, uz = ux + vx, uy + vy, uz + vz
+            arm = vec3_at(state, STATE.point) - vec3_at(at, POSITION)
+            by_turn, by_move = turn, cross(turn, arm) + move
         for i in range(3):
-            k = RATES + 3 * i
-            closes = state[g, k] * ux + state[g, k + 1] * uy + state[g, k + 2] * uz
-            closes += state[g, k + 9] * tx + state[g, k + 10] * ty + state[g, k + 11] * tz
-            jacobian[column, 3 * g + i] += closes
+            closes = dot(vec3_at(state, STATE.by_move + 3 * i), by_move)
+            row[3 * g + i] += closes + dot(vec3_at(state, STATE.by_turn + 3 * i), by_turn)
 
 
 @kernel
@@ -303,13 +306,11 @@ def add_transform(task, j, errors, columns, work):
     for i in range(12):
         errors[i] = transform_error(task, j, i, work)
     for d in range(count):
-        ax, ay, az = moves[j, d, 0], moves[j, d, 1], moves[j, d, 2]
+        turn = vec3_at(moves[j, d], 0)
         for c in range(3):
-            ux, uy, uz = 1.0 * (c == 0), 1.0 * (c == 1), 1.0 * (c == 2)
-            x, y, z = rotate(q[j, 0], q[j, 1], q[j, 2], q[j, 3], ux, uy, uz)
-            x, y, z = cross(ax, ay, az, x, y, z)
-            columns[d, c], columns[d, 4 + c] = scales[c] * x, scales[4 + c] * y
-            columns[d, 8 + c] = scales[8 + c] * z
+            rate = cross(turn, rotate(quat_at(q[j], 0), axis_vector(c)))
+            for r in range(3):
+                columns[d, 4 * r + c] = scales[4 * r + c] * rate[r]
             columns[d, 4 * c + 3] = scales[4 * c + 3] * moves[j, d, 3 + c]
         for b in range(d + 1):
             total = 0.0
@@ -461,9 +462,8 @@ def descend(task, settings, shares, found):
         stalled = stalled + 1 if square > STALL_RATIO * STALL_RATIO * before else 0
     found[STEPS], found[SQUARE], found[WORST] = count, square, worst
     for g in range(goals.shape[0]):
-        unit = settings[SCALE] if goals[g, KIND] == REACH else TURN_SHARE
-        x, y, z = work.state[g, GAP], work.state[g, GAP + 1], work.state[g, GAP + 2]
-        found[ERRORS + g] = unit * length(x, y, z)
+        unit = settings[SCALE] if goals[g, GOAL.kind] == REACH else TURN_SHARE
+        found[ERRORS + g] = unit * norm(vec3_at(work.state[g], STATE.gap))
     for c in range(free):
         found[ERRORS + goals.shape[0] + c] = work.vectors[DOWN, c]
 

@@ -11,12 +11,12 @@ import math
 import numpy as np
 
 from . import distance_field as fields
-from .ik_chain import length, product, rotate
 from .jit import kernel
 from .kinds import DIRECTION_TWIST, FIELD, ROTATION_VECTOR, SWING_TWIST
 from .limit import CHART, HEADER, enter, leave
 from .rotation import BOUND, DISTANCE, PT, PX, PY, PZ, TURN, W0, X0, Y0, Z0, T, X, Y, Z
 from .shapes import shape
+from .vector import Quat, Vec3, norm, quat_at, rotate, vec3_at
 
 # Where things stand in a packed dependent limit. Numbers are 2 for the ends of a range, 1 for a
 # margin; nodes are directions of the driver's bone, `AXIS` in its own frame, or its rotations.
@@ -159,15 +159,12 @@ def at_rotation(t, o, w, x, y, z):
 @kernel
 def values_at(t, o, w, x, y, z):
     """Return the numbers of the dependent limit at `o` at a rotation of the driver."""
-    iw, ix, iy, iz = t[o + INTO], t[o + INTO + 1], t[o + INTO + 2], t[o + INTO + 3]
-    qw, qx, qy, qz = product(iw, ix, iy, iz, w, x, y, z)
+    q = quat_at(t, o + INTO) * Quat(w, x, y, z)
     if t[o + BY_ROTATION] > 0.0:
-        bw, bx, by, bz = t[o + BONE], t[o + BONE + 1], t[o + BONE + 2], t[o + BONE + 3]
-        rw, rx, ry, rz = product(qw, qx, qy, qz, bw, bx, by, bz)
-        return at_rotation(t, o, rw, rx, ry, rz)
-    ax, ay, az = t[o + AXIS], t[o + AXIS + 1], t[o + AXIS + 2]
-    dx, dy, dz = rotate(qw, qx, qy, qz, ax, ay, az)
-    return at_direction(t, o, dx, dy, dz)
+        q = q * quat_at(t, o + BONE)
+        return at_rotation(t, o, q.w, q.x, q.y, q.z)
+    direction = rotate(q, vec3_at(t, o + AXIS))
+    return at_direction(t, o, direction.x, direction.y, direction.z)
 
 
 @kernel
@@ -197,7 +194,7 @@ def put(block, i, w, x, y, z):
 @kernel
 def wind(x, y, z, turns):
     """Return a vector that goes on by whole turns; at the origin x stands for all directions."""
-    size = length(x, y, z)
+    size = norm(Vec3(x, y, z))
     if size == 0.0:
         return TURN * turns, 0.0, 0.0
     scale = 1.0 if turns == 0 else (size + TURN * turns) / size
@@ -303,14 +300,14 @@ def walk_back(p, core, share, block):
         block[Y] = y + share * wrapped(p, 1, by - y)
         block[Z] = z + share * wrapped(p, 2, bz - z)
         return
-    apart, together = length(x - bx, y - by, z - bz), length(x + bx, y + by, z + bz)
+    apart, together = norm(Vec3(x - bx, y - by, z - bz)), norm(Vec3(x + bx, y + by, z + bz))
     angle, dot = 2.0 * math.atan2(apart, together), x * bx + y * by + z * bz
     ax, ay, az = bx - dot * x, by - dot * y, bz - dot * z
-    size = length(ax, ay, az)
+    size = norm(Vec3(ax, ay, az))
     if size > 0.0 and angle * share > 0.0:
         c, s = math.cos(angle * share), math.sin(angle * share) / size
         bx, by, bz = c * x + s * ax, c * y + s * ay, c * z + s * az
-        whole = 1.0 / length(bx, by, bz)
+        whole = 1.0 / norm(Vec3(bx, by, bz))
         block[X], block[Y], block[Z] = whole * bx, whole * by, whole * bz
     else:
         block[X], block[Y], block[Z] = x, y, z

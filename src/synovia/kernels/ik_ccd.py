@@ -1,4 +1,4 @@
-"""Cyclic coordinate descent: one joint at a time, stopped where its move would leave the limit."""
+"""Cyclic coordinate descent: one joint at a time, stopped where its turn would leave the limit."""
 
 from __future__ import annotations
 
@@ -9,40 +9,25 @@ import numpy as np
 from .ik_chain import (
     AIM,
     ALL,
-    AXIS,
-    FREEDOMS,
-    GOAL_TOLERANCE,
-    ITERATIONS,
-    JOINT,
-    KIND,
-    LARGEST_STEP,
-    LENGTH,
-    LIMIT,
-    MET,
-    OWNER,
-    PARENT,
-    PLACE,
+    COUNTS,
+    FLAGS,
+    GOAL,
+    MOVER,
+    NUMBERS,
+    POSITION,
     REACH,
-    ROTATION,
-    SQUARE,
+    SETTINGS,
+    STATE,
     STAY,
-    STEPS,
-    WEIGHT,
+    SWING,
     copy_rows,
-    length,
     new_work,
-    product,
     refresh_basis,
-    rotate,
     with_twist_of,
 )
 from .ik_goals import (
-    CENTER,
-    LARGEST,
-    SCALE,
     SUMS,
     TURN_SHARE,
-    TURNED,
     aim_reach,
     best_turn,
     find_gaps,
@@ -50,235 +35,178 @@ from .ik_goals import (
     gather_arm,
     gather_turn,
     place,
+    start_sums,
     turn_by,
     weigh,
 )
-from .ik_limits import (
-    ANGLE,
-    END,
-    FINEST,
-    OUTSIDE,
-    START,
-    TOLERANCE,
-    TURN_SIZE,
-    WITHIN,
-    exit_of_one,
-    is_clear,
-    place_at,
+from .ik_limits import Turn, exit_of_one, is_clear, rotation_at
+from .jit import inlined, kernel
+from .vector import (
+    ZERO,
+    Quat,
+    Vec3,
+    conj,
+    dot,
+    norm,
+    quat_at,
+    quat_dot,
+    rotate,
+    set_quat,
+    set_vec3,
+    vec3_at,
 )
-from .jit import kernel
 
-APART = 0.05  # radians between looks along a move: narrower gaps of a limit are not seen
-NEARNESS = APART / 64.0  # radians before a boundary where moves end
-SWEEPS = 4  # over all joints with less than
-PROGRESS = 0.995  # this share left are enough
+APART = 0.05  # radians between evaluations along a turn: narrower gaps of a limit are not seen
+NEARNESS = APART / 64.0  # radians before a boundary at which turns end
+SWEEPS = 4  # the search ends after so many sweeps over all joints
+PROGRESS = 0.995  # that leave more than this share of the squared residual
 
 
-@kernel
-def gather(movers, m, goals, moves, targets, world, state, sums):
-    """Write M of mover m of all goals that it moves, with their own points and rotations."""
-    j, up = movers[m, JOINT], movers[m, PARENT]
-    cx, cy, cz = world[j, 4], world[j, 5], world[j, 6]
-    for i in range(9):
-        sums[i] = 0.0
-    for i in range(4):
-        sums[TURNED + i] = world[j, i]
-    sums[CENTER], sums[CENTER + 1], sums[CENTER + 2] = cx, cy, cz
+@inlined
+def gather(chain, m, targets, world, state, sums):
+    """Write the arms of all goals that mover m moves, from their points and rotations."""
+    at, up, goals = world[chain.movers[m, MOVER.joint]], chain.movers[m, MOVER.parent], chain.goals
+    center = vec3_at(at, POSITION)
+    start_sums(sums, quat_at(at, 0), center)
     for g in range(goals.shape[0]):
-        if not moves[g, m]:
+        if not chain.moves[g, m]:
             continue
-        kind, weight = goals[g, KIND], TURN_SHARE * goals[g, WEIGHT]
-        tx, ty, tz = targets[g, 0], targets[g, 1], targets[g, 2]
-        x, y = state[g, PLACE] - cx, state[g, PLACE + 1] - cy
-        z = state[g, PLACE + 2] - cz
-        w, u, v, t = (
-            state[g, ROTATION],
-            state[g, ROTATION + 1],
-            state[g, ROTATION + 2],
-            state[g, ROTATION + 3],
-        )
+        kind, weight = goals[g, GOAL.kind], TURN_SHARE * goals[g, GOAL.weight]
+        rotation = quat_at(state[g], STATE.rotation)
+        point, target = vec3_at(state[g], STATE.point) - center, vec3_at(targets[g], 0) - center
         if kind == REACH:
-            weight = sums[SCALE] * goals[g, WEIGHT]
-            gather_arm(sums, weight, x, y, z, tx - cx, ty - cy, tz - cz)
+            gather_arm(sums, sums[SUMS.scale] * goals[g, GOAL.weight], point, target)
         elif kind == AIM:
-            dx, dy, dz = goals[g, AXIS], goals[g, AXIS + 1], goals[g, AXIS + 2]
-            dx, dy, dz = rotate(w, u, v, t, dx, dy, dz)
-            bx, by, bz = tx - cx, ty - cy, tz - cz
-            far = length(bx - x, by - y, bz - z)
-            if far < 1e-12:  # at the very point every direction is right
+            axis, far = rotate(rotation, vec3_at(goals[g], GOAL.axis)), norm(target - point)
+            if far < 1e-12:  # every direction is right at the point itself
                 continue
-            along = x * dx + y * dy + z * dz
-            square = along * along - (x * x + y * y + z * z) + bx * bx + by * by + bz * bz
-            reach = aim_reach(along, square, far)
-            x, y, z = x + reach * dx, y + reach * dy, z + reach * dz
-            gather_arm(sums, weight / max(reach, far), x, y, z, bx, by, bz)
+            along = dot(point, axis)
+            reach = aim_reach(along, along * along - dot(point, point) + dot(target, target), far)
+            gather_arm(sums, weight / max(reach, far), point + reach * axis, target)
         else:
-            a, x, y, z = targets[g, 0], targets[g, 1], targets[g, 2], targets[g, 3]
-            if kind == STAY and up >= 0:  # the target is as the parent sees it
-                a, x, y, z = product(
-                    world[up, 0], world[up, 1], world[up, 2], world[up, 3], a, x, y, z
-                )
-            w, x, y, z = product(w, u, v, t, a, -x, -y, -z)
-            gather_turn(sums, weight, w, x, y, z)
+            wanted = quat_at(targets[g], 0)
+            if kind == STAY and up >= 0:  # the target is relative to the parent
+                wanted = quat_at(world[up], 0) * wanted
+            gather_turn(sums, weight, rotation * conj(wanted))
 
 
 @kernel
 def world_turn(up, world, start, end):
     """Return the turn in the world that takes a joint, with the parent `up`, from start to end."""
-    w, x, y, z = product(end[0], end[1], end[2], end[3], start[0], -start[1], -start[2], -start[3])
-    if up >= 0:
-        x, y, z = rotate(world[up, 0], world[up, 1], world[up, 2], world[up, 3], x, y, z)
-    return w, x, y, z
+    turn = end * conj(start)
+    if up < 0:
+        return turn
+    axis = rotate(quat_at(world[up], 0), Vec3(turn.x, turn.y, turn.z))
+    return Quat(turn.w, axis.x, axis.y, axis.z)
 
 
-@kernel
-def gain_of(up, world, sums, start, end):
-    """Return what it would bring to turn a joint, with the parent `up`, from start to end."""
-    w, x, y, z = world_turn(up, world, start, end)
-    return gain(sums, w, x, y, z)
-
-
-@kernel
-def turn_goals(goals, moves, m, center, turn, state):
+@inlined
+def turn_goals(chain, m, center, turn, state):
     """Turn the points and rotations of goals with mover m, at `center`, by a turn in the world."""
-    cx, cy, cz = center[0], center[1], center[2]
-    w, x, y, z = turn[0], turn[1], turn[2], turn[3]
-    for g in range(goals.shape[0]):
-        if not moves[g, m]:
+    for g in range(chain.goals.shape[0]):
+        if not chain.moves[g, m]:
             continue
-        if goals[g, KIND] <= AIM:
-            px, py = state[g, PLACE] - cx, state[g, PLACE + 1] - cy
-            pz = state[g, PLACE + 2] - cz
-            px, py, pz = rotate(w, x, y, z, px, py, pz)
-            state[g, PLACE], state[g, PLACE + 1] = cx + px, cy + py
-            state[g, PLACE + 2] = cz + pz
-        if goals[g, KIND] != REACH:
-            r = state[g, ROTATION:]
-            a, b, c, d = product(w, x, y, z, r[0], r[1], r[2], r[3])
-            r[0], r[1], r[2], r[3] = a, b, c, d
+        kind = chain.goals[g, GOAL.kind]
+        if kind in (REACH, AIM):
+            point = vec3_at(state[g], STATE.point) - center
+            set_vec3(state[g], STATE.point, center + rotate(turn, point))
+        if kind != REACH:
+            set_quat(state[g], STATE.rotation, turn * quat_at(state[g], STATE.rotation))
 
 
 @kernel
 def slide_roots(chain, targets, p, state):
-    """Move roots that may slide by the mean of what is left for points to go."""
+    """Move roots that may slide by the weighted mean of the gaps of points."""
     goals, movers = chain.goals, chain.movers.shape[0]
     for s in range(chain.slides.shape[0]):
-        j, total, x, y, z = chain.slides[s], 0.0, 0.0, 0.0, 0.0
+        root, total, move = p[chain.slides[s]], 0.0, ZERO
         for g in range(goals.shape[0]):
-            if goals[g, KIND] == REACH and chain.moves[g, movers + s]:
-                square = goals[g, WEIGHT] ** 2
+            if goals[g, GOAL.kind] == REACH and chain.moves[g, movers + s]:
+                square = goals[g, GOAL.weight] ** 2
                 total += square
-                x += square * (targets[g, 0] - state[g, PLACE])
-                y += square * (targets[g, 1] - state[g, PLACE + 1])
-                z += square * (targets[g, 2] - state[g, PLACE + 2])
+                move = move + square * (vec3_at(targets[g], 0) - vec3_at(state[g], STATE.point))
         if total > 0.0:
-            p[j, 0], p[j, 1], p[j, 2] = (
-                p[j, 0] + x / total,
-                p[j, 1] + y / total,
-                p[j, 2] + z / total,
-            )
+            set_vec3(root, 0, vec3_at(root, 0) + move / total)
 
 
-@kernel
-def angle_to(start, end):
-    """Return the angle from start to end."""
-    cosine = abs(start[0] * end[0] + start[1] * end[1] + start[2] * end[2] + start[3] * end[3])
-    return max(2.0 * math.acos(min(cosine, 1.0)), 1e-12)
+@inlined
+def best_rotation(chain, m, start, vector, slope, sums, work):
+    """Return the rotation with the largest gain that mover m reaches from `start` along `vector`.
 
-
-@kernel
-def both_clear(m, start, end, clear):
-    """Tell whether start and end, and so the way between them, are known to be legal.
-
-    What is known is a ball, less than a right angle about its middle: those are convex.
+    `slope` is that of the gain: at 0 both senses of the vector are tried. A turn that leaves the
+    limit is stopped there. The first rotation found outside is projected, and taken where that
+    gains more: so a joint slides along its boundary.
     """
-    return is_clear(m, start[0], start[1], start[2], start[3], clear) and is_clear(
-        m, end[0], end[1], end[2], end[3], clear
-    )
-
-
-@kernel
-def copy(given, out):
-    """Write the four numbers of a rotation into another."""
-    for i in range(4):
-        out[i] = given[i]
+    at, up, world = chain.movers[m, MOVER.limit], chain.movers[m, MOVER.parent], work.world
+    best, gained = start, -np.inf
+    # If the target is opposite, a limit may bar one sense of rotation and not the other.
+    for side in range(2 if slope == 0.0 and at >= 0 else 1):
+        end = turn_by(start, (1.0 - 2.0 * side) * vector)
+        if at >= 0 and chain.swings[m, SWING.active] != 0.0:
+            end = with_twist_of(chain.swings[m], start, end)
+        # A clearance is a ball of less than a right angle, which is convex.
+        known = is_clear(m, start, work.clear) and is_clear(m, end, work.clear)
+        if at >= 0 and not known:
+            angle = max(2.0 * math.acos(min(abs(quat_dot(start, end)), 1.0)), 1e-12)
+            turn = Turn(start, end, angle, chain.tolerance, APART, NEARNESS)
+            t, outside = exit_of_one(
+                m, turn, chain.packed, at, work.clear, work.block, work.other, work.lanes
+            )
+            if t < 1.0:
+                end = rotation_at(turn, t)
+                gains = gain(sums, world_turn(up, world, start, end))
+                if gain(sums, world_turn(up, world, start, outside)) > gains:
+                    end = outside
+        gains = gain(sums, world_turn(up, world, start, end)) if slope == 0.0 else 0.0
+        if gains > gained:
+            best, gained = end, gains
+    return best
 
 
 @kernel("Chain f8[] f8[,,] f8[,,] f8[,,] f8[,] i8[,] b1[,]")
 def ccd_each(chain, settings, targets, q, p, numbers, counts, flags):
-    """As `descend_each`, one joint at a time, the last first; steps are moves of one joint.
+    """As `descend_each`, one joint at a time, the last first; steps are turns of one joint.
 
-    Where the way of a joint leaves its limit it is stopped there. What was first seen outside is
-    projected, and taken where that brings more: so a joint slides along its boundary, and is not
-    stuck where it first met it. What turns with a joint is not needed again until the next sweep,
-    but for the goals: the joints before it have not moved.
+    Within a sweep only the goals turn with a joint: the joints before it have not moved.
     """
     work = new_work(chain)
-    parents, order, movers, goals = chain.parents, chain.order, chain.movers, chain.goals
-    moves, swings, packed, fixed = chain.moves, chain.swings, chain.packed, chain.basis
-    basis, world, state, residuals = work.basis, work.world, work.state, work.residuals[ALL]
-    trial_q, trial_p, clear = work.trial_q, work.trial_p, work.clear
-    block, other, lanes = work.block, work.other, work.lanes
-    turn, sums, best, whole = np.zeros(TURN_SIZE), np.zeros(SUMS), np.zeros(4), np.zeros(4)
-    start, end, outside = turn[START:END], turn[END:OUTSIDE], turn[OUTSIDE:ANGLE]
-    turn[TOLERANCE], turn[FINEST], turn[WITHIN] = chain.tolerance, APART, NEARNESS
-    most, enough = int(settings[ITERATIONS]), settings[GOAL_TOLERANCE]
-    sums[LARGEST] = settings[LARGEST_STEP]
-    slides, wishes = chain.slides.shape[0] > 0, False
+    movers, goals, world, state = chain.movers, chain.goals, work.world, work.state
+    residuals, sums = work.residuals[ALL], np.zeros(SUMS.SIZE)
+    trial_q, trial_p = work.trial_q, work.trial_p
+    most, enough = int(settings[SETTINGS.iterations]), settings[SETTINGS.goal_tolerance]
+    sums[SUMS.largest] = settings[SETTINGS.largest_step]
+    wishes = False
     for g in range(goals.shape[0]):
-        wishes = wishes or goals[g, KIND] == STAY
+        wishes = wishes or goals[g, GOAL.kind] == STAY
     for i in range(q.shape[0]):
-        scale, stalled, count, target = 1.0 / numbers[i, LENGTH], 0, 0, targets[i]
-        sums[SCALE] = scale
+        scale, stalled, count, target = 1.0 / numbers[i, NUMBERS.length], 0, 0, targets[i]
+        sums[SUMS.scale] = scale
         copy_rows(q[i], trial_q)
         copy_rows(p[i], trial_p)
-        place(parents, order, trial_q, trial_p, world)
+        place(chain.parents, chain.order, trial_q, trial_p, world)
         find_gaps(goals, target, trial_q, world, state)
         square, worst = weigh(goals, scale, state, residuals)
         while count < most and stalled < SWEEPS and (wishes or worst > enough):
-            refresh_basis(movers, chain.ways, swings, fixed, trial_q, basis)
+            refresh_basis(movers, chain.ways, chain.swings, chain.basis, trial_q, work.basis)
             for g in range(goals.shape[0]):
-                for k in range(4):
-                    state[g, ROTATION + k] = world[int(goals[g, OWNER]), k]
+                owner = int(goals[g, GOAL.owner])
+                set_quat(state[g], STATE.rotation, quat_at(world[owner], 0))
             turning = min(movers.shape[0], most - count)
             count += max(turning, 1)
             for k in range(turning):
                 m = movers.shape[0] - 1 - k
-                j, up, at = movers[m, JOINT], movers[m, PARENT], movers[m, LIMIT]
-                gather(movers, m, goals, moves, target, world, state, sums)
-                vx, vy, vz, steep = best_turn(basis, m, movers[m, FREEDOMS], sums)
-                if vx == 0.0 and vy == 0.0 and vz == 0.0:
+                gather(chain, m, target, world, state, sums)
+                vector, slope = best_turn(work.basis[m], movers[m, MOVER.freedoms], sums)
+                if norm(vector) == 0.0:
                     continue
-                for c in range(4):
-                    start[c] = trial_q[j, c]
-                gained = -np.inf
-                # Straight back, a limit may bar the one way round and not the other.
-                for side in range(2 if steep == 0.0 and at >= 0 else 1):
-                    sign, t = 1.0 - 2.0 * side, 1.0
-                    turn_by(start, sign * vx, sign * vy, sign * vz, end)
-                    if at >= 0 and swings[m, 0] != 0.0:
-                        with_twist_of(swings, m, start, end)
-                    if at >= 0 and not both_clear(m, start, end, clear):
-                        turn[ANGLE] = angle_to(start, end)
-                        t = exit_of_one(m, turn, packed, at, clear, block, other, lanes)
-                        if t < 1.0:
-                            place_at(turn, t, block)
-                            gains = gain_of(up, world, sums, start, end)
-                            if gain_of(up, world, sums, start, outside) > gains:
-                                copy(outside, end)
-                    if steep == 0.0:
-                        gains = gain_of(up, world, sums, start, end)
-                        if gains <= gained:
-                            continue
-                        gained = gains
-                    copy(end, best)
-                whole[0], whole[1], whole[2], whole[3] = world_turn(up, world, start, best)
-                turn_goals(goals, moves, m, sums[CENTER:], whole, state)
-                for c in range(4):
-                    trial_q[j, c] = best[c]
-            if slides:
-                slide_roots(chain, target, trial_p, state)
-            place(parents, order, trial_q, trial_p, world)
+                own = trial_q[movers[m, MOVER.joint]]
+                start = quat_at(own, 0)
+                best = best_rotation(chain, m, start, vector, slope, sums, work)
+                turn = world_turn(movers[m, MOVER.parent], world, start, best)
+                turn_goals(chain, m, vec3_at(sums, SUMS.center), turn, state)
+                set_quat(own, 0, best)
+            slide_roots(chain, target, trial_p, state)
+            place(chain.parents, chain.order, trial_q, trial_p, world)
             find_gaps(goals, target, trial_q, world, state)
             rest, worst_now = weigh(goals, scale, state, residuals)
             stalled = stalled + 1 if rest > PROGRESS * square else 0
@@ -286,5 +214,5 @@ def ccd_each(chain, settings, targets, q, p, numbers, counts, flags):
                 square, worst = rest, worst_now
                 copy_rows(trial_q, q[i])
                 copy_rows(trial_p, p[i])
-        counts[i, STEPS] += count
-        numbers[i, SQUARE], flags[i, MET] = square, worst <= enough
+        counts[i, COUNTS.steps] += count
+        numbers[i, NUMBERS.square], flags[i, FLAGS.met] = square, worst <= enough

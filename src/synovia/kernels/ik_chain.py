@@ -1,4 +1,8 @@
-"""What the IK solvers work on: chains and work space, rotations as numbers, axes of freedom."""
+"""Data of the IK solvers: chains, goals, work space, and the axes about which joints can turn.
+
+The variables are the angles about the axes of each joint that may turn (its `basis`, in its own
+frame), then three coordinates for each root that may slide. Every goal has three residuals.
+"""
 
 from __future__ import annotations
 
@@ -8,161 +12,78 @@ from collections import namedtuple
 import numpy as np
 
 from .jit import bundle, kernel
+from .layout import Layout
 from .rotation import BLOCK, LANES
+from .vector import (
+    IDENTITY,
+    Quat,
+    Vec3,
+    conj,
+    cross,
+    norm,
+    normalize,
+    quat_at,
+    rotate,
+    set_vec3,
+    vec3_at,
+)
 
-# One rotation at a time, as numbers: what inverse kinematics needs of quaternions.
+REACH, AIM, ORIENT, STAY, COMFORT = range(5)  # kinds of goals
 
-TINY = 1e-12
-
-
-@kernel
-def product(aw, ax, ay, az, bw, bx, by, bz):
-    """Return the quaternion a · b."""
-    return (
-        aw * bw - ax * bx - ay * by - az * bz,
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-    )
-
-
-@kernel
-def rotate(w, x, y, z, vx, vy, vz):
-    """Return the vector v, turned by a quaternion."""
-    tx, ty, tz = 2.0 * (y * vz - z * vy), 2.0 * (z * vx - x * vz), 2.0 * (x * vy - y * vx)
-    return (
-        vx + w * tx + y * tz - z * ty,
-        vy + w * ty + z * tx - x * tz,
-        vz + w * tz + x * ty - y * tx,
-    )
-
-
-@kernel
-def cross(ax, ay, az, bx, by, bz):
-    """Return a × b."""
-    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-
-
-@kernel
-def length(x, y, z):
-    """Return the length of a vector."""
-    return math.sqrt(x * x + y * y + z * z)
-
-
-@kernel
-def to_vector(w, x, y, z):
-    """Return the rotation vector, at most π long, of a quaternion."""
-    if w < 0.0:
-        w, x, y, z = -w, -x, -y, -z
-    sine = length(x, y, z)
-    factor = 2.0 * math.atan2(sine, w) / sine if sine > TINY else 2.0
-    return factor * x, factor * y, factor * z
-
-
-@kernel
-def from_vector(x, y, z):
-    """Return the quaternion of a rotation vector."""
-    angle = length(x, y, z)
-    factor = math.sin(0.5 * angle) / angle if angle > TINY else 0.5
-    return math.cos(0.5 * angle), factor * x, factor * y, factor * z
-
-
-@kernel
-def jacobian_factor(angle):
-    """Return c of J⁻¹ = 1 ± [e]/2 + c [e]², by which log changes as its rotation turns on."""
-    if angle < 1e-3:
-        return 1.0 / 12.0 + angle * angle / 720.0
-    half = 0.5 * angle
-    return (1.0 - half / math.tan(half)) / (angle * angle)
-
-
-@kernel
-def apply_log_jacobian(ex, ey, ez, side, x, y, z):
-    """Return (1 + side [e]/2 + c [e]²) v: how log moves at e, as its rotation turns on by v.
-
-    `side` is 1 for a turn from the right, −1 for one from the left.
-    """
-    c = jacobian_factor(length(ex, ey, ez))
-    ax, ay, az = cross(ex, ey, ez, x, y, z)
-    bx, by, bz = cross(ex, ey, ez, ax, ay, az)
-    half = 0.5 * side
-    return x + half * ax + c * bx, y + half * ay + c * by, z + half * az + c * bz
-
-
-@kernel
-def perpendicular(x, y, z):
-    """Return a unit vector across a unit vector."""
-    if abs(x) < 0.6:
-        ax, ay, az = 0.0, -z, y
-    else:
-        ax, ay, az = z, 0.0, -x
-    size = length(ax, ay, az)
-    return ax / size, ay / size, az / size
-
-
-# What a solver is given, and where it works: two bundles of tables with named columns.
-#
-# The variables are a few numbers for each joint that may move: how far it turns about each axis of
-# its `basis`, in its own frame, from where it is; then three for each root that may slide. Every
-# goal is three numbers, its residuals, that should become zero.
-
-
-REACH, AIM, ORIENT, STAY, COMFORT = 0, 1, 2, 3, 4  # the last two are wishes
-
-JOINT, PARENT, FREEDOMS, LIMIT = range(4)  # of a mover: limits begin at LIMIT of `packed`, or -1
-KIND, OWNER, WEIGHT, POINT, AXIS = 0, 1, 2, 3, 6  # of a goal: one of the above, its joint, …
-GOAL_COLUMNS = 9
-INNER_LIMIT, INNER_MOVER = POINT, POINT + 1  # of `COMFORT`: where its limit begins, and its mover
-PARENT_NODE, CHILD, FIRST_CHILD, ORIENT_GOAL = range(4)  # of the tree that FABRIK follows
+MOVER = Layout("mover", joint=1, parent=1, freedoms=1, limit=1)
+"""Row of a joint that may turn; its limit begins at `limit` of the packed ones, or is -1."""
+GOAL = Layout("goal", kind=1, owner=1, weight=1, point=3, axis=3)
+"""Row of a goal; `owner` is its joint, and point and axis are in that joint's frame."""
+INNER_LIMIT, INNER_MOVER = GOAL.point, GOAL.point + 1  # of `COMFORT`: offset of its limit, mover
+NODE = Layout("node of the tree that FABRIK follows", parent=1, child=1, first_child=1, orient=1)
+SWING = Layout("swing", active=1, into=4, axis=3)
+"""Row of a mover: 1 if it swings without twist, inverse of its reference, axis of its bone."""
+WAY = Layout("way", length=1, index=1, joints=0)
+"""Row of a mover whose limit is measured from an ancestor: it measures the product of `length`
+rotations, of which the mover is number `index`; then come the joints, parents first. The length is
+0 if the limit measures the joint's own rotation."""
 
 Chain = bundle(
     "Chain",
     parents="i8[]",  # of all joints
-    order="i8[]",  # the joints that goals hang on, parents first
-    movers="i8[,]",  # (movers, 4) joints that may turn, parents first
+    order="i8[]",  # the joints that goals depend on, parents first
+    movers="i8[,]",  # (movers, MOVER.SIZE) joints that may turn, parents first
     basis="f8[,,]",  # (movers, 3, 3) axes as rows, in the joint's own frame
-    ways="i8[,]",  # (movers, WAY_JOINTS + most) what limits measure, if not the joint; see below
-    swings="f8[,]",  # (movers, 8) 1 where it swings without twist, inverse reference, bone's axis
+    ways="i8[,]",  # (movers, WAY.SIZE + longest)
+    swings="f8[,]",  # (movers, SWING.SIZE)
     slides="i8[]",  # roots that may move
-    goals="f8[,]",  # (goals, GOAL_COLUMNS) points and axes are in the joint's frame
-    moves="b1[,]",  # (goals, movers + slides) whether a mover moves the goal
-    tree="i8[,]",  # (movers + goals + 1, 4) nodes are movers, then goals; see `ik_fabrik`
+    goals="f8[,]",  # (goals, GOAL.SIZE)
+    moves="b1[,]",  # (goals, movers + slides) True if a mover moves the goal
+    tree="i8[,]",  # (movers + goals + 1, NODE.SIZE) movers, then goals; see `ik_fabrik`
     packed="f8[]",  # all limits
     tolerance="f8",  # radians, of limits
 )
 
-# A limit that is measured from an ancestor is one of the product of all rotations from below it to
-# the joint: so many factors, which of them the mover is, and their joints, parents first. 0 factors
-# where a limit is that of the joint itself.
-WAY_LENGTH, WAY_PLACE, WAY_JOINTS = 0, 1, 2
+NUMBERS = Layout("problem's numbers", length=1, square=1, errors=0)  # errors of all goals last
+COUNTS = Layout("problem's counts", unlimited=1, steps=1)  # mover without its limit, or -1
+FLAGS = Layout("problem's flags", met=1, blocked=0)  # of all movers last
+SETTINGS = Layout("settings", iterations=1, largest_step=1, goal_tolerance=1)
 
-# Of each problem of a batch: its numbers, with errors of all goals last; its counts; and its flags,
-# with those of all movers last. And what all problems have in common.
-LENGTH, SQUARE, ERRORS = 0, 1, 2
-UNLIMITED, STEPS = 0, 1  # the mover whose limit is left out of account, -1 for none
-MET, BLOCKED = 0, 1
-ITERATIONS, LARGEST_STEP, GOAL_TOLERANCE = 0, 1, 2
-
-PLACE, GAP, RATES, ROTATION = 0, 3, 6, 24  # of the state of a goal
-STATE_COLUMNS = 28
-ALL, FREE, FACTOR = 0, 1, 2  # of all variables; of those still free; factors of J Jᵀ, and y
-STEP, FIXED, BEFORE, WANTED = 0, 1, 2, 3  # of steps: this, what of it is fixed, the last, where to
+STATE = Layout("state of a goal", point=3, gap=3, by_move=9, by_turn=9, rotation=4)
+"""Where its point is in the world; its gap, a translation or a rotation vector; the rates at which
+that closes (3 × 3 by moves, 3 × 3 by turns); the rotation of its joint in the world."""
+POSITION = 4  # offset in a row of `world`, after the rotation
+ALL, FREE, FACTOR = range(3)  # of all variables; of those still free; factors of J Jᵀ, and y
+STEP, FIXED, BEFORE, WANTED = range(4)  # rows of steps: this, its fixed part, the last, the target
 
 Work = namedtuple(
     "Work",
     [
-        "basis",  # (movers, 3, 3) axes from where the joints are
+        "basis",  # (movers, 3, 3) axes at the present rotations
         "world",  # (joints, 7) rotations in the world, then positions
-        "state",  # (goals, STATE_COLUMNS) of each goal:
-        # where its point is in the world, and its gap, a way to go or a vector to turn by; how fast
-        # that closes, 3 × 3 by moves and then 3 × 3 by turns; the rotation of its joint
-        "residuals",  # (3, rows) gaps by weight; the same, less what is fixed; y
+        "state",  # (goals, STATE.SIZE)
+        "residuals",  # (3, rows) weighted gaps; the same less the fixed part; y
         "jacobian",  # (2, variables, rows)
         "gram",  # (3, rows, rows) J Jᵀ
         "steps",  # (4, variables)
         "normals",  # (movers, 3, 3) directions in which each is fixed
-        "counts",  # (movers,) and how many
-        "clear",  # (movers, 5) a legal rotation, and cos α/2: within α of it all is legal
+        "counts",  # (movers,) how many of these
+        "clear",  # (movers, 5) a legal rotation, and cos α/2: all within α of it is legal
         "trial_q",  # (joints, 4)
         "trial_p",  # (joints, 3)
         "block",
@@ -176,21 +97,21 @@ Work = namedtuple(
 def new_work(chain):
     """Return the tables to solve problems of this chain with, one after the other.
 
-    Kernels that run often take from it what they need, table by table: to hand on a bundle of so
-    many costs more than most of them do.
+    Kernels that run often take the tables that they need: passing the whole record costs more than
+    most of them do.
     """
     joints, goals = chain.parents.shape[0], chain.goals.shape[0]
     rows, movers = 3 * goals, chain.movers.shape[0]
     variables = 3 * chain.slides.shape[0]
     for m in range(movers):
-        variables += chain.movers[m, FREEDOMS]
+        variables += chain.movers[m, MOVER.freedoms]
     clear = np.zeros((movers, 5))
     for m in range(movers):
         clear[m, 4] = 1.0  # nothing is known yet
     return Work(
         np.zeros((movers, 3, 3)),
         np.zeros((joints, 7)),
-        np.zeros((goals, STATE_COLUMNS)),
+        np.zeros((goals, STATE.SIZE)),
         np.zeros((3, rows)),
         np.zeros((2, variables, rows)),
         np.zeros((3, rows, rows)),
@@ -208,111 +129,124 @@ def new_work(chain):
 
 @kernel
 def copy_rows(given, out):
-    """Write the numbers of a 2-D array into another."""
+    """Copy a 2-D array into another."""
     for i in range(given.shape[0]):
         for k in range(given.shape[1]):
             out[i, k] = given[i, k]
 
 
-# The axes about which joints can turn, from where they are.
-#
-# Those of a hinge or a ball are the same everywhere. A joint that swings without twisting rolls as
-# it goes round: with its swing φ about a, across the bone's axis u, it turns about a, and about
-# cos(φ/2) u × a − sin(φ/2) u, as seen before its constant twist.
+@kernel
+def jacobian_factor(angle):
+    """Return c of J⁻¹ = 1 ± [e]/2 + c [e]², the Jacobian of the logarithm."""
+    if angle < 1e-3:
+        return 1.0 / 12.0 + angle * angle / 720.0
+    half = 0.5 * angle
+    return (1.0 - half / math.tan(half)) / (angle * angle)
 
 
 @kernel
-def twist_of(swings, m, w, x, y, z):
-    """Return cosine and sine of half the twist of a rotation of mover m."""
-    w, x, y, z = product(swings[m, 1], swings[m, 2], swings[m, 3], swings[m, 4], w, x, y, z)
-    sine = x * swings[m, 5] + y * swings[m, 6] + z * swings[m, 7]
-    size = math.sqrt(w * w + sine * sine)
-    if size < 1e-9:  # straight back, where every twist is as good
+def apply_log_jacobian(e, side, v):
+    """Return (1 + side [e]/2 + c [e]²) v: the rate of the logarithm e as its rotation turns by v.
+
+    `side` is 1 for a turn from the right, −1 for one from the left.
+    """
+    a = cross(e, v)
+    return v + 0.5 * side * a + jacobian_factor(norm(e)) * cross(e, a)
+
+
+@kernel
+def perpendicular(v):
+    """Return a unit vector at a right angle to a unit vector."""
+    across = Vec3(0.0, -v.z, v.y) if abs(v.x) < 0.6 else Vec3(v.z, 0.0, -v.x)
+    return across / norm(across)
+
+
+@kernel
+def about(axis, cosine, sine):
+    """Return the rotation about a unit axis, from cosine and sine of half its angle."""
+    return Quat(cosine, sine * axis.x, sine * axis.y, sine * axis.z)
+
+
+@kernel
+def twist_of(swing, q):
+    """Return cosine and sine of half the twist of a rotation, by the row of its mover."""
+    q, axis = quat_at(swing, SWING.into) * q, vec3_at(swing, SWING.axis)
+    sine = q.x * axis.x + q.y * axis.y + q.z * axis.z
+    size = math.sqrt(q.w * q.w + sine * sine)
+    if size < 1e-9:  # at a swing of π, where the twist is not defined
         return 1.0, 0.0
-    return w / size, sine / size
+    return q.w / size, sine / size
 
 
 @kernel
-def with_twist_of(swings, m, start, end):
-    """Give the rotation `end` the twist of `start`, for a joint that swings without twisting.
+def with_twist_of(swing, start, end):
+    """Return the rotation `end` with the twist of `start`, for a joint that swings without twist.
 
-    The shortest turn between two such rotations has that twist all the way.
+    The shortest turn between two such rotations has that twist throughout.
     """
-    a, b = twist_of(swings, m, start[0], start[1], start[2], start[3])
-    c, s = twist_of(swings, m, end[0], end[1], end[2], end[3])
-    c, s = a * c + b * s, b * c - a * s
-    w, x, y, z = product(
-        end[0], end[1], end[2], end[3], c, s * swings[m, 5], s * swings[m, 6], s * swings[m, 7]
-    )
-    end[0], end[1], end[2], end[3] = w, x, y, z
+    a, b = twist_of(swing, start)
+    c, s = twist_of(swing, end)
+    return end * about(vec3_at(swing, SWING.axis), a * c + b * s, b * c - a * s)
 
 
 @kernel
-def part_of_way(ways, m, first, last, q):
-    """Return the product of some factors of what the limit of mover m measures."""
-    w, x, y, z = 1.0, 0.0, 0.0, 0.0
+def part_of_way(way, first, last, q):
+    """Return the product of some factors of the rotation that a limit measures."""
+    product = IDENTITY
     for k in range(first, last):
-        j = ways[m, WAY_JOINTS + k]
-        w, x, y, z = product(w, x, y, z, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
-    return w, x, y, z
+        product = product * quat_at(q[way[WAY.joints + k]], 0)
+    return product
 
 
 @kernel
-def to_relative(ways, m, above, below, w, x, y, z):
-    """Return a rotation of mover m as its limit measures it: with joints `above` it, and `below`.
+def to_relative(way, above, below, q):
+    """Return the rotation that the limit of a mover measures, if the mover has the rotation q.
 
-    Those are rotations (joints, 4) of all joints.
+    `above` and `below` (joints, 4) are the rotations of the joints above and below the mover.
     """
-    if ways[m, WAY_LENGTH] == 0:
-        return w, x, y, z
-    a, b, c, d = part_of_way(ways, m, 0, ways[m, WAY_PLACE], above)
-    w, x, y, z = product(a, b, c, d, w, x, y, z)
-    a, b, c, d = part_of_way(ways, m, ways[m, WAY_PLACE] + 1, ways[m, WAY_LENGTH], below)
-    w, x, y, z = product(w, x, y, z, a, b, c, d)
-    size = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
-    return size * w, size * x, size * y, size * z
+    if way[WAY.length] == 0:
+        return q
+    before = part_of_way(way, 0, way[WAY.index], above)
+    after = part_of_way(way, way[WAY.index] + 1, way[WAY.length], below)
+    return normalize(before * q * after)
 
 
 @kernel
-def from_relative(ways, m, above, below, w, x, y, z):
-    """Return the rotation of mover m for what its limit measures."""
-    if ways[m, WAY_LENGTH] == 0:
-        return w, x, y, z
-    a, b, c, d = part_of_way(ways, m, 0, ways[m, WAY_PLACE], above)
-    w, x, y, z = product(a, -b, -c, -d, w, x, y, z)
-    a, b, c, d = part_of_way(ways, m, ways[m, WAY_PLACE] + 1, ways[m, WAY_LENGTH], below)
-    w, x, y, z = product(w, x, y, z, a, -b, -c, -d)
-    size = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
-    return size * w, size * x, size * y, size * z
+def from_relative(way, above, below, q):
+    """Return the rotation of a mover for the rotation q that its limit measures."""
+    if way[WAY.length] == 0:
+        return q
+    before = part_of_way(way, 0, way[WAY.index], above)
+    after = part_of_way(way, way[WAY.index] + 1, way[WAY.length], below)
+    return normalize(conj(before) * q * conj(after))
 
 
 @kernel
 def refresh_basis(movers, ways, swings, fixed, q, basis):
-    """Write the axes of all movers, in their own frames, at the rotations q."""
+    """Write the axes about which all movers can turn, in their own frames, at the rotations q.
+
+    Those of a hinge or a ball are constant. A joint that swings without twisting rolls on the way:
+    with its swing φ about a, across the bone's axis u, it turns about a, and about
+    cos(φ/2) u × a − sin(φ/2) u, both seen before its constant twist.
+    """
     for m in range(movers.shape[0]):
         for f in range(3):
             for i in range(3):
                 basis[m, f, i] = fixed[m, f, i]
-        if swings[m, 0] == 0.0:
+        if swings[m, SWING.active] == 0.0:
             continue
-        j = movers[m, JOINT]
-        ux, uy, uz = swings[m, 5], swings[m, 6], swings[m, 7]
-        w, x, y, z = to_relative(ways, m, q, q, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
-        w, x, y, z = product(swings[m, 1], swings[m, 2], swings[m, 3], swings[m, 4], w, x, y, z)
-        sine = x * ux + y * uy + z * uz
-        cosine = math.sqrt(w * w + sine * sine)  # of half the swing
-        if cosine < 1e-9:  # straight back, where the twist is not defined
+        u = vec3_at(swings[m], SWING.axis)
+        r = to_relative(ways[m], q, q, quat_at(q[movers[m, MOVER.joint]], 0))
+        r = quat_at(swings[m], SWING.into) * r
+        sine = r.x * u.x + r.y * u.y + r.z * u.z
+        cosine = math.sqrt(r.w * r.w + sine * sine)  # of half the swing
+        if cosine < 1e-9:  # at a swing of π, where the twist is not defined
             continue
-        c, s = w / cosine, sine / cosine
-        _, ax, ay, az = product(w, x, y, z, c, -s * ux, -s * uy, -s * uz)
-        half = length(ax, ay, az)
-        if half > 1e-9:
-            ax, ay, az = ax / half, ay / half, az / half
-        else:
-            ax, ay, az = perpendicular(ux, uy, uz)
-        bx, by, bz = cross(ux, uy, uz, ax, ay, az)
-        bx, by, bz = cosine * bx - half * ux, cosine * by - half * uy, cosine * bz - half * uz
-        ax, ay, az = rotate(c, -s * ux, -s * uy, -s * uz, ax, ay, az)
-        bx, by, bz = rotate(c, -s * ux, -s * uy, -s * uz, bx, by, bz)
-        basis[m, 0, 0], basis[m, 0, 1], basis[m, 0, 2] = ax, ay, az
-        basis[m, 1, 0], basis[m, 1, 1], basis[m, 1, 2] = bx, by, bz
+        untwist = about(u, r.w / cosine, -sine / cosine)
+        swing = r * untwist
+        a = Vec3(swing.x, swing.y, swing.z)
+        half = norm(a)  # sine of half the swing
+        a = a / half if half > 1e-9 else perpendicular(u)
+        b = cosine * cross(u, a) - half * u
+        set_vec3(basis[m, 0], 0, rotate(untwist, a))
+        set_vec3(basis[m, 1], 0, rotate(untwist, b))

@@ -7,52 +7,50 @@ import numpy as np
 from .ik_chain import (
     ALL,
     BEFORE,
-    BLOCKED,
-    ERRORS,
+    COUNTS,
     FACTOR,
     FIXED,
+    FLAGS,
     FREE,
-    FREEDOMS,
-    GAP,
-    GOAL_TOLERANCE,
-    ITERATIONS,
-    JOINT,
-    KIND,
-    LARGEST_STEP,
-    LENGTH,
-    LIMIT,
-    MET,
-    OWNER,
-    POINT,
+    GOAL,
+    MOVER,
+    NUMBERS,
+    POSITION,
     REACH,
-    SQUARE,
-    STAY,
+    SETTINGS,
+    STATE,
     STEP,
-    STEPS,
-    UNLIMITED,
     WANTED,
-    WAY_LENGTH,
+    WAY,
     copy_rows,
     from_relative,
-    from_vector,
-    length,
     new_work,
-    product,
     refresh_basis,
     to_relative,
-    to_vector,
 )
-from .ik_goals import find_gaps, place, refresh_jacobian, refresh_rates, weigh
-from .ik_limits import find_discomfort, is_clear, note_clear, project_one, refresh_discomfort
+from .ik_goals import (
+    find_gaps,
+    is_wish,
+    place,
+    refresh_jacobian,
+    refresh_rates,
+    turn_by,
+    weigh,
+)
+from .ik_limits import find_discomfort, legal_rotation, refresh_discomfort
 from .jit import kernel
-from .rotation import QW, QX, QY, QZ, W0, X0, Y0, Z0
+from .vector import ZERO, conj, dot, log, norm, quat_at, set_quat, vec3_at
 
-# A step towards the goals that no limit forbids: an active set, found by projection alone.
-
-ROUNDS = 6  # in which joints are found to be at their limit
+ROUNDS = 6  # of the active-set method, at most
 MIN_ALONG = 1e-10  # radians; a projection that moves a joint less along its freedoms blocks nothing
-PROBE = 1e-3  # radians; a small turn, to see what a limit leaves of it
+PROBE = 1e-3  # radians; a small turn, to measure how much of it a limit leaves
 SAME = 1e-12  # radians; a step that changes less needs no new projection
+DAMPING = 0.3  # at first, times the squared residual
+STALLED = 4  # the search ends after so many rounds
+PROGRESS = 0.995  # that leave more than this share of the squared residual
+TRIES = 8  # of a step with increasing damping
+FLAT = 0.02  # share of the residual: a joint that could reduce it by less is not blocked
+TAKEN = 0.1  # share of a small turn: a limit that removes less does not block
 
 
 @kernel
@@ -72,7 +70,7 @@ def multiply_out(jacobian, gram):
 
 @kernel
 def begin_free(residuals, jacobian, gram, steps, counts):
-    """Begin with nothing fixed."""
+    """Start with all variables free."""
     rows = residuals.shape[1]
     for a in range(rows):
         residuals[FREE, a] = residuals[ALL, a]
@@ -88,7 +86,7 @@ def begin_free(residuals, jacobian, gram, steps, counts):
 
 @kernel
 def dual_solve(damping, residuals, jacobian, gram, steps):
-    """Write the free step x = Jᵀ (J Jᵀ + μ)⁻¹ r, by Cholesky's method."""
+    """Write the free step x = Jᵀ (J Jᵀ + μ)⁻¹ r, by Cholesky decomposition."""
     rows, y = residuals.shape[1], residuals[FACTOR]
     for a in range(rows):
         for b in range(a):
@@ -116,24 +114,24 @@ def dual_solve(damping, residuals, jacobian, gram, steps):
 
 @kernel
 def shorten(movers, longest, steps):
-    """Scale the free step so that no joint turns by more than `longest`, and add what is fixed."""
+    """Scale the free step so that no joint turns by more than `longest`, and add the fixed part."""
     most, first = 0.0, 0
     for m in range(movers.shape[0]):
         square = 0.0
-        for f in range(movers[m, FREEDOMS]):
+        for f in range(movers[m, MOVER.freedoms]):
             square += steps[STEP, first + f] ** 2
         most = max(most, square)
-        first += movers[m, FREEDOMS]
+        first += movers[m, MOVER.freedoms]
     scale = longest / np.sqrt(most) if most > longest * longest else 1.0
     for k in range(steps.shape[1]):
         steps[STEP, k] = scale * steps[STEP, k] + steps[FIXED, k]
 
 
 @kernel
-def resolve(m, n, first, vx, vy, vz, basis, steps):
-    """Write the turn v of mover m, of n axes, as numbers along these, for where it is wanted."""
+def resolve(n, first, turn, basis, steps):
+    """Write, as the wanted step, the components of a turn along the n axes of a mover."""
     for f in range(n):
-        steps[WANTED, first + f] = vx * basis[m, f, 0] + vy * basis[m, f, 1] + vz * basis[m, f, 2]
+        steps[WANTED, first + f] = dot(turn, vec3_at(basis[f], 0))
 
 
 @kernel
@@ -190,18 +188,12 @@ def fix_along(normal, n, first, steps, residuals, jacobian, gram):
 
 
 @kernel
-def propose_turn(m, j, n, first, steps, basis, q, t):
-    """Write, as t[j], the rotation of mover m after its part of the step."""
-    vx, vy, vz = 0.0, 0.0, 0.0
+def turned(q, n, first, steps, basis):
+    """Return the rotation q of a mover with n axes after its part of the step."""
+    turn = ZERO
     for f in range(n):
-        along = steps[STEP, first + f]
-        vx += along * basis[m, f, 0]
-        vy += along * basis[m, f, 1]
-        vz += along * basis[m, f, 2]
-    w, x, y, z = from_vector(vx, vy, vz)
-    w, x, y, z = product(q[j, 0], q[j, 1], q[j, 2], q[j, 3], w, x, y, z)
-    scale = 1.0 / np.sqrt(w * w + x * x + y * y + z * z)
-    t[j, 0], t[j, 1], t[j, 2], t[j, 3] = scale * w, scale * x, scale * y, scale * z
+        turn = turn + steps[STEP, first + f] * vec3_at(basis[f], 0)
+    return turn_by(q, turn)
 
 
 @kernel
@@ -215,52 +207,40 @@ def step_changed(first, n, steps):
 
 
 @kernel
-def turn_between(a, j, w, x, y, z):
-    """Return the rotation vector, in the joint's frame, from a[j] to another rotation."""
-    w, x, y, z = product(a[j, 0], -a[j, 1], -a[j, 2], -a[j, 3], w, x, y, z)
-    return to_vector(w, x, y, z)
-
-
-@kernel
 def propose(chain, work, q, p, unlimited, damping, longest):
     """Write, as the trial, a legal pose nearer to the goals than q and p, by the Jacobian.
 
-    The limit of the mover `unlimited` is left out of account.
+    An active-set method that needs projections alone: a joint that its limit moves is fixed in that
+    direction, and the step is solved again. The limit of the mover `unlimited` is ignored.
     """
-    movers, slides, packed, tolerance = chain.movers, chain.slides, chain.packed, chain.tolerance
-    basis, residuals, jacobian, gram = work.basis, work.residuals, work.jacobian, work.gram
-    steps, normals, counts, clear = work.steps, work.normals, work.counts, work.clear
-    t, block, other, lanes, ways = work.trial_q, work.block, work.other, work.lanes, chain.ways
+    movers, slides, ways, basis = chain.movers, chain.slides, chain.ways, work.basis
+    residuals, jacobian, gram = work.residuals, work.jacobian, work.gram
+    steps, normals, counts, trial = work.steps, work.normals, work.counts, work.trial_q
     begin_free(residuals, jacobian, gram, steps, counts)
     for number in range(ROUNDS):
         dual_solve(damping, residuals, jacobian, gram, steps)
         shorten(movers, longest, steps)
         first, again = 0, False
         for m in range(movers.shape[0]):
-            j, n, known = movers[m, JOINT], movers[m, FREEDOMS], counts[m]
-            at = movers[m, LIMIT]
+            j, n, known = movers[m, MOVER.joint], movers[m, MOVER.freedoms], counts[m]
             changed = step_changed(first, n, steps) or number == 0
-            if changed or ways[m, WAY_LENGTH] > 0:  # or what is above it may have changed
-                propose_turn(m, j, n, first, steps, basis, q, t)
-                aw, ax, ay, az = t[j, 0], t[j, 1], t[j, 2], t[j, 3]
-                w, x, y, z = to_relative(ways, m, t, q, aw, ax, ay, az)
-                if at >= 0 and m != unlimited and not is_clear(m, w, x, y, z, clear):
-                    block[W0], block[X0], block[Y0], block[Z0] = w, x, y, z
-                    if project_one(packed, at, tolerance, block, other, lanes):
-                        w, x, y, z = block[QW], block[QX], block[QY], block[QZ]
-                        w, x, y, z = from_relative(ways, m, t, q, w, x, y, z)
-                        t[j, 0], t[j, 1], t[j, 2], t[j, 3] = w, x, y, z
-                        vx, vy, vz = turn_between(t, j, aw, ax, ay, az)
-                        resolve(m, n, first, vx, vy, vz, basis, steps)
+            if changed or ways[m, WAY.length] > 0:  # or a joint above it may have changed
+                own = quat_at(q[j], 0)
+                wanted = turned(own, n, first, steps, basis[m])
+                set_quat(trial[j], 0, wanted)
+                if m != unlimited:
+                    seen = to_relative(ways[m], trial, q, wanted)
+                    legal, moved = legal_rotation(chain, m, seen, work)
+                    if moved:
+                        legal = from_relative(ways[m], trial, q, legal)
+                        set_quat(trial[j], 0, legal)
+                        resolve(n, first, log(conj(legal) * wanted), basis[m], steps)
                         if new_normal(m, n, first, known, steps, normals):
-                            vx, vy, vz = turn_between(q, j, t[j, 0], t[j, 1], t[j, 2], t[j, 3])
-                            resolve(m, n, first, vx, vy, vz, basis, steps)
+                            resolve(n, first, log(conj(own) * legal), basis[m], steps)
                             normal = normals[m, known]
                             fix_along(normal, n, first, steps, residuals, jacobian, gram)
                             counts[m] = known + 1
                             again = True
-                    else:
-                        note_clear(m, packed, at, block, clear)
             first += n
         for k in range(slides.shape[0]):
             for i in range(3):
@@ -293,23 +273,12 @@ def probe(first, n, flat, residuals, jacobian, steps):
 def accept_trial(movers, slides, trial_q, trial_p, q, p):
     """Take the trial's rotations and positions for those of the pose."""
     for m in range(movers.shape[0]):
-        j = movers[m, JOINT]
+        j = movers[m, MOVER.joint]
         for i in range(4):
             q[j, i] = trial_q[j, i]
     for s in range(slides.shape[0]):
         for i in range(3):
             p[slides[s], i] = trial_p[slides[s], i]
-
-
-# Damped least squares within limits, problem after problem.
-
-
-DAMPING = 0.3  # at first, times what is left
-STALLED = 4  # rounds with less than
-PROGRESS = 0.995  # this share left are enough
-TRIES = 8  # with more damping, before a step is given up
-FLAT = 0.02  # of what is left: a joint that could do less is not blocked
-TAKEN = 0.1  # of a small turn: a limit that takes away less does not block
 
 
 @kernel("Chain f8[] f8[,,] f8[,,] f8[,,] f8[,] i8[,] b1[,]")
@@ -326,17 +295,17 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
     slides, moves, swings, fixed = chain.slides, chain.moves, chain.swings, chain.basis
     basis, world, state, residuals = work.basis, work.world, work.state, work.residuals
     jacobian, trial_q, trial_p = work.jacobian, work.trial_q, work.trial_p
-    steps, block = work.steps, work.block
+    steps = work.steps
     r, trial_r = residuals[ALL], residuals[FACTOR]
-    most, longest = int(settings[ITERATIONS]), settings[LARGEST_STEP]
-    enough, wishes = settings[GOAL_TOLERANCE], False
+    most, longest = int(settings[SETTINGS.iterations]), settings[SETTINGS.largest_step]
+    enough, wishes = settings[SETTINGS.goal_tolerance], False
     for g in range(goals.shape[0]):
-        wishes = wishes or goals[g, KIND] >= STAY
+        wishes = wishes or is_wish(goals[g, GOAL.kind])
     for i in range(q.shape[0]):
         target, q_i, p_i = targets[i], q[i], p[i]
         copy_rows(q_i, trial_q)
         copy_rows(p_i, trial_p)
-        scale, damping, stalled, count = 1.0 / numbers[i, LENGTH], DAMPING, 0, 0
+        scale, damping, stalled, count = 1.0 / numbers[i, NUMBERS.length], DAMPING, 0, 0
         place(parents, order, q_i, p_i, world)
         find_gaps(goals, target, q_i, world, state)
         find_discomfort(chain, q_i, work)
@@ -351,7 +320,7 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
             taken, last = False, square
             for _ in range(TRIES):
                 strength = damping * square + 1e-10
-                propose(chain, work, q_i, p_i, counts[i, UNLIMITED], strength, longest)
+                propose(chain, work, q_i, p_i, counts[i, COUNTS.unlimited], strength, longest)
                 place(parents, order, trial_q, trial_p, world)
                 find_gaps(goals, target, trial_q, world, state)
                 find_discomfort(chain, trial_q, work)
@@ -368,12 +337,12 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
             if square < 0.5 * last:
                 damping = max(0.3 * damping, 1e-4)
             stalled = stalled + 1 if square > PROGRESS * last else 0
-        counts[i, STEPS] += count
-        numbers[i, SQUARE], flags[i, MET] = square, worst <= enough
+        counts[i, COUNTS.steps] += count
+        numbers[i, NUMBERS.square], flags[i, FLAGS.met] = square, worst <= enough
         if most > 0:
             continue
         for g in range(goals.shape[0]):
-            numbers[i, ERRORS + g] = length(state[g, GAP], state[g, GAP + 1], state[g, GAP + 2])
+            numbers[i, NUMBERS.errors + g] = norm(vec3_at(state[g], STATE.gap))
         if worst <= enough:
             continue
         refresh_basis(movers, chain.ways, swings, fixed, q_i, basis)
@@ -382,19 +351,17 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
         refresh_jacobian(movers, slides, goals, moves, basis, world, state, jacobian)
         first = 0
         for m in range(movers.shape[0]):
-            j, n, at = movers[m, JOINT], movers[m, FREEDOMS], movers[m, LIMIT]
-            flat = FLAT * FLAT * square
-            flags[i, BLOCKED + m] = False
-            if at >= 0 and probe(first, n, flat, residuals, jacobian, steps):
-                propose_turn(m, j, n, first, steps, basis, q_i, trial_q)
-                w, x, y, z = trial_q[j, 0], trial_q[j, 1], trial_q[j, 2], trial_q[j, 3]
-                w, x, y, z = to_relative(chain.ways, m, q_i, q_i, w, x, y, z)
-                block[W0], block[X0], block[Y0], block[Z0] = w, x, y, z
-                if project_one(chain.packed, at, chain.tolerance, block, work.other, work.lanes):
-                    w, x, y, z = block[QW], block[QX], block[QY], block[QZ]
-                    w, x, y, z = from_relative(chain.ways, m, q_i, q_i, w, x, y, z)
-                    vx, vy, vz = turn_between(trial_q, j, w, x, y, z)
-                    flags[i, BLOCKED + m] = length(vx, vy, vz) > TAKEN * PROBE
+            own, n = quat_at(q_i[movers[m, MOVER.joint]], 0), movers[m, MOVER.freedoms]
+            flags[i, FLAGS.blocked + m] = False
+            limited = movers[m, MOVER.limit] >= 0
+            if limited and probe(first, n, FLAT * FLAT * square, residuals, jacobian, steps):
+                wanted = turned(own, n, first, steps, basis[m])
+                seen = to_relative(chain.ways[m], q_i, q_i, wanted)
+                legal, moved = legal_rotation(chain, m, seen, work)
+                if moved:
+                    legal = from_relative(chain.ways[m], q_i, q_i, legal)
+                    removed = norm(log(conj(wanted) * legal))
+                    flags[i, FLAGS.blocked + m] = removed > TAKEN * PROBE
             first += n
 
 
@@ -409,13 +376,13 @@ def rank_each(chain, targets, numbers, library, q, p, scores, ranks):
     world, state, residuals = work.world, work.state, work.residuals[ALL]
     pose, wanted = work.trial_q, ranks.shape[1]
     for i in range(q.shape[0]):
-        target, p_i, scale = targets[i], p[i], 1.0 / numbers[i, LENGTH]
+        target, p_i, scale = targets[i], p[i], 1.0 / numbers[i, NUMBERS.length]
         copy_rows(q[i], pose)
         count = 0
         for number in range(library.shape[0]):
             for m in range(movers.shape[0]):
                 for k in range(4):
-                    pose[movers[m, JOINT], k] = library[number, m, k]
+                    pose[movers[m, MOVER.joint], k] = library[number, m, k]
             place(parents, order, pose, p_i, world)
             find_gaps(goals, target, pose, world, state)
             square, _ = weigh(goals, scale, state, residuals)
@@ -447,20 +414,16 @@ def chain_lengths(chain, targets, q, p, numbers, beyond):
             for m in range(chain.moves.shape[1] - 1, -1, -1):
                 if chain.moves[g, m]:
                     slides = slides or m >= movers
-                    top = chain.movers[m, JOINT] if m < movers else top
-            if top < 0 or goals[g, KIND] >= STAY:
+                    top = chain.movers[m, MOVER.joint] if m < movers else top
+            if top < 0 or is_wish(goals[g, GOAL.kind]):
                 continue
-            total = length(goals[g, POINT], goals[g, POINT + 1], goals[g, POINT + 2])
-            j = int(goals[g, OWNER])
+            total = norm(vec3_at(goals[g], GOAL.point))
+            j = int(goals[g, GOAL.owner])
             while j != top:
-                total += length(p[i, j, 0], p[i, j, 1], p[i, j, 2])
+                total += norm(vec3_at(p[i, j], 0))
                 j = chain.parents[j]
             longest = max(longest, total)
-            if goals[g, KIND] == REACH and not slides:
-                x, y, z = (
-                    targets[i, g, 0] - world[top, 4],
-                    targets[i, g, 1] - world[top, 5],
-                    targets[i, g, 2] - world[top, 6],
-                )
-                beyond[i, g] = length(x, y, z) > total * (1.0 + 1e-9)
-        numbers[i, LENGTH] = 1.0 if longest == 0.0 else longest
+            if goals[g, GOAL.kind] == REACH and not slides:
+                away = vec3_at(targets[i, g], 0) - vec3_at(world[top], POSITION)
+                beyond[i, g] = norm(away) > total * (1.0 + 1e-9)
+        numbers[i, NUMBERS.length] = 1.0 if longest == 0.0 else longest

@@ -119,6 +119,12 @@ def inlined(function: Callable[..., Any]) -> Any:
     return function
 
 
+def record(made: Any) -> Any:
+    """Mark a named tuple whose methods are kernels: operators on values of its class."""
+    made.__array_ufunc__ = None  # numbers of NumPy leave `s * record` to the class
+    return made
+
+
 def bundle(name: str, **types: str) -> Any:
     """Return a named tuple whose members have these types, to hand kernels many arrays as one."""
     made: Any = namedtuple(name, list(types))  # type: ignore[misc]

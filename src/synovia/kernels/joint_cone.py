@@ -22,21 +22,19 @@ from .rotation import (
     BLOCK,
     PT,
     PX,
-    PY,
-    PZ,
     QW,
-    QX,
-    QY,
-    QZ,
     TURN,
     T,
     X,
-    Y,
-    Z,
     cos_root,
+    lane_quat,
+    lane_vec3,
+    set_lane_quat,
+    set_lane_vec3,
     sinc_root,
 )
 from .transforms import LANES, quaternions
+from .vector import Quat, Vec3, cross, dot, least_axis, norm, vec3_at
 
 HERE = 1  # where a packed cone begins, after its kind
 SLACK = 1e-12
@@ -45,9 +43,6 @@ SLACK = 1e-12
 REST, FIRST, SECOND = 0, 3, 6
 PULL, LEAST_MARGIN, LEAST_HEIGHT, SENSE = 9, 10, 11, 12
 BEST = ANGLE  # where, on its way to rest, a direction enters the cone
-
-
-# The angles about two axes, and about a bone at rest, whose turns make a rotation.
 
 
 @kernel
@@ -59,40 +54,27 @@ def half_turn(angle):
 
 
 @kernel
-def dot(ax, ay, az, bx, by, bz):
-    """Return a · b."""
-    return ax * bx + ay * by + az * bz
-
-
-@kernel
-def cross(ax, ay, az, bx, by, bz):
-    """Return a × b."""
-    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-
-
-@kernel
-def rotate_about(ax, ay, az, angle, x, y, z):
-    """Return a vector turned about a unit axis."""
+def rotate_about(axis, angle, v):
+    """Return a vector rotated about a unit axis (Rodrigues' formula)."""
     c, s = half_turn(angle)
-    s, v = 2.0 * s * c, 2.0 * s * s  # sine, and 1 - cosine
-    ux, uy, uz = cross(ax, ay, az, x, y, z)
-    along = ax * x + ay * y + az * z
-    return (
-        x + s * ux + v * (along * ax - x),
-        y + s * uy + v * (along * ay - y),
-        z + s * uz + v * (along * az - z),
+    return v + 2.0 * s * c * cross(axis, v) + 2.0 * s * s * (dot(axis, v) * axis - v)
+
+
+@kernel
+def rotate_by_lane(work, o, v):
+    """Return a vector rotated by the matrix at `o`, the first row and the lane."""
+    return Vec3(
+        work[o] * v.x + work[o + LANES] * v.y + work[o + 2 * LANES] * v.z,
+        work[o + 4 * LANES] * v.x + work[o + 5 * LANES] * v.y + work[o + 6 * LANES] * v.z,
+        work[o + 8 * LANES] * v.x + work[o + 9 * LANES] * v.y + work[o + 10 * LANES] * v.z,
     )
 
 
 @kernel
-def rotate_by_lane(work, o, i, x, y, z):
-    """Return a vector turned by the rotation of lane i."""
-    j = o + i
-    return (
-        work[j] * x + work[j + LANES] * y + work[j + 2 * LANES] * z,
-        work[j + 4 * LANES] * x + work[j + 5 * LANES] * y + work[j + 6 * LANES] * z,
-        work[j + 8 * LANES] * x + work[j + 9 * LANES] * y + work[j + 10 * LANES] * z,
-    )
+def angle_about(axis, start, end):
+    """Return the angle about a unit axis that brings one vector nearest to another."""
+    flat = dot(axis, start) * dot(axis, end)
+    return angle_of(dot(axis, cross(start, end)), dot(start, end) - flat, np.float64)
 
 
 @kernel
@@ -102,90 +84,61 @@ def two_angles(p, work, out, found, n):
     With v = R rest the second angle solves first · (turned rest) = first · v, by the root nearest
     to 0; where the axes cannot reach v, it comes as near as they can.
     """
-    o = out
-    rx, ry, rz = p[REST], p[REST + 1], p[REST + 2]
-    fx, fy, fz = p[FIRST], p[FIRST + 1], p[FIRST + 2]
-    sx, sy, sz = p[SECOND], p[SECOND + 1], p[SECOND + 2]
-    qx, qy, qz = cross(sx, sy, sz, rx, ry, rz)
-    level = dot(rx, ry, rz, sx, sy, sz) * dot(fx, fy, fz, sx, sy, sz)
-    cosine, sine = dot(fx, fy, fz, rx, ry, rz) - level, dot(fx, fy, fz, qx, qy, qz)
+    rest, first, second = vec3_at(p, REST), vec3_at(p, FIRST), vec3_at(p, SECOND)
+    level = dot(rest, second) * dot(first, second)
+    cosine, sine = dot(first, rest) - level, dot(first, cross(second, rest))
     size, middle = np.sqrt(cosine * cosine + sine * sine), np.arctan2(sine, cosine)
     reaches = size > 1e-12
     inverse = 1.0 / size if reaches else 0.0
     for i in range(n):
-        vx, vy, vz = rotate_by_lane(work, o, i, rx, ry, rz)
-        h = min(max((dot(fx, fy, fz, vx, vy, vz) - level) * inverse, -1.0), 1.0)
+        v = rotate_by_lane(work, out + i, rest)
+        h = min(max((dot(first, v) - level) * inverse, -1.0), 1.0)
         half = angle_of(np.sqrt((1.0 - h) * (1.0 + h)), h, np.float64)
         one, other = middle - half, middle + half
         one, other = one - TURN * np.rint(one / TURN), other - TURN * np.rint(other / TURN)
-        second = one if abs(one) <= abs(other) else other
-        second = second if reaches else 0.0
-        wx, wy, wz = rotate_about(sx, sy, sz, second, rx, ry, rz)
-        # The angle about the first axis that brings w nearest to v.
-        cx, cy, cz = cross(wx, wy, wz, vx, vy, vz)
-        flat = dot(fx, fy, fz, wx, wy, wz) * dot(fx, fy, fz, vx, vy, vz)
-        across, ahead = dot(fx, fy, fz, cx, cy, cz), dot(wx, wy, wz, vx, vy, vz) - flat
-        found[i] = angle_of(across, ahead, np.float64)
-        found[LANES + i] = second
+        angle = one if abs(one) <= abs(other) else other
+        angle = angle if reaches else 0.0
+        found[i] = angle_about(first, rotate_about(second, angle, rest), v)
+        found[LANES + i] = angle
 
 
 @kernel
 def last_angle(p, work, out, found, n):
-    """Write the angle about rest that is left after those in `found`, seen on a vector across."""
-    o = out
-    rx, ry, rz = p[REST], p[REST + 1], p[REST + 2]
-    fx, fy, fz = p[FIRST], p[FIRST + 1], p[FIRST + 2]
-    sx, sy, sz = p[SECOND], p[SECOND + 1], p[SECOND + 2]
-    ax = 0 if abs(rx) <= abs(ry) and abs(rx) <= abs(rz) else 1
-    ax = 2 if abs(rz) < abs(p[REST + ax]) else ax
-    away = -p[REST + ax]
-    ux, uy, uz = away * rx, away * ry, away * rz
-    ux, uy, uz = ux + (ax == 0), uy + (ax == 1), uz + (ax == 2)
+    """Write the remaining angle about rest after those in `found`, measured on a vector across."""
+    rest, first, second = vec3_at(p, REST), vec3_at(p, FIRST), vec3_at(p, SECOND)
+    across = least_axis(rest)
+    across = across - dot(across, rest) * rest
     for i in range(n):
-        wx, wy, wz = rotate_by_lane(work, o, i, ux, uy, uz)
-        wx, wy, wz = rotate_about(fx, fy, fz, -found[i], wx, wy, wz)
-        wx, wy, wz = rotate_about(sx, sy, sz, -found[LANES + i], wx, wy, wz)
-        cx, cy, cz = cross(ux, uy, uz, wx, wy, wz)
-        flat = dot(rx, ry, rz, ux, uy, uz) * dot(rx, ry, rz, wx, wy, wz)
-        across, ahead = dot(rx, ry, rz, cx, cy, cz), dot(ux, uy, uz, wx, wy, wz) - flat
-        found[2 * LANES + i] = angle_of(across, ahead, np.float64)
-
-
-# Transforms into the cone and out of it.
+        v = rotate_about(first, -found[i], rotate_by_lane(work, out + i, across))
+        v = rotate_about(second, -found[LANES + i], v)
+        found[2 * LANES + i] = angle_about(rest, across, v)
 
 
 @kernel
 def enter(p, work, given, angle, q, block, n):
     """Write the quaternions of transforms, each after a twist about rest, and where they point."""
     quaternions(work, given, q, n)
-    rx, ry, rz, sense = p[REST], p[REST + 1], p[REST + 2], p[SENSE]
+    rest, sense = vec3_at(p, REST), p[SENSE]
     for i in range(n):
         c, s = half_turn(sense * work[angle + i])
-        x2, y2, z2 = s * rx, s * ry, s * rz
-        w, x, y, z = q[i], q[LANES + i], q[2 * LANES + i], q[3 * LANES + i]
-        block[QW + i] = w * c - x * x2 - y * y2 - z * z2
-        block[QX + i] = w * x2 + x * c + y * z2 - z * y2
-        block[QY + i] = w * y2 - x * z2 + y * c + z * x2
-        block[QZ + i] = w * z2 + x * y2 - y * x2 + z * c
+        twist = Quat(c, s * rest.x, s * rest.y, s * rest.z)
+        given_q = Quat(q[i], q[LANES + i], q[2 * LANES + i], q[3 * LANES + i])
+        set_lane_quat(block, QW + i, given_q * twist)
     to_direction_twist(p, REST, block, n)
 
 
 @kernel
 def enter_by_edge(cone, e, p, block, n):
     """Write where, on the chord to rest, directions enter by the edge at `e`, if there first."""
-    rx, ry, rz = p[REST], p[REST + 1], p[REST + 2]
-    ax, ay, az = cone[e], cone[e + 1], cone[e + 2]
-    tx, ty, tz = cone[e + 3], cone[e + 4], cone[e + 5]
-    nx, ny, nz = cone[e + 6], cone[e + 7], cone[e + 8]
-    cosine, sine = cone[e + 9], cone[e + 10]
-    after = nx * rx + ny * ry + nz * rz
+    rest, start, along_edge = vec3_at(p, REST), vec3_at(cone, e), vec3_at(cone, e + 3)
+    normal, cosine, sine = vec3_at(cone, e + 6), cone[e + 9], cone[e + 10]
+    after = dot(normal, rest)
     if not after > 0.0:
         return
-    along_rest, across_rest = ax * rx + ay * ry + az * rz, tx * rx + ty * ry + tz * rz
+    along_rest, across_rest = dot(start, rest), dot(along_edge, rest)
     for i in range(n):
-        x, y, z = block[X + i], block[Y + i], block[Z + i]
-        before = nx * x + ny * y + nz * z
-        along, across = ax * x + ay * y + az * z, tx * x + ty * y + tz * z
+        v = lane_vec3(block, X + i)
+        before, along, across = dot(normal, v), dot(start, v), dot(along_edge, v)
         t = min(max(-before / max(after - before, 1e-300), 0.0), 1.0)
         along, across = along + t * (along_rest - along), across + t * (across_rest - across)
         past = across * cosine - along * sine
@@ -201,17 +154,13 @@ def move_into_cone(cone, p, block, n):
         block[BEST + i] = 2.0
     for k in range(int(cone[HERE + COUNT])):
         enter_by_edge(cone, HERE + int(cone[HERE + EDGES]) + EDGE * k, p, block, n)
-    rx, ry, rz = p[REST], p[REST + 1], p[REST + 2]
-    entered = 0
+    rest, entered = vec3_at(p, REST), 0
     for i in range(n):
-        t, x, y, z = block[BEST + i], block[X + i], block[Y + i], block[Z + i]
-        cx, cy, cz = x + t * (rx - x), y + t * (ry - y), z + t * (rz - z)
-        size = np.sqrt(cx * cx + cy * cy + cz * cz)
+        t, v = block[BEST + i], lane_vec3(block, X + i)
+        moved = v + t * (rest - v)
+        size = norm(moved)
         enters = (t <= 1.0) & (size > 1e-9)
-        scale = 1.0 / max(size, 1e-9)
-        block[X + i] = cx * scale if enters else x
-        block[Y + i] = cy * scale if enters else y
-        block[Z + i] = cz * scale if enters else z
+        set_lane_vec3(block, X + i, (1.0 / max(size, 1e-9)) * moved if enters else v)
         entered += 1 if enters else 0
     return entered == n
 
@@ -240,17 +189,17 @@ def find_legal(cone, p, block, apart, n):
         return
     for j in range(outside):
         i = numbers[j]
-        apart[X + j], apart[Y + j], apart[Z + j] = block[X + i], block[Y + i], block[Z + i]
+        set_lane_vec3(apart, X + j, lane_vec3(block, X + i))
         apart[T + j] = block[T + i]
     if p[PULL] > 0.0 and move_into_cone(cone, p, apart, outside):
         measure_lanes(cone, apart, outside)
         for j in range(outside):
-            apart[PX + j], apart[PY + j], apart[PZ + j] = apart[X + j], apart[Y + j], apart[Z + j]
+            set_lane_vec3(apart, PX + j, lane_vec3(apart, X + j))
     else:
         measure_margins(cone, HERE, apart, outside, False)
     for j in range(outside):
         i = numbers[j]
-        block[PX + i], block[PY + i], block[PZ + i] = apart[PX + j], apart[PY + j], apart[PZ + j]
+        set_lane_vec3(block, PX + i, lane_vec3(apart, PX + j))
         block[PT + i] = apart[PT + j]
 
 
@@ -259,9 +208,7 @@ def keep_inner(p, block, n):
     """Take inner directions and legal twists as they are, so that they are not moved."""
     least_height, least_margin = p[LEAST_HEIGHT], p[LEAST_MARGIN]
     for i in range(n):
-        block[PX + i] = block[X + i]
-        block[PY + i] = block[Y + i]
-        block[PZ + i] = block[Z + i]
+        set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
         legal = (block[HEIGHT + i] >= least_height) & (block[MARGIN + i] >= least_margin)
         block[PT + i] = block[T + i] if legal else block[PT + i]
 
@@ -272,7 +219,7 @@ def leave(p, block, work, given, angle, center, out, n):
     least_height, least_margin = p[LEAST_HEIGHT], p[LEAST_MARGIN]
     a, o, angle, c = given, out, angle, center
     for i in range(n):
-        w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
+        w, x, y, z = lane_quat(block, QW + i)
         legal = (block[HEIGHT + i] >= least_height) & (block[MARGIN + i] >= least_margin)
         legal = legal & (work[angle + i] == 0.0)
         j, k = a + i, o + i

@@ -25,11 +25,11 @@ from .figure import (
     SCAPULA,
     TRANSLATION,
 )
-from .ik_chain import cross, length
 from .jit import kernel
-from .joint_cone import REST, SENSE, dot, half_turn, joint_cone, rotate_about
+from .joint_cone import REST, SENSE, half_turn, joint_cone, rotate_about, rotate_by_lane
 from .scapula import AXIS, CENTER, PAIRS, SHRINK, scapula
 from .transforms import LANES
+from .vector import Vec3, axis_vector, cross, dot, norm, vec3_at
 
 MAX_DIRECTIONS = LANES // 2
 """Directions at once: two lanes each, for central differences."""
@@ -40,9 +40,6 @@ TOUCHING = 1e-6  # cosine under which a circle only touches an ellipsoid
 # Of the scratch: rows for a component by itself, its inputs first and then its outputs.
 SCRATCH_OUT = 16  # after a matrix and up to four numbers
 SCRATCH_ROWS = 32
-# The same for a scapula's two points and their rates: then a line with its rate, then a point, how
-# it moves by itself, and how with an angle.
-LINE, SOLVE = 12, 18
 
 
 @kernel
@@ -293,158 +290,92 @@ def blend_points(p, work, places, rates, d, points):
 
 
 @kernel
-def shrink_vector(p, x, y, z):
+def shrink_vector(p, v):
     """Return a vector in the frame where a scapula's ellipsoid is the unit ball."""
-    s = SHRINK
-    return (
-        p[s] * x + p[s + 1] * y + p[s + 2] * z,
-        p[s + 3] * x + p[s + 4] * y + p[s + 5] * z,
-        p[s + 6] * x + p[s + 7] * y + p[s + 8] * z,
+    return Vec3(
+        dot(vec3_at(p, SHRINK), v), dot(vec3_at(p, SHRINK + 3), v), dot(vec3_at(p, SHRINK + 6), v)
     )
 
 
 @kernel
-def carry_vector(work, o, x, y, z):
-    """Return a vector, turned by the matrix at `o` of the first lane."""
-    return (
-        work[o] * x + work[o + LANES] * y + work[o + 2 * LANES] * z,
-        work[o + 4 * LANES] * x + work[o + 5 * LANES] * y + work[o + 6 * LANES] * z,
-        work[o + 8 * LANES] * x + work[o + 9 * LANES] * y + work[o + 10 * LANES] * z,
+def carry_rate(rates, o, d, v):
+    """Return the rate, in direction d, of a vector transformed by the matrix of row `o`."""
+    return Vec3(
+        rates[o, d] * v.x + rates[o + 1, d] * v.y + rates[o + 2, d] * v.z + rates[o + 3, d],
+        rates[o + 4, d] * v.x + rates[o + 5, d] * v.y + rates[o + 6, d] * v.z + rates[o + 7, d],
+        rates[o + 8, d] * v.x + rates[o + 9, d] * v.y + rates[o + 10, d] * v.z + rates[o + 11, d],
     )
 
 
 @kernel
-def carry_rate(rates, o, d, x, y, z):
-    """Return how fast a vector, turned and moved by the matrix of row `o`, goes in direction d."""
-    return (
-        rates[o, d] * x + rates[o + 1, d] * y + rates[o + 2, d] * z + rates[o + 3, d],
-        rates[o + 4, d] * x + rates[o + 5, d] * y + rates[o + 6, d] * z + rates[o + 7, d],
-        rates[o + 8, d] * x + rates[o + 9, d] * y + rates[o + 10, d] * z + rates[o + 11, d],
-    )
+def place_on_ball(p, work, given, v):
+    """Return a point of the scapula in the frame of the ball; its length is 1 on the ellipsoid."""
+    moved = Vec3(work[given + 3 * LANES], work[given + 7 * LANES], work[given + 11 * LANES])
+    return shrink_vector(p, rotate_by_lane(work, given, v) + moved - vec3_at(p, CENTER))
 
 
 @kernel
-def place_on_ball(p, work, given, x, y, z):
-    """Return where a point of the scapula is, in the frame of the ball; its length is 1 on it."""
-    x, y, z = carry_vector(work, given, x, y, z)
-    x, y = x + work[given + 3 * LANES], y + work[given + 7 * LANES]
-    z = z + work[given + 11 * LANES]
-    return shrink_vector(p, x - p[CENTER], y - p[CENTER + 1], z - p[CENTER + 2])
+def angle_rate(p, work, rates, given, d, point, moves, turns):
+    """Return the rate of an angle that keeps a point on the ellipsoid, and True if there is one.
 
-
-@kernel
-def angle_rate(p, work, rates, given, d, fixed, buffer):
-    """Return how fast an angle must change for a point to stay on the ellipsoid.
-
-    In the buffer from `fixed` on: the point x, how fast it moves by itself, and how fast it would
-    with the angle, all before the bone's own transform. On the ball |q| = 1, so q · q' = 0.
-    Returns also whether the angle decides: where it only touches, it does not.
+    `moves` is the rate of the point by itself, `turns` its rate by the angle, all before the bone's
+    own transform. On the ball |q| = 1, so q · q' = 0. Where the circle only touches the ellipsoid,
+    the angle is not defined.
     """
-    b = fixed
-    x, y, z = buffer[b], buffer[b + 1], buffer[b + 2]
-    qx, qy, qz = place_on_ball(p, work, given, x, y, z)
-    ex, ey, ez = carry_rate(rates, given // LANES, d, x, y, z)
-    mx, my, mz = carry_vector(work, given, buffer[b + 3], buffer[b + 4], buffer[b + 5])
-    ex, ey, ez = shrink_vector(p, ex + mx, ey + my, ez + mz)
-    mx, my, mz = carry_vector(work, given, buffer[b + 6], buffer[b + 7], buffer[b + 8])
-    mx, my, mz = shrink_vector(p, mx, my, mz)
-    by_angle = dot(qx, qy, qz, mx, my, mz)
-    size = length(mx, my, mz)
-    if not abs(by_angle) > TOUCHING * size:
+    q = place_on_ball(p, work, given, point)
+    moves = carry_rate(rates, given // LANES, d, point) + rotate_by_lane(work, given, moves)
+    turns = shrink_vector(p, rotate_by_lane(work, given, turns))
+    by_angle = dot(q, turns)
+    if not abs(by_angle) > TOUCHING * norm(turns):
         return 0.0, False
-    return -dot(qx, qy, qz, ex, ey, ez) / by_angle, True
+    return -dot(q, shrink_vector(p, moves)) / by_angle, True
 
 
 @kernel
-def set_vector(buffer, at, x, y, z):
-    """Write a vector to the buffer."""
-    buffer[at], buffer[at + 1], buffer[at + 2] = x, y, z
-
-
-@kernel
-def turn_rate(buffer, angle, x, y, z):
-    """Return how fast a vector, turned by `angle` about the line, goes as the line swings.
-
-    The line n, a unit vector, and its rate are in the buffer at LINE.
-    """
+def turn_rate(line, line_rate, angle, v):
+    """Return the rate of a vector rotated by `angle` about a unit vector, as that moves."""
     c, s = half_turn(angle)
-    s, v = 2.0 * s * c, 2.0 * s * s  # sine, and 1 - cosine
-    nx, ny, nz = buffer[LINE], buffer[LINE + 1], buffer[LINE + 2]
-    dx, dy, dz = buffer[LINE + 3], buffer[LINE + 4], buffer[LINE + 5]
-    ux, uy, uz = cross(dx, dy, dz, x, y, z)
-    along, moved = dot(nx, ny, nz, x, y, z), dot(dx, dy, dz, x, y, z)
-    return (
-        s * ux + v * (dx * along + nx * moved),
-        s * uy + v * (dy * along + ny * moved),
-        s * uz + v * (dz * along + nz * moved),
-    )
+    swing = dot(line, v) * line_rate + dot(line_rate, v) * line
+    return 2.0 * s * c * cross(line_rate, v) + 2.0 * s * s * swing
 
 
 @kernel
-def line_rate(buffer):
-    """Write the unit vector to the first point, and its rate; tell whether there is one."""
-    x, y, z = buffer[0], buffer[1], buffer[2]
-    far = length(x, y, z)
-    if not far > 0.0:
-        return False
-    x, y, z = x / far, y / far, z / far
-    u, v, w = buffer[6] / far, buffer[7] / far, buffer[8] / far
-    along = x * u + y * v + z * w
-    set_vector(buffer, LINE, x, y, z)
-    set_vector(buffer, LINE + 3, u - along * x, v - along * y, w - along * z)
-    return True
-
-
-@kernel
-def scapula_rate(p, places, d, work, rates, buffer):
-    """Write the rates of a scapula in direction d; tell whether both its angles are decided.
+def scapula_rate(p, places, d, work, rates, points):
+    """Write the rates of a scapula in direction d; return True if both its angles are defined.
 
     It turns by θ about the axis, T, then by ψ about the line to its first point, A: R = T A. Both
     follow from their points' staying on the ellipsoid.
     """
-    given, theta, psi = places[0], work[places[4]], work[places[5]]
-    ax, ay, az = p[AXIS], p[AXIS + 1], p[AXIS + 2]
-    blend_points(p, work, places, rates, d, buffer)
-    if not line_rate(buffer):
+    given, theta, psi, axis = places[0], work[places[4]], work[places[5]], vec3_at(p, AXIS)
+    blend_points(p, work, places, rates, d, points)
+    far = norm(vec3_at(points, 0))
+    if not far > 0.0:
         return False
-    x, y, z = rotate_about(ax, ay, az, theta, buffer[0], buffer[1], buffer[2])
-    set_vector(buffer, SOLVE, x, y, z)
-    u, v, w = cross(ax, ay, az, x, y, z)
-    set_vector(buffer, SOLVE + 6, u, v, w)
-    x, y, z = rotate_about(ax, ay, az, theta, buffer[6], buffer[7], buffer[8])
-    set_vector(buffer, SOLVE + 3, x, y, z)
-    first, decided = angle_rate(p, work, rates, given, d, SOLVE, buffer)
-    if not decided:
+    line, line_rate = vec3_at(points, 0) / far, vec3_at(points, 6) / far
+    line_rate = line_rate - dot(line, line_rate) * line
+    x, moves = rotate_about(axis, theta, vec3_at(points, 0)), vec3_at(points, 6)
+    moves = rotate_about(axis, theta, moves)
+    first, defined = angle_rate(p, work, rates, given, d, x, moves, cross(axis, x))
+    if not defined:
         return False
     # The other point: A y, then T of it.
-    nx, ny, nz = buffer[LINE], buffer[LINE + 1], buffer[LINE + 2]
-    ox, oy, oz = buffer[3], buffer[4], buffer[5]
-    x, y, z = rotate_about(nx, ny, nz, psi, ox, oy, oz)
-    u, v, w = turn_rate(buffer, psi, ox, oy, oz)
-    bx, by, bz = rotate_about(nx, ny, nz, psi, buffer[9], buffer[10], buffer[11])
-    u, v, w = rotate_about(ax, ay, az, theta, u + bx, v + by, w + bz)
-    bx, by, bz = cross(nx, ny, nz, x, y, z)
-    bx, by, bz = rotate_about(ax, ay, az, theta, bx, by, bz)
-    set_vector(buffer, SOLVE + 6, bx, by, bz)
-    x, y, z = rotate_about(ax, ay, az, theta, x, y, z)
-    set_vector(buffer, SOLVE, x, y, z)
-    bx, by, bz = cross(ax, ay, az, x, y, z)
-    set_vector(buffer, SOLVE + 3, u + first * bx, v + first * by, w + first * bz)
-    second, decided = angle_rate(p, work, rates, given, d, SOLVE, buffer)
-    if not decided:
+    y = rotate_about(line, psi, vec3_at(points, 3))
+    moves = turn_rate(line, line_rate, psi, vec3_at(points, 3))
+    moves = rotate_about(axis, theta, moves + rotate_about(line, psi, vec3_at(points, 9)))
+    turns = rotate_about(axis, theta, cross(line, y))
+    y = rotate_about(axis, theta, y)
+    moves = moves + first * cross(axis, y)
+    second, defined = angle_rate(p, work, rates, given, d, y, moves, turns)
+    if not defined:
         return False
     o = places[3] // LANES
     for c in range(3):
-        ex, ey, ez = 1.0 * (c == 0), 1.0 * (c == 1), 1.0 * (c == 2)
-        x, y, z = rotate_about(nx, ny, nz, psi, ex, ey, ez)
-        u, v, w = turn_rate(buffer, psi, ex, ey, ez)
-        bx, by, bz = cross(nx, ny, nz, x, y, z)
-        u, v, w = u + second * bx, v + second * by, w + second * bz
-        u, v, w = rotate_about(ax, ay, az, theta, u, v, w)
-        x, y, z = rotate_about(ax, ay, az, theta, x, y, z)
-        bx, by, bz = cross(ax, ay, az, x, y, z)
-        rates[o + c, d], rates[o + 4 + c, d] = u + first * bx, v + first * by
-        rates[o + 8 + c, d] = w + first * bz
+        x = rotate_about(line, psi, axis_vector(c))
+        moves = turn_rate(line, line_rate, psi, axis_vector(c)) + second * cross(line, x)
+        turns = cross(axis, rotate_about(axis, theta, x))
+        moves = rotate_about(axis, theta, moves) + first * turns
+        for r in range(3):
+            rates[o + 4 * r + c, d] = moves[r]
         rates[o + 4 * c + 3, d] = 0.0
     rates[places[4] // LANES, d], rates[places[5] // LANES, d] = first, second
     rates[places[6] // LANES, d] = 0.0

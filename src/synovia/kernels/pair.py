@@ -12,37 +12,48 @@ from collections import namedtuple
 
 import numpy as np
 
-from .dependent import AXIS, BY_ROTATION, EDGE, SIZE, TOLERANCE, gap_of, put, values_at, wrapped
-from .ik_chain import cross, from_vector, length, product, rotate
+from .dependent import AXIS, BY_ROTATION, EDGE, SIZE, TOLERANCE, gap_of, values_at, wrapped
 from .jit import kernel
 from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
+from .layout import Layout
 from .limit import CHART, enter, leave, nearest
 from .rotation import (
     BLOCK,
     LANES,
     OFF_UNIT,
     QW,
-    QX,
-    QY,
-    QZ,
     TURN,
     W0,
-    X0,
-    Y0,
     Z0,
     T,
     X,
-    Y,
-    Z,
+    lane_quat,
+    lane_vec3,
+    set_lane_quat,
+)
+from .vector import (
+    Quat,
+    Vec3,
+    angle_between,
+    cross,
+    dot,
+    exp,
+    least_axis,
+    norm,
+    quat_at,
+    rotate,
+    set_quat,
+    vec3_at,
 )
 
-# How the driver's rotation is searched for.
-RADII = np.array([0.12, 0.3, 0.5, 0.75, 1.0])  # first turns, as shares of what may pay
-WAYS = 16  # into how many directions the bone is turned at first, each as far
+RADII = np.array([0.12, 0.3, 0.5, 0.75, 1.0])  # first turns, as shares of the largest useful one
+WAYS = 16  # directions into which the bone is turned at first
 TWISTED = WAYS + 2 + WAYS // 2  # the same where the twist counts: about the bone, and both
-FIRST_STEP, MOST_STEPS = 0.15, 26  # of shorter turns: the first, as a share of what may pay
+FIRST_STEP, MOST_STEPS = 0.15, 26  # first step as a share of the largest useful turn; their number
 LEAST_STEP = 0.5**11  # the last, as a share of the first
-STEP_BACK = 1e-12  # radians² by which a step must be better to be taken
+STEP_BACK = 1e-12  # radians² by which a step must improve to be taken
+BEST = Layout("best", rotation=4, square=1, useful=1)
+"""A rotation of the driver, the squared distance of its pair, the largest useful turn (radians)."""
 
 
 def _compass():
@@ -57,7 +68,7 @@ def _turned_compass():
     compass = _compass()
     spins = np.random.default_rng(0).normal(size=(MOST_STEPS, 4))
     spins /= np.linalg.norm(spins, axis=1, keepdims=True)
-    return np.array([[rotate(*spin, *way) for way in compass] for spin in spins])
+    return np.array([[rotate(Quat(*spin), Vec3(*way)) for way in compass] for spin in spins])
 
 
 COMPASS = 14
@@ -65,11 +76,11 @@ AROUND = _turned_compass().ravel()  # by step, then by way, then x, y, z
 
 
 @kernel
-def squared_gaps(t, measured, widths, w, x, y, z):
-    """Return the sum over the dependent joints of how far each is outside, squared."""
+def squared_gaps(t, measured, widths, q):
+    """Return the sum over the dependent joints of their squared distances from their limits."""
     total, o, first = 0.0, 0, 0
     for k in range(widths.shape[0]):
-        low, high = values_at(t, o, w, x, y, z)
+        low, high = values_at(t, o, q.w, q.x, q.y, q.z)
         gap = gap_of(t, o, measured[first : first + widths[k]], low, high)
         total += gap * gap if gap > EDGE else 0.0
         first += widths[k]
@@ -77,63 +88,44 @@ def squared_gaps(t, measured, widths, w, x, y, z):
     return total
 
 
-# The driver's own limit: where turns of it become legal, and how far they are.
-
-
 @kernel
-def wound(x, y, z, turns):
-    """Return how much longer a vector is, of 1, that goes on by whole turns."""
-    size = length(x, y, z)
+def winding_factor(v, turns):
+    """Return the factor that makes a vector longer by whole turns."""
+    size = norm(v)
     return 1.0 + TURN * turns / size if size > 0.0 else 1.0
 
 
 @kernel
-def vector_square(ax, ay, az, bx, by, bz):
-    """Return the square of the way from a rotation vector to the nearest cover of another."""
-    best = (bx - ax) ** 2 + (by - ay) ** 2 + (bz - az) ** 2
-    if best > np.pi * np.pi:  # a whole turn away there may be a nearer way
+def vector_square(a, b):
+    """Return the squared distance from a rotation vector to the nearest cover of another."""
+    best = dot(b - a, b - a)
+    if best > np.pi * np.pi:  # another cover may be nearer
         for turns in range(-1, 2, 2):
-            s = wound(bx, by, bz, turns)
-            best = min(best, (s * bx - ax) ** 2 + (s * by - ay) ** 2 + (s * bz - az) ** 2)
+            move = winding_factor(b, turns) * b - a
+            best = min(best, dot(move, move))
     return best
 
 
 @kernel
-def move_square(p, chart, block, a, seen, b):
-    """Return the squared way between points of lanes, as the driver's limit has it."""
-    ax, ay, az = block[X + a], block[Y + a], block[Z + a]
-    bx, by, bz = seen[X + b], seen[Y + b], seen[Z + b]
+def move_square(p, chart, block, i, seen, k):
+    """Return the squared distance between points of two lanes, in the driver's chart."""
+    a, b = lane_vec3(block, X + i), lane_vec3(seen, X + k)
     if chart == DIRECTION_TWIST:
-        apart, together = length(ax - bx, ay - by, az - bz), length(ax + bx, ay + by, az + bz)
-        angle, turn = 2.0 * math.atan2(apart, together), seen[T + b] - block[T + a]
+        angle, turn = 2.0 * math.atan2(norm(a - b), norm(a + b)), seen[T + k] - block[T + i]
         turn -= TURN * np.rint(turn / TURN)
         return angle * angle + turn * turn
-    x, y, z = wrapped(p, 0, bx - ax), wrapped(p, 1, by - ay), wrapped(p, 2, bz - az)
-    best = x * x + y * y + z * z
+    move = Vec3(wrapped(p, 0, b.x - a.x), wrapped(p, 1, b.y - a.y), wrapped(p, 2, b.z - a.z))
+    best = dot(move, move)
     if best <= np.pi * np.pi:
         return best
     if chart == ROTATION_VECTOR:
-        return min(best, vector_square(ax, ay, az, bx, by, bz))
+        return min(best, vector_square(a, b))
     if chart == SWING_TWIST:
-        turn = bz - az
+        turn = b.z - a.z
         twist = min(min(turn * turn, (turn - TURN) ** 2), (turn + TURN) ** 2)
-        swing = (bx - ax) ** 2 + (by - ay) ** 2
-        for turns in range(-1, 2, 2):
-            s = wound(bx, by, 0.0, turns)
-            swing = min(swing, (s * bx - ax) ** 2 + (s * by - ay) ** 2)
+        swing = vector_square(Vec3(a.x, a.y, 0.0), Vec3(b.x, b.y, 0.0))
         return min(best, swing + twist)
     return best
-
-
-@kernel
-def angle_square(block, a, seen, b):
-    """Return the squared angle between the rotations of lanes."""
-    less, more = 0.0, 0.0
-    for k in range(W0, Z0 + 1, LANES):
-        less += (block[k + a] - seen[k + b]) ** 2
-        more += (block[k + a] + seen[k + b]) ** 2
-    angle = 4.0 * math.atan2(math.sqrt(min(less, more)), math.sqrt(max(less, more)))
-    return angle * angle
 
 
 Room = namedtuple(
@@ -145,14 +137,14 @@ Room = namedtuple(
         "source",  # whose lane 0 has the driver's rotation
         "lanes",
         "scores",  # (2 · LANES) the squared ways of pairs, and of the driver alone
-        "best",  # (2, 6) see `search_fan`
+        "best",  # (2, BEST.SIZE) the present rotation, and the best one of the fan
     ],
 )
 
 
 @kernel
 def clear(room):
-    """Begin the blocks, whose lanes count how far off 1 lengths are."""
+    """Reset the sums of errors of quaternions' lengths."""
     for i in range(LANES):
         room.block[OFF_UNIT + i] = 0.0
         room.other[OFF_UNIT + i] = 0.0
@@ -176,7 +168,7 @@ def make_legal(p, room, n):
     nearest(p, 0, TOLERANCE, 0.0, block, room.other, room.lanes, n)
     leave(p, 0, TOLERANCE, block, n)
     for i in range(n):
-        put(seen, i, block[QW + i], block[QX + i], block[QY + i], block[QZ + i])
+        set_lane_quat(seen, W0 + i, lane_quat(block, QW + i))
     enter(p, 0, seen, n)
 
 
@@ -188,12 +180,12 @@ def score(p, t, measured, widths, room, n):
     """
     source, seen, scores = room.source, room.seen, room.scores
     for i in range(n):
+        rotation = lane_quat(seen, W0 + i)
         if p.shape[0] == 0:
-            square = angle_square(source, 0, seen, i)
+            square = angle_between(lane_quat(source, W0), rotation) ** 2
         else:
             square = move_square(p, int(p[CHART]), source, 0, seen, i)
-        w, x, y, z = seen[W0 + i], seen[X0 + i], seen[Y0 + i], seen[Z0 + i]
-        scores[i] = square + squared_gaps(t, measured, widths, w, x, y, z)
+        scores[i] = square + squared_gaps(t, measured, widths, rotation)
         scores[LANES + i] = square
 
 
@@ -208,38 +200,21 @@ def lowest(scores, first, count):
 
 
 @kernel
-def fan_axis(k, ox, oy, oz, tx, ty, tz, along):
-    """Return the axis of way k of a fan: across the bone, about it, or between.
+def fan_axis(k, across, other, along):
+    """Return axis k of a fan: at a right angle to the bone, about it, or between.
 
-    `along` is the bone's direction, and o and t are across it and each other.
+    `along` is the bone's direction; the three unit vectors are orthogonal.
     """
     if k < WAYS:
         angle = 2.0 * np.pi * k / WAYS
-        c, s = math.cos(angle), math.sin(angle)
-        return c * ox + s * tx, c * oy + s * ty, c * oz + s * tz
-    side = 1.0
+        return math.cos(angle) * across + math.sin(angle) * other
     if k < WAYS + 2:
-        side = 1.0 if k == WAYS else -1.0
-        return side * along[0], side * along[1], side * along[2]
+        return (1.0 if k == WAYS else -1.0) * along
     way = k - WAYS - 2
     side = 1.0 if way < WAYS // 4 else -1.0
     angle = 2.0 * np.pi * (4 * (way % (WAYS // 4))) / WAYS
-    c, s, half = math.cos(angle), math.sin(angle), math.sqrt(0.5)
-    return (
-        half * (c * ox + s * tx + side * along[0]),
-        half * (c * oy + s * ty + side * along[1]),
-        half * (c * oz + s * tz + side * along[2]),
-    )
-
-
-@kernel
-def least_axis(x, y, z):
-    """Return the axis along which a vector is shortest, the first of several."""
-    if abs(x) <= abs(y) and abs(x) <= abs(z):
-        return 1.0, 0.0, 0.0
-    if abs(y) <= abs(z):
-        return 0.0, 1.0, 0.0
-    return 0.0, 0.0, 1.0
+    middle = math.cos(angle) * across + math.sin(angle) * other + side * along
+    return math.sqrt(0.5) * middle
 
 
 @kernel
@@ -254,96 +229,80 @@ def turns_by_rotation(t, count):
 
 @kernel
 def search_fan(p, t, measured, widths, room):
-    """Turn the driver all ways as far as may pay, from best[0]; write the nearest to best[1].
-
-    A row of `best` has a rotation, and the square of its pair; of row 0 what may pay comes last.
-    """
+    """Turn the driver from best[0] in all directions, and write the nearest pair to best[1]."""
     best, scores = room.best, room.scores
-    along, around = np.empty(3), TWISTED if turns_by_rotation(t, widths.shape[0]) else WAYS
-    w, x, y, z = best[0, 0], best[0, 1], best[0, 2], best[0, 3]
-    dx, dy, dz = rotate(w, x, y, z, t[AXIS], t[AXIS + 1], t[AXIS + 2])
-    along[0], along[1], along[2] = dx, dy, dz
-    lx, ly, lz = least_axis(dx, dy, dz)
-    ox, oy, oz = cross(dx, dy, dz, lx, ly, lz)
-    size = length(ox, oy, oz)
-    ox, oy, oz = ox / size, oy / size, oz / size
-    tx, ty, tz = cross(dx, dy, dz, ox, oy, oz)
-    best[1, 4] = np.inf
-    far = min(best[0, 5], np.pi)
+    count = TWISTED if turns_by_rotation(t, widths.shape[0]) else WAYS
+    rotation = quat_at(best[0], BEST.rotation)
+    along = rotate(rotation, vec3_at(t, AXIS))
+    across = cross(along, least_axis(along))
+    across = across / norm(across)
+    other = cross(along, across)
+    best[1, BEST.square] = np.inf
+    far = min(best[0, BEST.useful], np.pi)
     for radius in range(RADII.shape[0]):
         angle = far * RADII[radius]
-        for k in range(around):
-            vx, vy, vz = fan_axis(k, ox, oy, oz, tx, ty, tz, along)
-            qw, qx, qy, qz = from_vector(angle * vx, angle * vy, angle * vz)
-            rw, rx, ry, rz = product(qw, qx, qy, qz, w, x, y, z)
-            put(room.block, k, rw, rx, ry, rz)
-        make_legal(p, room, around)
-        score(p, t, measured, widths, room, around)
-        i = lowest(scores, 0, around)
-        if scores[i] < best[1, 4]:
+        for k in range(count):
+            turn = exp(angle * fan_axis(k, across, other, along))
+            set_lane_quat(room.block, W0 + k, turn * rotation)
+        make_legal(p, room, count)
+        score(p, t, measured, widths, room, count)
+        i = lowest(scores, 0, count)
+        if scores[i] < best[1, BEST.square]:
             keep(room.seen, scores, i, best[1])
 
 
 @kernel
 def keep(seen, scores, i, best):
-    """Write the rotation of a lane, and the square of its pair."""
-    best[0], best[1], best[2], best[3] = seen[W0 + i], seen[X0 + i], seen[Y0 + i], seen[Z0 + i]
-    best[4] = scores[i]
+    """Write the rotation of a lane, and the squared distance of its pair."""
+    set_quat(best, BEST.rotation, lane_quat(seen, W0 + i))
+    best[BEST.square] = scores[i]
 
 
 @kernel
 def refine(p, t, measured, widths, room):
-    """Follow both rows of `best` by ever shorter turns, while these make pairs nearer."""
+    """Improve both rows of `best` by pattern search with ever shorter turns."""
     best, scores = room.best, room.scores
-    start = FIRST_STEP * best[0, 5]
-    first, second = start, start
-    least = start * LEAST_STEP
+    start = FIRST_STEP * best[0, BEST.useful]
+    steps, least = np.empty(2), start * LEAST_STEP
+    steps[0] = steps[1] = start
     for k in range(MOST_STEPS):
         for basin in range(2):
-            step = first if basin == 0 else second
-            w, x, y, z = best[basin, 0], best[basin, 1], best[basin, 2], best[basin, 3]
+            rotation = quat_at(best[basin], BEST.rotation)
             for way in range(COMPASS):
-                at = 3 * (COMPASS * k + way)
-                vx, vy, vz = step * AROUND[at], step * AROUND[at + 1], step * AROUND[at + 2]
-                qw, qx, qy, qz = from_vector(vx, vy, vz)
-                rw, rx, ry, rz = product(qw, qx, qy, qz, w, x, y, z)
-                put(room.block, COMPASS * basin + way, rw, rx, ry, rz)
+                turn = exp(steps[basin] * vec3_at(AROUND, 3 * (COMPASS * k + way)))
+                set_lane_quat(room.block, W0 + COMPASS * basin + way, turn * rotation)
         make_legal(p, room, 2 * COMPASS)
         score(p, t, measured, widths, room, 2 * COMPASS)
         for basin in range(2):
             i = lowest(scores, COMPASS * basin, COMPASS)
-            step = first if basin == 0 else second
-            if scores[i] < best[basin, 4] - STEP_BACK and step >= least:
+            if scores[i] < best[basin, BEST.square] - STEP_BACK and steps[basin] >= least:
                 keep(room.seen, scores, i, best[basin])
-            elif basin == 0:
-                first = 0.5 * first
             else:
-                second = 0.5 * second
-        if first < least and second < least:
+                steps[basin] = 0.5 * steps[basin]
+        if steps[0] < least and steps[1] < least:
             break
 
 
 @kernel
 def search_one(p, t, measured, widths, rotation, room):
-    """Write the driver's rotation of the nearest legal pair to best[0], and how far it is, squared.
+    """Write the driver's rotation of the nearest legal pair, and its squared distance, to best[0].
 
-    See `search` for what is given.
+    `search` describes the parameters.
     """
     best, scores = room.best, room.scores
-    w, x, y, z = rotation
-    put(room.block, 0, w, x, y, z)
-    put(room.source, 0, w, x, y, z)
+    set_lane_quat(room.block, W0, rotation)
+    set_lane_quat(room.source, W0, rotation)
     if p.shape[0] > 0:
         enter(p, 0, room.source, 1)
     make_legal(p, room, 1)
     score(p, t, measured, widths, room, 1)
     keep(room.seen, scores, 0, best[0])
-    if best[0, 4] > scores[LANES] + STEP_BACK:
-        best[0, 5] = math.sqrt(best[0, 4]) + math.sqrt(scores[LANES])
+    if best[0, BEST.square] > scores[LANES] + STEP_BACK:
+        best[0, BEST.useful] = math.sqrt(best[0, BEST.square]) + math.sqrt(scores[LANES])
         search_fan(p, t, measured, widths, room)
         refine(p, t, measured, widths, room)
-        if best[1, 4] < best[0, 4]:
-            for k in range(5):
+        if best[1, BEST.square] < best[0, BEST.square]:
+            for k in range(BEST.useful):
                 best[0, k] = best[1, k]
 
 
@@ -367,12 +326,10 @@ def search(source, p, t, measured, widths, out, squares):
     """
     room = Room(
         np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK),
-        np.empty(2 * LANES, np.int64), np.empty(2 * LANES), np.empty((2, 6)),
+        np.empty(2 * LANES, np.int64), np.empty(2 * LANES), np.empty((2, BEST.SIZE)),
     )  # fmt: skip
     clear(room)
     for i in range(source.shape[0]):
-        w, x, y, z = source[i, 0], source[i, 1], source[i, 2], source[i, 3]
-        search_one(p, t, measured[i], widths, (w, x, y, z), room)
-        for k in range(4):
-            out[i, k] = room.best[0, k]
-        squares[i] = room.best[0, 4]
+        search_one(p, t, measured[i], widths, quat_at(source[i], 0), room)
+        set_quat(out[i], 0, quat_at(room.best[0], BEST.rotation))
+        squares[i] = room.best[0, BEST.square]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .jit import kernel
+from .vector import Quat, Vec3
 
 # Circular functions as polynomials: no branch, no library call, so loops become vector code.
 #
@@ -158,6 +159,31 @@ SCALE = 30 * LANES  # what a quaternion of any length was multiplied by, to be o
 BLOCK = 31 * LANES
 
 FAR = (2.5 * math.pi) ** 2  # |vector|² beyond which `exp` leaves its polynomials
+
+
+@kernel
+def lane_vec3(block, at):
+    """Return the vector of a lane: `at` is the row of x and the lane, X + i."""
+    return Vec3(block[at], block[at + LANES], block[at + 2 * LANES])
+
+
+@kernel
+def set_lane_vec3(block, at, v):
+    """Write the vector of a lane."""
+    block[at], block[at + LANES], block[at + 2 * LANES] = v.x, v.y, v.z
+
+
+@kernel
+def lane_quat(block, at):
+    """Return the quaternion of a lane: `at` is the row of w and the lane, QW + i."""
+    return Quat(block[at], block[at + LANES], block[at + 2 * LANES], block[at + 3 * LANES])
+
+
+@kernel
+def set_lane_quat(block, at, q):
+    """Write the quaternion of a lane."""
+    block[at], block[at + LANES] = q.w, q.x
+    block[at + 2 * LANES], block[at + 3 * LANES] = q.y, q.z
 
 
 @kernel

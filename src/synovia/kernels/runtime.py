@@ -22,7 +22,18 @@ from .jit import kernel
 from .kinds import BOX, CONE, ELLIPSOID, FIELD, HINGES, KDOP, MOST_AXES, PRODUCT, TABLE, UNION
 from .limit import enter, leave, nearest
 from .pair import Room, clear, search_one
-from .rotation import BLOCK, DISTANCE, LANES, OFF_UNIT, QW, QX, QY, QZ, W0, X0, Y0, Z0, store
+from .rotation import (
+    BLOCK,
+    DISTANCE,
+    LANES,
+    OFF_UNIT,
+    QW,
+    W0,
+    lane_quat,
+    set_lane_quat,
+    store,
+)
+from .vector import IDENTITY, angle_between, conj, normalize, quat_at, quat_dot, set_quat
 
 # Where things stand in a file. Tables are given by where they start.
 MAGIC, FILE_VERSION, FILE_SIZE, CHECKSUM, JOINTS, LIMITS = range(6)
@@ -526,17 +537,16 @@ def limit_of(p, k):
 
 
 @kernel
+def usable(q):
+    """Return a rotation, or the identity if its length is far from 1."""
+    return q if abs(quat_dot(q, q) - 1.0) <= 0.5 else IDENTITY
+
+
+@kernel
 def load_usable(rotations, start, block, n):
     """Copy `n` quaternions into the block, the identity where one is no rotation."""
     for i in range(n):
-        at = 4 * (start + i)
-        w, x, y, z = rotations[at], rotations[at + 1], rotations[at + 2], rotations[at + 3]
-        off = abs(w * w + x * x + y * y + z * z - 1.0)
-        usable = off <= 0.5
-        block[W0 + i] = w if usable else 1.0
-        block[X0 + i] = x if usable else 0.0
-        block[Y0 + i] = y if usable else 0.0
-        block[Z0 + i] = z if usable else 0.0
+        set_lane_quat(block, W0 + i, usable(quat_at(rotations, 4 * (start + i))))
         block[OFF_UNIT + i] = 0.0
 
 
@@ -580,85 +590,52 @@ def measure(p, k, rotations, distances):
             distances[start + i] = block[DISTANCE + i]
 
 
-@kernel
-def turn_angle(a, b, at):
-    """Return the angle of the turn between two unit quaternions; 0 if one is none."""
-    less, more = 0.0, 0.0
-    for k in range(at, at + 4):
-        less += (a[k] - b[k]) ** 2
-        more += (a[k] + b[k]) ** 2
-    angle = 4.0 * np.arctan2(np.sqrt(min(less, more)), np.sqrt(max(less, more)))
-    return angle if angle <= 2.0 * np.pi else 0.0
-
-
 @kernel("f8[] i8 f8[] f8[] f8[]")
 def exits(p, k, previous, proposed, reached):
     """Write the largest t in [0, 1] with each turn from previous to proposed legal before it."""
     packed, angle, one = limit_of(p, k), np.empty(1), np.empty(1)
     start, end = np.empty(4), np.empty(4)
     for i in range(reached.shape[0]):
-        usable = True
+        known = True
         for j in range(4):
             start[j], end[j] = previous[4 * i + j], proposed[4 * i + j]
-            usable = usable and abs(start[j]) <= 1.5 and abs(end[j]) <= 1.5
-        angle[0], one[0] = turn_angle(start, end, 0), 0.0
-        if usable:
+            known = known and abs(start[j]) <= 1.5 and abs(end[j]) <= 1.5
+        angle[0], one[0] = angle_between(quat_at(start, 0), quat_at(end, 0)), 0.0
+        if known:
             first_exit(start, end, angle, packed, EDGE, FINEST, one)
         reached[i] = one[0]
 
 
 @kernel
-def multiply(a, b):
-    """Return the product of two quaternions."""
-    return (
-        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
-        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
-        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
-        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
-    )
-
-
-@kernel
 def rotation_above(p, joint, ancestor, pose):
-    """Return the rotation of a joint's parent as the ancestor sees it; pose is flat."""
-    parents, above = int(p[PARENTS]), (1.0, 0.0, 0.0, 0.0)
-    at = int(p[parents + joint])
-    while at != ancestor:
-        own = (pose[4 * at], pose[4 * at + 1], pose[4 * at + 2], pose[4 * at + 3])
-        above = multiply(own, above)
-        at = int(p[parents + at])
+    """Return the rotation of a joint's parent relative to an ancestor; the pose is flat.
+
+    The identity if the ancestor is `PARENT`.
+    """
+    above = IDENTITY
+    if ancestor != int(PARENT):
+        at = int(p[int(p[PARENTS]) + joint])
+        while at != ancestor:
+            above = quat_at(pose, 4 * at) * above
+            at = int(p[int(p[PARENTS]) + at])
     return above
 
 
 @kernel
 def seen_from(p, joint, ancestor, pose):
-    """Return how all above a joint is turned, as the ancestor sees it, and the joint likewise.
+    """Return the rotation above a joint relative to an ancestor, and that of the joint.
 
-    Where that is its parent, the rotation is the pose's own, bit for bit.
+    If the ancestor is the parent, the latter is the pose's own, bit for bit.
     """
-    at, above = 4 * joint, (1.0, 0.0, 0.0, 0.0)
-    own = (pose[at], pose[at + 1], pose[at + 2], pose[at + 3])
-    if ancestor == int(PARENT):
-        return above, own
-    above = rotation_above(p, joint, ancestor, pose)
-    return above, scaled(multiply(above, own))
-
-
-@kernel
-def scaled(q):
-    """Return a quaternion of length 1."""
-    scale = 1.0 / np.sqrt(q[0] ** 2 + q[1] ** 2 + q[2] ** 2 + q[3] ** 2)
-    return scale * q[0], scale * q[1], scale * q[2], scale * q[3]
+    above, own = rotation_above(p, joint, ancestor, pose), quat_at(pose, 4 * joint)
+    return above, own if ancestor == int(PARENT) else normalize(above * own)
 
 
 @kernel
 def set_seen(joint, ancestor, above, seen, pose):
-    """Set the rotation of a joint by how the ancestor sees it."""
-    local = seen
-    if ancestor != int(PARENT):
-        local = scaled(multiply((above[0], -above[1], -above[2], -above[3]), seen))
-    at = 4 * joint
-    pose[at], pose[at + 1], pose[at + 2], pose[at + 3] = local[0], local[1], local[2], local[3]
+    """Set the rotation of a joint from its rotation relative to an ancestor."""
+    own = seen if ancestor == int(PARENT) else normalize(conj(above) * seen)
+    set_quat(pose, 4 * joint, own)
 
 
 @kernel
@@ -676,8 +653,9 @@ def mark_pairs(p, distances):
 @kernel
 def project_rows(p, pose, distances):
     """Make the joints legal that have nothing to do with others, parents first."""
-    block, other, one = np.empty(BLOCK), np.empty(BLOCK), np.empty(4)
+    block, other = np.empty(BLOCK), np.empty(BLOCK)
     lanes, rows = np.empty(2 * LANES, np.int64), int(p[ROWS])
+    block[OFF_UNIT] = 0.0
     mark_pairs(p, distances)  # `project_pairs` writes how far these are outside
     for k in range(int(p[LIMITS])):
         if distances[k] > 0.0:
@@ -685,23 +663,14 @@ def project_rows(p, pose, distances):
         packed, joint = limit_of(p, k), int(p[rows + ROW * k + JOINT])
         ancestor = int(p[rows + ROW * k + ANCESTOR])
         above, seen = seen_from(p, joint, ancestor, pose)
-        one[0], one[1], one[2], one[3] = seen[0], seen[1], seen[2], seen[3]
-        load_usable(one, 0, block, 1)
+        set_lane_quat(block, W0, usable(seen))
         enter(packed, 0, block, 1)
         nearest(packed, 0, TOLERANCE, 0.0, block, other, lanes, 1)
         distances[k] = block[DISTANCE]
         if block[DISTANCE] <= TOLERANCE:
             continue
         leave(packed, 0, TOLERANCE, block, 1)
-        legal = (block[QW], block[QX], block[QY], block[QZ])
-        set_seen(joint, ancestor, above, legal, pose)
-
-
-@kernel
-def usable(q):
-    """Return a rotation, the identity where it is none."""
-    off = abs(q[0] ** 2 + q[1] ** 2 + q[2] ** 2 + q[3] ** 2 - 1.0)
-    return q if off <= 0.5 else (1.0, 0.0, 0.0, 0.0)
+        set_seen(joint, ancestor, above, lane_quat(block, QW), pose)
 
 
 @kernel
@@ -724,11 +693,11 @@ def measure_driven(p, first, last, driver, pose, found, distances):
         k, with_, numbers = int(p[at + ROW_OF]), int(p[at + MEASURED_WITH]), int(p[at + NUMBERS_AT])
         joint = int(p[int(p[ROWS]) + ROW * k + JOINT])
         _above, seen = seen_from(p, joint, ancestor_of(p, k), pose)
-        seen, kept = usable(seen), found.seen[i - first]
-        kept[0], kept[1], kept[2], kept[3] = seen[0], seen[1], seen[2], seen[3]
+        seen = usable(seen)
+        set_quat(found.seen[i - first], 0, seen)
         room, limit = found.measured[start:], p[with_ : with_ + int(p[with_ + limits.SIZE])]
         width = dependent.measure(p, numbers, limit, seen, found.block, room)
-        low, high = dependent.values_at(p, numbers, driver[0], driver[1], driver[2], driver[3])
+        low, high = dependent.values_at(p, numbers, driver.w, driver.x, driver.y, driver.z)
         distances[k] = dependent.gap_of(p, numbers, room[:width], low, high)
         outside = outside or distances[k] > TOLERANCE
         found.widths[i - first] = width
@@ -748,19 +717,18 @@ def move_driven(p, first, last, driver, pose, found):
         at = int(p[PAIR_ROWS]) + PAIR_ROW * i
         k, with_, numbers = int(p[at + ROW_OF]), int(p[at + MEASURED_WITH]), int(p[at + NUMBERS_AT])
         joint, ancestor = int(p[int(p[ROWS]) + ROW * k + JOINT]), ancestor_of(p, k)
-        low, high = dependent.values_at(p, numbers, driver[0], driver[1], driver[2], driver[3])
+        low, high = dependent.values_at(p, numbers, driver.w, driver.x, driver.y, driver.z)
         width = found.widths[i - first]
         own = found.measured[start : start + width]
         start += width
         inside = dependent.gap_of(p, numbers, own, low, high) <= TOLERANCE
         if inside and ancestor == int(PARENT):
             continue
-        kept = found.seen[i - first]
-        legal = (kept[0], kept[1], kept[2], kept[3])
+        legal = quat_at(found.seen[i - first], 0)
         if not inside:
             limit = p[with_ : with_ + int(p[with_ + limits.SIZE])]
             dependent.project(p, numbers, limit, legal, driver, found.block)
-            legal = (found.block[QW], found.block[QX], found.block[QY], found.block[QZ])
+            legal = lane_quat(found.block, QW)
         above, _seen = seen_from(p, joint, ancestor, pose)
         set_seen(joint, ancestor, above, legal, pose)
 
@@ -791,7 +759,7 @@ def project_pairs(p, pose, distances):
         outside = measure_driven(p, first, last, driver, pose, found, distances)
         if row >= 0:
             own = limit_of(p, row)
-            dependent.put(room.block, 0, driver[0], driver[1], driver[2], driver[3])
+            set_lane_quat(room.block, W0, driver)
             enter(own, 0, room.block, 1)
             nearest(own, 0, TOLERANCE, 0.0, room.block, room.other, room.lanes, 1)
             distances[row] = room.block[DISTANCE]
@@ -799,13 +767,10 @@ def project_pairs(p, pose, distances):
         if outside:
             numbers = p[int(p[at + NUMBERS_AT]) :]
             search_one(own, numbers, measured, found.widths[: last - first], driver, room)
-            best = room.best
-            legal = (best[0, 0], best[0, 1], best[0, 2], best[0, 3])
-            dot = legal[0] * driver[0] + legal[1] * driver[1]
-            if dot + legal[2] * driver[2] + legal[3] * driver[3] < 0.0:
-                legal = (-legal[0], -legal[1], -legal[2], -legal[3])
-            moved = legal[0] != driver[0] or legal[1] != driver[1]
-            if moved or legal[2] != driver[2] or legal[3] != driver[3]:
+            legal = quat_at(room.best[0], 0)
+            legal = legal if quat_dot(legal, driver) >= 0.0 else -legal
+            move = legal - driver
+            if quat_dot(move, move) > 0.0:
                 set_seen(joint, ancestor_of(p, row), above, legal, pose)
             move_driven(p, first, last, legal, pose, found)
         first = last

@@ -12,14 +12,13 @@ from collections import namedtuple
 import numpy as np
 
 from . import distance_field as fields
-from .ik_chain import AXIS as GOAL_AXIS
-from .ik_chain import GOAL_COLUMNS, POINT, cross, from_vector, length, product, rotate
+from .ik_chain import GOAL
 from .ik_goals import TURN_SHARE
 from .ik_limits import project_one
 from .jit import kernel
-from .kinds import DIRECTION_TWIST, FIELD, SWING_TWIST
+from .kinds import DIRECTION_TWIST, FIELD, ROTATION_VECTOR, SWING_TWIST
 from .limit import CHART, HEADER, cover_angle, enter, leave, nearest
-from .look_at import BUFFER, HEAD, WAY, remaining_turn, shortest_turn
+from .look_at import remaining_turn
 from .rotation import (
     BLOCK,
     DISTANCE,
@@ -27,68 +26,84 @@ from .rotation import (
     OFF_UNIT,
     PT,
     PX,
-    PY,
-    PZ,
     QW,
-    QX,
-    QY,
-    QZ,
     TURN,
     W0,
-    X0,
-    Y0,
-    Z0,
     T,
     X,
-    Y,
-    Z,
+    lane_quat,
+    lane_vec3,
+    set_lane_quat,
+    set_lane_vec3,
 )
 from .runtime import (
-    ANCESTOR,
     HINGE,
-    JOINT,
-    LIMITS,
     OFFSETS,
-    PARENT,
     PARENTS,
     ROW,
     ROWS,
     TOLERANCE,
+    ancestor_of,
     limit_of,
     load_usable,
-    multiply,
     project_pose,
     rotation_above,
+    row_of,
     store_found,
 )
+from .vector import (
+    IDENTITY,
+    ZERO,
+    Vec3,
+    angle_between,
+    conj,
+    cross,
+    dot,
+    exp,
+    least_axis,
+    norm,
+    normalize,
+    quat_at,
+    quat_dot,
+    rotate,
+    set_quat,
+    set_vec3,
+    shortest_turn,
+    vec3_at,
+)
 
-# Softening: what is d outside ends radius · tanh(falloff · d) outside; see `limit.softening`.
-
-COVERS = 8  # that are looked through for the one whose point is as far from its foot as is said
+COVERS = 8  # covers that are searched for the one whose distance from its foot is the measured one
+ROUNDS = 8  # of `look_at` over all joints; after the first, for what limits have not allowed
+MET = 2e-4 / TURN_SHARE  # radians that may remain; `ik.problem.GOAL_TOLERANCE`
+SHORT_BONE = 0.2  # share of the bone below: a joint with a shorter own bone is passed over
+ILLEGAL_COST = 1e3  # of a swivel outside the limit, against radians from the pole
+POLISH = 24  # rounds of single turns after `two_bone`, at most
 
 
 @kernel
 def cover_of_foot(flat, block, i):
-    """Return the point of lane i in the cover from which its foot is as near as was found."""
-    x, y, z = block[X + i], block[Y + i], block[Z + i]
-    radius = math.sqrt(x * x + y * y + (0.0 if flat else z * z))
-    best, bx, by, bz = np.inf, x, y, z
+    """Return the cover of the point of lane i whose distance from its foot was measured.
+
+    `flat` is True for swing and twist, which wind independently.
+    """
+    point, foot = lane_vec3(block, X + i), lane_vec3(block, PX + i)
+    radius = norm(Vec3(point.x, point.y, 0.0 if flat else point.z))
+    best, found = np.inf, point
     for turns in range(COVERS):
         for twists in range(turns + 1 if flat else 1):
             swings = turns - twists
             size = cover_angle(radius, swings, np.float64)
             scale = size / radius if radius > 0.0 else 0.0
             scale = -scale if swings % 2 == 1 else scale
-            cx = scale * x if radius > 0.0 else size
-            cy, cz = scale * y, scale * z
+            twist = scale * point.z
             if flat:
-                twist = cover_angle(abs(z), twists, np.float64)
-                cz = twist if (z >= 0.0) == (twists % 2 == 0) else -twist
-            far = length(cx - block[PX + i], cy - block[PY + i], cz - block[PZ + i])
-            off = abs(far - block[DISTANCE + i])
+                twist = cover_angle(abs(point.z), twists, np.float64)
+                twist = twist if (point.z >= 0.0) == (twists % 2 == 0) else -twist
+            cover = Vec3(scale * point.x if radius > 0.0 else size, scale * point.y, twist)
+            off = abs(norm(cover - foot) - block[DISTANCE + i])
             if off < best - 1e-12:
-                best, bx, by, bz = off, cx, cy, cz
-    return bx, by, bz
+                best, found = off, cover
+    return found
 
 
 @kernel
@@ -102,37 +117,37 @@ def soft_share(distance, radius, falloff):
 @kernel
 def soften_direction(radius, falloff, block, i):
     """Move the foot of lane i back towards its point, along a great circle and by its twist."""
-    ax, ay, az = block[PX + i], block[PY + i], block[PZ + i]
-    bx, by, bz = block[X + i], block[Y + i], block[Z + i]
-    vx, vy, vz = shortest_turn(ax, ay, az, bx, by, bz)
-    twist = block[T + i] - block[PT + i]
+    foot = lane_vec3(block, PX + i)
+    turn, twist = shortest_turn(foot, lane_vec3(block, X + i)), block[T + i] - block[PT + i]
     twist -= TURN * np.rint(twist / TURN)
-    angle = length(vx, vy, vz)
+    angle = norm(turn)
     share = soft_share(math.sqrt(angle * angle + twist * twist), radius, falloff)
-    w, x, y, z = from_vector(share * vx, share * vy, share * vz)
-    ax, ay, az = rotate(w, x, y, z, ax, ay, az)
-    size = 1.0 / length(ax, ay, az)
-    block[PX + i], block[PY + i], block[PZ + i] = size * ax, size * ay, size * az
+    foot = rotate(exp(share * turn), foot)
+    set_lane_vec3(block, PX + i, (1.0 / norm(foot)) * foot)
     block[PT + i] += share * twist
 
 
 @kernel
+def shortest_move(move, period):
+    """Return a move less whole periods; a period of 0 is none."""
+    return move - period * np.rint(move / period) if period > 0.0 else move
+
+
+@kernel
 def soften_point(p, radius, falloff, block, i):
-    """Move the foot of lane i back towards its point; of fields, across ends that wrap."""
-    chart, shape = int(p[CHART]), int(p[HEADER])
-    x, y, z = block[X + i], block[Y + i], block[Z + i]
-    if chart < DIRECTION_TWIST:
-        x, y, z = cover_of_foot(chart == SWING_TWIST, block, i)
-    x, y, z = x - block[PX + i], y - block[PY + i], z - block[PZ + i]
-    if shape == FIELD:
-        at = HEADER + 1 + fields.PERIOD
-        x -= p[at] * np.rint(x / p[at]) if p[at] > 0.0 else 0.0
-        y -= p[at + 1] * np.rint(y / p[at + 1]) if p[at + 1] > 0.0 else 0.0
-        z -= p[at + 2] * np.rint(z / p[at + 2]) if p[at + 2] > 0.0 else 0.0
-    share = soft_share(length(x, y, z), radius, falloff)
-    block[PX + i] += share * x
-    block[PY + i] += share * y
-    block[PZ + i] += share * z
+    """Move the foot of lane i back towards its point; in a field, across its periodic ends."""
+    chart, foot, point = int(p[CHART]), lane_vec3(block, PX + i), lane_vec3(block, X + i)
+    if chart in (ROTATION_VECTOR, SWING_TWIST):
+        point = cover_of_foot(chart == SWING_TWIST, block, i)
+    move = point - foot
+    if int(p[HEADER]) == FIELD:
+        period = vec3_at(p, HEADER + 1 + fields.PERIOD)
+        move = Vec3(
+            shortest_move(move.x, period.x),
+            shortest_move(move.y, period.y),
+            shortest_move(move.z, period.z),
+        )
+    set_lane_vec3(block, PX + i, foot + soft_share(norm(move), radius, falloff) * move)
 
 
 @kernel("f8[] i8 f8[] f8 f8 f8[] f8[]")
@@ -155,88 +170,50 @@ def soften(p, k, rotations, radius, falloff, out, distances):
         store_found(block, n, start, out, distances)
 
 
-# Joints of a pose in the world, one by one: chains are short.
-
-
 @kernel
-def place(p, joint, pose, px, py, pz):
-    """Return a joint's rotation in the world, and where a point of its frame is there."""
-    parents, offsets = int(p[PARENTS]), int(p[OFFSETS])
-    w, x, y, z = 1.0, 0.0, 0.0, 0.0
-    at = joint
+def place(p, joint, pose, point):
+    """Return a joint's rotation in the world, and the position there of a point of its frame."""
+    rotation, at = IDENTITY, joint
     while at >= 0:
-        qw, qx, qy, qz = pose[4 * at], pose[4 * at + 1], pose[4 * at + 2], pose[4 * at + 3]
-        px, py, pz = rotate(qw, qx, qy, qz, px, py, pz)
-        px, py = px + p[offsets + 3 * at], py + p[offsets + 3 * at + 1]
-        pz += p[offsets + 3 * at + 2]
-        w, x, y, z = product(qw, qx, qy, qz, w, x, y, z)
-        at = int(p[parents + at])
-    return w, x, y, z, px, py, pz
-
-
-@kernel
-def row_of(p, joint):
-    """Return the number of the limit of a joint, or −1."""
-    rows = int(p[ROWS])
-    for k in range(int(p[LIMITS])):
-        if int(p[rows + ROW * k + JOINT]) == joint:
-            return k
-    return -1
-
-
-@kernel
-def seen_from(p, k, joint, pose):
-    """Return the rotation above a joint, as the one that its limit is measured from sees it."""
-    ancestor = int(p[int(p[ROWS]) + ROW * k + ANCESTOR])
-    if ancestor == int(PARENT):
-        return 1.0, 0.0, 0.0, 0.0
-    return rotation_above(p, joint, ancestor, pose)
+        own = quat_at(pose, 4 * at)
+        point = rotate(own, point) + vec3_at(p, int(p[OFFSETS]) + 3 * at)
+        rotation = own * rotation
+        at = int(p[int(p[PARENTS]) + at])
+    return rotation, point
 
 
 Work = namedtuple("Work", ["block", "other", "lanes", "costs"])  # room for one limit at a time
 
 
 @kernel
-def put_unit(w, x, y, z, block, i):
-    """Write a quaternion of any length but 0 as the unit one of lane i; what is none, as 1."""
-    square = w * w + x * x + y * y + z * z
-    usable = square > 1e-6 and square < 1e6
-    size = 1.0 / math.sqrt(square) if usable else 0.0
-    block[W0 + i] = size * w if usable else 1.0
-    block[X0 + i] = size * x if usable else 0.0
-    block[Y0 + i] = size * y if usable else 0.0
-    block[Z0 + i] = size * z if usable else 0.0
+def unit_or_identity(q):
+    """Return a quaternion scaled to length 1, or the identity if its length is unusable."""
+    square = quat_dot(q, q)
+    return normalize(q) if square > 1e-6 and square < 1e6 else IDENTITY
+
+
+@kernel
+def put_unit(q, block, i):
+    """Write a quaternion of any length as the unit quaternion of lane i."""
+    set_lane_quat(block, W0 + i, unit_or_identity(q))
     block[OFF_UNIT + i] = 0.0
 
 
 @kernel
-def set_joint(p, joint, turn, pose, work):
-    """Turn a joint to a rotation, or to the nearest that its limit allows."""
-    k, block = row_of(p, joint), work.block
-    put_unit(turn[0], turn[1], turn[2], turn[3], block, 0)
-    w, x, y, z = block[W0], block[X0], block[Y0], block[Z0]
+def set_joint(p, joint, rotation, pose, work):
+    """Set a joint to a rotation, or to the nearest one that its limit allows."""
+    k, block, own = row_of(p, joint), work.block, unit_or_identity(rotation)
     if k >= 0:
-        above = seen_from(p, k, joint, pose)
-        qw, qx, qy, qz = multiply(above, (w, x, y, z))
-        put_unit(qw, qx, qy, qz, block, 0)
+        above = rotation_above(p, joint, ancestor_of(p, k), pose)
+        put_unit(above * own, block, 0)
         if project_one(limit_of(p, k), 0, TOLERANCE, block, work.other, work.lanes):
-            back = (above[0], -above[1], -above[2], -above[3])
-            w, x, y, z = multiply(back, (block[QW], block[QX], block[QY], block[QZ]))
-            put_unit(w, x, y, z, block, 0)
-            w, x, y, z = block[W0], block[X0], block[Y0], block[Z0]
-    at = 4 * joint
-    pose[at], pose[at + 1], pose[at + 2], pose[at + 3] = w, x, y, z
-
-
-# Looking at something, as `look_at` has it: from the body to the head each joint takes its share.
-
-ROUNDS = 8  # over all joints; after the first, for what limits have not allowed
-MET = 2e-4 / TURN_SHARE  # radians that are left; `ik.problem.GOAL_TOLERANCE`
+            own = unit_or_identity(conj(above) * lane_quat(block, QW))
+    set_quat(pose, 4 * joint, own)
 
 
 @kernel
 def joints_between(p, first, last):
-    """Return how many joints there are from `first` down to `last`, both counted; 0 if none."""
+    """Return the number of joints from `first` down to `last`, both included; 0 if none."""
     parents, count, at = int(p[PARENTS]), 1, last
     while at >= 0 and at != first:
         at = int(p[parents + at])
@@ -246,7 +223,7 @@ def joints_between(p, first, last):
 
 @kernel
 def joint_above(p, joint, steps):
-    """Return the joint so many steps above another."""
+    """Return the ancestor of a joint so many steps above it."""
     at = joint
     for _ in range(steps):
         at = int(p[int(p[PARENTS]) + at])
@@ -254,175 +231,130 @@ def joint_above(p, joint, steps):
 
 
 @kernel
-def find_head(p, last, pose, buffer):
-    """Write where the last joint is, and how it is turned, in the world."""
-    w, x, y, z, px, py, pz = place(p, last, pose, 0.0, 0.0, 0.0)
-    buffer[HEAD], buffer[HEAD + 1], buffer[HEAD + 2], buffer[HEAD + 3] = w, x, y, z
-    buffer[HEAD + 4], buffer[HEAD + 5], buffer[HEAD + 6] = px, py, pz
+def turn_to_target(p, last, goal, target, pose, head):
+    """Return the rotation vector in the world that the axis of the last joint still needs."""
+    rotation, position = place(p, last, pose, ZERO)
+    set_quat(head, 0, rotation)
+    set_vec3(head, 4, position)
+    return remaining_turn(goal, target, head)
 
 
 @kernel("f8[] f8[] i8 i8 f8[] f8[] f8[]")
 def look_at(p, pose, first, last, aim, target, distances):
     """Turn the joints from `first` to `last` until an axis of the last points at the target.
 
-    `aim` is the point that the axis starts at and then the axis, in the frame of the last joint.
-    Returns the angle that is left, in radians; −1 if `last` is not `first` or below it.
+    `aim` is the start of the axis and then the axis, in the frame of the last joint. Each joint
+    takes its share, from the first to the last. Returns the remaining angle in radians; −1 if
+    `last` is not `first` or below it.
     """
     work = Work(np.empty(BLOCK), np.empty(BLOCK), np.empty(2 * LANES, np.int64), np.empty(LANES))
-    goals, buffer = np.zeros((1, GOAL_COLUMNS)), np.zeros(BUFFER)
-    for i in range(3):
-        goals[0, POINT + i], goals[0, GOAL_AXIS + i] = aim[i], aim[3 + i]
-    count, axis = joints_between(p, first, last), length(aim[3], aim[4], aim[5])
+    goal, head = np.zeros(GOAL.SIZE), np.zeros(7)
+    set_vec3(goal, GOAL.point, vec3_at(aim, 0))
+    set_vec3(goal, GOAL.axis, vec3_at(aim, 3))
+    count, axis = joints_between(p, first, last), norm(vec3_at(aim, 3))
     if count == 0 or not (axis > 0.0 and axis < np.inf):
         return -1.0
     for _ in range(ROUNDS):
         for m in range(count):
-            j = joint_above(p, last, count - 1 - m)
-            find_head(p, last, pose, buffer)
-            remaining_turn(goals, target, buffer)
-            share = 1.0 / (count - m)
-            vx, vy, vz = share * buffer[WAY], share * buffer[WAY + 1], share * buffer[WAY + 2]
-            w, x, y, z, _px, _py, _pz = place(p, j, pose, 0.0, 0.0, 0.0)
-            vx, vy, vz = rotate(w, -x, -y, -z, vx, vy, vz)
-            w, x, y, z = from_vector(vx, vy, vz)
-            at = 4 * j
-            w, x, y, z = product(pose[at], pose[at + 1], pose[at + 2], pose[at + 3], w, x, y, z)
-            set_joint(p, j, (w, x, y, z), pose, work)
-        find_head(p, last, pose, buffer)
-        if remaining_turn(goals, target, buffer) <= MET:
+            j, share = joint_above(p, last, count - 1 - m), 1.0 / (count - m)
+            turn = share * turn_to_target(p, last, goal, target, pose, head)
+            rotation, _position = place(p, j, pose, ZERO)
+            own = quat_at(pose, 4 * j) * exp(rotate(conj(rotation), turn))
+            set_joint(p, j, own, pose, work)
+        if norm(turn_to_target(p, last, goal, target, pose, head)) <= MET:
             break
     project_pose(p, pose, distances)
-    find_head(p, last, pose, buffer)
-    return remaining_turn(goals, target, buffer)
-
-
-# Two bones, as `ik.two_bone` has them: how far the middle bends follows from the distance, then the
-# first joint swivels to the legal place nearest to the pole. What limits leave, turns one joint
-# after the other take up.
-
-SHORT_BONE = 0.2  # of the bone below: a joint whose own bone is shorter is passed over
-ILLEGAL_COST = 1e3
-POLISH = 24  # rounds of single turns, at most
+    return norm(turn_to_target(p, last, goal, target, pose, head))
 
 
 @kernel
-def middle_joint(p, end, px, py, pz):
+def middle_joint(p, end, point):
     """Return the middle joint of the two bones that end at a point of `end`; −1 without any."""
-    parents, offsets, o = int(p[PARENTS]), int(p[OFFSETS]), int(p[OFFSETS]) + 3 * end
-    middle = int(p[parents + end])
-    x, y, z = p[o] + px, p[o + 1] + py, p[o + 2] + pz
+    parents, offsets = int(p[PARENTS]), int(p[OFFSETS])
+    middle, below = int(p[parents + end]), vec3_at(p, offsets + 3 * end) + point
     while middle >= 0 and int(p[parents + middle]) >= 0:
-        o = offsets + 3 * middle
-        own = length(p[o], p[o + 1], p[o + 2])
-        above = int(p[parents + middle])
-        if own >= SHORT_BONE * length(x, y, z) or int(p[parents + above]) < 0:
+        own, above = vec3_at(p, offsets + 3 * middle), int(p[parents + middle])
+        if norm(own) >= SHORT_BONE * norm(below) or int(p[parents + above]) < 0:
             return middle
-        middle, x, y, z = above, x + p[o], y + p[o + 1], z + p[o + 2]
+        middle, below = above, below + own
     return -1
 
 
 @kernel
-def bend_axis(p, middle, ux, uy, uz, lx, ly, lz):
+def bend_axis(p, middle, upper, lower):
     """Return the axis to bend about: the hinge's own, or the normal of both bones' plane."""
     k = row_of(p, middle)
     if k >= 0:
-        at = int(p[ROWS]) + ROW * k + HINGE
-        if length(p[at], p[at + 1], p[at + 2]) > 0.5:
-            return p[at], p[at + 1], p[at + 2]
-    x, y, z = cross(ux, uy, uz, lx, ly, lz)
-    size = length(x, y, z)
-    if size > 1e-9:
-        return x / size, y / size, z / size
-    size = length(lx, ly, lz)
-    if not size > 0.0:
-        return 0.0, 0.0, 1.0
-    first = abs(lx) <= abs(ly) and abs(lx) <= abs(lz)  # straight: any across will do
-    second = not first and abs(ly) <= abs(lz)
-    ex, ey = 1.0 if first else 0.0, 1.0 if second else 0.0
-    x, y, z = cross(lx, ly, lz, ex, ey, 1.0 - ex - ey)
-    size = length(x, y, z)
-    return x / size, y / size, z / size
+        hinge = vec3_at(p, int(p[ROWS]) + ROW * k + HINGE)
+        if norm(hinge) > 0.5:
+            return hinge
+    normal = cross(upper, lower)
+    if norm(normal) > 1e-9:
+        return normal / norm(normal)
+    if not norm(lower) > 0.0:
+        return Vec3(0.0, 0.0, 1.0)
+    across = cross(lower, least_axis(lower))  # straight bones: any axis across them
+    return across / norm(across)
 
 
 @kernel
 def bend(p, middle, lower, far, pose, work):
-    """Bend the middle joint so that the end, at l in its frame, is `far` from the first."""
-    o, at = int(p[OFFSETS]) + 3 * middle, 4 * middle
-    lx, ly, lz = lower
-    ux, uy, uz = p[o], p[o + 1], p[o + 2]
-    qw, qx, qy, qz = pose[at], pose[at + 1], pose[at + 2], pose[at + 3]
-    bx, by, bz = rotate(qw, -qx, -qy, -qz, ux, uy, uz)
-    hx, hy, hz = bend_axis(p, middle, bx, by, bz, lx, ly, lz)
-    along = hx * lx + hy * ly + hz * lz
-    tx, ty, tz = along * hx, along * hy, along * hz
-    vx, vy, vz = cross(hx, hy, hz, lx, ly, lz)
-    a = ux * ux + uy * uy + uz * uz + lx * lx + ly * ly + lz * lz
-    a += 2.0 * (bx * tx + by * ty + bz * tz)
-    b = 2.0 * (bx * (lx - tx) + by * (ly - ty) + bz * (lz - tz))
-    c = 2.0 * (bx * vx + by * vy + bz * vz)
+    """Bend the middle joint so that the end, at `lower` in its frame, is `far` from the first."""
+    own, upper = quat_at(pose, 4 * middle), vec3_at(p, int(p[OFFSETS]) + 3 * middle)
+    seen = rotate(conj(own), upper)
+    hinge = bend_axis(p, middle, seen, lower)
+    along = dot(hinge, lower) * hinge
+    a = dot(upper, upper) + dot(lower, lower) + 2.0 * dot(seen, along)
+    b, c = 2.0 * dot(seen, lower - along), 2.0 * dot(seen, cross(hinge, lower))
     size = math.sqrt(b * b + c * c)
     if not size > 1e-9 * a:  # a bone has no length
         return
     opened = math.acos(min(max((far * far - a) / size, -1.0), 1.0))
-    best, cost = (qw, qx, qy, qz), np.inf
+    best, cost = own, np.inf
     for side in range(2):
         angle = math.atan2(c, b) + (opened if side == 0 else -opened)
         angle -= TURN * np.floor((angle + np.pi) / TURN)
-        w, x, y, z = from_vector(angle * hx, angle * hy, angle * hz)
-        w, x, y, z = product(qw, qx, qy, qz, w, x, y, z)
-        set_joint(p, middle, (w, x, y, z), pose, work)
-        w, x, y, z = pose[at], pose[at + 1], pose[at + 2], pose[at + 3]
-        vx, vy, vz = rotate(w, x, y, z, lx, ly, lz)
-        price = ILLEGAL_COST * abs(length(ux + vx, uy + vy, uz + vz) - far) + abs(angle)
-        if price < cost:
-            best, cost = (w, x, y, z), price
-    pose[at], pose[at + 1], pose[at + 2], pose[at + 3] = best[0], best[1], best[2], best[3]
+        set_joint(p, middle, own * exp(angle * hinge), pose, work)
+        legal = quat_at(pose, 4 * middle)
+        error = abs(norm(upper + rotate(legal, lower)) - far)
+        if ILLEGAL_COST * error + abs(angle) < cost:
+            best, cost = legal, ILLEGAL_COST * error + abs(angle)
+    set_quat(pose, 4 * middle, best)
 
 
 @kernel
 def illegal_cost(block, i):
-    """Return what it costs that the rotation of lane i had to be moved, to QW … of it."""
+    """Return the cost of the rotation of lane i, if it was moved to be legal."""
     if block[DISTANCE + i] <= TOLERANCE:
         return 0.0
-    less, more = 0.0, 0.0
-    for row in range(4):
-        less += (block[QW + LANES * row + i] - block[W0 + LANES * row + i]) ** 2
-        more += (block[QW + LANES * row + i] + block[W0 + LANES * row + i]) ** 2
-    off = 4.0 * math.atan2(math.sqrt(min(less, more)), math.sqrt(max(less, more)))
-    return ILLEGAL_COST * (1.0 + off)
+    return ILLEGAL_COST * (1.0 + angle_between(lane_quat(block, QW + i), lane_quat(block, W0 + i)))
 
 
 @kernel
 def place_swivels(swivel, best, reach, count, above, work):
-    """Write the swivels, as the limit sees them, and what each costs by where it goes."""
+    """Write the swivels, as the limit measures them, and the angle of each from the pole."""
     way, straight, upper, pole = swivel
-    costs = work.costs
     for i in range(count):
         angle = best - reach + 2.0 * reach * i / (count - 1)
-        turn = from_vector(angle * way[0], angle * way[1], angle * way[2])
-        own = multiply(turn, straight)
-        costs[i] = abs(angle)
-        if length(pole[0], pole[1], pole[2]) > 0.0:
-            bx, by, bz = rotate(own[0], own[1], own[2], own[3], upper[0], upper[1], upper[2])
-            along = bx * way[0] + by * way[1] + bz * way[2]
-            bx, by, bz = bx - along * way[0], by - along * way[1], bz - along * way[2]
-            cx, cy, cz = cross(bx, by, bz, pole[0], pole[1], pole[2])
-            along = bx * pole[0] + by * pole[1] + bz * pole[2]
-            costs[i] = math.atan2(length(cx, cy, cz), along)
-        w, x, y, z = multiply(above, own)
-        put_unit(w, x, y, z, work.block, i)
+        own = exp(angle * way) * straight
+        work.costs[i] = abs(angle)
+        if norm(pole) > 0.0:
+            bone = rotate(own, upper)
+            bone = bone - dot(bone, way) * way
+            work.costs[i] = math.atan2(norm(cross(bone, pole)), dot(bone, pole))
+        put_unit(above * own, work.block, i)
 
 
 @kernel
 def sweep(p, first, swivel, best, stage, pose, work):
-    """Return the best of the swivels of a stage, which are closer together at each.
+    """Return the best angle of the swivels of a stage, which are closer together at each.
 
-    `swivel` is the way to the target, the rotation that points straight there, the upper bone and
-    the pole, as the parent of the first joint sees them; `best` the angle about the way so far.
+    `swivel` is the direction to the target, the rotation that points there, the upper bone and the
+    pole, relative to the parent of the first joint; `best` is the angle of the stage before.
     """
     reach = np.pi if stage == 0 else (np.pi / 36.0 if stage == 1 else np.pi / 720.0)
     count, k, block = 73 if stage == 0 else 41, row_of(p, first), work.block
-    above = seen_from(p, k, first, pose) if k >= 0 else (1.0, 0.0, 0.0, 0.0)
+    above = rotation_above(p, first, ancestor_of(p, k), pose)
     place_swivels(swivel, best, reach, count, above, work)
     if k >= 0:
         packed = limit_of(p, k)
@@ -439,83 +371,65 @@ def sweep(p, first, swivel, best, stage, pose, work):
 
 @kernel
 def end_error(p, end, point, target, pose):
-    """Return how far a point of `end` is from the target."""
-    _w, _x, _y, _z, x, y, z = place(p, end, pose, point[0], point[1], point[2])
-    return length(x - target[0], y - target[1], z - target[2])
+    """Return the distance of a point of `end` from the target."""
+    _rotation, position = place(p, end, pose, point)
+    return norm(position - target)
 
 
 @kernel
 def polish(p, joint, end, point, target, pose, work):
-    """Turn a joint so that the end's point comes nearer to the target; back if it does not."""
-    at = 4 * joint
-    before = (pose[at], pose[at + 1], pose[at + 2], pose[at + 3])
-    far = end_error(p, end, point, target, pose)
-    w, x, y, z, jx, jy, jz = place(p, joint, pose, 0.0, 0.0, 0.0)
-    _ew, _ex, _ey, _ez, ex, ey, ez = place(p, end, pose, point[0], point[1], point[2])
-    ex, ey, ez = rotate(w, -x, -y, -z, ex - jx, ey - jy, ez - jz)
-    tx, ty, tz = rotate(w, -x, -y, -z, target[0] - jx, target[1] - jy, target[2] - jz)
-    one, two = length(ex, ey, ez), length(tx, ty, tz)
+    """Turn a joint so that the end's point comes nearer to the target; undo it if it does not."""
+    before, far = quat_at(pose, 4 * joint), end_error(p, end, point, target, pose)
+    rotation, center = place(p, joint, pose, ZERO)
+    _rotation, position = place(p, end, pose, point)
+    arm, wanted = rotate(conj(rotation), position - center), rotate(conj(rotation), target - center)
+    one, two = norm(arm), norm(wanted)
     if one > 1e-12 and two > 1e-12:
-        vx, vy, vz = shortest_turn(ex / one, ey / one, ez / one, tx / two, ty / two, tz / two)
-        w, x, y, z = from_vector(vx, vy, vz)
-        w, x, y, z = product(before[0], before[1], before[2], before[3], w, x, y, z)
-        set_joint(p, joint, (w, x, y, z), pose, work)
+        set_joint(p, joint, before * exp(shortest_turn(arm / one, wanted / two)), pose, work)
         if not end_error(p, end, point, target, pose) < far:
-            pose[at], pose[at + 1] = before[0], before[1]
-            pose[at + 2], pose[at + 3] = before[2], before[3]
+            set_quat(pose, 4 * joint, before)
 
 
 @kernel("f8[] f8[] i8 f8[] f8[] f8[] f8[]")
 def two_bone(p, pose, end, point, target, pole, distances):
     """Bring a point of the joint `end` to the target, by the two bones above it.
 
-    `pole`, if it is not 0, is the direction in the world, from the first joint, that the middle one
-    should be in. Returns how far the point is from the target; −1 if there are no two bones.
+    The bend of the middle joint follows from the distance; the first joint then swivels to the
+    legal rotation nearest to the pole; single turns take up what limits leave. `pole`, if it is not
+    0, is the direction in the world, from the first joint, of the middle one. Returns the distance
+    of the point from the target; −1 if there are no two bones.
     """
     work = Work(np.empty(BLOCK), np.empty(BLOCK), np.empty(2 * LANES, np.int64), np.empty(LANES))
-    px, py, pz = point[0], point[1], point[2]
-    middle = middle_joint(p, end, px, py, pz)
+    tip, goal, wanted = vec3_at(point, 0), vec3_at(target, 0), vec3_at(pole, 0)
+    middle = middle_joint(p, end, tip)
     if middle < 0:
         return -1.0
-    first, at = int(p[int(p[PARENTS]) + middle]), 4 * int(p[int(p[PARENTS]) + middle])
-    # The way to the target and the pole, as the parent of the first joint sees them.
-    w, x, y, z, fx, fy, fz = place(p, first, pose, 0.0, 0.0, 0.0)
-    own = (pose[at], -pose[at + 1], -pose[at + 2], -pose[at + 3])
-    aw, ax, ay, az = multiply((w, x, y, z), own)
-    tx, ty, tz = rotate(aw, -ax, -ay, -az, target[0] - fx, target[1] - fy, target[2] - fz)
-    pole_x, pole_y, pole_z = rotate(aw, -ax, -ay, -az, pole[0], pole[1], pole[2])
-    far = length(tx, ty, tz)
-    w, x, y, z, mx, my, mz = place(p, middle, pose, 0.0, 0.0, 0.0)
-    _w, _x, _y, _z, ex, ey, ez = place(p, end, pose, px, py, pz)
-    lx, ly, lz = rotate(w, -x, -y, -z, ex - mx, ey - my, ez - mz)
-    bend(p, middle, (lx, ly, lz), far, pose, work)
-    # The end as the first joint sees it, turned straight to the target, then about the way there.
-    o, m = int(p[OFFSETS]) + 3 * middle, 4 * middle
-    ex, ey, ez = rotate(pose[m], pose[m + 1], pose[m + 2], pose[m + 3], lx, ly, lz)
-    ex, ey, ez = rotate(
-        pose[at], pose[at + 1], pose[at + 2], pose[at + 3], p[o] + ex, p[o + 1] + ey, p[o + 2] + ez
-    )
-    size = length(ex, ey, ez)
-    if far > 1e-12 and size > 1e-12:
-        way = (tx / far, ty / far, tz / far)
-        vx, vy, vz = shortest_turn(ex / size, ey / size, ez / size, way[0], way[1], way[2])
-        now = (pose[at], pose[at + 1], pose[at + 2], pose[at + 3])
-        straight = multiply(from_vector(vx, vy, vz), now)
-        along = pole_x * way[0] + pole_y * way[1] + pole_z * way[2]
-        pole_x, pole_y = pole_x - along * way[0], pole_y - along * way[1]
-        wanted = (pole_x, pole_y, pole_z - along * way[2])
-        upper = (p[o], p[o + 1], p[o + 2])
-        best, swivel = 0.0, (way, straight, upper, wanted)
+    first = int(p[int(p[PARENTS]) + middle])
+    # Direction to the target and pole, relative to the parent of the first joint.
+    rotation, center = place(p, first, pose, ZERO)
+    into = conj(rotation * conj(quat_at(pose, 4 * first)))
+    way, wanted = rotate(into, goal - center), rotate(into, wanted)
+    far = norm(way)
+    rotation, center = place(p, middle, pose, ZERO)
+    _rotation, position = place(p, end, pose, tip)
+    lower = rotate(conj(rotation), position - center)
+    upper = vec3_at(p, int(p[OFFSETS]) + 3 * middle)
+    bend(p, middle, lower, far, pose, work)
+    # The end relative to the first joint, turned to the target, then about the direction there.
+    now = quat_at(pose, 4 * first)
+    arm = rotate(now, upper + rotate(quat_at(pose, 4 * middle), lower))
+    if far > 1e-12 and norm(arm) > 1e-12:
+        way = way / far
+        straight = exp(shortest_turn(arm / norm(arm), way)) * now
+        best, swivel = 0.0, (way, straight, upper, wanted - dot(wanted, way) * way)
         for stage in range(3):
             best = sweep(p, first, swivel, best, stage, pose, work)
-        turn = from_vector(best * way[0], best * way[1], best * way[2])
-        w, x, y, z = multiply(turn, straight)
-        set_joint(p, first, (w, x, y, z), pose, work)
-    enough = 1e-9 * (length(lx, ly, lz) + length(p[o], p[o + 1], p[o + 2]))
+        set_joint(p, first, exp(best * way) * straight, pose, work)
+    enough = 1e-9 * (norm(lower) + norm(upper))
     for _ in range(POLISH):
-        if end_error(p, end, point, target, pose) <= enough:
+        if end_error(p, end, tip, goal, pose) <= enough:
             break
-        polish(p, middle, end, point, target, pose, work)
-        polish(p, first, end, point, target, pose, work)
+        polish(p, middle, end, tip, goal, pose, work)
+        polish(p, first, end, tip, goal, pose, work)
     project_pose(p, pose, distances)
-    return end_error(p, end, point, target, pose)
+    return end_error(p, end, tip, goal, pose)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .ik_chain import product, rotate
 from .jit import kernel
+from .vector import quat_at, rotate, set_quat, set_vec3, vec3_at
 
 
 @kernel("i8[] f8[,,] f8[,,]")
@@ -17,8 +17,8 @@ def forward(parents, rotations, positions):
             up = parents[j]
             if up < 0:
                 continue
-            q, r = rotations[item, up], rotations[item, j]
-            v, above = positions[item, j], positions[item, up]
-            x, y, z = rotate(q[0], q[1], q[2], q[3], v[0], v[1], v[2])
-            v[0], v[1], v[2] = above[0] + x, above[1] + y, above[2] + z
-            r[0], r[1], r[2], r[3] = product(q[0], q[1], q[2], q[3], r[0], r[1], r[2], r[3])
+            parent, own = quat_at(rotations[item, up], 0), rotations[item, j]
+            position = positions[item]
+            moved = rotate(parent, vec3_at(position[j], 0))
+            set_vec3(position[j], 0, vec3_at(position[up], 0) + moved)
+            set_quat(own, 0, parent * quat_at(own, 0))

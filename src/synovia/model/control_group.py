@@ -311,10 +311,10 @@ class ControlGroup(Constraint):
         program = program_for(figure, joints)
         if program is None:
             return None
-        goals = np.zeros((len(joints), kernels.ik_chain.GOAL_COLUMNS))
-        goals[:, kernels.ik_chain.KIND] = kernels.ik_chain.STAY
-        goals[:, kernels.ik_chain.OWNER] = joints
-        goals[:, kernels.ik_chain.WEIGHT] = np.sqrt(self.weights) / kernels.ik_goals.TURN_SHARE
+        goals = np.zeros((len(joints), kernels.ik_chain.GOAL.SIZE))
+        goals[:, kernels.ik_chain.GOAL.kind] = kernels.ik_chain.STAY
+        goals[:, kernels.ik_chain.GOAL.owner] = joints
+        goals[:, kernels.ik_chain.GOAL.weight] = np.sqrt(self.weights) / kernels.ik_goals.TURN_SHARE
         above = np.zeros((len(joints), len(figure.skeleton)), np.bool_)
         above[np.arange(len(joints)), joints] = True
         aims: Mapping[str, Any] = {

@@ -25,6 +25,7 @@ SIDES = ((1, 1), (2, 0), (0, 2), (1.5, 0.5), (0.5, 1.5))
 """How long before and after a jump runs begin and end, in turns of the same length."""
 PACES = (1.0, 0.6)  # shares of their bounds that steps of a run take; slower where that fails
 LIVE_HALVINGS = 12  # of a live step that is too long, before the group stays where it was
+SETTLINGS = 4  # projections of a path, until one changes nothing
 EVENINGS = 4  # how often shares of a run are set anew, until its steps are even
 
 
@@ -48,9 +49,27 @@ def clamp_group(group: ControlGroup, rotations: Quats, bounds: Floats) -> Clampe
         changed[path.remove_jump(jumps[0])] = True
     found_path = same_sign(path.rotations, rotations).astype(rotations.dtype)
     out = np.where(changed[:, None, None], found_path, legal)
+    out = _settled(group, out, bounds) if changed.any() else out
     over = np.zeros(out.shape[:2], dtype=bool)
     over[1:] = path.ratios(out[:-1], out[1:], bounds[1:]) > 1.0
     return ClampedPaths(out, kept[:, None] & (out != rotations).any(axis=-1), over)
+
+
+def _settled(group: ControlGroup, rotations: Quats, bounds: Floats) -> Quats:
+    """Return a path that `project_path` leaves as it is, where repeated projection finds one.
+
+    A run is accepted by a search for each frame, and a path by one that starts at the frame before:
+    one may find controls where the other does not.
+    """
+    path = rotations
+    for _ in range(SETTLINGS):
+        after = group.project_path(path)
+        if (after == path).all():
+            return path
+        if (quat.angle_between(after[:-1], after[1:]) > bounds[1:] + SLACK).any():
+            break
+        path = after
+    return rotations
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,9 +21,11 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+
+from ..kernels.layout import Layout
 
 # Types.
 
@@ -62,10 +64,11 @@ class Array:
 
 @dataclass(frozen=True)
 class Record:
-    """A tuple, with names of its members if it has them."""
+    """A tuple; a named tuple also has the names of its members and of its class."""
 
     members: tuple[Type, ...]
     names: tuple[str, ...] = ()
+    label: str = ""
 
     def field(self, k: int) -> str:
         """Return the name of member k in C."""
@@ -117,7 +120,7 @@ def parse_type(text: str, records: dict[str, Record]) -> Type:
 def record_of(bundle: Any) -> Record:
     """Return the type of a named tuple that was made by `jit.bundle`."""
     members = tuple(parse_type(text, {}) for text in bundle.types)
-    return Record(members, tuple(bundle._fields))
+    return Record(members, tuple(bundle._fields), bundle.__name__)
 
 
 # Sources.
@@ -144,7 +147,7 @@ class Source:
     @property
     def name(self) -> str:
         """Its name in C, but for the types it is translated for."""
-        return f"{self.module_name}_{self.tree.name}"
+        return f"{self.module_name}_{self.tree.name.replace('.', '_')}"
 
     @property
     def parameters(self) -> list[str]:
@@ -152,17 +155,30 @@ class Source:
         return [a.arg for a in self.tree.args.args]
 
 
-def is_kernel(tree: ast.stmt) -> bool:
-    """Tell whether a statement defines a kernel."""
+def is_kernel(tree: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    """Return True if a statement defines a kernel."""
     return isinstance(tree, ast.FunctionDef) and any(
         ast.unparse(d).partition("(")[0] in ("kernel", "inlined") for d in tree.decorator_list
     )
 
 
+def is_record(tree: ast.stmt) -> TypeGuard[ast.ClassDef]:
+    """Return True if a statement defines a record, whose methods are kernels."""
+    return isinstance(tree, ast.ClassDef) and [*map(ast.unparse, tree.decorator_list)] == ["record"]
+
+
 def read_kernels(module: ModuleType, path: str) -> list[Source]:
-    """Return the kernels of a module, in order."""
-    tree = ast.parse(inspect.getsource(module), path)
-    return [Source(module, t, path) for t in tree.body if is_kernel(t)]  # type: ignore[arg-type]
+    """Return the kernels of a module, in order; methods of a record are named Record.method."""
+    tree, found = ast.parse(inspect.getsource(module), path), []
+    for statement in tree.body:
+        if is_kernel(statement):
+            found.append(Source(module, statement, path))
+        elif is_record(statement):
+            for method in statement.body:
+                if isinstance(method, ast.FunctionDef):
+                    method.name = f"{statement.name}.{method.name}"
+                    found.append(Source(module, method, path))
+    return found
 
 
 # Literals.
@@ -229,6 +245,8 @@ COMPARE = {
     ast.Gt: ">",
     ast.GtE: ">=",
 }
+OPERATORS = {ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__", ast.Div: "__truediv__"}
+"""Methods of records; a number times a record is `__rmul__`."""
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 NEGATIVE = re.compile(r"\(-\d+\)")
 BITS = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
@@ -272,6 +290,7 @@ class Translator:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = {s.name: s for s in sources}
+        self.methods = {s.tree.name: s for s in sources if "." in s.tree.name}
         self.instances: dict[tuple[str, str, tuple[Type, ...]], Instance] = {}
         self.records: dict[Record, str] = {}
         self.constants: dict[str, str] = {}
@@ -290,7 +309,7 @@ class Translator:
                 for member in type.members:
                     self.c(member)  # before what has it
                 key = sha256(repr(type).encode()).hexdigest()[:8]  # not of the order of need
-                self.records[type] = f"record_{key}"
+                self.records[type] = f"{type.label or 'tuple'}_{key}"
             return self.records[type]
         if isinstance(type, Known):
             return "void"
@@ -644,16 +663,24 @@ class Function:
         value = vars(self.source.module)[name]
         if isinstance(value, np.ndarray):
             return self.whole.array_constant(f"{self.source.module_name}_{name}", value)
+        if hasattr(value, "_fields"):
+            parts = [constant(member) for member in value]
+            return self.named_tuple(type(value), [part for part in parts if part], node)
         found = constant(value)
         if found is None:
             raise self.fail(node, f"{name} is no number")
         return found
 
-    def is_module(self, name: str) -> bool:
-        """Tell whether a name is that of another module of kernels."""
-        return name not in self.variables and isinstance(
-            vars(self.source.module).get(name), ModuleType
-        )
+    def outer(self, node: ast.expr) -> Any:
+        """Return the module or layout that an expression names; None if it names neither."""
+        match node:
+            case ast.Name(id=name) if name not in self.variables:
+                found = vars(self.source.module).get(name)
+            case ast.Attribute(value=value, attr=name):
+                found = getattr(self.outer(value), name, None)
+            case _:
+                found = None
+        return found if isinstance(found, ModuleType | Layout) else None
 
     def attribute(self, node: ast.Attribute) -> Value:
         """Translate constants of math and NumPy, shapes and types of arrays, members of records."""
@@ -664,8 +691,8 @@ class Function:
                 found = constant(getattr(math, name, None))
                 if found is not None:
                     return found
-            case ast.Attribute(value=ast.Name(id=module), attr=name) if self.is_module(module):
-                found = constant(getattr(vars(self.source.module)[module], name, None))
+            case ast.Attribute(value=value, attr=name) if outer := self.outer(value):
+                found = constant(getattr(outer, name, None))
                 if found is not None:
                     return found
             case ast.Attribute(value=value, attr="type"):
@@ -781,6 +808,8 @@ class Function:
         if isinstance(op, ast.Not):
             return Value(f"(!{self.truth(operand)})", BOOL)
         found = self.expression(operand)
+        if isinstance(op, ast.USub) and isinstance(found.type, Record):
+            return self.method("__neg__", [found], node)
         if isinstance(op, ast.USub) and found.type in (INT, *REAL):
             return Value(f"(-{found.code})", found.type, found.weak)
         raise self.fail(node, "not an operation of kernels")
@@ -789,6 +818,10 @@ class Function:
         self, a: Value, op: ast.operator, b: Value, right: ast.expr, node: ast.expr
     ) -> Value:
         """Translate arithmetic."""
+        if isinstance(a.type, Record):
+            return self.method(OPERATORS.get(type(op), "the operator"), [a, b], node)
+        if isinstance(b.type, Record) and isinstance(op, ast.Mult):
+            return self.method("__rmul__", [b, a], node)
         if not (isinstance(a.type, Number) and isinstance(b.type, Number)):
             raise self.fail(node, f"no arithmetic with {show(a.type)} and {show(b.type)}")
         kind = type(op)
@@ -895,9 +928,8 @@ class Function:
                 return Value(f"{self.expression(node.args[0]).code}.n0", INT)
             case ast.Attribute(value=ast.Name(id="np" | "math" as module), attr=name):
                 return self.call_numpy(module, name, node)
-            case ast.Attribute(value=ast.Name(id=module), attr=name) if self.is_module(module):
-                callee = getattr(vars(self.source.module)[module], name, None)
-                return self.call_kernel(callee, node)
+            case ast.Attribute(value=value, attr=name) if outer := self.outer(value):
+                return self.call_kernel(getattr(outer, name, None), node)
             case ast.Attribute(value=value, attr="reshape"):
                 return self.reshape(value, node)
             case ast.Attribute(value=value, attr="view"):
@@ -1020,9 +1052,7 @@ class Function:
         """Translate the call of another kernel, or the making of a named tuple."""
         found = [self.expression(a) for a in node.args]
         if isinstance(callee, builtins.type) and hasattr(callee, "_fields"):
-            type = Record(tuple(f.type for f in found), tuple(callee._fields))
-            parts = ", ".join(f.code for f in found)
-            return Value(f"(({self.whole.c(type)}){{{parts}}})", type)
+            return self.named_tuple(callee, found, node)
         if (value := getattr(callee, "__name__", None)) in ("float64", "float32", "int64"):
             return self.convert(
                 Known({"float64": DOUBLE, "float32": SINGLE, "int64": INT}[value]), node
@@ -1030,6 +1060,28 @@ class Function:
         source = self.whole.find(callee)
         if source is None:
             raise self.fail(node, "not a kernel")
+        return self.invoke(source, found, node)
+
+    def named_tuple(self, made: Any, found: list[Value], node: ast.expr) -> Value:
+        """Translate the making of a named tuple from the values of its members."""
+        if len(found) != len(made._fields):
+            raise self.fail(node, f"{made.__name__} has {len(made._fields)} members")
+        type = Record(tuple(f.type for f in found), tuple(made._fields), made.__name__)
+        same = len({*type.members}) == 1 and type.members[0] in REAL
+        if f"{type.label}.__rmul__" in self.whole.methods and not same:
+            raise self.fail(node, f"members of {type.label} are floats of one type")
+        return Value(f"(({self.whole.c(type)}){{{', '.join(f.code for f in found)}}})", type)
+
+    def method(self, name: str, found: list[Value], node: ast.expr) -> Value:
+        """Translate an operator on a record, the first of these values."""
+        label = found[0].type.label if isinstance(found[0].type, Record) else ""
+        source = self.whole.methods.get(f"{label}.{name}")
+        if source is None:
+            raise self.fail(node, f"no arithmetic: {label or 'a tuple'} has no {name}")
+        return self.invoke(source, found, node)
+
+    def invoke(self, source: Source, found: list[Value], node: ast.expr) -> Value:
+        """Translate the call of a kernel with these values."""
         if len(found) != len(source.parameters):
             raise self.fail(node, f"{source.tree.name} has {len(source.parameters)} parameters")
         made = self.whole.instance(source, tuple(f.type for f in found))

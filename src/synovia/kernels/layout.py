@@ -1,0 +1,56 @@
+"""Layouts of packed numbers: one declaration gives offsets, writer, reader and checker.
+
+Not compiled itself: to the translator an attribute of a layout is an integer constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+class Layout:
+    """Named fields of a packed record, each with the number of its values, one after the other.
+
+    The offset of a field is an attribute, and the total number of values is `SIZE`.
+
+    >>> HEADER = Layout("header", version=1, into=4)
+    >>> HEADER.into, HEADER.SIZE
+    (1, 5)
+    """
+
+    def __init__(self, title: str, /, **counts: int) -> None:
+        self.title, self.counts, offset = title, counts, 0
+        for name, count in counts.items():
+            setattr(self, name, offset)
+            offset += count
+        self.SIZE = offset
+
+    def __getattr__(self, name: str) -> int:
+        raise AttributeError(f"the layout of a {self.title} has no field {name!r}")
+
+    def pack(self, **values: Any) -> np.ndarray:
+        """Return the values of all fields as one float64 array, (SIZE,)."""
+        if values.keys() != self.counts.keys():
+            differing = ", ".join(sorted(values.keys() ^ self.counts.keys()))
+            raise ValueError(f"fields of a {self.title} are missing or unknown: {differing}")
+        parts = {name: np.ravel(values[name]) for name in self.counts}
+        for name, count in self.counts.items():
+            if len(parts[name]) != count:
+                raise ValueError(
+                    f"{name} of a {self.title} must have {count} values, got {len(parts[name])}"
+                )
+        return np.concatenate([*parts.values()]).astype(np.float64)
+
+    def unpack(self, packed: np.ndarray, offset: int = 0) -> Mapping[str, Any]:
+        """Return the fields at an offset: numbers, or arrays of those with several values."""
+        if len(packed) < offset + self.SIZE:
+            missing = offset + self.SIZE - len(packed)
+            raise ValueError(f"a {self.title} at {offset} lacks {missing} of {self.SIZE} values")
+        starts = {name: offset + getattr(self, name) for name in self.counts}
+        return {
+            name: packed[at] if self.counts[name] == 1 else packed[at : at + self.counts[name]]
+            for name, at in starts.items()
+        }

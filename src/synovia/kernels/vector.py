@@ -1,0 +1,232 @@
+"""Vectors and quaternions of the kernel language: records with operators, passed by value.
+
+Quaternions are Hamilton's, w first; `p * q` applies q first. Angles are in radians.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from .jit import kernel, record
+
+TINY = 1e-12  # sine or angle below which a rotation vector is taken as its linear term
+
+PARALLEL = 4.0 * 2.220446049250313e-16  # sine below which directions count as opposite
+
+
+@record
+class Vec3(NamedTuple):
+    """A vector with the operators `a + b`, `a - b`, `-a`, `s * a` and `a / s`."""
+
+    x: float
+    y: float
+    z: float
+
+    def __add__(self, other):
+        return Vec3(self.x + other.x, self.y + other.y, self.z + other.z)
+
+    def __sub__(self, other):
+        return Vec3(self.x - other.x, self.y - other.y, self.z - other.z)
+
+    def __neg__(self):
+        return Vec3(-self.x, -self.y, -self.z)
+
+    def __rmul__(self, factor):
+        return Vec3(factor * self.x, factor * self.y, factor * self.z)
+
+    def __truediv__(self, divisor):
+        return Vec3(self.x / divisor, self.y / divisor, self.z / divisor)
+
+
+@record
+class Quat(NamedTuple):
+    """A quaternion with the operators `p * q` (the product), `s * q`, `p + q`, `p - q` and `-q`."""
+
+    w: float
+    x: float
+    y: float
+    z: float
+
+    def __mul__(self, other):
+        return Quat(
+            self.w * other.w - self.x * other.x - self.y * other.y - self.z * other.z,
+            self.w * other.x + self.x * other.w + self.y * other.z - self.z * other.y,
+            self.w * other.y - self.x * other.z + self.y * other.w + self.z * other.x,
+            self.w * other.z + self.x * other.y - self.y * other.x + self.z * other.w,
+        )
+
+    def __rmul__(self, factor):
+        return Quat(factor * self.w, factor * self.x, factor * self.y, factor * self.z)
+
+    def __add__(self, other):
+        return Quat(self.w + other.w, self.x + other.x, self.y + other.y, self.z + other.z)
+
+    def __sub__(self, other):
+        return Quat(self.w - other.w, self.x - other.x, self.y - other.y, self.z - other.z)
+
+    def __neg__(self):
+        return Quat(-self.w, -self.x, -self.y, -self.z)
+
+
+ZERO = Vec3(0.0, 0.0, 0.0)
+IDENTITY = Quat(1.0, 0.0, 0.0, 0.0)
+
+
+@kernel
+def vec3_at(a, o):
+    """Return the vector a[o:o+3]."""
+    return Vec3(a[o], a[o + 1], a[o + 2])
+
+
+@kernel
+def set_vec3(a, o, v):
+    """Write a vector to a[o:o+3]."""
+    a[o], a[o + 1], a[o + 2] = v.x, v.y, v.z
+
+
+@kernel
+def quat_at(a, o):
+    """Return the quaternion a[o:o+4]."""
+    return Quat(a[o], a[o + 1], a[o + 2], a[o + 3])
+
+
+@kernel
+def set_quat(a, o, q):
+    """Write a quaternion to a[o:o+4]."""
+    a[o], a[o + 1], a[o + 2], a[o + 3] = q.w, q.x, q.y, q.z
+
+
+@kernel
+def dot(a, b):
+    """Return a · b."""
+    return a.x * b.x + a.y * b.y + a.z * b.z
+
+
+@kernel
+def cross(a, b):
+    """Return a × b."""
+    return Vec3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+
+
+@kernel
+def norm(v):
+    """Return the length of a vector."""
+    return math.sqrt(v.x * v.x + v.y * v.y + v.z * v.z)
+
+
+@kernel
+def axis_vector(k):
+    """Return the unit vector along axis k, 0 unless k is 0, 1 or 2."""
+    return Vec3(1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+
+
+@kernel
+def least_axis(v):
+    """Return the unit vector along the axis of a vector's smallest component, the first of ties."""
+    if abs(v.x) <= abs(v.y) and abs(v.x) <= abs(v.z):
+        return Vec3(1.0, 0.0, 0.0)
+    if abs(v.y) <= abs(v.z):
+        return Vec3(0.0, 1.0, 0.0)
+    return Vec3(0.0, 0.0, 1.0)
+
+
+@kernel
+def quat_dot(p, q):
+    """Return the scalar product of two quaternions."""
+    return p.w * q.w + p.x * q.x + p.y * q.y + p.z * q.z
+
+
+@kernel
+def conj(q):
+    """Return the conjugate, the inverse of a unit quaternion."""
+    return Quat(q.w, -q.x, -q.y, -q.z)
+
+
+@kernel
+def normalize(q):
+    """Return a quaternion scaled to length 1."""
+    return (1.0 / math.sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)) * q
+
+
+@kernel
+def rotate(q, v):
+    """Return a vector rotated by a unit quaternion."""
+    tx = 2.0 * (q.y * v.z - q.z * v.y)
+    ty = 2.0 * (q.z * v.x - q.x * v.z)
+    tz = 2.0 * (q.x * v.y - q.y * v.x)
+    return Vec3(
+        v.x + q.w * tx + q.y * tz - q.z * ty,
+        v.y + q.w * ty + q.z * tx - q.x * tz,
+        v.z + q.w * tz + q.x * ty - q.y * tx,
+    )
+
+
+@kernel
+def log(q):
+    """Return the rotation vector of a unit quaternion, at most π long."""
+    side = -1.0 if q.w < 0.0 else 1.0
+    v = Vec3(side * q.x, side * q.y, side * q.z)
+    sine = norm(v)
+    return (2.0 * math.atan2(sine, side * q.w) / sine if sine > TINY else 2.0) * v
+
+
+@kernel
+def exp(v):
+    """Return the unit quaternion of a rotation vector of any length."""
+    angle = norm(v)
+    factor = math.sin(0.5 * angle) / angle if angle > TINY else 0.5
+    return Quat(math.cos(0.5 * angle), factor * v.x, factor * v.y, factor * v.z)
+
+
+@kernel
+def chord(p, q):
+    """Return the distance between two unit quaternions, the nearer of q and −q, and of the other.
+
+    Both are lengths of chords of the unit sphere, about half the rotation's angle if that is small.
+    """
+    less, more = p - q, p + q
+    near, far = quat_dot(less, less), quat_dot(more, more)
+    return math.sqrt(min(near, far)), math.sqrt(max(near, far))
+
+
+@kernel
+def angle_between(p, q):
+    """Return the angle between two rotations, in [0, π]; precise for small angles."""
+    near, far = chord(p, q)
+    return 4.0 * math.atan2(near, far)
+
+
+@kernel
+def lerp(p, q, share):
+    """Return the unit quaternion at a share of the chord from p to the nearer of q and −q."""
+    b = share if quat_dot(p, q) >= 0.0 else -share
+    return normalize((1.0 - share) * p + b * q)
+
+
+@kernel
+def slerp(p, q, half, share):
+    """Return the rotation at a share of the shortest turn from p to q, given half its angle."""
+    a, b = 1.0 - share, share
+    if half >= 1e-9:
+        a, b = math.sin(a * half) / math.sin(half), math.sin(b * half) / math.sin(half)
+    return normalize(a * p + (b if quat_dot(p, q) >= 0.0 else -b) * q)
+
+
+@kernel
+def shortest_turn(a, b):
+    """Return the rotation vector of the shortest turn from one unit vector to another.
+
+    The sine is that of a and the small difference of a and ±b: a × b cancels for near parallels.
+    Opposite vectors give a half turn about an axis across a.
+    """
+    along = dot(a, b)
+    side = 1.0 if along < 0.0 else -1.0
+    across = cross(a, b + side * a)
+    sine = norm(across)
+    if along < 0.0 and sine <= PARALLEL:
+        across = cross(a, least_axis(a))
+        return (math.pi / norm(across)) * across
+    middle = a + b
+    angle = 2.0 * math.atan2(sine, 0.5 * dot(middle, middle))
+    return (angle / sine if sine > 0.0 else 1.0) * across
