@@ -8,12 +8,13 @@ from .charts import half_angle
 from .forms import GX, GY, GZ, add_form, half_angle_of, load_form, write_form
 from .hinges import ACROSS_FAR, LOCK, folds
 from .jit import kernel
-from .kinds import BOX, ELLIPSOID, HINGES, PRODUCT, ROTATION_VECTOR, SWING_TWIST
+from .kinds import BOX, CONVEX, ELLIPSOID, HINGES, PRODUCT, ROTATION_VECTOR, SWING_TWIST
 from .limit import (
     CHART,
     HEADER,
     INTO_RIGHT,
     OTHER_LAYOUT,
+    cover_of_foot,
     enter,
     is_whole,
     nearest,
@@ -38,8 +39,10 @@ from .rotation import (
     Z,
     cos_root,
     is_turn,
+    set_lane_vec3,
     sinc_root,
 )
+from .vector import Vec3
 
 # First that by the vector ω of a turn q · exp(ω) is found, at GX, GY and GZ; `forms` has what
 # follows from it for the numbers by which a rotation is given.
@@ -53,7 +56,6 @@ DEPTH = SCRATCH + 6 * LANES
 NUDGE = 1e-5  # radians; rounding of distances and the third derivative both count for 1e-10
 RIM = 1e-7  # radians; nearer to the boundary the foot gives no direction, and the face's counts
 STEEPEST = 1e-6  # cosine of half a swing: nearer to the opposite of the axis slopes stay as here
-COVERS = 6  # of each coordinate that winds, in which the foot of a point may be
 
 
 @kernel
@@ -64,8 +66,8 @@ def has_formula(p, o):
     """
     chart, kind = int(p[o + CHART]), int(p[o + HEADER])
     if chart == HINGES:
-        return kind <= PRODUCT and not folds(p, tail(p, o))
-    return chart in (ROTATION_VECTOR, SWING_TWIST) and kind <= PRODUCT
+        return kind in CONVEX and not folds(p, tail(p, o))
+    return chart in (ROTATION_VECTOR, SWING_TWIST) and kind in CONVEX
 
 
 @kernel
@@ -190,35 +192,6 @@ def inner_slopes(p, o, block, n):
 
 
 @kernel
-def cover_size(angle, turns):
-    """Return the size of an angle of at most π in its cover number `turns`, as `cover_angle`."""
-    return (turns + 1) * np.pi - angle if turns % 2 == 1 else turns * np.pi + angle
-
-
-@kernel
-def cover_of_foot(flat, distance, block, i):
-    """Return the point of lane i in the cover where its foot is `distance` away."""
-    x, y, z = float(block[X + i]), float(block[Y + i]), float(block[Z + i])
-    fx, fy, fz = float(block[PX + i]), float(block[PY + i]), float(block[PZ + i])
-    radius = np.sqrt(x * x + y * y + (0.0 if flat else z * z))
-    best, cx, cy, cz = np.inf, x, y, z
-    for swings in range(COVERS):
-        size = cover_size(radius, swings)
-        scale = size / radius if radius > 0.0 else 0.0
-        scale = -scale if swings % 2 == 1 else scale
-        u, v = scale * x if radius > 0.0 else size, scale * y
-        for twists in range(COVERS if flat else 1):
-            w = scale * z
-            if flat:
-                twist = cover_size(abs(z), twists)
-                w = twist if (z >= 0.0) == (twists % 2 == 0) else -twist
-            away = np.sqrt((u - fx) ** 2 + (v - fy) ** 2 + (w - fz) ** 2)
-            if abs(away - distance) < best:
-                best, cx, cy, cz = abs(away - distance), u, v, w
-    return cx, cy, cz
-
-
-@kernel
 def slopes_in_chart(p, o, members, block, n):
     """Write the gradient by the point of the chart, and move points to the cover of their foot.
 
@@ -253,11 +226,11 @@ def slopes_in_chart(p, o, members, block, n):
             continue
         length = block[GX + i] ** 2 + block[GY + i] ** 2 + block[GZ + i] ** 2
         if abs(length - 1.0) > 1e-3:  # the foot is in another cover
-            x, y, z = cover_of_foot(flat, away, block, i)
-            block[X + i], block[Y + i], block[Z + i] = x, y, z
-            block[GX + i] = (x - float(block[PX + i])) / away
-            block[GY + i] = (y - float(block[PY + i])) / away
-            block[GZ + i] = (z - float(block[PZ + i])) / away
+            point = Vec3(float(block[X + i]), float(block[Y + i]), float(block[Z + i]))
+            foot = Vec3(float(block[PX + i]), float(block[PY + i]), float(block[PZ + i]))
+            point = cover_of_foot(flat, point, foot, away)
+            set_lane_vec3(block, X + i, point)
+            set_lane_vec3(block, GX + i, (point - foot) / away)
 
 
 @kernel

@@ -8,9 +8,8 @@ from .charts import angle_of, from_direction_twist, to_direction_twist
 from .jit import kernel
 from .reach_cone import (
     ANGLE,
-    COUNT,
     EDGE,
-    EDGES,
+    HEADER,
     HEIGHT,
     MARGIN,
     look_up_limits,
@@ -130,8 +129,9 @@ def enter(p, work, given, angle, q, block, n):
 @kernel
 def enter_by_edge(cone, e, p, block, n):
     """Write where, on the chord to rest, directions enter by the edge at `e`, if there first."""
-    rest, start, along_edge = vec3_at(p, REST), vec3_at(cone, e), vec3_at(cone, e + 3)
-    normal, cosine, sine = vec3_at(cone, e + 6), cone[e + 9], cone[e + 10]
+    rest, start = vec3_at(p, REST), vec3_at(cone, e + EDGE.start)
+    along_edge, normal = vec3_at(cone, e + EDGE.tangent), vec3_at(cone, e + EDGE.normal)
+    cosine, sine = cone[e + EDGE.cosine], cone[e + EDGE.sine]
     after = dot(normal, rest)
     if not after > 0.0:
         return
@@ -152,8 +152,9 @@ def move_into_cone(cone, p, block, n):
     """Move directions along the chord to rest to where they enter the cone; tell if all do."""
     for i in range(n):
         block[BEST + i] = 2.0
-    for k in range(int(cone[HERE + COUNT])):
-        enter_by_edge(cone, HERE + int(cone[HERE + EDGES]) + EDGE * k, p, block, n)
+    first = HERE + int(cone[HERE + HEADER.edges])
+    for k in range(int(cone[HERE + HEADER.count])):
+        enter_by_edge(cone, first + EDGE.SIZE * k, p, block, n)
     rest, entered = vec3_at(p, REST), 0
     for i in range(n):
         t, v = block[BEST + i], lane_vec3(block, X + i)

@@ -42,6 +42,7 @@ from .rotation import (
     turn_right,
 )
 from .shapes import shape
+from .vector import Vec3, norm
 
 # Limits on rotations, over all covers: whole turns more or less change no rotation.
 #
@@ -60,6 +61,9 @@ LAYOUT = 3  # the version that these kernels read
 OTHER_LAYOUT = -1.0  # what they return instead, where a limit is not of it, or not all there
 
 
+COVERS = 8  # covers that `cover_of_foot` searches
+
+
 @kernel
 def cover_angle(radius, turns, real):
     """Return the size of an angle of size `radius` <= π in its cover number `turns`.
@@ -69,6 +73,31 @@ def cover_angle(radius, turns, real):
     if turns % 2 == 1:
         return real((turns + 1) * np.pi) - radius
     return real(turns * np.pi) + radius
+
+
+@kernel
+def cover_of_foot(flat, point, foot, distance):
+    """Return the cover of a point whose distance from its foot is the measured one.
+
+    `flat` is True for swing and twist, which wind independently.
+    """
+    radius = norm(Vec3(point.x, point.y, 0.0 if flat else point.z))
+    best, found = np.inf, point
+    for turns in range(COVERS):
+        for twists in range(turns + 1 if flat else 1):
+            swings = turns - twists
+            size = cover_angle(radius, swings, np.float64)
+            scale = size / radius if radius > 0.0 else 0.0
+            scale = -scale if swings % 2 == 1 else scale
+            twist = scale * point.z
+            if flat:
+                twist = cover_angle(abs(point.z), twists, np.float64)
+                twist = twist if (point.z >= 0.0) == (twists % 2 == 0) else -twist
+            cover = Vec3(scale * point.x if radius > 0.0 else size, scale * point.y, twist)
+            off = abs(norm(cover - foot) - distance)
+            if off < best - 1e-12:
+                best, found = off, cover
+    return found
 
 
 @kernel

@@ -6,36 +6,37 @@ import numpy as np
 
 from .charts import angle_of
 from .jit import kernel
+from .layout import Layout
 from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, TURN, T, X, Y, Z
 
-# Where things stand in a packed reach cone, and in a block of its directions.
-
-# In a packed cone, after its kind.
-SIZE = 0  # how many numbers in all
-BUCKETS, MOST = 1, 2  # of azimuth; the most vertices in one of them
-SIDE = 3  # cells along the side of a face of the cube
-SLOPE = 4  # 1/√(1 + G²): how much of a twist's margin is left for moves in any direction
-FREE = 5  # 1 if every twist is legal everywhere
-VISIBLE_LOW, VISIBLE_HIGH = 6, 7
-FRAME = 8  # two directions across the visible point
-SLICES, EDGES, TABLE, CELLS = 14, 15, 16, 17  # where these begin, counted from after the kind
-COUNT = 18  # of vertices
-SLICE = 16  # numbers a slice: both of its planes, its edge's, limits at both vertices
-EDGE = 16  # numbers an edge: start, tangent, normal, cosine and sine of its length, end
-CELL_ROW = 2  # numbers a cell: where its edges are listed, and how far off the boundary is
+HEADER = Layout(
+    "packed reach cone",
+    size=1,  # numbers in all, without the kind before it
+    buckets=1,  # of azimuth
+    most=1,  # vertices in one bucket
+    side=1,  # cells along the side of a face of the cube
+    slope=1,  # 1/√(1 + G²): share of a twist's margin that is left for moves in any direction
+    free=1,  # 1 if every twist is legal everywhere
+    visible=2,  # twist limits at the visible point
+    frame=6,  # two directions across the visible point
+    slices=1,  # offsets of the tables
+    edges=1,
+    table=1,
+    cells=1,
+    count=1,  # of vertices
+)
+SLICE = Layout("slice", left=3, right=3, edge=3, limits=4, unused=3)
+"""Normals of its two sides and of its edge; low and high limits at its first and second vertex."""
+EDGE = Layout("edge", start=3, tangent=3, normal=3, cosine=1, sine=1, end=3, unused=2)
+CELL = Layout("cell", list=1, clearance=1)
+"""Offset of the list of its edges, and a lower bound of the distance to the boundary."""
 
 # Rows of a block: unit directions, buckets, cells, then heights over the edge and twist limits.
 NX, NY, NZ = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES
-BUCKET, CELL = SCRATCH + 3 * LANES, SCRATCH + 4 * LANES
+BUCKET, CUBE_CELL = SCRATCH + 3 * LANES, SCRATCH + 4 * LANES
 LOW, HIGH, HEIGHT = SCRATCH + 5 * LANES, SCRATCH + 6 * LANES, SCRATCH + 7 * LANES
 # When buckets and cells have been used: what is left in twist and in direction.
-MARGIN, ANGLE = BUCKET, CELL
-
-
-# The nearest point of a reach cone's boundary, for those lanes of a block that need it.
-#
-# These are gathered first, so that each loop below does the same for all it goes over: which edges
-# a lane has to look at is as good as random, and a branch on it costs more than what it skips.
+MARGIN, ANGLE = BUCKET, CUBE_CELL
 
 
 TIE = 1.0 - 1e-13  # edges that are as near as this go by their number
@@ -53,16 +54,17 @@ WORK = 7 * LANES + 1  # a lane may be written after the last one, and not be cou
 def gather(p, o, block, n, every, work):
     """List the lanes that need the boundary; return how many are outside, and how many in all.
 
-    Inside, it matters only where it may be nearer than the twist's limits, or if `every` lane asks.
+    Inside, it matters only where it may be nearer than the twist's limits, or if `every` is True.
+    Gathered lanes run through the same loops: a branch for each lane would be mispredicted.
     """
-    cells, slope = o + int(p[o + CELLS]), p[o + SLOPE]
+    cells, slope = o + int(p[o + HEADER.cells]), p[o + HEADER.slope]
     outside = 0
     for i in range(n):
         work[LANE + outside] = i
         outside += 1 if block[HEIGHT + i] < 0.0 else 0
     count = outside
     for i in range(n):
-        clear = p[cells + CELL_ROW * int(block[CELL + i]) + 1]
+        clear = p[cells + CELL.SIZE * int(block[CUBE_CELL + i]) + 1]
         margin = block[MARGIN + i]
         asked = every | ((margin >= 0.0) & (slope * margin > clear))
         work[LANE + count] = i
@@ -91,30 +93,30 @@ def choose_edges(p, o, block, work, count):
 
     Round k looks at the k-th edge of the cells that have so many.
     """
-    cells, edges = o + int(p[o + CELLS]), o + int(p[o + EDGES])
+    cells, edges = o + int(p[o + HEADER.cells]), o + int(p[o + HEADER.edges])
     pending = 0
     for j in range(count):
-        cell = cells + CELL_ROW * int(block[CELL + int(work[LANE + j])])
+        cell = cells + CELL.SIZE * int(block[CUBE_CELL + int(work[LANE + j])])
         work[NUMBER + j] = p[cells + int(p[cell])]
         work[BEST + j] = np.inf
         work[PENDING + pending] = j
-        pending += 1 if p[cell + CELL_ROW] - p[cell] > 1.0 else 0
+        pending += 1 if p[cell + CELL.SIZE] - p[cell] > 1.0 else 0
     k = 0
     while pending > 0:
         kept = 0
         for m in range(pending):
             j = int(work[PENDING + m])
             i = int(work[LANE + j])
-            cell = cells + CELL_ROW * int(block[CELL + i])
+            cell = cells + CELL.SIZE * int(block[CUBE_CELL + i])
             number = p[cells + int(p[cell]) + k]
-            e = edges + EDGE * int(number)
+            e = edges + EDGE.SIZE * int(number)
             size = distance_to(p, e, block[NX + i], block[NY + i], block[NZ + i])
             best = work[BEST + j]
             nearer = size < best * TIE
             work[BEST + j] = size if nearer else best
             work[NUMBER + j] = number if nearer else work[NUMBER + j]
             work[PENDING + kept] = j
-            kept += 1 if p[cell + CELL_ROW] - p[cell] > k + 1.0 else 0
+            kept += 1 if p[cell + CELL.SIZE] - p[cell] > k + 1.0 else 0
         pending = kept
         k += 1
 
@@ -122,9 +124,9 @@ def choose_edges(p, o, block, work, count):
 @kernel
 def measure_edges(p, o, block, work, count):
     """Write the angles to the nearest edges, and where on them: shares of start, tangent, end."""
-    edges = o + int(p[o + EDGES])
+    edges = o + int(p[o + HEADER.edges])
     for j in range(count):
-        i, e = int(work[LANE + j]), edges + EDGE * int(work[NUMBER + j])
+        i, e = int(work[LANE + j]), edges + EDGE.SIZE * int(work[NUMBER + j])
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
         a = p[e] * x + p[e + 1] * y + p[e + 2] * z
         t = p[e + 3] * x + p[e + 4] * y + p[e + 5] * z
@@ -158,7 +160,7 @@ def reach_boundary(p, o, block, n, every):
     outside, count = gather(p, o, block, n, every, work)
     choose_edges(p, o, block, work, count)
     measure_edges(p, o, block, work, count)
-    edges, slices = o + int(p[o + EDGES]), o + int(p[o + SLICES])
+    edges, slices = o + int(p[o + HEADER.edges]), o + int(p[o + HEADER.slices])
     for i in range(n):
         block[PX + i] = block[X + i]
         block[PY + i] = block[Y + i]
@@ -168,7 +170,7 @@ def reach_boundary(p, o, block, n, every):
         block[ANGLE + int(work[LANE + j])] = work[AWAY + j]
     for j in range(outside):
         i, number = int(work[LANE + j]), int(work[NUMBER + j])
-        e, at = edges + EDGE * number, slices + SLICE * number
+        e, at = edges + EDGE.SIZE * number, slices + SLICE.SIZE * number
         a, t, whole, share = work[ALONG + j], work[ACROSS + j], work[WHOLE + j], work[SHARE + j]
         block[ANGLE + i] = -work[AWAY + j]
         block[PX + i] = a * p[e] + t * p[e + 3] + whole * p[e + 11]
@@ -184,15 +186,12 @@ def reach_boundary(p, o, block, n, every):
 # from the visible point; slice i and edge i go from vertex i to vertex i + 1.
 
 
-__all__ = ["SIZE", "cone", "locate", "margins_of"]
-
-
 @kernel
 def place(p, o, block, n):
     """Write unit directions, and the numbers of their buckets of azimuth."""
-    ax, ay, az = p[o + FRAME], p[o + FRAME + 1], p[o + FRAME + 2]
-    bx, by, bz = p[o + FRAME + 3], p[o + FRAME + 4], p[o + FRAME + 5]
-    per_turn, last = 0.25 * p[o + BUCKETS], p[o + BUCKETS] - 1.0
+    ax, ay, az = p[o + HEADER.frame], p[o + HEADER.frame + 1], p[o + HEADER.frame + 2]
+    bx, by, bz = p[o + HEADER.frame + 3], p[o + HEADER.frame + 4], p[o + HEADER.frame + 5]
+    per_turn, last = 0.25 * p[o + HEADER.buckets], p[o + HEADER.buckets] - 1.0
     for i in range(n):
         x, y, z = block[X + i], block[Y + i], block[Z + i]
         scale = 1.0 / np.sqrt(x * x + y * y + z * z)
@@ -210,7 +209,7 @@ def place(p, o, block, n):
 @kernel
 def place_on_cube(p, o, block, n):
     """Write the numbers of the directions' cells."""
-    side, last_cell = p[o + SIDE], p[o + SIDE] - 1.0
+    side, last_cell = p[o + HEADER.side], p[o + HEADER.side] - 1.0
     half, cells = 0.5 * side, 6.0 * side * side
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
@@ -226,7 +225,7 @@ def place_on_cube(p, o, block, n):
         row, column = np.floor(u * scale + half), np.floor(v * scale + half)
         row, column = min(row, last_cell), min(column, last_cell)
         cell = (face * side + row) * side + column
-        block[CELL + i] = cell if (cell >= 0.0) & (cell < cells) else 0.0
+        block[CUBE_CELL + i] = cell if (cell >= 0.0) & (cell < cells) else 0.0
 
 
 @kernel
@@ -236,14 +235,14 @@ def find_slices(p, o, block, n):
     That is where its bucket begins, or later. After the last slice the first ones stand once
     more, so none is looked for in vain.
     """
-    table, most = o + int(p[o + TABLE]), int(p[o + MOST])
+    table, most = o + int(p[o + HEADER.table]), int(p[o + HEADER.most])
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
         at = p[table + int(block[BUCKET + i])]
         for _ in range(most):
             here = o + int(at)
             beyond = p[here + 3] * x + p[here + 4] * y + p[here + 5] * z >= 0.0
-            at += SLICE if beyond else 0.0
+            at += SLICE.SIZE if beyond else 0.0
         block[BUCKET + i] = at
 
 
@@ -255,7 +254,7 @@ def look_up_limits(p, o, block, n):
     each over the plane that its own corner is not in. Two loops: the second is vector code.
     """
     find_slices(p, o, block, n)
-    middle_low, middle_high = p[o + VISIBLE_LOW], p[o + VISIBLE_HIGH]
+    middle_low, middle_high = p[o + HEADER.visible], p[o + HEADER.visible + 1]
     start, end = PX, PY
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
@@ -277,7 +276,7 @@ def look_up_limits(p, o, block, n):
 @kernel
 def twist(p, o, block, n):
     """Write what is left of the twist, negative outside, and the nearest legal one."""
-    free = p[o + FREE] > 0.0
+    free = p[o + HEADER.free] > 0.0
     for i in range(n):
         low, high, given = block[LOW + i], block[HIGH + i], block[T + i]
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
@@ -307,7 +306,7 @@ def measure_margins(p, o, block, n, every):
 def cone(p, o, block, n):
     """Find the nearest legal direction, then the nearest legal twist there."""
     measure_margins(p, o, block, n, False)
-    slope = p[o + SLOPE]
+    slope = p[o + HEADER.slope]
     for i in range(n):
         angle, margin = block[ANGLE + i], block[MARGIN + i]
         inner = min(angle, slope * margin)
@@ -340,7 +339,7 @@ def locate(directions, p, slices, heights, ranges):
     """Write the slices of flat directions, heights over their edges' planes, and twist limits."""
     block = np.empty(BLOCK)
     o = 1
-    first_slice, count = int(p[o + SLICES]), int(p[o + COUNT])
+    first_slice, count = int(p[o + HEADER.slices]), int(p[o + HEADER.count])
     for start in range(0, heights.shape[0], LANES):
         n = min(LANES, heights.shape[0] - start)
         first = 3 * start
@@ -351,7 +350,7 @@ def locate(directions, p, slices, heights, ranges):
         place(p, o, block, n)
         look_up_limits(p, o, block, n)
         for i in range(n):
-            slices[start + i] = (int(block[BUCKET + i]) - first_slice) // SLICE % count
+            slices[start + i] = (int(block[BUCKET + i]) - first_slice) // SLICE.SIZE % count
             heights[start + i] = block[HEIGHT + i]
             ranges[2 * (start + i)] = block[LOW + i]
             ranges[2 * (start + i) + 1] = block[HIGH + i]

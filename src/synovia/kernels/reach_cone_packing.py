@@ -72,7 +72,7 @@ def refine(edges, side, starts, items, new_starts, new_items):
             corners[3 * k], corners[3 * k + 1], corners[3 * k + 2] = on_face(face, u, v)
             best[k] = -2.0
         for at in range(first, last):
-            e = EDGE * items[at]
+            e = EDGE.SIZE * items[at]
             for k in range(5):
                 x, y, z = corners[3 * k], corners[3 * k + 1], corners[3 * k + 2]
                 h, along, across = closeness(edges, e, x, y, z)
@@ -82,7 +82,7 @@ def refine(edges, side, starts, items, new_starts, new_items):
                         points[3 * k + j] = along * edges[e + j] + across * edges[e + 3 + j]
         new_starts[cell] = count
         for at in range(first, last):
-            e = EDGE * items[at]
+            e = EDGE.SIZE * items[at]
             beaten = False
             h0 = closeness(edges, e, corners[0], corners[1], corners[2])[0]
             h1 = closeness(edges, e, corners[3], corners[4], corners[5])[0]
@@ -115,7 +115,7 @@ def clearances(edges, side, starts, items, out):
         x, y, z = on_face(face, u, v)
         nearest = -1.0
         for at in range(starts[cell], starts[cell + 1]):
-            nearest = max(nearest, closeness(edges, EDGE * items[at], x, y, z)[0])
+            nearest = max(nearest, closeness(edges, EDGE.SIZE * items[at], x, y, z)[0])
         corner = 1.0
         for k in range(4):
             a, b, c = on_face(

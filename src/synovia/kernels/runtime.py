@@ -19,9 +19,24 @@ from . import reach_cone as cones
 from . import theta_phi as tables
 from .clamp import first_exit
 from .jit import kernel
-from .kinds import BOX, CONE, ELLIPSOID, FIELD, HINGES, KDOP, MOST_AXES, PRODUCT, TABLE, UNION
+from .kinds import (
+    BOX,
+    CHART_KINDS,
+    CONE,
+    ELLIPSOID,
+    FIELD,
+    HINGES,
+    KDOP,
+    MOST_AXES,
+    PRODUCT,
+    SHAPE_KINDS,
+    SOLIDS,
+    TABLE,
+    UNION,
+)
 from .limit import enter, leave, nearest
 from .pair import Room, clear, search_one
+from .reach_cone import HEADER as CONE_HEADER
 from .rotation import (
     BLOCK,
     DISTANCE,
@@ -133,15 +148,23 @@ def check_solid(p, o, end, kind):
 @kernel
 def check_cone(p, o, end):
     """Tell whether a reach cone stands at `o`, and all that it points to before `end`."""
-    header = cones.COUNT + 1
+    header = CONE_HEADER.SIZE
     if o + header > end or not are_finite(p, o, header):
         return False
-    size = p[o + cones.SIZE]
+    size = p[o + CONE_HEADER.size]
     if not is_whole(size, header, end - o):
         return False
-    buckets, most, side = p[o + cones.BUCKETS], p[o + cones.MOST], p[o + cones.SIDE]
-    count, slices, edges = p[o + cones.COUNT], p[o + cones.SLICES], p[o + cones.EDGES]
-    table, cells = p[o + cones.TABLE], p[o + cones.CELLS]
+    buckets, most, side = (
+        p[o + CONE_HEADER.buckets],
+        p[o + CONE_HEADER.most],
+        p[o + CONE_HEADER.side],
+    )
+    count, slices, edges = (
+        p[o + CONE_HEADER.count],
+        p[o + CONE_HEADER.slices],
+        p[o + CONE_HEADER.edges],
+    )
+    table, cells = p[o + CONE_HEADER.table], p[o + CONE_HEADER.cells]
     known = is_whole(buckets, 1.0, size) and is_whole(most, 0.0, size)
     known = known and is_whole(side, 1.0, 1000.0) and is_whole(count, 1.0, size)
     known = known and is_whole(slices, header, size) and is_whole(edges, header, size)
@@ -149,16 +172,16 @@ def check_cone(p, o, end):
     if not (known and are_finite(p, o, int(size))):
         return False
     places = 6.0 * side * side
-    if table + buckets > size or edges + cones.EDGE * count > size:
+    if table + buckets > size or edges + cones.EDGE.SIZE * count > size:
         return False
-    if slices + cones.SLICE * count > size or cells + cones.CELL_ROW * places + 1.0 > size:
+    if slices + cones.SLICE.SIZE * count > size or cells + cones.CELL.SIZE * places + 1.0 > size:
         return False
     for k in range(int(buckets)):
-        if not is_whole(p[o + int(table) + k], 0.0, size - cones.SLICE * (most + 1.0)):
+        if not is_whole(p[o + int(table) + k], 0.0, size - cones.SLICE.SIZE * (most + 1.0)):
             return False
     first = o + int(cells)
     for k in range(int(places)):
-        here, onward = p[first + cones.CELL_ROW * k], p[first + cones.CELL_ROW * (k + 1)]
+        here, onward = p[first + cones.CELL.SIZE * k], p[first + cones.CELL.SIZE * (k + 1)]
         if not (is_whole(here, 0.0, size - cells) and is_whole(onward, here + 1.0, size - cells)):
             return False
         for at in range(int(here), int(onward)):
@@ -176,7 +199,7 @@ def check_union(p, o, end):
     for _ in range(int(p[o])):
         if at >= end or p[at] != CONE or not check_cone(p, at + 1, end):
             return False
-        at += 1 + int(p[at + 1 + cones.SIZE])
+        at += 1 + int(p[at + 1 + CONE_HEADER.size])
     return at == end
 
 
@@ -309,7 +332,7 @@ def check_limit(p, o):
     if not limits.is_whole(p, o) or not are_finite(p, o, limits.HEADER + 1):
         return False
     size, shape = p[o + limits.SIZE], o + limits.HEADER
-    if size != np.floor(size) or not is_whole(p[o + limits.CHART], 0.0, HINGES):
+    if size != np.floor(size) or p[o + limits.CHART] not in CHART_KINDS:
         return False
     far = max(p[o + limits.REACH], p[o + limits.REACH_TWIST])
     if not (min(p[o + limits.REACH], p[o + limits.REACH_TWIST]) >= 0.0 and far <= MOST_REACH):
@@ -322,11 +345,11 @@ def check_limit(p, o):
         end -= hinges.TAIL
         if end <= shape or not check_tail(p, end):
             return False
-    if not is_whole(p[shape], BOX, UNION):
+    if p[shape] not in SHAPE_KINDS:
         return False
     kind, o = int(p[shape]), shape + 1
     if kind == CONE:
-        return check_cone(p, o, end) and o + int(p[o + cones.SIZE]) == end
+        return check_cone(p, o, end) and o + int(p[o + CONE_HEADER.size]) == end
     if kind == TABLE:
         return check_table(p, o, end)
     if kind == FIELD:
@@ -334,7 +357,7 @@ def check_limit(p, o):
     if kind == UNION:
         return check_union(p, o, end)
     if kind == PRODUCT:
-        if o + 3 > end or not are_finite(p, o, 3) or not is_whole(p[o + 2], BOX, KDOP):
+        if o + 3 > end or not are_finite(p, o, 3) or p[o + 2] not in SOLIDS:
             return False
         return check_solid(p, o + 3, end, int(p[o + 2]))
     return check_solid(p, o, end, kind)

@@ -17,7 +17,7 @@ from .ik_goals import TURN_SHARE
 from .ik_limits import project_one
 from .jit import kernel
 from .kinds import DIRECTION_TWIST, FIELD, ROTATION_VECTOR, SWING_TWIST
-from .limit import CHART, HEADER, cover_angle, enter, leave, nearest
+from .limit import CHART, HEADER, cover_of_foot, enter, leave, nearest
 from .look_at import remaining_turn
 from .rotation import (
     BLOCK,
@@ -72,38 +72,11 @@ from .vector import (
     vec3_at,
 )
 
-COVERS = 8  # covers that are searched for the one whose distance from its foot is the measured one
 ROUNDS = 8  # of `look_at` over all joints; after the first, for what limits have not allowed
 MET = 2e-4 / TURN_SHARE  # radians that may remain; `ik.problem.GOAL_TOLERANCE`
 SHORT_BONE = 0.2  # share of the bone below: a joint with a shorter own bone is passed over
 ILLEGAL_COST = 1e3  # of a swivel outside the limit, against radians from the pole
 POLISH = 24  # rounds of single turns after `two_bone`, at most
-
-
-@kernel
-def cover_of_foot(flat, block, i):
-    """Return the cover of the point of lane i whose distance from its foot was measured.
-
-    `flat` is True for swing and twist, which wind independently.
-    """
-    point, foot = lane_vec3(block, X + i), lane_vec3(block, PX + i)
-    radius = norm(Vec3(point.x, point.y, 0.0 if flat else point.z))
-    best, found = np.inf, point
-    for turns in range(COVERS):
-        for twists in range(turns + 1 if flat else 1):
-            swings = turns - twists
-            size = cover_angle(radius, swings, np.float64)
-            scale = size / radius if radius > 0.0 else 0.0
-            scale = -scale if swings % 2 == 1 else scale
-            twist = scale * point.z
-            if flat:
-                twist = cover_angle(abs(point.z), twists, np.float64)
-                twist = twist if (point.z >= 0.0) == (twists % 2 == 0) else -twist
-            cover = Vec3(scale * point.x if radius > 0.0 else size, scale * point.y, twist)
-            off = abs(norm(cover - foot) - block[DISTANCE + i])
-            if off < best - 1e-12:
-                best, found = off, cover
-    return found
 
 
 @kernel
@@ -138,7 +111,7 @@ def soften_point(p, radius, falloff, block, i):
     """Move the foot of lane i back towards its point; in a field, across its periodic ends."""
     chart, foot, point = int(p[CHART]), lane_vec3(block, PX + i), lane_vec3(block, X + i)
     if chart in (ROTATION_VECTOR, SWING_TWIST):
-        point = cover_of_foot(chart == SWING_TWIST, block, i)
+        point = cover_of_foot(chart == SWING_TWIST, point, foot, block[DISTANCE + i])
     move = point - foot
     if int(p[HEADER]) == FIELD:
         period = vec3_at(p, HEADER + 1 + fields.PERIOD)

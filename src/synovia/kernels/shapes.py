@@ -6,8 +6,9 @@ import numpy as np
 
 from .distance_field import field
 from .jit import inlined, kernel
-from .kinds import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, TABLE, UNION
-from .reach_cone import SIZE, cone
+from .kinds import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, SOLIDS, TABLE, UNION
+from .reach_cone import HEADER as CONE_HEADER
+from .reach_cone import cone
 from .rotation import BLOCK, BOUND, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
 from .theta_phi import table
 
@@ -174,7 +175,7 @@ def union(p, o, block, n):
                 best[2 * LANES + i] = block[PY + i]
                 best[3 * LANES + i] = block[PZ + i]
                 best[4 * LANES + i] = block[PT + i]
-        at += 1 + int(p[at + 1 + SIZE])
+        at += 1 + int(p[at + 1 + CONE_HEADER.size])
     for i in range(n):
         block[DISTANCE + i] = best[i]
         block[PX + i] = best[LANES + i]
@@ -420,7 +421,7 @@ def shape(p, o, depth, block, n):
     kind = int(p[o])
     if kind == PRODUCT:
         product(p, o + 1, block, n)
-    elif block.itemsize == 4 or kind <= KDOP:
+    elif block.itemsize == 4 or kind in SOLIDS:
         solid(kind, p, o + 1, block, n)
     elif kind == CONE:
         cone(p, o + 1, block, n)

@@ -863,6 +863,9 @@ class Function:
         self, left: ast.expr, ops: list[ast.cmpop], others: list[ast.expr], node: ast.expr
     ) -> Value:
         """Translate comparisons, chained ones too."""
+        if isinstance(ops[0], ast.In | ast.NotIn) and len(ops) == 1:
+            found = self.among(self.expression(left), others[0], node)
+            return found if isinstance(ops[0], ast.In) else Value(f"(!{found.code})", BOOL)
         values = [self.expression(v) for v in (left, *others)]
         if (
             all(
@@ -879,8 +882,6 @@ class Function:
                 return Value("", Known((one == two) == isinstance(ops[0], ast.Eq)))
         parts = []
         for a, op, b in zip(values, ops, values[1:], strict=False):
-            if isinstance(op, ast.In) and isinstance(others[-1], ast.Tuple):
-                return self.among(values[0], others[-1], node)
             if type(op) not in COMPARE:
                 raise self.fail(node, "not a comparison of kernels")
             if BYTE not in (a.type, b.type):
@@ -888,9 +889,18 @@ class Function:
             parts.append(f"({a.code} {COMPARE[type(op)]} {b.code})")
         return Value(parts[0] if len(parts) == 1 else f"({' && '.join(parts)})", BOOL)
 
-    def among(self, value: Value, those: ast.Tuple, node: ast.expr) -> Value:
-        """Translate `x in (a, b)`."""
-        pairs = [self.align(value, self.expression(one), node) for one in those.elts]
+    def among(self, value: Value, those: ast.expr, node: ast.expr) -> Value:
+        """Translate `x in (a, b)`, also with a tuple or range of numbers of the module."""
+        if isinstance(those, ast.Tuple):
+            found: list[Value | None] = [self.expression(one) for one in those.elts]
+        elif isinstance(those, ast.Name) and those.id not in self.variables:
+            members = vars(self.source.module).get(those.id)
+            found = [constant(m) for m in members] if isinstance(members, tuple | range) else []
+        else:
+            found = []
+        pairs = [self.align(value, one, node) for one in found if one]
+        if not pairs:
+            raise self.fail(node, "`in` is followed by a tuple of numbers")
         return Value(f"({' || '.join(f'({a.code} == {b.code})' for a, b, _ in pairs)})", BOOL)
 
     def either(self, test: ast.expr, body: ast.expr, orelse: ast.expr, node: ast.expr) -> Value:

@@ -1,4 +1,4 @@
-"""The packed form of a reach cone, as `kernels.cone` reads it."""
+"""The packed form of a reach cone; `kernels.reach_cone` declares its layout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from .star import tangent_basis
 
 MOST_BUCKETS = 4096
 FINEST = 64
-HEADER = 19
 
 
 def pack_cone(
@@ -23,24 +22,30 @@ def pack_cone(
     table, most = _buckets(points, frame)
     planes = slice_rows(points, visible, low, high)
     planes = planes[np.arange(len(points) + most) % len(points)]
-    table = HEADER + planes.shape[1] * table
+    layout = kernels.reach_cone.HEADER
+    table = layout.SIZE + planes.shape[1] * table
     side = min(max(4, 1 << int(np.ceil(np.log2(2.0 * np.sqrt(len(points)))))), FINEST)
     cells = cell_rows(edges, side)
     widths = np.append(high - low, at_visible[1] - at_visible[0])
     steep = steepest(points, visible, low, high, at_visible)
     parts = [planes.ravel(), edges.ravel(), table, cells]
-    begins = HEADER + np.concatenate([[0], np.cumsum([len(part) for part in parts])])
-    header = [
-        *(CONE, begins[-1], len(table), most, side, 1.0 / np.hypot(1.0, steep)),
-        *(
-            float(widths.min() >= 2.0 * np.pi),
-            *at_visible,
-            *frame.ravel(),
-            *begins[:4],
-            len(points),
-        ),
-    ]
-    return np.concatenate([header, *parts]).astype(np.float64)
+    begins = layout.SIZE + np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+    header = layout.pack(
+        size=begins[-1],
+        buckets=len(table),
+        most=most,
+        side=side,
+        slope=1.0 / np.hypot(1.0, steep),
+        free=float(widths.min() >= 2.0 * np.pi),
+        visible=at_visible,
+        frame=frame,
+        slices=begins[0],
+        edges=begins[1],
+        table=begins[2],
+        cells=begins[3],
+        count=len(points),
+    )
+    return np.concatenate([[float(CONE)], header, *parts])
 
 
 def slice_rows(points: Vectors, visible: Vectors, low: Floats, high: Floats) -> Floats:
