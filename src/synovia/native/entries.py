@@ -94,18 +94,19 @@ class Library:
         """Return the C source file of a module with these functions."""
         entries = [e for made in self.entries.values() for e in made]
         runs = [e for e in entries if e.source.module_name == module]
+        ordered = sorted(self.whole.order, key=lambda made: made.name)
         bodies = [runner(self.whole, made) for made in runs]
-        bodies += [made.code for made in self.whole.order if made.name in names]
+        bodies += [made.code for made in ordered if made.name in names]
         used = names.union(*map(words_of, bodies))
         heads = {
             made.name: f"{'' if made.name in shared else made.storage} {self.whole.head(made)}"
-            for made in self.whole.order
+            for made in ordered
             if made.name in used
         }
         external = [*sorted(shared & used), *(f"run_{made.name}" for made in runs)]
         lines = [*opening(external), *self.whole.data(used.union(*map(words_of, heads.values())))]
         lines += [f"{head};" for head in heads.values()]
-        lines += [heads[m.name] + m.code for m in self.whole.order if m.name in names]
+        lines += [heads[m.name] + m.code for m in ordered if m.name in names]
         return "\n".join([*lines, *bodies[: len(runs)]])
 
     def _table(self) -> str:

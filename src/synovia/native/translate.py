@@ -324,8 +324,10 @@ class Translator:
             raise KernelError(
                 f"{source.path}:{source.tree.lineno}: {source.tree.name} is recursive"
             )
-        number = sum(k[:2] == key[:2] for k in self.instances)
-        made = Instance(source, types, source.name + (f"_{number}" if number else ""))
+        name, number = source.name + suffix(types), 1
+        while any(each.name == name for each in self.instances.values()):
+            name, number = f"{source.name}{suffix(types)}_{number}", number + 1
+        made = Instance(source, types, name)
         self.instances[key] = made
         self.active.append(source)
         Function(self, made).translate()
@@ -346,13 +348,21 @@ class Translator:
 
     def data(self, used: Container[str]) -> Iterator[str]:
         """Yield the records and constants with these names, each after what it needs."""
-        needed: list[str] = []
-        for record, name in reversed(self.records.items()):
+        texts: dict[str, str] = {}
+
+        def add(record: Record) -> None:
+            for member in record.members:
+                if isinstance(member, Record):
+                    add(member)
             members = [f"{self.c(m)} {record.field(k)};" for k, m in enumerate(record.members)]
-            if name in used or any(name in other for other in needed):
-                needed.append(f"typedef struct {{ {' '.join(members)} }} {name};")
-        yield from reversed(needed)
-        yield from (text for name, text in self.constants.items() if name in used)
+            name = self.c(record)
+            texts[name] = f"typedef struct {{ {' '.join(members)} }} {name};"
+
+        for record, name in sorted(self.records.items(), key=lambda item: item[1]):
+            if name in used and name not in texts:
+                add(record)
+        yield from texts.values()
+        yield from (text for name, text in sorted(self.constants.items()) if name in used)
 
     def definitions(self) -> Iterator[str]:
         """Yield records, constants and functions in the order of one C source file."""
@@ -366,6 +376,29 @@ class Translator:
         if instance.allocates:
             given.insert(0, "Arena *arena")
         return f"{self.c(instance.returns)} {instance.name}({', '.join(given) or 'void'})"
+
+
+def suffix(types: Sequence[Type]) -> str:
+    """Return what the name of an instance ends with: its types, where they are not the usual ones.
+
+    Names must not depend on the order of translation, because compiled files are cached.
+    """
+    parts = dict.fromkeys(part for type in types for part in unusual(type))
+    return "".join(f"_{part}" for part in parts)
+
+
+def unusual(type: Type) -> list[str]:
+    """Return float32, and values that are known, in a type."""
+    match type:
+        case Array(item=item):
+            return unusual(item)
+        case Record(members=members):
+            return [part for member in members for part in unusual(member)]
+        case Known(value=Number() as number):
+            return unusual(number)
+        case Known(value=value):
+            return [str(value).replace("-", "minus")]
+    return [type.code] if type is SINGLE else []
 
 
 class Function:
