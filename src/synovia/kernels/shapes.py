@@ -9,8 +9,24 @@ from .jit import inlined, kernel
 from .kinds import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, SOLIDS, TABLE, UNION
 from .reach_cone import HEADER as CONE_HEADER
 from .reach_cone import cone
-from .rotation import BLOCK, BOUND, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
+from .rotation import (
+    BLOCK,
+    BOUND,
+    DISTANCE,
+    LANES,
+    PT,
+    PX,
+    PY,
+    PZ,
+    SCRATCH,
+    T,
+    X,
+    Y,
+    Z,
+    set_lane_vec3,
+)
 from .theta_phi import table
+from .vector import ZERO, Vec3, dot, norm, vec3_at
 
 # Shapes in blocks: the nearest member of each point, and the signed distance to it.
 #
@@ -28,10 +44,9 @@ DEPENDENT = 1e-20  # squared length of what is left of a normal across the activ
 
 
 @kernel
-def excess(p, j, count, axes, x, y, z):
+def excess(p, j, count, axes, point):
     """Return how far a point is beyond the bounds along axis j; at most 0 between them."""
-    at, low = axes + 3 * j, axes + 3 * count + j
-    along = p[at] * x + p[at + 1] * y + p[at + 2] * z
+    low, along = axes + 3 * count + j, dot(vec3_at(p, axes + 3 * j), point)
     return max(along - p[low + count], p[low] - along)
 
 
@@ -39,108 +54,92 @@ def excess(p, j, count, axes, x, y, z):
 def nearest_in_polytope(p, count, axes, lows, highs, block, m):
     """Write the nearest point to the lane gathered as `m` with low <= axis · x <= high.
 
-    Goes on from where one plane has brought it, and adds the plane that is violated most; each step
-    keeps the planes already met and drops one when its multiplier would turn negative. In three
-    dimensions at most three planes are active, so all is written out in scalars: normals
-    (a·, b·, c·), their multipliers, and an orthonormal basis of their span. In float64, whatever
-    the block has.
+    The dual active-set method of Goldfarb & Idnani (1983). It starts at the projection onto one
+    plane, and adds the plane that is violated most; each step keeps the planes already met and
+    drops one when its multiplier would turn negative. In three dimensions at most three planes are
+    active, with normals a, b, c and multipliers ma, mb, mc. In float64, whatever the block has.
     """
     i = int(block[LANE + m])
-    first = axes + 3 * int(block[FARTHEST + i])
     ma = float(block[BEYOND + i])
     side = 1.0 if ma > 0.0 else -1.0
-    ax, ay, az, ma = side * p[first], side * p[first + 1], side * p[first + 2], side * ma
-    x, y, z = float(block[X + i]), float(block[Y + i]), float(block[Z + i])
-    x, y, z = x - ma * ax, y - ma * ay, z - ma * az
-    active = 1
-    bx = by = bz = cx = cy = cz = 0.0
-    mb = mc = 0.0
-    chosen = int(block[SECOND + m])
+    a, ma = side * vec3_at(p, axes + 3 * int(block[FARTHEST + i])), side * ma
+    start = Vec3(float(block[X + i]), float(block[Y + i]), float(block[Z + i]))
+    x, b, c, mb, mc = start - ma * a, ZERO, ZERO, 0.0, 0.0
+    active, chosen = 1, int(block[SECOND + m])
     for _ in range(8 * count + 32):
-        # The chosen plane, as normal · x <= offset.
-        nx, ny, nz = p[axes + 3 * chosen], p[axes + 3 * chosen + 1], p[axes + 3 * chosen + 2]
-        offset = p[highs + chosen]
-        along = nx * x + ny * y + nz * z
+        # The chosen plane, as n · x <= offset.
+        n, offset = vec3_at(p, axes + 3 * chosen), p[highs + chosen]
+        along = dot(n, x)
         if p[lows + chosen] - along > along - offset:
-            nx, ny, nz, offset = -nx, -ny, -nz, -p[lows + chosen]
+            n, offset = -n, -p[lows + chosen]
         multiplier = 0.0
         for _ in range(8):  # at most three planes can leave
-            # Basis e, f, g of the active normals; r such that the span's part of n is Σ r · normal.
+            # z is the part of n across the active normals, ra a + rb b + rc c the part along them.
             ra = rb = rc = 0.0
-            zx, zy, zz = nx, ny, nz
+            z = n
             if active > 0:
-                # a has length 1; f and g are b and c made orthogonal to those before, as long as
-                # they are then.
-                pa = ax * nx + ay * ny + az * nz
-                zx, zy, zz = zx - pa * ax, zy - pa * ay, zz - pa * az
-                ra = pa
+                # a has length 1; f and g are b and c made orthogonal to those before.
+                pa = dot(a, n)
+                z, ra = z - pa * a, pa
                 if active > 1:
-                    ab = ax * bx + ay * by + az * bz
-                    fx, fy, fz = bx - ab * ax, by - ab * ay, bz - ab * az
-                    scale = 1.0 / (fx * fx + fy * fy + fz * fz)
-                    rb = (fx * nx + fy * ny + fz * nz) * scale
-                    zx, zy, zz = zx - rb * fx, zy - rb * fy, zz - rb * fz
+                    ab = dot(a, b)
+                    f = b - ab * a
+                    scale = 1.0 / dot(f, f)
+                    rb = dot(f, n) * scale
+                    z = z - rb * f
                     if active > 2:
-                        ac = ax * cx + ay * cy + az * cz
-                        fc = (fx * cx + fy * cy + fz * cz) * scale
-                        gx = cx - ac * ax - fc * fx
-                        gy = cy - ac * ay - fc * fy
-                        gz = cz - ac * az - fc * fz
-                        rc = (gx * nx + gy * ny + gz * nz) / (gx * gx + gy * gy + gz * gz)
+                        ac, fc = dot(a, c), dot(f, c) * scale
+                        g = c - ac * a - fc * f
+                        rc = dot(g, n) / dot(g, g)
                         rb -= fc * rc
                         ra = pa - ab * rb - ac * rc
-                        zx = zy = zz = 0.0
+                        z = ZERO
                     else:
                         ra = pa - ab * rb
-                        left = (fx * zx + fy * zy + fz * zz) * scale
-                        zx, zy, zz = zx - left * fx, zy - left * fy, zz - left * fz
-                # Again: what is left of a normal across almost the same one is mostly rounding.
+                        z = z - dot(f, z) * scale * f
+                # Again: the rest of a normal across almost the same one is mostly rounding.
                 if active < 3:
-                    left = ax * zx + ay * zy + az * zz
-                    zx, zy, zz = zx - left * ax, zy - left * ay, zz - left * az
-            length = zx * zx + zy * zy + zz * zz
-            # How far until a multiplier reaches 0, and until the plane is met.
-            until = np.inf
-            leaving = 0
+                    z = z - dot(a, z) * a
+            length = dot(z, z)
+            # The step at which a multiplier reaches 0, and the one at which the plane is met.
+            until, leaving, meets = np.inf, 0, np.inf
             if active > 0 and ra > 1e-14 and ma < until * ra:
                 until, leaving = ma / ra, 1
             if active > 1 and rb > 1e-14 and mb < until * rb:
                 until, leaving = mb / rb, 2
             if active > 2 and rc > 1e-14 and mc < until * rc:
                 until, leaving = mc / rc, 3
-            meets = np.inf
             if length > DEPENDENT:
-                meets = (nx * x + ny * y + nz * z - offset) / length
+                meets = (dot(n, x) - offset) / length
             if leaving == 0 and meets == np.inf:
                 # No point meets all planes to the last digit: this is as near as it gets.
                 break
             step = min(until, meets)
             if length > DEPENDENT:
-                x, y, z = x - step * zx, y - step * zy, z - step * zz
+                x = x - step * z
             ma, mb, mc = ma - step * ra, mb - step * rb, mc - step * rc
             multiplier += step
             if meets <= until:
                 if active == 0:
-                    ax, ay, az, ma = nx, ny, nz, multiplier
+                    a, ma = n, multiplier
                 elif active == 1:
-                    bx, by, bz, mb = nx, ny, nz, multiplier
+                    b, mb = n, multiplier
                 else:
-                    cx, cy, cz, mc = nx, ny, nz, multiplier
+                    c, mc = n, multiplier
                 active += 1
                 break
             if leaving == 1:
-                ax, ay, az, ma = bx, by, bz, mb
-                bx, by, bz, mb = cx, cy, cz, mc
-            elif leaving == 2:
-                bx, by, bz, mb = cx, cy, cz, mc
+                a, ma = b, mb
+            if leaving <= 2:
+                b, mb = c, mc
             active -= 1
         if meets == np.inf and leaving == 0:
             break
         worst, chosen, last = VIOLATION, -1, count - 1
-        for j in range(0, count, 4):  # the best of four waits for no other
+        for j in range(0, count, 4):  # four independent comparisons
             j1, j2, j3 = min(j + 1, last), min(j + 2, last), min(j + 3, last)
-            e0, e1 = excess(p, j, count, axes, x, y, z), excess(p, j1, count, axes, x, y, z)
-            e2, e3 = excess(p, j2, count, axes, x, y, z), excess(p, j3, count, axes, x, y, z)
+            e0, e1 = excess(p, j, count, axes, x), excess(p, j1, count, axes, x)
+            e2, e3 = excess(p, j2, count, axes, x), excess(p, j3, count, axes, x)
             k01, k23 = j if e0 >= e1 else j1, j2 if e2 >= e3 else j3
             e01, e23 = max(e0, e1), max(e2, e3)
             best, most = k01 if e01 >= e23 else k23, max(e01, e23)
@@ -148,14 +147,8 @@ def nearest_in_polytope(p, count, axes, lows, highs, block, m):
             worst = max(worst, most)
         if chosen < 0:
             break
-    block[QX + m] = x
-    block[QY + m] = y
-    block[QZ + m] = z
-    dx, dy, dz = float(block[X + i]) - x, float(block[Y + i]) - y, float(block[Z + i]) - z
-    block[DISTANCE + i] = np.sqrt(dx * dx + dy * dy + dz * dz)
-
-
-# Several cones as one shape: the nearest member is the nearest of the parts'.
+    set_lane_vec3(block, QX + m, x)
+    block[DISTANCE + i] = norm(start - x)
 
 
 @kernel
