@@ -10,7 +10,20 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .rotation import LANES, SCALE, SCRATCH, TURN, W0, X0, Y0, Z0, cos_root, sinc_root
+from .rotation import (
+    LANES,
+    SCALE,
+    SCRATCH,
+    TURN,
+    W0,
+    X0,
+    Y0,
+    Z0,
+    cos_root,
+    set_lane_quat,
+    sinc_root,
+)
+from .vector import Quat, Vec3, cross, dot, quat_dot
 
 QUATERNION, VECTOR, SIX, MATRIX = range(4)  # as `synovia.torch` numbers its forms
 
@@ -82,9 +95,6 @@ def scatter(count, block, n, first, stride, gradients):
     for i in range(n):
         for k in range(count):
             gradients[first + stride * i + k] += kind(block[V0 + k * LANES + i])
-
-
-# Quaternions of any length.
 
 
 @kernel
@@ -167,9 +177,6 @@ def write_by_quaternions(first, block, n, gradients):
         gradients[at + 2], gradients[at + 3] = kind(dy), kind(dz)
 
 
-# Rotation vectors.
-
-
 @kernel
 def load_vectors(values, first, stride, block, n):
     """Write the quaternions of rotation vectors of any length."""
@@ -207,65 +214,53 @@ def add_by_vectors(values, first, stride, block, n, gradients):
     scatter(3, block, n, first, stride, gradients)
 
 
-# Matrices, row by row, and their first two columns, which need not be orthonormal.
+@kernel
+def vector_of(values, at, real):
+    """Return three values as a vector of the type to compute in."""
+    return Vec3(real(values[at]), real(values[at + 1]), real(values[at + 2]))
 
 
 @kernel
 def unit(a):
-    """Return a vector made as long as 1, and its length before."""
-    length = np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
-    return (a[0] / length, a[1] / length, a[2] / length), length
-
-
-@kernel
-def cross(a, b):
-    """Return a × b."""
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    )
+    """Return a vector scaled to length 1, and its length before."""
+    length = np.sqrt(dot(a, a))
+    return a / length, length
 
 
 @kernel
 def orthonormal(values, at, real):
-    """Return the axes x, y, z of two columns, |first|, the second across it, and along it."""
-    a = (real(values[at]), real(values[at + 1]), real(values[at + 2]))
-    b = (real(values[at + 3]), real(values[at + 4]), real(values[at + 5]))
-    x, length = unit(a)
+    """Return the axes x, y, z of two columns, |first|, and the second across it and along it."""
+    b = vector_of(values, at + 3, real)
+    x, length = unit(vector_of(values, at, real))
     z, across = unit(cross(x, b))
-    along = b[0] * x[0] + b[1] * x[1] + b[2] * x[2]
-    return x, cross(z, x), z, length, across, along
+    return x, cross(z, x), z, length, across, dot(b, x)
 
 
 @kernel
 def largest_row(a, b, c):
     """Return a quaternion of a matrix with rows a, b, c, of some length, and which of four it is.
 
-    Each is linear in the matrix; the one with the largest component of its own is taken.
+    Each is linear in the matrix; the one with the largest own component is taken (Shepperd 1978).
     """
-    x, y, z = c[1] - b[2], a[2] - c[0], b[0] - a[1]
-    xy, yz, zx = a[1] + b[0], b[2] + c[1], c[0] + a[2]
-    one = a[0] * 0.0 + 1.0
-    s0, s1 = one + a[0] + b[1] + c[2], one + a[0] - b[1] - c[2]
-    s2, s3 = one - a[0] + b[1] - c[2], one - a[0] - b[1] + c[2]
+    x, y, z = c.y - b.z, a.z - c.x, b.x - a.y
+    xy, yz, zx = a.y + b.x, b.z + c.y, c.x + a.z
+    one = a.x * 0.0 + 1.0
+    s0, s1 = one + a.x + b.y + c.z, one + a.x - b.y - c.z
+    s2, s3 = one - a.x + b.y - c.z, one - a.x - b.y + c.z
     if s0 >= max(s1, max(s2, s3)):
-        return (s0, x, y, z), 0
+        return Quat(s0, x, y, z), 0
     if s1 >= max(s2, s3):
-        return (x, s1, xy, zx), 1
+        return Quat(x, s1, xy, zx), 1
     if s2 >= s3:
-        return (y, xy, s2, yz), 2
-    return (z, zx, yz, s3), 3
+        return Quat(y, xy, s2, yz), 2
+    return Quat(z, zx, yz, s3), 3
 
 
 @kernel
 def rows_of(values, at, real):
     """Return the rows of a matrix."""
-    return (
-        (real(values[at]), real(values[at + 1]), real(values[at + 2])),
-        (real(values[at + 3]), real(values[at + 4]), real(values[at + 5])),
-        (real(values[at + 6]), real(values[at + 7]), real(values[at + 8])),
-    )
+    a, b = vector_of(values, at, real), vector_of(values, at + 3, real)
+    return a, b, vector_of(values, at + 6, real)
 
 
 @kernel
@@ -276,13 +271,11 @@ def load_matrices(values, form, first, stride, block, n):
         at = first + stride * i
         if form == SIX:
             x, y, z, _, _, _ = orthonormal(values, at, real)
-            a, b, c = (x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2])
+            a, b, c = Vec3(x.x, y.x, z.x), Vec3(x.y, y.y, z.y), Vec3(x.z, y.z, z.z)
         else:
             a, b, c = rows_of(values, at, real)
         q, _ = largest_row(a, b, c)
-        inverse = real(1.0) / np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-        block[W0 + i], block[X0 + i] = inverse * q[0], inverse * q[1]
-        block[Y0 + i], block[Z0 + i] = inverse * q[2], inverse * q[3]
+        set_lane_quat(block, W0 + i, (real(1.0) / np.sqrt(quat_dot(q, q))) * q)
 
 
 @kernel

@@ -12,20 +12,20 @@ import numpy as np
 
 from .jit import kernel
 from .reach_cone import EDGE
+from .vector import Vec3, dot, set_vec3, vec3_at
 
 TIE = 1e-12  # edges that are as near as this, in cosine, stay
 ROUNDING = 1e-7  # of an angle from its cosine, at worst
 
 
 @kernel
-def closeness(p, e, x, y, z):
-    """Return the cosine of the angle from a unit direction to the edge at `e`, and where it is.
+def closeness(p, e, v):
+    """Return the cosine of the angle from a unit vector to the edge at `e`, and the nearest point.
 
-    That is a share of the start, of the tangent, and of nothing else.
+    That point is given by its components along the edge's start and tangent.
     """
-    a = p[e] * x + p[e + 1] * y + p[e + 2] * z
-    t = p[e + 3] * x + p[e + 4] * y + p[e + 5] * z
-    cosine, sine = p[e + 9], p[e + 10]
+    a, t = dot(vec3_at(p, e + EDGE.start), v), dot(vec3_at(p, e + EDGE.tangent), v)
+    cosine, sine = p[e + EDGE.cosine], p[e + EDGE.sine]
     if t >= 0.0 and t * cosine - a * sine <= 0.0:
         size = np.sqrt(a * a + t * t)
         if size > 1e-300:
@@ -39,14 +39,9 @@ def closeness(p, e, x, y, z):
 @kernel
 def on_face(face, u, v):
     """Return the unit vector at (u, v), each from -1 to 1, on a face of the cube."""
-    scale = 1.0 / np.sqrt(1.0 + u * u + v * v)
-    side = scale if face % 2 == 0 else -scale
-    u, v = u * scale, v * scale
-    if face < 2:
-        return side, u, v
-    if face < 4:
-        return u, side, v
-    return u, v, side
+    side = 1.0 if face % 2 == 0 else -1.0
+    point = Vec3(side, u, v) if face < 2 else (Vec3(u, side, v) if face < 4 else Vec3(u, v, side))
+    return (1.0 / np.sqrt(1.0 + u * u + v * v)) * point
 
 
 @kernel("f8[] i8 i8[] i8[] i8[] i8[]")
@@ -57,45 +52,37 @@ def refine(edges, side, starts, items, new_starts, new_items):
     written. With `side` 0 the cells are whole faces and `items` serve all of them.
     """
     fine = max(2 * side, 1)
-    corners = np.empty(15)
-    points = np.empty(15)
-    best = np.empty(5)
+    corners, points, best, heights = np.empty(15), np.empty(15), np.empty(5), np.empty(4)
     count = 0
     for cell in range(6 * fine * fine):
         face, row, column = cell // (fine * fine), cell // fine % fine, cell % fine
         coarse = (face * side + row // 2) * side + column // 2 if side > 0 else 0
         first, last = starts[coarse], starts[coarse + 1]
-        for k in range(5):
+        for k in range(5):  # four corners, and the middle
             du = 0.5 if k == 4 else float(k % 2)
             dv = 0.5 if k == 4 else float(k // 2)
             u, v = -1.0 + 2.0 * (row + du) / fine, -1.0 + 2.0 * (column + dv) / fine
-            corners[3 * k], corners[3 * k + 1], corners[3 * k + 2] = on_face(face, u, v)
+            set_vec3(corners, 3 * k, on_face(face, u, v))
             best[k] = -2.0
         for at in range(first, last):
             e = EDGE.SIZE * items[at]
             for k in range(5):
-                x, y, z = corners[3 * k], corners[3 * k + 1], corners[3 * k + 2]
-                h, along, across = closeness(edges, e, x, y, z)
+                h, along, across = closeness(edges, e, vec3_at(corners, 3 * k))
                 if h > best[k]:
                     best[k] = h
-                    for j in range(3):
-                        points[3 * k + j] = along * edges[e + j] + across * edges[e + 3 + j]
+                    point = along * vec3_at(edges, e + EDGE.start)
+                    set_vec3(points, 3 * k, point + across * vec3_at(edges, e + EDGE.tangent))
         new_starts[cell] = count
         for at in range(first, last):
-            e = EDGE.SIZE * items[at]
+            for k in range(4):
+                heights[k], _, _ = closeness(edges, EDGE.SIZE * items[at], vec3_at(corners, 3 * k))
             beaten = False
-            h0 = closeness(edges, e, corners[0], corners[1], corners[2])[0]
-            h1 = closeness(edges, e, corners[3], corners[4], corners[5])[0]
-            h2 = closeness(edges, e, corners[6], corners[7], corners[8])[0]
-            h3 = closeness(edges, e, corners[9], corners[10], corners[11])[0]
             for k in range(5):
-                x, y, z = points[3 * k], points[3 * k + 1], points[3 * k + 2]
-                beaten = beaten or (
-                    corners[0] * x + corners[1] * y + corners[2] * z >= h0 + TIE
-                    and corners[3] * x + corners[4] * y + corners[5] * z >= h1 + TIE
-                    and corners[6] * x + corners[7] * y + corners[8] * z >= h2 + TIE
-                    and corners[9] * x + corners[10] * y + corners[11] * z >= h3 + TIE
-                )
+                nearer = True
+                for c in range(4):
+                    cosine = dot(vec3_at(corners, 3 * c), vec3_at(points, 3 * k))
+                    nearer = nearer and cosine >= heights[c] + TIE
+                beaten = beaten or nearer
             if not beaten:
                 new_items[count] = items[at]
                 count += 1
@@ -105,21 +92,17 @@ def refine(edges, side, starts, items, new_starts, new_items):
 
 @kernel("f8[] i8 i8[] i8[] f8[]")
 def clearances(edges, side, starts, items, out):
-    """Write for each cell of 6 · side² how far off the boundary is at least, in radians.
+    """Write for each cell of 6 · side² a lower bound of the distance to the boundary, in radians.
 
     That is the distance from its middle, less that to its farthest corner.
     """
     for cell in range(6 * side * side):
         face, row, column = cell // (side * side), cell // side % side, cell % side
         u, v = -1.0 + (2.0 * row + 1.0) / side, -1.0 + (2.0 * column + 1.0) / side
-        x, y, z = on_face(face, u, v)
-        nearest = -1.0
+        middle, nearest, corner = on_face(face, u, v), -1.0, 1.0
         for at in range(starts[cell], starts[cell + 1]):
-            nearest = max(nearest, closeness(edges, EDGE.SIZE * items[at], x, y, z)[0])
-        corner = 1.0
+            nearest = max(nearest, closeness(edges, EDGE.SIZE * items[at], middle)[0])
         for k in range(4):
-            a, b, c = on_face(
-                face, u + (2.0 * (k % 2) - 1.0) / side, v + (k // 2 * 2.0 - 1.0) / side
-            )
-            corner = min(corner, a * x + b * y + c * z)
+            du, dv = (2.0 * (k % 2) - 1.0) / side, (k // 2 * 2.0 - 1.0) / side
+            corner = min(corner, dot(on_face(face, u + du, v + dv), middle))
         out[cell] = np.arccos(min(nearest, 1.0)) - np.arccos(corner) - ROUNDING
