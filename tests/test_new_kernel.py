@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -87,7 +88,7 @@ def test_the_description_of_a_kernel_is_complete(tmp_path):
         file = package / path
         file.write_text(code if language == "python" else change(file.read_text("utf-8"), code))
     ball = (ROOT / "tests" / "new" / "ball.py").read_text(encoding="utf-8")
-    ball = ball.partition("    def distance(")[0] + members
+    ball = ball.partition("    def distance(")[0] + indent(members, "    ")
     first = "import numpy as np\n"
     (package / "shapes" / "ball.py").write_text(ball.replace(first, first + SHAPE))
     env = {**os.environ, "PYTHONPATH": str(package.parent)}

@@ -14,7 +14,6 @@ from .jit import kernel
 from .transforms import LANES
 
 IN, OUT, LOW, HIGH, EXTEND, COUNT, KNOTS = 1, 2, 3, 4, 5, 6, 7
-FEW = 3  # pieces, which are quicker tried one by one than looked for
 
 
 @kernel
@@ -40,32 +39,12 @@ def evaluate(p, o, given):
 
 
 @kernel
-def evaluate_few(p, o, work, a, out, to, n):
-    """Write the values of a curve of up to three pieces, each tried for all lanes: vector code."""
-    last = int(p[o + COUNT]) - 1
-    first = o + KNOTS + last
-    second, third = first + 5 * min(1, last), first + 5 * last
-    begin, end = p[first], p[third + 5]
-    factor, scale, low, high = p[o + IN], p[o + OUT], p[o + LOW], p[o + HIGH]
-    a0, a1, a2, a3 = p[first + 1], p[first + 2], p[first + 3], p[first + 4]
-    b0, b1, b2, b3 = p[second + 1], p[second + 2], p[second + 3], p[second + 4]
-    c0, c1, c2, c3 = p[third + 1], p[third + 2], p[third + 3], p[third + 4]
-    one, other = p[second], p[third]
-    for i in range(n):
-        x = factor * work[a + i]
-        x = begin if x < begin else x
-        x = end if x > end else x
-        t, u, v = x - begin, x - one, x - other
-        y = a0 + t * (a1 + t * (a2 + t * a3))
-        y = b0 + u * (b1 + u * (b2 + u * b3)) if u > 0.0 else y
-        y = c0 + v * (c1 + v * (c2 + v * c3)) if v > 0.0 else y
-        y = low if y < low else y
-        out[to + i] = scale * (high if y > high else y)
-
-
-@kernel
-def evaluate_many(p, o, work, a, out, to, n):
-    """Write the values of a curve of many pieces: the numbers of these first, for all lanes."""
+def evaluate_lanes(p, o, work, a, out, to, n):
+    """Write the values of the curve at `o` for n numbers of `work` from `a` on."""
+    if p[o + EXTEND] > 0.0:
+        for i in range(n):
+            out[to + i] = evaluate(p, o, work[a + i])
+        return
     count = int(p[o + COUNT])
     first = o + KNOTS + count - 1
     begin, end = p[first], p[first + 5 * count]
@@ -86,18 +65,6 @@ def evaluate_many(p, o, work, a, out, to, n):
         y = p[at + 1] + t * (p[at + 2] + t * (p[at + 3] + t * p[at + 4]))
         y = low if y < low else y
         out[to + i] = scale * (high if y > high else y)
-
-
-@kernel
-def evaluate_lanes(p, o, work, a, out, to, n):
-    """Write the values of the curve at `o` for what stands in `work` from `a` on."""
-    if p[o + EXTEND] > 0.0:
-        for i in range(n):
-            out[to + i] = evaluate(p, o, work[a + i])
-    elif p[o + COUNT] <= FEW:
-        evaluate_few(p, o, work, a, out, to, n)
-    else:
-        evaluate_many(p, o, work, a, out, to, n)
 
 
 @kernel("f8[] i8 i8[] i8 i8 f8[]")

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from .jit import kernel
-from .vector import Quat, Vec3
+from .jit import inlined, kernel
+from .vector import Quat, Vec3, quat_at, set_quat
 
 # Circular functions as polynomials: no branch, no library call, so loops become vector code.
 #
@@ -189,34 +189,21 @@ def set_lane_quat(block, at, q):
 @kernel
 def load(rotations, start, block, n):
     """Copy `n` quaternions from number `start` on into the block."""
-    for i in range(n):
-        at = 4 * (start + i)
-        block[W0 + i] = rotations[at]
-        block[X0 + i] = rotations[at + 1]
-        block[Y0 + i] = rotations[at + 2]
-        block[Z0 + i] = rotations[at + 3]
+    load_strided(rotations, 4 * start, 4, block, n)
 
 
 @kernel
 def store(block, n, start, out):
     """Copy the `n` quaternions to go out to `out`, from number `start` on."""
     for i in range(n):
-        at = 4 * (start + i)
-        out[at] = block[QW + i]
-        out[at + 1] = block[QX + i]
-        out[at + 2] = block[QY + i]
-        out[at + 3] = block[QZ + i]
+        set_quat(out, 4 * (start + i), lane_quat(block, QW + i))
 
 
-@kernel
+@inlined
 def load_strided(rotations, first, stride, block, n):
-    """As `load`, for quaternions that lie `stride` numbers apart, from number `first` on."""
+    """As `load`, for quaternions `stride` numbers apart, the first at index `first`."""
     for i in range(n):
-        at = first + stride * i
-        block[W0 + i] = rotations[at]
-        block[X0 + i] = rotations[at + 1]
-        block[Y0 + i] = rotations[at + 2]
-        block[Z0 + i] = rotations[at + 3]
+        set_lane_quat(block, W0 + i, quat_at(rotations, first + stride * i))
 
 
 @kernel
