@@ -1,4 +1,4 @@
-"""Evidence: who is left out, duplicates, baselines that nest, curves, and the comparison."""
+"""Evidence: duplicates, folds, curves, and the comparison."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ import clips as made
 from clips import person
 from oracles import EXHAUSTIVE
 from synovia import SHAPES, Limit, LimitModel, quat
-from synovia.evidence import TradeoffCurve, at_rejection, at_volume, compare, curves, families
-from synovia.evidence.baselines import BASELINES
+from synovia.evidence import TradeoffCurve, at_rejection, compare, families
 from synovia.evidence.comparison import FIRST_STEP, LAST_STEP, nanoseconds, size_in_file
 from synovia.evidence.study import Excerpt, Study, uniform_rotations, widen
-from synovia.evidence.tradeoff import family_name
 from synovia.learn import (
     MAX_MARGIN,
     FitOptions,
@@ -164,56 +162,11 @@ def test_too_few_to_leave_out_is_an_error(people):
         Study.of(again, by="clip")
 
 
-# Baselines
-
-
-@pytest.mark.parametrize("baseline", BASELINES, ids=lambda kind: kind.name)
-def test_a_baseline_grows_with_its_knob_and_holds_what_it_saw(baseline, shoulder):
-    fitted = baseline.fit(shoulder, AXIS)
-    knobs = fitted.required_knob(shoulder)
-    assert knobs.shape == (len(shoulder),)
-    widest = float(knobs.max())
-    assert np.allclose(fitted.required_knob(-shoulder), knobs)
-    everywhere = fitted.required_knob(uniform_rotations(20_000))
-    volumes = [(everywhere <= knob).mean() for knob in (widest, widest + 0.2, widest + 20.0)]
-    assert volumes[0] < 0.6
-    assert volumes == sorted(volumes)
-    assert 0.0 < volumes[1] < volumes[2] == 1.0
-
-
-@pytest.mark.parametrize("baseline", BASELINES, ids=lambda kind: kind.name)
-def test_a_baseline_bears_a_hinge_and_a_single_pose(baseline):
-    hinge = quat.exp(np.linspace(0.0, 1.5, 80)[:, None] * AXIS)
-    for rotations in (hinge, np.tile(quat.IDENTITY, (5, 1))):
-        knobs = baseline.fit(rotations, AXIS).required_knob(rotations)
-        assert np.isfinite(knobs).all()
-
-
-def test_the_nearest_frame_is_as_near_as_the_angle_says(shoulder):
-    kind = next(kind for kind in BASELINES if kind.name == "nearest frame")
-    asked = uniform_rotations(50)
-    truth = quat.angle_between(asked[:, None], shoulder).min(axis=1)
-    # Frames closer together than a cell of 0.01 stand for each other.
-    assert np.abs(kind.fit(shoulder, AXIS).required_knob(asked) - truth).max() < 0.04
-
-
-def test_the_hull_holds_what_lies_between(shoulder):
-    kind = next(kind for kind in BASELINES if kind.name.startswith("hull"))
-    fitted = kind.fit(shoulder, AXIS)
-    vectors = quat.log(quat.mul(quat.inverse(fitted.reference), shoulder))
-    between = quat.mul(fitted.reference, quat.exp(0.5 * (vectors[:200] + vectors[200:])))
-    assert (fitted.required_knob(between) <= 1e-5).all()
-
-
 # Curves
 
 
 def test_a_curve_is_read_between_its_points():
     curve = TradeoffCurve("x", [0, 1, 2, 3], [0.5, 0.1, 0.2, 0.0], [0.1, 0.2, 0.3, 0.4])
-    assert at_volume(curve, 0.15) == pytest.approx(0.3)
-    assert at_volume(curve, 0.3) == pytest.approx(0.1)  # never worse than with less volume
-    assert np.isnan(at_volume(curve, 0.05))
-    assert at_volume(curve, 0.9) == 0.0
     assert at_rejection(curve, 0.3) == pytest.approx(0.15)
     assert at_rejection(curve, 0.05) == pytest.approx(0.35)
     assert at_rejection(curve, 0.9) == pytest.approx(0.1)
@@ -231,20 +184,6 @@ def test_all_rotations_are_spread_evenly():
     assert np.array_equal(rotations, uniform_rotations(40_000, seed=3))
     limit = Limit.fit(quat.exp(np.random.default_rng(0).normal(size=(50, 3)) * 0.4), "box")
     assert limit.contains(rotations).mean() == pytest.approx(limit.volume(), rel=0.1)
-
-
-def test_every_family_and_baseline_has_a_curve(people):
-    margins = np.radians([0.0, 60.0])
-    found = curves(people[2:], "LeftArm", margins=margins, samples=1000)
-    names = [family_name(shape, chart) for shape, chart in families()]
-    assert names[0] == "box in rotation-vector"
-    assert names[-1] == "people"
-    assert [curve.name for curve in found] == names + [kind.name for kind in BASELINES]
-    for curve in found:
-        volumes, rejected = curve.frontier
-        assert (np.diff(volumes) >= 0.0).all()
-        assert rejected[-1] <= rejected[0]
-    assert all(curve.volume[-1] == 1.0 for curve in found[len(names) :])
 
 
 # The comparison

@@ -26,6 +26,7 @@ from benchmarks.papers.arm import (
 )
 from benchmarks.papers.driving import ARM, FAMILIES, TALL_CM, Lesson, at_30, body_of, deviation
 from benchmarks.papers.engell_norregard import build_fields, driven_clips
+from benchmarks.papers.tradeoff import BASELINES
 from benchmarks.papers.wilhelms_van_gelder import (
     BONES,
     CLOSE,
@@ -39,6 +40,7 @@ from oracles import EXHAUSTIVE
 from synovia import Clip, Pose, Skeleton, forward, human, load_clip, quat
 from synovia.arrays import TOLERANCE
 from synovia.demo import range_of_motion
+from synovia.evidence.study import uniform_rotations
 
 LONG = ("wilhelms-van-gelder", "engell-norregard")
 """Items that take some 10 s: one compiles kernels of its own, the other draws; `make papers` runs
@@ -365,3 +367,19 @@ def test_mujoco_agrees_where_the_hand_is():
         mujoco.mju_mat2Quat(turn, data.site_xmat[0])
         assert np.abs(data.site_xpos[0] - where).max() < 1e-12
         assert quat.angle_between(turn, how) < 1e-7
+
+
+@pytest.mark.parametrize("fit", BASELINES.values(), ids=BASELINES)
+def test_baselines_grow_with_their_knob_and_accept_hinges(fit):
+    rng = np.random.default_rng(5)
+    about, axis = quat.exp(np.array([0.4, -0.8, 1.1])), np.array([1.0, 0.0, 0.0])
+    ball = quat.mul(about, quat.exp(rng.uniform(-1.0, 1.0, (400, 3)) * (0.9, 0.5, 0.4)))
+    required = fit(ball, axis)
+    knobs = required(ball)
+    assert np.allclose(required(-ball), knobs)
+    everywhere = required(uniform_rotations(5000))
+    volumes = [(everywhere <= knobs.max() + more).mean() for more in (0.0, 0.2, 20.0)]
+    assert volumes[0] < 0.6
+    assert volumes[0] < volumes[1] < volumes[2] == 1.0
+    hinge = quat.exp(np.linspace(0.0, 1.5, 80)[:, None] * axis)
+    assert np.isfinite(fit(hinge, axis)(hinge)).all()

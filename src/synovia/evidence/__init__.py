@@ -1,21 +1,16 @@
-"""Evidence: how well families of limits serve people never seen, beside simpler regions."""
+"""Evidence: how well families of limits hold for performers who were not fitted to."""
 
-from .baselines import BASELINES, Baseline
 from .comparison import Comparison, Trial, compare
 from .study import QUICK, Excerpt
-from .tradeoff import TradeoffCurve, at_rejection, at_volume, curves, families
+from .tradeoff import TradeoffCurve, at_rejection, families
 
 __all__ = [
-    "BASELINES",
     "QUICK",
-    "Baseline",
     "Comparison",
     "Excerpt",
     "TradeoffCurve",
     "Trial",
     "at_rejection",
-    "at_volume",
     "compare",
-    "curves",
     "families",
 ]

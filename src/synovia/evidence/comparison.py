@@ -1,10 +1,10 @@
-"""Which family of limits holds for people never seen: each is left out in turn."""
+"""Comparison of families of limits by leave-one-out over performers or clips."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -36,37 +36,42 @@ from .tradeoff import (
     fastest_first,
 )
 
-ALL = "all joints"
+ALL = "all joints"  # joint name of a trial that is a mean over joints
+FIRST_STEP = np.radians(6.0)  # radians; steps double until the margin is bracketed
+LAST_STEP = np.radians(0.1)  # radians; resolution of the margin
+MAX_REJECTION = 0.3  # share of frames; curves end where limits are too tight to be of use
+TIMED_JOINTS = 4  # timing all joints of a field would take longer than the comparison
+TIMED_ROTATIONS = 4096  # enough for a stable mean of one call
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How limits of one family, so much wider than what was observed, served those held out."""
+    """Results of one family at one margin for everybody who was held out."""
 
     margin: float
-    """In radians."""
+    """Growth beyond the fitted region, radians."""
     rejected: Mapping[str, float]
-    """The share of frames outside, by who was held out."""
+    """Share of frames outside, by the group held out."""
     volume: float
-    """The share of all rotations accepted, as a mean over those held out."""
+    """Share of all rotations inside, as a mean over folds."""
     correction: float
-    """The mean angle, in radians, that frames are moved by; most are not moved."""
+    """Mean angle of projection over all frames, radians."""
     correction_outside: float
-    """The same over the frames outside alone."""
+    """Mean angle of projection over the frames outside, radians."""
 
     @property
     def mean(self) -> float:
-        """The share of frames outside, as a mean over those held out."""
+        """Mean of `rejected`."""
         return float(np.mean(list(self.rejected.values())))
 
     @property
     def worst(self) -> tuple[str, float]:
-        """Who is outside most, and in what share of the frames."""
+        """The group with the largest share of frames outside, and that share."""
         return max(self.rejected.items(), key=lambda item: item[1])
 
     @property
     def percentile_95(self) -> float:
-        """The share of frames outside that 95 of 100 held out stay below."""
+        """95th percentile of `rejected`."""
         return float(np.percentile(list(self.rejected.values()), 95.0))
 
 
@@ -75,26 +80,26 @@ class Trial:
     """One family at one joint, or over all joints."""
 
     joint: str
-    """The joint's name; `ALL` where the numbers are means over them."""
+    """The joint's name, or `ALL` for means over joints."""
     shape: str
     chart: str
     outcome: Outcome
     met_target: bool
-    """Whether the rejection asked for, if one was, could be had."""
+    """True if some margin met the requested rejection, or if none was requested."""
     bytes: int
-    """The size of the limit in a file."""
+    """Size of the limit in a file."""
     ns: float | None
-    """The time, in nanoseconds, to project a rotation: as measured here and now, at some joints."""
+    """Nanoseconds to project one rotation on this machine; None if not measured."""
     curve: TradeoffCurve | None
-    """Rejection against volume, where margins were swept."""
+    """Rejection against volume, if margins were given."""
 
     @property
     def family(self) -> str:
-        """Shape and chart, as in "kdop in swing-twist"; of fields of people how they come about."""
+        """Display name, such as "kdop in swing-twist"."""
         return family_name(self.shape, self.chart)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the trial as plain values, in degrees, for JSON."""
+        """Return a JSON-compatible dictionary, angles in degrees."""
         outcome = self.outcome
         return {
             "shape": self.shape,
@@ -117,24 +122,24 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Every family beside the others, on the same people."""
+    """Trials of every family at every joint, on the same folds."""
 
     by: GroupBy
     groups: tuple[str, ...]
     duplicates: learn.Duplicates
     trials: tuple[Trial, ...]
-    """Joint by joint, families in the order of `families`."""
+    """Ordered by joint, then as `families` orders them."""
 
     @property
     def joints(self) -> dict[str, list[Trial]]:
-        """The trials of each joint."""
+        """Trials by joint name."""
         found: dict[str, list[Trial]] = {}
         for trial in self.trials:
             found.setdefault(trial.joint, []).append(trial)
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain values, in degrees, for JSON."""
+        """Return a JSON-compatible dictionary, angles in degrees."""
         return {
             "by": self.by,
             "left_out": list(self.groups),
@@ -149,60 +154,58 @@ class Comparison:
 
     @property
     def overall(self) -> list[Trial]:
-        """A trial for each family: means over the joints, sizes summed."""
-        families_: dict[tuple[str, str], list[Trial]] = {}
+        """One trial for each family: means over the joints, sizes summed."""
+        by_family: dict[str, list[Trial]] = {}
         for trial in self.trials:
-            families_.setdefault((trial.shape, trial.chart), []).append(trial)
-        return [_over_joints(trials) for trials in families_.values()]
+            by_family.setdefault(trial.family, []).append(trial)
+        return [_mean_trial(trials) for trials in by_family.values()]
 
 
-def _over_joints(trials: Sequence[Trial]) -> Trial:
-    """Return the means over the joints, those held out each by their own mean."""
+def _mean_trial(trials: Sequence[Trial]) -> Trial:
+    """Return the mean over joints; for each group, over the joints that it has."""
     outcomes = [trial.outcome for trial in trials]
     groups = dict.fromkeys(name for outcome in outcomes for name in outcome.rejected)
-    found = [trial.curve for trial in trials if trial.curve is not None]
-    first = trials[0]
+    curves = [trial.curve for trial in trials if trial.curve is not None]
+    times = [trial.ns for trial in trials if trial.ns is not None]
     return Trial(
         joint=ALL,
-        shape=first.shape,
-        chart=first.chart,
+        shape=trials[0].shape,
+        chart=trials[0].chart,
         outcome=Outcome(
-            margin=float(np.mean([outcome.margin for outcome in outcomes])),
+            margin=_mean(outcome.margin for outcome in outcomes),
             rejected={
-                name: float(np.mean([o.rejected[name] for o in outcomes if name in o.rejected]))
+                name: _mean(o.rejected[name] for o in outcomes if name in o.rejected)
                 for name in groups
             },
-            volume=float(np.mean([outcome.volume for outcome in outcomes])),
-            correction=float(np.mean([outcome.correction for outcome in outcomes])),
-            correction_outside=float(np.mean([o.correction_outside for o in outcomes])),
+            volume=_mean(outcome.volume for outcome in outcomes),
+            correction=_mean(outcome.correction for outcome in outcomes),
+            correction_outside=_mean(outcome.correction_outside for outcome in outcomes),
         ),
         met_target=all(trial.met_target for trial in trials),
         bytes=sum(trial.bytes for trial in trials),
-        ns=_mean_time(trials),
-        curve=_mean_curve(found) if found else None,
+        ns=_mean(times) if times else None,
+        curve=_mean_curve(curves) if curves else None,
     )
 
 
-def _mean_time(trials: Sequence[Trial]) -> float | None:
-    """Return the mean over the joints where the time was measured, if there are any."""
-    times = [trial.ns for trial in trials if trial.ns is not None]
-    return float(np.mean(times)) if times else None
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
 
 
-def _mean_curve(found: Sequence[TradeoffCurve]) -> TradeoffCurve:
-    """Return volumes, and margins, at equal rejection, as means over the joints.
+def _mean_curve(curves: Sequence[TradeoffCurve]) -> TradeoffCurve:
+    """Return the means over joints of volume and margin at equal rejection.
 
-    As in the tables each joint has a margin of its own: of fields near people one and the same may
-    be narrow at a shoulder and wide at a head.
+    Margins are not shared between joints: the same margin of a field may be narrow at a shoulder
+    and wide at a head.
     """
-    every = np.unique(np.concatenate([curve.rejected for curve in found]))[::-1]
-    levels = every[every >= max(curve.rejected.min() for curve in found)]
-    volumes = np.array([[at_rejection(curve, level) for level in levels] for curve in found])
+    every = np.unique(np.concatenate([curve.rejected for curve in curves]))[::-1]
+    levels = every[every >= max(curve.rejected.min() for curve in curves)]
+    volumes = np.array([[at_rejection(curve, level) for level in levels] for curve in curves])
     knobs = [
         np.interp(volume, curve.volume, curve.knobs)
-        for volume, curve in zip(volumes, found, strict=True)
+        for volume, curve in zip(volumes, curves, strict=True)
     ]
-    return TradeoffCurve(found[0].name, np.mean(knobs, axis=0), levels, volumes.mean(axis=0))
+    return TradeoffCurve(curves[0].name, np.mean(knobs, axis=0), levels, volumes.mean(axis=0))
 
 
 def _curve_rows(curve: TradeoffCurve) -> list[dict[str, float]]:
@@ -211,25 +214,16 @@ def _curve_rows(curve: TradeoffCurve) -> list[dict[str, float]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-FIRST_STEP, LAST_STEP = np.radians(6.0), np.radians(0.1)
-"""Steps that double, in radians, lead past the margin; they are halved down to the finest."""
-MAX_REJECTION = 0.3
-"""Curves show only what rejects at most this share of frames: nobody limits joints so."""
-TIMED_JOINTS = 4
-"""Joints at which times are measured, at most: of fields it takes longer than the comparison."""
-TIMED_ROTATIONS = 4096
-"""Rotations that are projected to measure the time of one."""
-
-
 @dataclass(frozen=True)
 class Criterion:
-    """At what families are compared: at one margin, or at the least one for a rejection."""
+    """The margin at which families are compared, and the points of their curves."""
 
     margin: float | None
-    """In radians; None for the least that the rejection takes."""
+    """Radians; None for the least margin that meets `reject`."""
     reject: float
+    """Share of held-out frames that may be outside."""
     margins: tuple[float, ...]
-    """Those that curves are drawn through, in radians."""
+    """Points of the curves, radians."""
     seed: int
 
     def __post_init__(self) -> None:
@@ -254,36 +248,36 @@ def compare(
     seed: int = 0,
     progress: learn.Progress = iter,
 ) -> Comparison:
-    """Return how limits of each shape, in each of its charts, serve those held out.
+    """Return how each family of limits performs on held-out frames.
 
-    Each performer (each clip, where `by` says so) is left out in turn; limits are fitted to the
-    others as `LimitModel.fit` does it, and the frames left out, capture flips aside, are held
-    against them. Duplicates among clips and people are merged, and warned of.
+    Each performer or clip is left out in turn. Limits are fitted to the others as `LimitModel.fit`
+    does, and tested on the frames left out, without capture flips. Duplicate clips and people are
+    merged, with a warning.
 
     Parameters
     ----------
     clips
         Clips of at least two performers, or two clips.
     shapes
-        Names of shapes, or "people"; all of them unless given.
+        Names of shapes, or "people"; all of them by default.
     by
-        What is held out in turn: all clips of a "performer", or each "clip".
+        What is held out: all clips of a "performer", or each "clip".
     margin
-        How much wider than what was observed all limits are, in radians.
+        Growth of all limits, in radians.
     reject
-        Without a `margin`, each family is compared at the least margin, joint by joint, that
+        Without a `margin`, each family is compared at its least margin, joint by joint, that
         leaves at most this share of held-out frames outside.
     margins
-        Margins, in radians, that curves of rejection against volume are drawn through.
+        Margins, in radians, for curves of rejection against volume.
     trim, performers, joints, names
-        As `LimitModel.fit` takes them.
+        As in `LimitModel.fit`.
     excerpt
-        A part of joints, frames and charts, for a quick look; everything unless given.
+        Restricts joints, frames and charts, for a quick look.
     progress
-        Gives back what is to be done, as in "box in euler, LeftArm", one by one: family by family,
-        those first that take the least time.
+        Receives the steps, such as "box in euler, LeftArm", and yields them one by one. The
+        fastest families come first.
     seed
-        Of the rotations that volumes are measured by.
+        Seed of the rotations by which volumes are estimated.
     """
     criterion = Criterion(margin, reject, tuple(margins), seed)
     options = learn.FitOptions(trim=trim, performers=performers, joints=joints, names=names)
@@ -302,31 +296,31 @@ def compare(
     }
     timed = _spread_joints(studied, TIMED_JOINTS)
     found: dict[tuple[str, str, str], Trial] = {}
-    alike: dict[tuple[object, ...], Trial] = {}
+    shared: dict[tuple[object, ...], Trial] = {}
     for step in progress(list(steps)):
         joint, shape, chart = steps[step]
-        # Joints that never move are all alike, where the chart has no axis.
+        # Joints with equal rotations, such as those that never move, share their result.
         key = (joint.fingerprint, joint.axis.tobytes() if has_axis(chart) else b"", shape, chart)
-        if key not in alike:
-            alike[key] = _trial(joint, shape, chart, criterion, timed=joint in timed)
-        found[joint.name, shape, chart] = replace(alike[key], joint=joint.name)
+        if key not in shared:
+            shared[key] = _trial(joint, shape, chart, criterion, timed=joint in timed)
+        found[joint.name, shape, chart] = replace(shared[key], joint=joint.name)
     trials = [found[joint.name, *family] for joint in studied for family in chosen]
     return Comparison(by, study.groups, study.duplicates, tuple(trials))
 
 
 def _spread_joints(joints: Sequence[JointStudy], most: int) -> list[JointStudy]:
-    """Return at most so many of the joints that are not alike, evenly spread over them."""
+    """Return at most `most` joints with different rotations, evenly spaced in the list."""
     distinct = list({joint.fingerprint: joint for joint in reversed(joints)}.values())[::-1]
     return distinct[:: -(-len(distinct) // most)]
 
 
 def size_in_file(limit: Limit) -> int:
-    """Return how many bytes the limit takes in a file, but for white space."""
+    """Return the number of bytes that the limit takes in a file without white space."""
     return len(json.dumps(to_json(limit.to_dict(), "limit"), separators=(",", ":")).encode())
 
 
 def nanoseconds(limit: Limit, observed: Quats, seed: int = 0) -> float:
-    """Return the time to project a rotation, of which half are observed and half are anywhere."""
+    """Return the time to project one rotation, for half observed and half uniform rotations."""
     rng = np.random.default_rng(seed)
     rotations = np.concatenate(
         [rng.choice(observed, TIMED_ROTATIONS // 2), uniform_rotations(TIMED_ROTATIONS // 2, seed)]
@@ -365,20 +359,23 @@ def _trial(
 
 
 def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
-    """Return the least margin, to a tenth of a degree, that leaves at most `reject` outside."""
+    """Return the least margin, to 0.1 degrees, that leaves at most `reject` outside.
+
+    `most` and `least` bound the share of each fold by what narrower and wider margins left outside,
+    so that folds need not be measured once the mean is known to exceed `reject`.
+    """
     most, least = np.ones(len(limits)), np.zeros(len(limits))
     candidates = _candidate_margins(limits[0].min_margin)
     required = [each.required_margins(float(candidates[0])) for each in limits]
 
     def rejected(margin: float) -> float:
-        nonlocal most, least  # what margins that are narrower, and wider, leave outside
+        nonlocal most, least
         expected = [(each > margin).mean() for each in required]
         shares, measured = np.clip(expected, least, most), most == least
         for k in np.argsort(-shares, kind="stable"):
             if not measured[k]:
                 shares[k], measured[k] = limits[k].outside(margin).mean(), True
                 required[k] = limits[k].required_margins(margin)
-            # Too much, whatever the others are: what they were expected to be will do.
             if np.where(measured, shares, least).mean() > reject:
                 break
         if shares.mean() > reject:
@@ -392,7 +389,7 @@ def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
 
 @cache
 def _candidate_margins(low: float) -> Floats:
-    """Return margins from `low` on, in radians: steps that double, each halved to the finest."""
+    """Return margins from `low` to the largest, in radians: doubling steps, each subdivided."""
     found, step = [np.array([low])], FIRST_STEP
     while low < learn.MAX_MARGIN:
         high = min(low + step, float(learn.MAX_MARGIN))
@@ -422,7 +419,7 @@ def _outcome(
 
 
 def _move_lengths(limit: Limit, rotations: Quats, outside: Mask) -> Scalars:
-    """Return the angles, in radians, that projections move rotations by, as `violation` does."""
+    """Return the angles (n,) of projection, in radians; 0 where `outside` is False."""
     angles, beyond = np.zeros(len(rotations)), rotations[outside]
     if len(beyond):
         angles[outside] = quat.angle_between(beyond, limit.project_few(beyond))
@@ -430,11 +427,9 @@ def _move_lengths(limit: Limit, rotations: Quats, outside: Mask) -> Scalars:
 
 
 def _curve(limits: Sequence[GrowingLimit], name: str, criterion: Criterion) -> TradeoffCurve:
-    # Fields near people begin below 0, where others' margins do.
     starts = np.array([limits[0].min_margin, 0.0])
     knobs = np.unique(np.round(starts[:, None] + np.asarray(criterion.margins), 9))
-    # The widest first: narrower ones are often a part of what it takes to make that, and those
-    # that reject too much are not measured.
+    # The widest first: building it caches the narrower ones, and the loop can stop early.
     rows: list[tuple[float, float, float]] = []
     for knob in knobs[::-1].tolist():
         rejected = float(np.mean([each.outside(knob).mean() for each in limits]))

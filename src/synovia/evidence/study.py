@@ -1,12 +1,12 @@
-"""Studies: for each joint who is held out, what the others did, and limits fitted to that."""
+"""Folds of each joint, by performer or clip, and limits fitted to the others."""
 
 from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, lru_cache, partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -17,43 +17,45 @@ from ..limit import Limit
 from ..skeleton import Clip
 
 GroupBy = Literal["performer", "clip"]
+VOLUME_SAMPLES = 4000  # legal rotations for the volume of one limit; means over folds are finer
+UNIFORM_SAMPLES = 20_000  # uniform rotations for the volume near people
+KEPT_LIMITS = 4  # grown limits kept; the search for a margin asks for the last few again
 
 
 @dataclass(frozen=True, eq=False)
 class JointStudy:
-    """One joint of all clips, with each group that has it held out in turn."""
+    """One joint of all clips, with a fold for each group that has it."""
 
     name: str
     axis: Vectors
     takes: tuple[learn.Take, ...]
     folds: tuple[learn.Fold, ...]
     trim: float
-    """The share that may be dropped; see `learn.trim`."""
+    """Largest share of frames to drop; see `learn.trim`."""
 
     @cached_property
     def trims(self) -> Mapping[str | None, learn.TrimResult]:
-        """What trimming leaves of the others, by the name of the fold; by None that of all takes.
+        """Frames kept of the others, by the fold's name, and of all takes, by None.
 
-        All families share it.
+        Computed once for all families.
         """
-        found: dict[str | None, learn.TrimResult] = {None: learn.trim(self.takes, self.trim)}
-        return found | {fold.name: learn.trim(fold.rest, self.trim) for fold in self.folds}
+        everybody: dict[str | None, learn.TrimResult] = {None: learn.trim(self.takes, self.trim)}
+        return everybody | {fold.name: learn.trim(fold.rest, self.trim) for fold in self.folds}
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """The same for joints with the same rotations in the same clips, whatever their axis."""
-        found = hashlib.sha256()
+        """Hash of the rotations in all clips, without the bone's axis."""
+        digest = hashlib.sha256()
         for take in self.takes:
-            found.update(f"{take.clip}\0{len(take.rotations)}\0".encode())
-            found.update(take.rotations.tobytes())
-        return found.digest()
+            digest.update(f"{take.clip}\0{len(take.rotations)}\0".encode())
+            digest.update(take.rotations.tobytes())
+        return digest.digest()
 
     def limit(self, options: learn.FitOptions, fold: learn.Fold | None = None) -> Limit:
-        """Return the limit that the others of `fold` give; without a fold, that of everybody."""
+        """Return the limit fitted to the others of `fold`, or to all takes if it is None."""
         takes = self.takes if fold is None else fold.rest
         trimmed = self.trims[None if fold is None else fold.name]
         with warnings.catch_warnings():
-            # Not about these limits, which nobody applies.
             warnings.simplefilter("ignore", UserWarning)
             fitted = learn.fit_joint(
                 takes, options, reference=None, axis=self.axis, trimmed=trimmed
@@ -63,21 +65,21 @@ class JointStudy:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A part of what can be compared, for a quick look."""
+    """Upper bounds for a quick comparison."""
 
     joints: int
-    """At most so many, those whose rotations are the farthest from the mean of their clip."""
+    """Number of joints; those whose rotations vary most."""
     frames: int
-    """At most so many of a clip, evenly spread, capture flips aside."""
+    """Frames of each clip, evenly spaced, without capture flips."""
     charts: int
-    """At most so many of each shape, the first ones."""
+    """Charts of each shape; the first ones."""
 
     def __post_init__(self) -> None:
         for name in ("joints", "frames", "charts"):
             whole_number(name, getattr(self, name), least=1)
 
     def study(self, whole: Study) -> Study:
-        """Return the study of fewer joints and frames."""
+        """Return a study with fewer joints and frames."""
         spread = {name: _spread(takes) for name, takes in whole.takes.items() if takes}
         chosen = sorted(spread, key=lambda name: -spread[name])[: self.joints]
         names = tuple(name for name in whole.names if name in chosen)
@@ -87,25 +89,25 @@ class Excerpt:
         return replace(whole, names=names, takes=takes)
 
     def families(self, chosen: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return the families of fewer charts, each a shape and a chart."""
+        """Return pairs of shape and chart with fewer charts."""
         charts: dict[str, list[str]] = {}
         for shape, chart in chosen:
             charts.setdefault(shape, []).append(chart)
-        return [(shape, chart) for shape, own in charts.items() for chart in own[: self.charts]]
+        return [(shape, chart) for shape, names in charts.items() for chart in names[: self.charts]]
 
 
 QUICK = Excerpt(joints=3, frames=300, charts=1)
-"""What `synovia compare --quick` looks at."""
+"""Excerpt of `synovia compare --quick`."""
 
 
 def _spread(takes: Sequence[learn.Take]) -> float:
-    """Return how far rotations are from the mean of their take, in radians, as a mean."""
+    """Return the mean angle between rotations and the mean of their take, in radians."""
     paths = [take.without_flips() for take in takes]
     return float(np.mean([quat.angle_between(quat.mean(path), path).mean() for path in paths]))
 
 
 def _fewer_frames(take: learn.Take, most: int) -> learn.Take:
-    """Return every n-th frame, so that there are at most so many."""
+    """Return every n-th frame, with n such that at most `most` remain."""
     rotations = take.without_flips()
     step = -(-len(rotations) // most)
     return replace(take, rotations=rotations[::step], frame_time=step * take.frame_time)
@@ -113,13 +115,13 @@ def _fewer_frames(take: learn.Take, most: int) -> learn.Take:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Clips with their duplicates merged: who is held out in turn, and the joints studied."""
+    """Clips with duplicates merged, their groups, and the joints to study."""
 
     clips: tuple[Clip, ...]
     groups: tuple[str, ...]
-    """Who, or which clips, are held out, one after another."""
+    """Names of the performers or clips that are held out in turn."""
     group_of: Mapping[str, str]
-    """The group of each clip, by the clip's name."""
+    """Group of each clip, by the clip's name."""
     duplicates: learn.Duplicates
     names: tuple[str, ...]
     takes: Mapping[str, list[learn.Take]]
@@ -138,11 +140,11 @@ class Study:
         Parameters
         ----------
         clips
-            The clips, which must differ in their names.
+            Clips with different names.
         options
-            What `LimitModel.fit` takes; of it joints, names, performers and trim count here.
+            Options of `LimitModel.fit`; joints, names, performers and trim are used.
         by
-            By performer, all of a person's clips are held out together; by clip, each by itself.
+            "performer" holds all clips of a person out together, "clip" each clip.
         """
         options = learn.FitOptions() if options is None else options
         if by not in ("performer", "clip"):
@@ -169,7 +171,7 @@ class Study:
         return cls(tuple(clips), groups, group_of, duplicates, tuple(wanted), takes, options.trim)
 
     def joint(self, name: str) -> JointStudy:
-        """Return the joint, with each group that has it held out in turn."""
+        """Return one joint with its folds."""
         takes, skeleton = self.takes[name], self.clips[0].skeleton
         axis = learn.bone_axes(skeleton)[skeleton.index(name)]
         folds = learn.leave_one_out(takes, lambda take: self.group_of[take.clip])
@@ -177,7 +179,7 @@ class Study:
 
 
 def widen(limit: Limit, margin: float) -> Limit:
-    """Return the limit `margin` radians wider, or narrower where that is below 0."""
+    """Return the limit grown by `margin` radians, or shrunk if it is negative."""
     if margin == 0.0:
         return limit
     shape = limit.shape.grow(margin) if margin >= 0.0 else limit.shape.shrink(-margin)
@@ -195,73 +197,54 @@ def _too_few(by: GroupBy, groups: Sequence[str]) -> str:
     )
 
 
-# Growing: a family's limit for those who are held out, from tight to wide by its margin.
-
-
-VOLUME_SAMPLES = 4000
-"""Members that the volume of one limit is measured by; the mean over those held out is finer."""
-UNIFORM_SAMPLES = 20_000
-"""Rotations everywhere that the volume near people is measured by."""
-
-
 def uniform_rotations(n: int, seed: int = 0) -> Quats:
-    """Return `n` rotations (n, 4) spread evenly over all of them: the same for the same seed."""
+    """Return `n` uniformly distributed rotations (n, 4), reproducible by `seed`."""
     return quat.normalize(np.random.default_rng(seed).normal(size=(n, 4)))
-
-
-KEPT_LIMITS = 4
-"""So many limits of the margins asked for last are kept, since they are asked for again."""
 
 
 @dataclass(frozen=True, eq=False)
 class WidenedLimit:
-    """A limit whose shape is grown, or shrunk where the margin is below 0."""
+    """A fitted limit that is grown, and held-out rotations to test it with."""
 
     tight: Limit
     rotations: Quats
-    """Those (n, 4) that are held against it."""
+    """(n, 4): the rotations tested."""
     min_margin: ClassVar[float] = 0.0
-    """The margin, in radians, of the smallest limit that is tried."""
+    """Smallest margin to try, radians."""
 
     def limit(self, margin: float) -> Limit:
-        """Return the limit at this margin."""
-        if margin not in self._limits:
-            for earliest in list(self._limits)[: 1 - KEPT_LIMITS]:
-                del self._limits[earliest]
-            self._limits[margin] = widen(self.tight, margin)
-        return self._limits[margin]
+        """Return the limit grown by `margin` radians."""
+        return self._limit(margin)
+
+    @cached_property
+    def _limit(self) -> Callable[[float], Limit]:
+        return lru_cache(KEPT_LIMITS)(partial(widen, self.tight))
 
     def outside(self, margin: float) -> Mask:
-        """Tell which of the rotations are outside at this margin."""
-        if margin not in self._outside:
-            self._outside[margin] = np.asarray(~self.limit(margin).contains(self.rotations))
-        return self._outside[margin]
+        """Return a mask (n,) of the rotations outside at this margin."""
+        return self._outside(margin)
+
+    @cached_property
+    def _outside(self) -> Callable[[float], Mask]:
+        return cache(lambda margin: np.asarray(~self.limit(margin).contains(self.rotations)))
 
     def volume(self, margin: float, seed: int) -> float:
-        """Return the share of all rotations that is inside at this margin."""
+        """Return the share of all rotations inside at this margin."""
         return self.limit(margin).volume(VOLUME_SAMPLES, seed)
 
     def required_margins(self, margin: float) -> Scalars:
-        """Return about the margins, in radians, from which each of the rotations is inside: (n,).
+        """Return estimates (n,) of the least margin, in radians, at which each rotation is inside.
 
-        The nearer they are to the `margin` that they are seen from, the better are they known.
+        They are the more accurate the closer they are to `margin`.
         """
         return margin + self.limit(margin).required_growth(self.rotations)
-
-    @cached_property
-    def _limits(self) -> dict[float, Limit]:
-        return {}
-
-    @cached_property
-    def _outside(self) -> dict[float, Mask]:
-        return {}
 
 
 @dataclass(frozen=True, eq=False)
 class NearPeople:
-    """What is near to people: the margin adds to `DEFAULT_WITHIN`.
+    """Rotations within `DEFAULT_WITHIN` + margin of enough people.
 
-    Limits are fields on a grid; shares are measured before that, so no field is built for them.
+    Shares are computed from exact distances, so that no field is built for them.
     """
 
     people: learn.People
@@ -288,23 +271,19 @@ class NearPeople:
         return self.people.distance(self.rotations)
 
     @cached_property
-    def _known(self) -> dict[int, Scalars]:
-        return {}
-
-    def _everywhere(self, seed: int) -> Scalars:
-        if seed not in self._known:
-            self._known[seed] = self.people.distance(uniform_rotations(UNIFORM_SAMPLES, seed))
-        return self._known[seed]
+    def _everywhere(self) -> Callable[[int], Scalars]:
+        """Distances of uniform rotations, by seed."""
+        return cache(lambda seed: self.people.distance(uniform_rotations(UNIFORM_SAMPLES, seed)))
 
 
 GrowingLimit = WidenedLimit | NearPeople
-"""Limits that grow with a margin, in radians, and rotations that are held against them."""
+"""A limit at any margin, in radians, and the rotations to test it with."""
 
 
 def growing_limit(
     joint: JointStudy, options: learn.FitOptions, fold: learn.Fold | None, rotations: Quats
 ) -> GrowingLimit:
-    """Return what the others of `fold` give, or everybody, with `rotations` (n, 4) to measure."""
+    """Return the family fitted to the others of `fold` (everybody if None), to test `rotations`."""
     if options.by == "people":
         takes = joint.takes if fold is None else fold.rest
         return NearPeople(learn.People.of(takes), options, joint.axis, rotations)

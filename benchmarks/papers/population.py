@@ -1,8 +1,8 @@
-"""Who is rejected, for how much room: every family of limits and every baseline, people left out.
+"""Rejection against volume, for every family of limits and every baseline, by leave-one-out.
 
-    python benchmarks/population.py [DIRECTORY OF CLIPS]
+    python -m benchmarks.papers.population [DIRECTORY OF CLIPS]
 
-A study, not a test: shoulder and hip of the CMU clips, each performer left out in turn.
+Shoulder and hip of the CMU clips, each performer left out in turn.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from synovia import load_clip, quat
-from synovia.evidence import TradeoffCurve, at_rejection, at_volume, curves, families
-from synovia.evidence.baselines import BASELINES
+from synovia.evidence import TradeoffCurve, at_rejection, families
 from synovia.evidence.study import JointStudy, Study, growing_limit
 from synovia.evidence.tradeoff import family_name, family_options
 from synovia.learn import DEFAULT_WITHIN, Fold, Sample, thin
 from synovia.learn.population import estimate_offset, turn_bones
 
-CAPTURES = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
+from .tradeoff import BASELINES, at_volume, curves
+
+CAPTURES = Path(__file__).parents[3] / "shared" / "data" / "cmu_bvh"
 VOLUMES = {"LeftArm": (0.12, 0.21, 0.25, 0.31), "LeftUpLeg": (0.04, 0.08, 0.12, 0.16)}
 AIMED = {"LeftArm": 0.25, "LeftUpLeg": 0.12}
 """The volume at which performers are looked at one by one."""
@@ -46,9 +47,8 @@ def table(found: Sequence[TradeoffCurve], volumes: Sequence[float]) -> None:
 
 def verdict(found: Sequence[TradeoffCurve], volumes: Sequence[float]) -> None:
     """Print, at each volume, the best family beside the best baseline, and who is below all."""
-    baselines = {kind.name for kind in BASELINES}
-    ours = [curve for curve in found if curve.name not in baselines]
-    theirs = [curve for curve in found if curve.name in baselines]
+    ours = [curve for curve in found if curve.name not in BASELINES]
+    theirs = [curve for curve in found if curve.name in BASELINES]
     for volume in volumes:
         best, other = (
             min(((at_volume(curve, volume), curve.name) for curve in group), key=_known_first)
