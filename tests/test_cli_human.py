@@ -131,7 +131,7 @@ def test_a_long_clip_in_chunks_is_understood_as_the_whole_is(monkeypatch, folder
     assert found.steps == whole.steps
     for role, frame in whole.frames.items():
         np.testing.assert_array_equal(found.frames[role], frame)
-    monkeypatch.setattr(reference, "MOST_FRAMES", 100)
+    monkeypatch.setattr(reference, "MAX_FRAMES", 100)
     thin = limits_on_clip("human", chunks, {}, place="long.bvh").alignment
     assert thin.steps == limits_for(clip).alignment.steps != whole.steps
 

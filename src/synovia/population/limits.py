@@ -23,7 +23,7 @@ from ..model import LimitModel, Report
 from ..model.report import NEGLIGIBLE
 from ..rigs import ROLES, Alignment, Rig, align, recognize
 from ..rigs.canonical import canonical_skeleton, limits_on_rig
-from ..rigs.reference import LEAST_CONFIDENCE
+from ..rigs.reference import MIN_CONFIDENCE
 from ..skeleton import Clip, Skeleton, lineage
 from .findings import Finding, join_sides, joint_name
 from .sources import SOURCES, WORDS, Source
@@ -117,7 +117,7 @@ class HumanLimits:
         if self.silent:
             yield (
                 f"no verdict on {', '.join(join_sides(self.silent))}: the confidence in a joint's "
-                f"two bones must be at least {LEAST_CONFIDENCE}"
+                f"two bones must be at least {MIN_CONFIDENCE}"
             )
 
     def check(self, clips: Clip | Iterable[Clip]) -> tuple[Report, list[Finding]]:

@@ -1,8 +1,7 @@
-"""Rigs: the canonical human, which joint of a skeleton is which of its bones, and T-poses."""
+"""Rigs: roles of joints, their recognition in skeletons, and the canonical human."""
 
 from .canonical import (
     MEASURED_FROM,
-    canonical_clip,
     canonical_skeleton,
     dependents_from_rig,
     dependents_on_rig,
@@ -23,7 +22,6 @@ __all__ = [
     "NotHumanError",
     "Rig",
     "align",
-    "canonical_clip",
     "canonical_skeleton",
     "dependents_from_rig",
     "dependents_on_rig",

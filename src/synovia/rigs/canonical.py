@@ -1,7 +1,7 @@
-"""The canonical human as a skeleton: motion and limits of a rig on it, and back.
+"""The canonical human as a skeleton, and conversion of limits between it and rigs.
 
-Its joints are those that limits are measured at, each seen from the bone that it moves against: the
-chest from the hips whatever the number of vertebrae, the head and the upper arms from the chest.
+Its joints are those whose range of motion is measured, each relative to the bone against which it
+moves: the chest to the hips whatever the number of vertebrae, the head and upper arms to the chest.
 All frames are parallel in a T-pose that faces +Z, with +X to the left and +Y up.
 """
 
@@ -17,14 +17,14 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Vectors
-from ..skeleton import Clip, Pose, Skeleton
-from .human import SIDES
+from ..skeleton import Skeleton
+from .human import SIDES, split_role
 
 if TYPE_CHECKING:
     from ..limit import DependentLimit, Limit
     from .reference import Alignment
 
-SEEN_FROM = {
+_LIMBS_MEASURED_FROM = {
     "Shoulder": "chest",
     "UpperArm": "chest",
     "LowerArm": "UpperArm",
@@ -34,30 +34,26 @@ SEEN_FROM = {
     "Foot": "LowerLeg",
     "Toes": "Foot",
 }
-"""What bones of the limbs are measured from: one of the torso, or one of the same side."""
-
-
-def _measured_from() -> dict[str, str]:
-    found = {"chest": "hips", "head": "chest"}
-    for side in SIDES:
-        for bone, above in SEEN_FROM.items():
-            found[side + bone] = above if above.islower() else side + above
-    return found
-
-
-MEASURED_FROM: Mapping[str, str] = MappingProxyType(_measured_from())
-"""The roles that have a range of motion, each with the role that it is measured from."""
-TOWARDS_LEFT, DOWN = np.array([1.0, 0.0, 0.0]), np.array([0.0, -1.0, 0.0])
+MEASURED_FROM: Mapping[str, str] = MappingProxyType(
+    {"chest": "hips", "head": "chest"}
+    | {
+        side + bone: above if above.islower() else side + above
+        for side in SIDES
+        for bone, above in _LIMBS_MEASURED_FROM.items()
+    }
+)
+"""Roles with a range of motion, each with the role relative to which it is measured."""
+_LEFT, _DOWN = np.array([1.0, 0.0, 0.0]), np.array([0.0, -1.0, 0.0])
 BONE_DIRECTIONS: Mapping[str, Vectors] = MappingProxyType(
     {
-        side + bone: DOWN if bone.endswith("Leg") else sign * TOWARDS_LEFT
+        side + bone: _DOWN if bone.endswith("Leg") else sign * _LEFT
         for side, sign in zip(SIDES, (1.0, -1.0), strict=True)
         for bone in ("UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg")
     }
 )
-"""Where the bones of limbs point in the T-pose."""
-# Of a person of 1.7 m, in metres: about as our human has them.
-_PLACES = {
+"""Unit directions of the bones of limbs in the T-pose."""
+_Table = Mapping[str, tuple[float, float, float]]
+_POSITIONS: _Table = {
     "hips": (0.0, 0.92, 0.0),
     "chest": (0.0, 1.25, 0.0),
     "head": (0.0, 1.50, 0.02),
@@ -70,50 +66,42 @@ _PLACES = {
     "Foot": (0.09, 0.08, 0.0),
     "Toes": (0.09, 0.02, 0.14),
 }
-_ENDS = {"head": (0.0, 0.2, 0.0), "Hand": (0.18, 0.0, 0.0), "Toes": (0.0, 0.0, 0.06)}
+"""Starts of the bones in metres, left side, of a person of 1.7 m like the default human."""
+_END_OFFSETS: _Table = {
+    "head": (0.0, 0.2, 0.0),
+    "Hand": (0.18, 0.0, 0.0),
+    "Toes": (0.0, 0.0, 0.06),
+}
+"""Vectors in metres from the start to the end of the last bones, left side."""
 
 
 @cache
 def canonical_skeleton() -> Skeleton:
     """Return the skeleton of the canonical human, in metres, in its T-pose."""
     names = ("hips", *MEASURED_FROM)
-    above = [names.index(MEASURED_FROM[name]) if name in MEASURED_FROM else -1 for name in names]
-    places = np.array([place_of(name) for name in names])
-    ends = [name for name in names if _bone(name) in _ENDS]
+    parents = [names.index(MEASURED_FROM[name]) if name in MEASURED_FROM else -1 for name in names]
+    positions = np.array([position_of(name) for name in names])
+    ends = [name for name in names if split_role(name)[1] in _END_OFFSETS]
     return Skeleton(
         names,
-        np.array(above),
-        np.concatenate([places[:1], places[1:] - places[above[1:]]]),
+        np.array(parents),
+        np.concatenate([positions[:1], positions[1:] - positions[parents[1:]]]),
         end_parents=np.array([names.index(name) for name in ends]),
-        end_offsets=np.array([place_of(name, _ENDS) for name in ends]),
+        end_offsets=np.array([_mirrored(name, _END_OFFSETS) for name in ends]),
         up="y",
         unit=1.0,
     )
 
 
-def _bone(role: str) -> str:
-    return role.removeprefix("left").removeprefix("right")
-
-
-def place_of(
-    role: str, table: Mapping[str, tuple[float, float, float]] = MappingProxyType(_PLACES)
-) -> Vectors:
+def position_of(role: str) -> Vectors:
     """Return where a bone of the canonical human begins (3,), in metres."""
-    mirror = np.array([-1.0, 1.0, 1.0]) if role.startswith("right") else np.ones(3)
-    return np.asarray(mirror * np.array(table[_bone(role)]))
+    return _mirrored(role, _POSITIONS)
 
 
-def canonical_clip(alignment: Alignment, clip: Clip) -> Clip:
-    """Return the motion of a clip on the canonical human, who stays where it is.
-
-    Joints that the rig does not have, or that are not above each other as here, keep still.
-    """
-    skeleton = canonical_skeleton()
-    rotations = np.tile(quat.IDENTITY, (clip.frames, len(skeleton), 1))
-    for role, seen in alignment.canonical_rotations(clip.pose).items():
-        rotations[:, skeleton.index(role)] = seen
-    positions = np.tile(skeleton.offsets, (clip.frames, 1, 1))
-    return replace(clip, skeleton=skeleton, pose=Pose(rotations, positions), origin=None)
+def _mirrored(role: str, table: _Table) -> Vectors:
+    """Return the vector (3,) of a role from a table of left sides."""
+    side, bone = split_role(role)
+    return np.asarray(table[bone]) * ([-1.0, 1.0, 1.0] if side == "right" else np.ones(3))
 
 
 def limits_on_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[str, Limit]:

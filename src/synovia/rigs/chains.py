@@ -1,8 +1,8 @@
-"""Arms and legs: which joints along a path are which bones, by all of their names together.
+"""Assignment of the joints of arms and legs to bones, from all names along a path together.
 
 `Shoulder` may be a clavicle or an upper arm, `Leg` a thigh or a shin, `Foot` the toes below an
-ankle. Along a path from the torso outward bones come in one order, so that the best reading of all
-names at once decides what each of them is.
+ankle. Bones follow each other in a fixed order from the torso outwards, so dynamic programming
+over the joints of a path finds the assignment with the highest total score.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from ..skeleton import Skeleton
+from .conventions import FULL
 from .human import ARM, LEG
-from .words import ARM_WORDS, BEGINNINGS, FULL, INEXACT, LEG_WORDS, Word
+from .words import Word
 
 LIMBS: Mapping[str, tuple[str, ...]] = {"Arm": (*ARM, "Fingers"), "Leg": LEG}
-"""The bones of each limb in their order; `Fingers` end a hand, and are no role."""
-_WORDS = {"Arm": ARM_WORDS, "Leg": LEG_WORDS}
+"""Bones of each limb in order; `Fingers` ends a hand and is not a role."""
 _GAIN = {
     **dict.fromkeys(("UpperArm", "LowerArm", "UpperLeg", "LowerLeg"), 1.0),
     **dict.fromkeys(("Hand", "Foot"), 0.7),
@@ -25,23 +25,21 @@ _GAIN = {
     "Toes": 0.3,
     "Fingers": 0.3,
 }
-"""What it is worth that a bone is there at all, beside the weight of its word."""
-_SPLIT = 0.3
-"""What it costs that a bone is split into another joint of its own."""
-_MISFIT = 1.0
-"""What it costs where the names of the two are no names of one bone."""
-_UNSPLIT = ("Toes", "Fingers")
-_TWIST = 0.05
-"""What a twist joint within its bone is worth."""
-_SECOND_MEANING = 0.9
-"""The confidence in a word that stands for another bone in most rigs."""
-FORCED = 5.0
-"""The weight of what somebody has said, above that of any word."""
+"""Score for a bone that is present, in addition to the weight of its word."""
+_INEXACT = 0.5  # factor of the weight if unknown words precede the known one
+_SPLIT_COST = 0.3  # of a second joint for one bone, if both names mean that bone
+_MISFIT_COST = 1.0  # of a second joint whose name means another bone
+_TWIST_GAIN = 0.05  # of a twist joint within its bone, so that it is not left out
+_SECOND_MEANING = 0.9  # confidence in a word that usually means another bone
+_FORCED = 5.0  # weight of a role given by the user, more than any word adds
+_NOT_SPLIT = ("Toes", "Fingers")
+_FIRST_JOINTS = {"hip", "hips", "hipjoint", "knee", "elbow"}
+"""Words of joints at which a bone begins; they do not name the second half of a bone."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A joint that may be a bone of a limb: the weight of each reading."""
+    """A joint that may be a bone of a limb, with the weight of each bone."""
 
     joint: int
     word: Word
@@ -50,10 +48,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Chain:
-    """The bones of one limb: the joints of each, those of a split bone outward."""
+    """The joints assigned to one limb."""
 
     bones: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Joints by bone; several joints of a split bone from the torso outwards."""
     trust: Mapping[str, float] = field(default_factory=dict)
+    """Confidence by bone, 0 to 1."""
     score: float = 0.0
 
     @property
@@ -62,33 +62,35 @@ class Chain:
         return {joint for joints in self.bones.values() for joint in joints}
 
     def whole(self, limb: str) -> bool:
-        """Whether both long bones are there."""
+        """Return True if both long bones are present."""
         return f"Upper{limb}" in self.bones and f"Lower{limb}" in self.bones
 
 
 def candidates(
-    limb: str, side: str, skeleton: Skeleton, words: Sequence[Word], said: Mapping[int, str]
+    limb: str, side: str, skeleton: Skeleton, words: Sequence[Word], given: Mapping[int, str]
 ) -> list[Candidate]:
     """Return the joints that may be bones of a limb of one side.
 
-    `said` has what joints are by somebody's word, as roles; an empty role is no bone. No other
-    joint is then a bone that was said.
+    `given` are roles by joint, set by the user; an empty role excludes the joint. No other joint
+    can have a role that is given.
     """
-    spoken_for = {role.removeprefix(side) for role in said.values() if role.startswith(side)}
+    taken = {role.removeprefix(side) for role in given.values() if role.startswith(side)}
     parents = set(skeleton.parents.tolist())
     found = []
     for joint, word in enumerate(words):
-        if joint in said:
-            bone = said[joint].removeprefix(side)
-            if said[joint].startswith(side) and bone in LIMBS[limb]:
-                found.append(Candidate(joint, Word(side, "said", (str(joint),)), {bone: FORCED}))
+        if joint in given:
+            bone = given[joint].removeprefix(side)
+            if given[joint].startswith(side) and bone in LIMBS[limb]:
+                found.append(Candidate(joint, Word(side, "given", (str(joint),)), {bone: _FORCED}))
             continue
-        readings = _WORDS[limb].get(word.key, {}) if word.side == side else {}
-        scale = 1.0 if word.exact else INEXACT
+        scale = 1.0 if word.exact else _INEXACT
         bones = {
             bone: scale * weight
-            for bone, weight in readings.items()
-            if bone not in spoken_for and (bone != "Fingers" or joint not in parents)
+            for bone, weight in word.bones.items()
+            if word.side == side
+            and bone in LIMBS[limb]
+            and bone not in taken
+            and (bone != "Fingers" or joint not in parents)
         }
         if bones:
             found.append(Candidate(joint, word, bones))
@@ -96,22 +98,15 @@ def candidates(
 
 
 def best_chain(limb: str, skeleton: Skeleton, found: Iterable[Candidate]) -> Chain:
-    """Return the best reading along any path from a root outward; an empty one of none."""
+    """Return the best assignment along any path from a root outwards; empty without candidates."""
     by_joint = {each.joint: each for each in found}
-    parents = skeleton.parents.tolist()
-    inner: set[int] = set()  # the joints above candidates
-    for joint in by_joint:
-        above = parents[joint]
-        while above >= 0 and above not in inner:
-            inner.add(above)
-            above = parents[above]
+    inner = {above for joint in by_joint for above in skeleton.path_to_root(joint)[1:]}
     chains = []
     for joint in by_joint.keys() - inner:
-        up = skeleton.path_to_root(joint)
-        path = [by_joint[each] for each in reversed(up) if each in by_joint]
+        path = [by_joint[k] for k in reversed(skeleton.path_to_root(joint)) if k in by_joint]
         numbers = [int(each) for each in path[-1].word.numbers if each.isdigit()]
-        chains.append((_read(limb, path), numbers, joint))
-    # A whole limb first; and of the five toes of a foot, which read alike, the first.
+        chains.append((_best_assignment(limb, path), numbers, joint))
+    # Complete limbs first. Ties, such as the five toes of a foot, go to the lowest number.
     best = min(
         chains,
         key=lambda each: (not each[0].whole(limb), -round(each[0].score, 6), each[1], each[2]),
@@ -121,27 +116,29 @@ def best_chain(limb: str, skeleton: Skeleton, found: Iterable[Candidate]) -> Cha
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _Partial:
+    """An assignment of the first joints of a path."""
+
     score: float = 0.0
     parts: tuple[tuple[Candidate, str], ...] = ()
 
 
-def _read(limb: str, path: Sequence[Candidate]) -> Chain:
-    """Return the best reading of one path: bones in order, each joint one of them or none."""
+def _best_assignment(limb: str, path: Sequence[Candidate]) -> Chain:
+    """Return the best assignment of one path: bones in order, joints may be skipped."""
     order = LIMBS[limb]
-    readings = [_Reading()]
+    partials = [_Partial()]
     for candidate, after in zip_longest(path, path[1:]):
         if after is not None and after.word == candidate.word:
-            continue  # of two of one name, the first only leads to the second
-        readings += [
-            _Reading(reading.score + gain, (*reading.parts, (candidate, bone)))
-            for reading in readings
+            continue  # of two joints with the same name, the second is the bone
+        partials += [
+            _Partial(partial.score + gain, (*partial.parts, (candidate, bone)))
+            for partial in partials
             for bone in candidate.bones
-            if (gain := _gain(order, reading.parts, candidate, bone)) is not None
+            if (gain := _gain(order, partial.parts, candidate, bone)) is not None
         ]
-        readings = _best_of_each_end(readings)
-    ended = [each for each in readings if not each.parts or not each.parts[-1][0].word.twist]
-    best = max(ended, key=lambda each: each.score)
+        partials = _best_of_each_end(partials)
+    complete = [each for each in partials if not each.parts or not each.parts[-1][0].word.twist]
+    best = max(complete, key=lambda each: each.score)
     bones: dict[str, tuple[int, ...]] = {}
     trust: dict[str, float] = {}
     for candidate, bone in best.parts:
@@ -151,22 +148,22 @@ def _read(limb: str, path: Sequence[Candidate]) -> Chain:
 
 
 def _trust(candidate: Candidate, bone: str) -> float:
-    """Return the confidence in a reading, from 0 to 1."""
+    """Return the confidence that a joint is this bone, from 0 to 1."""
     if candidate.bones[bone] >= FULL:
         return 1.0
-    return _SECOND_MEANING if candidate.word.exact else INEXACT
+    return _SECOND_MEANING if candidate.word.exact else _INEXACT
 
 
-def _best_of_each_end(readings: Sequence[_Reading]) -> list[_Reading]:
-    """Return the best of the readings that end alike: what follows depends on the end alone."""
-    best: dict[tuple[str, str, bool, float] | None, _Reading] = {}
-    for reading in readings:
+def _best_of_each_end(partials: Sequence[_Partial]) -> list[_Partial]:
+    """Return the best partial assignment for each state of the last joint that `_gain` reads."""
+    best: dict[tuple[str, str, bool, float] | None, _Partial] = {}
+    for partial in partials:
         end = None
-        if reading.parts:
-            last, bone = reading.parts[-1]
+        if partial.parts:
+            last, bone = partial.parts[-1]
             end = (bone, last.word.key, last.word.twist, last.bones[bone])
-        if end not in best or reading.score > best[end].score:
-            best[end] = reading
+        if end not in best or partial.score > best[end].score:
+            best[end] = partial
     return list(best.values())
 
 
@@ -176,20 +173,20 @@ def _gain(
     candidate: Candidate,
     bone: str,
 ) -> float | None:
-    """Return what a joint adds to a reading as this bone; None if it cannot be."""
-    last, before = (parts[-1][1], parts[-1][0]) if parts else ("", None)
-    if last and order.index(bone) < order.index(last):
-        return None
-    weight = candidate.bones[bone]
-    if before is not None and bone != last and candidate.word.is_axis_of(before.word):
-        return None
-    if bone != last or before is None:
-        return None if candidate.word.twist else weight + _GAIN[bone]
-    if candidate.word.twist:
-        return _TWIST
-    alike = candidate.word.key == before.word.key
-    begins = candidate.word.key in BEGINNINGS and not alike
-    if begins or bone in _UNSPLIT or not candidate.word.exact:
-        return weight - _MISFIT
+    """Return the score that a joint adds as the next joint, of `bone`; None if impossible."""
+    weight, word = candidate.bones[bone], candidate.word
+    if not parts or parts[-1][1] != bone:
+        if parts:
+            before, last = parts[-1]
+            if order.index(bone) < order.index(last) or word.is_axis_of(before.word):
+                return None
+        return None if word.twist else weight + _GAIN[bone]
+    before = parts[-1][0]
+    if word.twist:
+        return _TWIST_GAIN
+    same_word = word.key == before.word.key
+    begins = word.key in _FIRST_JOINTS and not same_word
+    if begins or bone in _NOT_SPLIT or not word.exact:
+        return weight - _MISFIT_COST
     strong = weight >= FULL and before.bones[bone] >= FULL
-    return weight - (_SPLIT if alike or strong else _MISFIT)
+    return weight - (_SPLIT_COST if same_word or strong else _MISFIT_COST)

@@ -1,4 +1,4 @@
-"""The canonical human: 22 roles and 30 bones of the fingers, called as in VRM 1.0."""
+"""Roles of joints: 22 bones of the body and 30 of the fingers, named as in VRM 1.0."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from types import MappingProxyType
 
 SIDES = ("left", "right")
 LEG = ("UpperLeg", "LowerLeg", "Foot", "Toes")
-"""The bones of a leg, from the hips outward."""
+"""Bones of a leg, from the hips outwards."""
 ARM = ("Shoulder", "UpperArm", "LowerArm", "Hand")
-"""The bones of an arm, from the chest outward."""
+"""Bones of an arm, from the chest outwards."""
 PHALANGES = {
     "Thumb": ("Metacarpal", "Proximal", "Distal"),
-    "Index": ("Proximal", "Intermediate", "Distal"),
-    "Middle": ("Proximal", "Intermediate", "Distal"),
-    "Ring": ("Proximal", "Intermediate", "Distal"),
-    "Little": ("Proximal", "Intermediate", "Distal"),
+    **dict.fromkeys(("Index", "Middle", "Ring", "Little"), ("Proximal", "Intermediate", "Distal")),
 }
-"""The bones of each finger, from the hand outward."""
+"""Bones of each finger, from the hand outwards."""
 _TORSO = {
     "hips": None,
     "spine": "hips",
@@ -41,7 +38,7 @@ _PARENTS: dict[str, str | None] = {
     **_chain("hips", "right", LEG),
 }
 ROLES: tuple[str, ...] = tuple(_PARENTS)
-"""The roles of joints in the body, parents first."""
+"""Roles of the body, parents first."""
 _FINGER_PARENTS = {
     bone: parent
     for side in SIDES
@@ -51,13 +48,25 @@ _FINGER_PARENTS = {
     ).items()
 }
 FINGERS: tuple[str, ...] = tuple(_FINGER_PARENTS)
-"""The roles of joints in the fingers, parents first."""
+"""Roles of the fingers, parents first."""
 PARENTS: Mapping[str, str | None] = MappingProxyType({**_PARENTS, **_FINGER_PARENTS})
-"""The role above each, of the body and then of the fingers; None above the hips."""
+"""Parent of each role, body first, then fingers; None for the hips."""
+
+
+def split_role(role: str) -> tuple[str, str]:
+    """Return the side of a role ("left", "right" or empty) and the role without it.
+
+    Examples
+    --------
+    >>> split_role("leftUpperArm"), split_role("chest")
+    (('left', 'UpperArm'), ('', 'chest'))
+    """
+    side = next((side for side in SIDES if role.startswith(side)), "")
+    return side, role.removeprefix(side)
 
 
 def parent_role(role: str, present: Collection[str]) -> str | None:
-    """Return the nearest role above `role` that is among those `present`; None if there is none.
+    """Return the nearest ancestor of `role` among the roles `present`; None if there is none.
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""Skeletons of rigs that everybody has, for limits that are ready before there is a clip."""
+"""Skeletons of common rigs, for limits that are needed before there is a clip."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..skeleton import Skeleton
-from .canonical import place_of
-from .human import PARENTS, ROLES, SIDES
+from .canonical import position_of
+from .human import PARENTS, ROLES, split_role
 
 MIXAMO = {
     "hips": "Hips",
@@ -24,9 +24,9 @@ MIXAMO = {
     "Foot": "Foot",
     "Toes": "ToeBase",
 }
-"""What Mixamo calls the roles; sides are called Left and Right."""
+"""Names of Mixamo by role without its side; a prefix Left or Right is added."""
 TORSO_HEIGHTS = {"spine": 1.02, "chest": 1.12, "upperChest": 1.25, "neck": 1.43}
-"""In metres, of the roles that the canonical skeleton does without, or has elsewhere."""
+"""Heights in metres of roles that the canonical skeleton lacks or has elsewhere."""
 
 MUJOCO_CMU: dict[str, tuple[str | None, tuple[float, float, float]]] = {
     "root": (None, (0.0000, 0.0000, 0.0000)),
@@ -61,21 +61,21 @@ MUJOCO_CMU: dict[str, tuple[str | None, tuple[float, float, float]]] = {
     "rfingers": ("rhand", (-0.0750, 0.0000, 0.0000)),
     "rthumb": ("rhand", (0.0000, 0.0000, 0.0250)),
 }
-"""Bodies of dm_control's CMU humanoid (2020): what each hangs on, and metres from there at rest."""
+"""Bodies of dm_control's CMU humanoid (2020): parent, and offset from it at rest in metres."""
 
 
 def mixamo_skeleton() -> Skeleton:
-    """Return a skeleton with Mixamo's names, in its T-pose, with the canonical proportions."""
-    return _named({role: f"mixamorig:{_mixamo_name(role)}" for role in ROLES})
+    """Return a skeleton with Mixamo's names, in a T-pose, with canonical proportions."""
+    return _canonical_proportions({role: f"mixamorig:{_mixamo_name(role)}" for role in ROLES})
 
 
 def vrm_skeleton() -> Skeleton:
-    """Return a skeleton with VRM's names, in its T-pose, with the canonical proportions."""
-    return _named({role: role for role in ROLES})
+    """Return a skeleton with VRM's names, in a T-pose, with canonical proportions."""
+    return _canonical_proportions({role: role for role in ROLES})
 
 
 def mujoco_cmu_skeleton() -> Skeleton:
-    """Return the skeleton of dm_control's CMU humanoid, in metres with y up, as its file stands."""
+    """Return the skeleton of dm_control's CMU humanoid, in metres, y up."""
     names = tuple(MUJOCO_CMU)
     parents = [-1 if above is None else names.index(above) for above, _ in MUJOCO_CMU.values()]
     offsets = np.array([way for _, way in MUJOCO_CMU.values()])
@@ -83,19 +83,14 @@ def mujoco_cmu_skeleton() -> Skeleton:
 
 
 def _mixamo_name(role: str) -> str:
-    for side in SIDES:
-        if role.startswith(side):
-            return side.capitalize() + MIXAMO[role.removeprefix(side)]
-    return MIXAMO[role]
+    side, bone = split_role(role)
+    return side.capitalize() + MIXAMO[bone]
 
 
-def _named(names: dict[str, str]) -> Skeleton:
-    places = np.array(
-        [
-            [0.0, TORSO_HEIGHTS[role], 0.0] if role in TORSO_HEIGHTS else place_of(role)
-            for role in ROLES
-        ]
-    )
+def _canonical_proportions(names: dict[str, str]) -> Skeleton:
+    """Return a skeleton with joint names by role, at the positions of the canonical human."""
+    heights = {role: (0.0, height, 0.0) for role, height in TORSO_HEIGHTS.items()}
+    positions = np.array([heights[r] if r in heights else position_of(r) for r in ROLES])
     parents = [-1 if (above := PARENTS[role]) is None else ROLES.index(above) for role in ROLES]
-    offsets = np.concatenate([places[:1], places[1:] - places[parents[1:]]])
+    offsets = np.concatenate([positions[:1], positions[1:] - positions[parents[1:]]])
     return Skeleton(tuple(names[role] for role in ROLES), np.array(parents), offsets, up="y")

@@ -1,6 +1,6 @@
-"""Which joints of a skeleton are the bones of a human: by names, confirmed by tree and rest pose.
+"""Recognition of humans in skeletons: by joint names, confirmed by the tree and the rest pose.
 
-See docs/rigs.md for the words, what the roles of the torso mean and what is refused.
+See docs/rigs.md for the vocabulary, the roles of the torso, and what is refused.
 """
 
 from __future__ import annotations
@@ -10,85 +10,49 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from ..skeleton import Skeleton, bare_name, list_names
+from ..skeleton import Skeleton, list_names
 from .chains import LIMBS, Candidate, Chain, best_chain, candidates
 from .confirm import Build, exchanged_sides, limb_doubts, on_all_fours, opposite_limbs, upright
+from .conventions import convention_of
 from .human import FINGERS, PARENTS, PHALANGES, ROLES, SIDES
-from .words import TORSO_WORDS, Word, animal_joints, words_of
+from .words import Word, animal_joints, words_of
 
-_CONVENTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("VRoid", ("j_bip_l_upperarm",)),
-    ("Character Creator", ("cc_base_l_upperarm",)),
-    ("Rigify", ("def-upper_arm.l",)),
-    ("Rigify", ("upper_arm.l", "spine.001")),
-    ("MakeHuman", ("upperleg01.l", "upperleg02.l")),
-    ("Unreal", ("upperarm_l", "thigh_l", "calf_l")),
-    ("Bandai Namco", ("upperarm_l", "upperleg_l", "lowerleg_l")),
-    ("DAZ", ("lshldrbend", "lthighbend")),
-    ("Poser", ("lshldr", "lthigh")),
-    ("CMU", ("lhumerus", "lfemur")),
-    ("CMU", ("lhipjoint", "leftupleg", "leftfingerbase")),
-    ("SMPL", ("left_collar", "left_hip", "spine3")),
-    ("SMPL", ("l_collar", "l_hip", "spine3")),
-    ("Synovia", ("sternum", "leftscapula", "leftupperarm")),
-    ("Xsens", ("l5", "l3", "t12", "t8")),
-    ("OpenSim", ("femur_r", "calcn_r")),
-    ("MikuMikuDance", ("左腕", "上半身")),
-    ("Advanced Skeleton", ("scapula_l", "root_m")),
-    ("SlimeVR", ("hmd", "left-hip")),
-    ("Rokoko", ("leftinhandindex", "leftupleg")),
-    ("Rokoko", ("leftthigh", "leftshin", "leftupperarm")),
-    ("DeepMimic", ("right_hip", "right_knee", "right_shoulder", "chest")),
-    ("MediaPipe", ("left_foot_index",)),
-    ("HumanIK", ("leftupleg", "leftforearm", "leftarm")),
-    ("VRM", ("leftupperarm", "leftlowerarm", "leftlowerleg", "upperchest")),
-)
-"""Joints, in lower case and without namespaces, by which a convention is told; first come first."""
-_PREFIXED = (("mixamorig", "Mixamo"), ("valvebiped", "Source"), ("bip0", "Biped"))
-_THUMBS_0 = {"Proximal": "Metacarpal", "Intermediate": "Proximal"}
-"""What VRM 0.x calls the bones of a thumb, and what 1.0 does; the distal one is the same."""
-_WEAK = 0.8
-"""The confidence in a joint that is told by its place, not by its name."""
-_GUESS = 0.6
-_NEAR = 0.05
-"""Chains that begin within this share of a limb's length of each other are copies of one."""
-
-
-_NAMED = {
-    "hips": ("hips", "root"),
-    "chest": ("chest", "spine"),
-    "head": ("head",),
-}
-"""The parts that a joint may be named after to be believed at once."""
+_VRM_0_THUMB = {"Proximal": "Metacarpal", "Intermediate": "Proximal"}
+"""Names of VRM 0.x for the bones of a thumb, with those of 1.0; the distal one is the same."""
+_BY_POSITION = 0.8  # confidence in a joint that is found by its position in the tree
+_NECK_AS_HEAD = 0.6  # confidence in the last joint of a neck that carries the head
+_CONTRADICTED = 0.5  # factor of the confidence if the rest pose or the tree contradict the names
+_COPY_DISTANCE = 0.05  # of the upper bone; second limbs that begin closer are copies
+_PARTS = {"hips": ("hips", "root"), "chest": ("chest", "spine"), "head": ("head",)}
+"""Parts of the torso whose names confirm a role."""
 
 
 class NotHumanError(ValueError):
-    """A skeleton in which no human is recognised; the message tells why."""
+    """A skeleton in which no human is recognised; the message gives the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rig:
     """A skeleton, and which of its joints are the bones of a human.
 
-    `roles` has the joint whose rotation is that of each bone, and `starts` the joint where the bone
-    begins: where a bone is split into several joints, the last and the first of them. They are
-    those of `ROLES` that the skeleton has, and of `FINGERS`. `hips` is the joint from which both
-    thighs branch and `chest` that from which both arms do; `spine` and `neck` are all joints
-    between hips and chest, chest and head, as one bone each; `upperChest` is not used. One joint
-    may be hips and chest.
-
-    `convention` is what the names look like, "names" where they are nobody's, "map" where a user
-    named them. `notes` are sentences for people, and `warnings` those of them that must not be
-    missed. `confidence` is from 0 to 1, by role.
+    `hips` is the joint from which both thighs branch and `chest` that from which both arms do;
+    `spine` and `neck` are all joints between hips and chest, chest and head, as one bone each;
+    `upperChest` is not used. One joint may be both hips and chest.
     """
 
     skeleton: Skeleton
     roles: Mapping[str, str]
+    """The joint whose rotation is that of the bone, by role; the last joint of a split bone."""
     starts: Mapping[str, str]
+    """The joint at which the bone begins, by role; the first joint of a split bone."""
     convention: str
+    """One of `CONVENTIONS`, "names" if unknown, "map" if the user gave roles."""
     notes: tuple[str, ...] = ()
+    """Sentences for the user."""
     confidence: Mapping[str, float] = field(default_factory=dict)
+    """From 0 to 1, by role."""
     warnings: tuple[str, ...] = ()
+    """The important ones of `notes`."""
 
     def __post_init__(self) -> None:
         if set(self.roles) != set(self.starts):
@@ -106,18 +70,18 @@ class Rig:
 
     @property
     def torso(self) -> tuple[str, ...]:
-        """The joints from the hips to the chest, both included; none if one of them is missing."""
-        return self._between("hips", "chest")
+        """Joints from hips to chest, both included; empty if one of them is missing."""
+        return self._joints_between("hips", "chest")
 
     @property
     def neck(self) -> tuple[str, ...]:
-        """The joints from the chest to the head, both included; none if one of them is missing."""
-        return self._between("chest", "head")
+        """Joints from chest to head, both included; empty if one of them is missing."""
+        return self._joints_between("chest", "head")
 
-    def _between(self, low: str, high: str) -> tuple[str, ...]:
+    def _joints_between(self, low: str, high: str) -> tuple[str, ...]:
         if low not in self.roles or high not in self.roles:
             return ()
-        ends = (self.skeleton.index(self.starts[each]) for each in (low, high))
+        ends = (self.skeleton.index(self.starts[role]) for role in (low, high))
         return tuple(self.skeleton.names[joint] for joint in _route(self.skeleton, *ends))
 
 
@@ -131,21 +95,21 @@ def recognize(
     Parameters
     ----------
     skeleton
-        Any skeleton. Its joints are told by their names; tree and rest pose must agree.
+        Any skeleton. Joints are recognised by name; tree and rest pose must agree.
     names
-        A user's own map, from joints to roles, which comes first. Two joints with one role are a
-        split bone; a joint with an empty role is none.
+        Roles by joint, given by the user, which take precedence. Two joints with one role are a
+        split bone; an empty role excludes a joint.
     humanoid
-        The joint of each bone, as a VRM file declares it (`io.gltf.humanoid`). It is believed, and
-        nothing else is looked for.
+        Joints by bone, as a VRM file declares them (`io.gltf.humanoid`). They are trusted, and
+        other names are not considered.
 
     Raises
     ------
     NotHumanError
-        Where there is no human, with the reason; parts of one are enough: a pair of arms or legs,
-        and something of a torso.
+        If there is no human, with the reason. A pair of arms or legs and a part of the torso
+        suffice.
     ValueError
-        Where `names` or `humanoid` name joints or roles that do not exist.
+        If `names` or `humanoid` contain joints or roles that do not exist.
 
     Examples
     --------
@@ -154,27 +118,24 @@ def recognize(
     >>> rig.convention, rig.starts["leftLowerArm"], rig.roles["leftLowerArm"]
     ('Synovia', 'LeftLowerArm', 'LeftForearm')
     """
-    said = _said(skeleton, names or {})
-    declared = _declared(skeleton, humanoid or {})
+    given = _given_roles(skeleton, names or {})
+    declared = _declared_roles(skeleton, humanoid or {})
     if declared:
-        taken = set(said.values())
-        said = {**{joint: role for joint, role in declared.items() if role not in taken}, **said}
-    words = [
-        Word() if declared or joint in said else word
-        for joint, word in enumerate(words_of(skeleton))
-    ]
-    believed = any(role for role in said.values())
+        taken = set(given.values())
+        given = {**{joint: role for joint, role in declared.items() if role not in taken}, **given}
+    words = words_of(skeleton) if not declared else [Word()] * len(skeleton)
+    trusted = any(role for role in given.values())
     animals, legs, avatars = animal_joints(skeleton)
-    if animals and not believed:
+    if animals and not trusted:
         raise NotHumanError(f"no human: it has joints of an animal, {list_names(animals)}")
-    if legs and not believed:
+    if legs and not trusted:
         raise NotHumanError(f"no human: it has front or hind legs, {list_names(legs)}")
-    found = _Search(skeleton, words, said)
-    found.find_limbs()
-    found.find_torso()
-    found.find_fingers()
-    build = Build(skeleton, found.starts, found.roles)
-    if not believed:
+    search = _Search(skeleton, words, given)
+    search.find_limbs()
+    search.find_torso()
+    search.find_fingers()
+    build = Build(skeleton, search.starts, search.roles)
+    if not trusted:
         if on_all_fours(build):
             raise NotHumanError(
                 "no human: at rest it stands on four legs, with the torso level between them"
@@ -184,115 +145,112 @@ def recognize(
                 f"no human: it has joints of an animal, {list_names(avatars)}, "
                 "and does not stand upright at rest"
             )
-    found.doubt(build)
+    search.check_rest_pose(build)
+    convention = "VRM" if declared else convention_of(skeleton.names)
     return Rig(
         skeleton=skeleton,
-        roles={role: skeleton.names[joint] for role, joint in found.roles.items()},
-        starts={role: skeleton.names[joint] for role, joint in found.starts.items()},
-        convention=_convention(skeleton, declared=bool(declared), mapped=bool(names)),
-        notes=tuple(found.notes),
-        warnings=tuple(found.warnings),
-        confidence=found.confidence,
+        roles={role: skeleton.names[joint] for role, joint in search.roles.items()},
+        starts={role: skeleton.names[joint] for role, joint in search.starts.items()},
+        convention=convention or ("map" if names else "names"),
+        notes=tuple(search.notes),
+        warnings=tuple(search.warnings),
+        confidence=search.confidence,
     )
 
 
 def partial_roles(skeleton: Skeleton, names: Mapping[str, str]) -> dict[str, int]:
-    """Return the joints of the roles that names tell, also where they make no human.
+    """Return joint indices by role, as far as names give them, even if there is no human.
 
-    `names` is a user's own map, from joints to roles.
+    `names` are roles by joint, given by the user.
     """
-    said = _said(skeleton, names)
-    words = [Word() if joint in said else word for joint, word in enumerate(words_of(skeleton))]
-    found = _Search(skeleton, words, said)
-    found.roles.update({role: joint for joint, role in said.items() if role})
+    given = _given_roles(skeleton, names)
+    search = _Search(skeleton, words_of(skeleton), given)
+    search.roles.update({role: joint for joint, role in given.items() if role})
     with suppress(NotHumanError):
-        found.find_limbs()
-        found.find_torso()
-    return found.roles
+        search.find_limbs()
+        search.find_torso()
+    return search.roles
+
+
+def common_ancestor(skeleton: Skeleton, one: int, other: int) -> int | None:
+    """Return the nearest joint above both joints; None if they are in different trees."""
+    above = set(skeleton.path_to_root(other)[1:])
+    return next((joint for joint in skeleton.path_to_root(one)[1:] if joint in above), None)
 
 
 class _Search:
-    """What was found so far; each step adds to it."""
+    """The roles found so far; each step adds to them.
 
-    def __init__(self, skeleton: Skeleton, words: Sequence[Word], said: Mapping[int, str]) -> None:
-        self.skeleton, self.words, self.said = skeleton, words, said
-        self.parents: list[int] = skeleton.parents.tolist()
+    `given` are roles by joint from the user or the file. Their names are not considered.
+    """
+
+    def __init__(self, skeleton: Skeleton, words: Sequence[Word], given: Mapping[int, str]) -> None:
+        self.skeleton, self.given = skeleton, given
+        self.words = [Word() if joint in given else word for joint, word in enumerate(words)]
+        self.paths = [skeleton.path_to_root(joint) for joint in range(len(skeleton))]
         self.roles: dict[str, int] = {}
         self.starts: dict[str, int] = {}
         self.confidence: dict[str, float] = {}
         self.notes: list[str] = []
         self.warnings: list[str] = []
 
-    def place(self, role: str, joints: Sequence[int], confidence: float) -> None:
-        """Let `joints`, outward, be one bone."""
+    def find_limbs(self) -> None:
+        """Find arms and legs; raise NotHumanError if there is no pair of them."""
+        second_chains: dict[tuple[str, str], Chain] = {}
+        for limb in LIMBS:
+            for side in SIDES:
+                named = candidates(limb, side, self.skeleton, self.words, self.given)
+                chain = best_chain(limb, self.skeleton, named)
+                related = self._ancestors_and_descendants(chain.joints)
+                others = [each for each in named if each.joint not in related]
+                second = best_chain(limb, self.skeleton, others)
+                if chain.whole(limb) and second.whole(limb) and _as_good(second, chain):
+                    second_chains[side, limb] = second
+                if f"Upper{limb}" in chain.bones:
+                    for bone, joints in chain.bones.items():
+                        if bone != "Fingers":
+                            self._assign(side + bone, joints, chain.trust[bone])
+                if chain.whole(limb):
+                    self._note_unused(side, limb, chain, named)
+        for joint, role in self.given.items():
+            if role.startswith(SIDES) and role in ROLES and role not in self.roles:
+                self._assign(role, [joint], 1.0)  # not connected in the tree, but the user says so
+        if not any(map(self._has_pair, LIMBS)):
+            self._raise_no_pair()
+        self._check_second_limbs(second_chains)
+
+    def _assign(self, role: str, joints: Sequence[int], confidence: float) -> None:
+        """Assign `joints`, from the torso outwards, to one bone."""
         self.starts[role], self.roles[role] = joints[0], joints[-1]
         self.confidence[role] = confidence
 
-    def path(self, joint: int) -> list[int]:
-        """Return a joint and all joints above it, the root last."""
-        path = []
-        while joint >= 0:
-            path.append(joint)
-            joint = self.parents[joint]
-        return path
-
-    def name(self, joints: Iterable[int]) -> str:
-        """Return the names of joints, for people."""
+    def _names(self, joints: Iterable[int]) -> str:
         return list_names([self.skeleton.names[joint] for joint in joints])
 
-    # Arms and legs.
+    def _has_pair(self, limb: str) -> bool:
+        """Return True if both limbs have both long bones."""
+        bones = {f"{side}{part}{limb}" for side in SIDES for part in ("Upper", "Lower")}
+        return bones <= self.roles.keys()
 
-    def find_limbs(self) -> None:
-        """Find arms and legs; raise NotHumanError where there is no pair of them."""
-        spare: dict[str, Chain] = {}
-        for limb in LIMBS:
-            for side in SIDES:
-                named = candidates(limb, side, self.skeleton, self.words, self.said)
-                chain = best_chain(limb, self.skeleton, named)
-                near = self._above_and_below(chain.joints)
-                far = [each for each in named if each.joint not in near]
-                second = best_chain(limb, self.skeleton, far)
-                if chain.whole(limb) and second.whole(limb) and _as_good(chain, second):
-                    spare[side + limb] = second
-                if f"Upper{limb}" in chain.bones:
-                    for bone in chain.bones.keys() - {"Fingers"}:
-                        self.place(side + bone, chain.bones[bone], chain.trust[bone])
-                if chain.whole(limb):
-                    self._note_unused(side, limb, chain, named)
-        for joint, role in self.said.items():
-            if role.startswith(SIDES) and role in ROLES and role not in self.roles:
-                self.place(role, [joint], 1.0)  # the tree does not join it, but somebody says so
-        self.whole = {
-            side + limb
-            for side in SIDES
-            for limb in LIMBS
-            if {f"{side}Upper{limb}", f"{side}Lower{limb}"} <= self.roles.keys()
-        }
-        self._check_pairs()
-        self._check_spares(spare)
-
-    def _above_and_below(self, joints: set[int]) -> set[int]:
-        """Return joints with all that are above or below one of them."""
-        near = set(joints)
-        for joint, parent in enumerate(self.parents):
-            if parent in near:
-                near.add(joint)
-        return near.union(*(self.path(joint) for joint in joints))
+    def _ancestors_and_descendants(self, joints: set[int]) -> set[int]:
+        above = {joint for each in joints for joint in self.paths[each]}
+        return above | {k for k, path in enumerate(self.paths) if not joints.isdisjoint(path)}
 
     def _note_unused(self, side: str, limb: str, chain: Chain, named: Sequence[Candidate]) -> None:
-        """Note hands and feet that are not below the limb that they are named after."""
+        """Note a hand or foot that is not below the limb that it is named after."""
         bone = {"Arm": "Hand", "Leg": "Foot"}[limb]
         loose = [each.joint for each in named if bone in each.bones]
         if loose and bone not in chain.bones:
             lower = self.skeleton.names[chain.bones[f"Lower{limb}"][-1]]
-            self.notes.append(f"{side}{bone}: {self.name(loose)} is not below {lower}")
+            self.notes.append(f"{side}{bone}: {self._names(loose)} is not below {lower}")
 
-    def _check_pairs(self) -> None:
-        pairs = [limb for limb in LIMBS if {f"left{limb}", f"right{limb}"} <= self.whole]
-        if pairs:
-            return
-        sided = [word for word in self.words if word.side]
-        if any(word.finger for word in sided) and not self.whole:
+    def _raise_no_pair(self) -> None:
+        whole = any(
+            {f"{side}Upper{limb}", f"{side}Lower{limb}"} <= self.roles.keys()
+            for side in SIDES
+            for limb in LIMBS
+        )
+        if any(word.side and word.finger for word in self.words) and not whole:
             raise NotHumanError("no human: its joints name hands and fingers, but no arms or legs")
         seen = ", ".join(sorted(self.roles)) or "none of their bones"
         raise NotHumanError(
@@ -304,134 +262,126 @@ class _Search:
         self.notes.append(text)
         self.warnings.append(text)
 
-    def _check_spares(self, spare: Mapping[str, Chain]) -> None:
-        """Raise NotHumanError for second arms or legs, but for copies in the same place."""
+    def _check_second_limbs(self, chains: Mapping[tuple[str, str], Chain]) -> None:
+        """Raise NotHumanError for additional arms or legs that are not copies at the same place."""
         build = Build(self.skeleton, self.starts, self.roles)
         apart, copies = {}, {}
-        for which, chain in spare.items():
-            limb = which.removeprefix("left").removeprefix("right")
-            side = which.removesuffix(limb)
+        for (side, limb), chain in chains.items():
             upper, lower = (self.starts[f"{side}{part}{limb}"] for part in ("Upper", "Lower"))
             second = chain.bones[f"Upper{limb}"][0]
-            if build.distance(upper, second) > _NEAR * build.distance(upper, lower):
-                apart[which] = (upper, second)
+            if build.distance(upper, second) > _COPY_DISTANCE * build.distance(upper, lower):
+                apart[side, limb] = (upper, second)
             else:
                 copies[f"{side} {limb.lower()}"] = second
         if len(copies) == len(SIDES) * len(LIMBS):
             second = copies["left arm"]
-            self._warn(f"a second human, to whom {self.name([second])} belongs, is not used")
+            self._warn(f"a second human, to whom {self._names([second])} belongs, is not used")
         else:
             self.notes += [
-                f"{self.name([second])} begins a copy of the {limb}, not used"
+                f"{self._names([second])} begins a copy of the {limb}, not used"
                 for limb, second in copies.items()
             ]
         if not apart:
             return
-        which, (one, other) = next(iter(apart.items()))
-        where = f"{self.name([one])} and {self.name([other])}"
-        limb = which.removeprefix("left").removeprefix("right")
-        pair = [apart.get(side + limb) for side in SIDES]
-        if None not in pair:
-            (left, second_left), (right, second_right) = (each for each in pair if each)
-            if self._branch_of(left, right) != self._branch_of(second_left, second_right):
+        (_, limb), (one, other) = next(iter(apart.items()))
+        where = f"{self._names([one])} and {self._names([other])}"
+        if all((side, limb) in apart for side in SIDES):
+            used, unused = zip(*(apart[side, limb] for side in SIDES), strict=True)
+            if common_ancestor(self.skeleton, *used) != common_ancestor(self.skeleton, *unused):
                 raise NotHumanError(f"no human: two humans in one skeleton, by {where}")
         raise NotHumanError(f"no human: more than two {limb.lower()}s, by {where}")
 
-    # The torso, neck and head.
-
     def find_torso(self) -> None:
-        """Find hips, spine, chest, neck and head by where the limbs branch off, and by words."""
-        said = {role: joint for joint, role in self.said.items() if role in ROLES[:6]}
-        upper = said.pop("upperChest", None)
-        if upper is not None and self._branch("UpperArm") != said.get("chest"):
-            if "chest" in said:
-                said.setdefault("spine", said["chest"])
-            said["chest"] = upper  # the chest is where the arms branch off, whatever it is called
-        hips = said.get("hips", self._hips())
-        chest = said.get("chest", self._chest(hips))
+        """Find hips, spine, chest, neck and head by where the limbs branch off, and by names."""
+        given = {role: joint for joint, role in self.given.items() if role in ROLES[:6]}
+        upper, arms = given.pop("upperChest", None), self._branch("UpperArm")
+        if upper is not None and arms != given.get("chest"):
+            if "chest" in given:
+                given.setdefault("spine", given["chest"])
+            given["chest"] = upper  # the arms branch off at the chest, whatever its name is
+        hips = given.get("hips", self._hips())
+        chest = given.get("chest", self._chest(hips))
         if hips is None and chest is not None:
-            hips = self._above(chest, ("hips",))
-        head = said.get("head", self._head(chest))
+            hips = self._nearest_above(chest, ("hips",))
+        head = given.get("head", self._head(chest))
         if chest is None and hips is not None:
             chest = self._chest_by_name(hips, head)
-        legs, arms = ({f"left{limb}", f"right{limb}"} <= self.whole for limb in ("Leg", "Arm"))
-        if not (legs and arms) and head is None and (chest is None or hips is None):
-            limbs = "legs" if legs else "arms"
+        has_legs, has_arms = self._has_pair("Leg"), self._has_pair("Arm")
+        if not (has_legs and has_arms) and head is None and (chest is None or hips is None):
             raise NotHumanError(
-                f"no human: it has a pair of {limbs}, but neither a head nor "
-                f"{'a chest' if legs else 'hips'}"
+                f"no human: it has a pair of {'legs' if has_legs else 'arms'}, but neither a head "
+                f"nor {'a chest' if has_legs else 'hips'}"
             )
         for role, joint in (("hips", hips), ("chest", chest), ("head", head)):
             if joint is not None:
-                sure = joint in self.said or self._part(joint) in _NAMED[role]
-                self.place(role, [joint], 1.0 if sure else _WEAK)
-        self._collapse("spine", hips, chest, said.get("spine"))
-        self._collapse("neck", chest, head, said.get("neck"))
-        branch = self._branch("UpperArm")
-        if "chest" in said and branch not in (None, chest):
-            self.notes.append(f"the arms branch off at {self.name([branch])}, not at the chest")
+                sure = joint in self.given or self.words[joint].part in _PARTS[role]
+                self._assign(role, [joint], 1.0 if sure else _BY_POSITION)
+        self._join("spine", hips, chest, given.get("spine"))
+        self._join("neck", chest, head, given.get("neck"))
+        if "chest" in given and arms not in (None, chest):
+            self.notes.append(f"the arms branch off at {self._names([arms])}, not at the chest")
         if hips is not None and hips == chest:
-            self.notes.append(f"{self.name([hips])} is hips and chest: the torso does not bend")
-        if head is not None and self._part(head) == "neck" and "head" not in said:
-            self.confidence["head"] = _GUESS
-            self.notes.append(f"there is no joint of the head: {self.name([head])} carries it")
-        elif head is not None and self._part(head) == "spine" and "head" not in said:
-            self.notes.append(f"{self.name([head])}, the last of the spine, is taken for the head")
-        if hips is not None and chest is not None and chest in self.path(hips) and hips != chest:
-            self._lower(ROLES[1:6], 0.5)
+            self.notes.append(f"{self._names([hips])} is hips and chest: the torso does not bend")
+        if head is not None and "head" not in given:
+            name, part = self._names([head]), self.words[head].part
+            if part == "neck":
+                self.confidence["head"] = _NECK_AS_HEAD
+                self.notes.append(f"there is no joint of the head: {name} carries it")
+            elif part == "spine":
+                self.notes.append(f"{name}, the last of the spine, is taken for the head")
+        if hips is not None and chest is not None and chest in self.paths[hips][1:]:
+            self._scale_confidence(ROLES[1:6], _CONTRADICTED)
             self.notes.append(
-                f"{self.name([chest])} is above {self.name([hips])} in the tree: "
+                f"{self._names([chest])} is above {self._names([hips])} in the tree: "
                 "joints of the torso may turn other bones than they are named after"
             )
 
-    def _part(self, joint: int) -> str:
-        """Return the part of the torso that a joint is named after; empty if none."""
-        word = self.words[joint]
-        return "" if word.side else TORSO_WORDS.get(word.key, "")
+    def _named(self, *parts: str) -> list[int]:
+        """Return the joints that are named after one of these parts of the torso."""
+        return [joint for joint, word in enumerate(self.words) if word.part in parts]
 
-    def _branch(self, role: str) -> int | None:
-        """Return the joint from which the bones of both sides branch."""
-        ends = [self.starts[side + role] for side in SIDES if side + role in self.starts]
-        return self._branch_of(*ends) if len(ends) == 2 else None
+    def _ends(self, bone: str) -> list[int]:
+        return [self.starts[side + bone] for side in SIDES if side + bone in self.starts]
 
-    def _branch_of(self, one: int, other: int) -> int | None:
-        """Return the nearest joint above both."""
-        above = set(self.path(other)[1:])
-        return next((joint for joint in self.path(one)[1:] if joint in above), None)
+    def _branch(self, bone: str) -> int | None:
+        """Return the joint from which a bone of both sides branches; None without both."""
+        ends = self._ends(bone)
+        return common_ancestor(self.skeleton, *ends) if len(ends) == 2 else None
 
-    def _above(self, joint: int, parts: Sequence[str]) -> int | None:
-        """Return the nearest joint from `joint` up that is named after one of the parts."""
-        return next((each for each in self.path(joint) if self._part(each) in parts), None)
-
-    def _above_one(self, role: str, parts: Sequence[str]) -> int | None:
-        """Return the nearest joint named after one of the parts above the bone of either side."""
-        ends = [self.starts[side + role] for side in SIDES if side + role in self.starts]
-        return self._above(ends[0], parts) if ends else None
+    def _nearest_above(self, joint: int, parts: Sequence[str]) -> int | None:
+        """Return the nearest of a joint and its ancestors that is named after one of the parts."""
+        return next((each for each in self.paths[joint] if self.words[each].part in parts), None)
 
     def _hips(self) -> int | None:
         branch = self._branch("UpperLeg")
         if branch is None:
-            return self._above_one("UpperLeg", ("hips", "root"))
+            ends = self._ends("UpperLeg")
+            return self._nearest_above(ends[0], ("hips", "root")) if ends else None
         parent = int(self.skeleton.parents[branch])
-        if self._part(branch) == "spine" and parent >= 0 and self._part(parent) == "hips":
+        if self.words[branch].part == "spine" and parent >= 0 and self.words[parent].part == "hips":
             self.notes.append(
-                f"the thighs hang from {self.name([branch])}; the hips are {self.name([parent])}"
+                f"the thighs hang from {self._names([branch])}; "
+                f"the hips are {self._names([parent])}"
             )
             return parent
-        named = [joint for joint in range(len(self.words)) if self._part(joint) == "hips"]
-        if named and branch not in named and self._above(branch, ("hips",)) is None:
-            self.notes.append(f"the thighs hang from {self.name([branch])}, not {self.name(named)}")
+        named = self._named("hips")
+        if named and branch not in named and self._nearest_above(branch, ("hips",)) is None:
+            self.notes.append(
+                f"the thighs hang from {self._names([branch])}, not {self._names(named)}"
+            )
         return branch
 
     def _chest(self, hips: int | None) -> int | None:
         branch = self._branch("UpperArm")
         if branch is None:
-            return self._above_one("UpperArm", ("chest", "spine"))
-        if self._part(branch) in ("neck", "head"):
-            below = self._above(branch, ("chest", "spine"))
+            ends = self._ends("UpperArm")
+            return self._nearest_above(ends[0], ("chest", "spine")) if ends else None
+        if self.words[branch].part in ("neck", "head"):
+            below = self._nearest_above(branch, ("chest", "spine"))
             if below is not None and below != hips:
                 self.notes.append(
-                    f"the arms hang from {self.name([branch])}; the chest is {self.name([below])}"
+                    f"the arms hang from {self._names([branch])}; "
+                    f"the chest is {self._names([below])}"
                 )
                 return below
         return branch
@@ -440,52 +390,45 @@ class _Search:
         """Return the chest of a torso without arms: the highest joint with such a name."""
         joints = range(len(self.words)) if head is None else _route(self.skeleton, hips, head)
         for part in ("chest", "spine"):
-            named = [joint for joint in joints if self._part(joint) == part and joint != hips]
+            named = [joint for joint in joints if self.words[joint].part == part and joint != hips]
             if named:
                 return named[-1]
         return None
 
     def _head(self, chest: int | None) -> int | None:
-        named = [joint for joint in range(len(self.words)) if self._part(joint) == "head"]
-        named.sort(key=lambda joint: (not self.words[joint].exact, len(self.path(joint))))
-        below = [joint for joint in named if chest in self.path(joint)]
+        named = self._named("head")
+        named.sort(key=lambda joint: (not self.words[joint].exact, len(self.paths[joint])))
+        below = [joint for joint in named if chest in self.paths[joint]]
         if below or named:
             return (below or named)[0]
         if chest is None:
             return None
-        # Some have no joint of the head but the last one of the neck, or of the spine.
-        above = [
-            joint
-            for joint in range(len(self.words))
-            if chest in self.path(joint)[1:] and self._part(joint) in ("neck", "spine")
-        ]
-        return max(above, key=lambda joint: len(self.path(joint)), default=None)
+        # Without a joint of the head, the last one of the neck or spine carries it.
+        above = [joint for joint in self._named("neck", "spine") if chest in self.paths[joint][1:]]
+        return max(above, key=lambda joint: len(self.paths[joint]), default=None)
 
-    def _collapse(self, role: str, low: int | None, high: int | None, said: int | None) -> None:
-        """Let all joints between two be one bone."""
+    def _join(self, role: str, low: int | None, high: int | None, given: int | None) -> None:
+        """Assign all joints between `low` and `high` to one bone."""
         between: list[int] = []
         if low is not None and high is not None:
             route = _route(self.skeleton, low, high)
-            top = min(route, key=lambda joint: len(self.path(joint)))
-            turn = [] if top in (low, high) else [top]  # above both, and part of neither
-            between = [joint for joint in route[1:-1] if joint not in turn]
+            top = min(route, key=lambda joint: len(self.paths[joint]))
+            between = [joint for joint in route[1:-1] if joint != top]  # a joint above both is none
         if role == "neck":  # the chest may be a branch, with vertebrae of its own above it
-            named_neck = [self._part(joint) == "neck" for joint in between]
-            between = between[named_neck.index(True) :] if any(named_neck) else between
-        if said is not None and said not in (*between, low, high):
-            between = [said]
+            is_neck = [self.words[joint].part == "neck" for joint in between]
+            between = between[is_neck.index(True) :] if any(is_neck) else between
+        if given is not None and given not in (*between, low, high):
+            between = [given]
         if not between:
             return
-        named = any(self._part(joint) for joint in between) or said is not None
-        self.place(role, between, 1.0 if named else _WEAK)
+        named = given is not None or any(self.words[joint].part for joint in between)
+        self._assign(role, between, 1.0 if named else _BY_POSITION)
         if len(between) > 1:
-            self.notes.append(f"{role} is {len(between)} joints: {self.name(between)}")
-
-    # Fingers.
+            self.notes.append(f"{role} is {len(between)} joints: {self._names(between)}")
 
     def find_fingers(self) -> None:
-        """Find the bones of the fingers below each hand, by finger and by depth."""
-        fingers = {role: joint for joint, role in self.said.items() if role in FINGERS}
+        """Find the bones of the fingers below each hand, by finger and depth."""
+        fingers = {role: joint for joint, role in self.given.items() if role in FINGERS}
         for side in SIDES:
             hand = self.starts.get(f"{side}Hand")
             for finger, bones in PHALANGES.items():
@@ -493,130 +436,109 @@ class _Search:
                     joint
                     for joint, word in enumerate(self.words)
                     if (word.finger, word.side, word.palm) == (finger, side, False)
-                    and joint not in self.said
-                    and hand in self.path(joint)
+                    and hand in self.paths[joint]
                 ]
-                # Along one path, and the last of those that have one name.
-                path = [each for each in joints if each in self.path(joints[-1])]
+                # Along one path, and the last of several joints with the same numbers.
+                path = [each for each in joints if each in self.paths[joints[-1]]]
                 numbers = [self.words[joint].numbers for joint in path]
                 chain = [
                     joint
-                    for place, joint in enumerate(path)
-                    if not numbers[place] or numbers[place] not in numbers[place + 1 :]
+                    for k, joint in enumerate(path)
+                    if not numbers[k] or numbers[k] not in numbers[k + 1 :]
                 ]
                 for bone, joint in zip(bones, chain, strict=False):
                     fingers.setdefault(side + finger + bone, joint)
         for role, joint in fingers.items():
-            self.place(role, [joint], 1.0)
+            self._assign(role, [joint], 1.0)
 
-    # What tree and rest pose say to it.
-
-    def doubt(self, build: Build) -> None:
-        """Lower the confidence where the rest pose contradicts the names, and note it."""
+    def check_rest_pose(self, build: Build) -> None:
+        """Lower the confidence where tree or rest pose contradict the names, and add notes."""
         for roles, factor, note in limb_doubts(build):
-            self._lower(roles, factor)
+            self._scale_confidence(roles, factor)
             self.notes.append(note)
         sided = [role for role in self.roles if role.startswith(SIDES)]
         if opposite_limbs(build):
-            self._lower(sided, 0.5)
+            self._scale_confidence(sided, _CONTRADICTED)
             self._warn("the left arm is on the side of the right leg")
         elif exchanged_sides(build):
-            self._lower(sided, 0.5)
+            self._scale_confidence(sided, _CONTRADICTED)
             self._warn(
                 "left and right look exchanged: by the feet, the left of the names is the right of "
                 "the body"
             )
         for side in SIDES:
-            for upper, lower in (("UpperArm", "LowerArm"), ("UpperLeg", "LowerLeg")):
-                self._doubt_between(side + upper, side + lower)
+            for limb in LIMBS:
+                self._note_joints_between(f"{side}Upper{limb}", f"{side}Lower{limb}")
         missing = [role for role in ROLES if role not in self.roles and role != "upperChest"]
         if missing:
             self.notes.append(f"missing: {list_names(missing, len(ROLES))}")
 
-    def _doubt_between(self, upper: str, lower: str) -> None:
-        """Note joints between two bones that are neither's by name."""
+    def _note_joints_between(self, upper: str, lower: str) -> None:
+        """Note unnamed joints between two bones of a limb."""
         if upper not in self.roles or lower not in self.roles:
             return
-        path = self.path(self.starts[lower])[1:]
+        path = self.paths[self.starts[lower]][1:]
         if self.roles[upper] not in path:
             return
         between = path[: path.index(self.roles[upper])]
         if between:
-            self._lower([lower], _WEAK)
+            self._scale_confidence([lower], _BY_POSITION)
             self.notes.append(
-                f"{self.name(between)} between {upper} and {lower} is counted with {lower}"
+                f"{self._names(between)} between {upper} and {lower} is counted with {lower}"
             )
 
-    def _lower(self, roles: Iterable[str], factor: float) -> None:
+    def _scale_confidence(self, roles: Iterable[str], factor: float) -> None:
+        """Multiply the confidence of roles that were not given."""
         for role in roles:
-            if role in self.confidence and not self._is_said(role):
+            if role in self.confidence and role not in self.given.values():
                 self.confidence[role] *= factor
-
-    def _is_said(self, role: str) -> bool:
-        return role in self.said.values()
 
 
 def _as_good(chain: Chain, other: Chain) -> bool:
-    return min(other.trust.values()) >= min(chain.trust.values()) or other.score >= chain.score
+    return min(chain.trust.values()) >= min(other.trust.values()) or chain.score >= other.score
 
 
-def _route(skeleton: Skeleton, one: int, other: int) -> list[int]:
-    """Return the joints from one to another along the tree, both included; [] in two trees."""
-    up, down = skeleton.path_to_root(one), skeleton.path_to_root(other)
+def _route(skeleton: Skeleton, start: int, end: int) -> list[int]:
+    """Return the joints from start to end along the tree; only these two in different trees."""
+    up, down = skeleton.path_to_root(start), skeleton.path_to_root(end)
     top = next((joint for joint in up if joint in down), None)
     if top is None:
-        return [one, other]
+        return [start, end]
     return [*up[: up.index(top) + 1], *down[: down.index(top)][::-1]]
 
 
 def _check_role(role: str) -> None:
     if role not in PARENTS:
-        by_small = {each.lower(): each for each in PARENTS}
-        close = [by_small[each] for each in get_close_matches(str(role).lower(), by_small)]
+        by_lower = {each.lower(): each for each in PARENTS}
+        close = [by_lower[each] for each in get_close_matches(str(role).lower(), by_lower)]
         hint = f"did you mean {' or '.join(close)}?" if close else f"roles are {', '.join(ROLES)}"
         raise ValueError(f"no role {role!r:.60}; {hint}")
 
 
-def _said(skeleton: Skeleton, names: Mapping[str, str]) -> dict[int, str]:
-    """Return the roles that a user's map gives to joints, checked."""
-    said = {}
+def _given_roles(skeleton: Skeleton, names: Mapping[str, str]) -> dict[int, str]:
+    """Return the user's roles by joint index, checked."""
+    given = {}
     for joint, role in names.items():
-        number = skeleton.index(joint)
         if role:
             _check_role(role)
-        said[number] = role
-    for role in {*said.values()} - {""}:
-        joints = sorted(joint for joint, other in said.items() if other == role)
-        paths = skeleton.path_to_root(joints[-1])
-        if not set(joints) <= set(paths):
+        given[skeleton.index(joint)] = role
+    for role in {*given.values()} - {""}:
+        joints = sorted(joint for joint, other in given.items() if other == role)
+        if not set(joints) <= set(skeleton.path_to_root(joints[-1])):
             both = " and ".join(skeleton.names[joint] for joint in joints)
             raise ValueError(f"{role}: joints of one bone must be below each other, got {both}")
-    return said
+    return given
 
 
-def _declared(skeleton: Skeleton, humanoid: Mapping[str, str]) -> dict[int, str]:
-    """Return the roles that a VRM file declares, by joint; bones without a role are left out."""
-    old = any(role.endswith("ThumbIntermediate") for role in humanoid)
+def _declared_roles(skeleton: Skeleton, humanoid: Mapping[str, str]) -> dict[int, str]:
+    """Return the roles that a VRM file declares, by joint index; other bones are left out."""
+    is_vrm_0 = any(bone.endswith("ThumbIntermediate") for bone in humanoid)
     declared = {}
     for bone, joint in humanoid.items():
         role = bone
-        if old and "Thumb" in bone:
+        if is_vrm_0 and "Thumb" in bone:
             side, phalanx = bone.split("Thumb")
-            role = f"{side}Thumb{_THUMBS_0.get(phalanx, phalanx)}"
+            role = f"{side}Thumb{_VRM_0_THUMB.get(phalanx, phalanx)}"
         if role in PARENTS:
             declared[skeleton.index(joint)] = role
     return declared
-
-
-def _convention(skeleton: Skeleton, *, declared: bool, mapped: bool) -> str:
-    if declared:
-        return "VRM"
-    small = [name.lower() for name in skeleton.names]
-    for prefix, convention in _PREFIXED:
-        if sum(name.startswith(prefix) or f"|{prefix}" in name for name in small) > len(small) / 2:
-            return convention
-    bare = {bare_name(name) for name in small}
-    for convention, marks in _CONVENTIONS:
-        if bare.issuperset(marks):
-            return convention
-    return "map" if mapped else "names"

@@ -1,10 +1,10 @@
-"""How a rig's bones stand to those of the canonical human: the T-pose, found in what there is.
+"""Alignment of a rig with the canonical human, from its rest pose and its motion.
 
-The canonical human stands in a T-pose that faces +Z, with +X to the left and +Y up; there all its
-bones are at the identity. A bone of a rig has the rotation R in its world, and A · R · B in that
-of the canonical human: A turns the axes of the worlds, the same for all bones, and B, the bone's
-*frame*, makes the product the identity where the rig stands in its T-pose. A joint's canonical
-rotation is then B_parent⁻¹ · (R_parent⁻¹ · R) · B: its own one between two constant rotations.
+The canonical human stands in a T-pose that faces +Z, with +X to the left and +Y up, where all its
+bones have the identity rotation. A bone with rotation R in the rig's world has A · R · B in the
+canonical world. A converts between the axes of the two worlds. B, the *frame* of the bone, makes
+the product the identity when the rig is in its T-pose. The canonical rotation of a joint is then
+B_parent⁻¹ · (R_parent⁻¹ · R) · B.
 """
 
 from __future__ import annotations
@@ -17,64 +17,71 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Quats, Scalars, Vectors, cross, unit_vectors
-from ..skeleton import Clip, Pose, Skeleton, forward, lineage, list_names
+from ..skeleton import Clip, Pose, forward, lineage, list_names
 from .canonical import BONE_DIRECTIONS, MEASURED_FROM
-from .human import SIDES
+from .human import SIDES, split_role
 from .recognize import Rig
 
 UP, FORWARD = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
-LEG_SLACK, ARM_SLACK, LINE_SLACK = np.radians([45.0, 110.0, 25.0])
-"""A pose has its legs this near to down, its arms to sideways, and its hips to square."""
-SNAP_SIDE, SNAP_UP = np.radians([10.0, 25.0])
-"""Axes of a body at rest that are this near to axes of the world are taken to be along them."""
-BENT = np.radians([25.0, 155.0])
-"""Elbows and knees between these show about which axis they bend."""
-LEAST_FRAMES, LEAST_CONCENTRATION = 30, 0.85
-"""Frames that show an axis, and how much they must agree: 1 if they are all the same."""
-FEW_FRAMES, HIGH_CONCENTRATION = 8, 0.98
-"""As few do, too, if they agree so much."""
+CHAINS = (("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot", "Toes"))
+"""Bones that end where the next one begins."""
 HINGE_BONES = {"elbow": ("UpperArm", "LowerArm"), "knee": ("UpperLeg", "LowerLeg")}
-BACKWARDS = np.radians(120.0)
-"""What bends so far from where it should bends the wrong way."""
+TRUNK = ("hips", "chest")
+"""Bones that gravity aligns only without a rest pose."""
+ENDS = ("head", "leftFoot", "rightFoot")
+"""Bones that gravity always aligns."""
+COMMON_NAMES = {"UpperLeg": "thigh", "LowerLeg": "shin", "UpperArm": "upper arm"}
+# Angles in radians.
+LEG_SLACK = np.radians(45.0)  # of legs from down in a standing pose
+ARM_SLACK = np.radians(110.0)  # of upper arms from sideways; hanging to raised
+LINE_SLACK = np.radians(25.0)  # of hips and shoulders from a right angle to the spine
+SNAP_SIDE = np.radians(10.0)  # of the body's side at rest from a world axis that it means
+SNAP_UP = np.radians(25.0)  # likewise of its up direction, which leans more often
+BENT = np.radians([25.0, 155.0])  # elbows and knees in this range show their axis
+BACKWARDS = np.radians(120.0)  # hinges farther off bend the wrong way: exchanged sides
 MAX_TWIST = {"elbow": np.radians(100.0), "knee": np.radians(60.0)}
-"""How far limbs may be twisted at rest: what bends farther off is a fault of the motion."""
-TRUNK, ENDS = ("hips", "chest"), ("head", "leftFoot", "rightFoot")
-"""Bones that are set upright: the latter always, the former where there is no rest pose."""
-MAX_LEAN, LEAN_WIDTH = np.radians([35.0, 6.0])
-"""How far a bone may lean where it stands most often, and how near is the same."""
-MOST_FRAMES = 4000
-"""As many frames, spread over all, show where a bone stands most often."""
+"""Largest twist of limbs at rest; hinges farther off are errors of the motion."""
+MAX_LEAN = np.radians(35.0)  # of a bone where it stands most often
+LEAN_WIDTH = np.radians(6.0)  # bandwidth of the mode of directions
+STILL = np.radians(0.5)  # rotations below this are noise of a held pose
+# Numbers of frames, and concentrations (mean resultant length, 1 if all directions are equal).
+MIN_FRAMES, MIN_CONCENTRATION = 30, 0.85  # that show a hinge's axis
+FEW_FRAMES, HIGH_CONCENTRATION = 8, 0.98  # fewer frames suffice if they agree better
+STILL_FRAMES = 10  # fewer frames may be a pose on purpose
+MAX_FRAMES = 4000  # evenly spaced frames that are examined; more do not change the result
+TRIED_FRAMES = 20  # of each clip, the most upright first, as a reference
+MODE_STARTS, MODE_STEPS = 100, 50  # mean shift converges in a few steps from the best start
+# Confidence, 0 to 1.
+MIN_CONFIDENCE = 0.55  # joints below it are not judged
 NOT_AT_REST = {"head": 0.4, "Foot": 0.4, "Hand": 0.3, "Shoulder": 0.3, "Toes": 0.3}
-"""The confidence in bones whose reference is a moment of the motion, and not the rest pose."""
-STILL, STILL_FRAMES = np.radians(0.5), 10
-"""Nobody moves where no joint turns by more than this in so many frames or more."""
-NO_END = 0.3
-"""The confidence in a limb's bone that has no end."""
-SCAPULA = 0.3
-"""The confidence in a shoulder blade as a collarbone."""
-LEAST_CONFIDENCE = 0.55
-"""Joints of less confidence get no verdict."""
+"""Of bones whose reference is a frame of the motion; 0.6 for others."""
+NO_END = 0.3  # of a limb's bone whose end is unknown
+SCAPULA = 0.3  # of a shoulder blade in the role of a collarbone, which rotates less
+LEANING = 0.4  # of a head or foot that leans too far for gravity to align it
+UNSEEN_TWIST = 0.2  # of limbs without a rest pose whose twist no motion shows
+AT_REST, IN_MOTION = {"hinge": 1.0, "no hinge": 0.7}, {"hinge": 0.8, "no hinge": UNSEEN_TWIST}
+"""Of limbs whose hinge axis is seen, and not seen, with and without a rest pose."""
 
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Where the bones of a rig stand if it is to stand like the canonical human."""
+    """The relation between the bones of a rig and those of the canonical human."""
 
     rig: Rig
     axes: Quats
-    """The rotation (4,) from the rig's world to the canonical one."""
+    """The rotation (4,) from the rig's world to the canonical world."""
     frames: Mapping[str, Quats]
-    """By role, the frame (4,) of the bone: see this module."""
+    """The frame (4,) of each bone, by role; see the module."""
     confidence: Mapping[str, float]
-    """By role, from 0 to 1, how sure the frame is."""
+    """Confidence in each frame, 0 to 1, by role."""
     steps: tuple[str, ...]
-    """What was done, a sentence each."""
+    """Sentences about what was done."""
     warnings: tuple[str, ...] = ()
-    """What is odd about the motion, a sentence each."""
+    """Sentences about problems of the motion."""
 
     @property
     def measured(self) -> dict[str, str]:
-        """The roles that can be measured on this rig, each with the role that it is seen from."""
+        """Roles that can be measured on this rig, each with the role it is measured from."""
         skeleton, roles = self.rig.skeleton, self.rig.roles
         found = {}
         for role, above in MEASURED_FROM.items():
@@ -86,15 +93,15 @@ class Alignment:
 
     @property
     def trusted(self) -> dict[str, str]:
-        """Those of `measured` that are sure enough for a verdict."""
+        """The entries of `measured` with enough confidence to be judged."""
         return {
             role: above
             for role, above in self.measured.items()
-            if min(self.confidence[role], self.confidence[above]) >= LEAST_CONFIDENCE
+            if min(self.confidence[role], self.confidence[above]) >= MIN_CONFIDENCE
         }
 
     def canonical_rotations(self, pose: Pose) -> dict[str, Quats]:
-        """Return by role the rotation (..., 4) that the canonical human would have in this pose."""
+        """Return the rotations (..., 4) of the canonical human in this pose, by role."""
         skeleton, roles = self.rig.skeleton, self.rig.roles
         return {
             role: self.to_canonical(
@@ -105,42 +112,45 @@ class Alignment:
         }
 
     def to_canonical(self, role: str, rotations: Quats) -> Quats:
-        """Return rotations (..., 4) of a bone, from what it is measured from, as canonical ones."""
+        """Return canonical rotations (..., 4) from rotations of a bone as it is measured."""
         above = quat.inverse(self.frames[MEASURED_FROM[role]])
         return quat.normalize(quat.mul(quat.mul(above, rotations), self.frames[role]))
 
 
 @dataclass(frozen=True, eq=False)
 class Stance:
-    """A rig in a pose: where its bones are, by role, in its own world."""
+    """Positions and rotations of the bones of a rig in one or many poses, by role."""
 
-    places: Mapping[str, Vectors]
+    starts: Mapping[str, Vectors]
     """Where bones begin (..., 3)."""
     tips: Mapping[str, Vectors]
-    """Where bones end (..., 3), of those that have an end."""
+    """Where bones end (..., 3), if known."""
     rotations: Mapping[str, Quats]
-    """How bones are turned (..., 4)."""
+    """World rotations (..., 4)."""
 
     def direction(self, role: str) -> Vectors | None:
-        """Return where a bone points (..., 3), unit; None where it has no length."""
+        """Return the unit direction (..., 3) of a bone; None if it has no length."""
         if role not in self.tips:
             return None
-        way = self.tips[role] - self.places[role]
-        return None if not np.linalg.norm(way, axis=-1).all() else unit_vectors(way)
+        return _unit_or_none(self.tips[role] - self.starts[role])
 
     def line(self, bone: str) -> Vectors | None:
-        """Return the way (..., 3) from a right bone's beginning to the left one's, unit."""
-        if not all(f"{side}{bone}" in self.places for side in SIDES):
+        """Return the unit direction (..., 3) from the start of a right bone to the left one's."""
+        if not all(f"{side}{bone}" in self.starts for side in SIDES):
             return None
-        way = self.places[f"left{bone}"] - self.places[f"right{bone}"]
-        return None if not np.linalg.norm(way, axis=-1).all() else unit_vectors(way)
+        return _unit_or_none(self.starts[f"left{bone}"] - self.starts[f"right{bone}"])
+
+    def lines(self) -> list[Vectors]:
+        """Return the lines of hips and shoulders that are known."""
+        found = [self.line(bone) for bone in ("UpperLeg", "UpperArm")]
+        return [line for line in found if line is not None]
 
     def up(self) -> Vectors:
-        """Return the way (..., 3) from the hips to the shoulders, unit."""
+        """Return the unit direction (..., 3) from the hips to the shoulders."""
         hips, shoulders = (self._middle(bone) for bone in ("UpperLeg", "UpperArm"))
-        bottom = hips if hips is not None else self.places.get("hips")
-        top = shoulders if shoulders is not None else self.places.get("chest")
-        knees, head = self._middle("LowerLeg"), self.places.get("head")
+        bottom = hips if hips is not None else self.starts.get("hips")
+        top = shoulders if shoulders is not None else self.starts.get("chest")
+        knees, head = self._middle("LowerLeg"), self.starts.get("head")
         for low, high in ((bottom, top), (knees, bottom), (top, head)):
             if low is not None and high is not None and np.linalg.norm(high - low, axis=-1).all():
                 return unit_vectors(high - low)
@@ -150,18 +160,23 @@ class Stance:
         )
 
     def _middle(self, bone: str) -> Vectors | None:
-        """Return the place (..., 3) between a left bone's beginning and the right one's."""
+        """Return the midpoint (..., 3) between the starts of a left bone and the right one."""
         both = [f"{side}{bone}" for side in SIDES]
-        if not all(role in self.places for role in both):
+        if not all(role in self.starts for role in both):
             return None
-        return np.asarray(np.mean([self.places[role] for role in both], axis=0))
+        return np.asarray(np.mean([self.starts[role] for role in both], axis=0))
 
     def side(self) -> Vectors:
-        """Return the way (..., 3) to the left: that of the hips and of the shoulders, unit."""
-        lines = [line for bone in ("UpperLeg", "UpperArm") if (line := self.line(bone)) is not None]
+        """Return the unit direction (..., 3) to the left, the mean of hips and shoulders."""
+        lines = self.lines()
         if not lines:
             raise ValueError("a human needs both thighs or both upper arms, apart from each other")
         return unit_vectors(np.sum(lines, axis=0))
+
+
+def _unit_or_none(vectors: Vectors) -> Vectors | None:
+    """Return unit vectors; None if one has no length."""
+    return unit_vectors(vectors) if np.linalg.norm(vectors, axis=-1).all() else None
 
 
 def align(
@@ -172,27 +187,28 @@ def align(
     hinges: bool = True,
     gravity: bool = True,
 ) -> Alignment:
-    """Return how the bones of a rig stand to those of the canonical human.
+    """Return the alignment of a rig with the canonical human.
 
     Parameters
     ----------
     rig
-        What was recognised in the skeleton.
+        The recognised skeleton.
     clips
-        Motion of this skeleton. It shows about which axes elbows and knees bend, and how head and
-        feet stand most often; it gives a reference where the rest pose is none.
+        Motion of this skeleton. It shows the axes of elbows and knees and the usual orientation of
+        head and feet, and provides a reference if the rest pose is not a standing pose.
     reference
-        A clip of this skeleton whose first frame is the reference: one stands in it, the arms
-        anywhere from hanging to raised sideways. Unless given it is the rest pose, if that is a
-        pose, else the frame that is most like standing.
-    hinges, gravity
-        Whether motion may correct the twist of limbs, and the lean of head and feet; without a
-        rest pose that of hips and chest, too.
+        A clip of this skeleton whose first frame is the reference: a standing pose, the arms
+        anywhere from hanging to raised sideways. By default the rest pose if it is one, else the
+        frame that is closest to standing.
+    hinges
+        Correct the twist of limbs by the motion of elbows and knees.
+    gravity
+        Correct the lean of head and feet, and without a rest pose of hips and chest.
 
     Raises
     ------
     ValueError
-        Where there is no reference.
+        If there is no reference.
     """
     clips = [thin_clip(clip) for clip in clips if clip.frames]
     if reference is not None:
@@ -201,16 +217,18 @@ def align(
                 f"the reference must be a clip of the rig's {len(rig.skeleton)} joints, got "
                 f"{len(reference.skeleton)} joints: {list_names(reference.skeleton.names, 5)}"
             )
-        stance, still = stance_of(rig, first_pose(reference)), True
+        stance, at_rest = stance_of(rig, first_pose(reference)), True
         step = "the pose that was given"
         if (why := unlike_standing(stance)) is not None:
             raise ValueError(f"the reference must be a person who stands, but {why}")
     else:
-        stance, still, step = find_reference(rig, clips)
-    axes = body_axes(stance, snap_side=still and reference is None)
-    frames = t_pose_frames(stance, axes, level=not still)
+        stance, at_rest, step = find_reference(rig, clips)
+    axes = body_axes(stance, snap_side=at_rest and reference is None)
+    frames = t_pose_frames(stance, axes, level=not at_rest)
     steps = [f"reference: {step}"]
-    confidence = {role: 1.0 if still else NOT_AT_REST.get(_bone(role), 0.6) for role in frames}
+    confidence = {
+        role: 1.0 if at_rest else NOT_AT_REST.get(split_role(role)[1], 0.6) for role in frames
+    }
     for role in (role for role in frames if role.endswith(("Arm", "Leg"))):
         if stance.direction(role) is None:
             confidence[role] = NO_END
@@ -219,30 +237,28 @@ def align(
         if "scapula" in rig.roles[role].lower():
             confidence[role] = SCAPULA
             steps.append(f"{role}: a shoulder blade, which turns farther than a collarbone")
-    odd: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     if clips:
-        odd = describe_stillness(clips)
+        warnings = describe_stillness(clips)
         pose = Pose(
             np.concatenate([clip.pose.rotations for clip in clips]),
             np.concatenate([clip.pose.positions for clip in clips]),
         )
         if hinges:
-            steps += turn_to_hinges(rig, pose, still, frames, confidence)
+            steps += align_hinges(rig, pose, at_rest, frames, confidence)
         if gravity:
-            bones = ENDS if still else (*TRUNK, *ENDS)
-            steps += turn_upright(rig, pose, bones, frames, confidence)
-    elif not still:
-        _doubt_limbs(frames, confidence)
+            bones = ENDS if at_rest else (*TRUNK, *ENDS)
+            steps += align_upright(rig, pose, bones, frames, confidence)
+    elif not at_rest:
+        limbs = [role for role in frames if role.endswith(("Arm", "Leg", "Hand"))]
+        confidence.update(dict.fromkeys(limbs, UNSEEN_TWIST))
     for role in frames:
         confidence[role] *= rig.confidence[role]
-    return Alignment(rig, axes, frames, confidence, tuple(steps), odd)
-
-
-# The reference: a pose in which one knows how the bones are turned.
+    return Alignment(rig, axes, frames, confidence, tuple(steps), warnings)
 
 
 def find_reference(rig: Rig, clips: Sequence[Clip]) -> tuple[Stance, bool, str]:
-    """Return a stance to start from, whether it is the rest pose, and what it is in words."""
+    """Return the reference stance, True if it is the rest pose, and its description."""
     at_rest = stance_of(rig, rig.skeleton.rest_pose())
     why_not = unlike_standing(at_rest)
     if why_not is None:
@@ -251,7 +267,7 @@ def find_reference(rig: Rig, clips: Sequence[Clip]) -> tuple[Stance, bool, str]:
     for clip in clips:
         stance = stance_of(rig, clip.pose)
         off = lean_from_standing(stance, world_up(rig, [clip]))
-        for frame in np.argsort(off)[:20].tolist():
+        for frame in np.argsort(off)[:TRIED_FRAMES].tolist():
             if best is not None and off[frame] >= best[0]:
                 break
             one = stance_of(rig, Pose(clip.pose.rotations[frame], clip.pose.positions[frame]))
@@ -269,49 +285,43 @@ def find_reference(rig: Rig, clips: Sequence[Clip]) -> tuple[Stance, bool, str]:
 
 
 def stance_of(rig: Rig, pose: Pose) -> Stance:
-    """Return where the bones of a rig are in a pose or many."""
+    """Return the stance of a rig in one or many poses."""
     skeleton, roles, starts = rig.skeleton, rig.roles, rig.starts
     positions, rotations = forward(skeleton, pose)
-    places = {role: positions[..., skeleton.index(name), :] for role, name in starts.items()}
+    bone_starts = {role: positions[..., skeleton.index(name), :] for role, name in starts.items()}
     turns = {role: rotations[..., skeleton.index(name), :] for role, name in roles.items()}
     tips = {}
     for side in SIDES:
-        for chain in (("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot", "Toes")):
-            for bone, after in pairwise(chain):
-                if f"{side}{bone}" in places and f"{side}{after}" in places:
-                    tips[f"{side}{bone}"] = places[f"{side}{after}"]
-        if f"{side}Hand" in places:
-            ends = _ends_of(skeleton, skeleton.index(roles[f"{side}Hand"]))
-            if ends is not None:
-                turned = quat.rotate(turns[f"{side}Hand"], ends)
-                joint = positions[..., skeleton.index(roles[f"{side}Hand"]), :]
-                tips[f"{side}Hand"] = joint + turned
-    return Stance(places, tips, turns)
-
-
-def _ends_of(skeleton: Skeleton, joint: int) -> Vectors | None:
-    """Return the mean of the children and end sites of a joint (3,), from it; None without."""
-    ways = [skeleton.offsets[child] for child in skeleton.children(joint)]
-    ways += list(skeleton.end_offsets[skeleton.end_parents == joint])
-    middle = np.mean(ways, axis=0) if ways else np.zeros(3)
-    return middle if np.linalg.norm(middle) > 0.0 else None
+        for bone, after in (pair for chain in CHAINS for pair in pairwise(chain)):
+            if f"{side}{bone}" in bone_starts and f"{side}{after}" in bone_starts:
+                tips[f"{side}{bone}"] = bone_starts[f"{side}{after}"]
+        hand = f"{side}Hand"
+        if hand in bone_starts:
+            joint = skeleton.index(roles[hand])
+            ends = [skeleton.offsets[child] for child in skeleton.children(joint)]
+            ends += list(skeleton.end_offsets[skeleton.end_parents == joint])
+            middle = np.mean(ends, axis=0) if ends else np.zeros(3)
+            if middle.any():
+                tips[hand] = positions[..., joint, :] + quat.rotate(turns[hand], middle)
+    return Stance(bone_starts, tips, turns)
 
 
 def unlike_standing(stance: Stance) -> str | None:
-    """Return why one does not stand in a stance, arms hanging to raised; None if one does."""
+    """Return why a stance is not a standing pose, arms hanging to raised; None if it is one."""
     up, side = stance.up(), stance.side()
-    for place, each in zip(("left", "right"), (1.0, -1.0), strict=True):
-        for bone, target, slack in (
-            ("UpperLeg", -up, LEG_SLACK),
-            ("LowerLeg", -up, LEG_SLACK),
-            ("UpperArm", each * side, ARM_SLACK),
+    for name, sign in zip(SIDES, (1.0, -1.0), strict=True):
+        for bone, target, slack, where in (
+            ("UpperLeg", -up, LEG_SLACK, "down"),
+            ("LowerLeg", -up, LEG_SLACK, "down"),
+            ("UpperArm", sign * side, ARM_SLACK, "sideways"),
         ):
-            way = stance.direction(f"{place}{bone}")
-            if way is not None and _angle(way, target) > slack:
-                where = "down" if bone.endswith("Leg") else "sideways"
-                off = np.degrees(_angle(way, target))
-                return f"the {place} {WORDS[bone]} points {off:.0f} degrees away from {where}"
-    lines = [line for bone in ("UpperLeg", "UpperArm") if (line := stance.line(bone)) is not None]
+            direction = stance.direction(f"{name}{bone}")
+            if direction is not None and (angle := _angle(direction, target)) > slack:
+                return (
+                    f"the {name} {COMMON_NAMES[bone]} points {np.degrees(angle):.0f} degrees away "
+                    f"from {where}"
+                )
+    lines = stance.lines()
     if any(abs(_angle(line, up) - 0.5 * np.pi) > LINE_SLACK for line in lines):
         return "hips and shoulders are not square to the spine"
     if len(lines) == 2 and _angle(lines[0], lines[1]) > LINE_SLACK:
@@ -319,25 +329,21 @@ def unlike_standing(stance: Stance) -> str | None:
     return None
 
 
-WORDS = {"UpperLeg": "thigh", "LowerLeg": "shin", "UpperArm": "upper arm"}
-
-
 def lean_from_standing(stance: Stance, up: Vectors) -> Scalars:
-    """Return how far (...) legs and torso are from upright at most, in radians."""
+    """Return the largest angle (...) of legs and torso from the vertical, in radians."""
     angles = [_angle(stance.up(), up)]
-    for side in SIDES:
-        for bone in ("UpperLeg", "LowerLeg"):
-            way = stance.direction(f"{side}{bone}")
-            if way is not None:
-                angles.append(_angle(way, -up))
+    for role in (f"{side}{bone}" for side in SIDES for bone in ("UpperLeg", "LowerLeg")):
+        direction = stance.direction(role)
+        if direction is not None:
+            angles.append(_angle(direction, -up))
     return np.asarray(np.max(angles, axis=0))
 
 
 def world_up(rig: Rig, clips: Sequence[Clip]) -> Vectors:
-    """Return which way is up (3,) in the world of clips.
+    """Return the unit up direction (3,) of the world of clips.
 
-    That is what the file says; else what is up at rest, if one stands there, and y if not, unless
-    heads are nearly never there in the motion, and mostly along another axis.
+    It is what the file states, else the up direction of a standing rest pose, else y. The motion
+    overrides the last two if bodies are hardly ever upright along it and mostly along y or z.
     """
     if rig.skeleton.up:
         return np.asarray(np.eye(3)["xyz".index(rig.skeleton.up)])
@@ -347,17 +353,14 @@ def world_up(rig: Rig, clips: Sequence[Clip]) -> Vectors:
     if towards:
         near = np.cos(LEG_SLACK)
         for axis in (UP, FORWARD):
-            shares = [(np.concatenate(towards) @ way > near).mean() for way in (up, axis)]
+            shares = [(np.concatenate(towards) @ each > near).mean() for each in (up, axis)]
             if shares[0] < 0.1 and shares[1] > 0.5:
                 return axis
     return up
 
 
-# Frames of bones, from a reference.
-
-
 def body_axes(stance: Stance, *, snap_side: bool) -> Quats:
-    """Return the rotation (4,) from the rig's world to the canonical axes, of a single stance."""
+    """Return the rotation (4,) from the rig's world to the canonical one, from one pose."""
     up = snap(stance.up(), SNAP_UP)
     side = stance.side()
     if snap_side:
@@ -367,17 +370,17 @@ def body_axes(stance: Stance, *, snap_side: bool) -> Quats:
 
 
 def snap(direction: Vectors, slack: float) -> Vectors:
-    """Return the axis of the world that is within `slack` radians, or the direction itself."""
+    """Return the world axis within `slack` radians of a direction, else the direction."""
     axis = int(np.abs(direction).argmax())
     along = np.sign(direction[axis]) * np.eye(3)[axis]
     return along if _angle(direction, along) <= slack else direction
 
 
 def t_pose_frames(stance: Stance, axes: Quats, *, level: bool) -> dict[str, Quats]:
-    """Return the frame (4,) of each bone, from a stance that is turned to the T-pose.
+    """Return the frame (4,) of each bone, by rotating a stance into the T-pose.
 
-    Limbs are turned by shortest arcs, from the root outwards. With `level`, hips and chest are
-    turned about the vertical until they are square.
+    Limbs are rotated by shortest arcs, from the torso outwards. With `level`, hips and chest are
+    first rotated about the vertical until their lines point to the left.
     """
     turns = dict.fromkeys(stance.rotations, quat.IDENTITY)
     if level:
@@ -386,16 +389,14 @@ def t_pose_frames(stance: Stance, axes: Quats, *, level: bool) -> dict[str, Quat
             if role in turns and line is not None:
                 turns[role] = _heading(line, axes)
     for side in SIDES:
-        for chain in (("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot", "Toes")):
+        for chain in CHAINS:
             turn = quat.IDENTITY
-            for bone in chain:
-                role = f"{side}{bone}"
-                way = stance.direction(role) if role in turns else None
-                if way is not None and role in BONE_DIRECTIONS:
+            for role in (f"{side}{bone}" for bone in chain if f"{side}{bone}" in turns):
+                direction = stance.direction(role)
+                if direction is not None and role in BONE_DIRECTIONS:
                     target = quat.rotate(quat.inverse(axes), BONE_DIRECTIONS[role])
-                    turn = quat.mul(quat.between(quat.rotate(turn, way), target), turn)
-                if role in turns:
-                    turns[role] = turn
+                    turn = quat.mul(quat.between(quat.rotate(turn, direction), target), turn)
+                turns[role] = turn
     frames = {}
     for role, turn in turns.items():
         posed = quat.mul(quat.mul(axes, turn), stance.rotations[role])
@@ -404,62 +405,60 @@ def t_pose_frames(stance: Stance, axes: Quats, *, level: bool) -> dict[str, Quat
 
 
 def _heading(line: Vectors, axes: Quats) -> Quats:
-    """Return the turn about the vertical that brings a line towards the left side."""
+    """Return the rotation (4,) about the vertical that makes a line point to the left."""
     x, _, z = quat.rotate(axes, line)
     up = quat.rotate(quat.inverse(axes), UP)
     return quat.exp(np.arctan2(z, x) * up)
 
 
-# What motion shows.
-
-
 @dataclass(frozen=True)
 class Hinge:
-    """An elbow or a knee, and how it bends in motion."""
+    """Directions in which an elbow or a knee bends in motion."""
 
     name: str
     upper: str
     lower: str
     frames: int
-    """How many frames show it bent."""
+    """Number of frames in which it is bent."""
     mean: complex
-    """The mean of its directions about the upper bone, 1 where it bends as it should."""
+    """Mean of exp(i · azimuth) about the upper bone; azimuth 0 is the expected direction."""
 
     @property
     def twist(self) -> float:
-        """By how much it bends elsewhere than it should, in radians about the upper bone."""
+        """Angle from the expected direction, in radians about the upper bone."""
         return float(np.angle(self.mean))
 
     @property
     def is_clear(self) -> bool:
-        """Whether enough frames agree."""
-        return (self.frames >= LEAST_FRAMES and abs(self.mean) > LEAST_CONCENTRATION) or (
+        """True if enough frames agree."""
+        return (self.frames >= MIN_FRAMES and abs(self.mean) > MIN_CONCENTRATION) or (
             self.frames >= FEW_FRAMES and abs(self.mean) > HIGH_CONCENTRATION
         )
 
 
 def observe_hinge(stance: Stance, frames: Mapping[str, Quats], side: str, joint: str) -> Hinge:
-    """Return how the elbow or the knee of a side bends in a stance of many poses."""
+    """Return how the elbow or knee of a side bends in a stance of many poses."""
     upper, lower = (f"{side}{bone}" for bone in HINGE_BONES[joint])
     above, below = (quat.mul(stance.rotations[role], frames[role]) for role in (upper, lower))
     bone, ahead = BONE_DIRECTIONS[upper], FORWARD if joint == "elbow" else -FORWARD
-    way = quat.rotate(quat.mul(quat.inverse(above), below), bone)
-    bend = _angle(way, bone)
-    bent = way[(bend > BENT[0]) & (bend < BENT[1])]
+    lower_bone = quat.rotate(quat.mul(quat.inverse(above), below), bone)
+    bend = _angle(lower_bone, bone)
+    bent = lower_bone[(bend > BENT[0]) & (bend < BENT[1])]
     azimuth = np.arctan2(cross(ahead, bent) @ bone, bent @ ahead)
     mean = complex(np.exp(1j * azimuth).mean()) if len(azimuth) else 0j
     return Hinge(f"{side} {joint}", upper, lower, len(azimuth), mean)
 
 
-def turn_to_hinges(
-    rig: Rig, pose: Pose, still: bool, frames: dict[str, Quats], confidence: dict[str, float]
+def align_hinges(
+    rig: Rig, pose: Pose, at_rest: bool, frames: dict[str, Quats], confidence: dict[str, float]
 ) -> list[str]:
-    """Twist limbs until elbows bend forwards and knees backwards, where motion shows how they bend.
+    """Twist limbs so that elbows bend forwards and knees backwards, if the motion shows their axes.
 
-    Hands go with their arms. Changes `frames` and `confidence`; returns what was done, a sentence
-    each.
+    Hands follow their arms. Changes `frames` and `confidence` in place; returns sentences about
+    what was done.
     """
     stance, steps, clear = stance_of(rig, pose), [], []
+    level = AT_REST if at_rest else IN_MOTION
     for side in SIDES:
         for joint, bones in HINGE_BONES.items():
             roles = [f"{side}{bone}" for bone in bones]
@@ -469,22 +468,20 @@ def turn_to_hinges(
             seen = f"{hinge.frames} frames, concentration {abs(hinge.mean):.2f}"
             twist_deg = np.degrees(hinge.twist)
             if not hinge.is_clear:
-                confidence.update(dict.fromkeys(roles, 0.7 if still else 0.2))
+                confidence.update(dict.fromkeys(roles, level["no hinge"]))
                 steps.append(f"{hinge.name}: it bends too seldom or too variously ({seen})")
                 continue
             clear.append(hinge)
-            if still and abs(hinge.twist) > MAX_TWIST[joint]:
+            if at_rest and abs(hinge.twist) > MAX_TWIST[joint]:
                 steps.append(
                     f"{hinge.name}: bends {twist_deg:.0f} degrees off, left alone ({seen})"
                 )
                 continue
             turn = quat.exp(hinge.twist * BONE_DIRECTIONS[hinge.upper])
-            for role in {
-                *roles,
-                f"{side}Hand" if joint == "elbow" else hinge.lower,
-            } & frames.keys():
+            hand = [f"{side}Hand"] if joint == "elbow" and f"{side}Hand" in frames else []
+            for role in roles + hand:
                 frames[role] = quat.mul(frames[role], turn)
-            confidence.update(dict.fromkeys(roles, 1.0 if still else 0.8))
+            confidence.update(dict.fromkeys(roles, level["hinge"]))
             steps.append(
                 f"{hinge.name}: twisted by {round(twist_deg)} degrees, as it bends ({seen})"
             )
@@ -496,30 +493,32 @@ def turn_to_hinges(
     return steps
 
 
-def turn_upright(
+def align_upright(
     rig: Rig,
     pose: Pose,
     bones: Sequence[str],
     frames: dict[str, Quats],
     confidence: dict[str, float],
 ) -> list[str]:
-    """Turn bones upright, as they stand most often; toes go with the foot.
+    """Rotate bones so that their most frequent orientation is upright; toes follow the foot.
 
-    Changes `frames` and `confidence`; returns what was done, a sentence each. A head or a foot that
-    mostly leans far is one whose frame is not known, unless hips or chest, which are not among
-    `bones`, lean as far: then somebody lies or crawls, and all stay as they are.
+    Changes `frames` and `confidence` in place; returns sentences about what was done. A head or
+    foot that mostly leans far loses confidence. If hips or chest, when not among `bones`, lean as
+    far, the body lies or crawls and nothing is changed.
     """
-    if len(pose.rotations) < LEAST_FRAMES:
+    if len(pose.rotations) < MIN_FRAMES:
         return []
     clip = Clip(rig.skeleton, pose, 1.0)
     up = world_up(rig, [clip])
     stance = stance_of(rig, pose)
 
-    def seen_up(role: str) -> Vectors:
+    def up_in_frame(role: str) -> Vectors:
         return quat.rotate(quat.inverse(quat.mul(stance.rotations[role], frames[role])), up)
 
     for role in (role for role in TRUNK if role in frames and role not in bones):
-        lean = float(np.quantile(_angle(seen_up(role), UP), 0.5))  # `median` imports masked arrays
+        lean = float(
+            np.quantile(_angle(up_in_frame(role), UP), 0.5)
+        )  # `median` imports masked arrays
         if lean > MAX_LEAN:
             return [
                 f"{role}: {np.degrees(lean):.0f} degrees from upright in half of the frames, so "
@@ -527,7 +526,7 @@ def turn_upright(
             ]
     steps = []
     for role in (role for role in bones if role in frames):
-        mode = most_common_direction(seen_up(role))
+        mode = most_common_direction(up_in_frame(role))
         lean = float(_angle(mode, UP))
         if lean <= MAX_LEAN:
             for each in {role, role.replace("Foot", "Toes")} & frames.keys():
@@ -535,7 +534,7 @@ def turn_upright(
             steps.append(f"{role}: set upright by {np.degrees(lean):.0f} degrees")
             continue
         if role in ENDS:
-            confidence[role] = 0.4
+            confidence[role] = LEANING
         steps.append(
             f"{role}: stands {np.degrees(lean):.0f} degrees from upright most often, left alone"
         )
@@ -543,7 +542,7 @@ def turn_upright(
 
 
 def describe_stillness(clips: Sequence[Clip]) -> tuple[str, ...]:
-    """Return a sentence about motion in which nobody moves; none where somebody does."""
+    """Return a sentence if no joint moves in the clips, else nothing."""
     frames = sum(clip.frames for clip in clips)
     turned = max(
         float(quat.angle_between(clip.pose.rotations[:1], clip.pose.rotations).max())
@@ -558,14 +557,15 @@ def describe_stillness(clips: Sequence[Clip]) -> tuple[str, ...]:
 
 
 def most_common_direction(directions: Vectors) -> Vectors:
-    """Return the densest direction (3,) among unit `directions` (n, 3), by mean shift."""
-    starts = directions[np.linspace(0, len(directions) - 1, min(len(directions), 100)).astype(int)]
+    """Return the mode (3,) of unit `directions` (n, 3), by mean shift."""
+    count = min(len(directions), MODE_STARTS)
+    starts = directions[np.linspace(0, len(directions) - 1, count).astype(int)]
 
     def weights(at: Vectors) -> Scalars:
         return np.asarray(np.exp((np.clip(at @ directions.T, -1.0, 1.0) - 1.0) / LEAN_WIDTH**2))
 
     at = starts[weights(starts).sum(axis=1).argmax()]
-    for _ in range(50):
+    for _ in range(MODE_STEPS):
         moved = unit_vectors(weights(at) @ directions)
         if _angle(moved, at) < 1e-6:
             break
@@ -574,38 +574,26 @@ def most_common_direction(directions: Vectors) -> Vectors:
 
 
 def thin_clip(clip: Clip, total: int | None = None) -> Clip:
-    """Return a clip with at most `MOST_FRAMES` frames, spread evenly; of shorter ones, all.
+    """Return a clip with at most `MAX_FRAMES` evenly spaced frames.
 
-    Where a clip is one chunk of several, `total` are the frames of all of them: the thinned chunks
-    together are the thinned clip.
+    If the clip is one of several chunks, `total` is the number of frames of all of them, and the
+    thinned chunks together are the thinned clip.
     """
     first, total = (0, clip.frames) if total is None else (clip.start, total)
-    if total <= MOST_FRAMES:
+    if total <= MAX_FRAMES:
         return clip
-    kept = np.linspace(0, total - 1, MOST_FRAMES).astype(int) - first
+    kept = np.linspace(0, total - 1, MAX_FRAMES).astype(int) - first
     kept = kept[(kept >= 0) & (kept < clip.frames)]
     pose = Pose(clip.pose.rotations[kept], clip.pose.positions[kept])
-    step = (total - 1) / (MOST_FRAMES - 1)
+    step = (total - 1) / (MAX_FRAMES - 1)
     return replace(clip, pose=pose, frame_time=clip.frame_time * step, start=0)
 
 
 def first_pose(clip: Clip) -> Pose:
-    """Return the first pose of a clip; an error where it has none."""
+    """Return the first pose of a clip; raise ValueError if it has none."""
     if clip.frames == 0:
         raise ValueError(f"{clip.name}: the reference has no frames")
     return Pose(clip.pose.rotations[0], clip.pose.positions[0])
-
-
-def _doubt_limbs(frames: Mapping[str, Quats], confidence: dict[str, float]) -> None:
-    """Lower the confidence of limbs whose twist nothing shows."""
-    for role in frames:
-        if role.endswith(("Arm", "Leg", "Hand")):
-            confidence[role] = 0.2
-
-
-def _bone(role: str) -> str:
-    """Return a role without its side."""
-    return role.removeprefix("left").removeprefix("right")
 
 
 def _angle(a: Vectors, b: Vectors) -> Scalars:
