@@ -1,7 +1,6 @@
-"""Meshes: a limit's region as triangles, for pictures and for the page."""
+"""Meshes of limits as triangles, for pictures and for the page."""
 
-from .difference import SheetDifference, sheet_difference
-from .maps import map_sheet
+from .difference import SheetDifference, map_sheet, sheet_difference
 from .region import DRAFT, FINE, PRINT, boundary, share_of, sheet, sheet_and_boundary
 from .triangles import Quality
 

@@ -1,4 +1,4 @@
-"""Two limits of one joint on one sphere: the directions that either allows, or both."""
+"""Meshes over the directions of a bone: differences of two limits, and maps for values."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Ints, Mask, Scalars, Vectors
 from ..limit import Limit
+from ..limit.octahedral import node_directions, triangles
 from ..shapes import Surface
 from ..shapes.boundary import cut_off, drop_unused_points
 from .region import sheet, vector_meshes
@@ -17,33 +18,31 @@ from .sheet import TRIED_TWISTS, Sheet, legal_directions, midpoint_direction, tw
 from .triangles import HALVINGS, Net, Quality, refine_where
 
 COMPARED = Quality(float(np.radians(0.15)), 16_000)
-"""Of a picture of two limits. No side of a triangle is longer than 16 times the tolerance."""
-SAME_AXIS = 1e-6
+"""Resolution of differences and maps; edges are at most 16 tolerances, 2.4 degrees."""
+SAME_AXIS = 1e-6  # difference between components of equal unit vectors
+MAP_DIVISIONS = 24  # of the edges of an octahedron, 3.75 degrees each, for maps without a limit
 
 
 @dataclass(frozen=True, eq=False)
 class SheetDifference:
-    """Directions that a bone may point in by one of two limits, seen from the new one's reference.
-
-    Each triangle of `mesh` is of directions that both limits allow, or that only one of them does.
-    `gained` and `lost` are, at the vertices, the shares of the twists that only the new limit
-    allows and only the old one, among those that either does.
-    """
+    """Directions of a bone under two limits, relative to the reference of the new one."""
 
     mesh: Surface
+    """Unit directions; each triangle is legal under both limits, or under one of them only."""
     gained: Scalars
+    """(v,): share of the twists legal under either limit that only the new one allows."""
     lost: Scalars
+    """(v,): likewise for the old one."""
     old_rim: tuple[Vectors, Ints]
-    """Where the directions of the old limit end: points, and edges (e, 2) between them."""
+    """Border of the old limit's directions: points (v, 3), and edges (e, 2) between them."""
 
 
 def sheet_difference(
     old: Limit, new: Limit, bone: Vectors, quality: Quality = COMPARED
 ) -> SheetDifference:
-    """Return where the bone may point by two limits, and where by only one of them.
+    """Return the directions of the bone that are legal under both limits or one of them.
 
-    It is `bone`, or the axis of the new limit if its family is one of directions. Twists are told
-    to 5 degrees.
+    For limits of directions, their axis replaces `bone`. Twists are sampled every 5 degrees.
     """
     ours = sheet(new, bone, quality)
     axis = ours.axis
@@ -79,7 +78,7 @@ def _join(parts: Sequence[Surface]) -> Surface:
 
 
 def _sheet_about(limit: Limit, axis: Vectors, quality: Quality) -> Sheet:
-    """Return where an axis may point by a limit, also where its family has another axis."""
+    """Return the legal directions of `axis`, even if the limit has another axis."""
     own = sheet(limit, axis, quality)
     if np.abs(own.axis - axis).max() < SAME_AXIS:
         return own
@@ -87,36 +86,49 @@ def _sheet_about(limit: Limit, axis: Vectors, quality: Quality) -> Sheet:
 
 
 def refine_directions(mesh: Surface, quality: Quality) -> Surface:
-    """Return a mesh of directions with small triangles, so that what cuts them is not missed."""
+    """Return a mesh of directions with small triangles, so that no border is missed."""
     net = Net(mesh.vertices, mesh.triangles, mesh.vertices)
-    points, triangles, _ = refine_where(
+    points, faces, _ = refine_where(
         net,
         midpoint_direction,
         np.asarray,
         lambda each: np.ones(len(each.triangles), bool),
         quality,
     )
-    return Surface(points, triangles)
+    return Surface(points, faces)
 
 
 def _part(mesh: Surface, hidden: Callable[[Vectors], Mask], mask: Mask | None = None) -> Surface:
-    """Return what of a mesh of directions is not hidden; triangles are cut where that begins.
+    """Return the part of a mesh of directions that is not hidden, cut along the border.
 
-    `mask` tells which vertices are, if that is known.
+    `mask` are the hidden vertices, if known.
     """
-    points, triangles = cut_off(
-        mesh.vertices, mesh.triangles, midpoint_direction, hidden, HALVINGS, mask
-    )
-    numbers, faces = drop_unused_points(triangles, len(points))
-    return Surface(points[numbers], faces)
+    points, cut = cut_off(mesh.vertices, mesh.triangles, midpoint_direction, hidden, HALVINGS, mask)
+    kept, faces = drop_unused_points(cut, len(points))
+    return Surface(points[kept], faces)
 
 
 def _twist_shares(
     old: Limit, new: Limit, axis: Vectors, directions: Vectors
 ) -> tuple[Scalars, Scalars]:
-    """Return which shares of the twists that either limit allows only the new one does, or old."""
+    """Return the shares of legal twists that only the new limit has, and only the old one."""
     swings = quat.mul(new.chart.reference, quat.between(axis, directions))
     twisted = twist_about(swings, axis, TRIED_TWISTS[:, None])
     was, now = old.contains(twisted), new.contains(twisted)
     either = np.maximum((was | now).sum(axis=0), 1)
     return (now & ~was).sum(axis=0) / either, (was & ~now).sum(axis=0) / either
+
+
+def map_sheet(limit: Limit | None, bone: Vectors) -> tuple[Surface, Vectors, Vectors]:
+    """Return a mesh over the legal directions of a bone, its rim, and the bone.
+
+    Directions are relative to the limit's reference. The rim (2e, 3) has the ends of edges in
+    pairs. For limits of directions, their axis replaces the bone (3,). Without a limit all
+    directions are legal, and there is no rim.
+    """
+    if limit is None:
+        every = Surface(node_directions(MAP_DIVISIONS), triangles(MAP_DIVISIONS))
+        return every, np.zeros((0, 3)), bone
+    whole = sheet(limit, bone)
+    mesh = refine_directions(whole.mesh, COMPARED)
+    return mesh, whole.mesh.vertices[whole.rim.reshape(-1)], whole.axis

@@ -1,4 +1,7 @@
-"""A limit's boundary among rotations as triangles, and the share of rotations it encloses."""
+"""A limit's boundary among rotations as triangles, and the share of rotations inside.
+
+Vertices lie on the boundary as the limit computes it; edges are halved until the triangles do too.
+"""
 
 from __future__ import annotations
 
@@ -27,57 +30,47 @@ from .triangles import (
     refine_where,
 )
 
-# What is drawn of a limit: its boundary among rotations, and the directions it allows.
-#
-# Both come from the code that decides: corners of triangles lie on the boundary, and edges are
-# halved until the flat triangles do, too. While somebody drags, a `DRAFT` is soon drawn; `FINE` is
-# to stay.
-
 FINE = Quality(float(np.radians(0.06)), 160_000)
-"""A picture to keep."""
+"""Resolution of lasting pictures in the page, which can be magnified."""
 PRINT = Quality(float(np.radians(1.0)), 8_000)
-"""A picture on paper, which has no lens."""
+"""Resolution of pictures on paper."""
 DRAFT = Quality(float(np.radians(1.0)), 1_000, fine=False)
-"""A picture that the next one replaces at once."""
-FINER = 3
-"""About how many times the triangles of a coarse boundary a fine one has."""
-FEWEST_TRIANGLES = 128
-"""Where a shape gives fewer, as for flat faces, all edges are halved at once."""
-LONGEST_EDGE = 1.0
-"""Edges that stay longer than this, in radians, cross where rotations are torn: not drawn."""
-OPPOSITE = float(np.cos(np.radians(8.0)))
-"""How nearly opposite its axis a bone points where twists are too torn to be drawn, as a cosine."""
-FAR_SWING = 0.9 * np.pi
-"""Regions that swing no farther, in radians, have no such places."""
-PROBE_DISTANCE = float(np.radians(0.05))
-"""How far beyond a triangle, in radians, it is asked whether the region goes on there."""
-INSIDE = 1e-6
-FOLD_ROUNDS = 1
-"""How often edges are halved once more where a boundary turns away from us."""
+"""Resolution of pictures that are replaced at once, while something is dragged."""
+FINER = 3  # approximate ratio of triangles between levels 1 and 0 of `Region.boundary`
+MIN_TRIANGLES = 128  # to start from; boundaries with fewer, such as flat faces, are subdivided
+MAX_EDGE = 1.0  # radians; longer edges cross a discontinuity of the chart and are not drawn
+OPPOSITE = float(np.cos(np.radians(8.0)))  # bones this close to -axis have no defined twist
+FAR_SWING = 0.9 * np.pi  # radians; regions with less swing have no such bones
+PROBE_DISTANCE = float(np.radians(0.05))  # radians beyond a triangle; legal there means covered
+INSIDE = 1e-6  # radians of depth from which a point of a boundary is inside another part
+FOLD_ROUNDS = 1  # additional halvings at silhouettes
+SAMPLES, DRAFT_SAMPLES = 4000, 500  # rotations for the share of all rotations
+SMALL_ANGLE = 1e-2  # radians; (r − sin r)/r³ loses digits below, and is constant to 1e-5
+TOTAL_VOLUME = 8.0 * np.pi**2  # of all directions (4π) with all twists (2π)
 
 
 def boundary(limit: Limit, quality: Quality = FINE) -> Surface:
-    """Return the boundary as rotation vectors from the reference, in radians, facing outwards."""
+    """Return the boundary as rotation vectors from the reference, radians, facing outwards."""
     return sheet_and_boundary(limit, np.array([0.0, 0.0, 1.0]), quality)[1]
 
 
 def sheet(limit: Limit, bone: Vectors, quality: Quality = FINE) -> Sheet:
-    """Return where the bone may point: by its own axis for families of directions, else `bone`."""
+    """Return the legal directions of `bone`, or of the limit's own axis if it has one."""
     return sheet_and_boundary(limit, bone, quality)[0]
 
 
 def sheet_and_boundary(
     limit: Limit, bone: Vectors, quality: Quality = FINE
 ) -> tuple[Sheet, Surface]:
-    """Return where the bone may point, and the boundary among rotations.
+    """Return the legal directions of the bone, and the boundary among rotations.
 
-    The latter has rotation vectors from the reference, in radians, and faces outwards.
+    The boundary consists of rotation vectors from the reference, in radians, and faces outwards.
     """
     shape = limit.shape.directional
     if shape is None:
         return vector_meshes(limit, bone, quality)
     pieces = shape.pieces
-    share = quality.max_triangles // (len(pieces) + (len(pieces) > 1))  # cuts make some more
+    share = quality.max_triangles // (len(pieces) + (len(pieces) > 1))  # cuts add triangles
     part = replace(quality, max_triangles=share)
     drawn = [_piece_meshes(limit, shape, number, part) for number in range(len(pieces))]
     directions, faces, rim = _stack(
@@ -90,19 +83,19 @@ def sheet_and_boundary(
 
 
 def first_triangles(shape: Region, quality: Quality) -> Boundary:
-    """Return the boundary that the shape gives, with the triangles that a picture starts from."""
+    """Return the shape's boundary with at least `MIN_TRIANGLES` triangles."""
     first = shape.boundary(0)
     if quality.fine and FINER * len(first.triangles) < quality.max_triangles:
         first = shape.boundary(1)
-    while 0 < len(first.triangles) < FEWEST_TRIANGLES:
+    while 0 < len(first.triangles) < MIN_TRIANGLES:
         first = first.halve()
     return first
 
 
 def vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet, Surface]:
-    """Return as `sheet_and_boundary` does, about this bone, whatever axis the family has."""
+    """Return as `sheet_and_boundary`, for `bone` whatever axis the limit has."""
     shape, chart = limit.shape, limit.chart
-    if shape.dimension != 3:  # nobody knows its boundary: it is looked for among rotations
+    if shape.dimension != 3:  # sample the boundary among rotations instead
         shape, chart = RotationRegion(limit), RotationVector(chart.reference)
     first = first_triangles(shape, quality)
 
@@ -131,7 +124,7 @@ def vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet,
         whole = cut_net(whole, first.midpoint, drawn, hidden, quality)
     seen = _seen_triangles(limit, whole, covered=overlaps_itself(limit))
     inner = limit.shape.offset_from
-    if inner is not None and inner[0].directional is not None:  # its edges and folds are too many
+    if inner is not None and inner[0].directional is not None:  # too many edges and folds
         return searched_sheet(limit, bone, quality), seen
     triangles = net.triangles[:, ::-1] if limit.chart.left_handed else net.triangles
     return visible_sheet(limit, bone, net, triangles, quality), seen
@@ -139,7 +132,7 @@ def vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet,
 
 @dataclass(frozen=True, eq=False)
 class RotationRegion(Region):
-    """The rotation vectors, up to half a turn from the reference, of what a limit allows."""
+    """Rotation vectors of a limit's members, at most π from the reference."""
 
     limit: Limit
 
@@ -148,12 +141,12 @@ class RotationRegion(Region):
     bounds: ClassVar[Points] = np.array([[-np.pi] * 3, [np.pi] * 3])
 
     def distance(self, points: Points) -> Scalars:
-        """Return the limit's distances; beyond half a turn nothing is inside."""
+        """Return the limit's distances; nothing beyond π is inside."""
         beyond = np.linalg.norm(points, axis=-1) - np.pi
         return np.asarray(np.maximum(self.limit.distance(_rotations(self.limit, points)), beyond))
 
     def project(self, points: Points) -> Points:
-        """Return the limit's nearest rotations, as vectors."""
+        """Return the rotation vectors of the limit's projections."""
         inside = (self.distance(points) <= 0.0)[..., None]
         legal = self.limit.project(_rotations(self.limit, points))
         vectors = RotationVector(self.limit.chart.reference).points(legal)
@@ -163,7 +156,7 @@ class RotationRegion(Region):
 def _piece_meshes(
     limit: Limit, shape: Directional, number: int, quality: Quality
 ) -> tuple[Surface, Ints, Surface]:
-    """Return the directions of a piece of the shape, their rim, and the piece's boundary."""
+    """Return the directions of one piece of the shape, their rim (e, 2), and its boundary."""
     piece = shape.pieces[number]
     before, others = shape.pieces[:number], shape.pieces[:number] + shape.pieces[number + 1 :]
     first = first_triangles(piece, quality)
@@ -201,7 +194,7 @@ def _piece_meshes(
 
 
 def _within_any(pieces: Sequence[Directional]) -> Hidden:
-    """Return what tells which points of a boundary have a direction that one of the pieces has."""
+    """Return a test for points of a boundary whose direction is inside one of the pieces."""
 
     def within(points: Floats) -> Mask:
         inside = [piece.contains_direction(points[:, :3]) for piece in pieces]
@@ -211,7 +204,7 @@ def _within_any(pieces: Sequence[Directional]) -> Hidden:
 
 
 def _seen_triangles(limit: Limit, net: Net, *, covered: bool) -> Surface:
-    """Return what is seen of a boundary among rotations; some of it may be `covered`."""
+    """Return the visible part of a boundary; if `covered`, parts may lie inside the region."""
     triangles = _drop_torn(limit, net.places, net.triangles)
     if limit.chart.left_handed:
         triangles = triangles[:, ::-1]
@@ -220,7 +213,7 @@ def _seen_triangles(limit: Limit, net: Net, *, covered: bool) -> Surface:
 
 
 def overlaps_itself(limit: Limit) -> bool:
-    """Tell whether a region of vectors may reach round to where it is already."""
+    """Return True if a region of vectors may contain two points of the same rotation."""
     if not limit.chart.winds:
         return False
     return limit.shape.reach(limit.chart.winds) >= np.pi or limit.shape.reach((2,)) >= np.pi
@@ -231,16 +224,13 @@ def _rotations(limit: Limit, vectors: Points) -> Quats:
 
 
 def _axis(limit: Limit) -> Vectors:
-    """Return the bone's direction in the joint's own frame, of a chart about one; else z."""
+    """Return the direction of the chart's bone in the joint's frame; z if it has none."""
     bone = limit.chart.bone
     return np.array([0.0, 0.0, 1.0]) if bone is None else bone
 
 
 def _torn_test(limit: Limit) -> Callable[[Floats], Mask]:
-    """Return what tells which rotation vectors have the bone point almost against its axis.
-
-    There the twist is not defined.
-    """
+    """Return a test for places whose bone points close to -axis, where twist is undefined."""
     axis = _axis(limit)
     if limit.shape.directional is not None:
         return lambda places: np.asarray(places[:, 3:] @ axis < -OPPOSITE)
@@ -252,17 +242,17 @@ def _torn_test(limit: Limit) -> Callable[[Floats], Mask]:
 
 
 def _drop_torn(limit: Limit, places: Floats, triangles: Ints) -> Ints:
-    """Return the triangles that are not torn, where the chart has places that tear."""
+    """Return the triangles that do not cross a discontinuity of the chart."""
     vectors, torn = places[:, :3], _torn_test(limit)(places)
     farthest = float(np.einsum("ij,ij->i", vectors, vectors).max(initial=0.0)) ** 0.5
-    if not torn.any() and farthest <= limit.chart.torn_at - LONGEST_EDGE:
+    if not torn.any() and farthest <= limit.chart.torn_at - MAX_EDGE:
         return triangles
     longest = longest_sides(vectors, triangles)
-    return triangles[(longest < LONGEST_EDGE) & ~torn[triangles].any(axis=1)]
+    return triangles[(longest < MAX_EDGE) & ~torn[triangles].any(axis=1)]
 
 
 def _drop_covered(limit: Limit, vectors: Points, triangles: Ints) -> Ints:
-    """Return the triangles beyond which the region does not go on."""
+    """Return the triangles whose outer side is outside the region."""
     a, b, c = vectors[triangles].swapaxes(0, 1)
     normal = np.cross(b - a, c - a)
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
@@ -271,7 +261,7 @@ def _drop_covered(limit: Limit, vectors: Points, triangles: Ints) -> Ints:
 
 
 def _stack(parts: list[tuple[Floats, Ints, Ints]]) -> tuple[Floats, Ints, Ints]:
-    """Return the vertices of all parts, and two tables of their numbers."""
+    """Concatenate vertices of all parts, and two arrays of indices into them."""
     counts = np.cumsum([0, *(len(vertices) for vertices, *_ in parts)])
     numbered = list(zip(parts, counts, strict=False))
     return (
@@ -281,29 +271,18 @@ def _stack(parts: list[tuple[Floats, Ints, Ints]]) -> tuple[Floats, Ints, Ints]:
     )
 
 
-# What share of all rotations a limit allows: as exact as its picture is fine.
-
-
-SAMPLES, DRAFT_SAMPLES = 4000, 500
-"""Rotations to find the share with, and for a draft."""
-SMALL_ANGLE = 1e-2
-"""Radians within which (r − sin r)/r³ is as good as at 0, and has more digits."""
-TOTAL_VOLUME = 8.0 * np.pi**2
-"""The volume of all directions with all twists."""
-
-
 def share_of(limit: Limit, directions: Sheet, boundary: Surface, quality: Quality) -> float:
-    """Return the share of all rotations that is legal, in [0, 1].
+    """Return the legal share of all rotations, in [0, 1].
 
-    Drafts have no time for what takes long to integrate: to a percent or so, it comes from what is
-    drawn, unless that is torn or overlaps itself.
+    For drafts it is computed from the meshes, to about one percent, unless they are torn or
+    overlap.
     """
     if quality.fine:
         return limit.volume(SAMPLES)
     if limit.shape.directional is not None:
         widths = directions.widths[directions.mesh.triangles].mean(axis=1)
         return float(_areas(directions.mesh) @ widths) / TOTAL_VOLUME
-    closed = len(rim_of(boundary.triangles)) == 0  # no triangle was torn, and left out
+    closed = len(rim_of(boundary.triangles)) == 0  # no torn triangle was dropped
     if closed and not overlaps_itself(limit):
         return _enclosed_share(boundary)
     return limit.volume(DRAFT_SAMPLES)
@@ -312,8 +291,8 @@ def share_of(limit: Limit, directions: Sheet, boundary: Surface, quality: Qualit
 def _enclosed_share(boundary: Surface) -> float:
     """Return the share of all rotations inside a closed boundary of rotation vectors.
 
-    Of these a volume dV holds dV (1 − cos r)/(4π²r²), which is the divergence of v (r − sin r) over
-    4π²r³: so the share is what flows through the triangles. On each, v · n is the same everywhere.
+    The density of rotations is (1 − cos r)/(4π²r²), the divergence of v (r − sin r)/(4π²r³). By
+    the divergence theorem the share is the flux through the triangles, on which v · n is constant.
     """
     a, b, c = boundary.vertices[boundary.triangles].swapaxes(0, 1)
     sides = 0.5 * np.stack([a + b, b + c, c + a])
@@ -323,7 +302,7 @@ def _enclosed_share(boundary: Surface) -> float:
 
 
 def _areas(mesh: Surface) -> Scalars:
-    """Return the areas of triangles on the unit sphere."""
+    """Return the areas (t,) of triangles on the unit sphere (Van Oosterom and Strackee)."""
     a, b, c = mesh.vertices[mesh.triangles].swapaxes(0, 1)
     product = np.einsum("ij,ij->i", a, np.cross(b, c))
     dots = np.einsum("ij,ij->i", a, b) + np.einsum("ij,ij->i", b, c) + np.einsum("ij,ij->i", c, a)

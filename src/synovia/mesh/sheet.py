@@ -1,4 +1,4 @@
-"""The directions that a bone may point in, with how far it may twist there."""
+"""Legal directions of a bone, with the width of the range of twist at each."""
 
 from __future__ import annotations
 
@@ -26,50 +26,38 @@ from ..shapes import Surface
 from ..shapes.boundary import cut_off, drop_unused_points, rim_of
 from .triangles import HALVINGS, Net, Quality, longest_sides
 
-PROBE_OFFSET = 1.6
-"""How far beside an edge of the rim directions are asked about, in tolerances."""
-PROBE_SHARES = np.array([[0.02], [0.5], [0.98]])
-"""Where along an edge, or a part of it, as shares of the way."""
-EDGE_ON = 1e-3
-"""The slope, along the twist, of a boundary that is seen from its edge."""
-TRIED_TWISTS = np.radians(np.arange(-180.0, 180.0, 5.0))
-"""Twists that are tried, in radians: all around, then closer where one may be legal."""
-COUNTED_TWISTS = np.radians(np.arange(-180.0, 180.0, 2.0))
-"""Twists of which the legal ones are counted, in radians, where directions are looked for."""
-SEARCHED_PARTS, DRAFT_SEARCHED_PARTS = 48, 20
-"""Into how many parts edges of an octahedron are cut, where directions are looked for."""
-CLOSER, DRAFT_CLOSER, PARTS = (8, 4, 4), (1, 1), 10
-"""In how many places that is, time after time, and into how many parts each is cut."""
-STEEPEST = 2.0
-"""How fast the distance to a region changes with the twist, in radians a radian, at most."""
-NUDGE = 1e-6
-STRIDES, DRAFT_STRIDES = (30, 4, 4), (8, 8)
-"""How twists are searched for their end: into so many parts a turn is cut, then the last of those.
-
-For a draft they are rough.
-"""
+PROBE_OFFSET = 1.6  # tolerances beside an edge of the rim at which directions are tested
+PROBE_SHARES = np.array([[0.02], [0.5], [0.98]])  # positions along an edge, as shares of it
+EDGE_ON = 1e-3  # slope of the distance along the twist below which a face is seen edge-on
+TRIED_TWISTS = np.radians(np.arange(-180.0, 180.0, 5.0))  # radians, in the search for a legal one
+COUNTED_TWISTS = np.radians(np.arange(-180.0, 180.0, 2.0))  # radians, for the width of the range
+SEARCHED_PARTS, DRAFT_SEARCHED_PARTS = 48, 20  # divisions of an octahedron's edges
+CLOSER, DRAFT_CLOSER = (8, 4, 4), (1, 1)  # intervals of twist refined in each round of the search
+PARTS = 10  # subdivisions of such an interval
+STEEPEST = 2.0  # largest slope of the distance along the twist, radians per radian
+NUDGE = 1e-6  # radians inwards from the boundary, so that the start is legal
+STRIDES, DRAFT_STRIDES = (30, 4, 4), (8, 8)  # divisions of a turn, then of its parts: 0.75, 5.6 deg
 
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """The directions that a bone may point in, from the limit's reference, with how far it twists.
-
-    `widths` are ranges of twist at the vertices, in radians.
-    """
+    """Legal directions of a bone, relative to the limit's reference."""
 
     mesh: Surface
+    """Unit directions as vertices."""
     rim: Ints
-    """Edges (e, 2) where the legal directions end."""
+    """(e, 2): edges at the border of the legal directions."""
     widths: Scalars
+    """(v,): widths of the ranges of twist, radians."""
     axis: Vectors
-    """What points there: a direction in the joint's own frame."""
+    """(3,): the direction of the bone in the joint's frame."""
 
 
 def on_silhouette(net: Net, tolerance: float) -> Mask:
-    """Tell which triangles are where a boundary, seen along the twist, turns away from us.
+    """Return a mask (t,) of triangles at the silhouette of a boundary, as seen along the twist.
 
-    But not those that are hardly higher, as seen, than `tolerance`. Places are rotation vectors
-    and the directions of the bone there.
+    Triangles less than `tolerance` high in that view are left out. Places are rotation vectors and
+    the directions of the bone there.
     """
     directions, triangles = net.places[:, 3:], net.triangles
     facing = _facing(directions, triangles)
@@ -81,7 +69,7 @@ def on_silhouette(net: Net, tolerance: float) -> Mask:
 
 
 def _facing(directions: Vectors, triangles: Ints) -> Scalars:
-    """Return twice the area of triangles on the sphere, negative if seen from behind."""
+    """Return twice the signed area (t,) of triangles on the sphere, negative from behind."""
     a, b, c = directions[triangles].swapaxes(0, 1)
     return np.asarray(np.einsum("ij,ij->i", a, np.cross(b - a, c - a)))
 
@@ -89,14 +77,14 @@ def _facing(directions: Vectors, triangles: Ints) -> Scalars:
 def visible_sheet(
     limit: Limit, bone: Vectors, net: Net, triangles: Ints, quality: Quality
 ) -> Sheet:
-    """Return the side of a boundary that faces us along the twist.
+    """Return the front side of a boundary, as seen along the twist.
 
-    Its places are rotation vectors, and the directions of the bone there.
+    Places of the net are rotation vectors and the directions of the bone there.
     """
     vectors, directions = net.places[:, :3], net.places[:, 3:]
     facing = _facing(directions, triangles)
     seen = triangles[facing > 0.0]
-    if hasattr(limit.chart, "axis"):  # walls along the twist are seen from their edge
+    if hasattr(limit.chart, "axis"):  # walls along the twist are seen edge-on
         edge_on = facing[facing > 0.0] < quality.tolerance * longest_sides(directions, seen)
         seen = seen[~_seen_edge_on(limit, bone, vectors, seen, edge_on, quality)]
     numbers, faces = drop_unused_points(seen, len(directions))
@@ -119,10 +107,10 @@ def visible_sheet(
 
 
 def searched_sheet(limit: Limit, bone: Vectors, quality: Quality) -> Sheet:
-    """Return where the bone may point, looked for all over the sphere; twists to 2 degrees.
+    """Return the legal directions by testing the whole sphere; twists to 2 degrees.
 
-    For regions of directions and twists whose boundary nobody knows: triangles are cut where the
-    legal directions end, but what is smaller than these, about 2 degrees, is not seen.
+    For regions of directions and twists without a known boundary. Triangles are cut along the
+    border, but details smaller than a triangle, about 2 degrees, are missed.
     """
 
     def hidden(directions: Vectors) -> Mask:
@@ -142,16 +130,16 @@ def searched_sheet(limit: Limit, bone: Vectors, quality: Quality) -> Sheet:
 
 
 def midpoint_direction(start: Vectors, end: Vectors) -> Vectors:
-    """Return the directions half way between others."""
+    """Return the directions half way between pairs of directions."""
     return unit_vectors(start + end)
 
 
 def _seen_edge_on(
     limit: Limit, bone: Vectors, vectors: Points, seen: Ints, edge_on: Mask, quality: Quality
 ) -> Mask:
-    """Tell which triangles are seen from their edge: a twist leads neither in nor out there.
+    """Return a mask of the triangles at which a twist leads neither into the region nor out of it.
 
-    Asked are those that look `edge_on`.
+    Only those that look `edge_on` are tested.
     """
     flat, hidden = np.flatnonzero(edge_on), np.zeros(len(seen), dtype=bool)
     if len(flat) == 0:
@@ -160,7 +148,7 @@ def _seen_edge_on(
     ahead, behind = twist_about(middle, bone, quality.tolerance * np.array([[1.0], [-1.0]]))
     if quality.fine:
         hidden[flat] = limit.distance(ahead) - limit.distance(behind) < EDGE_ON * quality.tolerance
-    else:  # a field has no distances as soon as that
+    else:  # distances of fields are too slow for drafts
         hidden[flat] = limit.contains(ahead) | ~limit.contains(behind)
     return hidden
 
@@ -168,25 +156,25 @@ def _seen_edge_on(
 def rim_parts(
     directions: Vectors, rim: Ints, legal: Callable[[Vectors], Mask], quality: Quality
 ) -> tuple[Ints, Floats]:
-    """Return the parts of edges of `rim` that have no legal directions on their right.
+    """Return the parts of edges of `rim` (e, 2) that have no legal directions on their right.
 
-    Where triangles fold over there are edges that part nothing, or only as far as another one
-    crosses them: such are halved, and what is left in the end is too short to be seen. Parts are
-    rows of `rim`, and the shares (e, 2) of the way where each begins and ends.
+    Where triangles fold over, edges separate nothing, or only up to a crossing. Such edges are
+    bisected down to the tolerance. Returns the indices of edges and the shares (n, 2) along each
+    where its part begins and ends.
     """
     edge, begin, end = np.arange(len(rim)), np.zeros(len(rim)), np.ones(len(rim))
     kept: list[Floats] = []
-    first, way = directions[rim[:, 0]], directions[rim[:, 1]] - directions[rim[:, 0]]
-    across = np.cross(way, 2.0 * first + way)
+    first, along = directions[rim[:, 0]], directions[rim[:, 1]] - directions[rim[:, 0]]
+    across = np.cross(along, 2.0 * first + along)
     across *= (
         PROBE_OFFSET
         * quality.tolerance
         / np.maximum(np.linalg.norm(across, axis=1), 1e-300)[:, None]
     )
     shares = PROBE_SHARES if quality.fine else PROBE_SHARES[1:2]
-    for _ in range(1 + _rounds(way, quality)):
+    for _ in range(1 + _bisections(along, quality)):
         at = (begin + shares * (end - begin))[..., None]
-        beside = unit_vectors(first[edge] + at * way[edge] + across[edge])
+        beside = unit_vectors(first[edge] + at * along[edge] + across[edge])
         inside = legal(beside.reshape(-1, 3)).reshape(at.shape[:2])
         outer, some = ~inside.any(axis=0), inside.any(axis=0) & ~inside.all(axis=0)
         kept.append(np.stack([edge[outer], begin[outer], end[outer]], axis=1))
@@ -198,9 +186,9 @@ def rim_parts(
     return found[:, 0].astype(np.int64), found[:, 1:]
 
 
-def _rounds(way: Vectors, quality: Quality) -> int:
-    """Return how often edges are halved until they are within tolerance; not in a draft."""
-    longest = float(np.linalg.norm(way, axis=1).max(initial=0.0))
+def _bisections(edges: Vectors, quality: Quality) -> int:
+    """Return the number of bisections from the longest edge to the tolerance; 0 for drafts."""
+    longest = float(np.linalg.norm(edges, axis=1).max(initial=0.0))
     return int(np.ceil(np.log2(max(longest / quality.tolerance, 1.0)))) if quality.fine else 0
 
 
@@ -211,12 +199,11 @@ def legal_directions(
     quality: Quality,
     closer: Sequence[int] | None = None,
 ) -> Mask:
-    """Tell whether the bone may point in each direction, seen from the reference.
+    """Return a mask of the directions, relative to the reference, that have a legal twist.
 
-    At a sharp corner hardly a twist is legal, and a region may come close in several places. So
-    stretches of twists are looked at ever more closely, where they are so near to the region that
-    it may be in them, in as many places each time as `closer` says. For a draft the first look is
-    enough unless that is given: distances take longer.
+    At a sharp corner hardly any twist is legal, so intervals of twist that are close enough to the
+    region to contain a member are subdivided. `closer` is the number of intervals in each round;
+    drafts have none by default, because distances are slow.
     """
     swings = quat.mul(limit.chart.reference, quat.between(bone, directions))
     tried = TRIED_TWISTS if quality.fine else TRIED_TWISTS[::6]
@@ -227,26 +214,26 @@ def legal_directions(
         return legal
     rows = np.flatnonzero(~legal)
     twists, half = np.tile(tried, (len(rows), 1, 1)), 0.5 * float(tried[1] - tried[0])
-    for places in (*closer, 0):
+    for kept in (*closer, 0):
         distance = limit.distance(twist_about(swings[rows, None, None], bone, twists))
         least = distance.min(axis=(1, 2))
         legal[rows[least <= TOLERANCE]] = True
         near = (least > TOLERANCE) & (least <= STEEPEST * half)
-        if not places or not near.any():
+        if not kept or not near.any():
             break
         rows, twists = rows[near], twists[near].reshape(near.sum(), -1)
-        best = np.argpartition(_lowest(distance[near]), places, axis=1)[:, :places]
+        best = np.argpartition(_lower_bounds(distance[near]), kept, axis=1)[:, :kept]
         half /= PARTS
         parts = half * np.arange(1 - PARTS, PARTS, 2)
         twists = np.take_along_axis(twists, best, axis=1)[..., None] + parts
     return legal
 
 
-def _lowest(distance: Floats) -> Floats:
-    """Return how low distances may come half way to the next, by their slopes: (n, all).
+def _lower_bounds(distance: Floats) -> Floats:
+    """Return estimates (n, i * t) of the least distance within half a step of each sample.
 
-    They are (n, places, twists); a narrow valley may be deeper than a wide one that is sampled
-    well.
+    Distances are (n, intervals, twists). The slope is that of the steeper neighbour, so that a
+    narrow valley is not missed.
     """
     steps = np.abs(np.diff(distance, axis=2))
     slopes = np.maximum(
@@ -257,9 +244,9 @@ def _lowest(distance: Floats) -> Floats:
 
 
 def twist_about(rotations: Quats, bone: Vectors, angles: Scalars) -> Quats:
-    """Return rotations (..., 4), twisted about the bone first, by angles (...) in radians.
+    """Return q · exp(α b) (..., 4) for rotations q, the unit bone b and angles α (...), radians.
 
-    One product serves all angles of a rotation: q · exp(αb) = cos(α/2) q + sin(α/2) q · b.
+    One product serves all angles of a rotation: q · exp(α b) = cos(α/2) q + sin(α/2) q · b.
     """
     half = 0.5 * angles[..., None]
     across = quat.mul(rotations, np.concatenate([[0.0], bone]))
@@ -267,17 +254,17 @@ def twist_about(rotations: Quats, bone: Vectors, angles: Scalars) -> Quats:
 
 
 def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors, quality: Quality) -> Scalars:
-    """Return how far rotations on the boundary, from the reference, may twist, in radians.
+    """Return the widths (n,) of the ranges of twist that end at `rotations`, in radians.
 
-    The side that we see is where twists end; so they go back from there. To about a degree, which
-    no colour can show.
+    The visible side of the boundary is the upper end of the range, so the search goes down from
+    there, to about a degree. `rotations` are relative to the reference.
     """
     start = quat.mul(limit.chart.reference, quat.mul(rotations, quat.exp(-NUDGE * bone)))
     reached: Scalars = np.zeros(len(rotations))
     step = 2.0 * np.pi
     for parts in STRIDES if quality.fine else DRAFT_STRIDES:
         step /= parts
-        tried = step * np.arange(1, parts)[:, None]  # the last would lead on, or all around
+        tried = step * np.arange(1, parts)[:, None]  # the last one begins the next stride
         legal = limit.contains(twist_about(start, bone, -(reached + tried)))
         reached += step * np.where(legal.all(axis=0), parts - 1, legal.argmin(axis=0))
     return reached

@@ -1,4 +1,4 @@
-"""Triangles whose edges are halved until they are as flat as wanted."""
+"""Adaptive refinement of triangle meshes, and cutting at hidden parts."""
 
 from __future__ import annotations
 
@@ -20,53 +20,56 @@ from ..shapes.boundary import (
     split_edges,
 )
 
-ROUNDS = 8
-"""How often an edge is halved at most."""
-LEAST_ROOM = 0.25
-"""Of the most triangles: a draft with room for no more is not worth another round's time."""
+MAX_ROUNDS = 8  # halvings of an edge; an edge is then 1/256 of its first length
+MIN_ROOM = 0.25  # of the triangles of a draft; less is not worth the time of another round
+HALVINGS, DRAFT_HALVINGS = 10, 4  # bisection steps along an edge to the point where it is hidden
+SEAM_EDGE = 16.0  # largest length of edges at seams, in tolerances
 
 
 class Net(NamedTuple):
-    """Triangles (t, 3) between points (v, k) in coordinates of a boundary's own, and their places.
-
-    Places (v, m) are where the points are drawn.
-    """
+    """A triangle mesh on a boundary."""
 
     points: Floats
+    """(v, k): vertices in the boundary's own coordinates."""
     triangles: Ints
+    """(t, 3): indices of vertices."""
     places: Floats
+    """(v, m): coordinates in which the vertices are drawn."""
+
+
+TriangleTest = Callable[[Net], Mask]
+"""Returns a mask (t,) of triangles to refine."""
 
 
 @dataclass(frozen=True)
 class Quality:
-    """How fine a picture is: how far edges may be off, in radians, and about how many triangles.
-
-    Where there would be more, only the edges that are farthest off are halved. A picture that is
-    not `fine` leaves out what takes long and is small.
-    """
+    """Resolution of a mesh."""
 
     tolerance: float
+    """Largest deviation of an edge's midpoint from the boundary, radians."""
     max_triangles: int
+    """Approximate maximum; beyond it only the edges with the largest deviation are halved."""
     fine: bool = True
+    """False omits slow steps with small effects, for drafts while something is dragged."""
 
 
 def refine_mesh(
     boundary: Boundary, drawn: Placement, quality: Quality, torn: Callable[[Floats], Mask]
 ) -> Net:
-    """Return the triangles of a boundary, edges halved where they are drawn too far off.
+    """Return the mesh of a boundary, refined until its edges are within tolerance.
 
-    `drawn` gives where points are drawn. An edge is halved where its true middle is drawn too far
-    away from the straight line's, unless both its ends are drawn where places are `torn`. Where a
-    boundary has kinks within triangles, those are looked at, too.
+    `drawn` maps points to the coordinates in which they are drawn. An edge is halved if its true
+    midpoint is drawn farther than the tolerance from the straight one, unless both ends are
+    `torn`. For boundaries with kinks, a point inside each triangle is tested too.
     """
     points, triangles, midpoint = boundary.points, boundary.triangles, boundary.midpoint
     places = drawn(points)
     torn_at = torn(places)
     done: list[Ints] = []
     count = len(triangles)
-    for _ in range(ROUNDS):
-        room = (quality.max_triangles - count) // 2  # halving an edge makes two triangles more
-        least = 1 if quality.fine else LEAST_ROOM * quality.max_triangles
+    for _ in range(MAX_ROUNDS):
+        room = (quality.max_triangles - count) // 2  # halving an edge adds two triangles
+        least = 1 if quality.fine else MIN_ROOM * quality.max_triangles
         if room < least or len(triangles) == 0:
             break
         edges, sides = edges_of(triangles)
@@ -82,7 +85,7 @@ def refine_mesh(
         bent = off > quality.tolerance**2
         if np.count_nonzero(bent) > room:
             bent &= off > np.partition(off, len(off) - room)[len(off) - room]
-        # Neighbours find the same edges flat, so a triangle without a bent one stays as it is.
+        # Edges are shared, so a triangle without a bent one is final.
         still = ~bent[sides].any(axis=1)
         done.append(triangles[still])
         numbers = np.where(bent, np.cumsum(bent) - 1 + len(points), -1)
@@ -97,10 +100,10 @@ def refine_mesh(
 def _interior_errors(
     places: Floats, triangles: Ints, sides: Ints, true: Floats
 ) -> tuple[Ints, Scalars]:
-    """Return the longest edge of each triangle, and how far off it is inside, squared.
+    """Return the index (t,) of the longest edge of each triangle, and the squared error inside.
 
-    `sides` are the numbers of each triangle's edges; `true` is where the point half way between
-    the middle of the first and the opposite corner is drawn.
+    `sides` (t, 3) are the indices of the edges. `true` (t, m) is where the point half way between
+    the first edge's midpoint and the opposite corner is drawn.
     """
     a, b, c = (places[each] for each in triangles.T)
     off = true - 0.25 * (a + b) - 0.5 * c
@@ -110,23 +113,10 @@ def _interior_errors(
 
 
 def longest_sides(vertices: Floats, triangles: Ints) -> Scalars:
-    """Return the length of the longest side of each triangle."""
+    """Return the length (t,) of the longest side of each triangle."""
     corners = vertices[triangles]
-    way = corners - corners[:, [1, 2, 0]]
-    return np.asarray(np.sqrt(np.einsum("tij,tij->ti", way, way).max(axis=1, initial=0.0)))
-
-
-# Where a boundary goes on inside another part of the region, or turns away from us.
-#
-# Triangles are small there, and what is hidden is cut off.
-
-HALVINGS, DRAFT_HALVINGS = 10, 4
-"""How often a crossing is halved to find where something becomes hidden; in a draft fewer."""
-SEAM_EDGE = 16.0
-"""How long edges may be at seams, in tolerances."""
-
-TriangleTest = Callable[[Net], Mask]
-"""Tells which triangles are to be small."""
+    sides = corners - corners[:, [1, 2, 0]]
+    return np.asarray(np.sqrt(np.einsum("tij,tij->ti", sides, sides).max(axis=1, initial=0.0)))
 
 
 def refine_where(
@@ -135,11 +125,11 @@ def refine_where(
     drawn: Placement,
     chosen: TriangleTest,
     quality: Quality,
-    rounds: int = ROUNDS,
+    rounds: int = MAX_ROUNDS,
 ) -> Net:
-    """Return a net with edges halved until the triangles that are `chosen` are small.
+    """Return a net in which the edges of `chosen` triangles are at most `SEAM_EDGE` tolerances.
 
-    There are at most so many rounds.
+    Stops after `rounds` halvings, or at the maximum number of triangles. Drafts are not refined.
     """
     points, triangles, places = net
     for _ in range(rounds):
@@ -163,11 +153,11 @@ def refine_where(
 
 
 def partly_hidden(hidden: Hidden) -> TriangleTest:
-    """Return what chooses the triangles of which a corner is hidden and another is not."""
+    """Return a test for triangles that have both hidden and visible corners."""
     known = np.zeros(0, dtype=bool)
 
     def chosen(net: Net) -> Mask:
-        nonlocal known  # points are only ever added
+        nonlocal known  # points are only added
         known = np.concatenate([known, hidden(net.points[len(known) :])])
         corners = known[net.triangles]
         return np.asarray(corners.any(axis=1) & ~corners.all(axis=1))
@@ -178,16 +168,16 @@ def partly_hidden(hidden: Hidden) -> TriangleTest:
 def cut_net(
     net: Net, midpoint: Midpoint, drawn: Placement, hidden: Hidden, quality: Quality
 ) -> Net:
-    """Return the net without what is hidden: triangles are cut where that begins."""
+    """Return the net without its hidden part, triangles cut along the border."""
     halvings = HALVINGS if quality.fine else DRAFT_HALVINGS
     points, triangles = cut_off(net.points, net.triangles, midpoint, hidden, halvings)
-    return Net(points, triangles, _longer(net, points, drawn))
+    return Net(points, triangles, _places_of(net, points, drawn))
 
 
 def cut_rim(
     net: Net, rim: Ints, midpoint: Midpoint, drawn: Placement, hidden: Hidden, quality: Quality
 ) -> tuple[Net, Ints]:
-    """Return the net with points where edges (e, 2) are cut, and what is not hidden of them."""
+    """Return the net with points where the edges `rim` (e, 2) are cut, and their visible parts."""
     mask = hidden(net.points)
     first, last = mask[rim].T
     crossing = first != last
@@ -195,9 +185,10 @@ def cut_rim(
     points, number = cut_edges(net.points, rim[crossing], mask, midpoint, hidden, halvings)
     kept = rim[crossing].copy()
     kept[np.arange(len(kept)), np.where(first[crossing], 0, 1)] = number
-    longer = net._replace(points=points, places=_longer(net, points, drawn))
+    longer = net._replace(points=points, places=_places_of(net, points, drawn))
     return longer, np.concatenate([rim[~first & ~last], kept])
 
 
-def _longer(net: Net, points: Floats, drawn: Placement) -> Floats:
+def _places_of(net: Net, points: Floats, drawn: Placement) -> Floats:
+    """Return the places of `points`, which begin with those of the net."""
     return np.concatenate([net.places, drawn(points[len(net.points) :])])
