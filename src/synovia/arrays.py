@@ -123,6 +123,11 @@ def cross(a: Vectors, b: Vectors) -> Vectors:
     return out
 
 
+def evenly_spaced(count: int, most: int) -> Ints:
+    """Return at most `most` indices, evenly spaced from 0 to `count` - 1."""
+    return np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(np.int64)
+
+
 def wrap_angles(angles: Scalars) -> Scalars:
     """Return angles (...), in radians, less whole turns: within ±π."""
     return np.asarray(angles - TURN * np.rint(angles / TURN))

@@ -1,13 +1,13 @@
-"""What kind of joint is this: fixed, hinge, universal or ball?
+"""Classification of joints by their rotations: fixed, hinge, universal or ball.
 
 Unit quaternions lie on a sphere in four dimensions. Rotations of a fixed joint are one point of
-it, of a hinge a great circle, of a swing without twist a great sphere: subspaces of 1, 2 and 3
-dimensions, which need no reference and fit a turn of 300 degrees as well as one of three. A point
-at distance sin(x / 2) from the subspace is x radians from the nearest rotation in it.
+it, those of a hinge a great circle, those of a swing without twist a great sphere: subspaces of 1,
+2 and 3 dimensions, which need no reference. A point at distance sin(x / 2) from the subspace is x
+radians from the nearest rotation in it.
 
-A universal joint turns about an axis a of the parent and an axis b of the child, which stay at the
-same angle to each other: a . (R b) is constant, and that says all. So of all pairs of axes the one
-with the steadiest angle is looked for.
+A universal joint rotates about an axis a of the parent and an axis b of the child, whose angle is
+constant: a . (R b) is the same for all rotations R. Of all pairs of axes, the search finds the one
+whose angle varies least.
 """
 
 from __future__ import annotations
@@ -19,71 +19,59 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import quat
-from ..arrays import TURN, Floats, Quats, Scalars, Vectors, own, unit_quats, unit_vectors
+from ..arrays import (
+    TURN,
+    Floats,
+    Quats,
+    Scalars,
+    Vectors,
+    evenly_spaced,
+    own,
+    unit_quats,
+    unit_vectors,
+)
 from ..skeleton import Clip
 from .takes import invented_first_frame, takes_of
 
 DEGREES_OF_FREEDOM = {"fixed": 0, "hinge": 1, "universal": 2, "ball": 3}
-"""In how many directions joints of each kind turn."""
-SLACK = np.radians(1.0)
-"""Rotations this near to a kind of joint, in radians, are of that kind."""
-OUTLIER_SHARE = 0.001
-"""The share of rotations that may lie anywhere."""
-MAX_ROTATIONS = 4000
-"""So many rotations, evenly spaced, tell the kind; more only take time."""
-MIN_AXIS_ANGLE = np.radians(15.0)
-"""Axes of a universal joint nearer than this, in radians, are a hinge that wobbles."""
-ROUNDS = 3
-"""A fit is repeated so often, each time without what the last one made out to be outliers."""
-RACE_STEPS = 15
-"""Pairs of axes from different starts go on for so many steps; then the best is known."""
-SETTLED = (1e-6, 1e-6, 1e-12)
-"""Axes are settled, in each of the rounds, where a step leaves the cosine so near to 1: the first
-ones only tell outliers."""
-MAX_STEPS = 100
-"""The search for a pair of axes ends after so many steps, settled or not."""
-ROUNDING = 1e-12
-"""Variances of rotations are exact to within this."""
+SLACK = np.radians(1.0)  # radians; noise of optical capture
+OUTLIER_SHARE = 0.001  # of rotations that are ignored
+MAX_ROTATIONS = 4000  # evenly spaced; more do not change the kind
+MIN_AXIS_ANGLE = np.radians(15.0)  # radians between axes; below, it is a hinge that wobbles
+SUBSPACE_FITS = 3  # each without the outliers of the previous one
+CONVERGED = (1e-6, 1e-6, 1e-12)  # 1 - cosine of a step's rotation; the first fits find outliers
+FIRST_STEPS = 15  # of all starts; then only the best one continues
+MAX_STEPS = 100  # of the search for a pair of axes
 Search = tuple[Vectors, Vectors, Scalars]
-"""Axes a and b (starts, 3) and, for each start, how little their angle changes."""
+"""Axes a and b (starts, 3), and the variance of their angle for each start."""
 
 
 class AxisPair(NamedTuple):
-    """The axes a of the parent and b of the child whose angle changes least."""
+    """The axes a of the parent and b of the child whose angle varies least."""
 
     a: Vectors
     b: Vectors
-    off: float
-    """How much it changes to either side, in radians; infinite where the axes are too near."""
-
-
-NO_PAIR = AxisPair(np.zeros(3), np.zeros(3), np.inf)
-PARTS = 0.5 * np.array(
-    [
-        *([0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]),
-        *([2, 0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 2, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 2]),
-        *([0, 0, 0, 0, 0, 1, 0, 1, 0], [0, 0, 1, 0, 0, 0, 1, 0, 0], [0, 1, 0, 1, 0, 0, 0, 0, 0]),
-    ]
-)
-"""From the nine numbers of a matrix to its axial vector, and to the six of its symmetric part."""
+    variation: float
+    """Half the range of the angle, radians; infinite if the axes are too close to each other."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointKind:
-    """A joint's `kind`, and how far it turns about each of its axes from its mean rotation."""
+    """The kind of a joint, and its range of motion about each axis."""
 
     kind: str
     """One of `DEGREES_OF_FREEDOM`."""
     mean: Quats
-    """(4,): the rotation that `ranges` are measured from."""
+    """(4,): the mean rotation, from which `ranges` are measured."""
     axes: Vectors
     """(freedoms, 3): unit axes in the parent's frame.
 
-    A hinge is turn(a, s) mean. A universal joint with axes a and b is turn(a, s) turn(b, t) mean,
-    or, where it is a swing without twist, exp(s a + t b) mean; a ball is the like with three.
+    With R(a, s) the rotation by s about a, a hinge is R(a, s) mean. A universal joint is
+    R(a, s) R(b, t) mean or, if it swings without twist, exp(s a + t b) mean. A ball is
+    exp(s a + t b + u c) mean.
     """
     ranges: Floats
-    """(freedoms, 2): the lowest and the highest of s, t and so on, in radians."""
+    """(freedoms, 2): lower and upper bounds of s, t and u, radians."""
 
     def __post_init__(self) -> None:
         if self.kind not in DEGREES_OF_FREEDOM:
@@ -95,22 +83,22 @@ class JointKind:
 
 
 def joint_kind(rotations: Quats, slack: float = SLACK) -> JointKind:
-    """Return the simplest kind of joint that comes within `slack` radians of all `rotations`.
+    """Return the simplest kind of joint within `slack` radians of the rotations (n, 4).
 
-    All but one in a thousand, that is, of (n, 4).
+    One rotation in a thousand is ignored.
     """
     return kinds_of([rotations], slack)[0]
 
 
 def kinds_of(joints: Sequence[Quats], slack: float = SLACK) -> list[JointKind]:
-    """Return the kind of each joint from its rotations, (n, 4), as `joint_kind` does.
+    """Return the kind of each joint from its rotations (n, 4), as `joint_kind` does.
 
-    Many joints together take much less time than one after the other.
+    Axes of all joints are searched as one batch, which is faster.
     """
     kept = [_subsample(unit_quats("rotations", each).reshape(-1, 4)) for each in joints]
     kinds = [_fixed_or_hinge(rotations, slack) for rotations in kept]
     others = [rotations for rotations, kind in zip(kept, kinds, strict=True) if kind is None]
-    pairs = iter(_pairs_within([quat.to_matrix(rotations) for rotations in others], slack))
+    pairs = iter(_steadiest_pairs([quat.to_matrix(rotations) for rotations in others]))
     return [
         _universal_or_ball(rotations, next(pairs), slack) if kind is None else kind
         for rotations, kind in zip(kept, kinds, strict=True)
@@ -118,11 +106,9 @@ def kinds_of(joints: Sequence[Quats], slack: float = SLACK) -> list[JointKind]:
 
 
 def _fixed_or_hinge(rotations: Quats, slack: float) -> JointKind | None:
-    """Return the kind of a joint with one axis or none; None where it has more."""
+    """Return the kind of a joint with at most one axis; None if it has more."""
     if len(rotations) == 0:
         raise ValueError("joint_kind needs at least one rotation, got none")
-    if _leaves_subspaces(rotations, 2, slack):
-        return None
     frame, off_point = _subspace(rotations, 1)
     if off_point <= slack:
         return JointKind("fixed", frame[0], np.empty((0, 3)), np.empty((0, 2)))
@@ -139,8 +125,8 @@ def _universal_or_ball(rotations: Quats, pair: AxisPair, slack: float) -> JointK
     """Return the kind of a joint with more than one axis."""
     frame, off_sphere = _subspace(rotations, 3)
     mean = frame[0]
-    a, b, off_pair = pair
-    if off_pair <= slack and off_pair <= off_sphere:
+    a, b, variation = pair
+    if variation <= slack and variation <= off_sphere:
         axes = np.stack([_fix_signs(a), _fix_signs(quat.rotate(mean, b))])
         return JointKind("universal", mean, axes, _turns_about_pair(rotations, mean, axes))
     kind = "universal" if off_sphere <= slack else "ball"
@@ -149,30 +135,13 @@ def _universal_or_ball(rotations: Quats, pair: AxisPair, slack: float) -> JointK
     return JointKind(kind, mean, axes, np.array([_range(angles) for angles in along.T]))
 
 
-def _leaves_subspaces(rotations: Quats, dimensions: int, slack: float) -> bool:
-    """Tell quickly that no subspace of so many dimensions comes within `slack` of all rotations
-    but outliers; False says nothing.
-
-    Of one block more than there are outliers, one has none, whichever rotations these are. And
-    the mean square of the distances of a block is at least the sum of its least eigenvalues.
-    """
-    grams = np.stack([block.T @ block / len(block) for block in _blocks(rotations)])
-    least = np.linalg.eigvalsh(grams)[:, : 4 - dimensions].sum(axis=-1)
-    return bool(least.min() > np.sin(slack / 2.0) ** 2 + ROUNDING)
-
-
-def _blocks(rotations: Floats) -> list[Floats]:
-    """Return rotations in blocks, one more than there may be outliers, dealt out like cards."""
-    count = len(rotations) - _inlier_count(rotations) + 1
-    return [rotations[start::count] for start in range(count)]
-
-
 def _subspace(rotations: Quats, dimensions: int) -> tuple[Floats, float]:
-    """Return the principal quaternions, strongest first, and how far, in radians, rotations lie
-    from the span of the first `dimensions` of them.
+    """Return the principal quaternions (4, 4) and the largest angle to their subspace, radians.
+
+    The subspace is spanned by the first `dimensions` of them, the strongest. Outliers are ignored.
     """
     inliers = rotations
-    for _ in range(ROUNDS):
+    for _ in range(SUBSPACE_FITS):
         frame = np.linalg.eigh(inliers.T @ inliers)[1].T[::-1]
         across = rotations @ frame[dimensions:].T
         off = np.sqrt(np.einsum("ij,ij->i", across, across))
@@ -183,54 +152,18 @@ def _subspace(rotations: Quats, dimensions: int) -> tuple[Floats, float]:
 
 
 def _axes(frame: Quats, count: int) -> Vectors:
-    """Return the parent's axes that lead from the first quaternion of `frame` to the next ones."""
+    """Return the axes (count, 3), in the parent's frame, from the first quaternion to the next."""
     return _fix_signs(quat.mul(frame[1 : count + 1], quat.inverse(frame[0]))[:, 1:])
 
 
-def _pairs_within(joints: Sequence[Floats], slack: float) -> list[AxisPair]:
-    """Return the pairs of `_steadiest_pairs`; none of a joint where none can be within `slack`."""
-    hopeless = [_turns_every_pair(matrices, slack) for matrices in joints]
-    others = [matrices for matrices, skip in zip(joints, hopeless, strict=True) if not skip]
-    pairs = iter(_steadiest_pairs(others))
-    return [NO_PAIR if skip else next(pairs) for skip in hopeless]
-
-
-def _turns_every_pair(matrices: Floats, slack: float) -> bool:
-    """Tell quickly that the angle of every pair of axes changes by more than `slack` to either
-    side, outliers aside; False says nothing.
-
-    Let all angles of a pair, a . R b, be within s of m, and Q = R M' for one of the rotations, M.
-    Then cos(angle) is v . w plus something linear in the symmetric part of Q, where w is the axial
-    vector of its other part and v is Mb x a, of length sin(angle at M): at least
-    sin(m) (cos s - cot(m) sin s). The variance of the cosine is at most (sin m sin s)^2, and at
-    least that of v . w as far as no linear function of the symmetric part explains it.
-    """
-    room = np.tan(MIN_AXIS_ANGLE) - np.tan(slack)
-    if room <= 0.0:
-        return False
-    bound = np.tan(slack) * np.tan(MIN_AXIS_ANGLE) / room
-    return all(_least_unexplained(block) > bound**2 + ROUNDING for block in _blocks(matrices))
-
-
-def _least_unexplained(matrices: Floats) -> float:
-    """Return the least variance of a component of w that the symmetric part does not explain."""
-    mean, covariance = _moments(matrices)
-    middle = matrices[(matrices.reshape(-1, 9) @ mean.ravel()).argmax()]
-    turn = PARTS @ np.kron(np.eye(3), middle)
-    covariance = turn @ covariance.reshape(9, 9) @ turn.T
-    mixed = covariance[:3, 3:]
-    explained = mixed @ np.linalg.solve(covariance[3:, 3:] + 1e-14 * np.eye(6), mixed.T)
-    return float(np.linalg.eigvalsh(covariance[:3, :3] - explained)[0])
-
-
 def _steadiest_pairs(joints: Sequence[Floats]) -> list[AxisPair]:
-    """Return, for the matrices (n, 3, 3) of each joint, the axes whose angle changes least."""
+    """Return the axes whose angle varies least, for the matrices (n, 3, 3) of each joint."""
     starts = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3), axis=-1).reshape(-1, 3)[14:]
     starts /= np.linalg.norm(starts, axis=-1, keepdims=True)
     inliers, bs = list(joints), [starts] * len(joints)
     pairs: list[AxisPair] = []
-    for still in SETTLED:
-        searches = _search_all(inliers, bs, still)
+    for converged in CONVERGED:
+        searches = _search_all(inliers, bs, converged)
         pairs, bs, inliers = [], [], []
         for matrices, (a, b, ratio) in zip(joints, searches, strict=True):
             best = int(ratio.argmin())
@@ -245,20 +178,20 @@ def _steadiest_pairs(joints: Sequence[Floats]) -> list[AxisPair]:
 
 
 def _angles_between(axis: Vectors, vectors: Vectors) -> Scalars:
-    """Return the angles between an axis and each of `vectors`, in radians."""
+    """Return the angles (n,) between an axis and each of `vectors` (n, 3), in radians."""
     (a, b, c), (x, y, z) = axis, vectors.T
     across = np.sqrt((b * z - c * y) ** 2 + (c * x - a * z) ** 2 + (a * y - b * x) ** 2)
     return np.asarray(np.arctan2(across, vectors @ axis))
 
 
-def _search_all(joints: Sequence[Floats], bs: Sequence[Vectors], still: float) -> list[Search]:
-    """Return the search of each joint, from its own starts `bs`; as many starts, as one batch."""
+def _search_all(joints: Sequence[Floats], bs: Sequence[Vectors], converged: float) -> list[Search]:
+    """Return the search of each joint from its starts `bs`; equal numbers of starts are batched."""
     moments = [_moments(matrices) for matrices in joints]
     found: dict[int, Search] = {}
     for count in {len(b) for b in bs}:
         group = [joint for joint, b in enumerate(bs) if len(b) == count]
         means, covariances = (np.stack([moments[k][m] for k in group]) for m in range(2))
-        searches = _search_pairs(means, covariances, np.stack([bs[k] for k in group]), still)
+        searches = _search_pairs(means, covariances, np.stack([bs[k] for k in group]), converged)
         found |= dict(zip(group, searches, strict=True))
     return [found[joint] for joint in range(len(joints))]
 
@@ -270,12 +203,12 @@ def _moments(matrices: Floats) -> tuple[Floats, Floats]:
     return mean, (spread.T @ spread / len(spread)).reshape(3, 3, 3, 3)
 
 
-def _search_pairs(mean: Floats, covariance: Floats, b: Vectors, still: float) -> list[Search]:
+def _search_pairs(mean: Floats, covariance: Floats, b: Vectors, converged: float) -> list[Search]:
     """Return axes a and b for each joint, from each of its starts b (joints, starts, 3).
 
-    Minimises Var(a . R b) / (1 - (a . E[R] b)^2), nearly the variance of the angle, for a and for
-    b in turn: each is an eigenvalue problem of 3 x 3. Many starts go some steps, the best goes on.
-    A joint leaves the batch once the cosine of the angle that its axes turn by is `still` from 1.
+    Alternating minimisation of Var(a . R b) / (1 - (a . E[R] b)^2), nearly the variance of the
+    angle: each half step is a 3 x 3 eigenvalue problem. After `FIRST_STEPS` only the best start
+    continues. A joint leaves the batch once a step rotates b by a cosine within `converged` of 1.
     """
     found: dict[int, Search] = {}
     joints = np.arange(len(b))
@@ -286,7 +219,7 @@ def _search_pairs(mean: Floats, covariance: Floats, b: Vectors, still: float) ->
         )
         b, ratio = _steadiest(np.einsum("nijkl,nsi,nsk->nsjl", covariance, a, a), a @ mean)
         moved = np.abs(np.abs(np.sum(b * before, axis=-1)) - 1.0).max(axis=-1)
-        settled = (moved < still) | (step == MAX_STEPS - 1)
+        settled = (moved < converged) | (step == MAX_STEPS - 1)
         for k in np.flatnonzero(settled):
             found[int(joints[k])] = a[k], b[k], ratio[k]
         if settled.all():
@@ -294,7 +227,7 @@ def _search_pairs(mean: Floats, covariance: Floats, b: Vectors, still: float) ->
         if settled.any():
             joints, mean, covariance = (each[~settled] for each in (joints, mean, covariance))
             b, ratio = b[~settled], ratio[~settled]
-        if step == RACE_STEPS:
+        if step == FIRST_STEPS:
             b = np.take_along_axis(b, ratio.argmin(axis=1)[:, None, None], axis=1)
     return [found[joint] for joint in range(len(found))]
 
@@ -310,7 +243,7 @@ def _steadiest(covariance: Floats, mean: Vectors) -> tuple[Vectors, Scalars]:
 
 
 def _turns_about_pair(rotations: Quats, mean: Quats, axes: Vectors) -> Floats:
-    """Return the ranges of the angles s and t with rotation = turn(a, s) turn(b, t) mean."""
+    """Return the ranges (2, 2) of s and t with rotation = R(a, s) R(b, t) mean, radians."""
     a, b = axes
     moved = quat.mul(rotations, quat.inverse(mean))
     s = _azimuth(quat.rotate(moved, b), a, b)
@@ -319,13 +252,13 @@ def _turns_about_pair(rotations: Quats, mean: Quats, axes: Vectors) -> Floats:
 
 
 def _azimuth(vectors: Vectors, axis: Vectors, start: Vectors) -> Scalars:
-    """Return the angle about `axis` from `start` to each of `vectors`, in radians."""
+    """Return the angles (n,) about `axis` from `start` to each of `vectors`, in radians."""
     across = np.cross(axis, start)
     return np.arctan2(vectors @ across, vectors @ np.cross(across, axis))
 
 
 def _range(values: Scalars, period: float = 0.0) -> tuple[float, float]:
-    """Return the shortest interval of all `values` but outliers, around 0 if it can be."""
+    """Return the shortest interval with all `values` but outliers; periodic ones start near 0."""
     ordered = np.sort(values - period * np.round(values / (period or 1.0)))
     count = _inlier_count(ordered)
     if period:
@@ -339,35 +272,34 @@ def _range(values: Scalars, period: float = 0.0) -> tuple[float, float]:
 
 
 def _extent(off: Scalars) -> float:
-    """Return the largest of `off` but for the share that is ignored."""
+    """Return the largest of `off` without outliers."""
     return float(np.partition(off, _inlier_count(off) - 1)[_inlier_count(off) - 1])
 
 
 def _inlier_count(values: Scalars) -> int:
-    """Return how many of `values` count."""
+    """Return the number of `values` that are not outliers."""
     return len(values) - int(OUTLIER_SHARE * len(values))
 
 
 def _fix_signs(axes: Vectors) -> Vectors:
-    """Return `axes` with signs such that the largest component of each is positive."""
+    """Return `axes` (..., 3) with signs that make their largest components positive."""
     largest = np.abs(axes).argmax(axis=-1, keepdims=True)
     upright: Vectors = axes * np.sign(np.take_along_axis(axes, largest, axis=-1))
     return upright
 
 
 def _subsample(rotations: Quats) -> Quats:
-    every = np.arange(len(rotations))
-    if len(rotations) > MAX_ROTATIONS:
-        every = np.linspace(0, len(rotations) - 1, MAX_ROTATIONS).astype(int)
-    return np.asarray(rotations[every], dtype=np.float64)
+    """Return at most `MAX_ROTATIONS` evenly spaced rotations, float64."""
+    kept = evenly_spaced(len(rotations), MAX_ROTATIONS)
+    return np.asarray(rotations[kept], dtype=np.float64)
 
 
 def joint_kinds(
     clips: Sequence[Clip], *, names: Mapping[str, str] | None = None
 ) -> dict[str, JointKind]:
-    """Return what kind of joint each joint of the first clip is, from the frames of all.
+    """Return the kind of each joint of the first clip, from the frames of all clips.
 
-    `names` maps names of joints of the clips to those of the first.
+    `names` maps joint names of the clips to those of the first.
     """
     joints = clips[0].skeleton.names
     invented = [invented_first_frame(clip) for clip in clips]

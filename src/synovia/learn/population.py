@@ -1,18 +1,14 @@
-"""Populations: what others did, as a file of limits keeps it, beside one performer.
+"""Populations: observations of other performers, to blend with one performer or to calibrate one.
 
-A performer is blended with a population where both make one limit, see `LimitModel.fit`.
+Markers and skeletons are set up a little differently for everybody, which offsets each joint of a
+performer by a constant rotation. Calibration estimates that offset by rotating the performer's
+frames until they lie where most people's do. The score of a rotation is the share of people who
+come near it.
 
-A performer is calibrated by it: markers and skeletons are set up a little differently for
-everybody, which turns a joint by the same rotation in all of a performer's clips. That is estimated
-by turning the performer's rotations until they lie where most people's do: the score of a rotation
-is the share of people who come near it, each counted by how much and at most once.
-
-The estimate is the most probable offset. The mean logarithm of the score over the clips counts as
-often as there are independent frames; how many that are is told by how parts of the clips disagree:
-were all frames independent, the gradient of the mean would vary from part to part as much as its
-curvature says (for a likelihood both are Fisher's information). Offsets have a normal distribution
-beforehand. The uncertainty is that of the curvature of both together, and that of where so few
-people have the joint on average.
+The estimate is a maximum a posteriori estimate. Offsets have a normal prior. The log-likelihood is
+the mean log score of the frames times the number of independent frames. That number is chosen such
+that the gradients of parts of the clips vary as the curvature predicts (for a likelihood both are
+the Fisher information). The uncertainty is the inverse curvature plus that of the population mean.
 """
 
 from __future__ import annotations
@@ -24,24 +20,34 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Ints, Points, Quats, Scalars
+from ..arrays import Floats, Ints, Points, Quats, Scalars, evenly_spaced
 from ..skeleton import Clip, Skeleton, match, names_in
 from .takes import Progress, Sample, Take, flips, invented_first_frame
 from .trimming import thin
 
-OWN_PEOPLE = 20
-"""How many people a performer counts for who is blended with a population."""
+OWN_PEOPLE = 20  # people that a performer counts for who is blended with a population
+WIDTH = np.radians(8.0)  # radians; standard deviation of the kernel around a person's samples
+CUTOFF = np.radians(18.0)  # radians; the kernel is 0 beyond
+SAMPLES_PER_PERSON = 10.0  # total kernel weight from which a person counts fully
+FLOOR = 1e-3  # added to the score, so that its logarithm is finite
+OFFSET_SPREAD = np.radians(5.0)  # radians about each axis; prior of offsets, habits included
+MAX_OFFSET = 4.0 * OFFSET_SPREAD  # radians; range of the search
+PARTS = 10  # consecutive parts of the clips, whose gradients are compared
+STEPS = np.radians([4.0, 2.0, 1.0, 0.5])  # radians; steps of the pattern search
+DIFFERENCE = np.radians(2.0)  # radians; step of finite differences
+CELL = 0.1  # radians; frames are thinned to one in each cell
+MAX_FRAMES = 250  # of a performer; more do not improve the estimate
 
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Samples by joint, of the skeleton's names, and the clips they are from."""
+    """Samples by joint name of the skeleton, and provenance of their clips."""
 
     skeleton: Skeleton
     samples: Mapping[str, Sequence[Sample]]
     clips: Sequence[Mapping[str, Any]]
     ancestors: Mapping[str, str] = field(default_factory=dict)
-    """What joints are measured from, by joint, where that is not the parent."""
+    """Ancestors from which joints are measured, by joint, if it is not the parent."""
 
     def __post_init__(self) -> None:
         if not any(self.samples.values()):
@@ -57,11 +63,11 @@ class Population:
         names: Mapping[str, str] | None,
         ancestors: Mapping[str, str],
     ) -> tuple[dict[str, list[Take]], dict[str, Sequence[Sample]]]:
-        """Return one performer's takes, by joint, together with the samples, and what was added.
+        """Return one performer's takes by joint, extended by the samples, and the samples added.
 
         Joints are named as in `skeleton`; `names` maps those of the population to them. Both must
-        be measured from the same `ancestors`. The performer counts for many people, in samples of
-        their own too.
+        be measured from the same `ancestors`. The performer counts for `OWN_PEOPLE` people, also
+        in samples of their own.
         """
         performers = {take.performer for each in takes.values() for take in each}
         if len(performers) != 1:
@@ -90,7 +96,7 @@ class Population:
         return blended, added
 
     def provenance(self, added: Mapping[str, Sequence[Sample]]) -> dict[str, Any]:
-        """Return what provenance says of a blend with the samples `added`, by joint."""
+        """Return the provenance of a blend with the samples `added`, by joint."""
         performers = {sample.performer: None for each in added.values() for sample in each}
         return {
             "performers": list(performers),
@@ -100,59 +106,37 @@ class Population:
         }
 
 
-# Calibration: by which constant rotation a performer's joints are off.
-
-
-WIDTH, CUTOFF = np.radians(8.0), np.radians(18.0)
-"""The spread of a person's nearness, in radians, and where it ends."""
-SAMPLES_PER_PERSON = 10.0
-"""Samples nearby, as many as this together, make one person."""
-FLOOR = 1e-3
-"""The share of people who come near everything, so that the score has a logarithm."""
-OFFSET_SPREAD = np.radians(5.0)
-"""Standard deviation of offsets about each axis, in radians, habits included."""
-MAX_OFFSET = np.radians(20.0)
-"""Offsets are searched for up to four times that, in radians."""
-PARTS = 10
-"""Parts of the clips, one after another, that tell how many frames are independent."""
-STEPS = np.radians([4.0, 2.0, 1.0, 0.5])
-"""Steps of the search, in radians."""
-DIFFERENCE = np.radians(2.0)
-"""Derivatives are from differences of so many radians."""
-CELL, MAX_FRAMES = 0.1, 250
-"""Frames are thinned to one in a cell of so many radians, and to so many."""
-
-
 @dataclass(frozen=True, eq=False)
 class Offset:
-    """By what a performer's joint is off: `vector` turns what was captured back, in radians."""
+    """Constant offset of a performer's joint."""
 
     vector: Points
+    """(3,): rotation vector that corrects captured rotations, radians."""
     covariance: Floats
-    """Of the error of the vector, in radians squared: (3, 3)."""
+    """(3, 3): of the error of the vector, radians squared."""
     gain: float
-    """How much the mean logarithm of the score grows."""
+    """Increase of the mean log score by the correction."""
 
     @property
     def angle(self) -> float:
-        """The size, in radians."""
+        """Angle of the correction, radians."""
         return float(np.linalg.norm(self.vector))
 
     @property
     def uncertainty(self) -> float:
-        """The angle, in radians, that the estimate is off by: root mean square."""
+        """Root mean square error of the estimate, radians."""
         return float(np.sqrt(np.trace(self.covariance)))
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The offsets of a performer's joints, by the names of the joints of the population."""
+    """Offsets of a performer's joints, by joint names of the population."""
 
     offsets: Mapping[str, Offset]
     population: Population
 
     def apply(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Clip:
-        """Return the clip with its joints turned back; `names` maps its joints to these."""
+        """Return the corrected clip; `names` maps its joint names to the population's."""
         found = match(self.offsets, self.population.skeleton, clip.skeleton, names)
         rotations = clip.pose.rotations.copy()
         for name, joint in found.joints.items():
@@ -168,20 +152,20 @@ def calibrate(
     names: Mapping[str, str] | None = None,
     progress: Progress = iter,
 ) -> Calibration:
-    """Return the offsets of one performer's joints from where most people have them.
+    """Return the offsets of one performer's joints relative to a population.
 
     Parameters
     ----------
     clips
-        Clips of the performer, other ones than those that are to be turned back.
+        Clips of the performer, other than those to correct.
     population
-        What others did, see `LimitModel.population`.
+        Observations of others; see `LimitModel.population`.
     joints
-        The joints to look at, by the population's names; all that have samples unless given.
+        Joint names of the population; by default all with samples.
     names
-        Names of the clips' joints, mapped to those of the population.
+        Joint names of the clips, mapped to those of the population.
     progress
-        Is given the names of the joints, and gives them back one by one.
+        Receives the names of the joints and yields them one by one.
     """
     if not clips:
         raise ValueError("a calibration needs clips of the performer, got none")
@@ -206,7 +190,7 @@ def calibrate(
 
 
 def estimate_offset(rotations: Quats, samples: Sequence[Sample]) -> Offset:
-    """Return the most probable offset of `rotations` (n, 4), in order of time, from samples."""
+    """Return the offset of `rotations` (n, 4), in order of time, relative to samples."""
     objective = OffsetObjective.of(_thin_evenly(rotations), samples)
     independent = float(min(PARTS, len(objective.frames)))
     for _ in range(2):
@@ -216,7 +200,7 @@ def estimate_offset(rotations: Quats, samples: Sequence[Sample]) -> Offset:
             found = float(np.trace(curvature)) / variance
             independent = float(np.clip(found, 1.0, len(objective.frames)))
     covariance = np.linalg.inv(independent * curvature + np.eye(3) / OFFSET_SPREAD**2)
-    # Where people's joints are is known only as well as the mean of so many offsets.
+    # The population's mean offset is itself uncertain.
     covariance += np.eye(3) * OFFSET_SPREAD**2 / objective.person_count
     for array in (vector, covariance):
         array.flags.writeable = False
@@ -225,11 +209,11 @@ def estimate_offset(rotations: Quats, samples: Sequence[Sample]) -> Offset:
 
 
 def most_probable(objective: OffsetObjective, independent: float) -> Points:
-    """Return the most probable offset, of frames of which so many are independent."""
+    """Return the most probable offset (3,), by pattern search, for so many independent frames."""
 
     def value_of(vector: Points) -> float:
-        surprise = 0.5 * float(vector @ vector) / float(OFFSET_SPREAD) ** 2
-        return independent * float(objective.log_scores(vector).mean()) - surprise
+        log_prior = -0.5 * float(vector @ vector) / float(OFFSET_SPREAD) ** 2
+        return independent * float(objective.log_scores(vector).mean()) + log_prior
 
     best, value = np.zeros(3), value_of(np.zeros(3))
     for step in STEPS.tolist():
@@ -246,24 +230,26 @@ def most_probable(objective: OffsetObjective, independent: float) -> Points:
 
 
 def turn_bones(rotations: Quats, vector: Points) -> Quats:
-    """Return rotations with the bone turned by a rotation vector in its own frame."""
+    """Return rotations (..., 4) followed by a rotation vector (3,) in the bone's frame."""
     return quat.mul(rotations, quat.exp(vector)).astype(rotations.dtype)
 
 
 @dataclass(frozen=True, eq=False)
 class OffsetObjective:
-    """How many people come near: frames of a performer, and samples within an offset's reach."""
+    """Scores of a performer's frames under an offset, from pairs of nearby frames and samples."""
 
     frames: Quats
     paired_samples: Quats
-    """The sample of each pair: (pairs, 4)."""
+    """(pairs, 4): the sample of each pair."""
     frame_indices: Ints
+    """(pairs,)"""
     person_indices: Ints
+    """(pairs,)"""
     person_count: int
 
     @classmethod
     def of(cls, frames: Quats, samples: Sequence[Sample]) -> OffsetObjective:
-        """Return the pairs of frames and samples within reach of the largest offset."""
+        """Return the pairs of frames and samples that the largest offset can bring together."""
         from scipy.spatial import cKDTree
 
         names, number = np.unique([sample.performer for sample in samples], return_inverse=True)
@@ -278,7 +264,7 @@ class OffsetObjective:
         return cls(frames, every[hits % len(every)], frame_of, who[hits % len(every)], len(names))
 
     def score(self, vector: Points) -> Scalars:
-        """Return the share of people near each frame, once turned by `vector`: (frames,)."""
+        """Return the share (frames,) of people near each frame after the offset `vector`."""
         moved = turn_bones(self.frames, vector)
         cosine = np.abs(np.einsum("ij,ij->i", moved[self.frame_indices], self.paired_samples))
         angle = 2.0 * np.arccos(np.minimum(cosine, 1.0))
@@ -289,18 +275,18 @@ class OffsetObjective:
         return np.asarray(np.minimum(near, 1.0).reshape(-1, self.person_count).mean(axis=1))
 
     def log_scores(self, vector: Points) -> Scalars:
-        """Return the logarithm of the score of each frame, once turned by `vector`: (frames,)."""
+        """Return the log score (frames,) of each frame after the offset `vector`."""
         return np.asarray(np.log(self.score(vector) + FLOOR))
 
     def information(self, vector: Points) -> tuple[Floats, float]:
-        """Return what the frames tell of an offset near `vector`, by the mean of `log_scores`.
+        """Return curvature and variance of the mean log score at `vector`.
 
         Returns
         -------
         curvature
-            Minus the second derivatives, (3, 3), directions of growth aside.
+            (3, 3): negative Hessian, projected to positive semidefinite matrices.
         variance
-            Of the gradient, summed over its axes, as parts of the clips have it; 0 of one part.
+            Of the gradient over parts of the clips, summed over axes; 0 for one part.
         """
         steps = DIFFERENCE * np.eye(3)
         ahead, behind = (
@@ -323,8 +309,6 @@ class OffsetObjective:
 
 
 def _thin_evenly(rotations: Quats, most: int | None = MAX_FRAMES) -> Quats:
-    """Return one rotation in each cell, at most `most`, spread over all of them."""
+    """Return one rotation in each cell, and of these at most `most`, evenly spaced."""
     kept: Quats = rotations[thin(quat.log(rotations), cell=CELL)]
-    if most is None or len(kept) <= most:
-        return kept
-    return np.asarray(kept[np.linspace(0, len(kept) - 1, most).astype(int)])
+    return kept if most is None else np.asarray(kept[evenly_spaced(len(kept), most)])

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from .. import quat
-from ..arrays import Quats, Scalars, Vectors, cross, unit_vectors
+from ..arrays import Quats, Scalars, Vectors, cross, evenly_spaced, unit_vectors
 from ..skeleton import Clip, Pose, forward, lineage, list_names
 from .canonical import BONE_DIRECTIONS, MEASURED_FROM
 from .human import SIDES, split_role
@@ -558,8 +558,7 @@ def describe_stillness(clips: Sequence[Clip]) -> tuple[str, ...]:
 
 def most_common_direction(directions: Vectors) -> Vectors:
     """Return the mode (3,) of unit `directions` (n, 3), by mean shift."""
-    count = min(len(directions), MODE_STARTS)
-    starts = directions[np.linspace(0, len(directions) - 1, count).astype(int)]
+    starts = directions[evenly_spaced(len(directions), MODE_STARTS)]
 
     def weights(at: Vectors) -> Scalars:
         return np.asarray(np.exp((np.clip(at @ directions.T, -1.0, 1.0) - 1.0) / LEAN_WIDTH**2))
@@ -582,7 +581,7 @@ def thin_clip(clip: Clip, total: int | None = None) -> Clip:
     first, total = (0, clip.frames) if total is None else (clip.start, total)
     if total <= MAX_FRAMES:
         return clip
-    kept = np.linspace(0, total - 1, MAX_FRAMES).astype(int) - first
+    kept = evenly_spaced(total, MAX_FRAMES) - first
     kept = kept[(kept >= 0) & (kept < clip.frames)]
     pose = Pose(clip.pose.rotations[kept], clip.pose.positions[kept])
     step = (total - 1) / (MAX_FRAMES - 1)
