@@ -11,7 +11,7 @@ from synovia import LimitModel, load_limits, quat, save_clip, save_limits
 from synovia.cli import main
 from synovia.learn import Take, trim
 from synovia.learn.population import OWN_PEOPLE
-from synovia.learn.trimming import distance_to_others
+from synovia.learn.trimming import distances_without
 
 
 def turned(*angles):
@@ -62,7 +62,7 @@ def test_a_performer_who_counts_for_many_confirms_alone():
     people = [Take(turned(0, 10, 80), 0.1, f"{k}_1", str(k), thinned=True) for k in range(2)]
     lone = Take(turned(40, 60), 0.1, "z_1", "z", thinned=True)
     own = Take(turned(40), 0.1, "own_1", "own", person_count=20)
-    near = distance_to_others([*people, lone, own])
+    (near,) = distances_without([*people, lone, own], [()])
     assert np.degrees(near[2]) == pytest.approx([0.0, 20.0], abs=2.5)
     kept = trim([*people, lone, own], 0.9).kept
     assert kept[2].tolist() == [True, False]

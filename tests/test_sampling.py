@@ -15,7 +15,6 @@ from synovia.learn.trimming import (
     CONFIRMATION_RADIUS,
     _least_confirmed,
     confirmations,
-    distance_to_others,
     distances_without,
     isolated_frames,
 )
@@ -143,6 +142,10 @@ def others_by_brute_force(takes, k):
                 nearest[other.performer] = np.minimum(nearest.get(other.performer, np.inf), angles)
         answers.append(np.sort(list(nearest.values()), axis=0)[k - 1])
     return answers
+
+
+def distance_to_others(takes, **options):
+    return distances_without(takes, [()], **options)[0]
 
 
 def five_performers(rng):

@@ -1,7 +1,7 @@
-"""Trimming: which frames of a joint a limit is fitted to.
+"""Selection of the frames of a joint to which a limit is fitted.
 
-A region fitted to captures is only as good as the frames behind it. `trim` drops capture flips,
-then what no other performer confirms; with one or two performers, what stands apart from the rest.
+`trim` drops capture flips, and then frames that too few other performers confirm or, with one or
+two performers, frames that are isolated from the rest.
 """
 
 from __future__ import annotations
@@ -13,61 +13,57 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Ints, Mask, Points, Quats, Scalars, rows
+from ..arrays import Ints, Mask, Points, Quats, Scalars, rows
 from .takes import Take, check_positive
 
-CONFIRMATION_RADIUS = np.radians(9.0)
-"""Another performer confirms a rotation by coming this near, in radians."""
-LINK = np.radians(10.0)
-"""Rotations this near to each other, in radians, belong together."""
-COUNTED_CELL = 0.04
-"""Cells, in radians, that frames of those who are held out are counted by; corpora have halves."""
-FARTHEST = 2.0 * np.pi
-"""No rotation is as far as this from another, in radians."""
-NEARER = (2.0 * CONFIRMATION_RADIUS, 4.0 * CONFIRMATION_RADIUS, FARTHEST)
-"""Within how many radians others are searched for, in turn."""
-MAX_DROPPED = 0.05
-"""The most that is dropped, of a joint's frames, for want of others near them."""
+CONFIRMATION_RADIUS = np.radians(9.0)  # radians within which another performer confirms a frame
+LINK = np.radians(10.0)  # radians between neighbours of one connected component
+LINK_CELL = 0.05  # radians; resolution of connected components
+COUNTED_CELL = 0.04  # radians; frames held out are counted in cells, twice those of corpora
+MAX_DROPPED = 0.05  # default of the largest share of frames to drop
+MAX_CONFIRMATIONS = 6  # a third of 18 performers; more people do not make a frame more certain
+BLOCK = 10_000  # rotations queried at once, to bound memory
 
 
 @dataclass(frozen=True, eq=False)
 class TrimResult:
-    """Which frames to fit to: `kept` has one mask a take; other numbers count what was dropped."""
+    """The frames to fit to, and the numbers of frames that were dropped."""
 
     kept: tuple[Mask, ...]
+    """One mask for each take."""
     rule: str
-    """What was asked of the frames: "confirmation", "isolation" or "none"."""
+    """The rule applied: "confirmation", "isolation" or "none"."""
     frames: int
+    """Number of all frames."""
     flips: int
     unconfirmed: int
     isolated: int
 
     def rotations(self, takes: Sequence[Take]) -> Quats:
-        """Return the kept rotations of `takes`, one after another: (kept frames, 4)."""
+        """Return the kept rotations of `takes`, concatenated: (kept frames, 4)."""
         pairs = zip(takes, self.kept, strict=True)
         return np.concatenate([take.rotations[kept] for take, kept in pairs])
 
 
 def thin(points: Points, *, cell: float = 0.05) -> Ints:
-    """Return the indices, in order, of the first of `points` (n, 3) in each cell of a grid.
+    """Return the indices, ascending, of the first of `points` (n, 3) in each cell of a grid.
 
-    Cells are cubes with sides of `cell`, in the unit of the points, with corners at multiples of
-    it. Takes linear time.
+    Cells are cubes of side `cell`, in the unit of the points, with corners at multiples of it.
     """
     first = first_in_cell(points, cell)
     return np.flatnonzero(first == np.arange(len(first)))
 
 
 def thin_takes(takes: Sequence[Take], group_of: Callable[[Take], str]) -> list[Take]:
-    """Return one take for each group, with a rotation a cell of `COUNTED_CELL`, flips aside.
+    """Return one take for each group, with one rotation for each cell of `COUNTED_CELL`.
 
-    A cell is stood for by its first frame, and counts all of them. What came thinned, without
-    counts, stays as it is.
+    The first frame of a cell represents it, with the count of all its frames. Capture flips are
+    dropped. Samples, which have no counts, are concatenated as they are.
     """
     groups: dict[tuple[str, bool], list[Take]] = {}
     for take in takes:
         groups.setdefault((group_of(take), take.is_sample), []).append(take)
-    return [_thin_group(own) for own in groups.values()]
+    return [_thin_group(group) for group in groups.values()]
 
 
 def _thin_group(takes: Sequence[Take]) -> Take:
@@ -84,21 +80,7 @@ def _thin_group(takes: Sequence[Take]) -> Take:
 
 def confirmations(performers: int) -> int:
     """Return how many others must confirm a frame: a third of the performers, from 1 to 6."""
-    return min(max(round(performers / 3), 1), 6)
-
-
-def distance_to_others(
-    takes: Sequence[Take], *, others: int | None = None, cell: float = 0.02, enough: float = 0.0
-) -> list[Scalars]:
-    """Return how near, in radians, the `others`-th nearest other performer comes to each frame.
-
-    One array a take. Frames are compared by cells of rotation vectors, so answers are off by at
-    most twice a cell's diagonal; `others` is `confirmations` of the performers unless given.
-    Performers who count for several are met as often. Where they come within `enough` radians,
-    which is often seen at once, answers may be 0.
-    """
-    (found,) = distances_without(takes, [()], others=others, cell=cell, enough=enough)
-    return found
+    return min(max(round(performers / 3), 1), MAX_CONFIRMATIONS)
 
 
 def distances_without(
@@ -110,17 +92,22 @@ def distances_without(
     enough: float = 0.0,
     spare: float = 0.0,
 ) -> list[list[Scalars]]:
-    """Return as `distance_to_others`, once for each group of performers who are left out.
+    """Return distances to other performers, once for each group of performers left out.
 
-    The nearest are searched for once, whoever is left out. What is returned for those themselves
-    means nothing. Where at most a share of `spare` of the frames that need confirmation are farther
-    than `enough`, how far these are is not searched for: answers are a whole turn, 2 pi.
+    The result has, for each group and take, the angle in radians from each frame to the
+    `others`-th nearest other performer; by default to the number that `confirmations` requires.
+    Performers who count for several people are counted as often. Values of performers left out are
+    undefined.
+
+    Frames are compared by cells of rotation vectors, so that angles are inaccurate by up to twice
+    a cell's diagonal. Angles up to `enough` may be returned as 0, which is much faster. If at most
+    a share of `spare` of the frames that need confirmation is farther, all of those are 2π.
     """
     rotations, who, performers = _stack_takes(takes)
     counts, names = _person_counts(takes), np.unique([take.performer for take in takes])
     present = [~np.isin(names, list(group)) for group in groups]
     if others is None:
-        # As many as with everybody, where so many are left.
+        # As many as with everybody, as far as so many are left.
         others = confirmations(int(counts.sum()))
         wanted = [min(others, int(counts[those].sum()) - 1) for those in present]
     else:
@@ -131,28 +118,26 @@ def distances_without(
                 f"others must be at least 1 and fewer than the {people} performers, got {number}"
             )
     cells, cell_of = _cells(rotations, cell)
-    own = [cells[np.unique(cell_of[who == p])] for p in range(performers)]
-    trees = [rotation_tree(rotations[each]) for each in own]
-    # Nobody confirms themselves, so the performers who meet in a cell ask for it one by one.
-    visits, visit_of = np.unique(cell_of * performers + who, return_inverse=True)
-    cell_asked, asking = np.divmod(visits, performers)
+    cells_of = [cells[np.unique(cell_of[who == p])] for p in range(performers)]
+    trees = [rotation_tree(rotations[each]) for each in cells_of]
+    # One query for each cell and performer in it, because nobody confirms themselves.
+    queries, query_of = np.unique(cell_of * performers + who, return_inverse=True)
+    cell_asked, asking = np.divmod(queries, performers)
     asked = rotations[cells[cell_asked]]
-    left: Ints = np.arange(len(visits))
-    # So many are enough whoever is left out.
-    most = max(
-        number + int(counts[~those].sum()) for those, number in zip(present, wanted, strict=True)
-    )
-    nearest = np.zeros((len(groups), len(visits)))
+    nearest = np.zeros((len(groups), len(queries)))
+    left: Ints = np.arange(len(queries))
     searched = list(zip(nearest, present, wanted, strict=True))
     if enough > 0.0:
+        # So many others are enough whoever is left out.
+        most = max(n + int(counts[~those].sum()) for those, n in zip(present, wanted, strict=True))
         met = _others_in_cell(rotations[cells], cell_asked, asking, counts, enough)
         left = np.flatnonzero(met < most)
         rest, near = _unconfirmed(asked[left], asking[left], trees, counts, most, enough)
         left = left[rest]
+        doubted = [take.frame_counts * take.needs_confirmation for take in takes]
+        frames = np.bincount(query_of, weights=np.concatenate(doubted))
         for row, those, number in searched:
             row[left[near[:, those] @ counts[those] < number]] = np.inf
-        doubted = [take.frame_counts * take.needs_confirmation for take in takes]
-        frames = np.bincount(visit_of, weights=np.concatenate(doubted))
         searched = [
             (row, those, number)
             for row, those, number in searched
@@ -160,83 +145,62 @@ def distances_without(
             > int(spare * frames[those[asking]].sum())
         ]
         left = np.flatnonzero(np.isinf([row for row, _, _ in searched]).any(axis=0))
-    for part, chords in _chords(asked[left], asking[left], trees, counts, most):
+    for start in range(0, len(left), BLOCK):
+        block = left[start : start + BLOCK]
+        chords = np.stack([tree.query(asked[block])[0] for tree in trees], axis=1)
+        chords[np.arange(len(block)), asking[block]] = np.inf
         for row, those, number in searched:
             met = np.repeat(chords[:, those], counts[those], axis=1)
-            row[left[part]] = np.partition(met, number - 1, axis=1)[:, number - 1]
+            row[block] = np.partition(met, number - 1, axis=1)[:, number - 1]
     angles = 4.0 * np.arcsin(np.minimum(nearest / 2.0, 1.0))
-    return [_per_take(row[visit_of], takes) for row in angles]
+    return [_per_take(row[query_of], takes) for row in angles]
 
 
 def _others_in_cell(
-    rotations: Quats, visited: Ints, visitors: Ints, counts: Ints, within: float
+    rotations: Quats, asked: Ints, asking: Ints, counts: Ints, within: float
 ) -> Ints:
-    """Return for each visit how many others visit rotations in the same large cell: (visits,).
+    """Return, for each query, the number of other people in the same large cell: (queries,).
 
-    Performer `visitors[k]` visits rotation `visited[k]`. Cells are of rotation vectors, and such
-    that rotations in one are `within` so many radians: their angle is at most the distance of
-    their vectors.
+    Performer `asking[k]` queries rotation `asked[k]`. Rotations of one cell of rotation vectors
+    are `within` radians of each other, since their angle is at most the distance of the vectors.
     """
-    large = first_in_cell(quat.log(rotations), (1.0 - 1e-9) * within / np.sqrt(3.0))[visited]
-    met = np.unique(large * len(counts) + visitors)
+    large = first_in_cell(quat.log(rotations), (1.0 - 1e-9) * within / np.sqrt(3.0))[asked]
+    met = np.unique(large * len(counts) + asking)
     people = np.bincount(met // len(counts), weights=counts[met % len(counts)])
-    return np.asarray(people[large] - counts[visitors])
+    return np.asarray(people[large] - counts[asking])
 
 
 def _unconfirmed(
     asked: Quats, asking: Ints, trees: Sequence[Any], counts: Ints, others: int, within: float
 ) -> tuple[Ints, Mask]:
-    """Return which rotations fewer than `others` other performers come `within` radians of.
+    """Return the indices of rotations that fewer than `others` people come `within` radians of.
 
-    And which of the performers come so near to these: (rotations, performers). Nearly all are
-    confirmed by the first performers who are asked, the busiest first.
+    Also returns which performers come so near: (indices, performers). The performers with the most
+    rotations are queried first, because they confirm nearly all.
     """
-    reach = 2.0 * np.sin(within / 4.0)
+    chord = 2.0 * np.sin(within / 4.0)
     near = np.zeros((len(asked), len(trees)), dtype=bool)
     met = np.zeros(len(asked), np.int64)
     left = np.arange(len(asked))
     for performer in sorted(range(len(trees)), key=lambda p: -trees[p].n):
-        distance = trees[performer].query(asked[left], distance_upper_bound=reach)[0]
+        distance = trees[performer].query(asked[left], distance_upper_bound=chord)[0]
         near[left, performer] = meets = (distance < np.inf) & (asking[left] != performer)
         met[left] += counts[performer] * meets
         left = left[met[left] < others]
     return left, near[left]
 
 
-def _chords(
-    asked: Quats, asking: Ints, trees: Sequence[Any], counts: Ints, most: int
-) -> Iterator[tuple[Ints, Floats]]:
-    """Yield numbers of rotations, some at a time, and the chords (n, performers) to all others.
-
-    Those of performers beyond the `most` nearest may be infinite, as is that to oneself: a search
-    that ends early is much quicker, and most rotations have so many others nearby.
-    """
-    left: Ints = np.arange(len(asked))
-    for within in NEARER:
-        reach, beyond = 2.0 * np.sin(within / 4.0), [left[:0]]
-        for start in range(0, len(left), 10_000):
-            block = left[start : start + 10_000]
-            chords = np.stack(
-                [tree.query(asked[block], distance_upper_bound=reach)[0] for tree in trees], axis=1
-            )
-            chords[np.arange(len(block)), asking[block]] = np.inf
-            known = (np.isfinite(chords) @ counts >= most) | (within == FARTHEST)
-            beyond.append(block[~known])
-            yield block[known], chords[known]
-        left = np.concatenate(beyond)
-
-
 def isolated_frames(takes: Sequence[Take], *, share: float = MAX_DROPPED) -> list[Mask]:
-    """Return which frames stand apart from the bulk of their joint's rotations, one mask a take.
+    """Return masks of the frames that are isolated from the bulk of the rotations.
 
-    Thinned rotations within 10 degrees of each other belong together. Of the groups that this
-    makes, all but the largest are apart, the smallest first, up to `share` of the frames in all.
+    Thinned rotations within 10 degrees of each other are connected. All connected components but
+    the largest are isolated, the smallest first, up to `share` of all frames.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     rotations, _, _ = _stack_takes(takes)
-    cells, cell_of = _cells(rotations, 0.05)
+    cells, cell_of = _cells(rotations, LINK_CELL)
     n = len(cells)
     chord = 2.0 * np.sin(LINK / 4.0)
     pairs = rotation_tree(rotations[cells]).query_pairs(chord, output_type="ndarray")
@@ -251,16 +215,16 @@ def isolated_frames(takes: Sequence[Take], *, share: float = MAX_DROPPED) -> lis
 
 
 def trim(takes: Sequence[Take], share: float = MAX_DROPPED) -> TrimResult:
-    """Return which frames of one joint's takes to fit to.
+    """Return the frames of one joint's takes to fit to.
 
     Parameters
     ----------
     takes
         The takes of one joint, at least one.
     share
-        Capture flips are dropped, and of the other frames at most this share: with three
-        performers or more those that too few others confirm, the farthest from others first; with
-        fewer those that stand apart. 0 keeps every frame, flips too.
+        Capture flips are dropped, and at most this share of the other frames: with three
+        performers or more, those that too few others confirm, the farthest first; with fewer,
+        isolated ones. 0 keeps every frame, flips too.
     """
     if not takes:
         raise ValueError("trim needs at least one take, got none")
@@ -297,34 +261,34 @@ def trim(takes: Sequence[Take], share: float = MAX_DROPPED) -> TrimResult:
 def trim_without(
     takes: Sequence[Take], groups: Sequence[Collection[str]], share: float = MAX_DROPPED
 ) -> Iterator[tuple[list[Take], Sequence[Mask]]]:
-    """Yield, for each group of performers who are left out, the others' takes and what is kept.
+    """Yield, for each group of performers left out, the others' takes and the masks kept.
 
-    That is as `trim` has it, of takes that came thinned, in little more time than trimming once.
+    Results equal those of `trim` on thinned takes, in little more time than trimming once.
     """
     rests = [[take for take in takes if take.performer not in group] for group in groups]
     if share == 0.0 or not all(map(_confirm_each_other, rests)):
         for rest in rests:
             yield rest, trim(rest, share).kept
         return
-    found = distances_without(takes, groups, enough=CONFIRMATION_RADIUS, spare=share)
-    for group, rest, angles in zip(groups, rests, found, strict=True):
+    distances = distances_without(takes, groups, enough=CONFIRMATION_RADIUS, spare=share)
+    for group, rest, angles in zip(groups, rests, distances, strict=True):
         pairs = zip(takes, angles, strict=True)
-        others = [own for take, own in pairs if take.performer not in group]
+        others = [angle for take, angle in pairs if take.performer not in group]
         yield rest, [~drop for drop in _least_confirmed(rest, others, share)]
 
 
 def _confirm_each_other(takes: Sequence[Take]) -> bool:
-    """Tell whether there are others enough to ask for confirmation: three people, or more."""
+    """Return True if there are at least three people and two performers."""
     return bool(_person_counts(takes).sum() >= 3) and len({take.performer for take in takes}) > 1
 
 
 def _least_confirmed(
     takes: Sequence[Take], distances: Sequence[Scalars], share: float
 ) -> list[Mask]:
-    """Return which frames are unconfirmed, those farthest from others first, up to `share`."""
+    """Return masks of unconfirmed frames, the farthest from others first, up to `share`."""
     pairs = zip(takes, distances, strict=True)
     angles = np.concatenate(
-        [own if take.needs_confirmation else np.zeros(len(own)) for take, own in pairs]
+        [each if take.needs_confirmation else np.zeros(len(each)) for take, each in pairs]
     )
     frames = np.concatenate([take.frame_counts for take in takes])
     doubtful = sum(int(take.frame_counts.sum()) for take in takes if take.needs_confirmation)
@@ -336,7 +300,7 @@ def _least_confirmed(
 
 
 def first_in_cell(points: Points, cell: float) -> Ints:
-    """Return, for each of `points` (n, 3), the index of the first one in its cell: see `thin`."""
+    """Return, for each of `points` (n, 3), the index of the first point in its cell (`thin`)."""
     from ..kernels import learn
 
     points = rows("points", points, 3)
@@ -351,14 +315,14 @@ def first_in_cell(points: Points, cell: float) -> Ints:
 
 
 def _cells(rotations: Quats, cell: float) -> tuple[Ints, Ints]:
-    """Return the first frame of each cell of rotation vectors, and the cell of each frame."""
+    """Return the first rotation of each cell of rotation vectors, and the cell of each rotation."""
     first = first_in_cell(quat.log(rotations), cell)
     cells, cell_of = np.unique(first, return_inverse=True)
     return cells, cell_of
 
 
 def _stack_takes(takes: Sequence[Take]) -> tuple[Quats, Ints, int]:
-    """Return the rotations of all takes, the performer of each, by number, and their count."""
+    """Return the rotations of all takes, the performer index of each, and their number."""
     if not takes:
         raise ValueError("at least one take is needed, got none")
     names, number = np.unique([take.performer for take in takes], return_inverse=True)
@@ -367,7 +331,7 @@ def _stack_takes(takes: Sequence[Take]) -> tuple[Quats, Ints, int]:
 
 
 def _person_counts(takes: Sequence[Take]) -> Ints:
-    """Return how many people each performer counts for, in the order of `_stack_takes`."""
+    """Return the number of people each performer counts for, in the order of `_stack_takes`."""
     names, number = np.unique([take.performer for take in takes], return_inverse=True)
     counts = np.ones(len(names), dtype=np.int64)
     np.maximum.at(counts, number, [take.person_count for take in takes])
@@ -375,11 +339,12 @@ def _person_counts(takes: Sequence[Take]) -> Ints:
 
 
 def _per_take(values: Any, takes: Sequence[Take]) -> list[Any]:
+    """Split concatenated values by take."""
     return np.split(values, np.cumsum([len(take.rotations) for take in takes])[:-1])
 
 
 def rotation_tree(rotations: Quats) -> Any:
-    """Return a tree of the quaternions of both signs; one that is not compact answers sooner."""
+    """Return a k-d tree of the quaternions with both signs, with the fastest settings."""
     from scipy.spatial import cKDTree
 
     both = np.concatenate([rotations, -rotations])
