@@ -1,4 +1,4 @@
-"""Learning: from the takes of many performers to a limit for each joint."""
+"""Learning of joint limits from clips of many performers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _HOMES = {
         *("learn", "learn_from_takes", "measure_from", "people_field"),
     ),
 }
-"""What needs charts and shapes: imported when first asked for."""
+"""Names that need charts and shapes, imported on first use."""
 
 
 def __getattr__(name: str) -> Any:

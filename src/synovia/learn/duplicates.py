@@ -1,7 +1,7 @@
-"""Duplicates: the same clip twice, or one person under two names.
+"""Detection of identical clips, and of one person under two names.
 
-A performer who is left out must not be in the rest under another name, or the limits of the others
-seem to hold for people whom they never met. CMU has many such duplicates.
+A performer who is held out must not be among the others under another name, or the test is not
+independent. CMU has many such duplicates.
 """
 
 from __future__ import annotations
@@ -16,31 +16,29 @@ import numpy as np
 
 from ..skeleton import Clip, Skeleton, list_names, match
 
-BONE_TOLERANCE = 1e-6
-"""Bones whose offsets differ by less than this, as a share of the longest, are the same."""
-MAX_NAMES = 3
-"""Names that one person may have; bones that more performers share are those of a common rig."""
+BONE_TOLERANCE = 1e-6  # of the longest bone; rounding of offsets in files
+MAX_NAMES = 3  # of one person; bones that more performers share belong to a common rig
 
 
 @dataclass(frozen=True, eq=False)
 class Duplicates:
-    """Clips that are identical, performers with the same bones, and who is whom for a test."""
+    """Identical clips, performers with equal bones, and the person behind each performer."""
 
     identical: tuple[tuple[str, ...], ...]
-    """Names of clips with the same rotations, frame by frame."""
+    """Groups of clip names with equal rotations in all frames."""
     same_bones: tuple[tuple[str, ...], ...]
-    """Performers with the same bones, who are taken for one person."""
+    """Groups of performers with equal bones, regarded as one person each."""
     common_rig: tuple[str, ...]
-    """Performers with the same bones who are too many for that: they share a rig."""
+    """Performers with equal bones who are too many to be one person: they share a rig."""
     person: Mapping[str, str]
-    """Every performer's person: one name for all who belong together, as in "83=122"."""
+    """Person by performer; merged performers have a joint name, such as "83=122"."""
 
     def people(self, performers: Mapping[str, str]) -> dict[str, str]:
-        """Return the person in each clip, from the performer in each, by the names of clips."""
+        """Return the person of each clip, from the performer of each, by clip name."""
         return {clip: self.person[performer] for clip, performer in performers.items()}
 
     def warnings(self) -> list[str]:
-        """Return a sentence for each thing that a user should know."""
+        """Return a sentence for each finding."""
         found = [
             f"the same clip under several names: {list_names(names)}" for names in self.identical
         ]
@@ -65,9 +63,9 @@ class Duplicates:
 
 
 def find_duplicates(clips: Sequence[Clip], performers: Mapping[str, str]) -> Duplicates:
-    """Return the duplicates among `clips`, whose `performers` are given by the names of the clips.
+    """Return the duplicates among `clips`; `performers` are given by clip name.
 
-    Performers belong together where they have a clip or the bones in common.
+    Performers are merged if they have a clip or their bones in common.
     """
     clip_names, skeletons = [clip.name for clip in clips], [clip.skeleton for clip in clips]
     return compare_marks(clip_names, skeletons, [fingerprint(clip) for clip in clips], performers)
@@ -79,7 +77,7 @@ def compare_marks(
     fingerprints: Sequence[str],
     performers: Mapping[str, str],
 ) -> Duplicates:
-    """Return the duplicates among clips, of which names, skeletons and fingerprints are known."""
+    """Return the duplicates among clips, given their names, skeletons and fingerprints."""
     names = list(dict.fromkeys(performers[clip] for clip in clips))
     identical = _names_sharing(clips, fingerprints)
     bones = _performers_by_bones(clips, skeletons, performers)
@@ -95,9 +93,9 @@ def compare_marks(
 
 
 def join_groups(names: Sequence[str], together: Iterable[Sequence[str]]) -> dict[str, str]:
-    """Return, for each of `names`, the name of its group once all in `together` are joined.
+    """Return the group of each name after joining the names of each entry of `together`.
 
-    A group is called by its members, in order, as in "83=122".
+    A group is named after its members in order, such as "83=122". Union–find.
     """
     root = {name: name for name in names}
 
@@ -116,21 +114,21 @@ def join_groups(names: Sequence[str], together: Iterable[Sequence[str]]) -> dict
 
 
 def fingerprint(clip: Clip) -> str:
-    """Return a text that only clips with the same rotations have in common."""
+    """Return a hash of the clip's rotations and joint names."""
     rotations = np.ascontiguousarray(clip.pose.rotations, dtype=np.float64)
     shape = repr((rotations.shape, clip.skeleton.names)).encode()
     return hashlib.sha256(shape + rotations.tobytes()).hexdigest()
 
 
 def same_bones(ours: Skeleton, theirs: Skeleton) -> bool:
-    """Tell whether two skeletons have the same joints, by name, at the same offsets."""
+    """Return True if two skeletons have the same joints, by name, at the same offsets."""
     offsets = theirs.offsets
     if ours.names != theirs.names:
         found = match(ours.names, ours, theirs)
         if found.missing or found.extra:
             return False
         offsets = offsets[[found.joints[name] for name in ours.names]]
-    below_root = (ours.parents >= 0)[:, None]  # where a root stands is no bone
+    below_root = (ours.parents >= 0)[:, None]  # a root's offset is not a bone
     longest = np.abs(ours.offsets).max(initial=0.0, where=below_root)
     apart = np.abs(ours.offsets - offsets).max(initial=0.0, where=below_root)
     return bool(longest > 0.0 and apart <= BONE_TOLERANCE * longest)
@@ -139,7 +137,7 @@ def same_bones(ours: Skeleton, theirs: Skeleton) -> bool:
 def _performers_by_bones(
     clips: Sequence[str], skeletons: Sequence[Skeleton], performers: Mapping[str, str]
 ) -> list[tuple[str, ...]]:
-    """Return the performers of each set of bones, those of the first clips first."""
+    """Return the performers of each set of bones, in order of appearance."""
     known: list[tuple[Skeleton, dict[str, None]]] = []
     for clip, skeleton in zip(clips, skeletons, strict=True):
         for other, who in known:
@@ -152,7 +150,7 @@ def _performers_by_bones(
 
 
 def _names_sharing(names: Sequence[str], marks: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the names that have a mark in common, where there are several."""
+    """Return the groups of names with equal marks, if they have several members."""
     found = defaultdict(list)
     for name, mark in zip(names, marks, strict=True):
         found[mark].append(name)

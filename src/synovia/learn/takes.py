@@ -1,4 +1,4 @@
-"""Takes: one joint in one clip, who performs in it, and takes held out one group at a time."""
+"""Takes (one joint in one clip), capture flips, and leave-one-out folds."""
 
 from __future__ import annotations
 
@@ -17,40 +17,39 @@ from ..processes import search_texts
 from ..skeleton import Clip, Skeleton, match, names_in
 
 PATTERN_SECONDS = 10.0  # a sound pattern takes milliseconds for thousands of names
-MAX_SPEED = np.radians(3600.0)
-"""Joints turn no faster than this, in radians a second; faster is a capture flip."""
-MAX_STEP = np.radians(120.0)
-"""No joint turns farther than this from one frame to the next, however slow the frames."""
-MIN_DURATION = 0.25
-"""What lies between two jumps and lasts less than this, in seconds, is a flip."""
-INVENTED_STEP, INVENTED_RATIO = np.radians(1.0), 4.0
-"""A first step over this angle, and so many times any until `MIN_DURATION`, was not performed."""
+MAX_SPEED = np.radians(3600.0)  # radians per second; faster than any human joint
+MAX_STEP = np.radians(120.0)  # radians between frames, however far apart in time
+MIN_DURATION = 0.25  # seconds; shorter runs of frames between two jumps are flips
+INVENTED_STEP = np.radians(1.0)  # radians; smaller first steps are ordinary motion
+INVENTED_RATIO = 4.0  # of the first step to all until `MIN_DURATION`, if it was not performed
+INVENTED_SHARE = 0.25  # of the moving joints whose first step is a jump
+MIN_MOVING = 3  # fewer moving joints do not show whether a first frame is performed
+STILL = 1e-6  # change of a quaternion's component that rounding in files may cause
 
 Performers = str | Mapping[str, str] | None
-"""Who performs in clips: a map from their names, a pattern that finds it in these, or neither."""
+"""Performers by clip name, a regular expression that finds them in clip names, or None."""
 Progress = Callable[[Sequence[str]], Iterable[str]]
-"""Gives back the names of the joints one by one, and may show how far that has come."""
+"""Yields the names it receives one by one, and may report progress."""
 
 
 @dataclass(frozen=True, eq=False)
 class Take:
-    """One joint in one clip: `rotations` (frames, 4), `frame_time` seconds apart."""
+    """One joint in one clip."""
 
     rotations: Quats
+    """(frames, 4)"""
     frame_time: float
+    """Seconds between frames."""
     clip: str
     performer: str
     first_frame: int = 0
-    """The number, in the clip, of the first frame that is here."""
+    """Index in the clip of the first frame."""
     person_count: int = 1
-    """How many people the performer counts for, where frames need others to confirm them."""
+    """Number of people that the performer counts for in the confirmation of frames."""
     thinned: bool = False
-    """Whether frames that repeat others were left out, so that steps between them mean nothing."""
+    """True if repeated frames were left out, so that steps between frames have no meaning."""
     counts: Ints | None = None
-    """How many frames each rotation stands for, (n,), where cells stand for all frames of a take.
-
-    Without it each stands for itself, and what was thinned for nothing else.
-    """
+    """(n,): number of frames that each rotation represents; 1 if None."""
 
     def __post_init__(self) -> None:
         rotations = np.array(unit_path(f"rotations of {self.clip!r}", self.rotations))
@@ -67,43 +66,42 @@ class Take:
 
     @property
     def frame_counts(self) -> Ints:
-        """How many frames each rotation stands for: (n,)."""
+        """Number of frames that each rotation represents: (n,)."""
         return np.ones(len(self.rotations), np.int64) if self.counts is None else self.counts
 
     @property
     def is_sample(self) -> bool:
-        """Whether it is what is kept of others, which is never held out."""
+        """True for samples of a population, which are never held out."""
         return self.thinned and self.counts is None
 
     def subset(self, kept: Mask) -> Take:
-        """Return some of the frames."""
+        """Return the frames of a mask (n,)."""
         counts = None if self.counts is None else self.counts[kept]
         return replace(self, rotations=self.rotations[kept], counts=counts)
 
     @property
     def needs_confirmation(self) -> bool:
-        """Whether others must confirm the frames; not where the performer counts for many."""
+        """True if others must confirm the frames; False if the performer counts for many."""
         return self.person_count <= 1
 
     def flips(self) -> Mask:
-        """Return which frames belong to a capture flip; of thinned ones nobody can tell."""
+        """Return a mask of the frames of capture flips; all False for thinned takes."""
         return self._flips.copy()
 
     @cached_property
     def _flips(self) -> Mask:
-        """As `flips`, which every fold that has the take asks for."""
         if self.thinned:
             return np.zeros(len(self.rotations), dtype=bool)
         return flips(self.rotations, self.frame_time)
 
     def without_flips(self) -> Quats:
-        """Return the rotations (n, 4), capture flips aside."""
+        """Return the rotations (n, 4) without capture flips."""
         return self.rotations if self.thinned else self.rotations[~self.flips()]
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Thinned observations of one joint in one clip: frames by number, and rotations (n, 4)."""
+    """Thinned observations of one joint in one clip: frame indices (n,) and rotations (n, 4)."""
 
     clip: str
     performer: str
@@ -111,25 +109,24 @@ class Sample:
     rotations: Quats
 
     def take(self, person_count: int = 1) -> Take:
-        """Return the sample as a take, of a performer who counts for so many people."""
-        # Nobody asks how long a frame of thinned ones lasts.
+        """Return the sample as a take of a performer who counts for `person_count` people."""
         return Take(
             self.rotations,
-            1.0,
-            self.clip,
-            self.performer,
+            frame_time=1.0,  # not used for thinned takes
+            clip=self.clip,
+            performer=self.performer,
             person_count=person_count,
             thinned=True,
         )
 
 
 def flips(rotations: Quats, frame_time: float, *, max_speed: float = MAX_SPEED) -> Mask:
-    """Return which frames belong to a capture flip, for consecutive `rotations` (frames, 4).
+    """Return a mask (frames,) of capture flips in consecutive `rotations` (frames, 4).
 
-    A step faster than `max_speed` (radians a second), or over 120 degrees, is a jump; so is a first
-    step far larger than those after it, as from an invented pose in frame 0. Stretches between
-    jumps that last less than a quarter of a second are flips, at the ends too. Where every stretch
-    is that short, the longest stays.
+    A step faster than `max_speed` (radians per second) or over 120 degrees is a jump, and so is a
+    first step much larger than those after it, as from an invented pose in frame 0. Runs of frames
+    between jumps, or at the ends, are flips if they last less than a quarter of a second. If all
+    are that short, the longest is kept.
     """
     rotations = unit_path("rotations", rotations)
     check_positive("frame_time", frame_time, "seconds")
@@ -141,7 +138,7 @@ def flips(rotations: Quats, frame_time: float, *, max_speed: float = MAX_SPEED) 
 
 
 def flips_by_steps(steps: Scalars, frame_time: float, *, max_speed: float = MAX_SPEED) -> Mask:
-    """Return as `flips` does, (..., frames), from angles (..., frames - 1) of steps, in radians."""
+    """Return the mask of `flips` (..., frames) from steps (..., frames - 1) in radians."""
     jumps = steps > min(max_speed * frame_time, MAX_STEP)
     following = steps[..., 1 : 1 + int(np.ceil(MIN_DURATION / frame_time))]
     if following.shape[-1] * frame_time >= MIN_DURATION:
@@ -150,13 +147,13 @@ def flips_by_steps(steps: Scalars, frame_time: float, *, max_speed: float = MAX_
     found = np.zeros((*steps.shape[:-1], steps.shape[-1] + 1), dtype=bool)
     jumping = jumps.any(axis=-1)
     for at in np.ndindex(jumping.shape):
-        if jumping[at]:  # without a jump there is one stretch, which stays
-            found[at] = _short_stretches(jumps[at], frame_time)
+        if jumping[at]:  # without a jump there is one run, which is kept
+            found[at] = _short_runs(jumps[at], frame_time)
     return found
 
 
-def _short_stretches(jumps: Mask, frame_time: float) -> Mask:
-    """Return which frames (frames,) are in too short a stretch between `jumps` (frames - 1,)."""
+def _short_runs(jumps: Mask, frame_time: float) -> Mask:
+    """Return a mask (frames,) of the frames in short runs between `jumps` (frames - 1,)."""
     lengths = np.diff(np.flatnonzero(np.concatenate([[True], jumps, [True]])))
     short = lengths * frame_time < MIN_DURATION
     short[lengths.argmax()] &= not short.all()
@@ -166,23 +163,23 @@ def _short_stretches(jumps: Mask, frame_time: float) -> Mask:
 def invented_first_frame(
     clip: Clip, moving: Mask | None = None, steps: Scalars | None = None
 ) -> bool:
-    """Tell whether the clip starts with a pose nobody performed, as CMU's T-poses.
+    """Return True if the clip starts with a pose that was not performed, such as CMU's T-poses.
 
-    That is so when, for a quarter of the joints that move at all, the first step is a jump. Of a
-    long clip the beginning is enough, and which joints (J,) are `moving` later. The angles
-    (J, frames - 1) between frames, `steps`, are computed as far as needed unless they are given.
+    This is so if the first step is a jump for a quarter of the joints that move at all. For the
+    beginning of a longer clip, `moving` (J,) are the joints that move later. `steps`
+    (J, frames - 1) are the angles between frames in radians, computed as needed by default.
     """
     rotations = clip.pose.rotations
     if clip.frames < 3:
         return False
     moves = np.flatnonzero(moving_joints(rotations) if moving is None else moving)
-    # Without a flip in the first quarter of a second there is none at the first frame.
+    # A flip at the first frame shows in the first quarter of a second.
     beginning = 1 + int(np.ceil(MIN_DURATION / clip.frame_time))
     early = _steps(rotations[: 1 + beginning, moves]) if steps is None else steps[moves, :beginning]
     suspects = moves[flips_by_steps(early, clip.frame_time).any(axis=-1)]
     whole = _steps(rotations[:, suspects]) if steps is None else steps[suspects]
     jumps = int(flips_by_steps(whole, clip.frame_time)[:, 0].sum())
-    return len(moves) >= 3 and jumps >= 0.25 * len(moves)
+    return len(moves) >= MIN_MOVING and jumps >= INVENTED_SHARE * len(moves)
 
 
 def _steps(rotations: Quats) -> Scalars:
@@ -191,8 +188,8 @@ def _steps(rotations: Quats) -> Scalars:
 
 
 def moving_joints(rotations: Quats) -> Mask:
-    """Return which joints (J,) turn at all in `rotations` (frames, J, 4)."""
-    return np.asarray((np.abs(np.diff(rotations, axis=0)) > 1e-6).any(axis=(0, 2)))
+    """Return a mask (J,) of the joints that move in `rotations` (frames, J, 4)."""
+    return np.asarray((np.abs(np.diff(rotations, axis=0)) > STILL).any(axis=(0, 2)))
 
 
 def unit_path(name: str, rotations: Quats) -> Quats:
@@ -218,7 +215,7 @@ def takes_of(
     names: Mapping[str, str] | None = None,
     ancestors: Mapping[str, str] | None = None,
 ) -> dict[str, list[Take]]:
-    """Return, by joint, one take for each clip that has it.
+    """Return, by joint, one take for each clip that has the joint.
 
     Parameters
     ----------
@@ -227,11 +224,11 @@ def takes_of(
     joints
         The names of the joints.
     drop_first
-        Which clips have a first frame that nobody performed, see `invented_first_frame`.
+        For each clip, whether to drop its first frame; see `invented_first_frame`.
     performers, names
-        As `LimitModel.fit` takes them.
+        As in `LimitModel.fit`.
     ancestors
-        What joints are measured from, by joint, where that is not the parent.
+        Ancestors from which joints are measured, by joint, if it is not the parent.
     """
     takes: dict[str, list[Take]] = {name: [] for name in joints}
     for clip, invented in zip(clips, drop_first, strict=True):
@@ -249,7 +246,7 @@ def takes_of(
 def joints_to_fit(
     skeleton: Skeleton, joints: Sequence[str] | None, exclude: Sequence[str] = ()
 ) -> list[str]:
-    """Return the names of the joints to learn about: all but roots, unless `joints` says."""
+    """Return the names of the joints to fit: `joints`, or all but roots, without `exclude`."""
     for name in (*(joints or ()), *exclude):
         skeleton.index(name)
     roots = {skeleton.names[joint] for joint in skeleton.children(-1)}
@@ -261,7 +258,7 @@ def joints_to_fit(
 
 
 def bone_axes(skeleton: Skeleton) -> Floats:
-    """Return the direction of each bone: to the children, else on from the parent, else z."""
+    """Return unit bone directions (J, 3): to the children, else from the parent, else z."""
     axes = skeleton.rest_directions.copy()
     for joint in np.flatnonzero(~axes.any(axis=1)):
         length = np.linalg.norm(skeleton.offsets[joint])
@@ -270,16 +267,15 @@ def bone_axes(skeleton: Skeleton) -> Floats:
 
 
 def performer_of(clip: str, performers: Performers = None) -> str:
-    """Return who performs in the file or clip named `clip`.
+    """Return the performer of a clip.
 
     Parameters
     ----------
     clip
-        The name, with its folders where there are some.
+        The name of the clip or file, with its folders.
     performers
-        A map from names to performers; or a regular expression with one group, which is searched
-        in `clip`. Without either it is what stands before the first "_" or "-" of the file's stem,
-        else the stem.
+        Performers by name, or a regular expression with one group that is searched in `clip`. By
+        default the performer is the part of the file's stem before the first "_" or "-".
 
     Examples
     --------
@@ -335,37 +331,37 @@ def _performer_found(pattern: str, clip: str, performer: str | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One joint with a group held out: their rotations, and the takes of the others."""
+    """One joint with a group held out: its rotations, and the takes of the others."""
 
     name: str
     held_out: Quats
-    """What they did, capture flips aside: (n, 4)."""
+    """(n, 4): rotations of the group, without capture flips."""
     rest: tuple[Take, ...]
     counts: Ints | None = None
-    """How many frames each rotation that is held out stands for: (n,); one unless given."""
+    """(n,): number of frames that each of them represents; 1 if None."""
 
     def share(self, outside: Mask) -> float:
-        """Return which share of the frames that are held out is `outside`, (n,)."""
+        """Return the share of held-out frames in the mask `outside` (n,)."""
         return float(np.average(outside, weights=self.counts))
 
     @property
     def rest_rotations(self) -> Quats:
-        """What the others did, capture flips aside, confirmed or not: (n, 4)."""
+        """(n, 4): rotations of the others, without capture flips."""
         return np.concatenate([take.without_flips() for take in self.rest])
 
 
 def leave_one_out(
     takes: Sequence[Take], group_of: Callable[[Take], str | None]
 ) -> tuple[Fold, ...]:
-    """Return a fold for each group of one joint's takes, in the order in which they come.
+    """Return a fold for each group of one joint's takes, in order of appearance.
 
     Parameters
     ----------
     takes
         The takes of one joint.
     group_of
-        Tells the group of a take. The takes of a group are held out together; those of None never
-        are. A group without others has no fold.
+        Returns the group of a take. Takes of one group are held out together, those of None never.
+        A group without others has no fold.
     """
     groups = [group_of(take) for take in takes]
     folds = []
@@ -375,17 +371,17 @@ def leave_one_out(
         pairs = list(zip(takes, groups, strict=True))
         rest = tuple(take for take, name in pairs if name != group)
         if rest:
-            own = [take.subset(~take.flips()) for take, name in pairs if name == group]
-            held_out = np.concatenate([take.rotations for take in own])
-            counts = np.concatenate([take.frame_counts for take in own])
+            held = [take.subset(~take.flips()) for take, name in pairs if name == group]
+            held_out = np.concatenate([take.rotations for take in held])
+            counts = np.concatenate([take.frame_counts for take in held])
             folds.append(Fold(group, held_out, rest, counts))
     return tuple(folds)
 
 
 def leave_parts_out(take: Take, count: int) -> tuple[Fold, ...]:
-    """Return a fold for each of `count` parts of one take, one after the other in time.
+    """Return a fold for each of `count` consecutive parts of one take.
 
-    The others are what is before a part, and what is after it.
+    The others are the frames before and after the part.
     """
     unflipped = ~take.flips()
     folds = []
