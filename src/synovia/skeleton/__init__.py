@@ -1,4 +1,4 @@
-"""Skeletons, poses and clips: names, parents, ancestors, left and right."""
+"""Skeletons, poses and clips."""
 
 from .ancestry import Lineage, copy_limit, lineage, measure_from_ancestor
 from .names import Match, bare_name, list_names, match, names_in, other_side, partner, partner_limit

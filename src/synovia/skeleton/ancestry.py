@@ -1,4 +1,4 @@
-"""Rotations of joints relative to an ancestor, for limits that are measured from one."""
+"""Rotations of joints relative to an ancestor, for limits that are measured from it."""
 
 from __future__ import annotations
 
@@ -18,35 +18,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lineage:
-    """A joint, and the joints between it and the ancestor that it is measured from.
-
-    Those between are parents first, and none where the ancestor is the parent.
-    """
+    """A joint and the joints between it and the ancestor from which it is measured."""
 
     joint: int
     between: tuple[int, ...] = ()
+    """Parents first; empty if the ancestor is the parent."""
 
     def relative_rotation(self, rotations: Quats) -> Quats:
         """Return the joint's rotation (..., 4) relative to the ancestor.
 
         `rotations` (..., J, 4) are those of all joints, each relative to its parent.
         """
-        own: Quats = rotations[..., self.joint, :]
-        return quat.normalize(quat.mul(self.above(rotations), own)) if self.between else own
+        local: Quats = rotations[..., self.joint, :]
+        return quat.normalize(quat.mul(self.above(rotations), local)) if self.between else local
 
     def local_rotation(self, rotations: Quats, relative: Quats) -> Quats:
-        """Return the joint's rotation relative to its parent, from that `relative` to the ancestor.
+        """Return the rotation (..., 4) relative to the parent, from that relative to the ancestor.
 
-        The joints between are as in `rotations` (..., J, 4).
+        Joints between have the rotations of `rotations` (..., J, 4).
         """
         if not self.between:
             return relative
         return quat.normalize(quat.mul(quat.inverse(self.above(rotations)), relative))
 
     def set_relative_rotation(self, rotations: Quats, relative: Quats) -> None:
-        """Turn the joint, in place, so that its rotation relative to the ancestor is `relative`.
+        """Set, in place, the joint's rotation so that relative to the ancestor it is `relative`.
 
-        Where it is that already, it stays bit for bit.
+        Rotations that already agree stay unchanged, bit for bit.
         """
         if not self.between:
             rotations[..., self.joint, :] = relative
@@ -56,7 +54,7 @@ class Lineage:
         rotations[..., self.joint, :] = np.where(moved, local, rotations[..., self.joint, :])
 
     def check_unmoved(self, skeleton: Skeleton, one: Pose, other: Pose) -> None:
-        """Raise ValueError where the joints between are turned otherwise in the other pose."""
+        """Raise ValueError if the joints between have different rotations in the two poses."""
         for joint in self.between:
             a, b = one.rotations[..., joint, :], other.rotations[..., joint, :]
             if (quat.angle_between(a, b) > tolerance(a.dtype)).any():
@@ -66,15 +64,15 @@ class Lineage:
                 )
 
     def above(self, rotations: Quats) -> Quats:
-        """Return the rotation (..., 4) of the joint's parent relative to the ancestor.
+        """Return the rotation (..., 4) of the parent relative to the ancestor.
 
-        Only where joints are between.
+        `between` must not be empty.
         """
         return reduce(quat.mul, [rotations[..., joint, :] for joint in self.between])
 
 
 def lineage(skeleton: Skeleton, name: str, ancestor: str | None = None) -> Lineage:
-    """Return the joint of this name, measured from its parent or from the ancestor named."""
+    """Return the lineage of a joint, measured from its parent or from an ancestor, by name."""
     joint = skeleton.index(name)
     if ancestor is None:
         return Lineage(joint)
@@ -89,21 +87,22 @@ def lineage(skeleton: Skeleton, name: str, ancestor: str | None = None) -> Linea
 
 
 def path_between(skeleton: Skeleton, joint: int, ancestor: int) -> tuple[int, ...] | None:
-    """Return the joints between the two, parents first; None if `ancestor` is not above."""
+    """Return the joints between two, parents first; None if `ancestor` is not above `joint`."""
     above = skeleton.path_to_root(joint)[1:]
     return tuple(above[: above.index(ancestor)][::-1]) if ancestor in above else None
 
 
 def measure_from_ancestor(limit: Limit, way: Lineage, skeleton: Skeleton) -> Limit:
-    """Return the limit, measured from the ancestor that `way` has in `skeleton`, by its name."""
+    """Return the limit with `relative_to` set to the ancestor of `way` in `skeleton`."""
     above = skeleton.names[skeleton.parents[way.between[0]]] if way.between else None
     return limit if limit.relative_to == above else replace(limit, relative_to=above)
 
 
 def copy_limit(skeleton: Skeleton, name: str, limit: Limit) -> Limit:
-    """Return a limit as the joint of this name can have it: the same rotations are legal.
+    """Return a limit for another joint, with the same legal rotations.
 
-    They are measured from the same ancestor, which must be above the joint. Roots have no limits.
+    It is measured from the same ancestor. Raises ValueError if that is not above the joint, or if
+    the joint is a root.
     """
     if skeleton.parents[skeleton.index(name)] < 0:
         raise ValueError(f"{name} is a root: nothing is above it that could limit it")

@@ -1,4 +1,4 @@
-"""Names of joints: which joint of one skeleton is which of another, and left and right."""
+"""Joint names: matching between skeletons, and left and right partners."""
 
 from __future__ import annotations
 
@@ -17,34 +17,36 @@ from .skeleton import Skeleton, forward
 if TYPE_CHECKING:
     from ..limit import Limit
 
+# Radians. People on one rig differ by up to 31 degrees (CMU), T-pose and A-pose by 40 or more.
 MAX_BONE_ANGLE = np.radians(35.0)
-"""Bones whose directions at rest differ by more than this, in radians, are said to differ.
-
-People on one rig differ by up to 31 degrees (CMU), arms of a T-pose and an A-pose by 40 or more.
-"""
+MAX_LISTED = 6  # names in a message
+SIDE_WORDS = ("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT")
+SIDE_LETTERS = ("L", "R"), ("l", "r")
+AXIS_TOLERANCE = np.radians(5.0)  # radians; closer normals mean the coordinate axis
+MIDDLE_SHARE = 0.05  # of the widest pair's distance; joints closer to the mirror plane are in it
 
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """What a skeleton has of the joints that are wanted."""
+    """The joints of a skeleton that correspond to wanted joints of another."""
 
     joints: dict[str, int]
-    """The wanted joints that are there, and their numbers in the skeleton."""
+    """Indices in the skeleton, by wanted name."""
     missing: tuple[str, ...]
-    """The wanted joints that are not."""
+    """Wanted names without a joint."""
     extra: tuple[str, ...]
-    """The joints of the skeleton, but for roots, that the other one does not have."""
+    """Joints of the skeleton, without roots, that the other one does not have."""
     bone_angles: dict[str, float]
-    """Joints whose bone points another way at rest, and by how much, in radians."""
+    """Angles in radians between bones at rest, by name, if above `MAX_BONE_ANGLE`."""
     theirs: Skeleton
-    """The skeleton whose names are wanted."""
+    """The skeleton with the wanted names."""
     skeleton: Skeleton
-    """The skeleton in which they were found."""
+    """The skeleton that was searched."""
     names: Mapping[str, str]
-    """What the skeleton calls some joints, and what the other one does."""
+    """Names of the other skeleton by name of this one, where they differ."""
 
     def warnings(self) -> list[str]:
-        """Return a sentence for each thing that a user should know."""
+        """Return a sentence for each finding."""
         found = []
         if self.missing:
             found.append(f"has no {list_names(self.missing)}")
@@ -61,20 +63,21 @@ class Match:
         return found
 
     def warn(self, clip: str) -> None:
-        """Issue the warnings, each naming the clip."""
+        """Issue the warnings, each with the name of the clip."""
         for message in self.warnings():
             warnings.warn(f"{clip or 'clip'}: {message}", stacklevel=3)
 
     def only(self, some: Collection[str]) -> Match:
-        """Return what there is of some of the joints."""
+        """Return the match restricted to some names."""
         joints = {name: joint for name, joint in self.joints.items() if name in some}
         return replace(self, joints=joints)
 
     def lineages(self, ancestors: Mapping[str, str], clip: str = "") -> dict[str, Lineage]:
-        """Return the lineage of each joint that was found.
+        """Return the lineage of each joint that was found, by name.
 
-        `ancestors` name what some are measured from, as the other skeleton names them. A joint
-        whose ancestor is not above it here is warned about, naming the clip, and left out.
+        `ancestors` are the joints from which some are measured, in names of the other skeleton. If
+        an ancestor is not above its joint here, the joint is left out with a warning that names
+        the clip.
         """
         wanted = {ancestors[name] for name in self.joints if name in ancestors}
         tops = match(wanted, self.theirs, self.skeleton, self.names).joints
@@ -100,10 +103,10 @@ def match(
     skeleton: Skeleton,
     names: Mapping[str, str] | None = None,
 ) -> Match:
-    """Return where `skeleton` has the joints `wanted`, which are named as in `theirs`.
+    """Return the joints of `skeleton` that correspond to the `wanted` joints of `theirs`.
 
     `names` maps names of `skeleton` to those of `theirs`. Other names match as they are, then
-    without what stands before the last colon or bar, as in "mixamorig:LeftArm".
+    without their namespace, as in "mixamorig:LeftArm".
     """
     wanted, names = dict.fromkeys(wanted), names or {}
     unknown = sorted(set(names) - set(skeleton.names))
@@ -124,7 +127,7 @@ def match(
         extra=tuple(
             name
             for joint, name in enumerate(skeleton.names)
-            if skeleton.parents[joint] >= 0  # roots are not joints
+            if skeleton.parents[joint] >= 0
             and joint not in taken
             and not known.intersection((name, bare_name(name)))
         ),
@@ -150,47 +153,36 @@ def _differing_bones(
 
 
 def names_in(names: Mapping[str, str] | None, skeleton: Skeleton) -> dict[str, str]:
-    """Return the part of a map of names that is about joints of this skeleton."""
+    """Return the entries of a map of names whose keys are joints of this skeleton."""
     return {name: to for name, to in (names or {}).items() if name in skeleton.names}
 
 
 def bare_name(name: str) -> str:
-    """Return a name without what stands before the last colon or bar."""
+    """Return a name without its namespace, which ends with the last colon or bar."""
     return re.split(r"[:|]", name)[-1]
 
 
-def list_names(names: Iterable[str], most: int = 6) -> str:
-    """Return the first of `names`, with commas between, and how many more there are."""
+def list_names(names: Iterable[str], most: int = MAX_LISTED) -> str:
+    """Return the first names, separated by commas, and the number of the others."""
     names = list(names)
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
-# Left and right: which joint is the other one's partner, and limits from one to the other.
-
-
-WORDS = ("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT")
-LETTERS = ("L", "R"), ("l", "r")
-AXIS_TOLERANCE = np.radians(5.0)
-"""A normal this near to a coordinate axis, in radians, is taken to be along it."""
-MIDDLE_SHARE = 0.05
-"""Joints so near to the plane between the sides, by the widest pair's distance, are in it."""
-
-
 def other_side(name: str) -> str:
-    """Return a name with the words left and right exchanged; itself where it has neither."""
-    return next(_exchange(name, WORDS, "{}"), name)
+    """Return a name with the words left and right exchanged; unchanged if it has neither."""
+    return next(_exchange(name, SIDE_WORDS, "{}"), name)
 
 
 def other_sides(name: str) -> Iterator[str]:
-    """Yield what the partner of a joint may be called, the surest first.
+    """Yield possible names of a joint's partner, the most certain first.
 
-    Left and right change places, then L and R that stand apart ("L_Arm", "arm.l", "Bip01 R Foot"),
-    then those that a name begins or ends with ("LThumb", "lhumerus", "ArmR").
+    Left and right are exchanged, then separate letters L and R ("L_Arm", "arm.l", "Bip01 R Foot"),
+    then those at the beginning or end of a name ("LThumb", "lhumerus", "ArmR").
     """
-    yield from _exchange(name, WORDS, "{}")
+    yield from _exchange(name, SIDE_WORDS, "{}")
     for pattern in (r"(?<![^\W\d_]){}(?![^\W\d_])", r"\b{}(?=\w)", r"(?<=\w){}\b"):
-        yield from _exchange(name, LETTERS, pattern)
+        yield from _exchange(name, SIDE_LETTERS, pattern)
 
 
 def _exchange(name: str, pairs: Iterable[tuple[str, str]], pattern: str) -> Iterator[str]:
@@ -202,16 +194,16 @@ def _exchange(name: str, pairs: Iterable[tuple[str, str]], pattern: str) -> Iter
 
 
 def partner(name: str, names: Iterable[str]) -> str | None:
-    """Return which of `names` is the joint of the other side; None if there is none."""
+    """Return the name among `names` of the joint on the other side; None if there is none."""
     known = set(names)
     return next((other for other in other_sides(name) if other in known), None)
 
 
 def mirror_normal(skeleton: Skeleton) -> Vectors:
-    """Return the unit normal (3,) of the plane between the sides, from the places at rest.
+    """Return the unit normal (3,) of the mirror plane between the sides, at rest.
 
-    It is the direction in which partners stand apart the most. Near a coordinate axis it is that:
-    people are not built to the last digit, but skeletons are meant so.
+    It is the principal direction between partners, or a coordinate axis close to it, because
+    captured skeletons are only approximately symmetric.
     """
     ones, others = _partners_at_rest(skeleton)
     apart = ones - others
@@ -225,21 +217,21 @@ def mirror_normal(skeleton: Skeleton) -> Vectors:
 
 
 def _partners_at_rest(skeleton: Skeleton) -> tuple[Vectors, Vectors]:
-    """Return the places (n, 3) of joints that have partners, and those of the partners."""
-    places = forward(skeleton, skeleton.rest_pose())[0]
+    """Return the positions (n, 3) of joints that have partners, and of the partners."""
+    positions = forward(skeleton, skeleton.rest_pose())[0]
     pairs = [
         (joint, skeleton.index(other))
         for joint, name in enumerate(skeleton.names)
         if (other := partner(name, skeleton.names)) is not None
     ]
     ones, others = np.array(pairs, np.int64).reshape(-1, 2).T
-    return places[ones], places[others]
+    return positions[ones], positions[others]
 
 
 def mirrored_name(skeleton: Skeleton, name: str) -> str:
-    """Return the joint that a mirror shows a joint as: its partner, or itself in the middle.
+    """Return the mirror image of a joint: its partner, or itself if it is in the middle.
 
-    ValueError where it is on one side, by its name or its place at rest, and has no partner.
+    Raises ValueError if its name or position is on one side and it has no partner.
     """
     other = partner(name, skeleton.names)
     if other is not None:
@@ -253,10 +245,10 @@ def mirrored_name(skeleton: Skeleton, name: str) -> str:
 
 
 def partner_limit(skeleton: Skeleton, name: str, limit: Limit) -> tuple[str, Limit]:
-    """Return the partner of a joint, and for it what a mirror shows of the joint's limit.
+    """Return the partner of a joint, and the mirrored limit for it.
 
-    What is measured from an ancestor is measured from that one's partner there, if it has one.
-    Frames at rest are all parallel, so that one plane is the mirror for every joint.
+    A limit measured from an ancestor is measured from the ancestor's partner, if there is one.
+    Frames at rest are parallel, so one mirror plane serves every joint.
     """
     from ..limit import mirror_limit
 

@@ -1,4 +1,4 @@
-"""Skeletons, poses and clips, and where a pose puts the joints in the world."""
+"""Skeletons, poses and clips, and forward kinematics."""
 
 from __future__ import annotations
 
@@ -17,26 +17,19 @@ from ..quat import IDENTITY, angle_between, rotate
 POSITIONS = ("Xposition", "Yposition", "Zposition")
 ROTATIONS = ("Zrotation", "Xrotation", "Yrotation")
 CHANNELS = frozenset(POSITIONS + ROTATIONS)
-"""The channels a joint may have, by the names that BVH gives them."""
+"""Channels of a joint, named as in BVH."""
 Axis = Literal["", "x", "y", "z"]
-"""An axis of the world; empty where a file does not say."""
-MAX_NAMED = 12
-"""How many joints are named where none of a skeleton was meant."""
+"""An axis of the world; empty if unknown."""
+MAX_NAMED = 12  # joint names in an error message
+NO_DIRECTION = 1e-9  # of the bones' total length; shorter sums of bones cancel
 
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """Joints by name, parents before children; a root's parent is -1.
+    """A tree of named joints, parents before children.
 
-    `offsets` (J, 3) lead from the parent to the joint. `channels` name what a file holds of each
-    joint, in its order: six for a root and Z, X, Y rotation for the others unless given. End sites
-    are the tips of bones: the joint each hangs on, and the way to it.
-
-    Rotations of poses are rest-aligned: at rest all are the identity, and all see the axes of the
-    world. What a file needs beyond that to be written again is kept where it is known:
-    `rest_rotations` (J, 4), how the file's own frame of each joint is turned in the world at rest;
-    `up`, which axis of the world is up; and `unit`, how many metres a unit of length has, 0 where
-    the file does not say.
+    Rotations of poses are rest-aligned: at rest all are the identity, and all frames are parallel
+    to the world's axes.
 
     Examples
     --------
@@ -47,19 +40,26 @@ class Skeleton:
 
     names: tuple[str, ...]
     parents: Ints
+    """(J,): index of the parent; -1 for roots."""
     offsets: Vectors
+    """(J, 3): from the parent to the joint, at rest."""
     channels: tuple[tuple[str, ...], ...] = ()
+    """Channels of each joint in a file; by default six for roots, Z, X, Y rotation for others."""
     end_parents: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """(E,): joints of the end sites, which are the tips of bones."""
     end_offsets: Vectors = field(default_factory=lambda: np.zeros((0, 3)))
+    """(E, 3): from those joints to the end sites."""
     rest_rotations: Quats = field(default_factory=lambda: np.zeros((0, 4)))
+    """(J, 4): world rotations of the file's own joint frames at rest; identities by default."""
     up: Axis = ""
     unit: float = 0.0
+    """Metres per unit of length; 0 if unknown."""
 
     def __post_init__(self) -> None:
         names = _check_names(self.names)
         count = len(names)
         object.__setattr__(self, "names", names)
-        parents = _joints("Skeleton.parents", self.parents)
+        parents = _joint_indices("Skeleton.parents", self.parents)
         if parents.shape != (count,):
             raise ValueError(f"Skeleton.parents must have shape ({count},), got {parents.shape}")
         for joint, parent in enumerate(parents.tolist()):
@@ -68,7 +68,7 @@ class Skeleton:
                     f"Skeleton.parents must name an earlier joint, or -1 for a root, "
                     f"got {parent} for joint {joint} ({names[joint]})"
                 )
-        ends = _joints("Skeleton.end_parents", self.end_parents)
+        ends = _joint_indices("Skeleton.end_parents", self.end_parents)
         if ends.ndim != 1 or ((ends < 0) | (ends >= count)).any():
             raise ValueError(
                 f"Skeleton.end_parents must be joints from 0 to {count - 1}, got {ends!r:.80}"
@@ -92,12 +92,12 @@ class Skeleton:
         return len(self.names)
 
     def index(self, name: str) -> int:
-        """Return the number of the joint with this name."""
+        """Return the index of the joint with this name."""
         try:
             return self.names.index(name)
         except ValueError:
-            by_small = {each.lower(): each for each in self.names}
-            close = [by_small[each] for each in get_close_matches(str(name).lower(), by_small)]
+            by_lower = {each.lower(): each for each in self.names}
+            close = [by_lower[each] for each in get_close_matches(str(name).lower(), by_lower)]
             hint = f"did you mean {' or '.join(close)}? " if close else ""
             rest = len(self) - MAX_NAMED
             others = f" and {rest} more" if rest > 0 else ""
@@ -107,13 +107,13 @@ class Skeleton:
             ) from None
 
     def children(self, joint: int) -> tuple[int, ...]:
-        """Return the joints whose parent is `joint`, in order; those of -1 are the roots."""
+        """Return the children of a joint, in order; for -1, the roots."""
         if not -1 <= joint < len(self):
             raise ValueError(f"joint must be from -1 to {len(self) - 1}, got {joint}")
         return tuple(np.flatnonzero(self.parents == joint).tolist())
 
     def path_to_root(self, joint: int) -> list[int]:
-        """Return the numbers of a joint and of all its ancestors, the root last; none of -1."""
+        """Return the indices of a joint and its ancestors, the root last; empty for -1."""
         path = []
         while joint >= 0:
             path.append(joint)
@@ -124,21 +124,21 @@ class Skeleton:
     def rest_directions(self) -> Vectors:
         """Unit vectors (J, 3) from each joint to the mean of its children and end sites.
 
-        Zero where there are none, or where they cancel.
+        Zero if there are none, or if they cancel.
         """
-        limbs = np.flatnonzero(self.parents >= 0)
-        owners = np.concatenate([self.parents[limbs], self.end_parents])
-        ways = np.concatenate([self.offsets[limbs], self.end_offsets])
+        joints = np.flatnonzero(self.parents >= 0)
+        owners = np.concatenate([self.parents[joints], self.end_parents])
+        bones = np.concatenate([self.offsets[joints], self.end_offsets])
         total = np.zeros((len(self), 3))
-        reach = np.zeros(len(self))
-        np.add.at(total, owners, ways)
-        np.add.at(reach, owners, np.linalg.norm(ways, axis=-1))
+        total_length = np.zeros(len(self))
+        np.add.at(total, owners, bones)
+        np.add.at(total_length, owners, np.linalg.norm(bones, axis=-1))
         length = np.linalg.norm(total, axis=-1)
-        points = length > 1e-9 * reach
-        return np.where(points[:, None], total / np.where(points, length, 1.0)[:, None], 0.0)
+        valid = length > NO_DIRECTION * total_length
+        return np.where(valid[:, None], total / np.where(valid, length, 1.0)[:, None], 0.0)
 
     def rest_pose(self) -> Pose:
-        """Return the pose without any turn, every joint at its offset."""
+        """Return the pose with identity rotations, every joint at its offset."""
         rotations = np.zeros((len(self), 4))
         rotations[:, 0] = 1.0
         return Pose(rotations, self.offsets)
@@ -146,9 +146,9 @@ class Skeleton:
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """Rotations (..., J, 4) and positions (..., J, 3) of joints, each as its parent sees it.
+    """Rotations (..., J, 4) and positions (..., J, 3) of joints, relative to their parents.
 
-    The arrays are locked views, not copies: a clip's worth may be large.
+    The arrays are read-only views, not copies.
     """
 
     rotations: Quats
@@ -168,7 +168,7 @@ class Pose:
             object.__setattr__(self, name, locked)
 
     def with_rotations(self, rotations: Quats) -> Pose:
-        """Return this pose with other rotations of the same shape, known to be unit: unchecked."""
+        """Return this pose with other unit rotations of the same shape, which are not checked."""
         pose = object.__new__(Pose)
         rotations.flags.writeable = False
         object.__setattr__(pose, "rotations", rotations)
@@ -178,19 +178,18 @@ class Pose:
 
 @dataclass(frozen=True, eq=False)
 class Clip:
-    """Poses of a skeleton, frames first, `frame_time` seconds apart; there may be none.
-
-    `origin` is what a reader keeps of its file, so that the writer of the same format can change
-    the motion and leave all else as it was; nobody else looks into it. `start` is the number of the
-    first frame, where a clip is a chunk of a longer one.
-    """
+    """Poses of a skeleton over time."""
 
     skeleton: Skeleton
     pose: Pose
+    """Rotations (frames, J, 4) and positions (frames, J, 3); there may be no frames."""
     frame_time: float
+    """Seconds between frames."""
     name: str = ""
     origin: object = field(default=None, repr=False)
+    """Private data of the reader, with which the writer of the same format preserves the file."""
     start: int = 0
+    """Index of the first frame, if the clip is a chunk of a longer one."""
 
     def __post_init__(self) -> None:
         shape = self.pose.rotations.shape
@@ -207,18 +206,18 @@ class Clip:
 
     @property
     def frames(self) -> int:
-        """How many frames there are."""
+        """Number of frames."""
         return int(self.pose.rotations.shape[0])
 
     @property
     def steps(self) -> Scalars:
-        """The angle of each joint from each frame to the next: (frames - 1, joints), radians."""
+        """Angles of joints between consecutive frames: (frames - 1, J), radians."""
         rotations = self.pose.rotations
         return angle_between(rotations[:-1], rotations[1:])
 
 
 def forward(skeleton: Skeleton, pose: Pose) -> tuple[Vectors, Quats]:
-    """Return the positions (..., J, 3) and rotations (..., J, 4) of the joints in the world.
+    """Return world positions (..., J, 3) and world rotations (..., J, 4) of the joints.
 
     Examples
     --------
@@ -240,11 +239,11 @@ def forward(skeleton: Skeleton, pose: Pose) -> tuple[Vectors, Quats]:
 
 
 def end_positions(skeleton: Skeleton, pose: Pose) -> Vectors:
-    """Return the positions (..., E, 3) of the end sites in the world."""
+    """Return the world positions (..., E, 3) of the end sites."""
     positions, rotations = forward(skeleton, pose)
     ends = skeleton.end_parents
-    ways = skeleton.end_offsets.astype(positions.dtype)
-    return positions[..., ends, :] + rotate(rotations[..., ends, :], ways)
+    offsets = skeleton.end_offsets.astype(positions.dtype)
+    return positions[..., ends, :] + rotate(rotations[..., ends, :], offsets)
 
 
 def check_joints(skeleton: Skeleton, pose: Pose) -> None:
@@ -255,7 +254,7 @@ def check_joints(skeleton: Skeleton, pose: Pose) -> None:
         )
 
 
-def _joints(name: str, values: Any) -> Ints:
+def _joint_indices(name: str, values: Any) -> Ints:
     array = np.array(values)
     if array.size == 0:
         array = array.astype(np.int64)
@@ -272,7 +271,7 @@ def _check_names(names: Sequence[str]) -> tuple[str, ...]:
     if not names:
         raise ValueError("Skeleton.names must name at least one joint, got none")
     if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise ValueError(f"Skeleton.names must differ from each other, got {twice!r} twice")
     return tuple(names)
 

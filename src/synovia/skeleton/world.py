@@ -1,7 +1,6 @@
-"""A clip in another world: another axis up, another unit of length, another rate.
+"""Conversion of clips to another up axis, unit of length or frame rate.
 
-Rotations of joints stay as they are, bit for bit, so that limits hold as before: what turns is the
-roots, in the world.
+Rotations of joints other than roots stay unchanged, bit for bit, so that limits hold as before.
 """
 
 from __future__ import annotations
@@ -14,20 +13,19 @@ import numpy as np
 from ..quat import exp, mul, rotate, slerp
 from .skeleton import Axis, Clip, Pose
 
-MAX_FRAMES = 10**9
-"""More frames than this are a mistake, not a clip."""
+MAX_FRAMES = 10**9  # more, 96 days at 120 Hz, are a mistake
 _UPRIGHT = {
     "x": exp(np.array([0.0, 0.0, np.pi / 2])),
     "y": exp(np.zeros(3)),
     "z": exp(np.array([-np.pi / 2, 0.0, 0.0])),
 }
-"""The rotation that takes each axis to y."""
+"""Rotations that take each axis to y."""
 
 
 def with_up(clip: Clip, up: Axis) -> Clip:
-    """Return `clip` in a world whose axis `up` is up: its roots are turned, and placed anew.
+    """Return `clip` in a world with another up axis: rotations and positions of roots change.
 
-    The skeleton at rest stays as it is. A clip that does not say what is up is taken to be y up.
+    The skeleton at rest stays as it is. Clips without an up axis are taken to be y up.
     """
     if not up:
         raise ValueError("up must be x, y or z, got nothing")
@@ -46,7 +44,7 @@ def with_up(clip: Clip, up: Axis) -> Clip:
 def with_unit(clip: Clip, unit: float) -> Clip:
     """Return `clip` with lengths in units of `unit` metres.
 
-    Raises ValueError where the clip does not say which unit it has: `replace` its skeleton's.
+    Raises ValueError if the unit of the clip's skeleton is unknown.
     """
     skeleton = clip.skeleton
     if not 0.0 < unit < math.inf:
@@ -68,17 +66,17 @@ def with_unit(clip: Clip, unit: float) -> Clip:
 
 
 def resample(clip: Clip, frame_time: float) -> Clip:
-    """Return `clip` with frames `frame_time` seconds apart, from its first frame to its last.
+    """Return `clip` with frames `frame_time` seconds apart, from its first frame on.
 
-    Rotations are interpolated along the shortest arc (slerp), positions along lines. Where the
-    last frame does not fall on the new ones, what is after the last new one is lost.
+    Rotations are interpolated by slerp, positions linearly. Motion after the last new frame is
+    lost.
     """
     if not (frame_time > 0.0 and math.isfinite(frame_time)):
         raise ValueError(f"frame_time must be above 0 seconds and finite, got {frame_time}")
     if frame_time == clip.frame_time or clip.frames < 2:
         return replace(clip, frame_time=frame_time)
     ratio = frame_time / clip.frame_time
-    # A frame that rounding puts just behind the last is the last.
+    # The last frame is kept if rounding puts it just beyond the end.
     count = math.floor((clip.frames - 1) / ratio * (1.0 + 1e-12) + 1e-9) + 1
     if count > MAX_FRAMES:
         raise ValueError(f"{clip.name}: expected at most {MAX_FRAMES} frames, got {count}")
