@@ -10,10 +10,12 @@ package unless OUT is given. The recipe is in docs/population.md.
 from __future__ import annotations
 
 import argparse
+import base64
 import csv
 import sys
 import time
 import warnings
+import zlib
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -39,7 +41,6 @@ from synovia import (
 )
 from synovia.anatomy import limits_of
 from synovia.learn import FitOptions, Take, fit_joint, invented_first_frame, thin
-from synovia.population.limits import encode_counts
 from synovia.rigs import align, canonical_skeleton, limits_from_rig, recognize
 from synovia.rigs.canonical import BONE_DIRECTIONS
 
@@ -186,7 +187,12 @@ def count_people(takes: list[Take]) -> dict[str, object]:
     nodes = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1)
     counts = people_near(takes, quat.exp(nodes))
     people = len({take.performer for take in takes})
-    return {"people": people, "nodes": NODES, "counts": encode_counts(counts)}
+    return {"people": people, "nodes": NODES, "counts": _encode(counts)}
+
+
+def _encode(counts: np.ndarray) -> str:
+    """Return counts up to 255 as compressed bytes in base 64."""
+    return base64.b64encode(zlib.compress(counts.astype(np.uint8).tobytes(), 9)).decode()
 
 
 def people_near(takes: list[Take], rotations: np.ndarray) -> np.ndarray:

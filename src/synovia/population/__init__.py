@@ -1,4 +1,4 @@
-"""Limits of a human, out of the box, for any rig: what people did, and what anatomy says."""
+"""Ready-made human limits for any rig."""
 
 from .findings import Finding, clinical_angles, describe_move, join_sides, joint_name
 from .limits import (

@@ -1,4 +1,4 @@
-"""Limits of a human for any rig: what 66 people did, what anatomy says, and both together."""
+"""Human limits for any rig: from 66 captured people, from anatomy, and from both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from .. import quat
 from ..anatomy import human, limits_of
 from ..anatomy.part import REFERENCE_HEIGHT
-from ..arrays import Floats, Ints, Quats
+from ..arrays import TURN, Bytes, Quats
 from ..io import load_limits
 from ..io.gltf import humanoid
 from ..limit import Limit, mirror_limit
@@ -30,17 +30,17 @@ from .sources import SOURCES, WORDS, Source
 
 
 def human_limits(height: float = REFERENCE_HEIGHT, *, source: Source = "anatomy") -> LimitModel:
-    """Return limits of a human.
+    """Return human limits.
 
     Parameters
     ----------
     height
-        The height, in metres, of the default human, whose limits are those of anatomy.
+        Height in metres of the default human; only for the source "anatomy".
     source
-        "anatomy": limits for every joint of the default human, `synovia.human(height)`, from
-        published ranges of motion. "people": what 66 people did, learned from motion capture, on
-        the canonical human (`rigs.canonical_skeleton`). "human": both together on that, so that
-        what is legal was done by people and is anatomically possible. See docs/population.md.
+        "anatomy": published ranges of motion for every joint of `synovia.human(height)`. "people":
+        learned from motion capture of 66 people, for the canonical human
+        (`rigs.canonical_skeleton`). "human": the intersection of both on that skeleton. See
+        docs/population.md.
     """
     if source == "anatomy":
         return _anatomical_limits(float(height))
@@ -54,7 +54,7 @@ def _anatomical_limits(height: float) -> LimitModel:
 
 @cache
 def canonical_limits(source: Source) -> LimitModel:
-    """Return limits on the canonical human, by role."""
+    """Return the limits of the canonical human, by role."""
     if source not in SOURCES:
         raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r:.60}")
     with as_file(files(__package__) / f"{source}.limits.json") as path:
@@ -63,7 +63,7 @@ def canonical_limits(source: Source) -> LimitModel:
 
 
 def both_sides(limits: Mapping[str, Limit]) -> dict[str, Limit]:
-    """Return limits of the trunk and of left sides with those of right sides, their mirror images.
+    """Return limits of the trunk and left side, with mirrored ones for the right side.
 
     Roles are in the order of the canonical skeleton.
     """
@@ -78,13 +78,13 @@ def both_sides(limits: Mapping[str, Limit]) -> dict[str, Limit]:
 
 @dataclass(frozen=True, eq=False)
 class HumanLimits:
-    """Limits of a human as one rig has them, and how the rig was understood."""
+    """Human limits for one rig, and how the rig was recognised."""
 
     model: LimitModel
     alignment: Alignment
     source: Source
     roles: Mapping[str, str] = field(default_factory=dict)
-    """The roles of the limited joints, by joint."""
+    """Roles of the limited joints, by joint name."""
 
     @property
     def skeleton(self) -> Skeleton:
@@ -93,23 +93,23 @@ class HumanLimits:
 
     @property
     def silent(self) -> list[str]:
-        """The joints, by their common names, that the rig has but that get no verdict."""
+        """Common names of the rig's joints that cannot be judged."""
         known = canonical_limits(self.source).limits
         wanted = [role for role in self.alignment.measured if role in known]
         return [joint_name(role) for role in wanted if role not in self.roles.values()]
 
     @property
     def words(self) -> str:
-        """Where the limits come from, in words."""
+        """Description of the source."""
         return WORDS[self.source]
 
     def explain(self) -> Iterator[str]:
-        """Yield how the rig was understood, a line each: roles, what is odd, what was turned."""
+        """Yield lines about the recognised roles, notes, and the alignment."""
         rig, confidence = self.alignment.rig, self.alignment.confidence
         bones = {role: name for role, name in rig.roles.items() if role in ROLES}
         for role, name in bones.items():
-            sure = confidence.get(role, 1.0)
-            yield f"{role}: {name}" + (f" (confidence {sure:.2f})" if sure < 1.0 else "")
+            trust = confidence.get(role, 1.0)
+            yield f"{role}: {name}" + (f" (confidence {trust:.2f})" if trust < 1.0 else "")
         if fingers := len(rig.roles) - len(bones):
             yield f"and {fingers} bones of the fingers"
         yield from rig.notes
@@ -121,9 +121,9 @@ class HumanLimits:
             )
 
     def check(self, clips: Clip | Iterable[Clip]) -> tuple[Report, list[Finding]]:
-        """Return the report of a clip, or of its consecutive chunks, and what is wrong in words.
+        """Return the report of a clip or of its consecutive chunks, and findings.
 
-        The findings are one for each joint that is outside, where it is the worst, worst first.
+        There is one finding for each joint outside its limit, in its worst frame, worst first.
         """
         worst: dict[str, tuple[float, int, Quats]] = {}
 
@@ -144,7 +144,7 @@ class HumanLimits:
         return merged, sorted(found, key=lambda each: -each.violation)
 
     def _seen(self, clip: Clip, name: str, frame: int) -> Quats:
-        """Return the rotation (4,) of a joint in a frame, from what its limit is measured from."""
+        """Return the rotation (4,) of a joint in a frame, as its limit measures it."""
         way = lineage(self.skeleton, name, self.model.limits[name].relative_to)
         return way.relative_rotation(clip.pose.rotations[frame])
 
@@ -169,18 +169,18 @@ def limits_for(
     roles: Mapping[str, str] | None = None,
     reference: Clip | None = None,
 ) -> HumanLimits:
-    """Return limits of a human for the rig of clips.
+    """Return human limits for the rig of clips.
 
     Parameters
     ----------
     clips
-        One clip or several of one skeleton. They show how the rig stands; see `rigs.align`.
+        One or several clips of one skeleton, by which it is aligned; see `rigs.align`.
     source
         "human", "anatomy" or "people"; see `human_limits`.
     roles
-        Roles of joints by the joints' names, where names do not tell them.
+        Roles by joint name, where they are not recognised.
     reference
-        A clip of the same skeleton in whose first frame one stands; see `rigs.align`.
+        A clip of the same skeleton whose first frame is a standing pose; see `rigs.align`.
     """
     clips = [clips] if isinstance(clips, Clip) else list(clips)
     if not clips:
@@ -190,7 +190,7 @@ def limits_for(
 
 
 def limits_on(alignment: Alignment, source: Source = "human") -> HumanLimits:
-    """Return limits of a human for a rig that is aligned with the canonical one."""
+    """Return human limits for an aligned rig."""
     canonical = canonical_limits(source)
     limits = limits_on_rig(canonical.limits, alignment)
     rig: Rig = alignment.rig
@@ -200,28 +200,25 @@ def limits_on(alignment: Alignment, source: Source = "human") -> HumanLimits:
 
 
 def check(clip: Clip, source: Source = "human", **options: Any) -> Report:
-    """Return how far, where and how often a clip of a human leaves what humans can do.
+    """Return a report of the frames of a clip outside the human limits.
 
-    The rig is recognised by the names of its joints. `options` are those of `limits_for`.
+    The rig is recognised by its joint names. `options` are those of `limits_for`.
     """
     return limits_for(clip, source, **options).check(clip)[0]
 
 
 def clamp(clip: Clip, source: Source = "human", **options: Any) -> Clip:
-    """Return a clip of a human, free of pops, with every joint within what humans can do.
+    """Return the clip projected onto the human limits, with bounded steps.
 
-    The rig is recognised by the names of its joints. `options` are those of `limits_for`.
+    The rig is recognised by its joint names. `options` are those of `limits_for`.
     """
     return limits_for(clip, source, **options).model.project(clip)
-
-
-# How many people come near a rotation: a coarse grid of rotation vectors, and a count at each node.
 
 
 def people_near(role: str, rotation: Quats) -> float | None:
     """Return the share of people who come within 10 degrees of a canonical rotation (4,).
 
-    None where that was not counted.
+    It is read from a coarse grid of rotation vectors; None for roles without one.
     """
     counted = canonical_limits("people").provenance.get("people_within_10_degrees", {})
     mirror = role.startswith("right")
@@ -229,25 +226,14 @@ def people_near(role: str, rotation: Quats) -> float | None:
     if entry is None:
         return None
     seen = rotation * [1.0, 1.0, -1.0, -1.0] if mirror else rotation
-    counts = decode_counts(entry["counts"], entry["nodes"])
-    node = nearest_node(quat.log(seen), entry["nodes"])
-    return float(counts[node] / entry["people"])
-
-
-def nearest_node(vectors: Floats, nodes: int) -> tuple[Any, ...]:
-    """Return the node of the grid that is nearest to rotation vectors (..., 3)."""
-    step = 2.0 * np.pi / (nodes - 1)
-    at = np.clip(np.rint((vectors + np.pi) / step).astype(int), 0, nodes - 1)
-    return tuple(np.moveaxis(at, -1, 0))
-
-
-def encode_counts(counts: Ints) -> str:
-    """Return counts up to 255 as text."""
-    return base64.b64encode(zlib.compress(counts.astype(np.uint8).tobytes(), 9)).decode()
+    nodes = entry["nodes"]
+    step = TURN / (nodes - 1)
+    node = np.clip(np.rint((quat.log(seen) + np.pi) / step).astype(int), 0, nodes - 1)
+    return float(decode_counts(entry["counts"], nodes)[tuple(node)] / entry["people"])
 
 
 @cache
-def decode_counts(text: str, nodes: int) -> Ints:
-    """Return the counts (nodes, nodes, nodes) that `encode_counts` wrote."""
-    found = np.frombuffer(zlib.decompress(base64.b64decode(text)), np.uint8)
-    return found.reshape(nodes, nodes, nodes)
+def decode_counts(text: str, nodes: int) -> Bytes:
+    """Return counts (nodes, nodes, nodes) from compressed bytes in base 64."""
+    counts = np.frombuffer(zlib.decompress(base64.b64decode(text)), np.uint8)
+    return counts.reshape(nodes, nodes, nodes)

@@ -1,10 +1,10 @@
-"""Where limits of a human come from: the names that people type."""
+"""Sources of human limits."""
 
 from typing import Literal, get_args
 
 Source = Literal["human", "people", "anatomy"]
 SOURCES: tuple[str, ...] = get_args(Source)
-"""Both together; what people did; what anatomy says."""
+"""The intersection of the other two; motion capture of people; published ranges of motion."""
 WORDS = {
     "human": "66 people and anatomy",
     "people": "what 66 people did",
