@@ -1,4 +1,4 @@
-"""Array aliases, the checks at the door, and the one tolerance."""
+"""Array types, validation of arguments, and tolerances."""
 
 from __future__ import annotations
 
@@ -10,49 +10,47 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import ArrayLike
 
-# Spelled out: `NDArray` hides from NumPy 2.5 on that it is an array, which fields are asked for.
+# Not `NDArray`, whose origin is not `np.ndarray` from NumPy 2.5 on; `_array_sizes` tests that.
 Floats = np.ndarray[tuple[Any, ...], np.dtype[np.floating[Any]]]
-"""Real numbers, float64 unless float32 came in."""
+"""float64, or float32 if all inputs are."""
 Quats = Floats
 """(..., 4): unit quaternions, w first."""
 Points = Floats
-"""(..., 3): points of a chart, radians."""
+"""(..., d): points of a chart, radians."""
 Vectors = Floats
 """(..., 3): directions or positions."""
 Scalars = Floats
-"""(...): one number an item."""
+"""(...): one number for each item."""
 Mask = np.ndarray[tuple[Any, ...], np.dtype[np.bool_]]
-"""(...): one truth value an item."""
+"""(...): one boolean for each item."""
 Ints = np.ndarray[tuple[Any, ...], np.dtype[np.integer[Any]]]
 Shorts = np.ndarray[tuple[Any, ...], np.dtype[np.int16]]
 Halves = np.ndarray[tuple[Any, ...], np.dtype[np.uint16]]
 Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
 Tensor = Any
-"""A `torch.Tensor`: PyTorch is imported by functions that are given one, when they run."""
+"""A `torch.Tensor`; functions that receive one import PyTorch when they run."""
 
 _TOLERANCES = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
 TOLERANCE = _TOLERANCES[np.dtype(np.float64)]
-"""A point is a member when its distance is at most this, in radians, for float64."""
+"""Largest distance of a member, in radians, for float64."""
 
-TURN = 2.0 * np.pi
-"""A whole turn, in radians."""
-UNIT_SLACK = 1e-3
-"""Quaternions whose length is off by at most this are normalised; others are refused."""
+TURN = 2.0 * np.pi  # radians
+UNIT_SLACK = 1e-3  # largest error of a quaternion's length that is corrected, not refused
 _UNIT_ROUNDING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 
 
 def tolerance(dtype: np.dtype[Any]) -> float:
-    """Return the distance, in radians, up to which numbers of `dtype` count as inside."""
+    """Return the largest distance of a member, in radians, for a float type."""
     return _TOLERANCES[np.dtype(dtype)]
 
 
 def unit_rounding(dtype: np.dtype[Any]) -> float:
-    """Return by how much the length of a unit quaternion of `dtype` may be off by rounding."""
+    """Return the largest error by rounding of a unit quaternion's length, for a float type."""
     return _UNIT_ROUNDING[np.dtype(dtype)]
 
 
 def floats(name: str, values: ArrayLike) -> Floats:
-    """Return `values` as an array of finite floats: float32 stays, all else becomes float64."""
+    """Return `values` as an array of finite floats; float32 is kept, others become float64."""
     try:
         array = np.asarray(values)
         if array.dtype != np.float32:
@@ -66,13 +64,13 @@ def floats(name: str, values: ArrayLike) -> Floats:
 
 
 def whole_number(name: str, value: Any, least: int | None = None) -> int:
-    """Return an integer, NumPy's too but no truth value; ValueError says what it must be."""
+    """Return `value` as int; raise ValueError unless it is an integer of at least `least`."""
     if isinstance(value, Integral) and not isinstance(value, bool):
         number = int(value)
         if least is None or number >= least:
             return number
-    asked = "an integer" if least is None else f"an integer of at least {least}"
-    raise ValueError(f"{name} must be {asked}, got {value!r:.80}")
+    expected = "an integer" if least is None else f"an integer of at least {least}"
+    raise ValueError(f"{name} must be {expected}, got {value!r:.80}")
 
 
 def rows(name: str, values: ArrayLike, width: int) -> Floats:
@@ -86,8 +84,8 @@ def rows(name: str, values: ArrayLike, width: int) -> Floats:
 def unit_quats(name: str, values: Any) -> Quats:
     """Return `values` as unit quaternions (..., 4), w first.
 
-    A SciPy `Rotation` is accepted. Lengths off by rounding are left as they are, so that members
-    pass through bit for bit; lengths off by up to `UNIT_SLACK` are normalised, others refused.
+    A SciPy `Rotation` is accepted. Quaternions that are unit up to rounding stay unchanged, bit for
+    bit; lengths within `UNIT_SLACK` of 1 are normalised; others raise ValueError.
     """
     if hasattr(values, "as_quat"):
         xyzw = np.asarray(values.as_quat(), dtype=np.float64)
@@ -108,12 +106,12 @@ def unit_quats(name: str, values: Any) -> Quats:
 
 
 def unit_vectors(vectors: Vectors) -> Vectors:
-    """Return vectors (..., n), of which none is 0, with a length of 1."""
+    """Return non-zero vectors (..., n) scaled to length 1."""
     return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
 def cross(a: Vectors, b: Vectors) -> Vectors:
-    """Return the cross products of vectors (..., 3): those of `np.cross`, in less time for few."""
+    """Return cross products (..., 3), float64; faster than `np.cross` for few vectors."""
     out = np.empty(np.broadcast_shapes(a.shape, b.shape))
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
@@ -129,16 +127,16 @@ def evenly_spaced(count: int, most: int) -> Ints:
 
 
 def wrap_angles(angles: Scalars) -> Scalars:
-    """Return angles (...), in radians, less whole turns: within ±π."""
+    """Return angles (...) modulo 2π, within ±π radians."""
     return np.asarray(angles - TURN * np.rint(angles / TURN))
 
 
 def principal_axes(points: Points) -> Floats:
-    """Return the orthonormal axes (rows) along which points vary most to least, right-handed."""
+    """Return principal axes of points (n, d) as right-handed rows, largest variance first."""
     centered = points - points.mean(axis=0)
     _, vectors = np.linalg.eigh(centered.T @ centered)
     axes = vectors.T[::-1]
-    # A sign of its own for each axis, so that equal data give equal axes on any machine.
+    # Fixed signs make the axes reproducible on any machine.
     leading = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
     axes = axes * np.where(leading < 0.0, -1.0, 1.0)
     if np.linalg.det(axes) < 0.0:
@@ -147,17 +145,17 @@ def principal_axes(points: Points) -> Floats:
 
 
 def check_orthonormal(name: str, axes: Floats) -> None:
-    """Raise ValueError unless the rows of `axes` (n, n) are unit and at right angles."""
-    if np.abs(axes @ axes.T - np.eye(len(axes))).max() > 1e-9:
+    """Raise ValueError unless the rows of `axes` (n, n) are orthonormal."""
+    if np.abs(axes @ axes.T - np.eye(len(axes))).max() > TOLERANCE:
         raise ValueError(f"{name} must be orthonormal rows, got {axes.tolist()}")
 
 
 @cache
 def field_types(kind: type) -> dict[str, tuple[Any, tuple[Any, ...]]]:
-    """Return the fields of a dataclass: the type of each, and what is annotated about it.
+    """Return type and annotations of each field of a dataclass.
 
-    `Annotated[Floats, "k", 3]` is an array of k rows of 3: a letter stands for any number, the
-    same in all fields; "k>=2" for one of at least 2, as the schema of files says.
+    `Annotated[Floats, "k", 3]` is an array of shape (k, 3). A letter is any size, the same in all
+    fields; "k>=2" is a size of at least 2, which the schema of files states.
     """
     hints = get_type_hints(kind, include_extras=True)
     parts = {
@@ -165,28 +163,29 @@ def field_types(kind: type) -> dict[str, tuple[Any, tuple[Any, ...]]]:
         for field in dataclasses.fields(kind)
         for hint in [hints[field.name]]
     }
-    return {name: (hint, tuple(about)) for name, (hint, *about) in parts.items()}
+    return {name: (hint, tuple(notes)) for name, (hint, *notes) in parts.items()}
 
 
 @cache
 def optional_fields(kind: type) -> tuple[str, ...]:
-    """Return the fields of a dataclass that files leave out where they are the default."""
-    return tuple(each.name for each in dataclasses.fields(kind) if each.metadata.get("optional"))
+    """Return the fields of a dataclass that files omit if they have their default."""
+    return tuple(item.name for item in dataclasses.fields(kind) if item.metadata.get("optional"))
 
 
 @cache
 def _array_sizes(kind: type) -> dict[str, tuple[int | str | None, ...]]:
+    """Return the annotated shape of each array field, sizes as numbers or letters."""
     return {
-        name: tuple(each if isinstance(each, int) else each.partition(">=")[0] for each in about)
-        for name, (hint, about) in field_types(kind).items()
-        if about and get_origin(hint) is np.ndarray
+        name: tuple(size if isinstance(size, int) else size.partition(">=")[0] for size in sizes)
+        for name, (hint, sizes) in field_types(kind).items()
+        if sizes and get_origin(hint) is np.ndarray
     }
 
 
 def own(owner: object, **shapes: tuple[int | str | None, ...]) -> None:
-    """Copy, check and lock array fields of a frozen dataclass; `None` allows any length.
+    """Copy array fields of a frozen dataclass, check their shapes and make them read-only.
 
-    Unless given, their shapes are those that they are annotated with: see `field_types`.
+    Shapes are those annotated (see `field_types`) unless given; `None` is any length.
     """
     kind: type = type(owner)
     known: dict[str, int] = {}

@@ -1,8 +1,8 @@
-"""The vocabulary of rotations: small pure functions on quaternions (..., 4).
+"""Pure functions on unit quaternions (..., 4).
 
-Quaternions are unit, w first, Hamilton, active; `mul(a, b)` turns by b first. Angles are radians.
-Leading axes broadcast. The answer is float32 when every array that decides it is, else float64.
-Nothing is checked here beyond what NumPy refuses by itself: `arrays.unit_quats` stands at the door.
+Quaternions are w first, Hamilton, active; `mul(a, b)` applies b first. Angles are radians. Leading
+axes broadcast. Results are float32 if all arguments are, else float64. Arguments are not checked;
+use `arrays.unit_quats` for untrusted input.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import numpy as np
 from .arrays import Floats, Points, Quats, Scalars, Vectors
 
 IDENTITY: Quats = np.array([1.0, 0.0, 0.0, 0.0])
-"""The rotation that turns nothing; locked."""
+"""The identity rotation, read-only."""
 IDENTITY.flags.writeable = False
 
 
 def mul(a: Quats, b: Quats) -> Quats:
-    """Return the rotation that turns by `b` first and by `a` after it."""
+    """Return the product: the rotation by `b`, then by `a`."""
     a, b = _same_dtype(a, b)
     if a.ndim == b.ndim == 1 and a.dtype == np.float64:
-        return np.array(_product(*a.tolist(), *b.tolist()))  # plain numbers: seven times as soon
-    # Columns one by one are sooner than np.moveaxis.
+        return np.array(_product(*a.tolist(), *b.tolist()))  # seven times faster
+    # Slicing columns is faster than np.moveaxis.
     return np.stack(_product(*(each[..., k] for each in (a, b) for k in range(4))), axis=-1)
 
 
 def _product(
     aw: Floats, ax: Floats, ay: Floats, az: Floats, bw: Floats, bx: Floats, by: Floats, bz: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return w, x, y and z of a product: arrays from arrays, numbers from numbers."""
+    """Return w, x, y and z of a product, for arrays or floats."""
     return (
         aw * bw - ax * bx - ay * by - az * bz,
         aw * bx + ax * bw + ay * bz - az * by,
@@ -40,42 +40,42 @@ def _product(
 
 
 def inverse(q: Quats) -> Quats:
-    """Return the conjugate: the rotation that undoes `q`."""
+    """Return the inverse rotation, the conjugate of `q`."""
     (q,) = _same_dtype(q)
     return np.concatenate([q[..., :1], -q[..., 1:]], axis=-1)
 
 
 def normalize(q: Quats) -> Quats:
-    """Return `q` scaled to length 1; a quaternion of zeros becomes the identity."""
+    """Return `q` scaled to length 1; zeros become the identity."""
     (q,) = _same_dtype(q)
     if q.ndim == 1 and q.dtype == np.float64:
         square = float(np.einsum("i,i->", q, q))
-        if 1e-200 < square < 1e200:  # to the bit what scaling would give, and sooner
+        if 1e-200 < square < 1e200:  # the same bits as `_polar`, four times faster
             return np.asarray(q / np.sqrt(square))
     return _polar(q)[1]
 
 
 def rotate(q: Quats, vectors: Vectors) -> Vectors:
-    """Return `vectors` (..., 3) turned by `q`, in the unit in which they came."""
+    """Return `vectors` (..., 3) rotated by `q`."""
     q, vectors = _same_dtype(q, vectors)
     w, v = q[..., :1], q[..., 1:]
-    turned = 2 * np.cross(v, vectors)
-    return vectors + w * turned + np.cross(v, turned)
+    cross = 2 * np.cross(v, vectors)
+    return vectors + w * cross + np.cross(v, cross)
 
 
 def log(q: Quats) -> Points:
-    """Return the rotation vector (..., 3) of `q`, at most pi radians long, the same for -q.
+    """Return the rotation vector (..., 3) of `q`, at most pi radians long; the same for -q.
 
-    A half turn (w = 0) has two such vectors: the one along its x, y, z as they stand is returned.
+    A half turn (w = 0) has two such vectors; the one along (x, y, z) is returned.
     """
     (q,) = _same_dtype(q)
     return log_unrolled(_positive_w(q))
 
 
 def log_unrolled(q: Quats) -> Points:
-    """Return the rotation vector (..., 3) of `q`, 0 to 2 pi radians long, beyond pi where w < 0.
+    """Return the rotation vector (..., 3) of `q`, 0 to 2 pi radians long, beyond pi if w < 0.
 
-    The quaternion (-1, 0, 0, 0) is a full turn about no axis in particular: x is chosen.
+    The quaternion (-1, 0, 0, 0) gives a full turn about x.
     """
     (q,) = _same_dtype(q)
     sine, axis = _polar(q[..., 1:])
@@ -83,20 +83,21 @@ def log_unrolled(q: Quats) -> Points:
 
 
 def exp(v: Points) -> Quats:
-    """Return the rotation about each `v` (..., 3) by its length in radians, of any size."""
+    """Return the rotation about each vector `v` (..., 3) by its length in radians."""
     (v,) = _same_dtype(v)
     angle, axis = _polar(v)
     return np.concatenate([np.cos(angle / 2), np.sin(angle / 2) * axis], axis=-1)
 
 
 def between(a: Vectors, b: Vectors) -> Quats:
-    """Return the shortest rotation that takes the direction of `a` to the direction of `b`.
+    """Return the shortest rotation from the direction of `a` to the direction of `b`.
 
-    Opposite directions give a half turn about some axis across `a`. Zero counts as pointing to x.
+    Opposite directions give a half turn about some axis perpendicular to `a`. A zero vector counts
+    as x.
     """
     a, b = np.broadcast_arrays(*(_polar(each)[1] for each in _same_dtype(a, b)))
     behind = _dot(a, b) < 0
-    # a × b, from the small difference of a and ±b: the cross product of near parallels cancels.
+    # a × b from the difference of a and ±b, without cancellation for nearly parallel vectors.
     across = np.cross(a, np.where(behind, b + a, b - a))
     chord = _polar(a + b)[0]
     turn = np.concatenate([chord * chord / 2, across], axis=-1)
@@ -109,18 +110,17 @@ def between(a: Vectors, b: Vectors) -> Quats:
 
 
 def angle_between(a: Quats, b: Quats) -> Scalars:
-    """Return the angle, in radians from 0 to pi, of the rotation that takes `a` to `b`."""
-    turn = _turn(*_same_dtype(a, b))
-    angle = 2 * np.arctan2(_polar(turn[..., 1:])[0], turn[..., :1])
+    """Return the angle (...) of the rotation from `a` to `b`, in radians from 0 to pi."""
+    q = _difference(*_same_dtype(a, b))
+    angle = 2 * np.arctan2(_polar(q[..., 1:])[0], q[..., :1])
     return angle[..., 0]
 
 
 def swing_twist(q: Quats, axis: Vectors) -> tuple[Quats, Quats]:
     """Return (swing, twist): the twist is about the unit `axis`, and `q` is `mul(swing, twist)`.
 
-    The swing has w >= 0 and turns about an axis across `axis`; the sign of `q` is in the twist.
-    Where the swing is a half turn the twist is undefined: it is the identity, and the swing is `q`,
-    which is the limit from the side of pure swings.
+    The swing has w >= 0 and an axis perpendicular to `axis`; the twist has the sign of `q`. If the
+    swing is a half turn the twist is undefined: the identity is returned, with the swing `q`.
     """
     (q,) = _same_dtype(q)
     axis = np.asarray(axis, dtype=q.dtype)
@@ -134,10 +134,10 @@ def swing_twist(q: Quats, axis: Vectors) -> tuple[Quats, Quats]:
 
 
 def from_matrix(m: Floats) -> Quats:
-    """Return the rotations, with w >= 0, of the rotation matrices `m` (..., 3, 3)."""
+    """Return the rotations, w >= 0, of rotation matrices `m` (..., 3, 3)."""
     (m,) = _same_dtype(m)
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = np.moveaxis(m, (-2, -1), (0, 1))
-    # Four times the outer product of q with itself: its longest row is q, without cancellation.
+    # Four times the outer product q qᵀ; its longest row gives q without cancellation.
     outer = [
         [1 + xx + yy + zz, zy - yz, xz - zx, yx - xy],
         [zy - yz, 1 + xx - yy - zz, xy + yx, xz + zx],
@@ -150,7 +150,7 @@ def from_matrix(m: Floats) -> Quats:
 
 
 def to_matrix(q: Quats) -> Floats:
-    """Return the matrices (..., 3, 3) that turn column vectors as `q` does."""
+    """Return the rotation matrices (..., 3, 3) of `q`, for column vectors."""
     (q,) = _same_dtype(q)
     w, x, y, z = np.moveaxis(q, -1, 0)
     x2, y2, z2 = 2 * x, 2 * y, 2 * z
@@ -166,10 +166,10 @@ def to_matrix(q: Quats) -> Floats:
 
 
 def from_6d(columns: Floats) -> Quats:
-    """Return the rotations, with w >= 0, whose matrices begin with two `columns` (..., 6).
+    """Return the rotations, w >= 0, whose matrices have these first two `columns` (..., 6).
 
-    The first three numbers are the first column, the others the second (Zhou et al. 2019). They are
-    made orthonormal first, so a network's raw output will do; parallel columns are undefined.
+    The first three numbers are the first column, the others the second (Zhou et al. 2019). They
+    are orthonormalised, so that outputs of networks are accepted; they must not be parallel.
     """
     (columns,) = _same_dtype(columns)
     x = _polar(columns[..., :3])[1]
@@ -178,15 +178,15 @@ def from_6d(columns: Floats) -> Quats:
 
 
 def to_6d(q: Quats) -> Floats:
-    """Return the first two columns (..., 6) of the matrices of `q`, one after the other."""
+    """Return the first two columns (..., 6) of the matrices of `q`, concatenated."""
     matrices = to_matrix(q)
     return np.concatenate([matrices[..., 0], matrices[..., 1]], axis=-1)
 
 
 def from_euler(angles: Floats, order: str) -> Quats:
-    """Return the rotations by `angles` (..., n), radians, about the moving axes named in `order`.
+    """Return the rotations by `angles` (..., n), radians, about the intrinsic axes of `order`.
 
-    'ZXY' is Rz Rx Ry for column vectors, as the channels of BVH are; case makes no difference.
+    'ZXY' is Rz Rx Ry for column vectors, as in BVH; case is ignored.
     """
     letters = _letters(order)
     (angles,) = _same_dtype(angles)
@@ -196,13 +196,13 @@ def from_euler(angles: Floats, order: str) -> Quats:
             f"got {angles.shape}"
         )
     if len(set(letters)) == 3:
-        return _three_turns(angles, *letters)
+        return _three_axes(angles, *letters)
     axes = np.eye(3, dtype=angles.dtype)[letters]
     return reduce(mul, np.moveaxis(exp(angles[..., None] * axes), -2, 0))
 
 
-def _three_turns(angles: Floats, i: int, j: int, k: int) -> Quats:
-    """Return the product of turns about three different axes, multiplied out: clips have many."""
+def _three_axes(angles: Floats, i: int, j: int, k: int) -> Quats:
+    """Return the product of rotations about three different axes, expanded for speed."""
     half = np.moveaxis(angles, -1, 0) / 2
     c, s = np.cos(half), np.sin(half)
     side = 1 if (j - i) % 3 == 1 else -1
@@ -218,14 +218,14 @@ def _three_turns(angles: Floats, i: int, j: int, k: int) -> Quats:
 def to_euler(q: Quats, order: str) -> Floats:
     """Return the angles (..., 3), radians, for which `from_euler` with this `order` gives `q`.
 
-    The outer angles are within ±pi; the middle one is within ±pi/2, or, where the first letter is
-    also the last, from 0 to pi. At the middle one's ends (gimbal lock) the third angle is 0.
+    The outer angles are within ±pi. The middle one is within ±pi/2, or from 0 to pi if the first
+    letter equals the last. At its ends (gimbal lock) the third angle is 0. The method is that of
+    Bernardes and Viollet 2022, "Quaternion to Euler angles conversion".
     """
     letters = _letters(order)
     if len(letters) != 3 or letters[1] in (letters[0], letters[2]):
         raise ValueError(f"order must be three letters without equal neighbours, got {order!r}")
     (q,) = _same_dtype(q)
-    # Bernardes and Viollet 2022, "Quaternion to Euler angles conversion": one formula for all.
     k, j, i = letters
     proper = i == k
     if proper:
@@ -237,7 +237,7 @@ def to_euler(q: Quats, order: str) -> Floats:
     near, far = np.hypot(a, b), np.hypot(c, d)
     middle = 2 * np.arctan2(far, near)
     half_sum, half_difference = np.arctan2(b, a), np.arctan2(d, c)
-    # At gimbal lock one of the two is free: make them equal, and the third angle is 0.
+    # At gimbal lock one of the two is free; with both equal the third angle is 0.
     lock = 64 * np.finfo(q.dtype).eps
     half_difference = np.where(far <= lock * near, half_sum, half_difference)
     half_sum = np.where(near <= lock * far, half_difference, half_sum)
@@ -250,33 +250,33 @@ def to_euler(q: Quats, order: str) -> Floats:
 
 
 def slerp(a: Quats, b: Quats, t: Scalars | float) -> Quats:
-    """Return the rotations at the fractions `t` (...) of the shortest turn from `a` to `b`.
+    """Return the spherical linear interpolation from `a` to `b` at fractions `t` (...).
 
-    They keep the sign of `a`, so at t = 1 they may end in -b, which is the same rotation.
+    It takes the shortest path and keeps the sign of `a`, so it may end in -b.
     """
     a, b = _same_dtype(a, b)
     fraction = np.asarray(t, dtype=a.dtype)[..., None]
-    return mul(a, exp(fraction * log(_turn(a, b))))
+    return mul(a, exp(fraction * log(_difference(a, b))))
 
 
 def mean(q: Quats, weights: Scalars | None = None) -> Quats:
-    """Return the one rotation (4,), w >= 0, with the least sum of squared chordal distances to all.
+    """Return the rotation (4,), w >= 0, with the least sum of squared chordal distances.
 
-    Every axis but the last is averaged over; the sign of each quaternion makes no difference.
+    All axes but the last are averaged over (Markley et al. 2007); signs do not matter.
     """
     (q,) = _same_dtype(q)
     shares = np.broadcast_to(np.asarray(1.0 if weights is None else weights), q.shape[:-1])
     if not ((shares >= 0).all() and shares.any()):
         raise ValueError(f"mean needs weights of at least 0 and one above, got {shares!r:.80}")
-    each = q.reshape(-1, 4).astype(np.float64)
-    scatter = (each * shares.reshape(-1, 1)).T @ each
+    flat = q.reshape(-1, 4).astype(np.float64)
+    scatter = (flat * shares.reshape(-1, 1)).T @ flat
     return _positive_w(np.linalg.eigh(scatter)[1][:, -1]).astype(q.dtype)
 
 
 def unroll(q: Quats, axis: int = 0) -> Quats:
-    """Return `q` with signs such that neighbours along the time `axis` have an inner product >= 0.
+    """Return `q` with signs that make inner products of neighbours along `axis` >= 0.
 
-    So neighbours on the 3-sphere are never more than a half turn apart. The first has w >= 0.
+    The first quaternion has w >= 0.
     """
     (q,) = _same_dtype(q)
     if not -q.ndim <= axis < q.ndim - 1 or axis == -1:
@@ -288,7 +288,7 @@ def unroll(q: Quats, axis: int = 0) -> Quats:
 
 
 def _same_dtype(*values: Floats) -> list[Floats]:
-    """Return `values` in one float type: float32 if every array among them is, else float64."""
+    """Return `values` as arrays of one type: float32 if all arrays are, else float64."""
     types = {value.dtype for value in values if hasattr(value, "dtype")}
     dtype = np.float32 if types == {np.dtype(np.float32)} else np.float64
     return [np.asarray(value, dtype=dtype) for value in values]
@@ -296,12 +296,11 @@ def _same_dtype(*values: Floats) -> list[Floats]:
 
 def _dot(a: Floats, b: Floats) -> Floats:
     """Return the inner products (..., 1) of rows."""
-    products: Floats = np.einsum("...i,...i->...", a, b)[..., None]
-    return products
+    return np.asarray(np.einsum("...i,...i->...", a, b)[..., None])
 
 
 def _letters(order: str) -> list[int]:
-    """Return the axes, 0 to 2, that the one to three letters of `order` name."""
+    """Return the axes, 0 to 2, of the one to three letters of `order`."""
     letters = ["xyz".find(letter) for letter in order.lower()]
     if not 1 <= len(letters) <= 3 or -1 in letters:
         raise ValueError(f"order must be one to three letters of 'xyz', got {order!r}")
@@ -309,9 +308,9 @@ def _letters(order: str) -> list[int]:
 
 
 def _polar(v: Floats) -> tuple[Floats, Floats]:
-    """Return lengths (..., 1) and unit directions of rows; a row of zeros points along the first.
+    """Return lengths (..., 1) and unit vectors of rows; a row of zeros gives the first axis.
 
-    Scaling by a power of two, which is exact, keeps the squares of denormals from vanishing.
+    Rows are scaled by a power of two, which is exact, so that squares do not underflow.
     """
     largest = reduce(np.maximum, (np.abs(v[..., k]) for k in range(v.shape[-1])))[..., None]
     exponent = np.maximum(np.frexp(largest)[1], np.finfo(v.dtype).minexp)
@@ -322,14 +321,14 @@ def _polar(v: Floats) -> tuple[Floats, Floats]:
 
 
 def _positive_w(q: Quats) -> Quats:
-    """Return `q` or -q, whichever has w >= 0; `q` as it stands where w is 0."""
+    """Return `q` or -q, whichever has w >= 0; `q` if w is 0."""
     return np.where(q[..., :1] < 0, -q, q)
 
 
-def _turn(a: Quats, b: Quats) -> Quats:
-    """Return the rotation, w >= 0, that comes before `a` in `b` or in -b.
+def _difference(a: Quats, b: Quats) -> Quats:
+    """Return inverse(a) b or its negative, whichever has w >= 0.
 
-    Its vector part is that of `inverse(a) * (b - a)`, which keeps its digits when they are close.
+    Its vector part is that of inverse(a) (b - a), which is accurate if a and b are close.
     """
     cosine = _dot(a, b)
     b = np.where(cosine < 0, -b, b)
