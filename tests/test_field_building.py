@@ -38,6 +38,15 @@ def brute(points, nodes, period):
     return np.linalg.norm(move, axis=-1).min(axis=1)
 
 
+def distances_to_sites(codes, spacing, points, period):
+    """Return how far each point is from the site of its code."""
+    codes = codes.ravel()
+    sites = spacing * np.stack([codes >> 20, (codes >> 10) & 1023, codes & 1023], axis=-1)
+    return [
+        brute(site[None], point[None], period)[0] for site, point in zip(sites, points, strict=True)
+    ]
+
+
 @pytest.mark.parametrize("period", [np.zeros(3), PERIOD], ids=["open", "wrapped"])
 @pytest.mark.parametrize("few", [0, 10**6], ids=["tree", "cubes"])
 def test_distances_to_samples_are_exact(period, few, monkeypatch):
@@ -51,18 +60,19 @@ def test_distances_to_samples_are_exact(period, few, monkeypatch):
 
 
 @pytest.mark.parametrize("wraps", [np.zeros(3, bool), WRAPS], ids=["open", "wrapped"])
-def test_sites_at_the_rim_are_those_with_others_around(wraps):
-    from scipy.ndimage import minimum_filter
-
-    nodes = packing.close_axes(np.random.default_rng(2).normal(size=(12, 9, 10)), wraps)
-    starts, codes, count = packing._blocks(nodes, 0.6, wraps)
-    members = packing.add_midpoints(nodes, wraps) <= 0.6
-    modes = ["wrap" if wrap else "constant" for wrap in wraps]
-    rim = np.argwhere(members & ~minimum_filter(members, 3, mode=modes, cval=False))
-    sites = np.stack([codes >> 20, (codes >> 10) & 1023, codes & 1023], axis=1)
-    np.testing.assert_array_equal(sites[np.lexsort(sites.T[::-1])], rim)
-    blocks = np.ravel_multi_index(tuple((sites // 16).T), count)
-    np.testing.assert_array_equal(starts, np.searchsorted(blocks, np.arange(len(starts))))
+def test_the_index_holds_the_nearest_sites(wraps):
+    rng = np.random.default_rng(2)
+    nodes = packing.close_axes(rng.normal(size=(7, 5, 6)), wraps)
+    period = np.where(wraps, SPACING * (np.array(nodes.shape) - 1), 0.0)
+    ends = [(0.0, wrap) if wrap else (-1.0, 3.0) for wrap in period]
+    places = [np.sort(rng.uniform(*end, size=n)) for end, n in zip(ends, (5, 6, 7), strict=True)]
+    codes = packing.site_index(nodes, -0.5, SPACING, period, places)
+    fine = packing.close_axes(packing.add_midpoints(nodes, wraps), wraps)
+    members = SPACING / 4.0 * np.argwhere(packing.add_midpoints(fine, wraps) <= -0.5)
+    at = np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, 3)
+    np.testing.assert_allclose(
+        distances_to_sites(codes, SPACING / 4.0, at, period), brute(members, at, period), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("period", [np.zeros(3), PERIOD], ids=["open", "wrapped"])
@@ -73,13 +83,9 @@ def test_nearest_sites_are_exact(period, share):
     members[3, 2, 5] = True
     places = [np.sort(rng.uniform(-1.0, 3.0, size=n)) for n in (5, 6, 7)]
     codes = nearest_sites(members, SPACING, period, places)
-    sites = SPACING * np.stack([codes >> 20, (codes >> 10) & 1023, codes & 1023], axis=-1)
-    at = np.stack(np.meshgrid(*places, indexing="ij"), axis=-1)
-    found = [
-        brute(site[None], point[None], period)[0]
-        for site, point in zip(sites.reshape(-1, 3), at.reshape(-1, 3), strict=True)
-    ]
-    expected = brute(SPACING * np.argwhere(members), at.reshape(-1, 3), period)
+    at = np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, 3)
+    expected = brute(SPACING * np.argwhere(members), at, period)
+    found = distances_to_sites(codes, SPACING, at, period)
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -285,28 +291,3 @@ def test_a_field_must_wrap_as_its_chart_does():
         Limit(RotationVector(), wrapped)
     with pytest.raises(ValueError, match="must have the periods"):
         Limit(EulerZYZ(), plain)
-
-
-@pytest.mark.parametrize("wraps", [(0.0, 0.0, 0.0), (1.0, 0.0, 1.0)])
-def test_sites_do_not_depend_on_slabs(wraps, monkeypatch, rng):
-    period = 2.0 * np.pi
-    spacing = np.where(wraps, period / np.array((12, 9, 10)), 0.2)
-    values = rng.normal(size=(12, 9, 10))
-    field = DistanceField(np.zeros(3), spacing, values, -0.5, np.array(wraps))
-    packed = {}
-    for slab in (1, 3, 6, 1000):
-        monkeypatch.setattr(packing, "SLAB", slab)
-        packed[slab] = replace(field).packed
-    for slab in (1, 3, 6):
-        np.testing.assert_array_equal(packed[slab], packed[1000])
-
-
-@pytest.mark.parametrize("wider", [0.6, 0.31])
-def test_a_box_is_the_same_whatever_larger_one_was_asked_for_before(wider):
-    points = np.random.default_rng(3).normal(size=(200, 3)) * (0.3, 0.2, 0.1)
-    used = DistanceField.fit(points, resolution=16)
-    used.grow(wider)
-    for margin in (0.3, 0.1, 0.5):
-        one, other = DistanceField.fit(points, resolution=16).grow(margin), used.grow(margin)
-        np.testing.assert_array_equal(one.low, other.low)
-        np.testing.assert_allclose(one.values, other.values, rtol=0.0, atol=1e-12)

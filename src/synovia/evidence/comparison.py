@@ -422,7 +422,7 @@ def _move_lengths(limit: Limit, rotations: Quats, outside: Mask) -> Scalars:
     """Return the angles (n,) of projection, in radians; 0 where `outside` is False."""
     angles, beyond = np.zeros(len(rotations)), rotations[outside]
     if len(beyond):
-        angles[outside] = quat.angle_between(beyond, limit.project_few(beyond))
+        angles[outside] = quat.angle_between(beyond, limit.project(beyond))
     return angles
 
 

@@ -285,7 +285,7 @@ def _limit(entry: Entry) -> Limit:
         # That was said when the limit was made.
         warnings.filterwarnings("ignore", "the region contains the direction opposite", UserWarning)
         limit = Limit(chart, shape, parts["relative_to"].text() if "relative_to" in parts else None)
-        if limit.compiled and not np.isfinite(limit.packed_members).all():
+        if limit.compiled and not np.isfinite(limit.packed).all():
             raise ValueError("the numbers are too large")
     return limit
 

@@ -1,4 +1,14 @@
-"""Distance fields in blocks of lanes: look-up between nodes, and the way to a member nearby."""
+"""Distance fields: interpolation of Φ, and a member near each point outside.
+
+Members have Φ <= threshold and lie in the grid's box; Φ is trilinear between the nodes. *Sites*
+are the members among the corners of cells divided into SITE_PARTS along each axis. A trilinear
+function is least at a corner of its cell, so some site is within half of HALF_DIAGONAL of any
+member. A packed field holds a header, Φ at the nodes, the least Φ of each block of cells, and the
+nearest site of each *knot*: the nodes, and some more beyond each end of axes without a period.
+
+Points are measured from the box's lower corner. Work arrays hold one row of LANES numbers for each
+quantity, so that loops over points become vector code.
+"""
 
 from __future__ import annotations
 
@@ -7,124 +17,79 @@ import numpy as np
 from .jit import kernel
 from .rotation import DISTANCE, LANES, PX, PY, PZ, X, Y, Z
 
-# Distance fields: how they are packed, and Φ and its slope between the nodes of the grid.
-
-# Where things stand in a packed field, after its kind; tables are given by where they start.
+# Offsets in a packed field, after its kind. LOW to NODES have one number for each axis.
 THRESHOLD, STEEP_INSIDE, STEEP_OUTSIDE, HALF_DIAGONAL = 0, 1, 2, 3
-LOW, SPACING, PERIOD, TURNS, NODES = 4, 7, 10, 13, 16  # three each; TURNS are 1/PERIOD, or 0
-# Three each: intervals between knots in the box, knots beyond either end, radians between knots.
-INNER, OUTER, STRIDE = 19, 22, 25
-BLOCKS = 28  # three: of sites
-VALUES, FEATURES, STARTS, SITES = (
-    31,
-    32,
-    33,
-    34,
-)  # where these begin: float32, int32, float64, int32
-WIDE = 35  # 1 where features are float64
-SCALE, LEVELS, EXCESS, OVERSTATED = 36, 37, 38, 39  # of features: see `nearest_knots`
-HEADER = 40
+LOW, SPACING, PERIOD, INVERSE_PERIOD, NODES = 4, 7, 10, 13, 16  # periods are 0 without wrapping
+OUTER = 19  # knots beyond each end of axes without a period
+BLOCKS, SITES = 20, 21  # offsets of the least Φ of blocks (float32), and of site codes (int32)
+HEADER = 22  # followed by Φ at the nodes (float32)
 
-ON_NODE = 1.0 + 1e-12  # sites lie on nodes: rounding must not choose which cell they are in
-SLACK = 1e-10  # what Φ may exceed the threshold by, and a point its box, for rounding
-WITHIN = 5e-7  # radians that projections go on inside: they stay members when rounded to float32
-PARTS = 4  # that cells are parted in for the sites
-SIDE = 16  # sites are kept in blocks of so many along each axis
-SHIFT, LOW_BITS = 10, 1023  # a site's three numbers in one
-STEPS = 2  # to the boundary
-CUTS = 4  # of the way from a site to a point outside
-DOWN = 0.02  # share of a step that it goes farther down than it seems to need
-FLAT = 1e-12  # added to a squared slope, so that none is 0
-NEARBY = 1.0  # half diagonals of Φ above the threshold, up to which the slope shows the way
-
-# Rows of what is worked on for points outside: the point, where it slides, the best member yet
-# and its squared distance, what is near enough.
-QX, QY, QZ, AX, AY, AZ = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES, 5 * LANES
-MX, MY, MZ, LEAST, ENOUGH = 6 * LANES, 7 * LANES, 8 * LANES, 9 * LANES, 10 * LANES
-SX, SY, SZ, SITE = 11 * LANES, 12 * LANES, 13 * LANES, 14 * LANES  # a site, squared distance
-AIM = 15 * LANES  # what Φ is to be at most
-CELL, UX, UY, UZ = 16 * LANES, 17 * LANES, 18 * LANES, 19 * LANES  # where a cell begins, shares
-CORNERS = 20 * LANES  # Φ at the eight corners of the cell
-WORK = 28 * LANES
-LANE_ROWS = 16  # those before: all that a lane has
-# The same rows once more, where knots are looked at: a corner of a cell of them, its sides, and
-# what is found.
-KX, KY, KZ, KSX, KSY, KSZ = (CORNERS + k * LANES for k in range(6))
-KNOT_BOUND, FEATURE = CORNERS + 6 * LANES, CORNERS + 7 * LANES
-UNKNOWN = 1e30  # more than any square
+BLOCK_SIDE = 4  # cells along each axis of a block
+SITE_PARTS = 4  # so that sites miss members by at most half of what a projection may
+CODE_BITS = 10  # for each axis of a site code; 256 nodes have at most 1024 parts
+ON_NODE = 1.0 + 1e-12  # factor by which rounding cannot place a node in the cell before it
+SLACK = 1e-10  # radians that Φ may exceed the threshold by, and a point its box, for rounding
+INSET = 5e-7  # radians that projections go on inside, so that float32 results are members
+NEWTON_STEPS = 2  # towards the boundary; more bring the mean excess down by less than a hundredth
+OVERSHOOT = 0.02  # share of a step that is added, so that it ends inside
+CUTS = 4  # of the segment from a member to a point outside
+MIN_SLOPE = 1e-12  # added to squared slopes, so that none is 0
 FARTHEST = 1e9  # radians: more than any point of a chart
+
+# Rows of the work array: the point, a trial, the nearest member found and its squared distance,
+# the squared distance that is near enough, the nearest known site and its squared distance.
+QX, QY, QZ, AX, AY, AZ = (k * LANES for k in range(6))
+MX, MY, MZ, LEAST, ENOUGH = (k * LANES for k in range(6, 11))
+SX, SY, SZ, SITE = (k * LANES for k in range(11, 15))
+AIM = 15 * LANES  # the value that Φ must not exceed at a trial
+EXCESS = 16 * LANES  # Φ above the threshold
+CELL, UX, UY, UZ = (k * LANES for k in range(17, 21))  # offset of a cell, position in it
+CORNERS = 21 * LANES  # eight rows: Φ at the corners of the cell
+WORK = 29 * LANES
+# The same eight rows while knots are read: corner and size of a cell of knots, bound, code.
+KX, KY, KZ, KSX, KSY, KSZ, BOUND, CODE = (CORNERS + k * LANES for k in range(8))
 
 
 @kernel
 def grid_of(p, o):
-    """Return what is needed to look a field up, read once: see `look_up`."""
+    """Return the numbers that interpolation needs: see `fetch_corners`."""
     row = int(p[o + NODES + 2])
     return (
-        2 * int(o + p[o + VALUES]),
+        2 * (o + HEADER),
         int(p[o + NODES + 1]) * row,
         row,
         (p[o + NODES] - 2.0, p[o + NODES + 1] - 2.0, p[o + NODES + 2] - 2.0),
         (1.0 / p[o + SPACING], 1.0 / p[o + SPACING + 1], 1.0 / p[o + SPACING + 2]),
         (p[o + PERIOD], p[o + PERIOD + 1], p[o + PERIOD + 2]),
-        (p[o + TURNS], p[o + TURNS + 1], p[o + TURNS + 2]),
-        p[o + TURNS] + p[o + TURNS + 1] + p[o + TURNS + 2] > 0.0,
+        (p[o + INVERSE_PERIOD], p[o + INVERSE_PERIOD + 1], p[o + INVERSE_PERIOD + 2]),
     )
 
 
 @kernel
-def corner_of(grid, x, y, z):
-    """Return where the cell of a point begins, among all float32, and the shares of the cell."""
-    first, slab, row, last, inverse, period, turns, wraps = grid
-    if wraps:
-        x -= period[0] * np.floor(x * turns[0])
-        y -= period[1] * np.floor(y * turns[1])
-        z -= period[2] * np.floor(z * turns[2])
-    u, v, w = x * inverse[0], y * inverse[1], z * inverse[2]
-    i = int(min(max(u * ON_NODE, 0.0), last[0]))
-    j = int(min(max(v * ON_NODE, 0.0), last[1]))
-    k = int(min(max(w * ON_NODE, 0.0), last[2]))
-    at = first + i * slab + j * row + k
-    return at, u - i, v - j, w - k
-
-
-@kernel
-def edges_of(p, grid, a):
-    """Return Φ at four corners of a cell, and the steps from those to the other four."""
-    values = p.view(np.float32)
-    b, c = a + grid[2], a + grid[1]
-    d = c + grid[2]
-    p00, p01, p10, p11 = float(values[a]), float(values[b]), float(values[c]), float(values[d])
-    q00, q01 = float(values[a + 1]) - p00, float(values[b + 1]) - p01
-    q10, q11 = float(values[c + 1]) - p10, float(values[d + 1]) - p11
-    return p00, p01, p10, p11, q00, q01, q10, q11
-
-
-@kernel
-def look_up(p, grid, x, y, z):
-    """Return Φ at a point of the box."""
-    a, u, v, w = corner_of(grid, x, y, z)
-    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, grid, a)
-    p00, p01, p10, p11 = p00 + w * q00, p01 + w * q01, p10 + w * q10, p11 + w * q11
-    p0, p1 = p00 + v * (p01 - p00), p10 + v * (p11 - p10)
-    return p0 + u * (p1 - p0)
+def box_of(p, o):
+    """Return the lower and upper corner of the box; −∞ and ∞ along axes that wrap."""
+    far_x = (p[o + NODES] - 1.0) * p[o + SPACING]
+    far_y = (p[o + NODES + 1] - 1.0) * p[o + SPACING + 1]
+    far_z = (p[o + NODES + 2] - 1.0) * p[o + SPACING + 2]
+    x, y, z = p[o + PERIOD] > 0.0, p[o + PERIOD + 1] > 0.0, p[o + PERIOD + 2] > 0.0
+    near = (-np.inf if x else 0.0, -np.inf if y else 0.0, -np.inf if z else 0.0)
+    return near, (np.inf if x else far_x, np.inf if y else far_y, np.inf if z else far_z)
 
 
 @kernel
 def fetch_corners(p, grid, work, first, last):
-    """Fetch Φ at the corners of the cells that AX, AY, AZ are in, lanes `first` to `last`.
+    """Read Φ at the corners of the cells that contain AX, AY, AZ, for lanes `first` to `last`.
 
-    Places, then loads, then (by the callers) sums: each loop does one thing to many lanes, so
-    that none waits for the memory of another.
+    Indices, then loads, then (in the callers) sums: no loop waits for another's memory.
     """
-    start, slab, row, (last_x, last_y, last_z), inverse, period, turns, _ = grid
+    start, slab, row, (last_x, last_y, last_z), (ix, iy, iz), period, inverse = grid
     values = p.view(np.float32)
-    ix, iy, iz = inverse
     begin, down, across = np.float64(start), np.float64(slab), np.float64(row)
     for i in range(first, last):
         x, y, z = work[AX + i], work[AY + i], work[AZ + i]
-        x -= period[0] * np.floor(x * turns[0])  # both are 0 where nothing wraps
-        y -= period[1] * np.floor(y * turns[1])
-        z -= period[2] * np.floor(z * turns[2])
+        x -= period[0] * np.floor(x * inverse[0])  # both are 0 where nothing wraps
+        y -= period[1] * np.floor(y * inverse[1])
+        z -= period[2] * np.floor(z * inverse[2])
         u, v, w = x * ix, y * iy, z * iz
         j = np.floor(min(max(u * ON_NODE, 0.0), last_x))
         k = np.floor(min(max(v * ON_NODE, 0.0), last_y))
@@ -145,307 +110,123 @@ def fetch_corners(p, grid, work, first, last):
 
 
 @kernel
-def corners_at(work, i):
-    """Return Φ at four corners of the cell of lane `i`, and the steps from those to the others."""
+def value_and_slope(grid, work, i):
+    """Return Φ and its gradient in the cell of lane `i`, from the corners fetched."""
+    u, v, w = work[UX + i], work[UY + i], work[UZ + i]
     p00, p01 = work[CORNERS + i], work[CORNERS + 2 * LANES + i]
     p10, p11 = work[CORNERS + 4 * LANES + i], work[CORNERS + 6 * LANES + i]
     q00, q01 = work[CORNERS + LANES + i] - p00, work[CORNERS + 3 * LANES + i] - p01
     q10, q11 = work[CORNERS + 5 * LANES + i] - p10, work[CORNERS + 7 * LANES + i] - p11
-    return p00, p01, p10, p11, q00, q01, q10, q11
-
-
-@kernel
-def value_at(work, i):
-    """Return Φ where lane `i` is, of what `look` fetched."""
-    u, v, w = work[UX + i], work[UY + i], work[UZ + i]
-    p00, p01, p10, p11, q00, q01, q10, q11 = corners_at(work, i)
-    p00, p01, p10, p11 = p00 + w * q00, p01 + w * q01, p10 + w * q10, p11 + w * q11
-    p0, p1 = p00 + v * (p01 - p00), p10 + v * (p11 - p10)
-    return p0 + u * (p1 - p0)
-
-
-@kernel
-def slope_at(grid, work, i):
-    """Return Φ and its gradient within the cell where lane `i` is, of what `look` fetched."""
-    u, v, w = work[UX + i], work[UY + i], work[UZ + i]
-    p00, p01, p10, p11, q00, q01, q10, q11 = corners_at(work, i)
     p00, p01, p10, p11 = p00 + w * q00, p01 + w * q01, p10 + w * q10, p11 + w * q11
     q0, q1 = q00 + v * (q01 - q00), q10 + v * (q11 - q10)
     r0, r1 = p01 - p00, p11 - p10
     p0, p1 = p00 + v * r0, p10 + v * r1
-    inverse = grid[4]
-    gx, gy = (p1 - p0) * inverse[0], (r0 + u * (r1 - r0)) * inverse[1]
-    return p0 + u * (p1 - p0), gx, gy, (q0 + u * (q1 - q0)) * inverse[2]
+    ix, iy, iz = grid[4]
+    return p0 + u * (p1 - p0), (p1 - p0) * ix, (r0 + u * (r1 - r0)) * iy, (q0 + u * (q1 - q0)) * iz
 
 
 @kernel
-def box_of(p, o):
-    """Return the far ends of the box along its axes; ∞ of those that wrap, and −∞ before them."""
-    far_x = (p[o + NODES] - 1.0) * p[o + SPACING]
-    far_y = (p[o + NODES + 1] - 1.0) * p[o + SPACING + 1]
-    far_z = (p[o + NODES + 2] - 1.0) * p[o + SPACING + 2]
-    x, y, z = p[o + PERIOD] > 0.0, p[o + PERIOD + 1] > 0.0, p[o + PERIOD + 2] > 0.0
-    near = (-np.inf if x else 0.0, -np.inf if y else 0.0, -np.inf if z else 0.0)
-    return near, (np.inf if x else far_x, np.inf if y else far_y, np.inf if z else far_z)
+def knot_position(k, last):
+    """Return the coordinate, in cells, of node `k`, or of a knot beyond the first or `last` node.
 
-
-# Distance fields: the sites, members all along a region, from which projections start.
-#
-# Packed is the nearest site of each knot of a grid that is coarser than the field's, and wider: a
-# member among the corners of cells parted in four along each axis.
-
-
-@kernel
-def site_grid_of(p, o):
-    """Return what is needed to look sites up, read once: see `place_of`; then how knots lie."""
-    row = p[o + INNER + 2] + 2.0 * p[o + OUTER + 2] + 1.0
-    slab = (p[o + INNER + 1] + 2.0 * p[o + OUTER + 1] + 1.0) * row
-    return (
-        (p[o + STRIDE], p[o + STRIDE + 1], p[o + STRIDE + 2]),
-        (p[o + INNER], p[o + INNER + 1], p[o + INNER + 2]),
-        (p[o + OUTER], p[o + OUTER + 1], p[o + OUTER + 2]),
-        slab,
-        row,
-    )
-
-
-@kernel
-def place_of(wide, axis, number):
-    """Return where along an axis, from the box's corner, a knot is; they are numbered from 0 on.
-
-    Inside the box they stand regularly, beyond it at 1, 4, 9, … of the same strides: d away from a
-    site, knots √d apart are as good as those near it.
+    There knots are 1, 4, 9, … cells away: at distance d from the sites, knots √d apart bound
+    distances as well as those nearby.
     """
-    inner, k = wide[1][axis], number - wide[2][axis]
-    beyond = max(max(-k, k - inner), 0.0)
-    return wide[0][axis] * (min(max(k, 0.0), inner) + np.copysign(beyond * beyond, k))
+    beyond = max(max(-k, k - last), 0.0)
+    return min(max(k, 0.0), last) + np.copysign(beyond * beyond, k)
 
 
 @kernel
-def knot_below(wide, axis, q):
-    """Return the number of the knot below q along an axis, from the first to the last but one."""
-    inner, outer = wide[1][axis], wide[2][axis]
-    u = q / wide[0][axis]
-    steps = np.floor(np.sqrt(max(max(-u, u - inner), 0.0)))
-    k = -1.0 - steps if u < 0.0 else (inner + steps if u >= inner else np.floor(u))
-    return min(max(k + outer, 0.0), inner + 2.0 * outer - 1.0)
+def knot_below(u, last, outer):
+    """Return the last knot at or before `u` (in cells), up to the last knot but one."""
+    beyond = np.floor(np.sqrt(max(max(-u, u - last), 0.0)))
+    k = -1.0 - beyond if u < 0.0 else (last + beyond if u >= last else np.floor(u))
+    return min(max(k, -outer), last + outer - 1.0)
 
 
 @kernel
-def nearest_knot(u, inner, outer):
-    """Return the number of the knot nearest to u, which is in strides from the box's corner.
+def find_sites(p, o, grid, work, n):
+    """Find a site near each of `n` points, and raise ENOUGH to what the index proves.
 
-    Beyond the box, halfway between knots k and k + 1 are k² + k + ½ strides: this is the inverse.
+    SX, SY, SZ and SITE get the nearest of the sites of the eight knots around the point q. With w
+    the trilinear weights of the knots k, and s(k) their nearest sites, every site s satisfies
+    |q − s|² = Σ w |k − s|² − Σ w |k − q|², where |k − s| >= |k − s(k)|.
     """
-    away = max(-u, u - inner)
-    steps = np.floor(0.5 + np.sqrt(max(away - 0.25, 0.0)))
-    k = min(max(np.rint(u), 0.0), inner) + np.copysign(steps, u)
-    return min(max(k + outer, 0.0), inner + 2.0 * outer)
-
-
-@kernel
-def shortest(p, o, axis, move):
-    """Return the shortest move along an axis that goes where `move` goes."""
-    return move - p[o + PERIOD + axis] * np.rint(move * p[o + TURNS + axis])
-
-
-@kernel
-def offset_to(p, o, code, qx, qy, qz):
-    """Return the moves from q to the site of this code, in half cells from the box's corner."""
-    x = 0.5 * p[o + SPACING] * (code >> (2 * SHIFT)) - qx
-    y = 0.5 * p[o + SPACING + 1] * ((code >> SHIFT) & LOW_BITS) - qy
-    z = 0.5 * p[o + SPACING + 2] * (code & LOW_BITS) - qz
-    return shortest(p, o, 0, x), shortest(p, o, 1, y), shortest(p, o, 2, z)
-
-
-@kernel
-def feature_at(p, o, at):
-    """Return the number that is packed for a knot: its site, and a level."""
-    if p[o + WIDE] > 0.0:
-        return p[at]
-    return float(p.view(np.int32)[at])
-
-
-@kernel
-def first_feature(p, o):
-    """Return where features begin, in numbers of their own size."""
-    at = int(o + p[o + FEATURES])
-    return at if p[o + WIDE] > 0.0 else 2 * at
-
-
-@kernel
-def nearest_knots(p, o, grid, work, n):
-    """Find the site of the knot nearest to each of `n` lanes, and what no site can be nearer than.
-
-    At SX, SY, SZ comes the site, its squared distance at SITE. Beside a knot's site s a level is
-    packed. Of knots in the box it tells the most that Φ overstates distances to sites by, at the
-    nodes around all q nearest to the knot: this goes to AZ. Of those beyond, its square tells the
-    most that |q − s|² exceeds the square of the distance to the nearest site by: this makes the
-    least distance of any site, at ENOUGH. What is not told is not known.
-    """
-    (px, py, pz), (tx, ty, tz) = grid[5], grid[6]
-    (wx, wy, wz), (mx, my, mz), (bx, by, bz), slab, row = site_grid_of(p, o)
-    ix, iy, iz, start = 1.0 / wx, 1.0 / wy, 1.0 / wz, float(first_feature(p, o))
-    for i in range(n):
-        x = nearest_knot(ix * work[QX + i], mx, bx)
-        y = nearest_knot(iy * work[QY + i], my, by)
-        z = nearest_knot(iz * work[QZ + i], mz, bz)
-        work[SITE + i] = start + x * slab + y * row + z
-        x, y, z = x - bx, y - by, z - bz
-        beyond = max(max(-x, x - mx), max(max(-y, y - my), max(-z, z - mz)))
-        work[AZ + i] = beyond
-    for i in range(n):
-        work[SITE + i] = feature_at(p, o, int(work[SITE + i]))
-    step, overstated = p[o + EXCESS], p[o + OVERSTATED]
-    levels, scale = p[o + LEVELS], p[o + SCALE]
-    per_level, per_row = 1.0 / levels, 1.0 / scale
-    per_slab = per_row * per_row
-    for i in range(n):
-        packed = work[SITE + i]
-        site = np.floor(packed * per_level)  # all are powers of 2
-        level = packed - levels * site
-        outer, known = work[AZ + i] > 0.0, level < levels - 1.0
-        work[AZ + i] = overstated * level if known & (not outer) else UNKNOWN
-        work[SITE + i] = step * level * level if known & outer else UNKNOWN
-        x = np.floor(site * per_slab)
-        y = np.floor(site * per_row)
-        work[SX + i] = x
-        work[SY + i] = y - scale * x
-        work[SZ + i] = site - scale * y
-    hx, hy, hz = p[o + SPACING] / PARTS, p[o + SPACING + 1] / PARTS, p[o + SPACING + 2] / PARTS
+    (px, py, pz), (tx, ty, tz), (ix, iy, iz) = grid[5], grid[6], grid[4]
+    hx, hy, hz = p[o + SPACING], p[o + SPACING + 1], p[o + SPACING + 2]
+    last_x, last_y = p[o + NODES] - 1.0, p[o + NODES + 1] - 1.0
+    last_z, most = p[o + NODES + 2] - 1.0, p[o + OUTER]
+    out_x, out_y = most if px == 0.0 else 0.0, most if py == 0.0 else 0.0
+    out_z = most if pz == 0.0 else 0.0
+    row = last_z + 2.0 * out_z + 1.0
+    slab = (last_y + 2.0 * out_y + 1.0) * row
+    first = 2.0 * (o + p[o + SITES]) + out_x * slab + out_y * row + out_z
+    codes = p.view(np.int32)
     for i in range(n):
         qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-        x, y, z = hx * work[SX + i] - qx, hy * work[SY + i] - qy, hz * work[SZ + i] - qz
-        x -= px * np.rint(x * tx)
-        y -= py * np.rint(y * ty)
-        z -= pz * np.rint(z * tz)
-        square = x * x + y * y + z * z
-        work[ENOUGH + i] = np.sqrt(max(square - work[SITE + i], 0.0))
-        work[SITE + i] = square
-        work[SX + i], work[SY + i], work[SZ + i] = qx + x, qy + y, qz + z
-
-
-@kernel
-def look_around(p, o, grid, work, n):
-    """Look at the sites of all eight knots around each of `n` lanes.
-
-    SX, SY, SZ and SITE get the nearest of them, ENOUGH a better bound. With w_i the weights that
-    make q of the corners n_i of its cell of knots, and s_i the sites nearest to those, any site s
-    has |q − s|² = Σ w_i |n_i − s|² − Σ w_i |n_i − q|², and |n_i − s| >= |n_i − s_i|.
-    """
-    (px, py, pz), (tx, ty, tz), wide = grid[5], grid[6], site_grid_of(p, o)
-    slab, row, first = wide[3], wide[4], first_feature(p, o)
-    for i in range(n):
-        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-        j, k, m = knot_below(wide, 0, qx), knot_below(wide, 1, qy), knot_below(wide, 2, qz)
-        work[CELL + i] = j * slab + k * row + m
-        x, y, z = place_of(wide, 0, j), place_of(wide, 1, k), place_of(wide, 2, m)
-        sx, sy = place_of(wide, 0, j + 1.0) - x, place_of(wide, 1, k + 1.0) - y
-        sz = place_of(wide, 2, m + 1.0) - z
+        j = knot_below(qx * ix, last_x, out_x)
+        k = knot_below(qy * iy, last_y, out_y)
+        m = knot_below(qz * iz, last_z, out_z)
+        work[CELL + i] = first + j * slab + k * row + m
+        x, sx = hx * knot_position(j, last_x), hx * knot_position(j + 1.0, last_x)
+        y, sy = hy * knot_position(k, last_y), hy * knot_position(k + 1.0, last_y)
+        z, sz = hz * knot_position(m, last_z), hz * knot_position(m + 1.0, last_z)
+        sx, sy, sz = sx - x, sy - y, sz - z
         u, v, w = (qx - x) / sx, (qy - y) / sy, (qz - z) / sz
         a, b, c = min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0), min(max(w, 0.0), 1.0)
         bound = sx * sx * ((u - a) ** 2 - a * (1.0 - a))
         bound += sy * sy * ((v - b) ** 2 - b * (1.0 - b))
-        work[KNOT_BOUND + i] = bound + sz * sz * ((w - c) ** 2 - c * (1.0 - c))
+        work[BOUND + i] = bound + sz * sz * ((w - c) ** 2 - c * (1.0 - c))
         work[UX + i], work[UY + i], work[UZ + i] = a, b, c
         work[KX + i], work[KY + i], work[KZ + i] = x, y, z
         work[KSX + i], work[KSY + i], work[KSZ + i] = sx, sy, sz
-    levels, scale = p[o + LEVELS], p[o + SCALE]
-    per_level, per_row = 1.0 / levels, 1.0 / scale
-    per_slab = per_row * per_row
-    hx, hy, hz = p[o + SPACING] / PARTS, p[o + SPACING + 1] / PARTS, p[o + SPACING + 2] / PARTS
+        work[SITE + i] = np.inf
+    hx, hy, hz = hx / SITE_PARTS, hy / SITE_PARTS, hz / SITE_PARTS
+    parts = float(1 << CODE_BITS)
+    per_row, per_slab = 1.0 / parts, 1.0 / (parts * parts)
     for corner in range(8):
         right, up, ahead = float(corner >> 2), float((corner >> 1) & 1), float(corner & 1)
-        at = float(first) + right * slab + up * row + ahead
+        at = right * slab + up * row + ahead
         for i in range(n):
-            work[FEATURE + i] = feature_at(p, o, int(work[CELL + i] + at))
+            work[CODE + i] = float(codes[int(work[CELL + i] + at)])
         for i in range(n):
-            site = np.floor(work[FEATURE + i] * per_level)
-            x, y = np.floor(site * per_slab), np.floor(site * per_row)
-            x, y, z = hx * x, hy * (y - scale * x), hz * (site - scale * y)
-            kx, ky = work[KX + i] + right * work[KSX + i], work[KY + i] + up * work[KSY + i]
-            kz = work[KZ + i] + ahead * work[KSZ + i]
-            dx, dy, dz = x - kx, y - ky, z - kz
+            code = work[CODE + i]
+            x, y = np.floor(code * per_slab), np.floor(code * per_row)
+            x, y, z = hx * x, hy * (y - parts * x), hz * (code - parts * y)
+            dx = x - work[KX + i] - right * work[KSX + i]
+            dy = y - work[KY + i] - up * work[KSY + i]
+            dz = z - work[KZ + i] - ahead * work[KSZ + i]
             dx -= px * np.rint(dx * tx)
             dy -= py * np.rint(dy * ty)
             dz -= pz * np.rint(dz * tz)
             a, b, c = work[UX + i], work[UY + i], work[UZ + i]
             weight = (1.0 - right + (2.0 * right - 1.0) * a) * (1.0 - up + (2.0 * up - 1.0) * b)
             weight *= 1.0 - ahead + (2.0 * ahead - 1.0) * c
-            work[KNOT_BOUND + i] += weight * (dx * dx + dy * dy + dz * dz)
+            work[BOUND + i] += weight * (dx * dx + dy * dy + dz * dz)
             qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
             x, y, z = x - qx, y - qy, z - qz
             x -= px * np.rint(x * tx)
             y -= py * np.rint(y * ty)
             z -= pz * np.rint(z * tz)
-            apart = x * x + y * y + z * z
-            nearer = apart < work[SITE + i]
-            work[SITE + i] = apart if nearer else work[SITE + i]
+            square = x * x + y * y + z * z
+            nearer = square < work[SITE + i]
+            work[SITE + i] = square if nearer else work[SITE + i]
             work[SX + i] = qx + x if nearer else work[SX + i]
             work[SY + i] = qy + y if nearer else work[SY + i]
             work[SZ + i] = qz + z if nearer else work[SZ + i]
-    quarter = 0.5 * p[o + HALF_DIAGONAL]
+    missed = 0.5 * p[o + HALF_DIAGONAL]
     for i in range(n):
-        enough = np.sqrt(max(work[KNOT_BOUND + i], 0.0)) + quarter
+        enough = np.sqrt(max(work[BOUND + i], 0.0)) + missed
         work[ENOUGH + i] = max(work[ENOUGH + i], enough * enough)
 
 
 @kernel
-def nearest_site(p, o, qx, qy, qz, least):
-    """Return the site nearest to q, if it is nearer than `least`, squared; else q itself.
-
-    The sites are those of cells parted in two: nearer than the nearest of them less half a
-    diagonal no member is.
-    """
-    starts, sites, codes = o + int(p[o + STARTS]), 2 * (o + int(p[o + SITES])), p.view(np.int32)
-    nx, ny, nz = int(p[o + BLOCKS]), int(p[o + BLOCKS + 1]), int(p[o + BLOCKS + 2])
-    rx, ry, rz = 0.5 * p[o + SPACING], 0.5 * p[o + SPACING + 1], 0.5 * p[o + SPACING + 2]
-    half, x, y, z = 0.5 * (SIDE - 1), qx, qy, qz
-    for block in range(nx * ny * nz):
-        first, last = int(p[starts + block]), int(p[starts + block + 1])
-        if first == last:
-            continue
-        i, j, k = block // (ny * nz), (block // nz) % ny, block % nz
-        dx = max(abs(shortest(p, o, 0, rx * (SIDE * i + half) - qx)) - half * rx, 0.0)
-        dy = max(abs(shortest(p, o, 1, ry * (SIDE * j + half) - qy)) - half * ry, 0.0)
-        dz = max(abs(shortest(p, o, 2, rz * (SIDE * k + half) - qz)) - half * rz, 0.0)
-        if dx * dx + dy * dy + dz * dz >= least:
-            continue
-        for s in range(first, last):
-            sx, sy, sz = offset_to(p, o, int(codes[sites + s]), qx, qy, qz)
-            apart = sx * sx + sy * sy + sz * sz
-            if apart < least:
-                x, y, z, least = qx + sx, qy + sy, qz + sz, apart
-    return x, y, z, least
-
-
-@kernel
-def nearest_sites(p, o, work, n):
-    """Find, as `nearest_knots` does, a site for each of `n` lanes: the nearest one of all."""
-    for i in range(n):
-        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-        x, y, z, least = nearest_site(p, o, qx, qy, qz, np.inf)
-        work[SX + i], work[SY + i], work[SZ + i], work[SITE + i] = x, y, z, least
-        # The site is near enough; what is so much nearer needs no second start, from the site.
-        work[ENOUGH + i] = max(np.sqrt(least) - p[o + HALF_DIAGONAL], 0.0)
-        work[AZ + i] = UNKNOWN
-
-
-# Distance fields in blocks: look-up between the nodes of a grid, and the way to a member nearby.
-#
-# A field is Φ, trilinear between the nodes; members have Φ <= threshold and lie in the grid's box.
-# Packed with it is, for every knot of a wider grid, the nearest *site*: a member among the corners
-# of cells parted in four along each axis. A trilinear function is least at a corner, so a site lies
-# within a quarter of a cell's diagonal of any member. Points are measured from the box's corner.
-
-
-@kernel
-def keep_best(work, i, excess):
-    """Keep where lane `i` is as its best member, if it is one and the nearest yet."""
+def keep_nearest(work, i, excess):
+    """Keep the trial of lane `i` as its member, if it is one and the nearest yet."""
     x, y, z = work[AX + i], work[AY + i], work[AZ + i]
-    apart = (work[QX + i] - x) ** 2 + (work[QY + i] - y) ** 2 + (work[QZ + i] - z) ** 2
-    better = (excess <= 0.0) & (apart < work[LEAST + i])
-    work[LEAST + i] = apart if better else work[LEAST + i]
+    square = (work[QX + i] - x) ** 2 + (work[QY + i] - y) ** 2 + (work[QZ + i] - z) ** 2
+    better = (excess <= 0.0) & (square < work[LEAST + i])
+    work[LEAST + i] = square if better else work[LEAST + i]
     work[MX + i] = x if better else work[MX + i]
     work[MY + i] = y if better else work[MY + i]
     work[MZ + i] = z if better else work[MZ + i]
@@ -453,116 +234,199 @@ def keep_best(work, i, excess):
 
 @kernel
 def slide(p, grid, box, work, first, last):
-    """Go from points of the box to where the boundary is nearest to q, lanes `first` to `last`.
+    """Move trials to where the boundary is nearest to the points, for lanes `first` to `last`.
 
-    Each step goes to the foot of q on the plane where Φ, as it rises here, would be the
-    threshold, and a little farther down, each time more. The nearest members met on the way are
-    kept at MX, MY, MZ, with their squared distances at LEAST.
+    Each Newton step goes to the foot of q on the plane where Φ, by its slope at the trial, would
+    be at its aim, and a little beyond, farther with each step. The nearest member met is kept.
     """
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
-    down = 1.0 + DOWN
+    beyond = 1.0 + OVERSHOOT
     fetch_corners(p, grid, work, first, last)
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         for i in range(first, last):
             x, y, z = work[AX + i], work[AY + i], work[AZ + i]
             qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-            value, gx, gy, gz = slope_at(grid, work, i)
+            value, gx, gy, gz = value_and_slope(grid, work, i)
             excess = value - work[AIM + i]
-            keep_best(work, i, excess)
-            steep = gx * gx + gy * gy + gz * gz + FLAT
+            keep_nearest(work, i, excess)
+            steep = gx * gx + gy * gy + gz * gz + MIN_SLOPE
             rise = (qx - x) * gx + (qy - y) * gy + (qz - z) * gz
-            along = (rise + max(down * excess, excess)) / steep
+            along = (rise + max(beyond * excess, excess)) / steep
             work[AX + i] = min(max(qx - along * gx, near_x), far_x)
             work[AY + i] = min(max(qy - along * gy, near_y), far_y)
             work[AZ + i] = min(max(qz - along * gz, near_z), far_z)
         fetch_corners(p, grid, work, first, last)
-        down = 4.0 * down - 3.0
+        beyond = 4.0 * beyond - 3.0
     for i in range(first, last):
-        keep_best(work, i, value_at(work, i) - work[AIM + i])
+        keep_nearest(work, i, value_and_slope(grid, work, i)[0] - work[AIM + i])
 
 
 @kernel
 def choose_starts(p, o, box, work, n):
-    """Choose where lanes start to slide, and how near a member must be to be near enough.
+    """Choose a first trial for each point, and how near a member must be to be near enough.
 
-    Half a cell's diagonal more than any member is away is enough. What none can be nearer than is
-    known from Φ, at AX, and its steepest slope, and from the sites, a quarter diagonal from any
-    member: those of the knot, or what Φ tells of them. With d the distance of the corners of a cell
-    to sites, at least Φ less what it overstates, and w the corners' weights, the square of the
-    distance to any site is at least Σ w d² − Σ w |corner − q|², and the first at least (Σ w d)².
-    The last is at AY. Nearby the slope of Φ shows the way; farther off, start from the site.
+    A member is accepted at half a diagonal more than any member's distance, bounded below by Φ
+    and its greatest slope, and by the index. A point of the box with a small Φ starts where it is,
+    others at their site.
     """
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
     threshold, half_diagonal = p[o + THRESHOLD], p[o + HALF_DIAGONAL]
-    gentle, within = 1.0 / p[o + STEEP_OUTSIDE], WITHIN * p[o + STEEP_INSIDE]
+    gentle, inset = 1.0 / p[o + STEEP_OUTSIDE], INSET * p[o + STEEP_INSIDE]
     for i in range(n):
         qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
         x, y = min(max(qx, near_x), far_x), min(max(qy, near_y), far_y)
         z = min(max(qz, near_z), far_z)
         beyond = (qx - x) ** 2 + (qy - y) ** 2 + (qz - z) ** 2
-        excess = work[AX + i] - threshold
+        excess = work[EXCESS + i]
         lower = max(excess, 0.0) * gentle
-        # Right at the boundary the way must not be longer than it is: no farther in than out.
-        work[AIM + i] = threshold - min(within, DOWN * max(excess, 0.0))
+        # Close to the boundary a projection goes no farther in than the point is out.
+        work[AIM + i] = threshold - min(inset, OVERSHOOT * max(excess, 0.0))
         enough = np.sqrt(beyond + lower * lower) + half_diagonal
-        lower = max(excess - work[AZ + i], 0.0)
-        lower = np.sqrt(beyond + max(lower * lower - work[AY + i], 0.0))
-        enough = max(enough, max(work[ENOUGH + i], lower) + 0.5 * half_diagonal)
-        work[ENOUGH + i] = enough * enough
+        work[ENOUGH + i] = max(work[ENOUGH + i], enough * enough)
         # The point of the box that is nearest to q may be a member itself.
-        here = (excess <= SLACK) | ((beyond == 0.0) & (excess < NEARBY * half_diagonal))
-        done = excess <= SLACK
-        work[AX + i] = x if here else work[SX + i]
-        work[AY + i] = y if here else work[SY + i]
-        work[AZ + i] = z if here else work[SZ + i]
-        work[MX + i] = x if done else work[SX + i]
-        work[MY + i] = y if done else work[SY + i]
-        work[MZ + i] = z if done else work[SZ + i]
-        # Who starts here must find a member here: the site would be a jump.
-        work[LEAST + i] = beyond if done else (np.inf if here else work[SITE + i])
+        member = excess <= SLACK
+        start = member | ((beyond == 0.0) & (excess < half_diagonal))
+        work[AX + i] = x if start else work[SX + i]
+        work[AY + i] = y if start else work[SY + i]
+        work[AZ + i] = z if start else work[SZ + i]
+        work[MX + i] = x if member else work[SX + i]
+        work[MY + i] = y if member else work[SY + i]
+        work[MZ + i] = z if member else work[SZ + i]
+        # Close to the boundary a site would be a jump.
+        work[LEAST + i] = beyond if member else (np.inf if start else work[SITE + i])
+
+
+@kernel
+def value_at(p, grid, work, i, x, y, z):
+    """Return Φ at a point of the box, which becomes the trial of lane `i`."""
+    work[AX + i], work[AY + i], work[AZ + i] = x, y, z
+    fetch_corners(p, grid, work, i, i + 1)
+    return value_and_slope(grid, work, i)[0]
 
 
 @kernel
 def search_segment(p, grid, work, i):
-    """Find a member between a site and where lane `i` came sliding, as near to that as it can.
-
-    One end is a member, the other is not, or all is done: each cut takes the place of either.
-    """
-    threshold = work[AIM + i]
-    x, y, z = work[SX + i], work[SY + i], work[SZ + i]
-    dx, dy, dz = work[AX + i] - x, work[AY + i] - y, work[AZ + i] - z
+    """Find a member between the site of lane `i` and its trial, near the trial."""
+    aim, x, y, z = work[AIM + i], work[SX + i], work[SY + i], work[SZ + i]
+    end_x, end_y, end_z = work[AX + i], work[AY + i], work[AZ + i]
+    dx, dy, dz = end_x - x, end_y - y, end_z - z
     low, high = 0.0, 1.0
-    low_excess = min(look_up(p, grid, x, y, z) - threshold, 0.0)
-    high_excess = look_up(p, grid, x + dx, y + dy, z + dz) - threshold
+    low_excess = min(value_at(p, grid, work, i, x, y, z) - aim, 0.0)
+    high_excess = value_at(p, grid, work, i, end_x, end_y, end_z) - aim
     if high_excess <= 0.0:
         low = 1.0
     else:
         for _ in range(CUTS):
             share = low_excess / (low_excess - high_excess)
             middle = low + min(max(0.95 * share, 0.25), 0.98) * (high - low)
-            excess = look_up(p, grid, x + middle * dx, y + middle * dy, z + middle * dz) - threshold
+            at_x, at_y, at_z = x + middle * dx, y + middle * dy, z + middle * dz
+            excess = value_at(p, grid, work, i, at_x, at_y, at_z) - aim
             if excess <= 0.0:
                 low, low_excess = middle, excess
             else:
                 high, high_excess = middle, excess
-    x, y, z = x + low * dx, y + low * dy, z + low * dz
-    apart = (work[QX + i] - x) ** 2 + (work[QY + i] - y) ** 2 + (work[QZ + i] - z) ** 2
-    if apart < work[LEAST + i]:
-        work[MX + i], work[MY + i], work[MZ + i], work[LEAST + i] = x, y, z, apart
+    work[AX + i], work[AY + i], work[AZ + i] = x + low * dx, y + low * dy, z + low * dz
+    keep_nearest(work, i, 0.0)
 
 
 @kernel
-def copy_lanes(source, lanes, n, out):
-    """Copy all rows of `n` lanes, by their numbers, to the first lanes of `out`."""
-    for row in range(LANE_ROWS):
-        start = row * LANES
-        for k in range(n):
-            out[start + k] = source[start + lanes[k]]
+def shortest(p, o, axis, move):
+    """Return a move along an axis without whole periods."""
+    return move - p[o + PERIOD + axis] * np.rint(move * p[o + INVERSE_PERIOD + axis])
+
+
+@kernel
+def squared_gap(p, o, axis, q, first, count):
+    """Return the squared distance of q from `count` cells along an axis, from number `first` on."""
+    half, middle = (
+        0.5 * count * p[o + SPACING + axis],
+        (first + 0.5 * count) * p[o + SPACING + axis],
+    )
+    beyond = max(abs(shortest(p, o, axis, middle - q)) - half, 0.0)
+    return beyond * beyond
+
+
+@kernel
+def search_cells(p, o, grid, work, i):
+    """Bring the member of lane `i` to within half a diagonal of the nearest.
+
+    Cells with a node inside that are more than half a diagonal nearer than the member known are
+    searched on a lattice of half cells, one of which is within half a diagonal of any member.
+    """
+    start, slab, row = grid[0], grid[1], grid[2]
+    values, threshold = p.view(np.float32), p[o + THRESHOLD]
+    qx, qy, qz, side = work[QX + i], work[QY + i], work[QZ + i], BLOCK_SIDE
+    nx, ny, nz = int(p[o + NODES]) - 1, int(p[o + NODES + 1]) - 1, int(p[o + NODES + 2]) - 1
+    block, near = 2 * int(o + p[o + BLOCKS]) - 1, nearer_square(p, o, work, i)
+    for x in range(0, nx, side):
+        gap_x = squared_gap(p, o, 0, qx, x, side)
+        for y in range(0, ny, side):
+            gap_y = gap_x + squared_gap(p, o, 1, qy, y, side)
+            for z in range(0, nz, side):
+                block += 1
+                if gap_y >= near or float(values[block]) > threshold:
+                    continue
+                if gap_y + squared_gap(p, o, 2, qz, z, side) >= near:
+                    continue
+                for a in range(x, min(x + side, nx)):
+                    apart_x = squared_gap(p, o, 0, qx, a, 1)
+                    for b in range(y, min(y + side, ny)):
+                        apart_y = apart_x + squared_gap(p, o, 1, qy, b, 1)
+                        for c in range(z, min(z + side, nz)):
+                            if apart_y + squared_gap(p, o, 2, qz, c, 1) >= near:
+                                continue
+                            at = start + a * slab + b * row + c
+                            if least_corner(values, at, slab, row) <= threshold:
+                                search_cell(p, o, grid, work, i, a, b, c)
+                                near = nearer_square(p, o, work, i)
+
+
+@kernel
+def nearer_square(p, o, work, i):
+    """Return the square of half a diagonal less than the distance of lane `i` to its member."""
+    return max(np.sqrt(work[LEAST + i]) - p[o + HALF_DIAGONAL], 0.0) ** 2
+
+
+@kernel
+def search_cell(p, o, grid, work, i, a, b, c):
+    """Keep the nearest member among the corners of half cells of a cell as that of lane `i`."""
+    start, slab, row = grid[0], grid[1], grid[2]
+    at, threshold = start + a * slab + b * row + c, p[o + THRESHOLD]
+    for part in range(27):
+        u, v, w = 0.5 * (part // 9), 0.5 * (part // 3 % 3), 0.5 * (part % 3)
+        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+        work[AX + i] = qx + shortest(p, o, 0, p[o + SPACING] * (a + u) - qx)
+        work[AY + i] = qy + shortest(p, o, 1, p[o + SPACING + 1] * (b + v) - qy)
+        work[AZ + i] = qz + shortest(p, o, 2, p[o + SPACING + 2] * (c + w) - qz)
+        keep_nearest(work, i, corner_mean(p.view(np.float32), at, slab, row, u, v, w) - threshold)
+
+
+@kernel
+def least_corner(values, at, slab, row):
+    """Return the least Φ at the corners of the cell at an offset."""
+    above = at + slab
+    low = min(min(values[at], values[at + 1]), min(values[at + row], values[at + row + 1]))
+    high = min(values[above], values[above + 1])
+    high = min(high, min(values[above + row], values[above + row + 1]))
+    return float(min(low, high))
+
+
+@kernel
+def corner_mean(values, at, slab, row, u, v, w):
+    """Return Φ in the cell at an offset, at a position (u, v, w) in it."""
+    total = 0.0
+    for corner in range(8):
+        a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
+        weight = (
+            (u if a == 1 else 1.0 - u) * (v if b == 1 else 1.0 - v) * (w if c == 1 else 1.0 - w)
+        )
+        total += weight * float(values[at + a * slab + b * row + c])
+    return total
 
 
 @kernel
 def list_unfinished(work, n, lanes):
-    """List the lanes that have no member yet that is near enough; return how many."""
+    """List the lanes whose member is not near enough; return how many."""
     count = 0
     for i in range(n):
         lanes[count] = i
@@ -571,136 +435,76 @@ def list_unfinished(work, n, lanes):
 
 
 @kernel
-def start_from_sites(work, n):
-    """Let lanes slide from their sites, which are members: their best, if none is nearer."""
-    for i in range(n):
-        nearer = work[SITE + i] < work[LEAST + i]
-        x, y, z = work[SX + i], work[SY + i], work[SZ + i]
-        work[AX + i], work[AY + i], work[AZ + i] = x, y, z
-        work[MX + i] = x if nearer else work[MX + i]
-        work[MY + i] = y if nearer else work[MY + i]
-        work[MZ + i] = z if nearer else work[MZ + i]
-        work[LEAST + i] = min(work[SITE + i], work[LEAST + i])
-
-
-@kernel
-def search(p, o, grid, box, work, n):
-    """Find members near enough for lanes where sliding from one place did not: from more.
-
-    First from between there and the site, for those that found none; then from the best of the
-    sites around, then from the nearest of all. But a better bound may tell that it is near enough.
-    """
-    lanes, few = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
-    count = list_unfinished(work, n, lanes)
-    if count == 0:
-        return
-    rest, last = np.empty(WORK), np.empty(WORK)
-    copy_lanes(work, lanes, count, rest)
-    for k in range(count):
-        if not rest[LEAST + k] < np.inf:
-            search_segment(p, grid, rest, k)
-            rest[AX + k], rest[AY + k], rest[AZ + k] = rest[MX + k], rest[MY + k], rest[MZ + k]
-            slide(p, grid, box, rest, k, k + 1)
-    if p[o + FEATURES] > 0.0:
-        look_around(p, o, grid, rest, count)
-    left = list_unfinished(rest, count, few)
-    copy_lanes(rest, few, left, last)
-    start_from_sites(last, left)
-    slide(p, grid, box, last, 0, left)
-    for k in range(left):
-        if not last[LEAST + k] <= last[ENOUGH + k]:
-            qx, qy, qz = last[QX + k], last[QY + k], last[QZ + k]
-            x, y, z, apart = nearest_site(p, o, qx, qy, qz, last[LEAST + k])
-            if apart < last[LEAST + k]:
-                last[AX + k], last[AY + k], last[AZ + k] = x, y, z
-                last[MX + k], last[MY + k], last[MZ + k], last[LEAST + k] = x, y, z, apart
-                slide(p, grid, box, last, k, k + 1)
-    for k in range(left):
-        i = few[k]
-        rest[MX + i], rest[MY + i], rest[MZ + i] = last[MX + k], last[MY + k], last[MZ + k]
-    for k in range(count):
+def refine(p, o, grid, box, work, n):
+    """Find members near enough where the first slide did not: from the site, then by cells."""
+    lanes = np.empty(LANES, np.int64)
+    for k in range(list_unfinished(work, n, lanes)):
         i = lanes[k]
-        work[MX + i], work[MY + i], work[MZ + i] = rest[MX + k], rest[MY + k], rest[MZ + k]
-
-
-@kernel
-def bound(p, o, box, block, work, lanes, n):
-    """Write as the distances of `n` lanes outside what no member can be nearer than, by Φ alone."""
-    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
-    threshold, gentle = p[o + THRESHOLD], 1.0 / p[o + STEEP_OUTSIDE]
-    for k in range(n):
-        qx, qy, qz = work[QX + k], work[QY + k], work[QZ + k]
-        x, y = qx - min(max(qx, near_x), far_x), qy - min(max(qy, near_y), far_y)
-        z, lower = qz - min(max(qz, near_z), far_z), max(work[AX + k] - threshold, 0.0) * gentle
-        block[DISTANCE + lanes[k]] = np.sqrt(x * x + y * y + z * z + lower * lower)
+        if not work[LEAST + i] < np.inf:
+            search_segment(p, grid, work, i)
+            slide(p, grid, box, work, i, i + 1)
+        if not work[LEAST + i] <= work[ENOUGH + i]:
+            work[AX + i], work[AY + i], work[AZ + i] = work[SX + i], work[SY + i], work[SZ + i]
+            keep_nearest(work, i, 0.0)
+            slide(p, grid, box, work, i, i + 1)
+        if not work[LEAST + i] <= work[ENOUGH + i]:
+            search_cells(p, o, grid, work, i)
+            work[AX + i], work[AY + i], work[AZ + i] = work[MX + i], work[MY + i], work[MZ + i]
+            slide(p, grid, box, work, i, i + 1)
 
 
 @kernel
 def within_reach(x):
-    """Return x, or 0 for what is no number or endless: it has no cell, and its caller sees it."""
+    """Return x, or 0 for what is not finite: it has no cell, and the caller reports it."""
     return x if abs(x) < FARTHEST else 0.0
 
 
 @kernel
 def field(p, o, block, n):
-    """Look Φ up; where it exceeds the threshold, or outside the box, find a member nearby.
-
-    A field that is packed without sites moves nothing, and its distances outside are bounds. One
-    without knots takes longer for each point.
-    """
+    """Write the signed distances of `n` points of a block, and a member near each one outside."""
     work = np.empty(WORK)
     grid, box = grid_of(p, o), box_of(p, o)
-    period, turns, wraps = grid[5], grid[6], grid[7]
+    period, inverse = grid[5], grid[6]
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
     threshold, steep = p[o + THRESHOLD], 1.0 / p[o + STEEP_INSIDE]
     low_x, low_y, low_z = p[o + LOW], p[o + LOW + 1], p[o + LOW + 2]
-    xx, yy, zz = p[o + SPACING] ** 2, p[o + SPACING + 1] ** 2, p[o + SPACING + 2] ** 2
     for i in range(n):
-        x, y = within_reach(block[X + i]), within_reach(block[Y + i])
-        z = within_reach(block[Z + i])
-        x, y, z = x - low_x, y - low_y, z - low_z
-        if wraps:
-            x -= period[0] * np.floor(x * turns[0])
-            y -= period[1] * np.floor(y * turns[1])
-            z -= period[2] * np.floor(z * turns[2])
+        x, y = within_reach(block[X + i]) - low_x, within_reach(block[Y + i]) - low_y
+        z = within_reach(block[Z + i]) - low_z
+        x -= period[0] * np.floor(x * inverse[0])
+        y -= period[1] * np.floor(y * inverse[1])
+        z -= period[2] * np.floor(z * inverse[2])
         work[QX + i], work[QY + i], work[QZ + i] = x, y, z
         work[AX + i] = min(max(x, near_x), far_x)
         work[AY + i] = min(max(y, near_y), far_y)
         work[AZ + i] = min(max(z, near_z), far_z)
     fetch_corners(p, grid, work, 0, n)
     for i in range(n):
-        x, y, z, value = work[QX + i], work[QY + i], work[QZ + i], value_at(work, i)
-        u, v, w = work[UX + i], work[UY + i], work[UZ + i]
-        work[AX + i] = value
-        work[AY + i] = xx * u * (1.0 - u) + yy * v * (1.0 - v) + zz * w * (1.0 - w)
+        x, y, z = work[QX + i], work[QY + i], work[QZ + i]
+        excess = value_and_slope(grid, work, i)[0] - threshold
+        work[EXCESS + i] = excess
         side = min(min(x - near_x, far_x - x), min(y - near_y, far_y - y))
         side = min(side, min(z - near_z, far_z - z))
-        depth = max(min(side, (threshold - value) * steep), 0.0)
-        inside = (side >= -SLACK) & (value <= threshold + SLACK)
+        depth = max(min(side, -excess * steep), 0.0)
+        inside = (side >= -SLACK) & (excess <= SLACK)
         block[DISTANCE + i] = -depth if inside else 1.0
         block[PX + i], block[PY + i], block[PZ + i] = block[X + i], block[Y + i], block[Z + i]
     lanes = np.empty(LANES, np.int64)
     count = 0
-    for i in range(n):  # without a branch: whether a lane is outside is anybody's guess
+    for i in range(n):  # without a branch, which processors could not predict
         lanes[count] = i
         work[QX + count] = work[QX + i]
         work[QY + count] = work[QY + i]
         work[QZ + count] = work[QZ + i]
-        work[AX + count] = work[AX + i]
-        work[AY + count] = work[AY + i]
+        work[EXCESS + count] = work[EXCESS + i]
+        work[ENOUGH + count] = 0.0
         count += 1 if block[DISTANCE + i] > 0.0 else 0
     if count == 0:
         return
-    if p[o + SITES] == 0.0:
-        bound(p, o, box, block, work, lanes, count)
-        return
-    if p[o + FEATURES] == 0.0:
-        nearest_sites(p, o, work, count)
-    else:
-        nearest_knots(p, o, grid, work, count)
+    find_sites(p, o, grid, work, count)
     choose_starts(p, o, box, work, count)
     slide(p, grid, box, work, 0, count)
-    search(p, o, grid, box, work, count)
+    refine(p, o, grid, box, work, count)
     for k in range(count):
         i = lanes[k]
         x, y = work[MX + k] - work[QX + k], work[MY + k] - work[QY + k]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .distance_field import UNKNOWN
 from .jit import kernel
 
 
@@ -39,23 +38,17 @@ def lower_envelope(at, height, label, count, places, out, hull, start):
 
 
 @kernel("f8[,,] f8 i8 f8 f8 f8[] i8[,,] f8[,,]")
-def member_lines(nodes, threshold, parts, spacing, period, places, out, out_height):
-    """Begin a search for the nearest members of a grid whose cells are parted: the first axis.
+def sites_in_lines(nodes, threshold, parts, spacing, period, places, out, out_height):
+    """Search for the nearest sites along the first axis: the first pass of three.
 
-    `nodes` are closed. `out` (places, m, n) receives, for each line of the finer grid along the
-    first axis, the number of the member nearest to each place, or -1; `out_height` its square.
+    Sites are the points with Φ <= threshold on a lattice of cells divided into `parts`; `nodes` has
+    the first node repeated at the end of axes that wrap. `out` (places, j, k) receives, for each
+    line of the lattice along the first axis, the number of the site nearest to each of `places`
+    (radians, ascending), or -1; `out_height` the squared distance.
     """
     nx, row = nodes.shape[0], np.empty(nodes.shape[0])
-    fine = parts * (nx - 1)
-    below, above = np.empty(fine + 1, np.int64), np.empty(fine + 1, np.int64)
-    step, count = spacing / parts, places.shape[0]
-    at, cell = np.empty(count), np.empty(count, np.int64)
-    shares = np.empty(parts)
-    for part in range(parts):
-        shares[part] = part / parts
-    for place in range(count):
-        at[place] = places[place] / step
-        cell[place] = int(min(max(at[place], 0.0), np.float64(fine)))
+    fine, step = parts * (nx - 1), spacing / parts
+    sites = np.empty(fine + 3)
     for b in range(out.shape[1]):
         j, v = b // parts, (b % parts) / parts
         jj = min(j + 1, nodes.shape[1] - 1)
@@ -69,36 +62,31 @@ def member_lines(nodes, threshold, parts, spacing, period, places, out, out_heig
                 row[i] = low + v * (high - low) - threshold
                 least = min(least, row[i])
             if least > 0.0:
-                for place in range(count):
+                for place in range(places.shape[0]):
                     out[place, b, c] = -1
                 continue
-            last = -(1 << 30)
+            count = 1  # the first entry is for the last site, a period earlier
             for i in range(nx - 1):
-                value, rise = row[i], row[i + 1] - row[i]
+                value, rise = row[i], (row[i + 1] - row[i]) / parts
                 for part in range(parts):
-                    f = parts * i + part
-                    last = f if value + shares[part] * rise <= 0.0 else last
-                    below[f] = last
-            below[fine] = fine if row[nx - 2] + (row[nx - 1] - row[nx - 2]) <= 0.0 else last
-            last = 1 << 30
-            for f in range(fine, -1, -1):
-                last = f if below[f] == f else last
-                above[f] = last
-            if period > 0.0:
-                first, final = above[0], below[fine]
-                for f in range(fine + 1):
-                    below[f] = below[f] if below[f] >= 0 else final - fine
-                    above[f] = above[f] if above[f] <= fine else first + fine
-            for place in range(count):
-                x, f = at[place], cell[place]
-                lower, upper = below[f], above[min(f + 1, fine)]
-                nearest = lower if x - lower <= upper - x else upper
-                out_height[place, b, c] = (step * (nearest - x)) ** 2
-                out[place, b, c] = nearest % fine if period > 0.0 else nearest
+                    sites[count] = parts * i + part
+                    count += 1 if value + part * rise <= 0.0 else 0
+            sites[count] = fine
+            count += 1 if row[nx - 1] <= 0.0 else 0
+            sites[0] = sites[count - 1] - fine if period > 0.0 else sites[1]
+            sites[count] = sites[1] + fine if period > 0.0 else sites[count - 1]
+            s = 0
+            for place in range(places.shape[0]):
+                x = places[place] / step
+                while s < count and abs(sites[s + 1] - x) <= abs(sites[s] - x):
+                    s += 1
+                out_height[place, b, c] = (step * (sites[s] - x)) ** 2
+                number = int(sites[s])
+                out[place, b, c] = (number + fine) % fine if period > 0.0 else number
 
 
-@kernel("i8[,,] f8[,,] f8 f8 f8[] i8 i8[,,] f8[,,]")
-def nearest_in_lines(best, height, spacing, period, places, first, out, out_height):
+@kernel("i8[,,] f8[,,] f8 f8 f8[] i8[,,] f8[,,]")
+def nearest_in_lines(best, height, spacing, period, places, out, out_height):
     """Take one axis of a separable search for the nearest sites: the middle one of three.
 
     `best` (a, m, c) holds, for each place along this axis, a label below 2**20 of the best so
@@ -123,74 +111,15 @@ def nearest_in_lines(best, height, spacing, period, places, first, out, out_heig
                         count += 1
             if count == 0:
                 for i in range(places.shape[0]):
-                    out[a, i, first + c] = -1
+                    out[a, i, c] = -1
                 continue
             lower_envelope(at, heights, label, count, places, found, hull, start)
             for i in range(places.shape[0]):
                 j, image = found[i] >> 2, found[i] & 3
                 shift = period * (image - 1) if images == 3 else 0.0
                 move = spacing * j + shift - places[i]
-                out[a, i, first + c] = (best[a, j, c] << 10) | j
-                out_height[a, i, first + c] = height[a, j, c] + move * move
-
-
-@kernel("i8[,,] f8[,,] f8[] f8[] f8[] f8[] f8[] f8[,,]")
-def greatest_excess(codes, middle, x, y, z, spacing, period, out):
-    """Write by how much |q − s|² may exceed the least squared distance of any site, near a knot.
-
-    s is the knot's own site (its code in `codes`, of steps of `spacing`), q any point nearer to
-    this knot than to others. The difference is convex in q, so it is greatest at a corner: in the
-    middle of a cell, for which `middle` has the squared distances. Beyond the last knots of an
-    axis without a period nothing is known.
-    """
-    nx, ny, nz = codes.shape
-    cells_x, halves_x = np.empty(2 * nx, np.int64), np.empty(2 * nx)
-    cells_y, halves_y = np.empty(2 * ny, np.int64), np.empty(2 * ny)
-    cells_z, halves_z = np.empty(2 * nz, np.int64), np.empty(2 * nz)
-    cells_beside(x, cells_x, halves_x)
-    cells_beside(y, cells_y, halves_y)
-    cells_beside(z, cells_z, halves_z)
-    for i in range(nx):
-        for j in range(ny):
-            for k in range(nz):
-                open_x = period[0] == 0.0 and (i == 0 or i == nx - 1)
-                open_y = period[1] == 0.0 and (j == 0 or j == ny - 1)
-                open_z = period[2] == 0.0 and (k == 0 or k == nz - 1)
-                if open_x or open_y or open_z:
-                    out[i, j, k] = UNKNOWN
-                    continue
-                code = codes[i, j, k]
-                vx = shortest_step(spacing[0] * (code >> 20) - x[i], period[0])
-                vy = shortest_step(spacing[1] * ((code >> 10) & 1023) - y[j], period[1])
-                vz = shortest_step(spacing[2] * (code & 1023) - z[k], period[2])
-                worst = -np.inf
-                for right in range(2):
-                    a, dx = cells_x[2 * i + right], halves_x[2 * i + right] - vx
-                    for up in range(2):
-                        b, dy = cells_y[2 * j + up], halves_y[2 * j + up] - vy
-                        c, d = cells_z[2 * k], cells_z[2 * k + 1]
-                        dz, ez = halves_z[2 * k] - vz, halves_z[2 * k + 1] - vz
-                        beside = dx * dx + dy * dy
-                        worst = max(worst, beside + dz * dz - middle[a, b, c])
-                        worst = max(worst, beside + ez * ez - middle[a, b, d])
-                out[i, j, k] = worst
-
-
-@kernel
-def cells_beside(places, cells, halves):
-    """Write the cells before and after each of the places, and the ways to their middles."""
-    count = places.shape[0]
-    for i in range(count):
-        for side in range(2):
-            cell = (i + side + count - 2) % (count - 1)
-            cells[2 * i + side] = cell
-            halves[2 * i + side] = (side - 0.5) * (places[cell + 1] - places[cell])
-
-
-@kernel
-def shortest_step(step, period):
-    """Return the shortest way along an axis that goes where `step` goes; no period is 0."""
-    return step - period * np.rint(step / period) if period > 0.0 else step
+                out[a, i, c] = (best[a, j, c] << 10) | j
+                out_height[a, i, c] = height[a, j, c] + move * move
 
 
 @kernel("i8[,,] i8[] i8[,,] i8[]")
@@ -337,62 +266,6 @@ def distance_to_samples(grid, samples, out):
                                 at[axis] = grid[LOW + axis] + grid[SPACING + axis] * node[axis]
                             square = squares_from(grid, nearest, c, at, squares)
                             out[node[0], node[1], node[2]] = np.sqrt(square)
-
-
-# Sites of cells parted in two: which are members, and which of them are at the rim.
-
-
-@kernel("f8[,,] f8 i8[,,]")
-def halved_members(nodes, threshold, out):
-    """Write 1 where Φ is at most the threshold, at nodes and midpoints, else 0."""
-    row = np.empty(nodes.shape[2])
-    for i in range(out.shape[0]):
-        a, b = i // 2, i // 2 + i % 2
-        for j in range(out.shape[1]):
-            c, d = j // 2, j // 2 + j % 2
-            for k in range(nodes.shape[2]):
-                before = 0.5 * (nodes[b, c, k] + nodes[a, c, k])
-                after = 0.5 * (nodes[b, d, k] + nodes[a, d, k])
-                row[k] = 0.5 * (after + before)
-            for k in range(out.shape[2]):
-                value = 0.5 * (row[k // 2 + k % 2] + row[k // 2])
-                out[i, j, k] = 1 if value <= threshold else 0
-
-
-@kernel
-def neighbour(place, step, count, wraps):
-    """Return the place a step away along an axis, or -1 beyond its end."""
-    place += step
-    if wraps == 1:
-        return (place + count) % count
-    return place if place < count else -1
-
-
-@kernel("i8[,,] i8[] i8[]")
-def rim_members(members, wraps, out):
-    """Write the flat numbers of the members that have another node among the 26 around them.
-
-    Beyond the ends of axes that do not wrap nothing is a member. Returns how many there are.
-    """
-    nx, ny, nz = members.shape
-    inner, count = np.empty(nz, np.int64), 0
-    for i in range(nx):
-        for j in range(ny):
-            for k in range(nz):
-                inner[k] = 1
-            for way in range(9):
-                a = neighbour(i, way // 3 - 1, nx, wraps[0])
-                b = neighbour(j, way % 3 - 1, ny, wraps[1])
-                for k in range(nz):
-                    inner[k] = inner[k] & members[a, b, k] if a >= 0 and b >= 0 else 0
-            for k in range(nz):
-                before = neighbour(k, -1, nz, wraps[2])
-                after = neighbour(k, 1, nz, wraps[2])
-                left = inner[before] if before >= 0 else 0
-                right = inner[after] if after >= 0 else 0
-                out[count] = (i * ny + j) * nz + k
-                count += 1 if members[i, j, k] == 1 and left + inner[k] + right < 3 else 0
-    return count
 
 
 @kernel("f8[,,] i8[,,] i8[,,] f8 f8[] i8[] f8[,,]")

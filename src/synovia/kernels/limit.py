@@ -57,7 +57,7 @@ AXIS = 19  # the bone's axis in the chart's frame, for directions
 REACH, REACH_TWIST = 22, 23  # no member is farther from the chart's origin (swing and twist apart)
 HEADER = 24  # the shape follows, and for hinges the tail that `hinges` describes
 
-LAYOUT = 3  # the version that these kernels read
+LAYOUT = 4  # the version that these kernels read
 OTHER_LAYOUT = -1.0  # what they return instead, where a limit is not of it, or not all there
 
 

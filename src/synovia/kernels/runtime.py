@@ -85,7 +85,6 @@ MOST_REACH = 32.0  # radians: a little more than the five turns that a limit may
 LEAST_SINES = 1e-7  # product of the sines of the angles between neighbouring hinges
 MOST_NODES = 1000  # along an axis
 PRIME = 4294967291  # below 2³²
-MOST_SCALE, MOST_LEVELS = 2.0**20, 2.0**30  # of features of a field
 
 
 @kernel
@@ -250,64 +249,41 @@ def check_table(p, o, end):
 
 @kernel
 def check_axis(p, o, axis):
-    """Tell whether a field's numbers along an axis can be what they are said to be."""
-    spacing, period, turns = (
-        p[o + fields.SPACING + axis],
-        p[o + fields.PERIOD + axis],
-        p[o + fields.TURNS + axis],
-    )
+    """Return True if the numbers of a field along an axis are in range."""
+    spacing, period = p[o + fields.SPACING + axis], p[o + fields.PERIOD + axis]
+    inverse = p[o + fields.INVERSE_PERIOD + axis]
     known = abs(p[o + fields.LOW + axis]) <= 1e4 and spacing >= 1e-5 and spacing <= 1e4
     known = known and is_whole(p[o + fields.NODES + axis], 2.0, MOST_NODES)
-    known = known and is_whole(p[o + fields.INNER + axis], 1.0, MOST_NODES)
-    known = known and is_whole(p[o + fields.OUTER + axis], 0.0, MOST_NODES)
-    known = known and is_whole(p[o + fields.BLOCKS + axis], 1.0, MOST_NODES)
-    known = known and p[o + fields.STRIDE + axis] >= 1e-5 and p[o + fields.STRIDE + axis] <= 1e4
     if period == 0.0:
-        return known and turns == 0.0
-    return known and period >= 1e-5 and abs(period * turns - 1.0) < 1e-9
+        return known and inverse == 0.0
+    return known and period >= 1e-5 and abs(period * inverse - 1.0) < 1e-9
 
 
 @kernel
 def check_field(p, o, end):
-    """Tell whether a distance field stands at `o`, and all that it points to before `end`."""
+    """Return True if a whole distance field is at `o`, before `end`."""
     if o + fields.HEADER > end or not are_finite(p, o, fields.HEADER):
         return False
     if not (check_axis(p, o, 0) and check_axis(p, o, 1) and check_axis(p, o, 2)):
         return False
     steep = min(p[o + fields.STEEP_INSIDE], p[o + fields.STEEP_OUTSIDE])
     known = steep >= 1e-6 and p[o + fields.HALF_DIAGONAL] > 0.0
-    known = known and is_whole(p[o + fields.SCALE], 1.0, MOST_SCALE)
-    known = known and is_whole(p[o + fields.LEVELS], 2.0, MOST_LEVELS)
-    known = known and (p[o + fields.WIDE] == 0.0 or p[o + fields.WIDE] == 1.0)
-    values, features = p[o + fields.VALUES], p[o + fields.FEATURES]
-    starts, sites, size = p[o + fields.STARTS], p[o + fields.SITES], float(end - o)
-    known = known and is_whole(values, fields.HEADER, size)
-    known = known and is_whole(features, fields.HEADER, size)
-    known = known and is_whole(starts, fields.HEADER, size)
-    if not (known and is_whole(sites, fields.HEADER, size)):
-        return False
-    nodes, knots, blocks = 1.0, 1.0, 1.0
+    known = known and is_whole(p[o + fields.OUTER], 1.0, MOST_NODES)
+    nodes, blocks, knots = 1.0, 1.0, 1.0
     for axis in range(3):
-        nodes *= p[o + fields.NODES + axis]
-        knots *= p[o + fields.INNER + axis] + 2.0 * p[o + fields.OUTER + axis] + 1.0
-        blocks *= p[o + fields.BLOCKS + axis]
-    wide = p[o + fields.WIDE] > 0.0
-    room = size - features if wide else 2.0 * (size - features)
-    if nodes > 2.0 * (size - values) or knots > room or starts + blocks + 1.0 > size:
+        count, wraps = p[o + fields.NODES + axis], p[o + fields.PERIOD + axis] > 0.0
+        nodes *= count
+        blocks *= np.floor((count - 2.0) / fields.BLOCK_SIDE) + 1.0
+        knots *= count if wraps else count + 2.0 * p[o + fields.OUTER]
+    least, sites, size = p[o + fields.BLOCKS], p[o + fields.SITES], float(end - o)
+    known = known and is_whole(least, fields.HEADER, size) and is_whole(sites, least, size)
+    known = known and nodes <= 2.0 * (least - fields.HEADER)
+    if not known or blocks > 2.0 * (sites - least) or knots > 2.0 * (size - sites):
         return False
-    singles, first = p.view(np.float32), 2 * (o + int(values))
+    singles, first = p.view(np.float32), 2 * (o + fields.HEADER)
     for k in range(int(nodes)):
-        if not abs(float(singles[first + k])) <= 1e9:
-            return False
-    if wide and not are_finite(p, o + int(features), int(knots)):
-        return False
-    before = 0.0
-    for k in range(int(blocks) + 1):
-        here = p[o + int(starts) + k]
-        if not is_whole(here, before, 2.0 * (size - sites)):
-            return False
-        before = here
-    return True
+        known = known and abs(float(singles[first + k])) <= 1e9
+    return known
 
 
 @kernel

@@ -232,22 +232,9 @@ class Limit:
 
     @cached_property
     def packed(self) -> Floats:
-        """Chart, reach and shape, flat, as `kernels.limits` reads them."""
-        return self._with_chart(self.shape.packed)
-
-    @cached_property
-    def packed_members(self) -> Floats:
-        """As `packed`, but of a field without what only projections need, which takes a while."""
-        return self._with_chart(self.shape.packed_members)
-
-    @cached_property
-    def packed_few(self) -> Floats:
-        """As `packed`, made sooner where that takes a while, for few projections."""
-        return self._with_chart(self.shape.packed_few)
-
-    def _with_chart(self, shape: Floats) -> Floats:
+        """Chart, reach and shape as one flat buffer, which `kernels.limit` reads."""
         reach = [self.shape.reach(self.chart.winds), self.shape.reach((2,))]
-        tail = self.chart.packed_tail(self.shape)
+        shape, tail = self.shape.packed, self.chart.packed_tail(self.shape)
         size = kernels.limit.HEADER + len(shape) + len(tail)
         first = [kernels.limit.LAYOUT, size, *self.chart.packed, *reach]
         return np.concatenate([first, shape, tail])
@@ -307,17 +294,13 @@ class Limit:
 
     def contains(self, rotations: Quats) -> Mask:
         """Tell which rotations are legal."""
-        if not self.compiled:
-            distance = self.distance(rotations)
-            return np.asarray(distance <= tolerance(distance.dtype))
-        distance = self._distance(rotations, self.packed_members)
-        slack = tolerance(distance.dtype)
-        return self.shape.within(distance, slack, lambda: self.distance(rotations))
+        distance = self.distance(rotations)
+        return np.asarray(distance <= tolerance(distance.dtype))
 
     def distance(self, rotations: Quats) -> Scalars:
         """Return how far outside each rotation is, in the chart's metric; at most 0 inside."""
         if self.compiled:
-            return self._distance(rotations, self.packed)
+            return self._distance(rotations)
         if self._offset_from is not None:
             inner, radius = self._offset_from
             distance = inner.distance(rotations)
@@ -372,15 +355,15 @@ class Limit:
         ends = [quat.mul(rotations, quat.exp(side * nudge * axis)) for side in (1.0, -1.0)]
         return np.asarray((self.distance(ends[0]) - self.distance(ends[1])) / (2.0 * nudge))
 
-    def _distance(self, rotations: Quats, packed: Floats) -> Scalars:
+    def _distance(self, rotations: Quats) -> Scalars:
         rotations = as_floats(rotations)
         source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
         distance = np.empty(source.shape[:-1], source.dtype)
-        off = kernels.limit.measure(source.reshape(-1), packed, distance.reshape(-1))
+        off = kernels.limit.measure(source.reshape(-1), self.packed, distance.reshape(-1))
         if not off <= off_by_rounding(rotations):
             checked = unit_quats("rotations", rotations)
             if checked is not rotations:
-                return self._distance(checked, packed)
+                return self._distance(checked)
         return distance.astype(rotations.dtype, copy=False)
 
     def project(self, rotations: Quats, *, threads: int = 1) -> Quats:
@@ -390,30 +373,19 @@ class Limit:
         """
         if not self.compiled:
             return self._project_by_covers(unit_quats("rotations", rotations))
-        return self._project(rotations, self.packed, threads)
+        return self._project(rotations, threads)
 
-    def project_few(self, rotations: Quats) -> Quats:
-        """Return what `project` promises, sooner for few rotations of a limit that is not kept.
-
-        A field is not packed whole for them: the member found is within the same bound, half a
-        cell's diagonal, but may be another than that of `project`, and is a little farther on
-        average.
-        """
-        if not self.compiled:
-            return self._project_by_covers(unit_quats("rotations", rotations))
-        return self._project(rotations, self.packed_few, 1)
-
-    def _project(self, rotations: Quats, packed: Floats, threads: int) -> Quats:
+    def _project(self, rotations: Quats, threads: int) -> Quats:
         """As `project`, by kernels."""
         rotations = as_floats(rotations)
         source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
         out, slack = np.empty_like(source), tolerance(rotations.dtype)
         flat, into = source.reshape(-1, 4), out.reshape(-1, 4)
-        off = _project_into(flat, packed, slack, into, threads)
+        off = _project_into(flat, self.packed, slack, into, threads)
         if not off <= off_by_rounding(rotations):
             checked = unit_quats("rotations", rotations)
             if checked is not rotations:
-                return self._project(checked, packed, threads)
+                return self._project(checked, threads)
         return self.round_members(out, rotations.dtype)
 
     def _project_by_covers(self, rotations: Quats) -> Quats:

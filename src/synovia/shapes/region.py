@@ -175,16 +175,6 @@ class Region(ABC):
         raise ValueError(f"a {self.name} has no kernel")
 
     @property
-    def packed_members(self) -> Floats:
-        """As `packed`, or what is made sooner and tells members; see `within`."""
-        return self.packed
-
-    @property
-    def packed_few(self) -> Floats:
-        """As `packed`, or what is made sooner and projects fewer points in the same time."""
-        return self.packed
-
-    @property
     def bounds(self) -> Points:
         """The least and greatest coordinates of the members in the chart, or beyond: (2, d)."""
         return self._extent.bounds
@@ -346,13 +336,6 @@ class Region(ABC):
 
     def _checked(self, points: Points) -> Points:
         return rows("points", points, self.dimension)
-
-    def within(self, distances: Scalars, slack: float, exact: Callable[[], Scalars]) -> Mask:
-        """Tell which `distances`, found by `packed_members`, are at most `slack`.
-
-        `exact` gives those by `packed`, for a shape whose others may be too short.
-        """
-        return np.asarray(distances <= slack)
 
     def _nearest(self, points: Points) -> tuple[Points, Scalars]:
         """Return the nearest members and the signed distances, as the kernels find them."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Mask, Points, Scalars, Vectors, own, tolerance
+from ...arrays import Floats, Mask, Points, Scalars, Vectors, own
 from ...kernels.kinds import FIELD
 from ..boundary import Boundary
 from ..presentation import CrossSection
@@ -31,11 +31,9 @@ from .packing import (
     central_slopes,
     close_axes,
     interpolate,
-    pack_values,
+    pack_field,
     places_in,
     round_down,
-    with_few_sites,
-    with_sites,
 )
 from .sculpt import add_sample, brush, push, redistance_field
 
@@ -179,28 +177,8 @@ class DistanceField(Region):
 
     @cached_property
     def packed(self) -> Floats:
-        return np.concatenate([[FIELD], with_sites(self.packed_members[1:], self.wrapping)])
-
-    @cached_property
-    def packed_members(self) -> Floats:
-        """As `packed`, made sooner: enough to tell members, distances outside may be too short."""
-        wraps = self.wrapping
-        packed = pack_values(self.low, self.spacing, self.closed, self.threshold, wraps)
+        packed = pack_field(self.low, self.spacing, self.closed, self.threshold, self.wrapping)
         return np.concatenate([[FIELD], packed])
-
-    @cached_property
-    def packed_few(self) -> Floats:
-        few = with_few_sites(self.packed_members[1:], self.wrapping)
-        return np.concatenate([[FIELD], few])
-
-    def contains(self, points: Points) -> Mask:
-        points = self._checked(points)
-        bounds = self._found(points, self.packed_members)[1]
-        return self.within(bounds, tolerance(points.dtype), lambda: self._nearest(points)[1])
-
-    def within(self, distances: Scalars, slack: float, exact: Callable[[], Scalars]) -> Mask:
-        doubt = bool(((distances > 0.0) & (distances <= slack)).any())
-        return np.asarray((exact() if doubt else distances) <= slack)
 
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Self | None:
         """Return the field turned, if the turn takes the axes of its grid to each other."""
@@ -337,30 +315,12 @@ class DistanceField(Region):
         count = np.array(self.values.shape) + before + after
         if (count > LARGEST).any() or count.prod() > max(MOST, 4 * self.values.size):
             return self._coarser.widened(r)
-        added = np.stack([before, after])
-        if not self._widest or (added > self._widest[0][0]).any():
-            self._widest[:] = [(added, self._values_around(added))]
-        most, values = self._widest[0]
-        first, last = most[0] - before, np.array(values.shape) - (most[1] - after)
-        box = tuple(slice(a, b) for a, b in zip(first, last, strict=True))
-        return replace(self, low=self.low - before * self.spacing, values=values[box])
-
-    @cached_property
-    def _widest(self) -> list[tuple[Ints, Floats]]:
-        """The widest box so far: nodes added before and after, (2, 3), and all its values.
-
-        Whoever looks for a margin asks for many boxes, of which one contains the others.
-        """
-        return []
-
-    def _values_around(self, added: Ints) -> Floats:
-        """Return the values in a box of so many more nodes before and after, (2, 3)."""
-        pads = list(zip(*added, strict=True))
-        values = np.pad(self.values, pads)
+        pads = list(zip(before, after, strict=True))
+        low, values = self.low - before * self.spacing, np.pad(self.values, pads)
         new = np.pad(np.zeros(self.values.shape, bool), pads, constant_values=True)
-        points = node_points(self.low - added[0] * self.spacing, self.spacing, values.shape)[new]
+        points = node_points(low, self.spacing, values.shape)[new]
         values[new] = self.threshold + self.distance(points)
-        return values
+        return replace(self, low=low, values=values)
 
     @cached_property
     def _coarser(self) -> Self:
@@ -419,7 +379,7 @@ class DistanceField(Region):
     def deepest(self) -> Points:
         """The deepest node: (3,)."""
         nodes = self.nodes[self.values <= self.threshold]
-        return np.asarray(nodes[self._found(nodes, self.packed_members)[1].argmin()])
+        return np.asarray(nodes[self.distance(nodes).argmin()])
 
     @cached_property
     def _finer(self) -> Self:
