@@ -12,15 +12,12 @@ from fields import EULER
 from synovia import DistanceField, EulerZYZ, Limit, RotationVector, quat
 from synovia.learn import field_from_paths
 from synovia.learn.fields import subdivide
-from synovia.shapes.distance_field import build, packing
+from synovia.shapes.distance_field import packing
 from synovia.shapes.distance_field.build import (
-    LevelSet,
     fill_holes,
-    nearest,
     node_points,
     redistance,
     sample_distance,
-    update_nearest,
 )
 from synovia.shapes.distance_field.extent import surface_triangles
 from synovia.shapes.distance_field.packing import nearest_sites
@@ -48,9 +45,7 @@ def distances_to_sites(codes, spacing, points, period):
 
 
 @pytest.mark.parametrize("period", [np.zeros(3), PERIOD], ids=["open", "wrapped"])
-@pytest.mark.parametrize("few", [0, 10**6], ids=["tree", "cubes"])
-def test_distances_to_samples_are_exact(period, few, monkeypatch):
-    monkeypatch.setattr(build, "FEW", few)
+def test_distances_to_samples_are_exact(period):
     points = np.random.default_rng(0).normal(size=(80, 3))
     nodes = node_points(LOW, SPACING, COUNT)
     expected = brute(points, nodes.reshape(-1, 3), period).reshape(COUNT)
@@ -157,45 +152,17 @@ def to_triangles(points, corners, shifts):
     return best
 
 
-def rough_level(wraps, seed=0, count=(9, 7, 8)):
-    rng = np.random.default_rng(seed)
-    spacing = np.array([0.2, 0.25, 0.3])
-    return LevelSet(rng.normal(size=count), 0.8, np.array([-1.0, 0.5, 0.0]), spacing, wraps)
-
-
-@pytest.mark.parametrize("wraps", [np.zeros(3, bool), np.array([True, False, True])])
-def test_distances_from_a_level_are_those_from_its_triangles(wraps):
-    level = rough_level(wraps, count=(5, 4, 5))
-    grid = (level.low, level.spacing, wraps)
-    vertices, triangles = surface_triangles(level.values, level.level, *grid, 2, capped=False)
-    nodes = node_points(level.low, level.spacing, level.values.shape).reshape(-1, 3)
-    expected = to_triangles(nodes, vertices[triangles], level.shifts).reshape(level.values.shape)
-    np.testing.assert_allclose(np.sqrt(nearest(level).squares), expected, atol=1e-12)
-    signs = np.where(level.values <= level.level, -1.0, 1.0)
-    found = redistance(level.values, level.level, *grid)
-    np.testing.assert_allclose(found, signs * expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("wraps", [np.zeros(3, bool), np.array([True, False, True])])
-def test_distances_after_a_change_are_those_found_anew(wraps):
-    before = rough_level(wraps, count=(12, 10, 11))
-    rng = np.random.default_rng(1)
-    known = nearest(before)
-    for _ in range(4):
-        values = before.values.copy()
-        i, j, k = (int(rng.integers(0, n - 3)) for n in values.shape)
-        values[i : i + 3, j : j + 3, k : k + 3] += rng.normal(size=(3, 3, 3))
-        after = replace(before, values=values)
-        known, anew = update_nearest(after, before, known), nearest(after)
-        np.testing.assert_allclose(known.squares, anew.squares, rtol=1e-12, atol=1e-15)
-        before = after
-
-
-def test_a_level_that_goes_nowhere_after_a_change():
-    before = rough_level(np.zeros(3, bool))
-    known = nearest(before)
-    same = update_nearest(replace(before, values=before.values.copy()), before, known)
-    np.testing.assert_array_equal(same.squares, known.squares)
+@pytest.mark.parametrize("wraps", [np.zeros(3, bool), WRAPS], ids=["open", "wrapped"])
+@pytest.mark.parametrize("seed", range(3))
+def test_distances_from_a_level_are_those_from_its_triangles(wraps, seed):
+    values = np.random.default_rng(seed).normal(size=(5, 4, 5))
+    shifts = np.array(list(np.ndindex(3, 3, 3))) - 1.0
+    shifts = shifts[(shifts * ~wraps == 0.0).all(axis=1)] * SPACING * values.shape
+    vertices, triangles = surface_triangles(values, 0.8, LOW, SPACING, wraps, capped=False)
+    nodes = node_points(LOW, SPACING, values.shape).reshape(-1, 3)
+    expected = to_triangles(nodes, vertices[triangles], shifts).reshape(values.shape)
+    found = redistance(values, 0.8, LOW, SPACING, wraps)
+    np.testing.assert_allclose(found, np.where(values <= 0.8, -expected, expected), atol=1e-12)
 
 
 @pytest.mark.parametrize("chart", ["rotation-vector", "swing-twist", "euler"])

@@ -1,4 +1,4 @@
-"""Level sets on a grid as triangles, and exact distances of the nodes to them."""
+"""Building distance fields: distance transforms, filled holes, nearest samples and triangles."""
 
 from __future__ import annotations
 
@@ -6,163 +6,207 @@ import numpy as np
 
 from .jit import kernel
 
-# Where a function on a grid has a level, as triangles without order, in boxes to search them by.
-#
-# A cell of the grid is six tetrahedra, each along one of the `paths` from its first corner to its
-# last. `triangles`, `cells` and `blocks` of cells are rows: least and greatest coordinates of what
-# is in them first. Triangles go on with their corners; cells and blocks with the triangle (cell)
-# that they begin with, and the one after their last; cells end with their number in the grid.
-# `grid` has the coordinates of the first node, and the spacings.
-
-CORNERS = 6  # of a triangle
-FIRST, LAST, NUMBER = 6, 7, 8  # of cells and blocks
-LOW, SPACING, ROW = 0, 3, 6  # of the grid; with the number of the row that it begins with
-BLOCK_SIDE = 4  # cells, and nodes, along the sides of a block
-ROUNDED = 1e-15  # a share of a cell's side that is not worth another step
+# Rows of primitives and blocks: middle and half sides of the bounding box, then the corners of a
+# triangle (a sample has none), or the first primitive of a block and the one after its last.
+HALF, CORNERS, FIRST, LAST = 3, 6, 6, 7
+# Of a grid: three numbers each (periods are 0 without wrapping), and its first row of nodes.
+LOW, SPACING, PERIOD, INVERSE_PERIOD, ROW = 0, 3, 6, 9, 12
+NODE_SIDE = 4  # nodes along the sides of a cube whose candidates are found together
+DEGENERATE = 1e-60  # squared normal of a triangle that is a line
 
 
 @kernel
-def cubic_root(a, b, c, d):
-    """Return where, from 0 to 1, the cubic a + bt + ct² + dt³ rises from at most 0 to above it."""
-    if c == 0.0 and d == 0.0:
-        return min(max(-a / b, 0.0), 1.0)
-    low, high, below, above = 0.0, 1.0, a, a + b + c + d
-    last = 0  # the end that was moved; if it is the same again, the other counts for half
-    for _ in range(100):
-        t = (low * above - high * below) / (above - below)
-        if not low < t < high:
-            t = 0.5 * (low + high)
-        value = a + t * (b + t * (c + t * d))
-        if value <= 0.0:
-            above = 0.5 * above if last == -1 else above
-            low, below, last = t, value, -1
-        else:
-            below = 0.5 * below if last == 1 else below
-            high, above, last = t, value, 1
-        if high - low < ROUNDED or value == 0.0 or not low < 0.5 * (low + high) < high:
-            break
-    return low
+def lower_envelope(at, height, label, count, places, out, hull, start):
+    """Write which of the parabolas (x − at)² + height is lowest at each of the places.
 
-
-@kernel
-def crossing(nodes, level, start, end, out):
-    """Write where Φ is the level between an inner node and an outer one, in numbers of nodes."""
-    i, j, k = start[0], start[1], start[2]
-    x, y, z = end[0] - i, end[1] - j, end[2] - k
-    a = nodes[i, j, k] - level
-    # On the way, sums and differences of the corners that are passed are the coefficients.
-    bx = nodes[i + x, j, k] - level - a
-    by = nodes[i, j + y, k] - level - a
-    bz = nodes[i, j, k + z] - level - a
-    cx = nodes[i, j + y, k + z] - level - a - by - bz if y != 0 and z != 0 else 0.0
-    cy = nodes[i + x, j, k + z] - level - a - bx - bz if x != 0 and z != 0 else 0.0
-    cz = nodes[i + x, j + y, k] - level - a - bx - by if x != 0 and y != 0 else 0.0
-    d = 0.0
-    if x != 0 and y != 0 and z != 0:
-        d = nodes[i + x, j + y, k + z] - level - a - bx - by - bz - cx - cy - cz
-    t = cubic_root(a, bx + by + bz, cx + cy + cz, d)
-    out[0], out[1], out[2] = i + t * x, j + t * y, k + t * z
-
-
-@kernel
-def write_triangle(place, a, b, c, grid, row):
-    """Write the triangle of three places as a row."""
-    for q in range(3):
-        x = grid[LOW + q] + grid[SPACING + q] * place[a, q]
-        y = grid[LOW + q] + grid[SPACING + q] * place[b, q]
-        z = grid[LOW + q] + grid[SPACING + q] * place[c, q]
-        row[CORNERS + q], row[CORNERS + 3 + q], row[CORNERS + 6 + q] = x, y, z
-        row[q], row[3 + q] = min(x, y, z), max(x, y, z)
-
-
-@kernel
-def triangles_in(nodes, level, cell, paths, grid, triangles, first):
-    """Write the triangles of one cell from number `first` on; return the number after the last."""
-    place, at = np.empty((4, 3)), np.empty((4, 3), np.int64)
-    t, inner = first, np.empty(4, np.bool_)
-    for p in range(len(paths)):
-        count = 0
-        for v in range(4):
-            corner = paths[p, v]
-            at[v, 0] = cell[0] + (corner >> 2)
-            at[v, 1] = cell[1] + ((corner >> 1) & 1)
-            at[v, 2] = cell[2] + (corner & 1)
-            inner[v] = nodes[at[v, 0], at[v, 1], at[v, 2]] <= level
-            if inner[v]:
-                count += 1
-        if count == 0 or count == 4:
-            continue
-        e = 0
-        for u in range(4):
-            for v in range(4):
-                if inner[u] and not inner[v]:
-                    crossing(nodes, level, at[u], at[v], place[e])
-                    e += 1
-        write_triangle(place, 0, 1, e - 1, grid, triangles[t])
-        t += 1
-        if e == 4:
-            write_triangle(place, 0, 3, 2, grid, triangles[t])
-            t += 1
-    return t
-
-
-@kernel
-def enclose(parts, first, last, out):
-    """Write the box around the boxes `first` to `last` of `parts`, and these numbers."""
-    for q in range(3):
-        least, most = np.inf, -np.inf
-        for p in range(first, last):
-            least, most = min(least, parts[p, q]), max(most, parts[p, 3 + q])
-        out[q], out[3 + q] = least, most
-    out[FIRST], out[LAST] = first, last
-
-
-@kernel
-def is_cut(nodes, level, i, j, k):
-    """Tell whether the level goes through a cell."""
-    count = 0
-    for corner in range(8):
-        if nodes[i + (corner >> 2), j + ((corner >> 1) & 1), k + (corner & 1)] <= level:
-            count += 1
-    return 0 < count < 8
-
-
-@kernel("f8[,,] f8 b1[,,] f8[] i8[,] f8[,] f8[,] f8[,]")
-def level_surface(nodes, level, wanted, grid, paths, triangles, cells, blocks):
-    """Write the triangles of the wanted cells, block by block of BLOCK_SIDE cells.
-
-    Returns how many triangles there are, cells that have some, and blocks that have some.
+    `at` and `places` rise. The lower envelope is built from left to right, each parabola ending
+    those that it undercuts: `hull` and `start` hold it. Writes labels.
     """
-    nx, ny, nz = wanted.shape
-    side, cell_at = BLOCK_SIDE, np.empty(3, np.int64)
-    count = cell = block = 0
-    for x in range(0, nx, side):
-        for y in range(0, ny, side):
-            for z in range(0, nz, side):
-                first_cell = cell
-                for i in range(x, min(x + side, nx)):
-                    for j in range(y, min(y + side, ny)):
-                        for k in range(z, min(z + side, nz)):
-                            if not wanted[i, j, k] or not is_cut(nodes, level, i, j, k):
-                                continue
-                            first = count
-                            cell_at[0], cell_at[1], cell_at[2] = i, j, k
-                            count = triangles_in(
-                                nodes, level, cell_at, paths, grid, triangles, first
-                            )
-                            enclose(triangles, first, count, cells[cell])
-                            cells[cell, NUMBER] = (i * ny + j) * nz + k
-                            cell += 1
-                if cell > first_cell:
-                    enclose(cells, first_cell, cell, blocks[block])
-                    block += 1
-    return count, cell, block
+    last, x, low = -1, 0.0, 0.0
+    for j in range(count):
+        begins, here, up = -np.inf, at[j], height[j]
+        while last >= 0:
+            rise = (up - low) + (here - x) * (here + x)
+            begins = rise / (2.0 * (here - x))
+            if begins > start[last]:
+                break
+            last -= 1
+            begins = -np.inf
+            i = hull[max(last, 0)]
+            x, low = at[i], height[i]
+        last += 1
+        hull[last] = j
+        start[last] = begins
+        x, low = here, up
+    k = 0
+    for i in range(places.shape[0]):
+        while k < last and start[k + 1] <= places[i]:
+            k += 1
+        out[i] = label[hull[k]]
 
 
-# Distances from the nodes of a grid to the triangles of `level_surface`, exact.
+@kernel("f8[,,] f8 i8 f8 f8 f8[] i8[,,] f8[,,]")
+def sites_in_lines(nodes, threshold, parts, spacing, period, places, out, out_height):
+    """Search for the nearest sites along the first axis: the first pass of three.
+
+    Sites are the points with Φ <= threshold on a lattice of cells divided into `parts`; `nodes` has
+    the first node repeated at the end of axes that wrap. `out` (places, j, k) receives, for each
+    line of the lattice along the first axis, the number of the site nearest to each of `places`
+    (radians, ascending), or -1; `out_height` the squared distance.
+    """
+    nx, row = nodes.shape[0], np.empty(nodes.shape[0])
+    fine, step = parts * (nx - 1), spacing / parts
+    sites = np.empty(fine + 3)
+    for b in range(out.shape[1]):
+        j, v = b // parts, (b % parts) / parts
+        jj = min(j + 1, nodes.shape[1] - 1)
+        for c in range(out.shape[2]):
+            k, w = c // parts, (c % parts) / parts
+            kk = min(k + 1, nodes.shape[2] - 1)
+            least = np.inf
+            for i in range(nx):
+                low = nodes[i, j, k] + w * (nodes[i, j, kk] - nodes[i, j, k])
+                high = nodes[i, jj, k] + w * (nodes[i, jj, kk] - nodes[i, jj, k])
+                row[i] = low + v * (high - low) - threshold
+                least = min(least, row[i])
+            if least > 0.0:
+                for place in range(places.shape[0]):
+                    out[place, b, c] = -1
+                continue
+            count = 1  # the first entry is for the last site, a period earlier
+            for i in range(nx - 1):
+                value, rise = row[i], (row[i + 1] - row[i]) / parts
+                for part in range(parts):
+                    sites[count] = parts * i + part
+                    count += 1 if value + part * rise <= 0.0 else 0
+            sites[count] = fine
+            count += 1 if row[nx - 1] <= 0.0 else 0
+            sites[0] = sites[count - 1] - fine if period > 0.0 else sites[1]
+            sites[count] = sites[1] + fine if period > 0.0 else sites[count - 1]
+            s = 0
+            for place in range(places.shape[0]):
+                x = places[place] / step
+                while s < count and abs(sites[s + 1] - x) <= abs(sites[s] - x):
+                    s += 1
+                out_height[place, b, c] = (step * (sites[s] - x)) ** 2
+                number = int(sites[s])
+                out[place, b, c] = (number + fine) % fine if period > 0.0 else number
 
 
-FLAT = 1e-60  # a squared normal, of a triangle that is a line
+@kernel("i8[,,] f8[,,] f8 f8 f8[] i8[,,] f8[,,]")
+def nearest_in_lines(best, height, spacing, period, places, out, out_height):
+    """Take one axis of a separable search for the nearest sites: the middle one of three.
+
+    `best` (a, m, c) holds, for each place along this axis, a label below 2**20 of the best so
+    far, or -1; `height` its squared distance by the axes before. `out` (a, places, c or more)
+    receives the labels with this axis' number appended, in 10 bits, from column `first` on.
+    """
+    m = best.shape[1]
+    images = 3 if period > 0.0 else 1
+    at, heights = np.empty(images * m), np.empty(images * m)
+    label, hull = np.empty(images * m, np.int64), np.empty(images * m, np.int64)
+    start, found = np.empty(images * m), np.empty(places.shape[0], np.int64)
+    for a in range(best.shape[0]):
+        for c in range(best.shape[2]):
+            count = 0
+            for image in range(images):
+                shift = period * (image - 1) if images == 3 else 0.0
+                for j in range(m):
+                    if best[a, j, c] >= 0:
+                        at[count] = spacing * j + shift
+                        heights[count] = height[a, j, c]
+                        label[count] = (j << 2) | image
+                        count += 1
+            if count == 0:
+                for i in range(places.shape[0]):
+                    out[a, i, c] = -1
+                continue
+            lower_envelope(at, heights, label, count, places, found, hull, start)
+            for i in range(places.shape[0]):
+                j, image = found[i] >> 2, found[i] & 3
+                shift = period * (image - 1) if images == 3 else 0.0
+                move = spacing * j + shift - places[i]
+                out[a, i, c] = (best[a, j, c] << 10) | j
+                out_height[a, i, c] = height[a, j, c] + move * move
+
+
+@kernel("i8[,,] i8[] i8[,,] i8[]")
+def flood(wall, wraps, reached, queue):
+    """Spread from the nodes that are `reached` to their six neighbours, but not into walls.
+
+    Both are (i, j, k) of 0 and 1; `queue` has room for every node.
+    """
+    nx, ny, nz = wall.shape
+    tail = 0
+    for i in range(nx):
+        for j in range(ny):
+            for k in range(nz):
+                if reached[i, j, k] == 1:
+                    queue[tail] = (i * ny + j) * nz + k
+                    tail += 1
+    head = 0
+    while head < tail:
+        node = queue[head]
+        head += 1
+        i, j, k = node // (ny * nz), (node // nz) % ny, node % nz
+        for way in range(6):
+            step = 1 - 2 * (way & 1)
+            a = i + (step if way < 2 else 0)
+            b = j + (step if 2 <= way < 4 else 0)
+            c = k + (step if way >= 4 else 0)
+            if wraps[0] == 1:
+                a = (a + nx) % nx
+            if wraps[1] == 1:
+                b = (b + ny) % ny
+            if wraps[2] == 1:
+                c = (c + nz) % nz
+            if a < 0 or b < 0 or c < 0 or a >= nx or b >= ny or c >= nz:
+                continue
+            if reached[a, b, c] == 0 and wall[a, b, c] == 0:
+                reached[a, b, c] = 1
+                queue[tail] = (a * ny + b) * nz + c
+                tail += 1
+
+
+@kernel("f8[,,] i8[,,] i8[,,] f8 f8[] i8[] f8[,,]")
+def fill_inside(distance, outside, nearest, r, spacing, wraps, out):
+    """Write the distances, and where it is not outside r less the way out, if that is less.
+
+    A node outside, d from the samples, has a ball of radius d − r around it that is all outside.
+    So the way out is short of the way to the node by that much; of the outside node that is
+    nearest (its code in `nearest`) and its neighbours, the best one counts.
+    """
+    nx, ny, nz = distance.shape
+    sx, sy, sz = spacing[0], spacing[1], spacing[2]
+    for i in range(nx):
+        for j in range(ny):
+            for k in range(nz):
+                out[i, j, k] = distance[i, j, k]
+                if outside[i, j, k] == 1:
+                    continue
+                code = nearest[i, j, k]
+                least = np.inf
+                for way in range(27):
+                    a = (code >> 20) + way // 9 - 1
+                    b = ((code >> 10) & 1023) + (way // 3) % 3 - 1
+                    c = (code & 1023) + way % 3 - 1
+                    if wraps[0] == 1:
+                        a = (a + nx) % nx
+                    if wraps[1] == 1:
+                        b = (b + ny) % ny
+                    if wraps[2] == 1:
+                        c = (c + nz) % nz
+                    if a < 0 or b < 0 or c < 0 or a >= nx or b >= ny or c >= nz:
+                        continue
+                    if outside[a, b, c] == 0:
+                        continue
+                    da, db, dc = abs(a - i), abs(b - j), abs(c - k)
+                    da = min(da, nx - da) if wraps[0] == 1 else da
+                    db = min(db, ny - db) if wraps[1] == 1 else db
+                    dc = min(dc, nz - dc) if wraps[2] == 1 else dc
+                    apart = np.sqrt((sx * da) ** 2 + (sy * db) ** 2 + (sz * dc) ** 2)
+                    least = min(least, apart - (distance[a, b, c] - r))
+                out[i, j, k] = min(distance[i, j, k], r - max(least, 0.0))
 
 
 @kernel
@@ -194,7 +238,7 @@ def to_triangle(x, y, z, row, best):
     nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
     square = nx * nx + ny * ny + nz * nz
     least = np.inf
-    if square > FLAT:
+    if square > DEGENERATE:
         height = wx * nx + wy * ny + wz * nz
         above = height * height / square
         if above >= best:
@@ -216,111 +260,89 @@ def to_triangle(x, y, z, row, best):
 
 
 @kernel
-def to_box(x, y, z, u, v, w, boxes, b):
-    """Return the squared distance of the box from (x, y, z) to (u, v, w) from box b."""
-    p = max(max(boxes[b, 0] - u, x - boxes[b, 3]), 0.0)
-    q = max(max(boxes[b, 1] - v, y - boxes[b, 4]), 0.0)
-    r = max(max(boxes[b, 2] - w, z - boxes[b, 5]), 0.0)
-    return p * p + q * q + r * r
+def shortest(grid, axis, move):
+    """Return a move along an axis without whole periods."""
+    return move - grid[PERIOD + axis] * np.rint(move * grid[INVERSE_PERIOD + axis])
 
 
 @kernel
-def search(point, shifts, near, triangles, cells, blocks, best, found):
-    """Return the least squared distance below `best`, if there is one; `found` gets where.
+def squared_gap(grid, at, half, boxes, b):
+    """Return the squared distance of box `b` from the box of `half` sides about a point."""
+    dx = max(abs(shortest(grid, 0, boxes[b, 0] - at[0])) - boxes[b, HALF] - half[0], 0.0)
+    dy = max(abs(shortest(grid, 1, boxes[b, 1] - at[1])) - boxes[b, HALF + 1] - half[1], 0.0)
+    dz = max(abs(shortest(grid, 2, boxes[b, 2] - at[2])) - boxes[b, HALF + 2] - half[2], 0.0)
+    return dx * dx + dy * dy + dz * dz
 
-    `near` (n, 2) has the blocks to search, each with the number of the shift it is seen by.
-    `found` has triangle, shift and cell.
+
+@kernel
+def squared_distance(grid, at, primitives, n, best):
+    """Return the squared distance of a point from a primitive; any number >= `best` if farther.
+
+    Of a triangle's images a period apart, the one with the nearest middle counts: half a period
+    away another may be nearer by part of a cell.
     """
-    for m in range(near.shape[0]):
-        b, s = near[m, 0], near[m, 1]
-        u, v, w = point[0] + shifts[s, 0], point[1] + shifts[s, 1], point[2] + shifts[s, 2]
-        if to_box(u, v, w, u, v, w, blocks, b) >= best:
+    square = squared_gap(grid, at, (0.0, 0.0, 0.0), primitives, n)
+    if primitives.shape[1] == CORNERS or square >= best:
+        return square
+    x = primitives[n, 0] - shortest(grid, 0, primitives[n, 0] - at[0])
+    y = primitives[n, 1] - shortest(grid, 1, primitives[n, 1] - at[1])
+    z = primitives[n, 2] - shortest(grid, 2, primitives[n, 2] - at[2])
+    return to_triangle(x, y, z, primitives[n], best)
+
+
+@kernel
+def search(grid, at, primitives, blocks, near, count, nearest):
+    """Return the number of the nearest primitive to a point, and its squared distance.
+
+    `near` lists the blocks to search, `count` of them; the primitive `nearest` is tried first.
+    """
+    best = squared_distance(grid, at, primitives, nearest, np.inf)
+    for m in range(count):
+        b = near[m]
+        if squared_gap(grid, at, (0.0, 0.0, 0.0), blocks, b) >= best:
             continue
-        for c in range(int(blocks[b, FIRST]), int(blocks[b, LAST])):
-            if to_box(u, v, w, u, v, w, cells, c) >= best:
-                continue
-            for t in range(int(cells[c, FIRST]), int(cells[c, LAST])):
-                if to_box(u, v, w, u, v, w, triangles, t) >= best:
-                    continue
-                square = to_triangle(u, v, w, triangles[t], best)
-                if square < best:
-                    best = square
-                    found[0], found[1], found[2] = t, s, c
-    return best
+        for n in range(int(blocks[b, FIRST]), int(blocks[b, LAST])):
+            square = squared_distance(grid, at, primitives, n, best)
+            if square < best:
+                best, nearest = square, n
+    return nearest, best
 
 
-@kernel
-def distance_to_found(point, shifts, triangles, found):
-    """Return the squared distance of a point from the triangle that was found before."""
-    s = found[1]
-    u, v, w = point[0] + shifts[s, 0], point[1] + shifts[s, 1], point[2] + shifts[s, 2]
-    return to_triangle(u, v, w, triangles[found[0]], np.inf)
+@kernel("f8[] f8[,] f8[,] f8[,,]")
+def nearest_primitives(grid, primitives, blocks, out):
+    """Write the squared distance of each node of a grid from the nearest primitive.
 
-
-@kernel
-def any_in(wanted, i, last_x, j, last_y, k, last_z):
-    """Tell whether any node of a block is wanted."""
-    for a in range(i, last_x):
-        for b in range(j, last_y):
-            for c in range(k, last_z):
-                if wanted[a, b, c]:
-                    return True
-    return False
-
-
-@kernel("b1[,,] f8[] f8[,] f8[,] f8[,] f8[,] f8[,,] i8[,,]")
-def nearest(wanted, grid, shifts, triangles, cells, blocks, squares, owners):
-    """Lower the squared distances of wanted nodes to those of triangles.
-
-    `owners` gets the number, in the grid, of the cell whose triangle is nearest, where it is nearer
-    than what `squares` had. `wanted` may be nodes that some rows of the grid have: these are what
-    `grid` begins with. Nodes are taken in blocks of BLOCK_SIDE; what is near to all of a block is
-    found once. The triangle that was nearest to the node before is tried first.
+    Node (i, j, k) is at low + spacing · (row + i, j, k). For each cube of nodes the blocks that can
+    hold the nearest primitive of any of them are listed first.
     """
-    (nx, ny, nz), side = wanted.shape, BLOCK_SIDE
-    low, spacing, begin = grid[LOW:SPACING], grid[SPACING:ROW], int(grid[ROW])
-    every = np.empty((len(blocks) * len(shifts), 2), np.int64)
+    (nx, ny, nz), side, nearest = out.shape, NODE_SIDE, 0
+    every, near = np.empty(len(blocks), np.int64), np.empty(len(blocks), np.int64)
     for b in range(len(blocks)):
-        for s in range(len(shifts)):
-            every[b * len(shifts) + s, 0], every[b * len(shifts) + s, 1] = b, s
-    near, found = np.empty((len(blocks) * len(shifts), 2), np.int64), np.zeros(3, np.int64)
-    point, across = np.empty(3), np.empty(3)
-    for q in range(3):
-        across[q] = (side - 1) * spacing[q]
-    reach = np.sqrt(across[0] ** 2 + across[1] ** 2 + across[2] ** 2)
+        every[b] = b
+    hx, hy, hz = grid[SPACING], grid[SPACING + 1], grid[SPACING + 2]
+    low_x, low_y, low_z = grid[LOW] + hx * grid[ROW], grid[LOW + 1], grid[LOW + 2]
     for i in range(0, nx, side):
         for j in range(0, ny, side):
             for k in range(0, nz, side):
-                last_x, last_y, last_z = min(i + side, nx), min(j + side, ny), min(k + side, nz)
-                if not any_in(wanted, i, last_x, j, last_y, k, last_z):
-                    continue
-                point[0] = low[0] + spacing[0] * (begin + i)
-                point[1], point[2] = low[1] + spacing[1] * j, low[2] + spacing[2] * k
-                best = distance_to_found(point, shifts, triangles, found)
-                best = search(point, shifts, every, triangles, cells, blocks, best, found)
-                far = (1.0 + 1e-12) * (np.sqrt(best) + reach) ** 2
+                end_x, end_y, end_z = min(i + side, nx), min(j + side, ny), min(k + side, nz)
+                rx, ry, rz = end_x - 1 - i, end_y - 1 - j, end_z - 1 - k
+                rx, ry, rz = 0.5 * hx * rx, 0.5 * hy * ry, 0.5 * hz * rz
+                x, y, z = low_x + hx * i + rx, low_y + hy * j + ry, low_z + hz * k + rz
+                nearest, best = search(
+                    grid, (x, y, z), primitives, blocks, every, len(blocks), nearest
+                )
+                radius = np.sqrt(rx * rx + ry * ry + rz * rz)
+                reach = (1.0 + 1e-12) * (np.sqrt(best) + radius) ** 2
                 count = 0
-                for m in range(len(every)):
-                    b, s = every[m, 0], every[m, 1]
-                    u, v = point[0] + shifts[s, 0], point[1] + shifts[s, 1]
-                    w = point[2] + shifts[s, 2]
-                    x, y, z = u + across[0], v + across[1], w + across[2]
-                    if to_box(u, v, w, x, y, z, blocks, b) <= far:
-                        near[count, 0], near[count, 1] = b, s
-                        count += 1
-                for a in range(i, last_x):
-                    for b in range(j, last_y):
-                        for c in range(k, last_z):
-                            if not wanted[a, b, c]:
-                                continue
-                            point[0] = low[0] + spacing[0] * (begin + a)
-                            point[1] = low[1] + spacing[1] * b
-                            point[2] = low[2] + spacing[2] * c
-                            best = distance_to_found(point, shifts, triangles, found)
-                            best = min(best, squares[a, b, c])
-                            best = search(
-                                point, shifts, near[:count], triangles, cells, blocks, best, found
+                for b in range(len(blocks)):
+                    near[count] = b
+                    gap = squared_gap(grid, (x, y, z), (rx, ry, rz), blocks, b)
+                    count += 1 if gap <= reach else 0
+                for a in range(i, end_x):
+                    for b in range(j, end_y):
+                        for c in range(k, end_z):
+                            x, y, z = low_x + hx * a, low_y + hy * b, low_z + hz * c
+                            nearest, best = search(
+                                grid, (x, y, z), primitives, blocks, near, count, nearest
                             )
-                            if best < squares[a, b, c]:
-                                squares[a, b, c] = best
-                                owners[a, b, c] = int(cells[found[2], NUMBER])
+                            out[a, b, c] = best

@@ -140,7 +140,7 @@ def surface_triangles(
     low: Floats,
     spacing: Floats,
     wraps: Mask,
-    detail: int,
+    detail: int = COARSEST,
     *,
     capped: bool = True,
 ) -> tuple[Points, Ints]:

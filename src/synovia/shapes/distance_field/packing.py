@@ -106,7 +106,7 @@ def site_index(
     fine = [parts * (n - 1) + int(not wrap) for n, wrap in zip(nodes.shape, period, strict=True)]
     shape = (len(places[0]), fine[1], fine[2])
     best, height = np.empty(shape, np.int64), np.empty(shape)
-    kernels.distance_field_packing.sites_in_lines(
+    kernels.distance_field_build.sites_in_lines(
         nodes, threshold, parts, float(spacing[0]), float(period[0]), places[0], best, height
     )
     for axis in (1, 2):
@@ -171,7 +171,7 @@ def _search_axis(
     shape = (*best.shape[:axis], len(places[axis]), *best.shape[axis + 1 :])
     lines = (before, -1, after)
     out, out_height = np.empty(shape, np.int64), np.empty(shape)
-    kernels.distance_field_packing.nearest_in_lines(
+    kernels.distance_field_build.nearest_in_lines(
         best.reshape(lines),
         height.reshape(lines),
         float(spacing[axis]),

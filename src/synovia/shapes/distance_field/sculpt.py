@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ...arrays import Mask, Points, Scalars, rows
-from .build import LevelSet, Nearest, nearest, update_nearest
+from .build import redistance
 
 if TYPE_CHECKING:
     from .field import DistanceField
 
 Field = TypeVar("Field", bound="DistanceField")
-
-_KNOWN: WeakKeyDictionary[DistanceField, tuple[LevelSet, Nearest]] = WeakKeyDictionary()
-"""How far nodes are from the boundary of fields that were sculpted, for the next stroke."""
 
 
 def add_sample(field: Field, point: Points) -> Field:
@@ -124,17 +120,11 @@ def redistance_field(field: Field, values: Points | None = None) -> Field:
         raise ValueError("sculpting would leave no member")
     if inside.all():
         return replace(field, values=values)
-    level = LevelSet(values, field.threshold, field.low, field.spacing, field.wrapping)
-    before = _KNOWN.get(field)
-    # A field that grew to make room has other nodes, and is not among those known.
-    found = nearest(level) if before is None else update_nearest(level, *before)
-    distances = field.threshold + found.signed(level)
-    anew = replace(
-        field, values=np.where(_boundary_nodes(inside, field.wrapping), values, distances)
+    distances = field.threshold + redistance(
+        values, field.threshold, field.low, field.spacing, field.wrapping
     )
-    # Where the boundary goes the values stayed, so that it is the same surface.
-    _KNOWN[anew] = replace(level, values=anew.values), found
-    return anew
+    kept = _boundary_nodes(inside, field.wrapping)
+    return replace(field, values=np.where(kept, values, distances))
 
 
 def _boundary_nodes(inside: Mask, wraps: Mask) -> Mask:
