@@ -1,22 +1,18 @@
-"""How steep a field is, how far its members reach, its volume, and its surface as a net."""
+"""Steepest slope, volume and surface net of a distance field."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from .jit import kernel
 
-# How steep a field is, how far its members reach, and how large they are together.
-
 
 @kernel("f8[,,] f8[] f8 f8[]")
 def steepest(nodes, spacing, threshold, out):
-    """Write the greatest square of a slope: in cells that meet the region, and in all others' rim.
+    """Raise `out` (2,) to the greatest squared slopes: of cells with members, and of the others.
 
-    A trilinear function is steepest at a corner of its cell, since the square of its slope is
-    convex along each axis. `out` (2,) holds the least that is to be written.
+    Cells that the boundary cuts count for both. The squared slope of a trilinear function is convex
+    along each axis, so it is greatest at a corner of the cell.
     """
     x, y, z = 1.0 / spacing[0], 1.0 / spacing[1], 1.0 / spacing[2]
     for i in range(nodes.shape[0] - 1):
@@ -41,85 +37,11 @@ def steepest(nodes, spacing, threshold, out):
                     out[1] = square
 
 
-@kernel("f8[,,] f8 f8[] f8[] f8[]")
-def farthest(nodes, threshold, low, spacing, weights):
-    """Return a bound on the weighted square of members, Σ w x², at most half a cell too far out.
-
-    Each cell is cut in eight: the corners count of those that have a node or a midpoint inside.
-    """
-    sides = np.zeros((3, 2 * max(nodes.shape)))
-    for axis in range(3):
-        for n in range(2 * nodes.shape[axis] - 2):
-            start = low[axis] + 0.5 * spacing[axis] * n
-            end = low[axis] + 0.5 * spacing[axis] * (n + 1)
-            sides[axis, n] = weights[axis] * max(start * start, end * end)
-    best = 0.0
-    for i in range(nodes.shape[0] - 1):
-        far_x = max(sides[0, 2 * i], sides[0, 2 * i + 1])
-        for j in range(nodes.shape[1] - 1):
-            far_y = max(sides[1, 2 * j], sides[1, 2 * j + 1])
-            for k in range(nodes.shape[2] - 1):
-                far_z = max(sides[2, 2 * k], sides[2, 2 * k + 1])
-                # Few cells are farther out than what is known, and only those are looked at.
-                if far_x + far_y + far_z <= best:
-                    continue
-                near = min(nodes[i, j, k], nodes[i, j, k + 1])
-                near = min(near, nodes[i, j + 1, k], nodes[i, j + 1, k + 1])
-                far = min(nodes[i + 1, j, k], nodes[i + 1, j, k + 1])
-                far = min(far, nodes[i + 1, j + 1, k], nodes[i + 1, j + 1, k + 1])
-                if min(near, far) > threshold:
-                    continue
-                for part in range(8):
-                    a, b, c = part >> 2, (part >> 1) & 1, part & 1
-                    square = sides[0, 2 * i + a] + sides[1, 2 * j + b] + sides[2, 2 * k + c]
-                    if (
-                        square > best
-                        and least_of_part(nodes, 2 * i + a, 2 * j + b, 2 * k + c) <= threshold
-                    ):
-                        best = square
-    return best
-
-
-@kernel
-def least_of_part(nodes, a, b, c):
-    """Return the least value at the corners of an eighth of a cell, counted in half cells."""
-    least = math.inf
-    i, j, k = a // 2, b // 2, c // 2
-    for u in range(a - 2 * i, a - 2 * i + 2):
-        for v in range(b - 2 * j, b - 2 * j + 2):
-            for w in range(c - 2 * k, c - 2 * k + 2):
-                # From 0 to 2, with 1 the middle: both nodes count half there.
-                value = 0.0
-                for x in range(2):
-                    for y in range(2):
-                        for z in range(2):
-                            share = abs(2 - 2 * x - u) * abs(2 - 2 * y - v) * abs(2 - 2 * z - w)
-                            value += 0.125 * share * nodes[i + x, j + y, k + z]
-                least = min(least, value)
-    return least
-
-
-@kernel("f8[,,] f8")
-def count_cut_cells(nodes, level):
-    """Return how many cells have members and others."""
-    count = 0
-    for i in range(nodes.shape[0] - 1):
-        for j in range(nodes.shape[1] - 1):
-            for k in range(nodes.shape[2] - 1):
-                inside = 0
-                for corner in range(8):
-                    a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
-                    inside += nodes[i + a, j + b, k + c] <= level
-                count += 0 < inside < 8
-    return count
-
-
 @kernel("f8[,,] f8 i8")
 def volume(nodes, level, side):
-    """Return the volume of what is at most `level`, in cells.
+    """Return the volume where the value is at most `level`, in cells.
 
-    Along a line of the third axis the value is linear in a cell, so the line's share inside is
-    exact; there are `side` × `side` lines in each cell.
+    It is integrated along `side` × `side` lines in each cell, on which the value is linear.
     """
     total = 0.0
     for i in range(nodes.shape[0] - 1):
@@ -151,12 +73,9 @@ def volume(nodes, level, side):
     return total
 
 
-# The surface at which a field has a value: one point in each cell that it goes through.
-
-
 @kernel
 def value_and_slope(nodes, x, y, z):
-    """Return the value at a place counted in nodes, and its slope along each axis."""
+    """Return the value at a point in units of cells, and its slope along each axis."""
     i = min(int(x), nodes.shape[0] - 2)
     j = min(int(y), nodes.shape[1] - 2)
     k = min(int(z), nodes.shape[2] - 2)
@@ -175,17 +94,17 @@ def value_and_slope(nodes, x, y, z):
 
 @kernel("f8[,,] f8[,] f8[]")
 def values_at(nodes, points, out):
-    """Write the values at points (n, 3), counted in nodes."""
+    """Write the values at points (n, 3) in units of cells."""
     for n in range(points.shape[0]):
         out[n] = value_and_slope(nodes, points[n, 0], points[n, 1], points[n, 2])[0]
 
 
 @kernel("f8[,,] f8 b1[,] b1[] i8 f8 f8[,]")
 def move_to_level(nodes, level, free, moving, steps, longest, points):
-    """Move points (n, 3), counted in nodes, to where the value is `level`: those that are `moving`.
+    """Move the `moving` points (n, 3), in units of cells, to where the value is `level`.
 
-    They go along the slope, as far as axes are `free` (n, 3) and the grid goes, so many steps, none
-    longer than `longest`.
+    They take Newton steps along the slope of the `free` (n, 3) axes, of at most `longest` cells,
+    and stay in the grid.
     """
     for n in range(points.shape[0]):
         if not moving[n]:
@@ -203,7 +122,7 @@ def move_to_level(nodes, level, free, moving, steps, longest, points):
 
 @kernel("f8[,,] f8")
 def count_crossings(nodes, level):
-    """Return how many edges of a grid, whose axes go on at their beginning, cross the level."""
+    """Return how many edges of a grid, all of whose axes wrap, cross the level."""
     count = 0
     nx, ny, nz = nodes.shape
     for i in range(nx):
@@ -218,12 +137,12 @@ def count_crossings(nodes, level):
 
 @kernel("f8[,,] f8 i8[,,] f8[,] i8[,]")
 def surface_net(nodes, level, number, places, quads):
-    """Write the mean place of the crossings in each cell, and the four cells around each crossing.
+    """Write the mean crossing of each cell, and the four cells around each crossing edge.
 
-    The axes of the grid go on at their beginning. `places` (n, 3) are counted in nodes; `quads`
-    (edges, 4) are numbers of places, counter-clockwise as seen from outside. `number`, of the
-    grid's shape, is −1 everywhere, and becomes each cell's. Where a value is infinite, the crossing
-    is at the other node. Returns how many places there are.
+    All axes of the grid wrap. `places` (n, 3) are in units of cells; `quads` (edges, 4) are numbers
+    of places, counter-clockwise from outside. `number`, of the grid's shape, is −1 at first, then
+    the number of each cell's place. Where a value is infinite, the crossing is at the other node.
+    Returns the number of places.
     """
     shape = nodes.shape
     count, found, edge = np.zeros(places.shape[0]), 0, 0

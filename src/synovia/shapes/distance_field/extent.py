@@ -1,4 +1,4 @@
-"""How large a distance field is: volume, bounds, uniform members, and its surface."""
+"""Volume, uniform members and boundary of a distance field."""
 
 from __future__ import annotations
 
@@ -15,46 +15,33 @@ if TYPE_CHECKING:
     from .field import DistanceField
 
 
-SPECK = 1e-6
-"""A region with a volume of less than this share of a cell is thin."""
-FINEST, LINES = 24, 400_000  # lines a side of a cell, and in all, along which volume is measured
+SPECK = 1e-6  # share of a cell: regions of less volume are thin
+MAX_LINES, ALL_LINES = 24, 400_000  # along a side of a cell, and in all: volume to a thousandth
 
 
 def volume_of(nodes: Floats, threshold: float, spacing: Floats) -> float:
-    """Return the volume of {Φ <= threshold}, in the unit of the spacing; 0 for a speck.
+    """Return the volume of {Φ <= threshold} in cubed radians; 0 if it is a speck.
 
-    Along a line of the third axis Φ is linear in a cell, so the line's share inside is exact;
-    lines are spread evenly over the cells that the boundary goes through, as many in each as give
-    the volume to about a thousandth.
+    It is integrated along lines of the third axis, on which Φ is linear in each cell, spread evenly
+    over the cells that the boundary cuts.
     """
-    cut = kernels.distance_field_extent.count_cut_cells(nodes, threshold)
-    side = int(np.clip(np.sqrt(LINES / max(cut, 1)), 4, FINEST))
+    cut = np.count_nonzero(_some_corner(nodes <= threshold) & _some_corner(nodes > threshold))
+    side = int(np.clip(np.sqrt(ALL_LINES / max(cut, 1)), 4, MAX_LINES))
     volume = float(kernels.distance_field_extent.volume(nodes, threshold, side))
     return volume * float(spacing.prod()) if volume > SPECK else 0.0
 
 
-def bounds_of(nodes: Floats, threshold: float, low: Floats, spacing: Floats) -> Points:
-    """Return the least and greatest coordinates of the cells that have members: (2, 3)."""
-    cells = np.argwhere(least_at_corners(nodes) <= threshold)
-    return np.asarray(low + spacing * np.stack([cells.min(axis=0), cells.max(axis=0) + 1]))
-
-
-def least_at_corners(nodes: Floats) -> Floats:
-    """Return the least value at the corners of each cell."""
+def _some_corner(nodes: Mask) -> Mask:
+    """Return True for each cell that has a true node at a corner."""
     for axis in range(3):
         along = np.moveaxis(nodes, axis, 0)
-        nodes = np.moveaxis(np.minimum(along[:-1], along[1:]), 0, axis)
-    return nodes
+        nodes = np.moveaxis(along[:-1] | along[1:], 0, axis)
+    return np.asarray(nodes)
 
 
-def reach_of(
-    nodes: Floats, threshold: float, low: Floats, spacing: Floats, columns: tuple[int, ...]
-) -> float:
-    """Return a bound on how far members are from the origin, in these coordinates alone."""
-    weights = np.zeros(3)
-    weights[list(columns)] = 1.0
-    square = kernels.distance_field_extent.farthest(nodes, threshold, low, spacing, weights)
-    return float(np.sqrt(square))
+def member_cells(nodes: Floats, threshold: float) -> Ints:
+    """Return the cells that have members, by their first nodes: (n, 3)."""
+    return np.argwhere(_some_corner(nodes <= threshold))
 
 
 def sample_field(
@@ -66,17 +53,19 @@ def sample_field(
     spacing: Floats,
     thin: bool,
 ) -> Points:
-    """Return `n` members, uniform: points at random in the cells that have any, those inside."""
+    """Return `n` uniform members (n, 3), by rejection in the cells that have any.
+
+    Of a `thin` region they are nodes.
+    """
     if thin:
         members = np.argwhere(nodes <= threshold)
         return low + spacing * members[rng.integers(len(members), size=n)]
-    cells = np.flatnonzero(least_at_corners(nodes) <= threshold)
+    cells = member_cells(nodes, threshold)
     _, rows, columns = nodes.shape
     kept: list[Points] = [np.empty((0, 3))]
     while sum(map(len, kept)) < n:
-        chosen = cells[rng.integers(len(cells), size=2 * n + 64)]
-        at = rng.random((len(chosen), 3))
-        first = np.stack(np.unravel_index(chosen, [m - 1 for m in nodes.shape]), axis=1)
+        first = cells[rng.integers(len(cells), size=2 * n + 64)]
+        at = rng.random(first.shape)
         number, value = (first[:, 0] * rows + first[:, 1]) * columns + first[:, 2], 0.0
         shares = np.stack([1.0 - at, at])
         for i, j, k in np.ndindex(2, 2, 2):
@@ -87,18 +76,14 @@ def sample_field(
     return np.concatenate(kept)[:n]
 
 
-# The boundary of a distance field as a net: soon made, with a point in each cell that it cuts.
-
-
-STEPS, LONGEST = 3, 0.5
-"""Steps that points go to a field's level, and how long each may be, in cells."""
+NET_STEPS, NET_STEP = 3, 0.5  # Newton steps of a net's points to the level, and cells in each
 
 
 def surface_net(values: Floats, level: float, wraps: Mask) -> tuple[Points, Ints]:
-    """Return a point for each cell that the level cuts, counted in nodes, and the quads of them.
+    """Return the surface net of a level: points (n, 3) in units of cells, and quads (m, 4).
 
-    Around each edge of the grid that crosses the level, its four cells make one, counter-clockwise
-    as seen from outside. Beyond the ends of axes that do not wrap nothing is inside.
+    Each cell that the level cuts has a point; the four cells around each edge that crosses it make
+    a quad, counter-clockwise from outside. Beyond axes that do not wrap nothing is inside.
     """
     pads = [(0, 0) if wrap else (1, 1) for wrap in wraps]
     nodes = np.pad(values, pads, constant_values=np.inf)
@@ -111,27 +96,25 @@ def surface_net(values: Floats, level: float, wraps: Mask) -> tuple[Points, Ints
 
 
 def values_at(nodes: Floats, points: Points) -> Scalars:
-    """Return the values at points (n, 3) within the grid, counted in nodes."""
+    """Return the values at points (n, 3) of the grid, in units of cells."""
     found = np.empty(len(points))
     kernels.distance_field_extent.values_at(nodes, np.ascontiguousarray(points), found)
     return found
 
 
 def move_to_level(nodes: Floats, level: float, points: Points, free: Mask, moving: Mask) -> Points:
-    """Return points (n, 3), counted in nodes, the `moving` ones at a level, along `free` axes."""
+    """Return points (n, 3), in units of cells, the `moving` ones moved to a level.
+
+    They move along the slope of the `free` (n, 3) axes.
+    """
     points = np.array(points, order="C")
-    kernels.distance_field_extent.move_to_level(nodes, level, free, moving, STEPS, LONGEST, points)
+    kernels.distance_field_extent.move_to_level(
+        nodes, level, free, moving, NET_STEPS, NET_STEP, points
+    )
     return points
 
 
-# The boundary of a distance field as triangles: marching tetrahedra, six to a cell.
-#
-# Vertices lie where Φ is the threshold along edges of the tetrahedra, found to rounding; a region
-# that the box cuts off is closed by triangles in the box's side.
-
-
-COARSEST = 2
-"""The detail at which the cells are the field's own."""
+COARSEST = 2  # detail at which the cells are the field's own
 
 
 def surface_triangles(
@@ -144,20 +127,21 @@ def surface_triangles(
     *,
     capped: bool = True,
 ) -> tuple[Points, Ints]:
-    """Return points where Φ is `threshold`, and triangles between them, facing outwards.
+    """Return points (n, 3) where Φ is `threshold`, and triangles (m, 3) that face outwards.
 
-    Where the box ends the region they close it, if `capped`.
+    They come from marching tetrahedra, six to a cell. If `capped`, triangles in the sides of the
+    box close the region there.
     """
     nodes = close_axes(values, wraps)
     for _ in range(max(detail - COARSEST, 0)):
         nodes = close_axes(add_midpoints(nodes, wraps), wraps)
         spacing = 0.5 * spacing
-    # One more node beyond each side that does not wrap, high enough to be outside.
+    # A layer of nodes outside closes the region at sides that do not wrap.
     high = max(float(nodes.max()), threshold) + 1.0
     pads = [(0, 0) if wrap or not capped else (1, 1) for wrap in wraps]
     wide = np.pad(nodes, pads, constant_values=high)
     edges = march_tetrahedra(wide <= threshold) - np.array([before for before, _ in pads])
-    # To a node beyond the side no edge goes anywhere: the region ends where it starts.
+    # An edge to a node beyond the side has no length.
     start, end = edges[..., 0, :], edges[..., 1, :]
     beyond = ((end < 0) | (end >= nodes.shape)).any(axis=-1, keepdims=True)
     lines, triangles = number_edges(np.stack([start, np.where(beyond, start, end)], axis=-2))
@@ -166,10 +150,10 @@ def surface_triangles(
 
 
 def _crossings(nodes: Floats, threshold: float, inner: Ints, outer: Ints) -> Points:
-    """Return where Φ reaches the threshold between nodes of one cell, in numbers of nodes.
+    """Return where Φ reaches the threshold between nodes of one cell, in units of cells.
 
-    On the way by a share t along some of the axes at once Φ is a cubic in t, whose coefficients
-    are sums and differences of the corners on the way. Bisected, and ended inside.
+    Along a diagonal Φ is a cubic, whose coefficients are sums and differences of the corners that
+    it passes. It is bisected, and the end inside taken.
     """
     way = outer - inner
     parts = {}
@@ -191,11 +175,11 @@ def _crossings(nodes: Floats, threshold: float, inner: Ints, outer: Ints) -> Poi
     return inner + way * np.where(still, 0.0, low)[:, None]
 
 
-AT_SIDE = 1e-9
+AT_SIDE = 1e-9  # cells from a side of the box, or from the level, that are rounding
 
 
 def field_boundary(field: DistanceField, detail: int) -> Boundary:
-    """Return the boundary: with a detail of 0 as a net of one point a cell, else by tetrahedra."""
+    """Return the boundary: a surface net for a `detail` of 0, else marching tetrahedra."""
     if detail == 0:
         points, triangles = _net(field)
     else:
@@ -206,7 +190,7 @@ def field_boundary(field: DistanceField, detail: int) -> Boundary:
 
 
 def _net(field: DistanceField) -> tuple[Points, Ints]:
-    """Return a point of the boundary for each cell that it goes through, and triangles."""
+    """Return the surface net of the boundary: points (n, 3) and triangles (m, 3)."""
     points, quads = surface_net(field.values, field.threshold, field.wrapping)
     nodes = field.closed
     last = np.array(nodes.shape) - 1
@@ -219,10 +203,9 @@ def _net(field: DistanceField) -> tuple[Points, Ints]:
 
 
 def _midpoint_on_level(field: DistanceField, start: Points, end: Points) -> Points:
-    """Return points half way, brought to where the field is at its threshold.
+    """Return the midpoints of edges, moved to where Φ is the threshold.
 
-    In a side of the field's box, which closes the region there, points stay in it; and where they
-    are, unless they are between two on the level.
+    Edges in a side of the box stay in it; their midpoints move only if both ends are on the level.
     """
     nodes = field.closed
     last = np.array(nodes.shape) - 1

@@ -25,7 +25,7 @@ from .build import (
     redistance,
     sample_distance,
 )
-from .extent import bounds_of, field_boundary, reach_of, sample_field, values_at, volume_of
+from .extent import field_boundary, member_cells, sample_field, values_at, volume_of
 from .packing import (
     add_midpoints,
     central_slopes,
@@ -251,21 +251,18 @@ class DistanceField(Region):
 
     @cached_property
     def bounds(self) -> Points:
-        """What contains the members, at most half a cell too large: (2, 3)."""
-        fine = close_axes(add_midpoints(self.closed, self.wrapping), self.wrapping)
-        return bounds_of(fine, self.threshold, self.low, 0.5 * self.spacing)
+        """The least and greatest coordinates of members, at most a cell beyond them: (2, 3)."""
+        return np.asarray([self._cell_ends[0].min(axis=0), self._cell_ends[1].max(axis=0)])
 
     def reach(self, columns: tuple[int, ...]) -> float:
-        if columns not in self._reaches:
-            self._reaches[columns] = reach_of(
-                self.closed, self.threshold, self.low, self.spacing, columns
-            )
-        return self._reaches[columns]
+        farthest = np.abs(self._cell_ends[..., columns]).max(axis=0)
+        return float(np.linalg.norm(farthest, axis=-1).max())
 
     @cached_property
-    def _reaches(self) -> dict[tuple[int, ...], float]:
-        """What `reach` has found: limits and pictures ask for the same few again and again."""
-        return {(): 0.0}
+    def _cell_ends(self) -> Points:
+        """The lower and upper corners of the cells that have members, in radians: (2, n, 3)."""
+        first = self.low + self.spacing * member_cells(self.closed, self.threshold)
+        return np.stack([first, first + self.spacing])
 
     def facing(self, points: Points) -> Points:
         """Return the direction in which Φ rises, or the normal of a nearer side of the box."""
