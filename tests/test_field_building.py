@@ -12,15 +12,15 @@ from fields import EULER
 from synovia import DistanceField, EulerZYZ, Limit, RotationVector, quat
 from synovia.learn import field_from_paths
 from synovia.learn.fields import subdivide
-from synovia.shapes.distance_field import packing
 from synovia.shapes.distance_field.build import (
     fill_holes,
+    nearest_sites,
     node_points,
     redistance,
     sample_distance,
+    site_index,
 )
-from synovia.shapes.distance_field.extent import surface_triangles
-from synovia.shapes.distance_field.packing import nearest_sites
+from synovia.shapes.distance_field.extent import add_midpoints, close_axes, surface_triangles
 
 LOW, SPACING, COUNT = np.array([-1.0, 0.2, -1.0]), np.array([0.2, 0.25, 0.3]), (9, 7, 8)
 WRAPS = np.array([True, False, True])
@@ -57,13 +57,13 @@ def test_distances_to_samples_are_exact(period):
 @pytest.mark.parametrize("wraps", [np.zeros(3, bool), WRAPS], ids=["open", "wrapped"])
 def test_the_index_holds_the_nearest_sites(wraps):
     rng = np.random.default_rng(2)
-    nodes = packing.close_axes(rng.normal(size=(7, 5, 6)), wraps)
+    nodes = close_axes(rng.normal(size=(7, 5, 6)), wraps)
     period = np.where(wraps, SPACING * (np.array(nodes.shape) - 1), 0.0)
     ends = [(0.0, wrap) if wrap else (-1.0, 3.0) for wrap in period]
     places = [np.sort(rng.uniform(*end, size=n)) for end, n in zip(ends, (5, 6, 7), strict=True)]
-    codes = packing.site_index(nodes, -0.5, SPACING, period, places)
-    fine = packing.close_axes(packing.add_midpoints(nodes, wraps), wraps)
-    members = SPACING / 4.0 * np.argwhere(packing.add_midpoints(fine, wraps) <= -0.5)
+    codes = site_index(nodes, -0.5, SPACING, period, places)
+    fine = close_axes(add_midpoints(nodes, wraps), wraps)
+    members = SPACING / 4.0 * np.argwhere(add_midpoints(fine, wraps) <= -0.5)
     at = np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, 3)
     np.testing.assert_allclose(
         distances_to_sites(codes, SPACING / 4.0, at, period), brute(members, at, period), atol=1e-12

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from fields import ALL, field
-from synovia.shapes.distance_field.packing import close_axes, steepest
+from synovia.shapes.distance_field.build import steepest
+from synovia.shapes.distance_field.extent import close_axes
 
 
 def corner_values(nodes):

@@ -1,4 +1,4 @@
-"""Values of distance fields: grids, exact distances from samples and surfaces, filled holes."""
+"""Values and index of distance fields: exact distances, filled holes, nearest sites, packing."""
 
 from __future__ import annotations
 
@@ -9,29 +9,22 @@ import numpy as np
 from ... import kernels
 from ...arrays import Floats, Ints, Mask, Points, Scalars
 from .extent import surface_triangles
-from .packing import nearest_sites
 
 BLOCK_CELLS = 2  # cells along each axis of a block of samples or triangles: measured to be fastest
 THREADS = 2
-LEAST_NODES, LARGEST = 8, 256
-"""Nodes along the longest side of a grid, at least and at most."""
-LEAST_CELL = 0.01
-"""Cells are no smaller than this, in radians, so that a single sample has a region."""
-EDGE = 0.05
-"""Beside axes that wrap (Euler angles), the box ends so many radians from 0 and π, their ends.
-
-At ψ from there, φ and θ of a rotation that was rounded are off by ε/ψ: in float32 4e-6, less than
-its tolerance. The box ends nearer to 0 or π only where samples are nearer.
-"""
+LEAST_NODES, LARGEST = 8, 256  # nodes along the longest side of a grid
+LEAST_CELL = 0.01  # radians, so that a single sample has a region
+INDEXED, MAX_OUTER = 2.5, 8  # radians around the box that the index covers, up to 64 cells
+EDGE = 0.05  # radians between ψ of Euler angles and 0 or π: rounded φ and θ are off by ε/ψ
 
 
 def grid_around(
     points: Points, margin: float, cells: float, resolution: int, periods: tuple[float, ...]
 ) -> tuple[Floats, Floats, tuple[int, ...]]:
-    """Return low, spacing and counts of a grid with `margin` and so many `cells` around points.
+    """Return low, spacing and counts of a grid with `margin` and `cells` more around the points.
 
-    An axis with a period is covered whole, from −half of it on. Beside such axes (Euler angles)
-    the others stay between 0 and π, and `EDGE` away from both unless points are nearer.
+    An axis with a period is covered whole, from −half of it on. The others of Euler angles stay
+    between 0 and π, at least `EDGE` from both unless points are nearer.
     """
     if not LEAST_NODES <= resolution <= LARGEST:
         raise ValueError(
@@ -109,11 +102,11 @@ def _nearest_distance(
     ends = np.stack([first, last], axis=1)
     blocks = np.concatenate([0.5 * (least + most), 0.5 * (most - least), ends], axis=1)
     inverse = np.divide(1.0, period, out=np.zeros(3), where=period > 0.0)
-    squares, side = np.empty(count), kernels.distance_field_build.NODE_SIDE
+    squares, side = np.empty(count), kernels.distance_field_grid.NODE_SIDE
 
     def run(row: int) -> None:
         grid = np.array([*low, *spacing, *period, *inverse, row], np.float64)
-        kernels.distance_field_build.nearest_primitives(
+        kernels.distance_field_grid.nearest_primitives(
             grid, primitives, blocks, squares[row : row + side]
         )
 
@@ -123,12 +116,11 @@ def _nearest_distance(
 
 
 def fill_holes(distance: Scalars, r: float, spacing: Floats, wraps: Mask) -> Scalars:
-    """Return distances from samples with their holes filled, negative inside: (I, J, K).
+    """Return distances from samples with holes filled, negative inside: (I, J, K).
 
-    Outside is what can be reached from the box's sides, node by node, always more than `r` from
-    all samples (without sides: from the node that is farthest from them). Elsewhere the result is
-    r less the distance to the outside, if that is less: a ball of radius `r` that rolls around
-    the samples does not get in. No value exceeds the distance it was.
+    Outside are the nodes reached from the box's sides, from node to node, at more than `r` from all
+    samples (if all axes wrap: from the node farthest from them). Elsewhere the result is at most r
+    less the distance to the outside: a closing by balls of radius `r`.
     """
     wall = distance <= r
     if wall.all():
@@ -142,15 +134,13 @@ def fill_holes(distance: Scalars, r: float, spacing: Floats, wraps: Mask) -> Sca
         reached[np.unravel_index(distance.argmax(), distance.shape)] = True
     outside = reached.astype(np.int64)
     queue = np.empty(outside.size, dtype=np.int64)
-    kernels.distance_field_build.flood(
-        wall.astype(np.int64), wraps.astype(np.int64), outside, queue
-    )
+    kernels.distance_field_grid.flood(wall.astype(np.int64), wraps.astype(np.int64), outside, queue)
     period = np.where(wraps, spacing * distance.shape, 0.0)
     places = [h * np.arange(n) for h, n in zip(spacing, distance.shape, strict=True)]
     nearest = nearest_sites(outside == 1, spacing, period, places)
     out = np.empty(distance.shape)
     ways = wraps.astype(np.int64)
-    kernels.distance_field_build.fill_inside(distance, outside, nearest, r, spacing, ways, out)
+    kernels.distance_field_grid.fill_inside(distance, outside, nearest, r, spacing, ways, out)
     return out
 
 
@@ -197,3 +187,108 @@ def node_range(inside: Mask, wraps: Mask) -> tuple[Ints, Ints]:
     found = np.argwhere(inside)
     first, last = np.maximum(found.min(axis=0) - 1, 0), found.max(axis=0) + 2
     return np.where(wraps, 0, first), np.where(wraps, inside.shape, np.minimum(last, inside.shape))
+
+
+def nearest_sites(members: Mask, spacing: Floats, period: Floats, places: list[Floats]) -> Ints:
+    """Return the code of the member nearest to every combination of `places`, exactly.
+
+    This is the distance transform of Felzenszwalb & Huttenlocher, axis by axis. A code holds the
+    three indices of a member of the grid, 10 bits each. Places are in radians from the first node.
+    At least one node must be a member.
+    """
+    best: Ints = np.where(members, 0, -1)
+    height: Floats = np.zeros(members.shape)
+    for axis in range(3):
+        best, height = _search_axis(best, height, axis, spacing, period, places)
+    return best
+
+
+def _search_axis(
+    best: Ints, height: Floats, axis: int, spacing: Floats, period: Floats, places: list[Floats]
+) -> tuple[Ints, Floats]:
+    """Return nearest members and squared distances (see `nearest_sites`) after one more axis."""
+    before, after = int(np.prod(best.shape[:axis])), int(np.prod(best.shape[axis + 1 :]))
+    shape = (*best.shape[:axis], len(places[axis]), *best.shape[axis + 1 :])
+    lines = (before, -1, after)
+    out, out_height = np.empty(shape, np.int64), np.empty(shape)
+    kernels.distance_field_grid.nearest_in_lines(
+        best.reshape(lines),
+        height.reshape(lines),
+        float(spacing[axis]),
+        float(period[axis]),
+        places[axis],
+        out.reshape(lines),
+        out_height.reshape(lines),
+    )
+    return out, out_height
+
+
+def site_index(
+    nodes: Floats, threshold: float, spacing: Floats, period: Floats, places: list[Floats]
+) -> Ints:
+    """Return the codes of the sites nearest to all combinations of `places`, exactly.
+
+    Sites are defined in `kernels.distance_field`; places are in radians from the box's corner.
+    """
+    parts = kernels.distance_field.SITE_PARTS
+    fine = [parts * (n - 1) + int(not wrap) for n, wrap in zip(nodes.shape, period, strict=True)]
+    shape = (len(places[0]), fine[1], fine[2])
+    best, height = np.empty(shape, np.int64), np.empty(shape)
+    kernels.distance_field_grid.sites_in_lines(
+        nodes, threshold, parts, float(spacing[0]), float(period[0]), places[0], best, height
+    )
+    for axis in (1, 2):
+        best, height = _search_axis(best, height, axis, spacing / parts, period, places)
+    return best
+
+
+def pack_field(
+    low: Floats, spacing: Floats, nodes: Floats, threshold: float, wraps: Mask
+) -> Floats:
+    """Return the packed field, as `kernels.distance_field` reads it, without its kind.
+
+    `nodes` has the first node repeated at the end of axes that wrap.
+    """
+    layout = kernels.distance_field
+    period = np.where(wraps, spacing * (np.array(nodes.shape) - 1), 0.0)
+    outer = min(int(np.ceil(np.sqrt(INDEXED / spacing.min()))), MAX_OUTER)
+    away = np.arange(1.0, outer + 1.0) ** 2
+    knots = [
+        h * (np.arange(n) if wrap else np.concatenate([-away[::-1], np.arange(n), n - 1 + away]))
+        for n, h, wrap in zip(nodes.shape, spacing, wraps, strict=True)
+    ]
+    codes = site_index(nodes, threshold, spacing, period, knots)
+    tables = [_halves(nodes, np.float32), _halves(_least_of_blocks(nodes), np.float32)]
+    header = np.zeros(layout.HEADER)
+    slopes = steepest(nodes, spacing, threshold)
+    header[: layout.LOW] = threshold, *slopes, 0.5 * float(np.linalg.norm(spacing))
+    inverse = np.divide(1.0, period, out=np.zeros(3), where=wraps)
+    header[layout.LOW : layout.BLOCKS] = [*low, *spacing, *period, *inverse, *nodes.shape, outer]
+    header[layout.BLOCKS :] = layout.HEADER + np.cumsum([len(table) for table in tables])
+    return np.concatenate([header, *tables, _halves(codes, np.int32)])
+
+
+def _least_of_blocks(nodes: Floats) -> Floats:
+    """Return the least value in each block of cells of a grid."""
+    side = kernels.distance_field.BLOCK_SIDE
+    for axis in range(3):
+        along = np.moveaxis(nodes, axis, 0)
+        least = np.minimum(along[:-1], along[1:])
+        starts = np.arange(0, len(least), side)
+        nodes = np.moveaxis(np.minimum.reduceat(least, starts, axis=0), 0, axis)
+    return nodes
+
+
+def _halves(numbers: Floats | Ints, kind: type) -> Floats:
+    """Return numbers of 4 bytes, two in each float64 of the buffer."""
+    flat = np.zeros(-(-numbers.size // 2))
+    flat.view(kind)[: numbers.size] = numbers.ravel()
+    return flat
+
+
+def steepest(nodes: Floats, spacing: Floats, threshold: float) -> tuple[float, float]:
+    """Return the greatest slopes of Φ: in cells with members, and in cells with other nodes."""
+    squares = np.full(2, 1e-9)  # so that a flat field does not divide by 0
+    kernels.distance_field_grid.steepest(nodes, spacing, threshold, squares)
+    inside, outside = np.sqrt(squares)
+    return float(inside), float(outside)

@@ -1,4 +1,4 @@
-"""Volume, uniform members and boundary of a distance field."""
+"""Grids of distance fields: wrapping, interpolation, volume, members and boundary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from ... import kernels
 from ...arrays import Floats, Ints, Mask, Points, Scalars
 from ..boundary import Boundary, march_tetrahedra, number_edges
-from .packing import add_midpoints, close_axes
 
 if TYPE_CHECKING:
     from .field import DistanceField
@@ -19,15 +18,30 @@ SPECK = 1e-6  # share of a cell: regions of less volume are thin
 MAX_LINES, ALL_LINES = 24, 400_000  # along a side of a cell, and in all: volume to a thousandth
 
 
+def close_axes(values: Floats, wraps: Mask) -> Floats:
+    """Return the node values with the first repeated at the end of each axis that wraps."""
+    return np.pad(values, [(0, int(w)) for w in wraps], mode="wrap")
+
+
+def add_midpoints(nodes: Floats, wraps: Mask) -> Floats:
+    """Return Φ at nodes and midpoints; of an axis that wraps (and is closed), one period."""
+    for axis, wrap in enumerate(wraps):
+        along = np.moveaxis(nodes, axis, 0)
+        fine = np.empty((2 * len(along) - 1, *along.shape[1:]))
+        fine[::2], fine[1::2] = along, 0.5 * (along[1:] + along[:-1])
+        nodes = np.moveaxis(fine[:-1] if wrap else fine, 0, axis)
+    return nodes
+
+
 def volume_of(nodes: Floats, threshold: float, spacing: Floats) -> float:
     """Return the volume of {Φ <= threshold} in cubed radians; 0 if it is a speck.
 
     It is integrated along lines of the third axis, on which Φ is linear in each cell, spread evenly
     over the cells that the boundary cuts.
     """
-    cut = np.count_nonzero(_some_corner(nodes <= threshold) & _some_corner(nodes > threshold))
+    cut = int(np.count_nonzero(_some_corner(nodes <= threshold) & _some_corner(nodes > threshold)))
     side = int(np.clip(np.sqrt(ALL_LINES / max(cut, 1)), 4, MAX_LINES))
-    volume = float(kernels.distance_field_extent.volume(nodes, threshold, side))
+    volume = float(kernels.distance_field_grid.volume(nodes, threshold, side))
     return volume * float(spacing.prod()) if volume > SPECK else 0.0
 
 
@@ -87,9 +101,9 @@ def surface_net(values: Floats, level: float, wraps: Mask) -> tuple[Points, Ints
     """
     pads = [(0, 0) if wrap else (1, 1) for wrap in wraps]
     nodes = np.pad(values, pads, constant_values=np.inf)
-    quads = np.empty((kernels.distance_field_extent.count_crossings(nodes, level), 4), np.int64)
+    quads = np.empty((kernels.distance_field_grid.count_crossings(nodes, level), 4), np.int64)
     places = np.empty((min(quads.size, nodes.size), 3))
-    count = kernels.distance_field_extent.surface_net(
+    count = kernels.distance_field_grid.surface_net(
         nodes, level, np.full(nodes.shape, -1), places, quads
     )
     return places[:count] - [before for before, _ in pads], quads
@@ -98,7 +112,7 @@ def surface_net(values: Floats, level: float, wraps: Mask) -> tuple[Points, Ints
 def values_at(nodes: Floats, points: Points) -> Scalars:
     """Return the values at points (n, 3) of the grid, in units of cells."""
     found = np.empty(len(points))
-    kernels.distance_field_extent.values_at(nodes, np.ascontiguousarray(points), found)
+    kernels.distance_field_grid.values_at(nodes, np.ascontiguousarray(points), found)
     return found
 
 
@@ -108,7 +122,7 @@ def move_to_level(nodes: Floats, level: float, points: Points, free: Mask, movin
     They move along the slope of the `free` (n, 3) axes.
     """
     points = np.array(points, order="C")
-    kernels.distance_field_extent.move_to_level(
+    kernels.distance_field_grid.move_to_level(
         nodes, level, free, moving, NET_STEPS, NET_STEP, points
     )
     return points

@@ -22,18 +22,18 @@ from .build import (
     grid_around,
     node_points,
     node_range,
+    pack_field,
     redistance,
     sample_distance,
 )
-from .extent import field_boundary, member_cells, sample_field, values_at, volume_of
-from .packing import (
+from .extent import (
     add_midpoints,
-    central_slopes,
     close_axes,
-    interpolate,
-    pack_field,
-    places_in,
-    round_down,
+    field_boundary,
+    member_cells,
+    sample_field,
+    values_at,
+    volume_of,
 )
 from .sculpt import add_sample, brush, push, redistance_field
 
@@ -46,6 +46,20 @@ LEAST_SPACING = 1e-4  # radians; tables for projections have an entry for each h
 LEAST_THRESHOLD = 0.5 * np.sqrt(3.0)
 ALONG = 1e-9
 """How far a turn's entries may be from 0 and ±1, for it to take a grid's axes to each other."""
+
+
+def round_down(values: Floats) -> Floats:
+    """Return the greatest numbers of float32 that are not above `values`, as float64, locked."""
+    most = np.finfo(np.float32).max
+    single = np.clip(values, -most, most).astype(np.float32)
+    above = single > values
+    if above.any():
+        with np.errstate(over="ignore"):
+            single[above] = np.nextafter(single[above], np.float32(-np.inf))
+        np.maximum(single, -most, out=single)
+    rounded = single.astype(np.float64)
+    rounded.flags.writeable = False
+    return rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,17 +234,31 @@ class DistanceField(Region):
 
     def value(self, points: Points) -> Scalars:
         """Return Φ at the points, in radians; beyond the box, that of the nearest point of it."""
-        places = places_in(self, self._checked(points))
-        return values_at(self.closed, places.reshape(-1, 3)).reshape(places.shape[:-1])
+        return self._interpolate(self.values, self._checked(points))
 
     def gradient(self, points: Points) -> Points:
-        """Return the slope of Φ: central differences at the nodes, trilinear between them."""
-        return interpolate(self._checked(points), self, self._slopes)
+        """Return the gradient of Φ: central differences at the nodes, trilinear between them."""
+        points = self._checked(points)
+        return np.stack([self._interpolate(slope, points) for slope in self._slopes], axis=-1)
 
     @cached_property
-    def _slopes(self) -> Floats:
-        slopes: Floats = central_slopes(self.values, self.spacing, self.wrapping)
+    def _slopes(self) -> list[Floats]:
+        """The slopes of Φ along each axis at the nodes, one-sided at the sides of the box."""
+        slopes: list[Floats] = []
+        for axis, (h, wrap) in enumerate(zip(self.spacing, self.wrapping, strict=True)):
+            ahead, behind = np.roll(self.values, -1, axis), np.roll(self.values, 1, axis)
+            central = (ahead - behind) / (2.0 * h)
+            slopes.append(central if wrap else np.gradient(self.values, h, axis=axis))
         return slopes
+
+    def _interpolate(self, values: Floats, points: Points) -> Scalars:
+        """Return node values (I, J, K) at points (..., 3), trilinear between the nodes."""
+        cells = (np.asarray(points, np.float64) - self.low) / self.spacing
+        count = np.array(self.values.shape, float)
+        wrapped = cells - count * np.floor(cells / count)
+        cells = np.where(self.wrapping, wrapped, np.clip(cells, 0.0, count - 1.0))
+        nodes = close_axes(values, self.wrapping)
+        return values_at(nodes, cells.reshape(-1, 3)).reshape(cells.shape[:-1])
 
     def step(self, points: Points) -> Points:
         """Return p − Φ(p)∇Φ(p), the projection of Engell-Nørregård et al.; may end outside."""
