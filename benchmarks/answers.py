@@ -115,8 +115,8 @@ RECIPES = {
     "ancestor": {"shape": "reach-cone", "vertices": 7, "relative_to": {"Forearm": "Chest"}},
     "table": {"shape": "theta-phi", "cell": 0.5, "holes": "open", "reference": "rest", **ONE},
     "samples": {**FIELD, **ONE},
-    "people": {**FIELD, "by": "people", **ONE},
-    "people-reject": {**FIELD, "by": "people", "reject": 0.2, **ONE},
+    "people": {**FIELD, "shape": "people", **ONE},
+    "people-reject": {**FIELD, "shape": "people", "reject": 0.2, **ONE},
 }
 # What a solution says, by its name in the record.
 SOLVED = {

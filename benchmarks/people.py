@@ -38,9 +38,9 @@ from synovia.learn import (
     flips,
     invented_first_frame,
 )
-from synovia.learn.fields import MAX_PEOPLE, MAX_WITHIN, combine, distances
 from synovia.learn.fitting import FittedJoint
 from synovia.learn.margins import HeldOut, promise
+from synovia.learn.people import MAX_PEOPLE, MAX_WITHIN, combine, distances
 from synovia.learn.population import estimate_offset, turn_bones
 from synovia.learn.trimming import first_in_cell
 from synovia.rigs import align, recognize

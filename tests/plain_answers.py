@@ -41,7 +41,7 @@ ROUGH |= {"runtime.exits", "runtime_ik.look_at", "runtime_ik.two_bone", "runtime
 ROUGH |= {"gradient.measure"}  # differences of distances
 ROUGH |= {"control_group.nearest_each", "pair.search"}
 # Numbers of the nearest of several, which may be as near as each other.
-TIES = {("distance_field_build.nearest", 7), ("distance_field_packing.nearest_in_lines", 6)}
+TIES = {("distance_field_grid.nearest_in_lines", 5)}
 TIES |= {("theta_phi_packing.nearest_centres", 3), ("circle_quartic.search_lanes", 0)}
 TIES |= {("shapes.project_directions", 2)}  # the distances are compared
 

@@ -596,7 +596,7 @@ def test_a_corpus_fit_is_the_fit_of_its_cells(made):
 
 
 def test_fields_of_people_come_from_cells_too(captures, made, tmp_path):
-    words = ("-s", "distance-field", "-w", "by=people", "-w", "resolution=16", "-j", "LeftArm")
+    words = ("-s", "people", "-w", "resolution=16", "-j", "LeftArm")
     run("corpus", "fit", made, "-o", tmp_path / "cells.limits.json", *words, "--jobs", 1)
     run("fit", captures, "-o", tmp_path / "frames.limits.json", *words)
     paths = [tmp_path / f"{name}.limits.json" for name in ("cells", "frames")]

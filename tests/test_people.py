@@ -13,7 +13,7 @@ from synovia import LimitModel, load_limits, quat, save_clip, save_limits
 from synovia.cli import main
 from synovia.evidence.study import uniform_rotations
 from synovia.learn import DEFAULT_WITHIN, FitOptions, People, Take, fit_joint, within_for
-from synovia.learn.fields import MAX_PEOPLE, spread_evenly
+from synovia.learn.people import MAX_PEOPLE, spread_evenly
 from synovia.learn.trimming import COUNTED_CELL
 
 AXIS = np.array([1.0, 0.0, 0.0])
@@ -119,7 +119,7 @@ def test_a_hinge_is_held_though_it_is_narrower_than_a_cell():
 def test_a_joint_that_nobody_moves_gets_a_limit_for_any_rejection():
     """Whoever is left out then needs nothing more than the others."""
     still = [replace(take(f"p{k}"), rotations=np.tile(AXIS_TURN, (30, 1))) for k in range(4)]
-    options = FitOptions("distance-field", reject=0.01, shape_options={"by": "people"})
+    options = FitOptions("people", reject=0.01)
     found = fit_joint(still, options, reference=None, axis=AXIS)
     assert found.limit.contains(AXIS_TURN)
     assert found.limit.volume() < 0.01
@@ -147,9 +147,7 @@ def test_the_rejection_asked_for_is_kept_by_those_left_out(crowd):
 def test_newcomers_are_rejected_about_as_often_as_asked_for():
     newcomers = [take(f"n{k}", seed=100 + k) for k in range(12)]
     known = [take(f"p{k}", seed=k) for k in range(12)]
-    options = FitOptions(
-        "distance-field", "rotation-vector", reject=0.05, shape_options={"by": "people"}
-    )
+    options = FitOptions("people", "rotation-vector", reject=0.05)
     fitted = fit_joint(known, options, reference=None, axis=AXIS)
     outside = [1.0 - fitted.limit.contains(each.rotations).mean() for each in newcomers]
     assert fitted.promise.rejected <= 0.05
@@ -158,30 +156,28 @@ def test_newcomers_are_rejected_about_as_often_as_asked_for():
 
 
 def test_without_a_rejection_the_margin_is_added(crowd):
-    options = FitOptions(
-        "distance-field", "rotation-vector", margin=0.1, shape_options={"by": "people"}
-    )
+    options = FitOptions("people", "rotation-vector", margin=0.1)
     fitted = fit_joint(crowd, options, reference=None, axis=AXIS)
     assert fitted.margin == pytest.approx(0.1)
     expected = People.of(crowd).field(DEFAULT_WITHIN + 0.1)
     np.testing.assert_allclose(fitted.limit.shape.values, expected.shape.values)
 
 
-def test_it_is_an_option_of_models_and_of_the_command(tmp_path, monkeypatch):
+def test_models_and_the_command_take_it_in_place_of_a_shape(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     clips = [person(f"{name}_1", k, tall=1.0 + 0.1 * k) for k, name in enumerate("abcde")]
-    model = LimitModel.fit(clips, "distance-field", joints=["LeftArm"], by="people", reject=0.2)
-    assert model.provenance["options"]["by"] == "people"
+    model = LimitModel.fit(clips, "people", joints=["LeftArm"], reject=0.2)
+    assert model.provenance["options"]["shape"] == "people"
     assert model.provenance["joints"]["LeftArm"]["promised"] <= 0.2 + 1e-9
     for clip in clips:
         save_clip(clip, f"{clip.name}.bvh")
-    options = ["-s", "distance-field", "-w", "by=people", "-j", "LeftArm", "--reject", "20%"]
+    options = ["-s", "people", "-j", "LeftArm", "--reject", "20%"]
     done = CliRunner().invoke(main, ["fit", ".", "-o", "near.limits.json", *options])
     assert done.exit_code == 0, done.output
-    assert load_limits("near.limits.json").provenance["options"]["by"] == "people"
+    assert load_limits("near.limits.json").provenance["options"]["shape"] == "people"
 
 
-def test_files_that_name_a_way_that_is_gone_still_load(tmp_path):
+def test_files_with_options_that_are_gone_still_load(tmp_path):
     clips = [person(f"{name}_1", k) for k, name in enumerate("ab")]
     model = LimitModel.fit(clips, "distance-field", joints=["LeftArm"], resolution=16)
     options = {**model.provenance["options"], "by": "panel"}
@@ -203,5 +199,7 @@ def test_what_cannot_be_is_refused(crowd):
         within_for(0.1, People.of(crowd[:1]))
     with pytest.raises(ValueError, match="between 0 and 1"):
         within_for(1.0, People.of(crowd))
+    with pytest.raises(ValueError, match="people takes no option threshold"):
+        fit_joint(crowd, FitOptions.of("people", None, threshold=2.0), reference=None, axis=AXIS)
     with pytest.raises(ValueError, match="within must be above 0 radians"):
         People.of(crowd).field(0.0)

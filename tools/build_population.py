@@ -50,7 +50,7 @@ HINGES = {"leftLowerArm": (0.0, 0.0, 1.0), "leftLowerLeg": (0.0, 0.0, -1.0)}
 """Where the bone goes when the joint bends: of these, people give the ends of flexion."""
 REJECT = 0.005
 """The share of new people's frames that may be outside, on average."""
-RECIPE = {"by": "people", "resolution": 32}
+RECIPE = {"resolution": 32}
 STEP = 1.0 / 1024.0
 """Fields are rounded to multiples of this, in radians, which makes them small."""
 HINGE_PEOPLE, HINGE_TAIL, HINGE_MARGIN = 3, 0.1, np.radians(5.0)
@@ -138,7 +138,7 @@ def learn_people(
     takes: dict[str, list[Take]], people: dict[str, list[str]]
 ) -> tuple[dict[str, Limit], dict[str, object]]:
     """Return the limits that people give, and where they come from."""
-    options = FitOptions.of("distance-field", "rotation-vector", reject=REJECT, **RECIPE)
+    options = FitOptions.of("people", "rotation-vector", reject=REJECT, **RECIPE)
     limits, rows, counts = {}, {}, {}
     for role in LEARNED:
         with warnings.catch_warnings():
@@ -167,7 +167,7 @@ def learn_people(
         "credits": CREDITS,
         "people": len(people),
         "clips": sum(map(len, people.values())),
-        "recipe": {"reject": REJECT, **RECIPE},
+        "recipe": {"shape": "people", "reject": REJECT, **RECIPE},
         "joints": rows,
         "people_within_10_degrees": counts,
     }

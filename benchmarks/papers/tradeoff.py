@@ -17,7 +17,7 @@ from synovia.charts import DirectionTwist
 from synovia.evidence import TradeoffCurve, families
 from synovia.evidence.study import JointStudy, Study, uniform_rotations, widen
 from synovia.evidence.tradeoff import family_name, family_options
-from synovia.learn import FitOptions, People, thin
+from synovia.learn import FitOptions, thin
 from synovia.shapes.reach_cone.star import tangent_basis
 
 RequiredKnob = Callable[[Quats], Scalars]
@@ -182,8 +182,8 @@ def family_curve(
 ) -> TradeoffCurve:
     """Return the curve of one family: fitted once for each fold, then widened."""
     options, name = family_options(shape, chart), family_name(shape, chart)
-    if options.by == "people":
-        regions = [People.of(fold.rest).distance for fold in joint.folds]
+    if options.estimator is not None:
+        regions = [options.estimator.of(fold.rest).distance for fold in joint.folds]
         return _curve_of_knobs(name, joint, regions, everywhere)
     rows = []
     for fold in joint.folds:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..charts import CHARTS
+from ..learn import ESTIMATORS
 from ..shapes import SHAPES
 from ..text import percent
 from . import inputs, terminal
@@ -27,8 +28,8 @@ EXAMPLES = (
         "synovia fit 'rom/*.bvh' -o human.limits.json --reject 0.5%",
     ),
     (
-        "what is near to several people, as far as it takes for newcomers",
-        "synovia fit captures/ -o human.limits.json -s distance-field -w by=people --reject 0.5%",
+        "accept what is near to many performers, as wide as newcomers require",
+        "synovia fit captures/ -o human.limits.json -s people --reject 0.5%",
     ),
     (
         "performers by folder, swing and twist each by itself, a joint left out",
@@ -69,10 +70,11 @@ FIT_OPTIONS = (
     click.option(
         "-s",
         "--shape",
-        type=click.Choice(list(SHAPES)),
+        type=click.Choice([*SHAPES, *ESTIMATORS]),
         default="kdop",
         show_default=True,
-        help="What the region of a joint looks like.",
+        help="What the region of a joint looks like; people is a distance field of the rotations "
+        "near to many performers.",
     ),
     click.option(
         "-c",
@@ -89,7 +91,7 @@ FIT_OPTIONS = (
         metavar="KEY=VALUE",
         help="An option of the shape, like along=chart for box and kdop, by=volume for ellipsoid, "
         "swing=kdop for product, vertices=12 for reach-cone and union, cell=3 (degrees) for "
-        "theta-phi, resolution=48 or by=people for distance-field. Repeat it for more.",
+        "theta-phi, resolution=48 for distance-field and people. Repeat it for more.",
     ),
     click.option(
         "--margin",

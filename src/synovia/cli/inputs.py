@@ -593,13 +593,11 @@ clips_argument = click.argument(
 
 
 def shape_options(shape: str, typed: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options of the shape's fit, as it takes them; an unknown one is an error."""
+    """Return the options of a shape's fit, or of an estimator, with the types that it takes."""
+    from ..learn import ESTIMATORS
     from ..shapes import SHAPES
 
-    kind = SHAPES[shape]
-    takes = kind.fit_options(typed)
-    if len(kind.sources) > 1:
-        takes.update(by=Literal[kind.sources], level=float)
+    takes = (SHAPES[shape] if shape in SHAPES else ESTIMATORS[shape]).fit_options(typed)
     offered = ", ".join(f"{key}={_values(key, kind)}" for key, kind in takes.items())
     chosen: dict[str, Any] = {}
     for key, value in typed.items():

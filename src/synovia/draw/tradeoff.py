@@ -9,7 +9,7 @@ import numpy as np
 
 from ..charts import CHARTS
 from ..evidence import TradeoffCurve
-from ..evidence.tradeoff import FIELD_FAMILIES
+from ..learn import ESTIMATORS
 from ..shapes import SHAPES
 from .style import INK, LINE, MUTED, hide_frame, new_figure, readable_name
 
@@ -118,8 +118,8 @@ def _line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
             color = COLORS[shapes.index(shape) % len(COLORS)]
             stroke = STROKES[charts.index(chart) % len(STROKES)]
             looks[name] = {"color": color, "ls": stroke, "lw": 1.8, "zorder": 3}
-        elif name in FIELD_FAMILIES:
-            stroke = STROKES[FIELD_FAMILIES[::-1].index(name) % len(STROKES)]
+        elif name in ESTIMATORS:
+            stroke = STROKES[list(ESTIMATORS).index(name) % len(STROKES)]
             looks[name] = {"color": INK, "ls": stroke, "lw": 1.8, "zorder": 3}
         else:
             color = (MUTED, "#b3bec6")[others // len(STROKES) % 2]

@@ -95,7 +95,7 @@ class Trial:
 
     @property
     def family(self) -> str:
-        """Display name, such as "kdop in swing-twist"."""
+        """Display name: "kdop in swing-twist", or the name of an estimator."""
         return family_name(self.shape, self.chart)
 
     def to_dict(self) -> dict[str, Any]:

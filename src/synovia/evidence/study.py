@@ -284,7 +284,7 @@ def growing_limit(
     joint: JointStudy, options: learn.FitOptions, fold: learn.Fold | None, rotations: Quats
 ) -> GrowingLimit:
     """Return the family fitted to the others of `fold` (everybody if None), to test `rotations`."""
-    if options.by == "people":
+    if options.estimator is not None:
         takes = joint.takes if fold is None else fold.rest
-        return NearPeople(learn.People.of(takes), options, joint.axis, rotations)
+        return NearPeople(options.estimator.of(takes), options, joint.axis, rotations)
     return WidenedLimit(joint.limit(options, fold), rotations)

@@ -9,13 +9,11 @@ import numpy as np
 
 from ..arrays import Floats, own
 from ..charts import CHARTS
-from ..learn import FIELD_SOURCES, FitOptions
+from ..learn import ESTIMATORS, FitOptions
 from ..limit import shape_named
-from ..shapes import SHAPES, DistanceField
+from ..shapes import SHAPES
 
-FIELD_FAMILIES = FIELD_SOURCES[1:]
-"""Families beside the shapes: distance fields that are estimated from many people."""
-FIELD_CHART = "rotation-vector"  # the chart that suits those fields best
+ESTIMATOR_CHART = "rotation-vector"  # the chart in which estimators are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,20 +57,20 @@ def at_rejection(curve: TradeoffCurve, rejected: float) -> float:
 
 
 def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
-    """Return pairs of shape and chart names, for `shapes` or for all of them.
+    """Return pairs of shape or estimator names and chart names, for `shapes` or for all.
 
     Only charts with a kernel are listed, because the others are slow, and only those that are
     marked for comparison.
     """
     for name in shapes or ():
-        if name not in FIELD_FAMILIES:
+        if name not in ESTIMATORS:
             shape_named(name)
     known = [name for name, chart in CHARTS.items() if chart.kernel is not None and chart.compared]
     return [
         (shape, chart)
-        for shape in shapes or (*SHAPES, *FIELD_FAMILIES)
-        for chart in ([FIELD_CHART] if shape in FIELD_FAMILIES else known)
-        if shape in FIELD_FAMILIES or CHARTS[chart].suits(SHAPES[shape])
+        for shape in shapes or (*SHAPES, *ESTIMATORS)
+        for chart in ([ESTIMATOR_CHART] if shape in ESTIMATORS else known)
+        if shape in ESTIMATORS or CHARTS[chart].suits(SHAPES[shape])
     ]
 
 
@@ -85,11 +83,9 @@ def fastest_first(chosen: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def family_options(shape: str, chart: str) -> FitOptions:
     """Return the options that fit a family without a margin."""
-    if shape in FIELD_FAMILIES:
-        return FitOptions(DistanceField.name, chart, margin=0.0, shape_options={"by": shape})
     return FitOptions(shape, chart, margin=0.0)
 
 
 def family_name(shape: str, chart: str) -> str:
-    """Return the display name of a family, such as "kdop in swing-twist" or "people"."""
-    return shape if shape in FIELD_FAMILIES else f"{shape} in {chart}"
+    """Return the display name of a family: "kdop in swing-twist", or that of an estimator."""
+    return shape if shape in ESTIMATORS else f"{shape} in {chart}"

@@ -29,14 +29,8 @@ from .takes import (
 from .trimming import MAX_DROPPED, TrimResult, thin, trim
 
 if TYPE_CHECKING:
-    from .fields import (
-        People,
-        field_from_paths,
-        within_for,
-    )
+    from .fields import field_from_paths
     from .fitting import (
-        DEFAULT_WITHIN,
-        FIELD_SOURCES,
         MAX_MARGIN,
         FitOptions,
         fit_joint,
@@ -45,11 +39,13 @@ if TYPE_CHECKING:
         measure_from,
         people_field,
     )
+    from .people import DEFAULT_WITHIN, ESTIMATORS, People, within_for
 
 _HOMES = {
-    "fields": ("People", "field_from_paths", "within_for"),
+    "fields": ("field_from_paths",),
+    "people": ("DEFAULT_WITHIN", "ESTIMATORS", "People", "within_for"),
     "fitting": (
-        *("DEFAULT_WITHIN", "FIELD_SOURCES", "MAX_MARGIN", "FitOptions", "fit_joint"),
+        *("MAX_MARGIN", "FitOptions", "fit_joint"),
         *("learn", "learn_from_takes", "measure_from", "people_field"),
     ),
 }
@@ -65,7 +61,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "DEFAULT_WITHIN",
-    "FIELD_SOURCES",
+    "ESTIMATORS",
     "MAX_DROPPED",
     "MAX_MARGIN",
     "Calibration",

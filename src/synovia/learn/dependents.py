@@ -32,8 +32,8 @@ from ..limit import (
     rotation_nodes,
 )
 from ..skeleton import Skeleton
-from .fields import combine
 from .margins import DEFAULT_REJECT, HeldOut, Promise, promise
+from .people import combine
 from .takes import Take
 from .trimming import first_in_cell
 

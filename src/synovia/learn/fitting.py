@@ -15,7 +15,7 @@ from .. import quat
 from ..arrays import Floats, Mask, Points, Quats, Vectors
 from ..charts import Chart, RotationVector
 from ..limit import DependentLimit, Limit, chart_for, has_axis
-from ..shapes import SHAPES, Box, DistanceField
+from ..shapes import Box
 from ..skeleton import Clip, Skeleton, lineage, match, names_in
 from .dependents import (
     LearnedPair,
@@ -26,9 +26,9 @@ from .dependents import (
     pairs_to_learn,
 )
 from .duplicates import find_duplicates
-from .fields import People, within_for
 from .kinds import JointKind, kinds_of
 from .margins import DEFAULT_REJECT, HeldOut, Promise, check_rejection, promise
+from .people import DEFAULT_WITHIN, ESTIMATORS, People, within_for
 from .population import Population
 from .takes import (
     Performers,
@@ -47,10 +47,6 @@ DEFAULT_MARGIN = 0.05
 """How much wider than what was observed limits are, in radians, where nobody else can tell."""
 MIN_PERFORMERS = 3
 """From so many performers on, margins are chosen by who is left out, for `DEFAULT_REJECT`."""
-DEFAULT_WITHIN = np.radians(30.0)
-"""How near to people a field of them reaches, in radians, where no rejection is asked for."""
-FIELD_SOURCES = DistanceField.sources
-"""What a distance field may hold: all that was seen, or what is near to many people."""
 MAX_MARGIN = np.radians(90.0)
 """The largest margin, in radians, that is tried for the rejection asked for."""
 MAX_FOLDS = 10
@@ -64,6 +60,7 @@ class FitOptions:
     """Options of a fit as one value; `LimitModel.fit` says what each of them means."""
 
     shape: str = "kdop"
+    """The name of a shape, or of one of `ESTIMATORS`."""
     chart: str = "swing-twist"
     _: KW_ONLY
     margin: float | None = None
@@ -80,7 +77,7 @@ class FitOptions:
     depends: Mapping[str, str] | str | None = None
     """By joint, the one that it depends on; or "auto"."""
     shape_options: Mapping[str, Any] = field(default_factory=dict)
-    """Of the shape's fit; of a distance field also `by`, one of `FIELD_SOURCES`."""
+    """Options of the shape's fit, or of the estimator."""
 
     @classmethod
     def of(cls, shape: str, chart: str | None, **options: Any) -> FitOptions:
@@ -91,12 +88,10 @@ class FitOptions:
         known = {each.name for each in fields(cls)} - {"shape_options"}
         own = {name: value for name, value in options.items() if name in known}
         others = {name: value for name, value in options.items() if name not in known}
-        return cls(shape=shape, chart=chart_for(shape, chart), shape_options=others, **own)
+        kind = ESTIMATORS[shape].shape if shape in ESTIMATORS else shape
+        return cls(shape=shape, chart=chart_for(kind, chart), shape_options=others, **own)
 
     def __post_init__(self) -> None:
-        if self.by not in FIELD_SOURCES:
-            *others, last = map(repr, FIELD_SOURCES)
-            raise ValueError(f"by must be {', '.join(others)} or {last}, got {self.by!r}")
         check_rejection(self.reject)
         if isinstance(self.depends, str) and self.depends != "auto":
             raise ValueError(
@@ -104,10 +99,9 @@ class FitOptions:
             )
 
     @property
-    def by(self) -> str:
-        """What the limit is to hold: of all shapes but distance fields the samples."""
-        by = self.shape_options.get("by") if _has_sources(self.shape) else None
-        return "samples" if by is None else str(by)
+    def estimator(self) -> type[People] | None:
+        """The estimator that is named in place of a shape, if one is."""
+        return ESTIMATORS.get(self.shape)
 
     def with_defaults(self, performers: Collection[str]) -> FitOptions:
         """Return the options with a margin, and with a rejection where several people perform."""
@@ -166,20 +160,22 @@ class _JointFrame:
     def limit(self, paths: Sequence[Quats], margin: float) -> Limit:
         """Return the limit around paths (frames, 4)."""
         options = self.options
-        own = ("by",) if _has_sources(options.shape) else ()
         return Limit.fit(
             [path for path in paths if len(path)],
             options.shape,
             options.chart,
             margin=margin,
             **self._chart_options(),
-            **{name: value for name, value in options.shape_options.items() if name not in own},
+            **options.shape_options,
         )
 
-    def field_options(self) -> dict[str, Any]:
-        """Return what a field of people takes."""
-        resolution = self.options.shape_options.get("resolution", 32)
-        return {"chart": self.options.chart, "resolution": resolution, **self._chart_options()}
+    def estimate(self, people: People, within: float) -> Limit:
+        """Return the limit `within` so many radians of the people."""
+        options = self.options
+        unknown = set(options.shape_options) - set(people.fit_options({}))
+        if unknown:
+            raise ValueError(f"{people.name} takes no option {', '.join(sorted(unknown))}")
+        return people.field(within, options.chart, **self._chart_options(), **options.shape_options)
 
     @property
     def margin(self) -> float:
@@ -218,8 +214,8 @@ def fit_joint(
     if reference is None and (weights := _kept_weights(takes, trimmed)) is not None:
         reference = quat.mean(trimmed.rotations(takes), weights)
     frame = _JointFrame(options.with_defaults(_performers(takes)), reference, axis)
-    if options.by == "people":
-        return _fit_people(takes, frame, trimmed)
+    if options.estimator is not None:
+        return _fit_people(options.estimator.of(takes), frame, trimmed)
     margin, kept = frame.margin, None
     if frame.options.reject is not None:
         kept = _promise_for(frame.options.reject, takes, frame)
@@ -234,15 +230,15 @@ def _performers(takes: Iterable[Take]) -> set[str]:
     return {take.performer for take in takes if not take.is_sample}
 
 
-def _fit_people(takes: Sequence[Take], frame: _JointFrame, trimmed: TrimResult) -> FittedJoint:
-    """Return the region near to several people, as near as it takes for what is rejected."""
-    reject, people = frame.options.reject, People.of(takes)
+def _fit_people(people: People, frame: _JointFrame, trimmed: TrimResult) -> FittedJoint:
+    """Return the limit near to several people, as wide as the rejection requires."""
+    reject = frame.options.reject
     within, kept = DEFAULT_WITHIN + frame.margin, None
     if reject is not None:
         kept = within_for(reject, people)
         within = kept.margin
         _warn_unless_kept(reject, kept, f"{np.degrees(within):.0f} degrees around people")
-    limit = people.field(within, **frame.field_options())
+    limit = frame.estimate(people, within)
     return FittedJoint(limit, trimmed, within - DEFAULT_WITHIN, kept)
 
 
@@ -256,8 +252,8 @@ def _warn_unless_kept(reject: float, kept: Promise, width: str) -> None:
 
 
 def people_field(people: People, within: float, options: FitOptions, axis: Vectors) -> Limit:
-    """Return what is `within` so many radians of people, charted about the mean."""
-    return people.field(within, **_JointFrame(options, None, axis).field_options())
+    """Return the limit `within` so many radians of the people, charted about their mean."""
+    return _JointFrame(options, None, axis).estimate(people, within)
 
 
 def _promise_for(reject: float, takes: Sequence[Take], frame: _JointFrame) -> Promise:
@@ -625,8 +621,3 @@ def _references(options: FitOptions, first: Clip) -> dict[str, Quats]:
         f"reference must be 'mean', 'rest', a clip, or a frame below {first.frames}, "
         f"got {reference!r}"
     )
-
-
-def _has_sources(shape: str) -> bool:
-    """Tell whether a shape can be learned from more than samples."""
-    return shape in SHAPES and len(SHAPES[shape].sources) > 1

@@ -104,7 +104,8 @@ class LimitModel:
         clips
             At least one. Joints of the others are matched with those of the first by name.
         shape
-            What the region of a joint looks like: a name among `synovia.SHAPES`.
+            What the region of a joint looks like: a name among `synovia.SHAPES`, or "people" for a
+            distance field of the rotations near to many performers.
         chart
             What coordinates it is drawn in: a name among `synovia.CHARTS`. Unless given, it is
             "swing-twist" where the shape works in that.
@@ -116,7 +117,7 @@ class LimitModel:
             Is given the names of the joints, and gives them back one by one.
         **options
             Any of those below. Further ones go to the shape, like ``vertices=12`` for a reach
-            cone; of a distance field these are also ``by``, "samples" unless it is "people".
+            cone.
 
         Other Parameters
         ----------------

@@ -107,8 +107,6 @@ class Region(ABC):
     """Whether its kernel is there for float32 as well."""
     convex: ClassVar[bool] = False
     """Whether all points between two members are members."""
-    sources: ClassVar[tuple[str, ...]] = ("samples",)
-    """What it can be learned from; see `learn.Recipe`."""
 
     def __init_subclass__(cls) -> None:
         if cls.kernel is not None and cls.kernel not in SHAPE_KINDS:

@@ -80,7 +80,6 @@ class DistanceField(Region):
 
     name: ClassVar[str] = "distance-field"
     kernel: ClassVar[int | None] = FIELD
-    sources: ClassVar[tuple[str, ...]] = ("samples", "people")
     charts: ClassVar[tuple[str, ...]] = ("rotation-vector", "swing-twist", "euler")
     sculptable: ClassVar[bool] = True
     counts_samples: ClassVar[bool] = True
