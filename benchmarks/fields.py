@@ -58,7 +58,7 @@ def speed(rng: np.random.Generator) -> None:
 
 
 def sizes(rng: np.random.Generator) -> None:
-    print("\npacked fields, 32 nodes along the longest side, with chart and frames (bar 300 kB)")
+    print("\npacked fields, 32 nodes along the longest side, with chart and frames (bar 600 kB)")
     print(f"{'joint':<12}{'chart':<18}{'nodes':<14}{'nodes kB':>9}{'all kB':>8}{'sculpted':>10}")
     spread = {"shoulder": (0.9, 0.7, 0.8), "hip": (0.7, 0.6, 0.6), "knee": (0.7, 0.15, 0.1)}
     spread |= {"spine": (0.08, 0.07, 0.06)}

@@ -17,10 +17,10 @@ DEGENERATE = 1e-60  # squared normal of a triangle that is a line
 
 @kernel
 def lower_envelope(at, height, label, count, places, out, hull, start):
-    """Write which of the parabolas (x − at)² + height is lowest at each of the places.
+    """Write the label of the parabola (x − at)² + height that is lowest at each of the places.
 
-    `at` and `places` rise. The lower envelope is built from left to right, each parabola ending
-    those that it undercuts: `hull` and `start` hold it. Writes labels.
+    This is the one-dimensional transform of Felzenszwalb & Huttenlocher. `at` and `places` ascend;
+    `hull` and `start` are work space for the parabolas of the lower envelope.
     """
     last, x, low = -1, 0.0, 0.0
     for j in range(count):
@@ -95,11 +95,11 @@ def sites_in_lines(nodes, threshold, parts, spacing, period, places, out, out_he
 
 @kernel("i8[,,] f8[,,] f8 f8 f8[] i8[,,] f8[,,]")
 def nearest_in_lines(best, height, spacing, period, places, out, out_height):
-    """Take one axis of a separable search for the nearest sites: the middle one of three.
+    """Search for the nearest sites along the middle axis of three: one pass of the transform.
 
-    `best` (a, m, c) holds, for each place along this axis, a label below 2**20 of the best so
-    far, or -1; `height` its squared distance by the axes before. `out` (a, places, c or more)
-    receives the labels with this axis' number appended, in 10 bits, from column `first` on.
+    `best` (a, m, c) holds the code of the nearest site by the axes before, or -1, and `height` its
+    squared distance. `out` (a, places, c) receives the codes with the index along this axis
+    appended, in 10 bits, and `out_height` the squared distances.
     """
     m = best.shape[1]
     images = 3 if period > 0.0 else 1
@@ -132,9 +132,10 @@ def nearest_in_lines(best, height, spacing, period, places, out, out_height):
 
 @kernel("i8[,,] i8[] i8[,,] i8[]")
 def flood(wall, wraps, reached, queue):
-    """Spread from the nodes that are `reached` to their six neighbours, but not into walls.
+    """Mark as `reached` all nodes connected to those that are, by six neighbours, but no walls.
 
-    Both are (i, j, k) of 0 and 1; `queue` has room for every node.
+    This is a breadth-first flood fill. Both are (i, j, k) of 0 and 1; `queue` has room for every
+    node.
     """
     nx, ny, nz = wall.shape
     tail = 0
@@ -170,11 +171,11 @@ def flood(wall, wraps, reached, queue):
 
 @kernel("f8[,,] i8[,,] i8[,,] f8 f8[] i8[] f8[,,]")
 def fill_inside(distance, outside, nearest, r, spacing, wraps, out):
-    """Write the distances, and where it is not outside r less the way out, if that is less.
+    """Write the distances, at nodes inside at most r less the distance to the outside.
 
-    A node outside, d from the samples, has a ball of radius d − r around it that is all outside.
-    So the way out is short of the way to the node by that much; of the outside node that is
-    nearest (its code in `nearest`) and its neighbours, the best one counts.
+    A node outside at distance d from the samples has a ball of radius d − r around it that is
+    outside too, so the distance to the outside is shorter by that. The best of the nearest outside
+    node (its code in `nearest`) and its neighbours is taken.
     """
     nx, ny, nz = distance.shape
     sx, sy, sz = spacing[0], spacing[1], spacing[2]
@@ -211,7 +212,7 @@ def fill_inside(distance, outside, nearest, r, spacing, wraps, out):
 
 @kernel
 def to_segment(x, y, z, row, a, b):
-    """Return the squared distance of a point from the segment between two corners of a triangle."""
+    """Return the squared distance of a point from the edge between two corners of a triangle."""
     a, b = CORNERS + 3 * a, CORNERS + 3 * b
     ax, ay, az = row[a], row[a + 1], row[a + 2]
     u, v, w = row[b] - ax, row[b + 1] - ay, row[b + 2] - az
@@ -225,9 +226,9 @@ def to_segment(x, y, z, row, a, b):
 
 @kernel
 def to_triangle(x, y, z, row, best):
-    """Return the squared distance of a point from a triangle; anything from `best` on if farther.
+    """Return the squared distance of a point from a triangle; any number >= `best` if farther.
 
-    Beside the triangle, the nearest point is on an edge that the point lies beyond.
+    Beside the triangle the nearest point is on an edge that the point is beyond (Ericson, §5.1.5).
     """
     ax, ay, az = row[CORNERS], row[CORNERS + 1], row[CORNERS + 2]
     bx, by, bz = row[CORNERS + 3], row[CORNERS + 4], row[CORNERS + 5]

@@ -1,4 +1,4 @@
-"""DistanceField: any region at all, as the distances at the nodes of a grid."""
+"""DistanceField: a region of any form, as signed distances at the nodes of a grid."""
 
 from __future__ import annotations
 
@@ -38,18 +38,15 @@ from .extent import (
 from .sculpt import add_sample, brush, push, redistance_field
 
 ROUNDING = 1e-6  # radians, of values that are kept in single precision
-FEW_NODES = 50_000
-"""Up to so many, `erode` takes cells half as large."""
-MOST = 3_000_000
-"""Nodes in a box that grows to many times its size, at most."""
-LEAST_SPACING = 1e-4  # radians; tables for projections have an entry for each half cell around
-LEAST_THRESHOLD = 0.5 * np.sqrt(3.0)
-ALONG = 1e-9
-"""How far a turn's entries may be from 0 and ±1, for it to take a grid's axes to each other."""
+FEW_NODES = 50_000  # up to so many, `erode` halves the cells
+MOST = 3_000_000  # nodes of a box that grows to many times its size
+LEAST_SPACING = 1e-4  # radians: finer than any capture, and safe from rounding in float32
+LEAST_THRESHOLD = 0.5 * np.sqrt(3.0)  # cells: half a diagonal, so that samples are members
+ALONG = 1e-9  # tolerance of entries 0 and ±1 of a rotation that maps axes of a grid to axes
 
 
 def round_down(values: Floats) -> Floats:
-    """Return the greatest numbers of float32 that are not above `values`, as float64, locked."""
+    """Return `values` rounded down to single precision, as a read-only float64 array."""
     most = np.finfo(np.float32).max
     single = np.clip(values, -most, most).astype(np.float32)
     above = single > values
@@ -66,10 +63,9 @@ def round_down(values: Floats) -> Floats:
 class DistanceField(Region):
     """All points of a grid's box where Φ, trilinear between the nodes, is at most `threshold`.
 
-    Node (i, j, k) stands at low + spacing · (i, j, k), and `values` (I, J, K) holds Φ there: the
-    signed distance, in radians, from what the region is built around. They are kept in single
-    precision, rounded down, so that no member is lost. An axis whose `wraps` is 1 goes on at its
-    beginning, with a period of count × spacing.
+    `values` (I, J, K) holds Φ at the nodes low + spacing · (i, j, k): a signed distance in radians,
+    in single precision, rounded down so that no member is lost. An axis whose `wraps` is 1 has a
+    period of count × spacing.
     """
 
     low: Annotated[Floats, 3]
@@ -118,13 +114,12 @@ class DistanceField(Region):
         closing: float = 2.0,
         periods: tuple[float, ...] = (0.0, 0.0, 0.0),
     ) -> Self:
-        """Return all that is within `margin` and `threshold` cells of `points`, holes filled.
+        """Return all points within `margin` and `threshold` cells of `points`, with holes filled.
 
         The longest side of the grid has `resolution` nodes (8 to 256), and cells are cubes.
-        `threshold` and `closing` are in cells: with √3/2 or more, between the nodes too, every
-        sample is a member. Filled is what cannot be reached from the box's sides through gaps wider
-        than twice `closing`; with 0 nothing is. `periods` are those of the chart, 0 where an axis
-        has none.
+        `threshold` and `closing` are in cells; a threshold of at least √3/2 makes every sample a
+        member. Holes are what cannot be reached from the box's sides through gaps wider than twice
+        `closing`; 0 fills none. `periods` are those of the chart, 0 where an axis has none.
 
         Examples
         --------
@@ -169,12 +164,12 @@ class DistanceField(Region):
         wraps = np.asarray(chart.periods) > 0.0
         if not exact and (values <= 0.0).any() and (values > 0.0).any():
             values = redistance(values, 0.0, low, spacing, wraps)
-        # A region thinner than a cell may miss every node: the nearest counts.
+        # A region thinner than a cell may contain no node: then the nearest is taken.
         level = max(0.0, float(values.min()))
         return cls(low, spacing, values, level, wraps.astype(float))
 
     def check_chart(self, chart: Space) -> None:
-        """Raise ValueError unless it wraps as the chart does, and stays where the chart is."""
+        """Raise ValueError unless the field has the chart's periods and range."""
         super().check_chart(chart)
         if np.abs(self.periods - chart.periods).max() > 1e-9:
             raise ValueError(
@@ -194,11 +189,11 @@ class DistanceField(Region):
         return np.concatenate([[FIELD], packed])
 
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Self | None:
-        """Return the field turned, if the turn takes the axes of its grid to each other."""
+        """Return the mirrored field, or None if the grid's axes do not map to each other."""
         whole = np.rint(turn)
         if np.abs(turn - whole).max() > ALONG:
             return None
-        source = np.abs(whole).argmax(axis=1)  # of each axis, the one that it was
+        source = np.abs(whole).argmax(axis=1)  # the axis that each one was
         flipped = whole.sum(axis=1) < 0.0
         last = self.low + self.spacing * (np.array(self.values.shape) - 1)
         low = np.where(flipped, (about - last)[source], (self.low - about)[source]) + about
@@ -208,7 +203,7 @@ class DistanceField(Region):
 
     @property
     def wrapping(self) -> Mask:
-        """Which of the axes wrap: (3,)."""
+        """A mask of the axes that wrap: (3,)."""
         return np.asarray(self.wraps == 1.0)
 
     @cached_property
@@ -223,7 +218,7 @@ class DistanceField(Region):
 
     @property
     def half_diagonal(self) -> float:
-        """Half a cell's diagonal, in radians: what `project` may miss the nearest member by."""
+        """Half a cell's diagonal, in radians: the greatest excess of `project` over the nearest."""
         return 0.5 * float(np.linalg.norm(self.spacing))
 
     @property
@@ -265,9 +260,9 @@ class DistanceField(Region):
         return np.asarray(points - self.value(points)[..., None] * self.gradient(points))
 
     def project(self, points: Points) -> Points:
-        """Return points that are members, and a member near each other one, in the grid's period.
+        """Return members unchanged, and a member near each other point, in the grid's period.
 
-        None is farther from its point than the nearest member by more than `half_diagonal`.
+        It is at most `half_diagonal` farther than the nearest member.
         """
         projected = super().project(points)
         period = np.where(self.wrapping, self.periods, 1.0)
@@ -451,8 +446,6 @@ class DistanceField(Region):
         turns = np.rint(np.divide(move, period, out=np.zeros_like(move), where=period > 0.0))
         return np.asarray(move - period * turns)
 
-    # For pictures and for editing.
-
     def boundary(self, detail: int = 1) -> Boundary:
         """Return triangles on the boundary, closed also where the box ends the region.
 
@@ -485,7 +478,7 @@ class DistanceField(Region):
         return tuple(found)
 
     def add(self, points: Points) -> Self:
-        """Return the field with `points` (n, 3) as more samples, with a ball around each."""
+        """Return the field with a ball around each of `points` (n, 3) added."""
         field = self
         for point in sample_points(points, (3,)):
             field = add_sample(field, point)
@@ -502,7 +495,7 @@ class DistanceField(Region):
         return push(self, center, radius, amount)
 
     def brush(self, center: Points, radius: float, amount: float) -> Self:
-        """Return a field of the same region as `push` gives, soon, but not of its distances."""
+        """Return the region that `push` gives, fast, with values that are not distances."""
         return brush(self, center, radius, amount)
 
     def settle(self) -> Self:

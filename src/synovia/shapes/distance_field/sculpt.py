@@ -1,7 +1,7 @@
-"""Sculpting a distance field by hand. Each function returns a new field; none changes its own.
+"""Sculpting of distance fields: samples added and moved, the boundary pushed and pulled.
 
-Afterwards the field is a distance again, so that `grow` and further strokes mean radians; in the
-cells of the boundary itself a brush leaves a slope of 1 ± 1.5 amount/radius.
+Results are distances again, except in the cells that the boundary cuts, where a brush leaves a
+slope of 1 ± 1.5 amount/radius.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Field = TypeVar("Field", bound="DistanceField")
 
 
 def add_sample(field: Field, point: Points) -> Field:
-    """Return the field with a sample more: all within `threshold` of `point` (3,) is legal too.
+    """Return the field with a ball about `point` (3,) added.
 
-    The ball has the radius of the threshold, at least a cell's; a box too small for it grows.
+    The radius is the threshold, at least a cell. The box grows if it is too small.
     """
     point = _point("point", point)
     radius = max(field.threshold, float(field.spacing.max()))
@@ -35,8 +35,8 @@ def add_sample(field: Field, point: Points) -> Field:
 def move_sample(field: Field, start: Points, end: Points) -> Field:
     """Return the field with the sample at `start` moved to `end`, both (3,).
 
-    A field remembers no samples: what is taken away around `start` is the ball that `add_sample`
-    would add there. Other samples' balls are cut where they overlap it; add those again.
+    The ball that `add_sample` would add at `start` is removed, and with it any part of other
+    samples' balls that it overlaps.
     """
     start = _point("start", start)
     radius = max(field.threshold, float(field.spacing.max()))
@@ -56,9 +56,9 @@ def push(field: Field, center: Points, radius: float, amount: float) -> Field:
 
 
 def brush(field: Field, center: Points, radius: float, amount: float) -> Field:
-    """Return a field of the same region as `push` gives, soon, but not of its distances.
+    """Return a field of the region that `push` gives, whose values are no longer distances.
 
-    It is to be shown while somebody drags; `settled` makes distances of it again.
+    It is fast, for previews; `redistance_field` restores the distances.
     """
     field, values = _stroke(field, center, radius, amount)
     if not (values <= field.threshold).any():
@@ -67,7 +67,7 @@ def brush(field: Field, center: Points, radius: float, amount: float) -> Field:
 
 
 def _stroke(field: Field, center: Points, radius: float, amount: float) -> tuple[Field, Points]:
-    """Return the field, with room for the brush, and its values after it."""
+    """Return the field, with room for the brush, and its values (I, J, K) after the stroke."""
     center = _point("center", center)
     if not 0.0 < radius < np.inf:
         raise ValueError(f"radius of the brush must be above 0 radians, got {radius}")
@@ -96,7 +96,7 @@ def _distance_from(field: DistanceField, point: Points) -> Scalars:
 
 
 def _squares_from(field: DistanceField, point: Points) -> Scalars:
-    """Return the squares of the distances of all nodes from a point, the short way round."""
+    """Return the squared distances of all nodes from a point, across the ends of wrapped axes."""
     shape = field.values.shape
     along = field.low + field.spacing * np.arange(max(shape))[:, None]
     squares = field.moves(point, along) ** 2
@@ -105,7 +105,7 @@ def _squares_from(field: DistanceField, point: Points) -> Scalars:
 
 
 def _with_room(field: Field, point: Points, radius: float) -> Field:
-    """Return the field in a box that holds a ball about `point`, as far as its axes go."""
+    """Return the field in a box that contains a ball about `point`, where its chart allows."""
     high = field.low + field.spacing * (np.array(field.values.shape) - 1)
     short = np.maximum(np.stack([field.low - point, point - high]) + radius, 0.0)
     short = np.where(field.wrapping, 0.0, short)
@@ -113,7 +113,7 @@ def _with_room(field: Field, point: Points, radius: float) -> Field:
 
 
 def redistance_field(field: Field, values: Points | None = None) -> Field:
-    """Return the field with its values, or other ones, made distances about its threshold again."""
+    """Return the field with its values, or others (I, J, K), made distances from its boundary."""
     values = field.values if values is None else values
     inside = values <= field.threshold
     if not inside.any():
@@ -128,9 +128,9 @@ def redistance_field(field: Field, values: Points | None = None) -> Field:
 
 
 def _boundary_nodes(inside: Mask, wraps: Mask) -> Mask:
-    """Tell which nodes are corners of cells that the boundary goes through.
+    """Return a mask of the nodes of cells that the boundary cuts.
 
-    Those keep their values: where a region is a cell or two thin, new ones would wear it away.
+    These keep their values, because new ones would erode regions a cell or two thin.
     """
     some, every = inside, inside
     for axis, wrap in enumerate(wraps):
