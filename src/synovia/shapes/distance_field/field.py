@@ -40,7 +40,7 @@ from .sculpt import add_sample, brush, push, redistance_field
 ROUNDING = 1e-6  # radians, of values that are kept in single precision
 FEW_NODES = 50_000  # up to so many, `erode` halves the cells
 MOST = 3_000_000  # nodes of a box that grows to many times its size
-LEAST_SPACING = 1e-4  # radians: finer than any capture, and safe from rounding in float32
+LEAST_SPACING = 1e-4  # radians: the smallest cell that is accepted
 LEAST_THRESHOLD = 0.5 * np.sqrt(3.0)  # cells: half a diagonal, so that samples are members
 ALONG = 1e-9  # tolerance of entries 0 and ±1 of a rotation that maps axes of a grid to axes
 
