@@ -127,7 +127,7 @@ def clip_of(thing: Any, action: Any, rig: Rig, scene: Any) -> Clip:
     positions = np.tile(rig.skeleton.offsets, (len(frames), 1, 1))
     _add_translations(thing, action, rig, positions)
     pose = Pose(rotations, positions)
-    return Clip(rig.skeleton, pose, frame_time(scene), action.name, start=0)
+    return Clip(rig.skeleton, pose, frame_time(scene), action.name)
 
 
 def _walk(

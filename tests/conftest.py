@@ -129,7 +129,6 @@ LONGEST = (
     "test_new_shape.py",
     "test_examples.py",
     "test_runtime.py",
-    "test_chunks.py",
     "test_page_exchange.py",
     "test_page_try.py",
     "test_demo.py",

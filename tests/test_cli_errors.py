@@ -320,7 +320,7 @@ def test_faults_of_ours_are_said_without_a_traceback(here, monkeypatch):
     def fail(*_, **__):
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr(LimitModel, "check_chunks", fail)
+    monkeypatch.setattr(LimitModel, "check", fail)
     said = complaint("check", "wild.bvh", *LIMITS)
     assert said.startswith("ZeroDivisionError: by nothing (a fault in synovia")
 
@@ -332,8 +332,8 @@ def test_warnings_are_lines_each_once(here, monkeypatch):
         warnings.warn("old", DeprecationWarning, stacklevel=2)
         return plain(model, clip)
 
-    plain = LimitModel.check_chunks
-    monkeypatch.setattr(LimitModel, "check_chunks", warn)
+    plain = LimitModel.check
+    monkeypatch.setattr(LimitModel, "check", warn)
     result = result_of("check", "captures", *LIMITS)
     assert result.stderr == "synovia: warning: look out\n"
 

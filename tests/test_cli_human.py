@@ -19,11 +19,8 @@ from synovia import (
     save_clip,
     save_limits,
 )
-from synovia.cli.human import limits_on_clip
-from synovia.io import Chunks
 from synovia.io.smpl import smpl_skeleton
 from synovia.population import canonical_limits, limits_for
-from synovia.rigs import reference
 from twins import renamed, walker, with_rest
 
 ELBOW = "mixamorig:LeftForeArm"
@@ -116,24 +113,6 @@ def test_motion_in_which_nobody_moves_is_warned_of(folder):
         result_of("check", "held.bvh").stderr
     )
     assert "nobody moves" not in result_of("check", "walk.bvh").stderr
-
-
-def test_a_long_clip_in_chunks_is_understood_as_the_whole_is(monkeypatch, folder):
-    """Elbows and knees are still for the first three quarters of it."""
-    walk = walker(120)
-    rotations = np.tile(quat.IDENTITY, (480, len(walk.skeleton), 1))
-    rotations[360:] = walk.pose.rotations
-    positions = np.tile(walk.skeleton.offsets, (480, 1, 1))
-    clip = Clip(walk.skeleton, Pose(rotations, positions), 1.0 / 30.0, "long")
-    whole = limits_for(clip).alignment
-    chunks = Chunks.of(clip, 50)
-    found = limits_on_clip("human", chunks, {}, place="long.bvh").alignment
-    assert found.steps == whole.steps
-    for role, frame in whole.frames.items():
-        np.testing.assert_array_equal(found.frames[role], frame)
-    monkeypatch.setattr(reference, "MAX_FRAMES", 100)
-    thin = limits_on_clip("human", chunks, {}, place="long.bvh").alignment
-    assert thin.steps == limits_for(clip).alignment.steps != whole.steps
 
 
 def test_calibration_needs_limits_of_ones_own(folder):

@@ -109,27 +109,6 @@ def test_what_nobody_can_do_is_found_told_and_clamped(joint, move, name, directi
     assert limits.check(clamped)[0].violation.max() < 1e-6
 
 
-def test_findings_are_the_same_in_chunks():
-    broken = turned(WALK, "LeftForeArm", 0, 100, 0)
-    limits = limits_for(broken)
-    chunks = [
-        replace(
-            broken,
-            start=first,
-            pose=Pose(
-                *(
-                    array[first : first + 20]
-                    for array in (broken.pose.rotations, broken.pose.positions)
-                )
-            ),
-        )
-        for first in range(0, broken.frames, 20)
-    ]
-    (whole, found), (parts, others) = limits.check(broken), limits.check(chunks)
-    np.testing.assert_array_equal(whole.violation, parts.violation)
-    assert [each.frame for each in found] == [each.frame for each in others]
-
-
 def test_people_are_counted():
     assert people_near("leftUpperLeg", quat.IDENTITY) > 0.9
     assert people_near("rightUpperLeg", quat.IDENTITY) > 0.9

@@ -14,7 +14,6 @@ from synovia.io import (
     CLIP_FORMATS,
     ClipFormat,
     list_clips,
-    load_chunks,
     load_figure,
     save_figure,
 )
@@ -72,7 +71,6 @@ def huge_figure(path):
     ("write", "name", "read"),
     [
         (huge_bvh, "a.bvh", load_clip),
-        (huge_bvh, "a.bvh", load_chunks),
         (huge_urdf, "a.urdf", load_limits),
         (huge_limits, "a.limits.json", load_limits),
         (huge_figure, "a.xml", load_figure),
@@ -84,7 +82,7 @@ def test_huge_offsets_are_refused_with_the_file(tmp_path, write, name, read):
     assert re.search(r"expected (finite )?numbers of at most 1e\+", message)
 
 
-@pytest.mark.parametrize("read", [load_clip, load_chunks, list_clips])
+@pytest.mark.parametrize("read", [load_clip, list_clips])
 @pytest.mark.parametrize(
     "error", [ValueError("wrong"), OverflowError("wrong"), RecursionError("wrong")]
 )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +15,9 @@ from ..text import csv_text, percent
 from . import human, inputs, terminal
 
 if TYPE_CHECKING:
-    from ..arrays import Mask, Quats
     from ..learn import Calibration
     from ..model import JointReport, LimitModel, Report
     from ..population import Finding, HumanLimits, Source
-    from ..skeleton import Clip
 
     HumanFound = tuple[HumanLimits, Sequence[Finding]]
 
@@ -95,6 +92,7 @@ def check(
     """
     from ..io import split_clip
     from ..io.files import atomic_file
+    from ..learn import invented_first_frame
 
     if as_json and csv_path == "-":
         raise click.UsageError("--json and --csv - would both print to stdout: choose one")
@@ -106,21 +104,20 @@ def check(
     calibration = calibrate_performer(model, limits, others, files, names) if others else None
     reports, invented = [], set()
     humans: dict[str, HumanFound] = {}
-    for file, chunks, applied in inputs.chunks_for(model, files, names, "checking"):
-        if not chunks.frames:
+    progress = inputs.joint_progress("checking", files)
+    for file, clip, applied in inputs.clips_for(model, files, names, "checking"):
+        if not clip.frames:
             raise ValueError(f"{file.path}: expected a clip with frames to check, got none")
-        beginning = Beginning()
-        parts = beginning.watch(chunks)
+        if invented_first_frame(clip):
+            invented.add(clip.name)
         if calibration is not None:
-            parts = map(partial(calibration.apply, names=applied.names), parts)
+            clip = calibration.apply(clip, names=applied.names)
         if applied.human is not None:
-            report, found = applied.human.check(parts)
-            humans[chunks.name] = applied.human, found
+            report, found = applied.human.check(clip, progress=progress)
+            humans[clip.name] = applied.human, found
         else:
-            report = applied.model.check_chunks(parts, names=applied.names)
+            report = applied.model.check(clip, names=applied.names, progress=progress)
         reports.append(report)
-        if beginning.invented():
-            invented.add(chunks.name)
     if csv_path == "-":
         for text in csv_pieces(reports):
             terminal.echo(text, nl=False)
@@ -145,38 +142,6 @@ def check(
             terminal.echo(human.left_out(len(files) - len(reports), "not checked"))
     checked = humans_only or len(reports) == len(files)
     ctx.exit(0 if checked and all(report.ok for report in reports) else 1)
-
-
-class Beginning:
-    """How a clip begins, and which of its joints move, from its chunks on their way."""
-
-    def __init__(self) -> None:
-        self.first: Clip | None = None
-        self.last: Quats | None = None
-        self.moving: Mask | None = None
-
-    def watch(self, chunks: Iterable[Clip]) -> Iterator[Clip]:
-        """Yield the chunks."""
-        import numpy as np
-
-        from ..learn import moving_joints
-
-        for clip in chunks:
-            rotations = clip.pose.rotations
-            moving = moving_joints(rotations)
-            if self.first is None or self.last is None or self.moving is None:
-                self.first, self.moving = clip, moving
-            else:
-                border = np.concatenate([self.last, rotations[:1]])
-                self.moving = self.moving | moving | moving_joints(border)
-            self.last = rotations[-1:].copy()
-            yield clip
-
-    def invented(self) -> bool:
-        """Tell whether nobody performed the first frame."""
-        from ..learn import invented_first_frame
-
-        return self.first is not None and invented_first_frame(self.first, self.moving)
 
 
 def calibrate_performer(

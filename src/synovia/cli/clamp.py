@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from . import human, inputs, terminal
 
 if TYPE_CHECKING:
-    from ..arrays import Ints, Quats
-    from ..learn import Progress
+    from ..arrays import Ints
     from ..limit.softening import Softening
     from ..model import ClampReport
     from ..skeleton import Clip
@@ -89,7 +88,7 @@ def clamp(
     as they are, unless a joint could not change sides in time otherwise: these are listed. The
     exit code is 1 when a clip is left out because it is no human, and 2 for an error.
     """
-    from ..io import project_chunks, save_chunks, save_clips
+    from ..io import save_clips
 
     softening = softening_option(soften)
     names = inputs.joint_names(maps)
@@ -97,39 +96,24 @@ def clamp(
     targets = dict(zip(files, output_paths(clips, files, output), strict=True))
     check_targets(targets, output, force=force)
     model = inputs.load_limits_or_figure(limits)
-    show: Progress = terminal.progress("clamping") if len(files) == 1 else iter
-    speed = math.radians(max_speed)
-    options = {"softening": softening, "max_speed": speed, "progress": show}
     left, done = Counter(targets.values()), defaultdict[Path, list["Clip"]](list)
     lines, clamped_files = [], 0
-    for file, chunks, applied in inputs.chunks_for(model, files, names, "clamping"):
-        target, change = targets[file], Change(chunks.name)
-        how: dict[str, Any] = {**options, "names": applied.names}
-        if chunks.frames > inputs.MANY_FRAMES and left[target] == 1:
+    for file, clip, applied in inputs.clips_for(model, files, names, "clamping"):
+        target = targets[file]
+        legal, report = applied.model.project_clip(
+            clip,
+            softening=softening,
+            max_speed=math.radians(max_speed),
+            names=applied.names,
+            progress=inputs.joint_progress("clamping", files),
+        )
+        lines += [f"{summary(clip, legal)}; wrote {target}", *growth(clip, legal)]
+        lines += exceptions(report)
+        done[target].append(replace(legal, name=file.clip or legal.name))
+        if len(done[target]) == left[target]:
             target.parent.mkdir(parents=True, exist_ok=True)
-            clamped = project_chunks(
-                applied.model,
-                chunks,
-                folder=target.parent,
-                notice=change.add,
-                report=change.set_report,
-                **how,
-            ).rename(file.clip or chunks.name)
-            save_chunks(clamped, target)
-        else:
-            clip = chunks.clip()
-            legal, report = applied.model.project_clip(clip, **how)
-            change.set_report(report)
-            change.add(clip, legal)
-            done[target].append(replace(legal, name=file.clip or legal.name))
-            if len(done[target]) == left[target]:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                save_clips(done.pop(target), target)
+            save_clips(done.pop(target), target)
         clamped_files += 1
-        lines.append(f"{change.summary()}; wrote {target}")
-        if grown := change.growth():
-            lines.append(grown)
-        lines += change.exceptions()
     for target, legal_clips in done.items():  # of files in which a clip was left out
         target.parent.mkdir(parents=True, exist_ok=True)
         save_clips(legal_clips, target)
@@ -213,94 +197,71 @@ def check_targets(targets: Mapping[inputs.ClipFile, Path], output: Path, *, forc
             inputs.check_output(target, force=force)
 
 
-@dataclass
-class Change:
-    """What became of a clip, from its consecutive chunks before and after."""
+def summary(before: Clip, after: Clip) -> str:
+    """Return in one line which joints and frames were changed, and by how much at most."""
+    import numpy as np
 
-    name: str
-    frames: int = 0
-    changed_frames: int = 0
-    changed_joints: set[str] = field(default_factory=set)
-    worst_deg: float = 0.0
-    worst: tuple[str, int] = ("", 0)
-    grown: float = 0.0
-    grown_step: tuple[str, int, float, float] = ("", 0, 0.0, 0.0)
-    last: tuple[Quats, Quats] | None = None
-    report: ClampReport | None = None
+    from .. import quat
 
-    def set_report(self, report: ClampReport) -> None:
-        """Take note of what could not stay, or be kept."""
-        self.report = report
+    changed = np.zeros((before.frames, len(before.skeleton)), bool)
+    largest = 0.0, 0, ""  # degrees, frame and joint of the largest change
+    for joint, name in enumerate(before.skeleton.names):
+        old, new = before.pose.rotations[:, joint], after.pose.rotations[:, joint]
+        changed[:, joint] = (old != new).any(axis=-1)
+        if changed[:, joint].any():
+            angles_deg = np.degrees(np.where(changed[:, joint], quat.angle_between(old, new), 0.0))
+            frame = int(angles_deg.argmax())
+            largest = max(
+                largest, (float(angles_deg[frame]), frame, name), key=lambda each: each[0]
+            )
+    clip = click.style(terminal.printable(before.name), bold=True)
+    if not changed.any():
+        return f"{clip}: nothing to change"
+    largest_deg, frame, name = largest
+    return (
+        f"{clip}: changed {terminal.pluralize(int(changed.any(axis=0).sum()), 'joint')} in "
+        f"{int(changed.any(axis=1).sum())} of {terminal.pluralize(before.frames, 'frame')}, by at "
+        f"most {terminal.degrees(largest_deg)} degrees ({name}, frame {frame})"
+    )
 
-    def add(self, before: Clip, after: Clip) -> None:
-        """Look at the next chunk; nothing where it comes again."""
-        import numpy as np
 
-        from .. import quat
+def growth(before: Clip, after: Clip) -> Iterator[str]:
+    """Yield a line about the step from frame to frame that grew most, if one grew notably."""
+    import numpy as np
 
-        names, first = before.skeleton.names, self.frames
-        if before.start < first or not before.frames:
-            return
-        old, new = before.pose.rotations, after.pose.rotations
-        changed = (old != new).any(axis=-1)
-        angles_deg = np.degrees(np.where(changed, quat.angle_between(old, new), 0.0))
-        self.frames += before.frames
-        self.changed_frames += int(changed.any(axis=1).sum())
-        self.changed_joints.update(names[k] for k in np.flatnonzero(changed.any(axis=0)))
-        frame, joint = np.unravel_index(int(angles_deg.argmax()), angles_deg.shape)
-        if angles_deg[frame, joint] > self.worst_deg or not self.worst[0]:
-            self.worst_deg = float(angles_deg[frame, joint])
-            self.worst = names[int(joint)], first + int(frame)
-        if self.last:
-            old, new = (np.concatenate(pair) for pair in zip(self.last, (old, new), strict=True))
-            first -= 1
-        self.last = old[-1:].copy(), new[-1:].copy()
-        old_deg, new_deg = (np.degrees(quat.angle_between(q[:-1], q[1:])) for q in (old, new))
+    from .. import quat
+
+    most, line = NOTABLE_GROWTH, ""
+    for joint, name in enumerate(before.skeleton.names):
+        old_deg, new_deg = (
+            np.degrees(quat.angle_between(path[:-1], path[1:]))
+            for path in (clip.pose.rotations[:, joint] for clip in (before, after))
+        )
         grown = np.where(new_deg > STEP_DEG, new_deg / np.maximum(old_deg, STEP_DEG), 0.0)
-        if grown.max(initial=0.0) > self.grown:
-            frame, joint = np.unravel_index(int(grown.argmax()), grown.shape)
-            step = float(old_deg[frame, joint]), float(new_deg[frame, joint])
-            self.grown = float(grown[frame, joint])
-            self.grown_step = (names[int(joint)], first + int(frame), *step)
+        if grown.max(initial=0.0) > most:
+            frame = int(grown.argmax())
+            most = float(grown[frame])
+            line = (
+                f"  the step that grew most: {terminal.printable(name)}, frames {frame} to "
+                f"{frame + 1}, from {terminal.degrees(float(old_deg[frame]))} to "
+                f"{terminal.degrees(float(new_deg[frame]))} degrees"
+            )
+    if line:
+        yield line
 
-    def summary(self) -> str:
-        """Return in one line what was changed, and by how much at most."""
-        name = click.style(terminal.printable(self.name), bold=True)
-        if not self.changed_joints:
-            return f"{name}: nothing to change"
-        joint, frame = self.worst
-        joints = terminal.pluralize(len(self.changed_joints), "joint")
-        return (
-            f"{name}: changed {joints} in {self.changed_frames} of "
-            f"{terminal.pluralize(self.frames, 'frame')}, by at most "
-            f"{terminal.degrees(self.worst_deg)} degrees ({joint}, frame {frame})"
-        )
 
-    def growth(self) -> str:
-        """Return in one line which step from frame to frame grew most; nothing where none did."""
-        if not self.grown > NOTABLE_GROWTH:
-            return ""
-        joint, frame, old_deg, new_deg = self.grown_step
-        return (
-            f"  the step that grew most: {terminal.printable(joint)}, frames {frame} to "
-            f"{frame + 1}, from {terminal.degrees(old_deg)} to {terminal.degrees(new_deg)} degrees"
-        )
-
-    def exceptions(self) -> list[str]:
-        """Return lines that name the legal frames that moved, and the steps over the bound."""
-        if self.report is None:
-            return []
-        moved = [
+def exceptions(report: ClampReport) -> Iterator[str]:
+    """Yield lines that name the legal frames that moved, and the steps over the bound."""
+    for joint, frames in report.moved.items():
+        yield (
             f"  {terminal.printable(joint)} moved in legal frames too, to change sides in time: "
             f"{frame_ranges(frames)}"
-            for joint, frames in self.report.moved.items()
-        ]
-        over = [
+        )
+    for joint, frames in report.over.items():
+        yield (
             f"  {terminal.printable(joint)} has no legal way within the speed, and jumps to "
             f"{frame_ranges(frames)}"
-            for joint, frames in self.report.over.items()
-        ]
-        return moved + over
+        )
 
 
 def frame_ranges(frames: Ints) -> str:

@@ -83,7 +83,7 @@ def run_demo(directory: Path) -> Iterator[str]:
         drawn = "limits.png         all of this in one picture"
     except ImportError:
         drawn = "(no picture: matplotlib is missing; pip install 'synovia[draw]' brings it)"
-    others = terminal.progress_by("learning", learned, len(made.CASES) - 1, lambda score: 1)
+    others = terminal.count_progress("learning", learned, len(made.CASES) - 1)
     euler = exam.score("euler box", "min and max of each angle", made.euler_ranges(rom))
     yield from score_lines([first, *others, euler])
 

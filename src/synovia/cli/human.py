@@ -15,7 +15,6 @@ import click
 from .terminal import note, pluralize, printable, wrap
 
 if TYPE_CHECKING:
-    from ..io import Chunks
     from ..population import HumanLimits, Source
     from ..skeleton import Clip
 
@@ -66,7 +65,7 @@ class NoHumanLimitsError(ValueError):
 
 def limits_on_clip(
     source: Source,
-    motion: Clip | Chunks,
+    clip: Clip,
     roles: Mapping[str, str],
     *,
     place: str,
@@ -81,7 +80,7 @@ def limits_on_clip(
     from ..population import limits_on
     from ..rigs import NotHumanError, align, recognize
 
-    clip, reference = _look_at(motion), _tpose(motion, place, skeleton)
+    reference = _tpose(clip, place, skeleton)
     try:
         rig = recognize(clip.skeleton, roles, humanoid(clip) or None)
     except NotHumanError as error:
@@ -99,52 +98,38 @@ def limits_on_clip(
     return found
 
 
-def _look_at(motion: Clip | Chunks) -> Clip:
-    """Return a clip; of one in chunks, as many frames, spread over all, as show its rig."""
-    from ..io.chunks import join_clips
-    from ..rigs import thin_clip
-    from ..skeleton import Clip
-
-    if isinstance(motion, Clip):
-        return motion
-    parts = [thin_clip(part, motion.frames) for part in motion]
-    return replace(join_clips(parts), name=motion.name)
-
-
-def _tpose(motion: Clip | Chunks, place: str, skeleton: Path | None) -> Clip | None:
-    """Return the clip in whose first frame somebody stands; None if it was not said."""
+def _tpose(clip: Clip, place: str, skeleton: Path | None) -> Clip | None:
+    """Return a clip whose first frame is the reference of --tpose; None if it was not given."""
     from ..io import clip_suffix, load_clip, split_clip
 
     given = TPOSE.get()
     if given is None:
         return None
     if given.lstrip("-").isdigit():
-        return _one_frame(motion, int(given))
+        return _one_frame(clip, int(given))
     path = split_clip(given)[0]
     if not path.exists() and not clip_suffix(path):
         raise click.UsageError(f"--tpose must be the number of a frame, or a clip, got {given!r}")
-    clip = load_clip(given, skeleton=skeleton)
-    if clip.skeleton.names != motion.skeleton.names:
+    reference = load_clip(given, skeleton=skeleton)
+    if reference.skeleton.names != clip.skeleton.names:
         raise ValueError(
             f"{given}: --tpose takes a clip of the same joints as {place}, "
-            f"which has {len(motion.skeleton)}, got {len(clip.skeleton)} and other names"
+            f"which has {len(clip.skeleton)}, got {len(reference.skeleton)} and other names"
         )
-    return clip
+    return reference
 
 
-def _one_frame(motion: Clip | Chunks, frame: int) -> Clip:
-    from ..skeleton import Clip, Pose
+def _one_frame(clip: Clip, frame: int) -> Clip:
+    """Return a clip of one frame of another."""
+    from ..skeleton import Pose
 
-    if not 0 <= frame < motion.frames:
+    if not 0 <= frame < clip.frames:
         raise click.UsageError(
-            f"--tpose must be a frame below {motion.frames}, as many as {printable(motion.name)} "
+            f"--tpose must be a frame below {clip.frames}, as many as {printable(clip.name)} "
             f"has, or a clip, got {frame}"
         )
-    for clip in [motion] if isinstance(motion, Clip) else motion:
-        if frame < clip.start + clip.frames:
-            one = slice(frame - clip.start, frame - clip.start + 1)
-            return replace(clip, pose=Pose(clip.pose.rotations[one], clip.pose.positions[one]))
-    raise ValueError(f"{motion.name}: expected {motion.frames} frames, got fewer")
+    one = slice(frame, frame + 1)
+    return replace(clip, pose=Pose(clip.pose.rotations[one], clip.pose.positions[one]))
 
 
 def tell(humans: Mapping[str, HumanLimits]) -> None:

@@ -15,26 +15,23 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
 from . import human
-from .terminal import ANGLES, progress, progress_by
+from .terminal import ANGLES, progress
 
 if TYPE_CHECKING:
     from ..arrays import Vectors
-    from ..io import Chunks
+    from ..learn import Progress
     from ..model import LimitModel
     from ..population import HumanLimits, Source
     from ..skeleton import Clip, Skeleton
 
 SOURCES: tuple[Source, ...] = ("human", "people", "anatomy")
 """Limits that need no file: of `population.SOURCES`, which takes longer to import."""
-Motion = TypeVar("Motion", "Clip", "Chunks")
 FIGURE_SUFFIX = ".xml"
-MANY_FRAMES = 50_000
-"""Longer clips are taken in chunks, with a bar, where one alone would be silent for long."""
 
 
 # What people type: clips as files, directories and globs, maps of names, shares, performers.
@@ -92,12 +89,6 @@ class ClipFile:
         from ..io import load_clip
 
         return replace(load_clip(self._which, skeleton=SKELETON.get()), name=self.name)
-
-    def load_chunks(self) -> Chunks:
-        """Return the clip in chunks, under its name."""
-        from ..io import load_chunks
-
-        return load_chunks(self._which, skeleton=SKELETON.get()).rename(self.name)
 
     @property
     def _which(self) -> str:
@@ -340,7 +331,7 @@ def performers(who: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
     return found
 
 
-def check_map(names: Mapping[str, str], ours: Skeleton, clips: Sequence[Clip | Chunks]) -> None:
+def check_map(names: Mapping[str, str], ours: Skeleton, clips: Sequence[Clip]) -> None:
     """Raise ValueError where the map names a joint that is nowhere."""
     for name in names.values():
         ours.index(name)
@@ -395,45 +386,17 @@ def load_limits_or_figure(limits: str) -> LimitModel | Source:
 def clips_for(
     limits: LimitModel | Source, files: Sequence[ClipFile], names: Mapping[str, str], label: str
 ) -> Iterator[tuple[ClipFile, Clip, Applied]]:
-    """Yield each clip, loaded one at a time, with its limits, once it is sure to match."""
-    return _matching(limits, files, names, label, ClipFile.load)
-
-
-def chunks_for(
-    limits: LimitModel | Source, files: Sequence[ClipFile], names: Mapping[str, str], label: str
-) -> Iterator[tuple[ClipFile, Chunks, Applied]]:
-    """Yield each clip as `clips_for` does, but in chunks, with a bar where there is one clip."""
-    for file, chunks, applied in _matching(limits, files, names, label, ClipFile.load_chunks):
-        alone = len(files) == 1 and chunks.frames > MANY_FRAMES
-        yield file, show_frames(label, chunks) if alone else chunks, applied
-
-
-def show_frames(label: str, chunks: Chunks) -> Chunks:
-    """Return the chunks, with a bar each time that somebody goes through them."""
-
-    def read() -> Iterator[Clip]:
-        return progress_by(label, chunks, chunks.frames, lambda clip: clip.frames)
-
-    return replace(chunks, read=read)
-
-
-def _matching(
-    limits: LimitModel | Source,
-    files: Sequence[ClipFile],
-    names: Mapping[str, str],
-    label: str,
-    load: Callable[[ClipFile], Motion],
-) -> Iterator[tuple[ClipFile, Motion, Applied]]:
+    """Load the clips one at a time, and yield each with its limits once it is sure to match."""
     from ..skeleton import names_in
 
     if isinstance(limits, str):
-        yield from _on_rigs(limits, files, names, label, load)
+        yield from _on_rigs(limits, files, names, label)
         return
     for name in names.values():
         limits.skeleton.index(name)
     unused = dict(names)
     for file in progress(label)(files):
-        clip = load(file)
+        clip = file.load()
         if len(files) == 1:
             check_map(names, limits.skeleton, [clip])
         known = names_in(names, clip.skeleton)
@@ -443,20 +406,24 @@ def _matching(
     _warn_of_unused(unused)
 
 
+def joint_progress(label: str, files: Sequence[ClipFile]) -> Progress:
+    """Return a bar over the joints of the only file; several files have a bar of their own."""
+    return progress(label) if len(files) == 1 else iter
+
+
 def _on_rigs(
     source: Source,
     files: Sequence[ClipFile],
     names: Mapping[str, str],
     label: str,
-    load: Callable[[ClipFile], Motion],
-) -> Iterator[tuple[ClipFile, Motion, Applied]]:
+) -> Iterator[tuple[ClipFile, Clip, Applied]]:
     """Yield clips with the limits of a human on their rigs; among several, only those of humans."""
     from ..skeleton import names_in
 
     alone, unused, understood = len(files) == 1, dict(names), {}
     stranger: human.NoHumanLimitsError | None = None
     for file in progress(label)(files):
-        clip = load(file)
+        clip = file.load()
         known = dict(names) if alone else names_in(names, clip.skeleton)
         unused = {theirs: ours for theirs, ours in unused.items() if theirs not in known}
         place = str(file.path)
@@ -487,16 +454,14 @@ def _warn_of_unused(names: Mapping[str, str]) -> None:
         warnings.warn(f"no clip has {', '.join(names)}, which the map names", stacklevel=2)
 
 
-def apply_human(
-    source: Source, motion: Clip | Chunks, roles: Mapping[str, str], place: str
-) -> HumanLimits:
+def apply_human(source: Source, clip: Clip, roles: Mapping[str, str], place: str) -> HumanLimits:
     """Return the limits of a human for the rig of a clip, and say so; errors name its `place`."""
-    found = human.limits_on_clip(source, motion, roles, place=place, skeleton=SKELETON.get())
-    human.tell({motion.name: found})
+    found = human.limits_on_clip(source, clip, roles, place=place, skeleton=SKELETON.get())
+    human.tell({clip.name: found})
     return found
 
 
-def check_match(model: LimitModel, clip: Clip | Chunks, names: Mapping[str, str]) -> None:
+def check_match(model: LimitModel, clip: Clip, names: Mapping[str, str]) -> None:
     """Raise ValueError, telling what to do, where no joint of the clip has a limit."""
     from ..skeleton import list_names
 

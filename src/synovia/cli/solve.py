@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import inputs, terminal
-from .clamp import Change
+from .clamp import growth
 
 if TYPE_CHECKING:
     from ..arrays import Mask
@@ -90,10 +90,7 @@ def summary(clip: Clip, driven: ClipSolution, output: Path) -> Iterator[str]:
     )
     if met < frames:
         yield from _reason_lines(driven)
-    change = Change(clip.name)
-    change.add(clip, driven.clip)
-    if grown := change.growth():
-        yield grown
+    yield from growth(clip, driven.clip)
 
 
 def _reason_lines(driven: ClipSolution) -> Iterator[str]:

@@ -268,17 +268,13 @@ def share_bar(label: str) -> Iterator[Callable[[str, float], None]]:
         yield tell
 
 
-def progress_by(
-    label: str, items: Iterable[Item], whole: int, size: Callable[[Item], int]
-) -> Iterator[Item]:
-    """Yield items, with a bar of how much of the `whole` their sizes make, on a terminal."""
+def count_progress(label: str, items: Iterable[Item], count: int) -> Iterator[Item]:
+    """Yield the `count` items of an iterator, with a bar on a terminal."""
     if not sys.stderr.isatty():
         yield from items
         return
-    with click.progressbar(length=whole, label=label, file=sys.stderr) as bar:
-        for item in items:
-            yield item
-            bar.update(size(item))
+    with click.progressbar(items, count, label=label, file=sys.stderr) as bar:
+        yield from bar
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -11,15 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..skeleton import Clip
 from .bounds import check_skeleton
-from .chunks import (
-    FRAMES,
-    Chunks,
-    JointPaths,
-    check_chunk_frames,
-    check_repeatable,
-    join_clips,
-    project_chunks,
-)
 from .encoding import errors_name
 from .format import ClipFormat, ReadOptions
 
@@ -72,38 +63,6 @@ def load_clip(path: str | PathLike[str], *, skeleton: str | PathLike[str] | None
     return loaded
 
 
-def load_chunks(
-    path: str | PathLike[str],
-    *,
-    frames: int = FRAMES,
-    skeleton: str | PathLike[str] | None = None,
-) -> Chunks:
-    """Return the clip in the file at `path` as consecutive clips of at most `frames` frames.
-
-    Together they are what `load_clip` returns, bit for bit, with the same errors and warnings, all
-    of which come before the first chunk. Memory does not grow with a file of BVH or a table, of
-    which only a chunk is there at a time; other formats are loaded whole, and then cut.
-
-    Examples
-    --------
-    >>> from synovia.demo import wild
-    >>> save_clip(wild(), "wild.bvh")
-    >>> [(clip.start, clip.frames) for clip in load_chunks("wild.bvh", frames=200)]
-    [(0, 200), (200, 200), (400, 80)]
-    """
-    file, clip = split_clip(path)
-    options = ReadOptions(clip, None if skeleton is None else Path(skeleton))
-    frames = check_chunk_frames(frames)
-    with errors_name(str(file)):
-        form = clip_format(file)
-        if form.chunks is None:
-            chunks = Chunks.of(form.read(file, options), frames)
-        else:
-            chunks = form.chunks(file, options, frames)
-        check_skeleton(chunks.skeleton)
-    return chunks
-
-
 def save_clip(clip: Clip, path: str | PathLike[str]) -> None:
     """Write `clip` to the file at `path`, whole or not at all; the suffix tells the format.
 
@@ -125,22 +84,6 @@ def save_clips(clips: Sequence[Clip], path: str | PathLike[str]) -> None:
         raise ValueError(f"{path}: expected a clip to write, got none")
     assert write is not None
     write(clips, path)
-
-
-def save_chunks(clips: Iterable[Clip], path: str | PathLike[str]) -> None:
-    """Write consecutive clips of one skeleton as one clip, with the bytes that `save_clip` writes.
-
-    BVH is written in memory that does not grow with the file. It needs to know all frames before
-    it writes the first, so `clips` must be what can be gone through twice: a list, or what
-    `load_chunks` returns. For other formats the clip is put together in memory.
-    """
-    path = Path(path)
-    form = _writable_format(path)
-    check_repeatable(clips)
-    if form.write_chunks is None:
-        save_clip(join_clips(clips), path)
-    else:
-        form.write_chunks(clips, path)
 
 
 def _writable_format(path: Path) -> ClipFormat:
@@ -239,9 +182,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "ADVICE",
     "CLIP_FORMATS",
-    "Chunks",
     "ClipFormat",
-    "JointPaths",
     "ReadOptions",
     "clip_format",
     "clip_from_poses",
@@ -251,7 +192,6 @@ __all__ = [
     "limits_bytes",
     "limits_schema",
     "list_clips",
-    "load_chunks",
     "load_clip",
     "load_figure",
     "load_limits",
@@ -259,8 +199,6 @@ __all__ = [
     "load_markers",
     "load_network",
     "poses_of",
-    "project_chunks",
-    "save_chunks",
     "save_clip",
     "save_clips",
     "save_figure",

@@ -1,21 +1,17 @@
-"""BVH: the reader takes what people have, and says where it cannot; what the writer writes is read
-back the same. See docs/bvh.md.
-"""
+"""BVH files; see docs/bvh.md."""
 
 from __future__ import annotations
 
-import itertools
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Ints, Quats, Vectors, tolerance
+from ..arrays import Floats, Ints, Quats, tolerance
 from ..quat import IDENTITY, angle_between, from_euler, to_euler
 from ..skeleton import CHANNELS, POSITIONS, ROTATIONS, Clip, Pose, Skeleton
 from .bounds import (
@@ -26,18 +22,10 @@ from .bounds import (
     MAX_NAME,
     MIN_FRAME_TIME,
 )
-from .chunks import Chunks, is_short, path_state, regroup_rows, same_skeleton
-from .euler import EulerPath, Unwrapping, other_triple
-from .files import atomic_file, open_regular
+from .euler import euler_angles_deg, other_triple, unwrap_deg
+from .files import atomic_file, read_file
 from .format import ClipFormat, ReadOptions, only_clip
-from .lines import (
-    Source,
-    decode_text,
-    parse_numbers,
-    read_head,
-    read_pieces,
-    scan_numbers,
-)
+from .lines import Source, decode_text, parse_numbers, scan_numbers
 
 _BRACE = re.compile(rb"([{}])")
 _JOINT_LINE = re.compile(rb"(ROOT|JOINT)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
@@ -199,209 +187,95 @@ def _read_channels(source: Source, tree: Hierarchy, block: _Block, words: list[b
     tree.channels[block.joint] = names
 
 
-# The BVH reader: takes what people have, and says where it cannot; see docs/bvh.md.
-
-
-MAX_FRAMES = 10**9
-"""A count of frames from here on is a mistake, not a clip."""
-MAX_STILL_POSES = 10**6
-"""So many frames times joints are believed of a file without channels, which has no rows."""
+MAX_FRAMES = 10**9  # larger counts of frames are taken for mistakes
+MAX_STILL_POSES = 10**6  # frames times joints of a file without channels, which has no rows
 
 _FRAMES = re.compile(rb"Frames\s*:\s*(\d+)", re.IGNORECASE)
 _FRAME_TIME = re.compile(rb"Frame\s*Time\s*:\s*(.*)", re.IGNORECASE | re.DOTALL)
-_ROWS_AT_ONCE = 256
+_ROWS_AT_ONCE = 256  # bounds the memory of temporary arrays and text
 
 
 def read_bvh(path: Path, _options: ReadOptions) -> Clip:
     """Return the clip in the BVH file at `path`."""
-    with open_regular(path) as file:
-        head = _read_head(path, file)
-        rows = _Rows(head)
-        tables = [head.no_rows, *map(rows.take, read_pieces(file, head.at))]
-    for message in rows.finish():
-        warnings.warn(f"{path}: {message}", UserWarning, stacklevel=3)
-    return head.clip(np.concatenate(tables))
+    skeleton, frame_time, rows = _read_content(path)
+    return Clip(skeleton, _pose(skeleton, rows), frame_time, path.stem)
 
 
-def bvh_chunks(path: Path, options: ReadOptions, frames: int) -> Chunks:
-    """Return the clip in the BVH file at `path` in chunks, once all of it was looked at."""
-    if is_short(path):
-        return Chunks.of(read_bvh(path, options), frames)
-    state = path_state(path)
-    with open_regular(path) as file:
-        head = _read_head(path, file)
-        rows = _Rows(head)
-        for text in read_pieces(file, head.at):
-            rows.take(text)
-    for message in rows.finish():
-        warnings.warn(f"{path}: {message}", UserWarning, stacklevel=3)
-
-    def read() -> Iterator[Clip]:
-        start = 0
-        with open_regular(path) as file:
-            if path_state(path) != state:
-                raise ValueError(f"{path}: the file changed while it was read in chunks")
-            tables = map(_Rows(head).take, read_pieces(file, head.at))
-            for table in regroup_rows(itertools.chain([head.no_rows], tables), frames):
-                yield replace(head.clip(table), start=start)
-                start += len(table)
-
-    return Chunks(head.skeleton, rows.frames, head.frame_time, path.stem, read)
+def _read_content(path: Path) -> tuple[Skeleton, float, Floats]:
+    """Return the skeleton, the seconds between frames, and the rows (frames, channels)."""
+    source = Source(str(path), read_file(path))
+    hierarchy = read_hierarchy(source)
+    declared, frame_time = _motion_header(source, len(hierarchy.names), hierarchy.width)
+    rows = _read_rows(source, hierarchy, declared)
+    for message in source.warnings:
+        warnings.warn(f"{path}: {message}", UserWarning, stacklevel=4)
+    return hierarchy.skeleton(), frame_time, rows
 
 
-@dataclass(frozen=True)
-class _Head:
-    """What stands before the rows, and where they begin: the byte, and the lines before it."""
+def _read_rows(source: Source, hierarchy: Hierarchy, declared: int) -> Floats:
+    """Return the numbers (frames, channels) in the rest of the file.
 
-    path: Path
-    skeleton: Skeleton
-    declared: int
-    frame_time: float
-    at: int
-    number: int
-
-    @property
-    def channels(self) -> list[tuple[str, str]]:
-        """The channel and the joint of each number in a row."""
-        named = zip(self.skeleton.names, self.skeleton.channels, strict=True)
-        return [(channel, name) for name, each in named for channel in each]
-
-    @property
-    def no_rows(self) -> Floats:
-        """A table without a row; without a column, of as many rows as are declared."""
-        width = len(self.channels)
-        return np.zeros((0 if width else self.declared, width))
-
-    def clip(self, table: Floats) -> Clip:
-        """Return the clip of some rows."""
-        pose = _pose(self.skeleton, table)
-        return Clip(self.skeleton, pose, self.frame_time, name=self.path.stem)
-
-
-def _read_head(path: Path, file: BinaryIO) -> _Head:
-    """Return what stands before the rows."""
-
-    def parse(source: Source) -> tuple[Skeleton, int, float]:
-        hierarchy = read_hierarchy(source)
-        skeleton = hierarchy.skeleton()
-        return skeleton, *_motion_header(source, len(skeleton), hierarchy.width)
-
-    head, source = read_head(path, file, parse)
-    return _Head(path, *head, source.at, source.number)
-
-
-class _Rows:
-    """The rows of a file, one a frame, from its text in pieces that end where lines do.
-
-    The first line of numbers tells whether rows are spread over several lines. What is wrong with
-    rows is remembered until the end, because text that is no number at all is worse.
+    A row may be spread over several lines, if all are. Numbers at the end of a row for which there
+    is no channel are dropped, with a warning.
     """
-
-    def __init__(self, head: _Head) -> None:
-        self.head, self.number = head, head.number
-        self.width = len(head.channels)
-        self.most = np.array(
-            [MAX_LENGTH if each in POSITIONS else MAX_ANGLE_DEG for each, _ in head.channels]
+    width = hierarchy.width
+    values, per_line = scan_numbers(source)
+    lines = np.flatnonzero(per_line)
+    counts = per_line[lines]
+    starts = np.cumsum(counts) - counts  # of each line's numbers in `values`
+    lines += source.number + 1
+    short = counts < width
+    if short.any() and short.all():
+        begins = _first_lines(source, width, lines, counts)
+        starts, lines = starts[begins], lines[begins]
+    elif short.any():
+        first = int(short.argmax())
+        rule = f"expected {width} numbers, as many as there are channels"
+        source.fail_at(int(lines[first]), rule, str(counts[first]))
+    elif extra := int(values.size - width * counts.size):
+        source.warnings.append(
+            f"dropped {extra} numbers at the ends of {int((counts > width).sum())} rows: "
+            f"there are {width} channels"
         )
-        self.frames = len(head.no_rows)
-        self.extra = self.longer = 0
-        self.error: ValueError | None = None
-        self.first: tuple[int, int] | None = None  # line of numbers, and how many it has
-        self.mixed = False  # lines as long as a row, and shorter ones
-        self.last, self.missing = 0, 0  # line so far, and numbers until its row is complete
-        self.begun: list[int] = []  # lines where the rows begin that were not returned
-        self.values = np.zeros(0)  # its numbers so far
-        self.largest: dict[int, tuple[float, int]] = {}  # by column, where too large: value, line
+    if not width:
+        return np.zeros((declared, 0))
+    if starts.size != declared:
+        source.warnings.append(f"Frames: says {declared}, kept the {starts.size} there are")
+    if values.size == width * starts.size:
+        rows = values.reshape(-1, width)
+    else:
+        rows = values[starts[:, None] + np.arange(width)]
+    _check_sizes(source, hierarchy, rows, lines)
+    return rows
 
-    def take(self, text: bytes) -> Floats:
-        """Return the rows (n, channels) that the next piece of text completes."""
-        source = Source(str(self.head.path), text, number=self.number)
-        source.at = 0
-        values, per_line = scan_numbers(source)
-        places = np.flatnonzero(per_line)
-        lines, counts = self.number + 1 + places, per_line[places]
-        self.number += len(per_line) - 1
-        if self.first is None and counts.size:
-            self.first = int(lines[0]), int(counts[0])
-        if self.first is not None and self.first[1] < self.width:
-            table, begins = self._join_lines(values, lines, counts)
-        else:
-            table, begins = self._cut_lines(values, lines, counts)
-        if self.width:
-            self.frames += len(table)
-        self._measure(table, begins)
-        return table
 
-    def _cut_lines(self, values: Floats, lines: Ints, counts: Ints) -> tuple[Floats, Ints]:
-        """Return a row of each line, without the numbers that are too many."""
-        short = counts < self.width
-        if short.any():
-            place = int(short.argmax())
-            self._remember(int(lines[place]), "", int(counts[place]))
-            return self.head.no_rows, lines[:0]
-        self.extra += int(values.size - self.width * counts.size)
-        self.longer += int((counts > self.width).sum())
-        if not self.width:
-            return np.zeros((0, 0)), lines[:0]
-        if values.size == self.width * counts.size:
-            return values.reshape(-1, self.width).copy(), lines  # of a buffer with room for more
-        starts = np.cumsum(counts) - counts
-        return values[starts[:, None] + np.arange(self.width)], lines
+def _first_lines(source: Source, width: int, lines: Ints, counts: Ints) -> list[int]:
+    """Return the indices of the lines that begin a row, where each row takes several lines."""
+    begins, filled = [], width
+    for index, count in enumerate(counts.tolist()):
+        if filled == width:
+            begins.append(index)
+            filled = 0
+        filled += count
+        if filled > width or (filled < width and index + 1 == len(counts)):
+            rule = f"expected {width} numbers, as many as there are channels, in the lines of a row"
+            source.fail_at(int(lines[index]), rule, str(filled))
+    return begins
 
-    def _join_lines(self, values: Floats, lines: Ints, counts: Ints) -> tuple[Floats, Ints]:
-        """Return the rows that several lines make, each of which begins on a new line."""
-        if (counts >= self.width).any() and not self.mixed:
-            self.mixed, self.error = True, None
-            assert self.first is not None
-            self._remember(self.first[0], "", self.first[1])
-        for line, count in zip(lines.tolist(), counts.tolist(), strict=True):
-            if self.error:
-                return self.head.no_rows, lines[:0]
-            if self.missing == 0:
-                self.begun.append(line)
-                self.missing = self.width
-            self.last, self.missing = line, self.missing - count
-            if self.missing < 0:
-                self._remember(line, ", in the lines of a row", self.width - self.missing)
-        joined = np.concatenate([self.values, values])
-        whole = len(joined) // self.width
-        table, self.values = np.split(joined, [whole * self.width])
-        begun, self.begun = self.begun[:whole], self.begun[whole:]
-        return table.reshape(whole, self.width), np.array(begun, dtype=np.int64)
 
-    def _remember(self, line: int, where: str, count: int) -> None:
-        rule = f"expected {self.width} numbers, as many as there are channels{where}"
-        self.error = self.error or ValueError(f"{self.head.path}:{line}: {rule}, got {count}")
-
-    def _measure(self, table: Floats, lines: Ints) -> None:
-        """Remember where a column is largest, if that is too large to mean anything."""
-        sizes = np.maximum(table.max(axis=0, initial=0.0), -table.min(axis=0, initial=0.0))
-        for column in np.flatnonzero(sizes > self.most).tolist():
-            if sizes[column] > abs(self.largest.get(column, (0.0, 0))[0]):
-                row = int(np.abs(table[:, column]).argmax())
-                self.largest[column] = float(table[row, column]), int(lines[row])
-
-    def finish(self) -> list[str]:
-        """Return what to warn about, at the end of the file; ValueError for what is wrong."""
-        if self.missing > 0:
-            self._remember(self.last, ", in the lines of a row", self.width - self.missing)
-        if self.error:
-            raise self.error
-        for column, (value, line) in sorted(self.largest.items()):
-            channel, name = self.head.channels[column]
-            raise ValueError(
-                f"{self.head.path}:{line}: expected {channel} of {name} within "
-                f"±{self.most[column]:g}, got {value:g}"
-            )
-        messages = []
-        if self.extra:
-            messages.append(
-                f"dropped {self.extra} numbers at the ends of {self.longer} rows: "
-                f"there are {self.width} channels"
-            )
-        if self.frames != self.head.declared:
-            messages.append(f"Frames: says {self.head.declared}, kept the {self.frames} there are")
-        return messages
+def _check_sizes(source: Source, hierarchy: Hierarchy, rows: Floats, lines: Ints) -> None:
+    """Raise ValueError for a length or an angle that is too large to be meant."""
+    joints = zip(hierarchy.names, hierarchy.channels, strict=True)
+    titles = [(channel, name) for name, channels in joints for channel in channels]
+    largest = np.array([MAX_LENGTH if each in POSITIONS else MAX_ANGLE_DEG for each, _ in titles])
+    sizes = np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0))
+    for column in np.flatnonzero(sizes > largest).tolist():
+        (channel, name), row = titles[column], int(np.abs(rows[:, column]).argmax())
+        source.fail_at(
+            int(lines[row]),
+            f"expected {channel} of {name} within ±{largest[column]:g}",
+            f"{rows[row, column]:g}",
+        )
 
 
 def _motion_header(source: Source, joints: int, width: int) -> tuple[int, float]:
@@ -449,22 +323,16 @@ def _pose(skeleton: Skeleton, table: Floats) -> Pose:
     return Pose(rotations, positions)
 
 
-# The BVH writer: what it writes is read back the same; see docs/bvh.md.
-
-
 _MAX_INDENT = 40
 
 
 def write_bvh(clips: Sequence[Clip], path: Path) -> None:
-    """Write a clip to a BVH file at `path`, joints in the order of depth first."""
-    write_chunks(Chunks.of(only_clip(clips, path)), path)
-
-
-def write_chunks(clips: Iterable[Clip], path: Path) -> None:
-    """Write consecutive clips as one BVH file; they are gone through twice."""
-    skeleton, frames, frame_time, channels = _survey(clips)
+    """Write a clip to a BVH file at `path`, joints in depth-first order."""
+    clip = only_clip(clips, path)
+    skeleton = clip.skeleton
     for name in skeleton.names:
         _check_name(name, path)
+    channels = _needed_channels(clip)
     each = zip(skeleton.names, skeleton.channels, channels, strict=True)
     if added := [name for name, had, has in each if had != has]:
         warnings.warn(
@@ -474,45 +342,38 @@ def write_chunks(clips: Iterable[Clip], path: Path) -> None:
         )
     order = _depth_first(skeleton)
     lines = ["HIERARCHY", *_hierarchy_lines(skeleton, channels, order)]
-    lines += ["MOTION", f"Frames: {frames}", f"Frame Time: {frame_time!r}"]
+    lines += ["MOTION", f"Frames: {clip.frames}", f"Frame Time: {clip.frame_time!r}"]
     # Positions are exact; eight decimals of a degree are a hundredth of what we promise.
     form = " ".join(
         "%r" if channel in POSITIONS else "%.8f" for joint in order for channel in channels[joint]
     )
-    columns = [_Columns(channels[joint], joint) for joint in order]
+    table = np.concatenate([_columns(clip.pose, joint, channels[joint]) for joint in order], axis=1)
     with atomic_file(path) as file:
         file.write("\n".join([*lines, ""]).encode())
-        for clip in clips if form else ():
-            table = np.concatenate([each.take(clip.pose) for each in columns], axis=1)
-            rows = [form % tuple(row) for row in table.tolist()]
-            file.write("\n".join([*rows, ""]).encode())
+        for first in range(0, clip.frames if form else 0, _ROWS_AT_ONCE):
+            rows = table[first : first + _ROWS_AT_ONCE].tolist()
+            file.write("".join(f"{form % tuple(row)}\n" for row in rows).encode())
 
 
-def _survey(clips: Iterable[Clip]) -> tuple[Skeleton, int, float, list[tuple[str, ...]]]:
-    """Return the skeleton, the number of frames, their time, and the channels to write."""
-    frames, moved, turned = 0, np.zeros((1, 3), bool), np.zeros(1, bool)
-    for clip in same_skeleton(clips):
-        skeleton, pose = clip.skeleton, clip.pose
-        frames += clip.frames
-        slack = tolerance(pose.positions.dtype) * np.abs(skeleton.offsets).max()
-        moved = moved | (np.abs(pose.positions - skeleton.offsets).max(axis=0, initial=0.0) > slack)
-        turned = turned | [
-            _partial_angles(pose.rotations[:, joint], _turn_order(channels)) is None
-            for joint, channels in enumerate(skeleton.channels)
-        ]
-    channels = []
+def _needed_channels(clip: Clip) -> list[tuple[str, ...]]:
+    """Return the channels of each joint: the skeleton's, and those that the motion needs."""
+    skeleton, pose = clip.skeleton, clip.pose
+    slack = tolerance(pose.positions.dtype) * np.abs(skeleton.offsets).max()
+    needed = []
     for joint, had in enumerate(skeleton.channels):
         has = had
-        if turned[joint]:
+        if _partial_angles(pose.rotations[:, joint], _axis_order(had)) is None:
             has += tuple(channel for channel in ROTATIONS if channel not in had)
-        if any(moved[joint, axis] for axis, name in enumerate(POSITIONS) if name not in had):
+        offsets = np.abs(pose.positions[:, joint] - skeleton.offsets[joint])
+        moved = offsets.max(axis=0, initial=0.0) > slack
+        if any(moved[axis] for axis, name in enumerate(POSITIONS) if name not in had):
             has = tuple(channel for channel in POSITIONS if channel not in had) + has
-        channels.append(has)
-    return skeleton, frames, clip.frame_time, channels
+        needed.append(has)
+    return needed
 
 
-def _turn_order(channels: tuple[str, ...]) -> str:
-    """Return the axes that a joint turns about, as letters."""
+def _axis_order(channels: tuple[str, ...]) -> str:
+    """Return the axes of a joint's rotation channels, as letters in their order."""
     return "".join(channel[0] for channel in channels if channel in ROTATIONS)
 
 
@@ -581,42 +442,28 @@ def _triple(values: list[float]) -> str:
     return " ".join(map(repr, values))
 
 
-class _Columns:
-    """The numbers of one joint's channels, from consecutive poses."""
-
-    def __init__(self, channels: tuple[str, ...], joint: int) -> None:
-        self.channels, self.joint, self.order = channels, joint, _turn_order(channels)
-        self.path, self.unwrapping = EulerPath(self.order), Unwrapping()
-
-    def take(self, pose: Pose) -> Floats:
-        """Return the table (frames, channels) of the next poses."""
-        rotations = pose.rotations[:, self.joint]
-        if len(self.order) == 3:
-            angles_deg = self.path.angles_deg(rotations.astype(np.float64))
-        else:
-            angles = _partial_angles(rotations, self.order)
-            assert angles is not None  # or the joint would have got more channels
-            angles_deg = self.unwrapping.unwrap_deg(angles)
-        return _table(self.channels, pose.positions[:, self.joint], angles_deg)
-
-
-def _table(channels: tuple[str, ...], positions: Vectors, angles_deg: Floats) -> Floats:
-    """Return positions and angles as `channels` order them."""
+def _columns(pose: Pose, joint: int, channels: tuple[str, ...]) -> Floats:
+    """Return the numbers (frames, channels) of one joint: positions, and angles in degrees."""
+    rotations, positions = pose.rotations[:, joint], pose.positions[:, joint]
+    order = _axis_order(channels)
+    if len(order) == 3:
+        angles_deg = euler_angles_deg(rotations.astype(np.float64), order)
+    else:
+        angles = _partial_angles(rotations, order)
+        assert angles is not None  # otherwise the joint would have got more channels
+        angles_deg = unwrap_deg(angles)
     table = np.empty((len(positions), len(channels)))
-    turn = 0
+    table[:, [channel in ROTATIONS for channel in channels]] = angles_deg
     for column, channel in enumerate(channels):
         if channel in POSITIONS:
             table[:, column] = positions[:, POSITIONS.index(channel)]
-        else:
-            table[:, column] = angles_deg[:, turn]
-            turn += 1
     return table
 
 
 def _partial_angles(rotations: Quats, order: str) -> Floats | None:
     """Return angles (frames, n), radians, about the n axes in `order`, or None if they are too few.
 
-    Of three there are enough; which of the triples to take, an `EulerPath` knows.
+    Three are always enough: zeros stand for them, `euler_angles_deg` has the angles.
     """
     if len(order) == 3:
         return np.zeros((len(rotations), 3))
@@ -628,7 +475,7 @@ def _partial_angles(rotations: Quats, order: str) -> Floats | None:
     angles = to_euler(rotations, full)
     first, middle, third = np.moveaxis(angles, -1, 0)
     # With the last angle at zero there is one answer, though it may be the other of the two
-    # triples for this rotation, or be hidden by gimbal lock, where first and third are one turn.
+    # triples for this rotation, or be hidden by gimbal lock, where first and third share an axis.
     each = np.stack(
         [
             angles,
@@ -649,6 +496,4 @@ BVH = ClipFormat(
     write_bvh,
     begins=lambda head: head.removeprefix(b"\xef\xbb\xbf").lstrip()[:9].upper() == b"HIERARCHY",
     up="y",
-    chunks=bvh_chunks,
-    write_chunks=write_chunks,
 )

@@ -1,8 +1,6 @@
-"""Euler angles as motion files hold them: going on from frame to frame without a jump."""
+"""Euler angles of paths, continuous from frame to frame as motion files hold them."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -10,60 +8,30 @@ from ..arrays import Floats, Quats, wrap_angles
 from ..quat import to_euler
 
 
-@dataclass
-class Unwrapping:
-    """Whole turns, added to angles of consecutive frames so that no step is above half a turn.
-
-    A path may come in pieces; the angles are the same bit for bit.
-    """
-
-    last: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    added: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-
-    def unwrap_deg(self, angles: Floats) -> Floats:
-        """Return the next `angles` (frames, n), radians, in degrees."""
-        given_deg = np.degrees(angles)
-        if not given_deg.size:
-            return given_deg
-        if not self.last.size:
-            self.last, self.added = given_deg[:1], np.zeros_like(given_deg[:1])
-        steps = np.diff(given_deg, axis=0, prepend=self.last)
-        short = np.mod(steps + 180.0, 360.0) - 180.0
-        short[(short == -180.0) & (steps > 0.0)] = 180.0
-        turns = np.where(np.abs(steps) < 180.0, 0.0, short - steps)
-        # One sum from the first frame on: rounding does not depend on where pieces begin.
-        added = np.cumsum(np.concatenate([self.added, turns]), axis=0)[1:]
-        self.last, self.added = given_deg[-1:], added[-1:]
-        return np.asarray(given_deg + added)
-
-
-@dataclass
-class EulerPath:
-    """Euler angles of a path that may come in pieces, going on without a jump."""
-
-    order: str
-    last: Floats = field(default_factory=lambda: np.zeros((0, 3)))
-    changed: bool = False
-    unwrapping: Unwrapping = field(default_factory=Unwrapping)
-
-    def angles_deg(self, rotations: Quats) -> Floats:
-        """Return the angles (frames, 3), degrees, of the next `rotations` (frames, 4)."""
-        angles = to_euler(rotations, self.order)
-        if not len(angles):
-            return angles
-        before = np.concatenate([self.last if len(self.last) else angles[:1], angles[:-1]])
-        other = other_triple(angles)
-        # Changing to the other triple costs the same whichever of the two the frame before used.
-        stay = np.abs(wrap_angles(angles - before)).sum(axis=-1)
-        change = np.abs(wrap_angles(other - before)).sum(axis=-1)
-        changed = (self.changed + np.cumsum(change < stay)) % 2 == 1
-        self.last, self.changed = angles[-1:], bool(changed[-1])
-        return self.unwrapping.unwrap_deg(np.where(changed[:, None], other, angles))
-
-
 def euler_angles_deg(rotations: Quats, order: str) -> Floats:
-    """Return angles (frames, 3), degrees, that go on from frame to frame without a jump."""
-    return EulerPath(order).angles_deg(rotations)
+    """Return the Euler angles (frames, 3), in degrees, of a path of `rotations` (frames, 4).
+
+    Of the two triples of each frame, the one nearer to the frame before is taken.
+    """
+    angles = to_euler(rotations, order)
+    if not len(angles):
+        return angles
+    other = other_triple(angles)
+    # Switching triples costs the same whichever of the two the frame before uses.
+    stay = np.abs(wrap_angles(angles[1:] - angles[:-1])).sum(axis=-1)
+    switch = np.abs(wrap_angles(other[1:] - angles[:-1])).sum(axis=-1)
+    switched = np.concatenate([[False], np.cumsum(switch < stay) % 2 == 1])
+    return unwrap_deg(np.where(switched[:, None], other, angles))
+
+
+def unwrap_deg(angles: Floats) -> Floats:
+    """Return `angles` (frames, n), radians, in degrees, with no step above half a turn."""
+    wrapped_deg = np.degrees(angles)
+    steps = np.diff(wrapped_deg, axis=0, prepend=wrapped_deg[:1])
+    short = np.mod(steps + 180.0, 360.0) - 180.0
+    short[(short == -180.0) & (steps > 0.0)] = 180.0
+    turns = np.where(np.abs(steps) < 180.0, 0.0, short - steps)
+    return np.asarray(wrapped_deg + np.cumsum(turns, axis=0))
 
 
 def other_triple(angles: Floats) -> Floats:

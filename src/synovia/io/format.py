@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..skeleton import Axis, Clip
-from .chunks import Chunks
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,6 @@ class ClipFormat:
     `beside` says what such files hold beside a skeleton and its motion.
     `skip` says why a file with this suffix is passed over among others, empty for no word about it;
     None for a clip.
-    `chunks` reads a file in chunks of so many frames, and `write_chunks` writes one from chunks
-    that it may go through twice, in memory that does not grow with the file; None where a format
-    cannot.
     `as_written` returns a clip with the joints and the rest pose that a file of this format gives
     it; ValueError where the format cannot hold the clip.
     """
@@ -44,8 +40,6 @@ class ClipFormat:
     unit: float = 0.0
     beside: str = ""
     skip: Callable[[Path], str | None] = lambda path: None
-    chunks: Callable[[Path, ReadOptions, int], Chunks] | None = None
-    write_chunks: Callable[[Iterable[Clip], Path], None] | None = None
     as_written: Callable[[Clip], Clip] = lambda clip: clip
 
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import BinaryIO, NoReturn, TypeVar
+from typing import NoReturn
 
 import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Ints
 
-Head = TypeVar("Head")
-PIECE = 2**22
-"""Bytes of text that are read at once, and then up to the end of a line."""
 LINE_END = re.compile(rb"\r\n|\r|\n")
 _NUMBER = re.compile(rb"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+(?=[\s+-]|\Z)\s*+")
 _WORD = re.compile(rb"\S*")
@@ -87,67 +82,33 @@ def quote_line(text: bytes) -> str:
     return repr(line if len(line) <= 60 else f"{line[:57]}...")
 
 
-def read_head(path: Path, file: BinaryIO, parse: Callable[[Source], Head]) -> tuple[Head, Source]:
-    """Return what `parse` finds at the beginning of a file, of which no more is read than needed.
-
-    The source is where it ended.
-    """
-    size = PIECE
-    while True:
-        file.seek(0)
-        source = Source(str(path), file.read(size))
-        ended = len(source.data) < size
-        try:
-            head = parse(source)
-        except ValueError:
-            if ended or source.at < len(source.data):
-                raise
-        else:
-            if ended or source.at < len(source.data):
-                return head, source
-        size *= 2  # the last line of what was read may go on
-
-
-def read_pieces(file: BinaryIO, at: int) -> Iterator[bytes]:
-    """Yield the text of a file from the byte `at` on, cut at ends of lines; at least one piece."""
-    file.seek(at)
-    held: list[bytes] = []
-    while text := file.read(PIECE):
-        # A CR at the end may be half of a CRLF.
-        cut = max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1
-        held.append(text[:cut] if cut else text)
-        if cut:
-            yield b"".join(held)
-            held = [text[cut:]]
-    yield b"".join(held)
-
-
 def scan_numbers(source: Source) -> tuple[Floats, Ints]:
     """Return every number in the rest of the file, and how many there are in each line.
 
-    There is one line more than there are ends of lines.
+    There is one line more than there are line ends.
     """
-    rest = source.data[source.at :]
-    text = np.frombuffer(rest, dtype=np.uint8)
-    values = np.empty(len(rest) // 2 + 1)
-    breaks = np.count_nonzero(text == 10) + np.count_nonzero(text == 13)
+    data, first = source.data, source.at
+    text = np.frombuffer(data, np.uint8)[first:]
+    values = np.empty(len(text) // 2 + 1)  # a number and its separator take 2 bytes or more
+    breaks = data.count(b"\n", first) + data.count(b"\r", first)
     per_line = np.zeros(breaks + 1, dtype=np.int64)
-    hard = np.empty((4096, 3), dtype=np.int64)
+    hard = np.empty((4096, 3), dtype=np.int64)  # numbers that the kernel leaves to `float`
     cursor = np.zeros(3, dtype=np.int64)
     bad = -1
-    while cursor[0] < len(rest) and bad < 0:
+    while cursor[0] < len(text) and bad < 0:
         bad = int(kernels.bvh.scan(text, cursor, values, per_line, hard))
-        for number, start, stop in hard.tolist():
-            if number < 0:
+        for index, start, stop in hard.tolist():
+            if index < 0:
                 break
-            values[number] = float(rest[start:stop])
-            if not math.isfinite(values[number]):
+            values[index] = float(data[first + start : first + stop])
+            if not math.isfinite(values[index]):
                 bad = start
                 break
     if bad >= 0:
-        number = source.number + 1 + len(LINE_END.findall(rest, 0, bad))
-        before = _WORD_END.search(rest, max(bad - 60, 0), bad)
-        after = _WORD.match(rest, bad, bad + 60)
+        bad += first
+        number = source.number + 1 + len(LINE_END.findall(data, first, bad))
+        before = _WORD_END.search(data, max(bad - 60, first), bad)
+        after = _WORD.match(data, bad, bad + 60)
         word = b"".join(part[0] for part in (before, after) if part)
         source.fail_at(number, "expected finite numbers", quote_line(word))
     return values[: cursor[1]], per_line[: cursor[2] + 1]

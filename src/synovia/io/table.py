@@ -12,10 +12,9 @@ import csv
 import io
 import itertools
 import json
-import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,19 +26,10 @@ from .. import quat
 from ..arrays import UNIT_SLACK, Floats, Ints, Quats, Scalars, unit_quats
 from ..skeleton import Clip, Pose, Skeleton
 from .bounds import MAX_ANGLE, MAX_LENGTH, check_content, check_frame_time, check_numbers
-from .chunks import Chunks, is_short, path_state, regroup_rows
 from .encoding import Entry, check_json, parse_json, quote_value
-from .files import atomic_write, open_regular, read_file
+from .files import atomic_write, read_file
 from .format import ClipFormat, ReadOptions, only_clip
-from .lines import (
-    LINE_END,
-    Source,
-    parse_numbers,
-    quote_line,
-    read_head,
-    read_pieces,
-    scan_numbers,
-)
+from .lines import LINE_END, Source, parse_numbers, quote_line, scan_numbers
 
 MARK = "synovia-skeleton"
 TIME = "time"
@@ -125,44 +115,6 @@ def _pose(table: _Table, layout: _Layout) -> Pose:
     if "positions" in layout.small:
         positions = positions.astype(np.float32)
     return Pose(rotations, positions)
-
-
-def _chunks(
-    path: Path,
-    options: ReadOptions,
-    frames: int,
-    read: Callable[[Path, ReadOptions], Clip],
-    tables: Callable[[], Iterator[_Table]],
-) -> Chunks:
-    """Return the clip of tables of consecutive rows in chunks, once all of it was looked at."""
-    if is_short(path):
-        return Chunks.of(read(path, options), frames)
-    state = path_state(path)
-    layout: _Layout | None = None
-    times = []
-    try:
-        for table in tables():
-            layout = layout or _layout(table, options)
-            times.append(table.numbers[:, layout.time].copy())
-            _pose(table, layout)
-        assert layout is not None  # there is a table, if only of no rows
-        frame_time = _frame_time(table, np.concatenate(times), layout.head_time)
-    except ValueError:
-        # Rows are counted from the beginning of the file: the whole says what is wrong.
-        return Chunks.of(read(path, options), frames)
-    _warn_of_still_joints(path, layout)
-    name = _name(path)
-
-    def read_again() -> Iterator[Clip]:
-        if path_state(path) != state:
-            raise ValueError(f"{path}: the file changed while it was read in chunks")
-        start = 0
-        for numbers in regroup_rows((table.numbers for table in tables()), frames):
-            pose = _pose(_Table(path, [], numbers, None), layout)
-            yield Clip(layout.skeleton, pose, frame_time, name, start=start)
-            start += len(numbers)
-
-    return Chunks(layout.skeleton, sum(map(len, times)), frame_time, name, read_again)
 
 
 def _columns(table: _Table, skeleton: Skeleton) -> dict[str, dict[str, int]]:
@@ -350,21 +302,6 @@ def read_csv(path: Path, options: ReadOptions) -> Clip:
     return _clip(_Table(path, titles, numbers, head, at), options)
 
 
-def csv_chunks(path: Path, options: ReadOptions, frames: int) -> Chunks:
-    """Return the clip in the CSV file at `path` in chunks."""
-
-    def tables() -> Iterator[_Table]:
-        with open_regular(path) as file:
-            (head, titles), source = read_head(path, file, _read_titles)
-            for text in read_pieces(file, source.at):
-                rows = Source(str(path), text)
-                rows.at = 0  # a mark of the byte order is for the beginning of a file
-                numbers, _ = _read_rows(rows, len(titles))
-                yield _Table(path, titles, numbers, head)
-
-    return _chunks(path, options, frames, read_csv, tables)
-
-
 def _read_titles(source: Source) -> tuple[Entry | None, list[str]]:
     """Return what the file says of the skeleton, if it does, and the titles of columns."""
     lines = _lines(source)
@@ -490,22 +427,6 @@ def read_parquet(path: Path, options: ReadOptions) -> Clip:
     return _clip(_arrow_table(path, found), options)
 
 
-def parquet_chunks(path: Path, options: ReadOptions, frames: int) -> Chunks:
-    """Return the clip in the Parquet file at `path` in chunks."""
-    arrow, parquet = _pyarrow()
-
-    def tables() -> Iterator[_Table]:
-        with open_regular(path) as file, _arrow_errors(path):
-            found = parquet.ParquetFile(file)
-            size = 8 * found.metadata.num_rows * found.metadata.num_columns
-            check_content(str(path), size, os.stat(path).st_size)
-            yield _arrow_table(path, found.schema_arrow.empty_table())
-            for batch in found.iter_batches(batch_size=frames, use_threads=False):
-                yield _arrow_table(path, arrow.Table.from_batches([batch]))
-
-    return _chunks(path, options, frames, read_parquet, tables)
-
-
 def _arrow_table(path: Path, found: Any) -> _Table:
     """Return a table of pyarrow's; ValueError where it has other things than finite numbers."""
     arrow, _ = _pyarrow()
@@ -551,11 +472,9 @@ CSV = ClipFormat(
     read_csv,
     write_csv,
     begins=lambda head: head.removeprefix(b"\xef\xbb\xbf").startswith(f"# {MARK}:".encode()),
-    chunks=csv_chunks,
 )
 PARQUET = ClipFormat(
     read_parquet,
     write_parquet,
     begins=lambda head: head.startswith(b"PAR1"),
-    chunks=parquet_chunks,
 )

@@ -160,19 +160,16 @@ def _short_runs(jumps: Mask, frame_time: float) -> Mask:
     return np.repeat(short, lengths)
 
 
-def invented_first_frame(
-    clip: Clip, moving: Mask | None = None, steps: Scalars | None = None
-) -> bool:
+def invented_first_frame(clip: Clip, steps: Scalars | None = None) -> bool:
     """Return True if the clip starts with a pose that was not performed, such as CMU's T-poses.
 
-    This is so if the first step is a jump for a quarter of the joints that move at all. For the
-    beginning of a longer clip, `moving` (J,) are the joints that move later. `steps`
+    This is so if the first step is a jump for a quarter of the joints that move at all. `steps`
     (J, frames - 1) are the angles between frames in radians, computed as needed by default.
     """
     rotations = clip.pose.rotations
     if clip.frames < 3:
         return False
-    moves = np.flatnonzero(moving_joints(rotations) if moving is None else moving)
+    moves = np.flatnonzero(_moving_joints(rotations))
     # A flip at the first frame shows in the first quarter of a second.
     beginning = 1 + int(np.ceil(MIN_DURATION / clip.frame_time))
     early = _steps(rotations[: 1 + beginning, moves]) if steps is None else steps[moves, :beginning]
@@ -187,9 +184,10 @@ def _steps(rotations: Quats) -> Scalars:
     return np.ascontiguousarray(quat.angle_between(rotations[:-1], rotations[1:]).T)
 
 
-def moving_joints(rotations: Quats) -> Mask:
+def _moving_joints(rotations: Quats) -> Mask:
     """Return a mask (J,) of the joints that move in `rotations` (frames, J, 4)."""
-    return np.asarray((np.abs(np.diff(rotations, axis=0)) > STILL).any(axis=(0, 2)))
+    paths = np.moveaxis(rotations, 1, 0)  # one joint at a time, to save memory
+    return np.array([(np.abs(np.diff(path, axis=0)) > STILL).any() for path in paths], bool)
 
 
 def unit_path(name: str, rotations: Quats) -> Quats:

@@ -6,7 +6,6 @@ from .control_group import ControlGroup, control_groups
 from .coupled import Coupled, couple
 from .live import LiveClamp, LivePath
 from .model import LimitModel, pack_limits
-from .paths import Paths
 from .report import ClampReport, JointReport, Report
 from .retarget import hold_fixed
 
@@ -24,7 +23,6 @@ __all__ = [
     "LimitModel",
     "LiveClamp",
     "LivePath",
-    "Paths",
     "Report",
     "clamp_path",
     "control_groups",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -25,7 +25,6 @@ from .constraint import Constraint, JointLimit
 from .control_group import TOLERANCE as GROUP_TOLERANCE
 from .control_group import ControlGroup, control_groups
 from .coupled import Coupled, couple
-from .paths import ClipPaths, Paths
 from .placed import Placed, place_in_order
 from .report import ClampReport, Held, Report
 
@@ -544,66 +543,30 @@ class LimitModel:
         progress: Progress = iter,
     ) -> tuple[Clip, ClampReport]:
         """Return a clip as `project` does, and a report of legal frames that had to move."""
+        matched = self.match(clip.skeleton, names)
+        matched.warn(clip.name)
+        model = self._carry(matched, clip.name)
+        placed = {each.constraint.joints[0]: each for each in model.placed}
         rotations = clip.pose.rotations.copy()
-        report = self.project_paths(
-            ClipPaths(rotations),
-            clip.skeleton,
-            clip.frame_time,
-            softening=softening,
-            max_speed=max_speed,
-            names=names,
-            progress=progress,
-            clip=clip.name,
-        )
-        return replace(clip, pose=clip.pose.with_rotations(rotations)), report
-
-    def project_paths(
-        self,
-        paths: Paths,
-        skeleton: Skeleton,
-        frame_time: float,
-        *,
-        softening: Softening | None = None,
-        max_speed: float = MAX_SPEED,
-        names: Mapping[str, str] | None = None,
-        progress: Progress = iter,
-        clip: str = "",
-    ) -> ClampReport:
-        """Make the paths in time of a skeleton's joints legal, as `project` does those of a clip.
-
-        Only the joints of one constraint are read at a time, so that `paths` need not be in memory:
-        `io.JointPaths` keeps those of a long clip in a file.
-
-        Parameters
-        ----------
-        paths
-            Rotations (frames, 4) by index of the joint. Those that change are set.
-        skeleton, frame_time, clip
-            The skeleton of the joints, the seconds from frame to frame, and the name in warnings.
-        softening, max_speed, names, progress
-            As for `project`.
-
-        Returns
-        -------
-        ClampReport
-            By joint, the legal frames that had to move, and where the bound was not kept.
-        """
-        found = self.match(skeleton, names)
-        found.warn(clip)
-        there = self._carry(found, clip)
-        placed = {each.constraint.joints[0]: each for each in there.placed}
         moved: dict[str, Ints] = {}
         over: dict[str, Ints] = {}
         for name in progress(list(placed)):
             clamped = placed[name].clamp_paths(
-                paths, frame_time, softening=softening, max_speed=max_speed
+                rotations, clip.frame_time, softening=softening, max_speed=max_speed
             )
             for frames, mask in ((moved, clamped.moved), (over, clamped.over)):
                 columns = zip(placed[name].constraint.joints, mask.T, strict=True)
                 frames |= {each: np.flatnonzero(column) for each, column in columns if column.any()}
-        return ClampReport(clip, moved, over)
+        legal = replace(clip, pose=clip.pose.with_rotations(rotations))
+        return legal, ClampReport(clip.name, moved, over)
 
-    def check(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Report:
+    def check(
+        self,
+        clip: Clip,
+        *,
+        names: Mapping[str, str] | None = None,
+        progress: Progress = iter,
+    ) -> Report:
         """Return how far, where and how often a clip leaves these limits.
 
         Parameters
@@ -612,46 +575,31 @@ class LimitModel:
             The clip. Its joints are matched by name; what does not match is warned about.
         names
             Names of the clip's joints, mapped to those of the model.
+        progress
+            Is given the names of the joints, and gives them back one by one.
         """
-        return self.check_chunks([clip], names=names)
-
-    def check_chunks(
-        self, clips: Iterable[Clip], *, names: Mapping[str, str] | None = None
-    ) -> Report:
-        """Return the report of a clip that comes in consecutive chunks; see `io.load_chunks`.
-
-        It is that of the whole clip; angles that a shape finds by iteration, as an ellipsoid does,
-        may differ in their last digits.
-        """
-        return Report.merge(self._reports(clips, names))
-
-    def _reports(self, clips: Iterable[Clip], names: Mapping[str, str] | None) -> Iterator[Report]:
-        """Yield the reports of consecutive chunks, which are matched once."""
-        there: LimitModel | None = None
-        for clip in clips:
-            if there is None or clip.skeleton is not there.skeleton:
-                found = self.match(clip.skeleton, names)
-                found.warn(clip.name)
-                there = self._carry(found, clip.name)
-                ours = {clip.skeleton.names[joint]: name for name, joint in found.joints.items()}
-            yield there._report(clip, ours)
-
-    def _report(self, clip: Clip, names: Mapping[str, str]) -> Report:
-        """Return the report of a clip of this skeleton, with joints called by other `names`."""
-        columns: dict[str, Scalars] = dict.fromkeys(self.names, np.zeros(clip.frames))
+        matched = self.match(clip.skeleton, names)
+        matched.warn(clip.name)
+        model = self._carry(matched, clip.name)
+        placed = {each.constraint.joints[0]: each for each in model.placed}
+        columns = {name: column for column, name in enumerate(model.names)}
+        violation = np.zeros((clip.frames, len(columns)))
         held: dict[str, Held] = {}
-        for placed in self.placed:
-            relative = placed.relative(clip.pose.rotations)
-            violation = placed.constraint.path_violation(relative)
-            each = zip(placed.constraint.joints, violation.T, strict=True)
-            columns |= {name: column for name, column in each if name in columns}
-            held |= placed.constraint.held_frames(relative, violation)
+        for name in progress(list(placed)):
+            constraint = placed[name].constraint
+            relative = placed[name].relative(clip.pose.rotations)
+            angles = constraint.path_violation(relative)
+            for joint, path in zip(constraint.joints, angles.T, strict=True):
+                if joint in columns:
+                    violation[:, columns[joint]] = path
+            held |= constraint.held_frames(relative, angles)
+        ours = {clip.skeleton.names[joint]: name for name, joint in matched.joints.items()}
         return Report(
             clip.name,
-            tuple(names[name] for name in columns),
-            np.array([*columns.values()]).reshape(len(columns), clip.frames).T,
+            tuple(ours[name] for name in columns),
+            violation,
             clip.frame_time,
-            {names[name]: replace(each, driver=names[each.driver]) for name, each in held.items()},
+            {ours[name]: replace(each, driver=ours[each.driver]) for name, each in held.items()},
         )
 
 

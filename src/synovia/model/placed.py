@@ -12,7 +12,6 @@ from ..arrays import Quats
 from ..limit.softening import Softening
 from ..skeleton import Lineage, Pose, Skeleton, lineage
 from .constraint import ClampedPaths, Constraint
-from .paths import Paths
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,25 +50,16 @@ class Placed:
             each.set_relative_rotation(rotations, relative[..., k, :])
 
     def clamp_paths(
-        self, paths: Paths, frame_time: float, *, softening: Softening | None, max_speed: float
+        self, rotations: Quats, frame_time: float, *, softening: Softening | None, max_speed: float
     ) -> ClampedPaths:
-        """Make the paths in time of the joints legal, in place, and return them."""
-        used = sorted({*self.joints, *(joint for each in self.lineages for joint in each.between)})
-        index = {joint: k for k, joint in enumerate(used)}
-        rotations = np.stack([paths[joint] for joint in used], axis=-2)
-        near = Placed(
-            self.constraint,
-            tuple(
-                Lineage(index[each.joint], tuple(index[joint] for joint in each.between))
-                for each in self.lineages
-            ),
-        )
+        """Make the paths of the constrained joints legal, in place in `rotations` (frames, J, 4).
+
+        Returns the legal paths as the constraint sees them.
+        """
         clamped = self.constraint.clamp_paths(
-            near.relative(rotations), frame_time, softening=softening, max_speed=max_speed
+            self.relative(rotations), frame_time, softening=softening, max_speed=max_speed
         )
-        near.set_relative(rotations, clamped.rotations)
-        for joint in self.joints:
-            paths[joint] = rotations[:, index[joint]]
+        self.set_relative(rotations, clamped.rotations)
         return clamped
 
     def check_unmoved(self, skeleton: Skeleton, one: Pose, other: Pose) -> None:

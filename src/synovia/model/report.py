@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -53,36 +53,6 @@ class Report:
     frame_time: float
     held: Mapping[str, Held] = field(default_factory=dict)
     """By joint that depends on another, what that one does."""
-
-    @classmethod
-    def merge(cls, reports: Iterable[Report]) -> Self:
-        """Return the report of a clip from those of its consecutive chunks, at least one.
-
-        They are taken one at a time: only their sum is in memory.
-        """
-        first: Report | None = None
-        violation, held = np.zeros((0, 0)), dict[str, list[Held]]()
-        for report in reports:
-            if first is None:
-                first, violation = report, np.zeros((0, len(report.names)))
-            if report.names != first.names:
-                raise ValueError(
-                    f"reports of one clip must have the same joints, got {len(report.names)} in "
-                    f"{report.clip!r} and {len(first.names)} in {first.clip!r}"
-                )
-            before = len(violation)
-            # In place, where the system can: the frames of a long clip take half of the memory.
-            violation.resize((before + len(report.violation), len(first.names)), refcheck=False)
-            violation[before:] = report.violation
-            for name, each in report.held.items():
-                held.setdefault(name, []).append(each)
-        if first is None:
-            raise ValueError("expected the report of at least one chunk, got none")
-        whole = {
-            name: Held(parts[0].driver, np.concatenate([each.frames for each in parts]))
-            for name, parts in held.items()
-        }
-        return cls(first.clip, first.names, violation, first.frame_time, whole)
 
     @property
     def outside(self) -> Mask:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
@@ -18,9 +18,9 @@ from ..anatomy.part import REFERENCE_HEIGHT
 from ..arrays import TURN, Bytes, Quats
 from ..io import load_limits
 from ..io.gltf import humanoid
+from ..learn import Progress
 from ..limit import Limit, mirror_limit
 from ..model import LimitModel, Report
-from ..model.report import NEGLIGIBLE
 from ..rigs import ROLES, Alignment, Rig, align, recognize
 from ..rigs.canonical import canonical_skeleton, limits_on_rig
 from ..rigs.reference import MIN_CONFIDENCE
@@ -120,35 +120,23 @@ class HumanLimits:
                 f"two bones must be at least {MIN_CONFIDENCE}"
             )
 
-    def check(self, clips: Clip | Iterable[Clip]) -> tuple[Report, list[Finding]]:
-        """Return the report of a clip or of its consecutive chunks, and findings.
+    def check(self, clip: Clip, *, progress: Progress = iter) -> tuple[Report, list[Finding]]:
+        """Return the report of a clip, and a finding for each joint outside, worst first.
 
-        There is one finding for each joint outside its limit, in its worst frame, worst first.
+        `progress` is as for `LimitModel.check`.
         """
-        worst: dict[str, tuple[float, int, Quats]] = {}
+        report = self.model.check(clip, progress=progress)
+        found = [
+            self._finding(row.name, row.worst, row.worst_frame, clip)
+            for row in report.joints
+            if row.frames
+        ]
+        return report, found
 
-        def reports() -> Iterable[Report]:
-            for clip in [clips] if isinstance(clips, Clip) else clips:
-                report = self.model.check(clip)
-                for k, name in enumerate(report.names):
-                    angles = report.violation[:, k]
-                    if not len(angles) or angles.max() <= max(worst.get(name, (NEGLIGIBLE,))[0], 0):
-                        continue
-                    frame = int(angles.argmax())
-                    seen = self._seen(clip, name, frame)
-                    worst[name] = float(angles[frame]), clip.start + frame, seen
-                yield report
-
-        merged = Report.merge(reports())
-        found = [self._finding(name, *each) for name, each in worst.items()]
-        return merged, sorted(found, key=lambda each: -each.violation)
-
-    def _seen(self, clip: Clip, name: str, frame: int) -> Quats:
-        """Return the rotation (4,) of a joint in a frame, as its limit measures it."""
-        way = lineage(self.skeleton, name, self.model.limits[name].relative_to)
-        return way.relative_rotation(clip.pose.rotations[frame])
-
-    def _finding(self, name: str, violation: float, frame: int, rotation: Quats) -> Finding:
+    def _finding(self, name: str, violation: float, frame: int, clip: Clip) -> Finding:
+        """Return a finding about the rotation of a joint in a frame."""
+        path = lineage(self.skeleton, name, self.model.limits[name].relative_to)
+        rotation = path.relative_rotation(clip.pose.rotations[frame])
         role = self.roles[name]
         legal = self.model.limits[name].project(rotation)
         actual, nearest = (self.alignment.to_canonical(role, each) for each in (rotation, legal))

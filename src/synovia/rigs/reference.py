@@ -272,7 +272,7 @@ def find_reference(rig: Rig, clips: Sequence[Clip]) -> tuple[Stance, bool, str]:
                 break
             one = stance_of(rig, Pose(clip.pose.rotations[frame], clip.pose.positions[frame]))
             if unlike_standing(one) is None and off[frame] <= LEG_SLACK:
-                time = (clip.start + frame) * clip.frame_time
+                time = frame * clip.frame_time
                 best = float(off[frame]), one, f"{clip.name or 'the clip'} at {time:.2f} s"
                 break
     if best is None:
@@ -572,20 +572,14 @@ def most_common_direction(directions: Vectors) -> Vectors:
     return np.asarray(at)
 
 
-def thin_clip(clip: Clip, total: int | None = None) -> Clip:
-    """Return a clip with at most `MAX_FRAMES` evenly spaced frames.
-
-    If the clip is one of several chunks, `total` is the number of frames of all of them, and the
-    thinned chunks together are the thinned clip.
-    """
-    first, total = (0, clip.frames) if total is None else (clip.start, total)
-    if total <= MAX_FRAMES:
+def thin_clip(clip: Clip) -> Clip:
+    """Return a clip with at most `MAX_FRAMES` evenly spaced frames."""
+    if clip.frames <= MAX_FRAMES:
         return clip
-    kept = evenly_spaced(total, MAX_FRAMES) - first
-    kept = kept[(kept >= 0) & (kept < clip.frames)]
+    kept = evenly_spaced(clip.frames, MAX_FRAMES)
     pose = Pose(clip.pose.rotations[kept], clip.pose.positions[kept])
-    step = (total - 1) / (MAX_FRAMES - 1)
-    return replace(clip, pose=pose, frame_time=clip.frame_time * step, start=0)
+    step = (clip.frames - 1) / (MAX_FRAMES - 1)
+    return replace(clip, pose=pose, frame_time=clip.frame_time * step)
 
 
 def first_pose(clip: Clip) -> Pose:

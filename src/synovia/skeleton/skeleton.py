@@ -188,8 +188,6 @@ class Clip:
     name: str = ""
     origin: object = field(default=None, repr=False)
     """Private data of the reader, with which the writer of the same format preserves the file."""
-    start: int = 0
-    """Index of the first frame, if the clip is a chunk of a longer one."""
 
     def __post_init__(self) -> None:
         shape = self.pose.rotations.shape
