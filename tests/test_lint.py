@@ -243,15 +243,6 @@ def test_the_rig_of_the_cmu_humanoid_is_that_of_its_file():
 
 
 @shared
-def test_deepmimics_humanoid():
-    found = lint_ranges(read_ranges(SHARED / "deepmimic" / "humanoid3d.character.json"))
-    folded = {each.joint for each in found if each.rule == "half-turn"}
-    assert folded == {
-        f"{side}_{joint}" for side in ("left", "right") for joint in ("knee", "elbow")
-    }
-
-
-@shared
 def test_the_dance_of_131_is_outside_of_its_own_limits():
     from synovia import load_clip
 

@@ -195,7 +195,6 @@ def test_ordinary_motion_of_other_rigs_is_hardly_rejected():
     files = [
         *sorted((DATA / "animateddrawings_mit").glob("*.bvh")),
         *sorted((DATA / "makehuman").glob("[1wz]*.bvh")),
-        *sorted((DATA / "deepmimic").glob("humanoid3d_*.txt")),
         DATA / "assimp" / "Boxing_Toes.bvh",
     ]
     shares = {}

@@ -598,8 +598,6 @@ HUMANS = [
     ("cmu_asfamc/01_01.amc", 21, "lhumerus", "lfemur"),
     ("cmu_asfamc/07_05.bvh", 21, "LeftArm", "LeftUpLeg"),
     ("cmu_bvh/rom/79_22.bvh", 21, "LeftArm", "LeftUpLeg"),
-    ("deepmimic/humanoid3d_kick.txt", 15, "left_shoulder", "left_hip"),
-    ("dm_control/test_trajectories.h5#cmuv2019_001", 21, "lhumerus", "lfemur"),
     ("gltf/RobotExpressive.glb#Idle", 17, "UpperArm.L", "UpperLeg.L"),
     ("makehuman/10_01__97872f.bvh", 19, "LeftShoulder", "LeftHip"),
     ("makehuman/benchmark__fc03f6.bvh", 21, "upperarm02.L", "upperleg02.L"),
@@ -617,8 +615,6 @@ HUMANS = [
 def capture(path):
     if not (DATA / path.split("#")[0]).exists():
         pytest.skip(f"no captures in ../shared/data: {path}")
-    if path.endswith(".h5") or ".h5#" in path:
-        pytest.importorskip("h5py")
     return load_clip(DATA / path).skeleton
 
 
@@ -637,7 +633,6 @@ def test_captured_humans_are_recognised(path, count, arm, leg):
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("deepmimic/dog3d_canter.txt", "four legs"),
         ("rosemotion_hand/test_output__988fd6.bvh", "hands and fingers"),
         ("odd/rosemotion_brekel_110_112_values_108_channels.bvh", "hands and fingers"),
         ("odd/fairmotion_sinusoidal_no_endsite.bvh", "no pair of arms or legs"),

@@ -34,8 +34,6 @@ CLIP_FORMATS: dict[str, ClipFormat | str] = {
     ".motion.csv": "table.CSV",
     ".motion.parquet": "table.PARQUET",
     ".fbx": "fbx.FBX",
-    ".h5": "dm_control.DM_CONTROL",
-    ".deepmimic.json": "deepmimic.DEEPMIMIC",
 }
 """Every clip format by its suffix, in lower case; ours by where they are, loaded when needed."""
 _MARKERS = (

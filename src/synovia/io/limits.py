@@ -46,7 +46,7 @@ def load_limits(path: str | PathLike[str]) -> LimitModel:
     """Return the model in the limits file at `path`.
 
     Ranges of other tools are read as limits of hinges: MJCF (with MuJoCo), URDF, OpenSim, USD
-    (with usd-core), ASF, and characters of DeepMimic.
+    (with usd-core) and ASF.
     """
     if range_suffix(path):
         return limits_from_ranges(read_ranges(path))

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from .files import read_file
-from .mjcf import MAX_DEPTH
 from .xml import Element, parse_xml
 
+MAX_DEPTH = 200  # bodies within bodies; a human has fewer than 20
 MAX_COPIES = 3000  # elements made by counts; MuJoCo's time grows with their square, a second here
 _COPIED = ("replicate", "composite", "flexcomp")
 _OPENED = ("model", "flexcomp")  # MuJoCo opens the files of these while it parses

@@ -33,7 +33,6 @@ RANGE_FORMATS: dict[str, str] = {
     ".usdc": "usd.read_usd_ranges",
     ".usd": "usd.read_usd_ranges",
     ".asf": "asf.read_asf_ranges",
-    ".character.json": "deepmimic.read_character_ranges",
 }
 """Formats with ranges by suffix, and where they are read."""
 FULL = np.pi

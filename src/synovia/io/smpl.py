@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import math
-import re
+import tokenize
 import warnings
 import zipfile
 import zlib
@@ -335,14 +335,6 @@ _ZIP_ERRORS = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, NotImplementedError, RuntimeError),
     *(EOFError, OSError, ValueError, LookupError, ArithmeticError),
 )
-_MAGIC = b"\x93NUMPY"
-_MAX_HEADER = 4096
-_NUMBERS = re.compile(r"[<>|=]?(?:f[248]|[iu][1248])")
-_FIELDS = (
-    re.compile(rb"'descr'\s*:\s*'([^']{1,20})'"),
-    re.compile(rb"'fortran_order'\s*:\s*(True|False)"),
-    re.compile(rb"'shape'\s*:\s*\(([\d\s,]{0,200})\)"),
-)
 
 
 @dataclass(frozen=True)
@@ -358,33 +350,30 @@ class _Npz:
         header = npy_header(content)
         if header is None:
             raise ValueError(f"{place}: expected an npy array, got {content[:16]!r}")
-        kind, by_columns, shape, start = header
-        if not _NUMBERS.fullmatch(kind):
-            raise ValueError(f"{place}: expected numbers, got an array of {kind!r}")
-        dtype = np.dtype(kind)
-        if len(content) - start != math.prod(shape) * dtype.itemsize:
+        shape, by_columns, dtype, start = header
+        if dtype.kind not in "fiu" or dtype.itemsize > 8:
+            raise ValueError(f"{place}: expected numbers, got an array of {dtype.str!r}")
+        size = math.prod(shape) * dtype.itemsize
+        if len(content) - start != size:
             raise ValueError(
-                f"{place}: expected {math.prod(shape) * dtype.itemsize} bytes for the shape "
-                f"{shape}, got {len(content) - start}"
+                f"{place}: expected {size} bytes for the shape {shape}, got {len(content) - start}"
             )
         values = np.frombuffer(content, dtype, offset=start)
         return values.reshape(shape, order="F" if by_columns else "C")
 
 
-def npy_header(content: bytes) -> tuple[str, bool, tuple[int, ...], int] | None:
-    """Return the type, Fortran's order or not, the shape and where the numbers of an npy begin."""
-    wide = content[6:7] in (b"\x02", b"\x03")
-    start = 12 if wide else 10
-    size = int.from_bytes(content[8:start], "little")
-    header = content[start : start + size]
-    found = [field.search(header) for field in _FIELDS]
-    if not content.startswith(_MAGIC) or size > _MAX_HEADER or len(header) < size:
+def npy_header(content: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int] | None:
+    """Return shape, Fortran order or not, type and the offset of the numbers of an npy array.
+
+    None if the bytes are no such array.
+    """
+    file = io.BytesIO(content)
+    try:
+        narrow = np.lib.format.read_magic(file) == (1, 0)
+        read = np.lib.format.read_array_header_1_0
+        return *(read if narrow else np.lib.format.read_array_header_2_0)(file), file.tell()
+    except (ValueError, TypeError, SyntaxError, tokenize.TokenError):
         return None
-    if not (found[0] and found[1] and found[2]):
-        return None
-    lengths = [int(part) for part in found[2][1].split(b",") if part.strip().isdigit()]
-    kind = found[0][1].decode("latin-1")
-    return kind, found[1][1] == b"True", tuple(lengths), start + size
 
 
 def _open_npz(path: Path) -> _Npz:
@@ -580,11 +569,8 @@ def _patch(
 def _drop_frames(members: dict[str, bytes], had: int, has: int) -> list[str]:
     """Remove arrays of another number of frames, and return their keys."""
     headers = {key: npy_header(content) for key, content in members.items() if had != has}
-    lost = [
-        key
-        for key, header in headers.items()
-        if header and header[2][:1] == (had,) and header[2][1:]
-    ]
+    shapes = {key: header[0] for key, header in headers.items() if header}
+    lost = [key for key, shape in shapes.items() if len(shape) > 1 and shape[0] == had]
     for key in lost:
         del members[key]
     return lost
