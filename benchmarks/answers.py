@@ -73,6 +73,7 @@ from synovia.ik import (
     solve,
     solve_controls,
     track,
+    two_bone,
     watch,
 )
 from synovia.io import save_network
@@ -411,10 +412,9 @@ def ask_ik(record: Record) -> None:
             record.add(f"ik/{name}/{field}", getattr(found, attribute))
         record.add(f"ik/{name}/reasons", [found.reason(item) for item in range(len(goals))])
 
-    few = {"least-squares": 12, "ccd": 30, "fabrik": 12, "two-bone": 12}
-    for method, most in few.items():
-        found = solve(model, skeleton, rest, reach, method=method, iterations=most)
-        solved(method, found)
+    solved("least-squares", solve(model, skeleton, rest, reach, iterations=12))
+    found = two_bone(model, skeleton, rest, reach[0], iterations=12)
+    solved("two-bone", found)
     both = [*reach, Orient("Wrist", turns), Stay(rest)]
     solved("orient", solve(model, skeleton, rest, both, iterations=12, restarts=1))
     first = [Aim("Wrist", goals, X, priority=1), Reach("Elbow", goals)]

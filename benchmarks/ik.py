@@ -178,7 +178,7 @@ def reachable(count):
     position = [Reach("Hand", points)]
     both = [Reach("Hand", points), Orient("Hand", turns)]
     print(f"{'':22}{'position':>24}{'pose':>32}")
-    for method in ("least-squares", "ccd", "fabrik", "clamp after"):
+    for method in ("least-squares", "clamp after"):
         for name, start in starts(model).items():
             line = f"{method:<16}{name:>6}"
             for goals, which in ((position, 0), (both, 1)):
@@ -186,10 +186,7 @@ def reachable(count):
                     pose, *times = timed(lambda g=goals, s=start: clamp_after(model, wide, s, g))
                 else:
                     found, *times = timed(
-                        lambda g=goals, s=start, m=method: solve(
-                            model, model.skeleton, s, g, joints=JOINTS, method=m
-                        ),
-                        3 if method == "least-squares" else 1,
+                        lambda g=goals, s=start: solve(model, model.skeleton, s, g, joints=JOINTS)
                     )
                     pose = found.pose
                 met = share(model, pose, points, turns)[which]

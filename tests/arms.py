@@ -8,6 +8,7 @@ import numpy as np
 
 from synovia import quat
 from synovia.charts import DirectionTwist, SwingTwist
+from synovia.ik import solve, two_bone
 from synovia.limit import Limit
 from synovia.model import LimitModel
 from synovia.shapes import Box, ReachCone
@@ -63,3 +64,11 @@ def of_family(name):
         turns = quat.exp(rng.normal([0.0, 0.3, -0.2], [0.2, 0.5, 0.4], size=(400, 3)))
         limits[joint] = Limit.fit(turns, name, FAMILIES[name], axis=X)
     return LimitModel(limits, skeleton())
+
+
+def solve_one(model, skeleton, pose, goal, **options):
+    """Meet one goal by `solve`, called as `two_bone` is."""
+    return solve(model, skeleton, pose, [goal], **options)
+
+
+SOLVERS = [solve_one, two_bone]

@@ -35,7 +35,7 @@ SHARE = 0.02 if os.environ.get("SYNOVIA_EXHAUSTIVE") == "1" else 0.004
 LARGE = 150_000  # numbers; Python would take too long
 SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 # To 1e-9: what iterates, and what takes the arc cosine of numbers next to 1.
-ROUGH = {"ik_descent.descend_each", "ik_ccd.ccd_each", "ik_fabrik.fabrik_each"}
+ROUGH = {"ik_descent.descend_each"}
 ROUGH |= {"reach_cone_packing.clearances", "controls.descend", "clamp.first_exit"}
 ROUGH |= {"runtime.exits", "runtime_ik.look_at", "runtime_ik.two_bone", "runtime.project_pose"}
 ROUGH |= {"gradient.measure"}  # differences of distances

@@ -206,14 +206,6 @@ def test_controls_keep_away_from_the_ends_of_their_ranges():
             lambda: solve(HINGES, CHAIN, CHAIN.rest_pose(), [Comfort(["Hand"])]),
             "Comfort.joints must have limits, got Hand without one",
         ),
-        (
-            lambda: solve(
-                *(HINGES, CHAIN, CHAIN.rest_pose()),
-                [Reach("Hand", [1.0, 1.0, 0.0]), Comfort()],
-                method="ccd",
-            ),
-            "Comfort is for the method least-squares, got 'ccd'",
-        ),
     ],
 )
 def test_bad_input_is_named(make, words):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from arms import FAMILIES, X, arm, hinge, of_family, skeleton
 from oracles import random_quats
 from synovia import kernels, quat
-from synovia.ik import METHODS, Aim, Orient, Reach, Stay, solve, track
+from synovia.ik import Aim, Orient, Reach, Stay, solve, track
 from synovia.ik.problem import pack
 from synovia.model import LimitModel
 from synovia.skeleton import Pose, Skeleton, forward
@@ -152,11 +152,10 @@ def test_it_comes_as_near_as_scipy_does():
         assert found.converged[k] == (best < 1e-4)
 
 
-@pytest.mark.parametrize("method", METHODS[:2])
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([0.0, 0.3, 1.0, 100.0]))
-def test_the_pose_is_legal_whatever_happens(family, method, seed, scale):
+def test_the_pose_is_legal_whatever_happens(family, seed, scale):
     model, rng = of_family(family), np.random.default_rng(seed)
     start = Pose(random_quats(5, rng), rng.normal(scale=0.3, size=(5, 3)))
     goals = [
@@ -166,7 +165,7 @@ def test_the_pose_is_legal_whatever_happens(family, method, seed, scale):
         Stay(start),
     ]
     some = [goals[k] for k in rng.permutation(4)[: 1 + seed % 4]]
-    found = solve(model, model.skeleton, start, some, method=method, iterations=12)
+    found = solve(model, model.skeleton, start, some, iterations=12)
     assert model.contains(found.pose)
     assert np.isfinite(found.errors).all()
     assert found.errors.shape == (len(some),)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from synovia import Clip, LimitModel, Pose, forward, human, human_limits, quat
-from synovia.ik import Aim, Orient, Reach, Stay, follow, look_at, solve, track, watch
+from synovia.ik import Aim, Orient, Reach, Stay, follow, look_at, solve, track, two_bone, watch
 
 BODY = human()
 BONES = BODY.skeleton
@@ -105,9 +105,9 @@ def test_clips_are_watched_and_followed():
 
 def test_what_groups_do_not_take_is_refused():
     goals = [Reach("LeftHand", [0.2, 1.3, 0.4])]
-    with pytest.raises(ValueError, match="least-squares without pins"):
-        solve(MODEL, BONES, REST, goals, method="ccd")
-    with pytest.raises(ValueError, match="least-squares without pins"):
+    with pytest.raises(ValueError, match="two_bone takes limits of single joints"):
+        two_bone(MODEL, BONES, REST, goals[0])
+    with pytest.raises(ValueError, match="take no pins"):
         solve(MODEL, BONES, REST, goals, pinned=["LeftFoot"])
     larger = replace(BONES, offsets=2.0 * BONES.offsets)
     with pytest.raises(ValueError, match="must have the figure's bones"):

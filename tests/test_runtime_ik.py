@@ -8,7 +8,7 @@ import pytest
 from arms import FAMILIES, arm, of_family
 from oracles import random_quats
 from synovia import Pose, quat
-from synovia.ik import Reach, look_at, solve
+from synovia.ik import Reach, look_at, two_bone
 from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import runtime_ik as kernels
 
@@ -69,7 +69,7 @@ def test_two_bones_are_those_of_python_where_the_triangle_closes(name):
         assert model.contains(Pose(found, skeleton.offsets)).all()
         assert left == pytest.approx(np.linalg.norm(ends(skeleton, found) - goal.target), abs=1e-12)
         start = Pose(pose, skeleton.offsets)
-        theirs = solve(model, skeleton, start, [goal], method="two-bone", pole=pole)
+        theirs = two_bone(model, skeleton, start, goal, pole=pole)
         if theirs.iterations == 0:
             assert left <= theirs.errors.max() + 1e-9
         if theirs.iterations == 0 and theirs.errors.max() < 1e-9:

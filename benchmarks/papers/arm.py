@@ -15,7 +15,7 @@ import numpy as np
 from synovia import quat
 from synovia.arrays import Floats, Mask, Quats, Scalars, Vectors
 from synovia.charts import DirectionTwist, SwingTwist
-from synovia.ik import METHODS, Goal, Orient, Reach, Solution, solve, track
+from synovia.ik import Goal, Orient, Reach, Solution, solve, track
 from synovia.limit import Limit
 from synovia.model import LimitModel
 from synovia.shapes import Box, ReachCone
@@ -29,8 +29,7 @@ JOINTS = ("Shoulder", "Elbow", "Forearm", "Wrist")
 CLOSE, STRAIGHT = 1e-3 * LENGTH, np.radians(0.2)
 """A goal is met within this length, and for the pose of the hand also this angle."""
 ALONG, ACROSS = np.array([1.0, 0.0, 0.0]), np.array([0.0, -1.0, 0.0])
-SOLVERS = tuple(name for name in ("least-squares", "ccd", "fabrik") if name in METHODS)
-CLAMP = "clamp after the solve"
+SOLVE, CLAMP = "least-squares", "clamp after the solve"
 GOALS, QUICK_GOALS = 10_000, 12
 SHORT = 3.0  # seconds
 STEP = 0.01 * LENGTH
@@ -149,9 +148,8 @@ class Trial:
     start: str
     position: float
     position_rate: float
-    pose: float | None
-    """None where the method takes no directions."""
-    pose_rate: float | None
+    pose: float
+    pose_rate: float
     legal: bool
 
 
@@ -172,8 +170,8 @@ class ArmResult:
                 f"{trial.method}, {trial.start}",
                 f"{100.0 * trial.position:.2f}%",
                 f"{trial.position_rate:,.0f}",
-                "-" if trial.pose is None else f"{100.0 * trial.pose:.2f}%",
-                "-" if trial.pose_rate is None else f"{trial.pose_rate:,.0f}",
+                f"{100.0 * trial.pose:.2f}%",
+                f"{trial.pose_rate:,.0f}",
             )
             for trial in self.trials
         )
@@ -210,7 +208,7 @@ def run(order: Order) -> ArmResult:
     model = arm()
     count = QUICK_GOALS if order.quick else GOALS
     goals = sure_goals(model, count)
-    jobs = [(method, *start) for method in (*SOLVERS, CLAMP) for start in _starts(model)]
+    jobs = [(method, *start) for method in (SOLVE, CLAMP) for start in _starts(model)]
     trials = [_trial(model, goals, *job) for job in order.step(jobs)]
     return ArmResult(
         tuple(trials),
@@ -228,7 +226,7 @@ def _trial(model: LimitModel, goals: HandGoals, method: str, name: str, start: P
     def solve_for(asked: Any) -> Pose:
         if method == CLAMP:
             return clamp_after(model, start, asked)
-        found = solve(model, model.skeleton, start, asked, joints=JOINTS, method=method)
+        found = solve(model, model.skeleton, start, asked, joints=JOINTS)
         return found.pose
 
     count = len(goals.points)
@@ -237,10 +235,7 @@ def _trial(model: LimitModel, goals: HandGoals, method: str, name: str, start: P
     place, seconds = _quickest(lambda: solve_for(goals.position))
     near = float(goals.met(model.skeleton, place)[0].mean())
     legal = bool(model.contains(place).all())
-    try:
-        both, longer = _quickest(lambda: solve_for(goals.pose))
-    except ValueError:  # a method for places alone
-        return Trial(method, name, near, count / seconds, None, None, legal)
+    both, longer = _quickest(lambda: solve_for(goals.pose))
     right = float(goals.met(model.skeleton, both)[1].mean())
     legal = legal and bool(model.contains(both).all())
     return Trial(method, name, near, count / seconds, right, count / longer, legal)

@@ -6,10 +6,10 @@ from .follow import follow, track
 from .goals import Aim, Comfort, Goal, Orient, Reach, Stay
 from .look_at import look_at, watch
 from .solution import ClipSolution, Solution
-from .solve import METHODS, solve
+from .solve import solve
+from .two_bone import two_bone
 
 __all__ = [
-    "METHODS",
     "Aim",
     "ClipSolution",
     "Comfort",
@@ -25,5 +25,6 @@ __all__ = [
     "solve",
     "solve_controls",
     "track",
+    "two_bone",
     "watch",
 ]

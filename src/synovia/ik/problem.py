@@ -392,8 +392,7 @@ def _chain(
             basis[m, : freedoms[m]] = freedom.axes
             swings[m] = freedom.swing
     movers_table = [
-        (joint, parents[joint], n, at.get(joint, -1))
-        for joint, n in zip(used, freedoms.tolist(), strict=True)
+        (joint, n, at.get(joint, -1)) for joint, n in zip(used, freedoms.tolist(), strict=True)
     ]
     table = goal_table(each)
     for (row, _), offset in zip(inner, offsets[len(limited) :].tolist(), strict=True):
@@ -402,14 +401,13 @@ def _chain(
     return kernels.ik_chain.Chain(
         parents=np.ascontiguousarray(parents, dtype=np.int64),
         order=np.array(order, dtype=np.int64),
-        movers=np.array(movers_table, dtype=np.int64).reshape(-1, 4),
+        movers=np.array(movers_table, dtype=np.int64).reshape(-1, 3),
         basis=basis,
         ways=_ways_table(lines, used),
         swings=swings,
         slides=np.array(slides, dtype=np.int64),
         goals=table,
         moves=moves,
-        tree=_tree(model.skeleton, used, each),
         packed=packed,
         tolerance=TOLERANCE,
     )
@@ -462,22 +460,6 @@ def goal_table(goals: Sequence[tuple[Goal, int]]) -> Floats:
         for goal, j in goals
     ]
     return np.array(rows, dtype=np.float64).reshape(-1, kernels.ik_chain.GOAL.SIZE)
-
-
-def _tree(skeleton: Skeleton, movers: list[int], goals: Sequence[tuple[Goal, int]]) -> Ints:
-    """Return which mover each mover and each goal hangs on, as `kernels.ik_fabrik` explains."""
-    number = {joint: m for m, joint in enumerate(movers)}
-    lines = [skeleton.path_to_root(joint)[1:] for joint in movers]
-    lines += [skeleton.path_to_root(joint) for _, joint in goals]
-    above = [next((number[joint] for joint in line if joint in number), -1) for line in lines]
-    table = np.full((len(above) + 1, 4), -1, dtype=np.int64)
-    node, child, first, orient = table.T
-    node[:-1], child[:-1] = above, np.argsort(above, kind="stable")
-    first[: len(movers) + 1] = np.searchsorted(np.sort(above), np.arange(len(movers) + 1))
-    for g, (goal, _) in enumerate(goals):
-        if isinstance(goal, Orient) and above[len(movers) + g] >= 0:
-            orient[above[len(movers) + g]] = g
-    return table
 
 
 def with_weights(chain: Any, weights: Floats) -> Any:

@@ -47,9 +47,9 @@ class Solution:
     immovable: tuple[int, ...] = ()
     """The goals, by number, that none of the joints that may turn has a part in."""
     kept_still: tuple[str, ...] = ()
-    """Limited joints that the method could not turn, since limits below are measured across them.
+    """Limited joints that `two_bone` does not turn, because limits below are measured across them.
 
-    "least-squares" turns them.
+    `solve` turns them.
     """
     control_names: tuple[str, ...] = ()
     """The controls of the figure, where limits are those of one."""
@@ -88,7 +88,7 @@ class Solution:
         said = self._miss(item, blocking)
         if not self.kept_still:
             return said
-        return f"{said}; this method keeps {', '.join(self.kept_still)} still"
+        return f"{said}; two_bone keeps {', '.join(self.kept_still)} still"
 
     def _miss(self, item: int | tuple[int, ...], blocking: Mapping[str, float]) -> str:
         slipped = self.slipped(item)

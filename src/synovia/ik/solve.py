@@ -2,97 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from .. import kernels
-from ..arrays import Vectors
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, lineage
-from .descent import Batch, descend_levels, finish_batch, run_in_threads, start_batch, weaken_wishes
-from .goals import Comfort, Goal, Orient, Reach, Stay, errors_of
+from .descent import descend_levels
+from .goals import Goal, errors_of
 from .groups import GroupSolver
-from .problem import GOAL_TOLERANCE, Problem, Settings, check_goals, joints_between, pack
+from .problem import GOAL_TOLERANCE, Settings, check_goals, pack
 from .solution import Solution
-from .two_bone import bones_above, two_bone
 
-# Cyclic coordinate descent: one joint at a time, from the start alone.
-
-
-# solve: a legal pose that meets goals, by least squares, CCD, FABRIK or a triangle.
-
-STEPS = 60
-"""Steps of least squares, unless given."""
-MOVES = 2000
-"""Moves of one joint, unless given."""
-
-
-def ccd(problem: Problem, settings: Settings, dtype: Any) -> Solution:
-    """Return where the batch ends, as numbers of `dtype`."""
-    batch = start_batch(problem)
-    _sweep(problem.chain, batch, settings)
-    problem, wishes = weaken_wishes(problem)
-    if wishes:
-        unmet = np.flatnonzero(~batch.met)
-        part = batch.take(unmet)
-        _sweep(problem.chain, part, settings)
-        batch.put(unmet, part)
-    return finish_batch(problem, batch, settings, dtype)
-
-
-def _sweep(chain: Any, batch: Batch, settings: Settings) -> None:
-    """Bring all problems nearer to their goals, in at most `settings.iterations` moves each."""
-
-    def part(here: slice) -> None:
-        kernels.ik_ccd.ccd_each(chain, settings.packed(), *batch.arrays(here))
-
-    run_in_threads(len(batch.targets), settings.threads, part)
-
-
-# FABRIK: chains and trees of positions, pulled back and forth within limits.
-
-
-PASSES = 300
-"""Passes back and forth, unless given."""
-
-
-def fabrik(problem: Problem, settings: Settings, dtype: Any) -> Solution:
-    """Return where the batch ends, as numbers of `dtype`."""
-    _check(problem.goals)
-    batch = start_batch(problem)
-
-    def part(here: slice) -> None:
-        kernels.ik_fabrik.fabrik_each(problem.chain, settings.packed(), *batch.arrays(here))
-
-    run_in_threads(len(batch.targets), settings.threads, part)
-    return finish_batch(problem, batch, settings, dtype)
-
-
-def _check(goals: tuple[Goal, ...]) -> None:
-    """Raise an error unless these are goals that positions can say."""
-    reaching = {goal.joint for goal in goals if isinstance(goal, Reach)}
-    for goal in goals:
-        if isinstance(goal, Reach) or (isinstance(goal, Orient) and goal.joint in reaching):
-            continue
-        kind = type(goal).__name__ + (f" of {goal.joint}" if isinstance(goal, Orient) else "")
-        raise ValueError(
-            f"fabrik takes Reach, and Orient of a joint that has a Reach as well, got {kind}"
-        )
-
-
-# solve: a legal pose that meets goals, or comes near and says what is in the way.
-
-
-# Joints that depend on others: their limits at the others' rotations, again and again.
-
-ROUNDS = 12
-"""How often limits are taken at where drivers are, at most."""
-NEARER = 0.99
-"""Rounds go on while errors fall to less than this share."""
+STEPS = 60  # of least squares; most problems take fewer than 20
+LARGEST_STEP = 0.7  # radians
+MAX_ROUNDS = 12  # of solving with limits at the rotations of their drivers
+NEARER = 0.99  # rounds go on while errors fall below this share
 
 
 def solve_dependent(
@@ -101,12 +27,11 @@ def solve_dependent(
     movers: Sequence[str],
     solve_held: Callable[[LimitModel, Pose, Sequence[str] | None], Solution],
 ) -> Solution:
-    """Return the solution of one problem of which joints depend on others.
+    """Return the solution of one problem in which limits of joints depend on other joints.
 
-    It starts from what could be reached if none did, made legal, with drivers that stay. Then what
-    joints may do is taken from where their drivers are, and again from where those went, while that
-    brings goals nearer. `solve_held` solves with limits at such drivers, and moves some joints, or
-    with None all that may.
+    The start is the solution without dependence, made legal. Then each limit is taken at the
+    present rotation of its driver and the problem solved again, as long as the errors decrease.
+    `solve_held(model, pose, joints)` solves with such limits; None stands for all `movers`.
     """
     drivers = {each.driver for each in model.dependents.values()}
     others = [name for name in movers if name not in drivers] or movers
@@ -117,7 +42,7 @@ def solve_dependent(
     if not np.array_equal(start.rotations, best.pose.rotations):
         errors = errors_of(best.goals, model, start)
         best = replace(best, pose=start, errors=errors, converged=np.array(False))
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         if best.converged:
             break
         found = solve_held(hold_drivers(model, start), start, None)
@@ -130,16 +55,12 @@ def solve_dependent(
 
 
 def hold_drivers(model: LimitModel, pose: Pose) -> LimitModel:
-    """Return the limits while drivers stay as in one `pose`; none depends on another."""
+    """Return the limits for drivers that stay as in one `pose`; none depends on another."""
     limits = dict(model.limits)
     for name, each in model.dependents.items():
-        way = lineage(model.skeleton, each.driver, model.ancestors.get(each.driver))
-        limits[name] = each.limit_at(way.relative_rotation(pose.rotations))
+        path = lineage(model.skeleton, each.driver, model.ancestors.get(each.driver))
+        limits[name] = each.limit_at(path.relative_rotation(pose.rotations))
     return model.with_limits(limits, {})
-
-
-METHODS = ("least-squares", "ccd", "two-bone", "fabrik")
-"""The solvers by name."""
 
 
 def solve(
@@ -148,58 +69,44 @@ def solve(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    method: str = "least-squares",
     joints: Sequence[str] | None = None,
     pinned: Sequence[str] = (),
     free_root: bool = False,
-    pole: Vectors | None = None,
-    restarts: int | None = None,
-    iterations: int | None = None,
-    largest_step: float | None = None,
+    restarts: int = 8,
+    iterations: int = STEPS,
+    largest_step: float = LARGEST_STEP,
     tolerance: float = GOAL_TOLERANCE,
     threads: int | None = None,
 ) -> Solution:
     """Return a pose, legal at every joint, that starts from `pose` and meets `goals`.
 
-    To follow a moving target without jumps, see `track`; for whole clips, `follow`.
+    The search is a damped Gauss–Newton method in which every trial is projected onto the limits.
+    To follow a moving target without jumps, see `track`; for whole clips, `follow`; to bend an arm
+    or a leg towards a pole, `two_bone`.
 
     Parameters
     ----------
     model
         The limits; joints without one turn freely. Limits that depend on other joints are taken
-        at where those are, again and again; in batches only the result is made legal by them.
+        at the rotations of those, in rounds; in batches only the result is made legal by them.
     skeleton
         What is posed; limits are found by the names of its joints.
     pose
         The start. Its leading axes, and those of targets, are problems of their own.
     goals
-        `Reach`, `Aim`, `Orient`, `Stay` and, for "least-squares", `Comfort`.
-    method
-        "least-squares" moves all joints at once. "ccd" moves one joint at a time, the last first.
-        "fabrik" takes `Reach`, and `Orient` of joints that have one, and goes back and forth along
-        the chain. "two-bone" takes one `Reach`, and bends and swivels the two joints above, those
-        with bones of some length, by a triangle; least squares only where limits leave an error.
-        Where a limit is measured from an ancestor, "ccd" and "fabrik" begin with the joints between
-        still; what that does not meet, least squares goes on with from there, by all joints.
-        "two-bone" turns its two joints alone: `Solution.kept_still` names those between.
+        `Reach`, `Aim`, `Orient`, `Stay` and `Comfort`.
     joints
         Those that may turn; all but the roots unless given.
     pinned
         Joints that keep their place in the world, whatever the goals want.
     free_root
         Whether roots may turn and move as well.
-    pole
-        For "two-bone": the direction (..., 3) in the world, from the first joint, that the middle
-        one should be in.
     restarts
-        For "least-squares": stored legal poses that are tried where the start leads nowhere; 8
-        unless given.
+        Stored legal poses to try if the start leads nowhere.
     iterations
-        Steps at most; unless given 60, for "ccd" 2000 moves of a joint, for "fabrik" 300 passes.
-        Where least squares goes on after these, it takes as many steps at most, up to 60, and if
-        this is given no restarts.
+        Steps at most.
     largest_step
-        Radians that a joint turns at once; unless given 0.7, for "fabrik" half a turn.
+        Radians that a joint turns in a step, at most.
     tolerance
         A goal is met when its error is under this share of the chain's length; an angle of 1 radian
         counts as 0.3 of that length.
@@ -222,106 +129,36 @@ def solve(
     >>> found.reason()
     'all goals are met'
     """
-    if method not in METHODS:
-        raise ValueError(f"no method {method!r}; there are {', '.join(METHODS)}")
-    if method != "least-squares" and restarts:
-        raise ValueError(f"restarts are for the method least-squares, got {restarts} for {method}")
-    restarts = (8 if method == "least-squares" else 0) if restarts is None else restarts
-    most = {"ccd": MOVES, "fabrik": PASSES}.get(method, STEPS) if iterations is None else iterations
-    turn = (math.pi if method == "fabrik" else 0.7) if largest_step is None else largest_step
-    settings = Settings(restarts, most, turn, tolerance, threads)
+    settings = Settings(restarts, iterations, largest_step, tolerance, threads)
     fitted = model.for_skeleton(skeleton)
     if fitted.groups:
-        if method != "least-squares" or pinned or free_root:
-            raise ValueError(
-                "limits of a figure's groups take least-squares without pins or a free root"
-            )
+        if pinned or free_root:
+            raise ValueError("limits of a figure's groups take no pins and no free root")
         return GroupSolver.of(fitted).solve(
             *(pose, check_goals(goals), joints),
             restarts=restarts > 0,
-            largest_turn=most * turn,
+            largest_turn=iterations * largest_step,
             tolerance=tolerance,
         )
-    if method == "two-bone":
-        if joints is not None or pinned or free_root:
-            raise ValueError("two-bone turns two joints: it takes no joints, pins or free root")
-        joints = bones_above(skeleton, goals)
-    elif pole is not None:
-        raise ValueError(f"pole is for the method two-bone, got {method!r}")
-    if method != "least-squares" and any(isinstance(goal, Comfort) for goal in check_goals(goals)):
-        raise ValueError(f"Comfort is for the method least-squares, got {method!r}")
-    hold, first, left = method != "least-squares", joints, False
-    if method in ("ccd", "fabrik"):
-        between = joints_between(fitted)
-        if joints is None:
-            left = bool(_kept_still(fitted, goals))
-        else:
-            first = [name for name in joints if name not in between] or joints
-            left = len(first) < len(joints)
+    problem = pack(model, skeleton, pose, goals, joints, pinned, free_root, hold=False)
+    if not problem.model.dependents or problem.batch != ():
+        return descend_levels(problem, settings, pose.rotations.dtype)
 
-    def go_on(found: Solution) -> Solution:
-        """Return where least squares gets from there by all joints; what is met stays."""
-        later = solve(
-            model,
+    def solve_held(held: LimitModel, start: Pose, some: Sequence[str] | None) -> Solution:
+        return solve(
+            held,
             skeleton,
-            found.pose,
+            start,
             goals,
-            joints=joints,
+            joints=some or movers,
+            pinned=pinned,
             free_root=free_root,
-            restarts=None if iterations is None else 0,
-            iterations=None if iterations is None else min(iterations, STEPS),
+            restarts=restarts,
+            iterations=iterations,
             largest_step=largest_step,
             tolerance=tolerance,
             threads=threads,
         )
-        taken = found.iterations + later.iterations
-        return replace(later, iterations=taken, start_correction=found.start_correction)
 
-    problem = pack(model, skeleton, pose, goals, first, pinned, free_root, hold=hold)
-    if problem.model.dependents and problem.batch == ():
-        names = problem.model.skeleton.names
-
-        def solve_held(held: LimitModel, start: Pose, some: Sequence[str] | None) -> Solution:
-            how = method if some is None else "least-squares"
-            return solve(
-                held,
-                skeleton,
-                start,
-                goals,
-                method=how,
-                joints=None if how == "two-bone" else some or movers,
-                pinned=pinned,
-                free_root=free_root,
-                pole=pole if how == "two-bone" else None,
-                restarts=restarts if method == "least-squares" else None,
-                iterations=most if how == method else None,
-                largest_step=turn if how == method else None,
-                tolerance=tolerance,
-                threads=threads,
-            )
-
-        movers = [names[joint] for joint in problem.movers]
-        found = solve_dependent(problem.model, pose, movers, solve_held)
-        later = go_on(found) if left and not found.converged else found
-        return later if later.errors.sum() < found.errors.sum() else found
-    if method in ("ccd", "fabrik") and problem.plan.levels.max() > 0:
-        raise ValueError(f"priorities and pins are for the method least-squares, got {method!r}")
-    if method == "least-squares":
-        return descend_levels(problem, settings, pose.rotations.dtype)
-    if method == "two-bone":
-        found = two_bone(problem, pole, settings, pose.rotations.dtype)
-        return replace(found, kept_still=_kept_still(problem.model, goals))
-    one_by_one = fabrik if method == "fabrik" else ccd
-    found = one_by_one(problem, settings, pose.rotations.dtype)
-    return go_on(found) if left and not found.converged.all() else found
-
-
-def _kept_still(model: LimitModel, goals: Sequence[Goal]) -> tuple[str, ...]:
-    """Return the joints with a limit, between others and what these are measured from, above goals.
-
-    Of these, least squares would turn each.
-    """
-    skeleton = model.skeleton
-    moved = [skeleton.index(goal.joint) for goal in goals if not isinstance(goal, Comfort | Stay)]
-    above = {skeleton.names[joint] for each in moved for joint in skeleton.path_to_root(each)}
-    return tuple(n for n in joints_between(model) if n in model.limits and n in above)
+    movers = [problem.model.skeleton.names[joint] for joint in problem.movers]
+    return solve_dependent(problem.model, pose, movers, solve_held)

@@ -6,6 +6,8 @@ swivels that are legal, the one nearest to the pole is taken, or to where the jo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -13,11 +15,21 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Quats, Scalars, Vectors, rows
 from ..limit import Limit
+from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, forward
 from .descent import Batch, descend_unmet, finish_batch, start_batch
-from .goals import Goal, Reach
-from .problem import Problem, Settings, freedom_of, orthonormal_pair
+from .goals import Reach
+from .problem import (
+    GOAL_TOLERANCE,
+    Problem,
+    Settings,
+    freedom_of,
+    joints_between,
+    orthonormal_pair,
+    pack,
+)
 from .solution import Solution
+from .solve import LARGEST_STEP, STEPS, solve, solve_dependent
 
 SWEEPS = ((np.pi, 73), (np.radians(5.0), 41), (np.radians(0.25), 41))
 """Swivels that are looked at: so far to both sides of the best so far, and how many, with 0."""
@@ -26,15 +38,73 @@ SHORT_BONE = 0.2
 ILLEGAL_COST = 1e3  # what a swivel costs that is not legal: more than any angle
 
 
-def bones_above(skeleton: Skeleton, goals: Any) -> tuple[str, str]:
-    """Return the first and the middle joint of the two bones that end at the one goal."""
-    goals = [goals] if isinstance(goals, Goal) else list(goals)
-    if len(goals) != 1 or not isinstance(goals[0], Reach):
-        raise ValueError(f"two-bone takes one goal, a Reach, got {goals!r:.80}")
-    joints = _bones(skeleton, goals[0])
-    if joints is None:
-        raise ValueError(f"two-bone needs two joints above {goals[0].joint!r}, got fewer")
-    return skeleton.names[joints[0]], skeleton.names[joints[1]]
+def two_bone(
+    model: LimitModel,
+    skeleton: Skeleton,
+    pose: Pose,
+    goal: Reach,
+    *,
+    pole: Vectors | None = None,
+    iterations: int = STEPS,
+    largest_step: float = LARGEST_STEP,
+    tolerance: float = GOAL_TOLERANCE,
+    threads: int | None = None,
+) -> Solution:
+    """Return a legal pose in which two joints above the goal's bring it to its target.
+
+    The two are those with bones of some length. The middle one bends and the first one swivels, by
+    a triangle; only if limits leave an error, least squares continues with these two. Joints
+    between a limited joint and the ancestor that it is measured from stay as they are:
+    `Solution.kept_still` names them.
+
+    Parameters
+    ----------
+    model, skeleton, pose, iterations, largest_step, tolerance, threads
+        As for `solve`. The last four are those of least squares.
+    goal
+        The point to bring to a target.
+    pole
+        The direction (..., 3) in the world, from the first joint, that the middle one should be in.
+        Unless given, it stays as near as possible to its present direction.
+    """
+    if not isinstance(goal, Reach):
+        raise ValueError(f"two_bone takes one goal, a Reach, got {goal!r:.80}")
+    fitted = model.for_skeleton(skeleton)
+    if fitted.groups:
+        raise ValueError("two_bone takes limits of single joints, got groups of a figure")
+    bones = _bones(skeleton, goal)
+    if bones is None:
+        raise ValueError(f"two_bone needs two joints above {goal.joint!r}, got fewer")
+    names = [skeleton.names[joint] for joint in bones]
+    settings = Settings(0, iterations, largest_step, tolerance, threads)
+    problem = pack(model, skeleton, pose, [goal], names)
+    if not problem.model.dependents or problem.batch != ():
+        found = _solve_triangles(problem, bones, pole, settings, pose.rotations.dtype)
+        return replace(found, kept_still=_kept_still(problem.model, goal))
+
+    def solve_held(held: LimitModel, start: Pose, some: Sequence[str] | None) -> Solution:
+        if some is not None:
+            return solve(
+                *(held, skeleton, start, [goal]), joints=some, tolerance=tolerance, threads=threads
+            )
+        return two_bone(
+            *(held, skeleton, start, goal),
+            pole=pole,
+            iterations=iterations,
+            largest_step=largest_step,
+            tolerance=tolerance,
+            threads=threads,
+        )
+
+    movers = [problem.model.skeleton.names[joint] for joint in problem.movers]
+    return solve_dependent(problem.model, pose, movers, solve_held)
+
+
+def _kept_still(model: LimitModel, goal: Reach) -> tuple[str, ...]:
+    """Return the limited joints above the goal's that other limits are measured across."""
+    skeleton = model.skeleton
+    above = {skeleton.names[joint] for joint in skeleton.path_to_root(skeleton.index(goal.joint))}
+    return tuple(n for n in joints_between(model) if n in model.limits and n in above)
 
 
 def _bones(skeleton: Skeleton, goal: Reach) -> tuple[int, int] | None:
@@ -53,16 +123,21 @@ def _bones(skeleton: Skeleton, goal: Reach) -> tuple[int, int] | None:
     return None
 
 
-def two_bone(problem: Problem, pole: Vectors | None, settings: Settings, dtype: Any) -> Solution:
-    """Return the solution by triangles; where limits are in the way, by least squares from there.
+def _solve_triangles(
+    problem: Problem,
+    bones: tuple[int, int],
+    pole: Vectors | None,
+    settings: Settings,
+    dtype: Any,
+) -> Solution:
+    """Return the solution by triangles, continued by least squares where limits leave an error.
 
-    `pole` (..., 3) is the direction in the world, from the first joint, that the middle one
-    should be in.
+    `bones` are the indices of the first and the middle joint.
     """
     batch, skeleton = start_batch(problem), problem.model.skeleton
     goal = cast(Reach, problem.goals[0])
     last = skeleton.index(goal.joint)
-    first, middle = cast(tuple[int, int], _bones(skeleton, goal))
+    first, middle = bones
     where, how = forward(skeleton, Pose(batch.rotations, batch.positions))
     above = quat.mul(how[:, first], quat.inverse(batch.rotations[:, first]))
     way = quat.rotate(quat.inverse(above), batch.targets[:, 0, :3] - where[:, first])

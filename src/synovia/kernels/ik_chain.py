@@ -30,12 +30,11 @@ from .vector import (
 
 REACH, AIM, ORIENT, STAY, COMFORT = range(5)  # kinds of goals
 
-MOVER = Layout("mover", joint=1, parent=1, freedoms=1, limit=1)
+MOVER = Layout("mover", joint=1, freedoms=1, limit=1)
 """Row of a joint that may turn; its limit begins at `limit` of the packed ones, or is -1."""
 GOAL = Layout("goal", kind=1, owner=1, weight=1, point=3, axis=3)
 """Row of a goal; `owner` is its joint, and point and axis are in that joint's frame."""
 INNER_LIMIT, INNER_MOVER = GOAL.point, GOAL.point + 1  # of `COMFORT`: offset of its limit, mover
-NODE = Layout("node of the tree that FABRIK follows", parent=1, child=1, first_child=1, orient=1)
 SWING = Layout("swing", active=1, into=4, axis=3)
 """Row of a mover: 1 if it swings without twist, inverse of its reference, axis of its bone."""
 WAY = Layout("way", length=1, index=1, joints=0)
@@ -54,7 +53,6 @@ Chain = bundle(
     slides="i8[]",  # roots that may move
     goals="f8[,]",  # (goals, GOAL.SIZE)
     moves="b1[,]",  # (goals, movers + slides) True if a mover moves the goal
-    tree="i8[,]",  # (movers + goals + 1, NODE.SIZE) movers, then goals; see `ik_fabrik`
     packed="f8[]",  # all limits
     tolerance="f8",  # radians, of limits
 )
@@ -64,9 +62,9 @@ COUNTS = Layout("problem's counts", unlimited=1, steps=1)  # mover without its l
 FLAGS = Layout("problem's flags", met=1, blocked=0)  # of all movers last
 SETTINGS = Layout("settings", iterations=1, largest_step=1, goal_tolerance=1)
 
-STATE = Layout("state of a goal", point=3, gap=3, by_move=9, by_turn=9, rotation=4)
+STATE = Layout("state of a goal", point=3, gap=3, by_move=9, by_turn=9)
 """Where its point is in the world; its gap, a translation or a rotation vector; the rates at which
-that closes (3 × 3 by moves, 3 × 3 by turns); the rotation of its joint in the world."""
+that closes (3 × 3 by moves, 3 × 3 by turns)."""
 POSITION = 4  # offset in a row of `world`, after the rotation
 ALL, FREE, FACTOR = range(3)  # of all variables; of those still free; factors of J Jᵀ, and y
 STEP, FIXED, BEFORE, WANTED = range(4)  # rows of steps: this, its fixed part, the last, the target
@@ -165,28 +163,6 @@ def perpendicular(v):
 def about(axis, cosine, sine):
     """Return the rotation about a unit axis, from cosine and sine of half its angle."""
     return Quat(cosine, sine * axis.x, sine * axis.y, sine * axis.z)
-
-
-@kernel
-def twist_of(swing, q):
-    """Return cosine and sine of half the twist of a rotation, by the row of its mover."""
-    q, axis = quat_at(swing, SWING.into) * q, vec3_at(swing, SWING.axis)
-    sine = q.x * axis.x + q.y * axis.y + q.z * axis.z
-    size = math.sqrt(q.w * q.w + sine * sine)
-    if size < 1e-9:  # at a swing of π, where the twist is not defined
-        return 1.0, 0.0
-    return q.w / size, sine / size
-
-
-@kernel
-def with_twist_of(swing, start, end):
-    """Return the rotation `end` with the twist of `start`, for a joint that swings without twist.
-
-    The shortest turn between two such rotations has that twist throughout.
-    """
-    a, b = twist_of(swing, start)
-    c, s = twist_of(swing, end)
-    return end * about(vec3_at(swing, SWING.axis), a * c + b * s, b * c - a * s)
 
 
 @kernel

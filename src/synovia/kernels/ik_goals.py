@@ -1,4 +1,4 @@
-"""Goals of a pose: residuals, their rates of change, and the best turn of a single joint."""
+"""Residuals of the goals of a pose, and their derivatives."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ from .ik_chain import (
     perpendicular,
 )
 from .jit import kernel
-from .layout import Layout
 from .vector import (
     ZERO,
-    Vec3,
     axis_vector,
     conj,
     cross,
@@ -68,13 +66,6 @@ def place(parents, order, q, p, world):
 
 
 @kernel
-def point_of(goals, g, world):
-    """Return the position in the world of the point of goal g."""
-    at = world[int(goals[g, GOAL.owner])]
-    return vec3_at(at, POSITION) + rotate(quat_at(at, 0), vec3_at(goals[g], GOAL.point))
-
-
-@kernel
 def aim_directions(c, d):
     """Return the aiming axis c, the unit direction of d, and the length of d.
 
@@ -111,7 +102,8 @@ def find_gaps(goals, targets, q, world, state):
         elif kind == STAY:
             gap = log(conj(quat_at(q[j], 0)) * quat_at(targets[g], 0))
         elif kind != COMFORT:
-            point = point_of(goals, g, world)
+            at = world[j]
+            point = vec3_at(at, POSITION) + rotate(quat_at(at, 0), vec3_at(goals[g], GOAL.point))
             set_vec3(state[g], STATE.point, point)
             gap = vec3_at(targets[g], 0) - point
             if kind == AIM:
@@ -223,113 +215,6 @@ def refresh_jacobian(movers, slides, goals, moves, basis, world, state, jacobian
                     for i in range(3):
                         jacobian[ALL, first, 3 * g + i] = state[g, STATE.by_move + 3 * i + k]
             first += 1
-
-
-# The best turn of one joint for everything that it moves (Wahba's problem about an axis). Each goal
-# gives arms a, fixed to the joint, that should lie on targets b, both seen from the joint: one arm
-# for a point, three axes for a rotation, for an axis that aims its point at the target's distance.
-# The best rotation R maximises the sum of b · Ra = tr(R M) with M = Σ a bᵀ; about an axis n its
-# angle is atan2(n · Σ a × b, tr M − n · M n).
-
-SUMS = Layout("sums", arms=9, rotation=4, center=3, scale=1, largest=1)
-"""M by rows; the joint's rotation and position in the world; and for all joints of a problem 1 over
-the chain's length and the largest angle of a step."""
-FLAT = 1e-12  # share of tr M below which a gain defines no direction
-
-
-@kernel
-def gather_turn(sums, weight, q):
-    """Add the arms of a rotation; q is the present one times the inverse of the wanted one."""
-    half = 0.5 * weight * weight  # three squared chords are twice a squared angle
-    w, x, y, z = q
-    sums[0] += half * (1.0 - 2.0 * (y * y + z * z))
-    sums[1] += half * 2.0 * (x * y - w * z)
-    sums[2] += half * 2.0 * (x * z + w * y)
-    sums[3] += half * 2.0 * (x * y + w * z)
-    sums[4] += half * (1.0 - 2.0 * (x * x + z * z))
-    sums[5] += half * 2.0 * (y * z - w * x)
-    sums[6] += half * 2.0 * (x * z - w * y)
-    sums[7] += half * 2.0 * (y * z + w * x)
-    sums[8] += half * (1.0 - 2.0 * (x * x + y * y))
-
-
-@kernel
-def gather_arm(sums, weight, a, b):
-    """Add an arm a that should lie on b."""
-    square = weight * weight
-    set_vec3(sums, 0, vec3_at(sums, 0) + square * a.x * b)
-    set_vec3(sums, 3, vec3_at(sums, 3) + square * a.y * b)
-    set_vec3(sums, 6, vec3_at(sums, 6) + square * a.z * b)
-
-
-@kernel
-def start_sums(sums, rotation, center):
-    """Clear the arms of a joint with a rotation and a position in the world."""
-    for i in range(9):
-        sums[i] = 0.0
-    set_quat(sums, SUMS.rotation, rotation)
-    set_vec3(sums, SUMS.center, center)
-
-
-@kernel
-def aim_reach(along, square, far):
-    """Return the length along its axis at which the arm of an aim ends, at the target's distance.
-
-    With that end on the target the axis points at it, although its own point moved too. `along` is
-    the component of the point along the axis, `square` the squared distance of the end from the
-    axis' foot, and `far` the distance of the target from the point.
-    """
-    reach = math.sqrt(square) - along if square > 0.0 else 0.0
-    return reach if reach > 0.0 else far
-
-
-@kernel
-def curl_of(sums):
-    """Return Σ a × b."""
-    return Vec3(sums[5] - sums[7], sums[6] - sums[2], sums[1] - sums[3])
-
-
-@kernel
-def quadratic(sums, v):
-    """Return v · M v."""
-    return (
-        v.x * dot(vec3_at(sums, 0), v)
-        + v.y * dot(vec3_at(sums, 3), v)
-        + v.z * dot(vec3_at(sums, 6), v)
-    )
-
-
-@kernel
-def gain(sums, q):
-    """Return tr(R M) of the rotation R of a quaternion."""
-    v = Vec3(q.x, q.y, q.z)
-    trace = sums[0] + sums[4] + sums[8]
-    curl = q.w * dot(v, curl_of(sums))
-    return (2.0 * q.w * q.w - 1.0) * trace + 2.0 * (quadratic(sums, v) + curl)
-
-
-@kernel
-def best_turn(basis, freedoms, sums):
-    """Return the rotation vector of the best turn of a joint, in its frame, and the gain's slope.
-
-    The first `freedoms` rows of `basis` are its axes. Among the axes that these span it takes the
-    one of steepest gain, and the best angle about it. The slope is 0 where nothing remains to be
-    done, or where all is opposite to its target and both senses are as good.
-    """
-    rotation, axis = quat_at(sums, SUMS.rotation), ZERO
-    steep = rotate(conj(rotation), curl_of(sums))
-    for f in range(freedoms):
-        own = vec3_at(basis[f], 0)
-        axis = axis + dot(steep, own) * own
-    slope, trace = norm(axis), sums[0] + sums[4] + sums[8]
-    if freedoms == 0:
-        return ZERO, 0.0
-    if slope > FLAT * abs(trace):
-        axis = axis / slope
-    else:
-        axis, slope = vec3_at(basis[0], 0), 0.0
-    along = quadratic(sums, rotate(rotation, axis))
-    return min(math.atan2(slope, trace - along), sums[SUMS.largest]) * axis, slope
 
 
 @kernel

@@ -1,9 +1,8 @@
-"""One joint against its limit: projection, clearance, comfort, and where one turn leaves it."""
+"""One joint and its limit: projection, clearance, and comfort within a margin."""
 
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 
 import numpy as np
 
@@ -14,13 +13,12 @@ from .jit import inlined, kernel
 from .kinds import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
 from .limit import AXIS, CHART, enter, leave, nearest
 from .rotation import DISTANCE, QW, W0, X, lane_quat, lane_vec3, set_lane_quat
-from .vector import axis_vector, dot, norm, quat_at, quat_dot, rotate, set_quat, slerp, vec3_at
+from .vector import axis_vector, dot, norm, quat_at, quat_dot, rotate, set_quat, vec3_at
 
 ROOM = 0.5  # radians; the largest clearance that is claimed
 STEEP = 2.5  # radians of swing, beyond which a chart changes too fast for a bound
 LEAST = 1e-3  # radians; smaller clearances are not worth noting, and cosines cannot hold them
 NUDGE = 1e-5  # radians to either side, for slopes of distances
-ROUNDS = 60  # evaluations for a boundary, at most; every third one halves the interval
 
 
 @kernel
@@ -145,100 +143,3 @@ def refresh_discomfort(chain, q, work):
             rate = factor * (ahead - behind) * rotate(quat_at(work.world[j], 0), axis)
             for i in range(3):
                 state[g, STATE.by_turn + i] -= rate[i]
-
-
-Turn = namedtuple(
-    "Turn",
-    [
-        "start",
-        "end",
-        "angle",  # radians
-        "tolerance",  # radians, of the limit
-        "finest",  # radians between evaluations, at least: narrower gaps of a limit are not seen
-        "within",  # radians to which a boundary is found
-    ],
-)
-"""The shortest turn of a joint from one rotation to another, and how it is followed."""
-
-
-@kernel
-def rotation_at(turn, t):
-    """Return the rotation at a share t of a turn."""
-    return slerp(turn.start, turn.end, 0.5 * turn.angle, t)
-
-
-@kernel
-def distance_at(turn, t, p, o, block, other, lanes):
-    """Return the signed distance from the limit of the rotation at a share t of a turn."""
-    set_lane_quat(block, W0, rotation_at(turn, t))
-    enter(p, o, block, 1)
-    edge = 0.5 * turn.tolerance
-    nearest(p, o, edge, np.inf, block, other, lanes, 1)
-    return block[DISTANCE] - edge
-
-
-@kernel
-def known_room(turn, clear):
-    """Return the angle by which a mover may turn from its start, by its noted clearance."""
-    along = abs(quat_dot(turn.start, quat_at(clear, 0)))
-    if along <= clear[4]:
-        return 0.0
-    return 2.0 * (math.acos(clear[4]) - math.acos(min(along, 1.0)))
-
-
-@kernel
-def boundary_between(turn, bracket, p, o, block, other, lanes):
-    """Return a legal share of a turn, less than the angle `within` before one that is not.
-
-    `bracket` is a legal share, one that is not, and their distances from the boundary. By regula
-    falsi, in turn a little before the root and a little after, with a bisection every third step.
-    """
-    low, high, under, over = bracket
-    margin, ahead = 0.5 * turn.within / turn.angle, True
-    for number in range(ROUNDS):
-        if not (high - low) * turn.angle > turn.within:
-            break
-        if number % 3 == 2:
-            t = 0.5 * (low + high)
-        else:
-            t = low + (high - low) * under / max(under + over, 1e-300)
-            t += 0.9 * margin if ahead else -0.9 * margin
-            t = min(max(t, low + 0.9 * margin), high - 0.9 * margin)
-        outside = distance_at(turn, t, p, o, block, other, lanes)
-        if outside <= 0.0:
-            low, under, ahead = t, -outside, True
-        else:
-            high, over, ahead = t, outside, False
-    return low
-
-
-@kernel
-def exit_of_one(m, turn, p, o, clear, block, other, lanes):
-    """Return the largest t in [0, 1] with the turn of mover m, from a legal start, legal before it.
-
-    Also returns, if t < 1, the projection of the first rotation that was found outside. The end is
-    evaluated as soon as a step from the start is known: mostly the clearances of both cover the
-    whole turn. If not, evaluations advance by the angle that is proved legal, at least `finest`.
-    """
-    angle, finest = turn.angle, turn.finest
-    low, under = min(known_room(turn, clear[m]) / angle, 1.0), 0.0
-    onward, last, seen = max(low, finest / angle), np.inf, False
-    t = 1.0 if low > 0.0 else min(onward, 1.0)
-    while True:
-        over = distance_at(turn, t, p, o, block, other, lanes)
-        if over <= 0.0:
-            if t >= 1.0:
-                last = 1.0 - note_clear(m, p, o, block, clear) / angle
-            else:
-                low, under = t, -over
-                onward = t + max(safe_step(p, o, block, 0), finest) / angle
-            if onward >= last:
-                return 1.0, turn.end
-        elif t <= onward:
-            break
-        seen = seen or t >= 1.0
-        t = min(onward, 1.0) if seen else 1.0
-    leave(p, o, turn.tolerance, block, 1)
-    outside = lane_quat(block, QW)
-    bracket = (low, t, under, over)
-    return boundary_between(turn, bracket, p, o, block, other, lanes), outside
