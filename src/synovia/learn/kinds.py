@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -42,17 +41,6 @@ SUBSPACE_FITS = 3  # each without the outliers of the previous one
 CONVERGED = (1e-6, 1e-6, 1e-12)  # 1 - cosine of a step's rotation; the first fits find outliers
 FIRST_STEPS = 15  # of all starts; then only the best one continues
 MAX_STEPS = 100  # of the search for a pair of axes
-Search = tuple[Vectors, Vectors, Scalars]
-"""Axes a and b (starts, 3), and the variance of their angle for each start."""
-
-
-class AxisPair(NamedTuple):
-    """The axes a of the parent and b of the child whose angle varies least."""
-
-    a: Vectors
-    b: Vectors
-    variation: float
-    """Half the range of the angle, radians; infinite if the axes are too close to each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,52 +75,34 @@ def joint_kind(rotations: Quats, slack: float = SLACK) -> JointKind:
 
     One rotation in a thousand is ignored.
     """
-    return kinds_of([rotations], slack)[0]
-
-
-def kinds_of(joints: Sequence[Quats], slack: float = SLACK) -> list[JointKind]:
-    """Return the kind of each joint from its rotations (n, 4), as `joint_kind` does.
-
-    Axes of all joints are searched as one batch, which is faster.
-    """
-    kept = [_subsample(unit_quats("rotations", each).reshape(-1, 4)) for each in joints]
-    kinds = [_fixed_or_hinge(rotations, slack) for rotations in kept]
-    others = [rotations for rotations, kind in zip(kept, kinds, strict=True) if kind is None]
-    pairs = iter(_steadiest_pairs([quat.to_matrix(rotations) for rotations in others]))
-    return [
-        _universal_or_ball(rotations, next(pairs), slack) if kind is None else kind
-        for rotations, kind in zip(kept, kinds, strict=True)
-    ]
-
-
-def _fixed_or_hinge(rotations: Quats, slack: float) -> JointKind | None:
-    """Return the kind of a joint with at most one axis; None if it has more."""
+    rotations = unit_quats("rotations", rotations).reshape(-1, 4)
     if len(rotations) == 0:
         raise ValueError("joint_kind needs at least one rotation, got none")
+    rotations = np.asarray(rotations[evenly_spaced(len(rotations), MAX_ROTATIONS)], np.float64)
     frame, off_point = _subspace(rotations, 1)
     if off_point <= slack:
         return JointKind("fixed", frame[0], np.empty((0, 3)), np.empty((0, 2)))
     frame, off_circle = _subspace(rotations, 2)
-    if off_circle > slack:
-        return None
-    axes = _axes(frame, 1)
-    quarter = quat.mul(np.array([0.0, *axes[0]]), frame[0])
-    turns = 2.0 * np.arctan2(rotations @ quarter, rotations @ frame[0])
-    return JointKind("hinge", frame[0], axes, np.array([_range(turns, TURN)]))
-
-
-def _universal_or_ball(rotations: Quats, pair: AxisPair, slack: float) -> JointKind:
-    """Return the kind of a joint with more than one axis."""
+    if off_circle <= slack:
+        axes = _axes(frame, 1)
+        quarter = quat.mul(np.array([0.0, *axes[0]]), frame[0])
+        angles = 2.0 * np.arctan2(rotations @ quarter, rotations @ frame[0])
+        return JointKind("hinge", frame[0], axes, np.array([_range(angles, TURN)]))
     frame, off_sphere = _subspace(rotations, 3)
     mean = frame[0]
-    a, b, variation = pair
+    a, b, variation = _steadiest_pair(quat.to_matrix(rotations))
     if variation <= slack and variation <= off_sphere:
         axes = np.stack([_fix_signs(a), _fix_signs(quat.rotate(mean, b))])
-        return JointKind("universal", mean, axes, _turns_about_pair(rotations, mean, axes))
+        return JointKind("universal", mean, axes, _ranges_about_pair(rotations, mean, axes))
     kind = "universal" if off_sphere <= slack else "ball"
     axes = _axes(frame, DEGREES_OF_FREEDOM[kind])
     along = quat.log(quat.mul(rotations, quat.inverse(mean))) @ axes.T
     return JointKind(kind, mean, axes, np.array([_range(angles) for angles in along.T]))
+
+
+def kinds_of(joints: Sequence[Quats], slack: float = SLACK) -> list[JointKind]:
+    """Return the kind of each joint from its rotations (n, 4)."""
+    return [joint_kind(rotations, slack) for rotations in joints]
 
 
 def _subspace(rotations: Quats, dimensions: int) -> tuple[Floats, float]:
@@ -156,25 +126,25 @@ def _axes(frame: Quats, count: int) -> Vectors:
     return _fix_signs(quat.mul(frame[1 : count + 1], quat.inverse(frame[0]))[:, 1:])
 
 
-def _steadiest_pairs(joints: Sequence[Floats]) -> list[AxisPair]:
-    """Return the axes whose angle varies least, for the matrices (n, 3, 3) of each joint."""
-    starts = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3), axis=-1).reshape(-1, 3)[14:]
-    starts /= np.linalg.norm(starts, axis=-1, keepdims=True)
-    inliers, bs = list(joints), [starts] * len(joints)
-    pairs: list[AxisPair] = []
+def _steadiest_pair(matrices: Floats) -> tuple[Vectors, Vectors, float]:
+    """Return the axes a and b (3,) whose angle varies least over the matrices (n, 3, 3).
+
+    Also returns half the range of the angle without outliers, in radians; infinite if the axes are
+    too close to each other.
+    """
+    b = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3), axis=-1).reshape(-1, 3)[14:]
+    b = unit_vectors(b)  # 13 starts, one for each pair of opposite directions
+    inliers = matrices
     for converged in CONVERGED:
-        searches = _search_all(inliers, bs, converged)
-        pairs, bs, inliers = [], [], []
-        for matrices, (a, b, ratio) in zip(joints, searches, strict=True):
-            best = int(ratio.argmin())
-            bs.append(b[best : best + 1])
-            angles = _angles_between(a[best], matrices @ b[best])
-            low, high = _range(angles)
-            off = np.abs(angles - 0.5 * (low + high))
-            inliers.append(matrices[off <= _extent(off)])
-            apart = MIN_AXIS_ANGLE < 0.5 * (low + high) < np.pi - MIN_AXIS_ANGLE
-            pairs.append(AxisPair(a[best], b[best], 0.5 * (high - low) if apart else np.inf))
-    return pairs
+        a, b, variance = _search_pair(inliers, b, converged)
+        best = int(variance.argmin())
+        a, b = a[best : best + 1], b[best : best + 1]
+        angles = _angles_between(a[0], matrices @ b[0])
+        low, high = _range(angles)
+        off = np.abs(angles - 0.5 * (low + high))
+        inliers = matrices[off <= _extent(off)]
+    apart = MIN_AXIS_ANGLE < 0.5 * (low + high) < np.pi - MIN_AXIS_ANGLE
+    return a[0], b[0], 0.5 * (high - low) if apart else np.inf
 
 
 def _angles_between(axis: Vectors, vectors: Vectors) -> Scalars:
@@ -184,52 +154,28 @@ def _angles_between(axis: Vectors, vectors: Vectors) -> Scalars:
     return np.asarray(np.arctan2(across, vectors @ axis))
 
 
-def _search_all(joints: Sequence[Floats], bs: Sequence[Vectors], converged: float) -> list[Search]:
-    """Return the search of each joint from its starts `bs`; equal numbers of starts are batched."""
-    moments = [_moments(matrices) for matrices in joints]
-    found: dict[int, Search] = {}
-    for count in {len(b) for b in bs}:
-        group = [joint for joint, b in enumerate(bs) if len(b) == count]
-        means, covariances = (np.stack([moments[k][m] for k in group]) for m in range(2))
-        searches = _search_pairs(means, covariances, np.stack([bs[k] for k in group]), converged)
-        found |= dict(zip(group, searches, strict=True))
-    return [found[joint] for joint in range(len(joints))]
-
-
-def _moments(matrices: Floats) -> tuple[Floats, Floats]:
-    """Return the mean (3, 3) and the covariance (3, 3, 3, 3) of matrices."""
-    mean = matrices.mean(axis=0)
-    spread = (matrices - mean).reshape(-1, 9)
-    return mean, (spread.T @ spread / len(spread)).reshape(3, 3, 3, 3)
-
-
-def _search_pairs(mean: Floats, covariance: Floats, b: Vectors, converged: float) -> list[Search]:
-    """Return axes a and b for each joint, from each of its starts b (joints, starts, 3).
+def _search_pair(
+    matrices: Floats, b: Vectors, converged: float
+) -> tuple[Vectors, Vectors, Scalars]:
+    """Return axes a and b (starts, 3) and the variance of their angle, from each start b.
 
     Alternating minimisation of Var(a . R b) / (1 - (a . E[R] b)^2), nearly the variance of the
     angle: each half step is a 3 x 3 eigenvalue problem. After `FIRST_STEPS` only the best start
-    continues. A joint leaves the batch once a step rotates b by a cosine within `converged` of 1.
+    continues. It ends once a step rotates b by a cosine within `converged` of 1.
     """
-    found: dict[int, Search] = {}
-    joints = np.arange(len(b))
+    mean = matrices.mean(axis=0)
+    centered = (matrices - mean).reshape(-1, 9)
+    covariance = (centered.T @ centered / len(centered)).reshape(3, 3, 3, 3)
     for step in range(MAX_STEPS):
         before = b
-        a, _ = _steadiest(
-            np.einsum("nijkl,nsj,nsl->nsik", covariance, b, b), b @ mean.swapaxes(-1, -2)
-        )
-        b, ratio = _steadiest(np.einsum("nijkl,nsi,nsk->nsjl", covariance, a, a), a @ mean)
-        moved = np.abs(np.abs(np.sum(b * before, axis=-1)) - 1.0).max(axis=-1)
-        settled = (moved < converged) | (step == MAX_STEPS - 1)
-        for k in np.flatnonzero(settled):
-            found[int(joints[k])] = a[k], b[k], ratio[k]
-        if settled.all():
+        a, _ = _steadiest(np.einsum("ijkl,sj,sl->sik", covariance, b, b), b @ mean.T)
+        b, variance = _steadiest(np.einsum("ijkl,si,sk->sjl", covariance, a, a), a @ mean)
+        if (np.abs(np.abs(np.sum(b * before, axis=-1)) - 1.0) < converged).all():
             break
-        if settled.any():
-            joints, mean, covariance = (each[~settled] for each in (joints, mean, covariance))
-            b, ratio = b[~settled], ratio[~settled]
         if step == FIRST_STEPS:
-            b = np.take_along_axis(b, ratio.argmin(axis=1)[:, None, None], axis=1)
-    return [found[joint] for joint in range(len(found))]
+            best = int(variance.argmin())
+            a, b, variance = a[best : best + 1], b[best : best + 1], variance[best : best + 1]
+    return a, b, variance
 
 
 def _steadiest(covariance: Floats, mean: Vectors) -> tuple[Vectors, Scalars]:
@@ -242,7 +188,7 @@ def _steadiest(covariance: Floats, mean: Vectors) -> tuple[Vectors, Scalars]:
     return unit_vectors(x), values[..., 0]
 
 
-def _turns_about_pair(rotations: Quats, mean: Quats, axes: Vectors) -> Floats:
+def _ranges_about_pair(rotations: Quats, mean: Quats, axes: Vectors) -> Floats:
     """Return the ranges (2, 2) of s and t with rotation = R(a, s) R(b, t) mean, radians."""
     a, b = axes
     moved = quat.mul(rotations, quat.inverse(mean))
@@ -286,12 +232,6 @@ def _fix_signs(axes: Vectors) -> Vectors:
     largest = np.abs(axes).argmax(axis=-1, keepdims=True)
     upright: Vectors = axes * np.sign(np.take_along_axis(axes, largest, axis=-1))
     return upright
-
-
-def _subsample(rotations: Quats) -> Quats:
-    """Return at most `MAX_ROTATIONS` evenly spaced rotations, float64."""
-    kept = evenly_spaced(len(rotations), MAX_ROTATIONS)
-    return np.asarray(rotations[kept], dtype=np.float64)
 
 
 def joint_kinds(
