@@ -105,9 +105,9 @@ def _mirrored(role: str, table: _Table) -> Vectors:
 
 
 def limits_on_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[str, Limit]:
-    """Return limits of the canonical human as the joints of a rig have them, by their names.
+    """Return limits of the canonical human, converted to a rig, by joint name.
 
-    Roles that the rig does not have, and those whose frames are not sure enough, have none.
+    Roles that the rig lacks, or whose frames have too little confidence, are left out.
     """
     roles, frames = alignment.rig.roles, alignment.frames
     found = {}
@@ -119,9 +119,9 @@ def limits_on_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[str
 
 
 def limits_from_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[str, Limit]:
-    """Return limits of a rig's joints as the canonical human has them, by role.
+    """Return limits of a rig, converted to the canonical human, by role.
 
-    Only those that are measured as here: from the bone that a role is measured from.
+    Only limits that are measured from the bone of `MEASURED_FROM` are converted.
     """
     roles, frames = alignment.rig.roles, alignment.frames
     found = {}
@@ -136,9 +136,9 @@ def limits_from_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[s
 def dependents_on_rig(
     dependents: Mapping[str, DependentLimit], limits: Mapping[str, Limit], alignment: Alignment
 ) -> dict[str, DependentLimit]:
-    """Return dependent limits of the canonical human as a rig has them, by its names.
+    """Return dependent limits of the canonical human, converted to a rig, by joint name.
 
-    `limits` are those that `limits_on_rig` gives. Where the rig lacks the driver, there is none.
+    `limits` is the result of `limits_on_rig`. Those whose driver the rig lacks are left out.
     """
     roles, frames, trusted = alignment.rig.roles, alignment.frames, alignment.trusted
     found = {}
@@ -156,9 +156,9 @@ def dependents_on_rig(
 def dependents_from_rig(
     dependents: Mapping[str, DependentLimit], limits: Mapping[str, Limit], alignment: Alignment
 ) -> dict[str, DependentLimit]:
-    """Return dependent limits of a rig's joints as the canonical human has them, by role.
+    """Return dependent limits of a rig, converted to the canonical human, by role.
 
-    `limits` are those that `limits_from_rig` gives. A driver must be measured as here.
+    `limits` is the result of `limits_from_rig`. Drivers must be measured as in `MEASURED_FROM`.
     """
     frames, trusted = alignment.frames, alignment.trusted
     role_of = {joint: role for role, joint in alignment.rig.roles.items()}
@@ -174,12 +174,12 @@ def dependents_from_rig(
 
 
 def _is_plain(alignment: Alignment, role: str) -> bool:
-    """Tell whether the parent of a role's joint is the bone that it is measured from."""
+    """Return True if a role is measured from the parent of its joint."""
     return _ancestor(alignment, role, alignment.trusted[role]) is None
 
 
 def _ancestor(alignment: Alignment, role: str, above: str) -> str | None:
-    """Return the joint that a role is measured from on a rig; None if it is the parent."""
+    """Return the joint from which a role is measured on a rig; None if it is the parent."""
     skeleton, roles = alignment.rig.skeleton, alignment.rig.roles
     joint, ancestor = (skeleton.index(roles[each]) for each in (role, above))
     return None if skeleton.parents[joint] == ancestor else roles[above]
