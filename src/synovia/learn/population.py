@@ -23,7 +23,7 @@ from .. import quat
 from ..arrays import Floats, Ints, Points, Quats, Scalars, evenly_spaced
 from ..skeleton import Clip, Skeleton, match, names_in
 from .takes import Progress, Sample, Take, flips, invented_first_frame
-from .trimming import thin
+from .trimming import chord_of, rotation_tree, thin
 
 OWN_PEOPLE = 20  # people that a performer counts for who is blended with a population
 WIDTH = np.radians(8.0)  # radians; standard deviation of the kernel around a person's samples
@@ -250,15 +250,11 @@ class OffsetObjective:
     @classmethod
     def of(cls, frames: Quats, samples: Sequence[Sample]) -> OffsetObjective:
         """Return the pairs of frames and samples that the largest offset can bring together."""
-        from scipy.spatial import cKDTree
-
         names, number = np.unique([sample.performer for sample in samples], return_inverse=True)
         rotations = [_thin_evenly(sample.rotations, most=None) for sample in samples]
         every = np.concatenate(rotations)
         who = np.repeat(number, [len(each) for each in rotations])
-        chord = 2.0 * np.sin((CUTOFF + MAX_OFFSET) / 4.0)
-        tree = cKDTree(np.concatenate([every, -every]))
-        found = tree.query_ball_point(frames, chord)
+        found = rotation_tree(every).query_ball_point(frames, chord_of(CUTOFF + MAX_OFFSET))
         frame_of = np.repeat(np.arange(len(frames)), [len(each) for each in found])
         hits = np.concatenate([np.empty(0, dtype=np.int64), *map(np.asarray, found)]).astype(int)
         return cls(frames, every[hits % len(every)], frame_of, who[hits % len(every)], len(names))

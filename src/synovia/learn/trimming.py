@@ -178,7 +178,7 @@ def _unconfirmed(
     Also returns which performers come so near: (indices, performers). The performers with the most
     rotations are queried first, because they confirm nearly all.
     """
-    chord = 2.0 * np.sin(within / 4.0)
+    chord = chord_of(within)
     near = np.zeros((len(asked), len(trees)), dtype=bool)
     met = np.zeros(len(asked), np.int64)
     left = np.arange(len(asked))
@@ -202,8 +202,7 @@ def isolated_frames(takes: Sequence[Take], *, share: float = MAX_DROPPED) -> lis
     rotations, _, _ = _stack_takes(takes)
     cells, cell_of = _cells(rotations, LINK_CELL)
     n = len(cells)
-    chord = 2.0 * np.sin(LINK / 4.0)
-    pairs = rotation_tree(rotations[cells]).query_pairs(chord, output_type="ndarray")
+    pairs = rotation_tree(rotations[cells]).query_pairs(chord_of(LINK), output_type="ndarray")
     near = coo_array((np.ones(len(pairs)), (pairs % n).T), shape=(n, n))
     _, group = connected_components(near, directed=False)
     group_of = group[cell_of]
@@ -341,6 +340,11 @@ def _person_counts(takes: Sequence[Take]) -> Ints:
 def _per_take(values: Any, takes: Sequence[Take]) -> list[Any]:
     """Split concatenated values by take."""
     return np.split(values, np.cumsum([len(take.rotations) for take in takes])[:-1])
+
+
+def chord_of(angle: float) -> float:
+    """Return the distance of unit quaternions whose rotations differ by `angle` radians."""
+    return float(2.0 * np.sin(angle / 4.0))
 
 
 def rotation_tree(rotations: Quats) -> Any:

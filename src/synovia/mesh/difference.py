@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..shapes import Surface
 from ..shapes.boundary import cut_off, drop_unused_points
 from .region import sheet, vector_meshes
 from .sheet import TRIED_TWISTS, Sheet, legal_directions, midpoint_direction, twist_about
-from .triangles import HALVINGS, Net, Quality, refine_where
+from .triangles import HALVINGS, Net, Quality, join_surfaces, refine_where
 
 COMPARED = Quality(float(np.radians(0.15)), 16_000)
 """Resolution of differences and maps; edges are at most 16 tolerances, 2.4 degrees."""
@@ -64,17 +64,11 @@ def sheet_difference(
     gained, lost = _twist_shares(old, new, axis, both.vertices)
     more, less = np.ones(len(added.vertices)), np.ones(len(gone.vertices))
     return SheetDifference(
-        _join([both, added, gone]),
+        join_surfaces([both, added, gone])[0],
         gained=np.concatenate([gained, more, 0.0 * less]),
         lost=np.concatenate([lost, 0.0 * more, less]),
         old_rim=(directions, theirs.rim),
     )
-
-
-def _join(parts: Sequence[Surface]) -> Surface:
-    starts = np.cumsum([0, *(len(part.vertices) for part in parts)])
-    faces = [part.triangles + start for part, start in zip(parts, starts[:-1], strict=True)]
-    return Surface(np.concatenate([part.vertices for part in parts]), np.concatenate(faces))
 
 
 def _sheet_about(limit: Limit, axis: Vectors, quality: Quality) -> Sheet:

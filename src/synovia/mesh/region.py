@@ -24,6 +24,7 @@ from .triangles import (
     Quality,
     cut_net,
     cut_rim,
+    join_surfaces,
     longest_sides,
     partly_hidden,
     refine_mesh,
@@ -73,13 +74,12 @@ def sheet_and_boundary(
     share = quality.max_triangles // (len(pieces) + (len(pieces) > 1))  # cuts add triangles
     part = replace(quality, max_triangles=share)
     drawn = [_piece_meshes(limit, shape, number, part) for number in range(len(pieces))]
-    directions, faces, rim = _stack(
-        [(each.vertices, each.triangles, rim) for each, rim, _ in drawn]
-    )
-    low, high = shape.twist_range(limit.chart.in_chart(directions)).T
+    directions, starts = join_surfaces([piece for piece, _, _ in drawn])
+    rim = np.concatenate([edges + n for (_, edges, _), n in zip(drawn, starts, strict=True)])
+    low, high = shape.twist_range(limit.chart.in_chart(directions.vertices)).T
     widths = np.minimum(high - low, TURN)
-    whole = _stack([(mesh.vertices, mesh.triangles, mesh.triangles) for *_, mesh in drawn])
-    return Sheet(Surface(directions, faces), rim, widths, _axis(limit)), Surface(*whole[:2])
+    whole, _ = join_surfaces([boundary for *_, boundary in drawn])
+    return Sheet(directions, rim, widths, _axis(limit)), whole
 
 
 def first_triangles(shape: Region, quality: Quality) -> Boundary:
@@ -258,17 +258,6 @@ def _drop_covered(limit: Limit, vectors: Points, triangles: Ints) -> Ints:
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
     beyond = (a + b + c) / 3.0 + PROBE_DISTANCE * normal
     return triangles[~limit.contains(_rotations(limit, beyond))]
-
-
-def _stack(parts: list[tuple[Floats, Ints, Ints]]) -> tuple[Floats, Ints, Ints]:
-    """Concatenate vertices of all parts, and two arrays of indices into them."""
-    counts = np.cumsum([0, *(len(vertices) for vertices, *_ in parts)])
-    numbered = list(zip(parts, counts, strict=False))
-    return (
-        np.concatenate([vertices for vertices, *_ in parts]),
-        np.concatenate([first + n for (_, first, _), n in numbered]),
-        np.concatenate([second + n for (*_, second), n in numbered]),
-    )
 
 
 def share_of(limit: Limit, directions: Sheet, boundary: Surface, quality: Quality) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import Floats, Ints, Mask, Scalars
+from ..shapes import Surface
 from ..shapes.boundary import (
     Boundary,
     Hidden,
@@ -110,6 +111,13 @@ def _interior_errors(
     lengths = np.stack([np.linalg.norm(e, axis=1) for e in (b - a, c - b, a - c)], axis=1)
     longest = np.take_along_axis(sides, lengths.argmax(axis=1)[:, None], axis=1)[:, 0]
     return longest, np.einsum("ij,ij->i", off, off)
+
+
+def join_surfaces(parts: Sequence[Surface]) -> tuple[Surface, Ints]:
+    """Return all surfaces as one, and the index of the first vertex of each."""
+    starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
+    faces = [part.triangles + start for part, start in zip(parts, starts, strict=True)]
+    return Surface(np.concatenate([part.vertices for part in parts]), np.concatenate(faces)), starts
 
 
 def longest_sides(vertices: Floats, triangles: Ints) -> Scalars:
