@@ -177,8 +177,8 @@ def calibrate(
         known = names_in(names, clip.skeleton)
         first = int(invented_first_frame(clip))
         found = match(wanted, population.skeleton, clip.skeleton, known)
-        for name, way in found.lineages(population.ancestors, clip.name).items():
-            path = way.relative_rotation(clip.pose.rotations[first:])
+        for name, line in found.lineages(population.ancestors, clip.name).items():
+            path = line.relative_rotation(clip.pose.rotations[first:])
             observed[name].append(path[~flips(path, clip.frame_time)])
     offsets = {}
     for name in progress(wanted):
@@ -209,7 +209,10 @@ def estimate_offset(rotations: Quats, samples: Sequence[Sample]) -> Offset:
 
 
 def most_probable(objective: OffsetObjective, independent: float) -> Points:
-    """Return the most probable offset (3,), by pattern search, for so many independent frames."""
+    """Return the most probable offset (3,), by pattern search.
+
+    `independent` is the number of independent frames.
+    """
 
     def value_of(vector: Points) -> float:
         log_prior = -0.5 * float(vector @ vector) / float(OFFSET_SPREAD) ** 2

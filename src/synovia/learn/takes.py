@@ -235,8 +235,8 @@ def takes_of(
         found.warn(clip.name)
         first = 1 if invented else 0
         performer = performer_of(clip.name, performers)
-        for name, way in found.lineages(ancestors or {}, clip.name).items():
-            rotations = way.relative_rotation(clip.pose.rotations[first:])
+        for name, line in found.lineages(ancestors or {}, clip.name).items():
+            rotations = line.relative_rotation(clip.pose.rotations[first:])
             takes[name].append(Take(rotations, clip.frame_time, clip.name, performer, first))
     return takes
 

@@ -107,7 +107,7 @@ def distances_without(
     counts, names = _person_counts(takes), np.unique([take.performer for take in takes])
     present = [~np.isin(names, list(group)) for group in groups]
     if others is None:
-        # As many as with everybody, as far as so many are left.
+        # The number for everybody, or all who are left if they are fewer.
         others = confirmations(int(counts.sum()))
         wanted = [min(others, int(counts[those].sum()) - 1) for those in present]
     else:
