@@ -30,7 +30,7 @@ Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
 Tensor = Any
 """A `torch.Tensor`; functions that receive one import PyTorch when they run."""
 
-_TOLERANCES = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
+_TOLERANCES = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}  # radians
 TOLERANCE = _TOLERANCES[np.dtype(np.float64)]
 """Largest distance of a member, in radians, for float64."""
 

@@ -13,7 +13,7 @@ import numpy as np
 from .. import quat
 from ..anatomy.isb import isb_angles_of
 from ..arrays import Quats, Vectors
-from ..rigs.canonical import BONE_DIRECTIONS
+from ..rigs.canonical import BONE_DIRECTIONS, FORWARD
 from ..rigs.human import split_role
 
 JOINT_NAMES = {
@@ -29,7 +29,6 @@ JOINT_NAMES = {
     "Toes": "toes",
 }
 """Common names of the joint at which a bone begins."""
-FORWARD = np.array([0.0, 0.0, 1.0])
 HINGES = {"LowerArm": FORWARD, "LowerLeg": -FORWARD}
 """Directions to which a bone moves when its joint bends."""
 # Pairs of clinical terms for positive and negative rotation; right sides are mirrored to the left.

@@ -22,7 +22,7 @@ from ..learn import Progress
 from ..limit import Limit, mirror_limit
 from ..model import LimitModel, Report
 from ..rigs import ROLES, Alignment, Rig, align, recognize
-from ..rigs.canonical import canonical_skeleton, limits_on_rig
+from ..rigs.canonical import LEFT, canonical_skeleton, limits_on_rig
 from ..rigs.reference import MIN_CONFIDENCE
 from ..skeleton import Clip, Skeleton, lineage
 from .findings import Finding, join_sides, joint_name
@@ -68,7 +68,7 @@ def both_sides(limits: Mapping[str, Limit]) -> dict[str, Limit]:
     Roles are in the order of the canonical skeleton.
     """
     mirrored = {
-        f"right{role.removeprefix('left')}": mirror_limit(limit, np.array([1.0, 0.0, 0.0]))
+        f"right{role.removeprefix('left')}": mirror_limit(limit, LEFT)
         for role, limit in limits.items()
         if role.startswith("left")
     }

@@ -43,10 +43,11 @@ MEASURED_FROM: Mapping[str, str] = MappingProxyType(
     }
 )
 """Roles with a range of motion, each with the role relative to which it is measured."""
-_LEFT, _DOWN = np.array([1.0, 0.0, 0.0]), np.array([0.0, -1.0, 0.0])
+LEFT, UP, FORWARD = np.eye(3)  # axes of the canonical world
+_DOWN = np.array([0.0, -1.0, 0.0])
 BONE_DIRECTIONS: Mapping[str, Vectors] = MappingProxyType(
     {
-        side + bone: _DOWN if bone.endswith("Leg") else sign * _LEFT
+        side + bone: _DOWN if bone.endswith("Leg") else sign * LEFT
         for side, sign in zip(SIDES, (1.0, -1.0), strict=True)
         for bone in ("UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg")
     }

@@ -18,11 +18,10 @@ import numpy as np
 from .. import quat
 from ..arrays import Quats, Scalars, Vectors, cross, evenly_spaced, unit_vectors
 from ..skeleton import Clip, Pose, forward, lineage, list_names
-from .canonical import BONE_DIRECTIONS, MEASURED_FROM
+from .canonical import BONE_DIRECTIONS, FORWARD, MEASURED_FROM, UP
 from .human import SIDES, split_role
 from .recognize import Rig
 
-UP, FORWARD = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 CHAINS = (("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot", "Toes"))
 """Bones that end where the next one begins."""
 HINGE_BONES = {"elbow": ("UpperArm", "LowerArm"), "knee": ("UpperLeg", "LowerLeg")}
