@@ -11,7 +11,7 @@ from ..arrays import Floats
 from ..kernels import runtime as layout
 from ..kernels.dependent import DIVISIONS, TURNS
 from ..limit.pair import has_kernel
-from ..model import LimitModel
+from ..model import LimitModel, joint_by_joint
 
 SUFFIX = ".limits.bin"
 
@@ -23,7 +23,7 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
     skeleton, driven = model.skeleton, _pairs_of(model)
     kept = {name for _, names in driven for name in names}
     lost = {name: each for name, each in model.dependents.items() if name not in kept}
-    model.with_limits(model.limits, lost).joint_by_joint("the runtime")  # refuses groups, and warns
+    joint_by_joint(model.with_limits(model.limits, lost), "the runtime")  # refuses groups, warns
     named = sorted(model.limits.items(), key=lambda each: skeleton.index(each[0]))
     for name, limit in named:
         if not limit.compiled:

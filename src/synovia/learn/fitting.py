@@ -57,25 +57,57 @@ GAP = np.radians(60.0)
 
 @dataclass(frozen=True, eq=False)
 class FitOptions:
-    """Options of a fit as one value; `LimitModel.fit` says what each of them means."""
+    """Options of a fit, as keywords of `LimitModel.fit`."""
 
     shape: str = "kdop"
     """The name of a shape, or of one of `ESTIMATORS`."""
     chart: str = "swing-twist"
+    """The name of the chart, among `synovia.CHARTS`."""
     _: KW_ONLY
     margin: float | None = None
+    """Depth of observed frames inside the limit, in radians.
+
+    Unless given, it is chosen for a rejection of 1 % with three performers or more, and 0.05 with
+    fewer.
+    """
     reject: float | None = None
+    """The largest expected share of frames outside, of people who are not in the clips.
+
+    Each joint is widened to it, at least by the margin. Performers are left out in turn to measure
+    it, or clips if there is one performer.
+    """
     trim: float = MAX_DROPPED
+    """The largest share of frames, besides capture flips, that may be dropped for lack of support.
+
+    These are frames that no other performer comes near, or that stand alone. 0 keeps every frame,
+    flips too.
+    """
     reference: str | int | Clip = "mean"
+    """The origin of the chart: "mean" of the observed rotations, or "rest".
+
+    Also the number of a frame of the first clip, or a clip, for its first frame.
+    """
     performers: Performers = None
+    """The performer of each clip, by the clip's name; or a regular expression with one group that
+    finds the performer in the name. See `performer_of`."""
     joints: Sequence[str] | None = None
+    """The joints to limit; all but the roots unless given."""
     exclude: Sequence[str] = ()
+    """Joints not to limit."""
     names: Mapping[str, str] | None = None
+    """Names of the clips' joints, mapped to those of the first clip."""
     relative_to: Mapping[str, str] | None = None
+    """By joint, the ancestor from which it is measured instead of from its parent."""
     keep_samples: bool = False
+    """Whether to keep observed rotations, thinned, to blend or calibrate with."""
     blend: Population | None = None
+    """Observations of other performers to blend with."""
     depends: Mapping[str, str] | str | None = None
-    """By joint, the one that it depends on; or "auto"."""
+    """By joint, the driver that its limit depends on, such as ``{"LeftLeg": "LeftUpLeg"}``.
+
+    A hinge gets ends that vary with the direction of the driver's bone, another joint a margin.
+    "auto" finds the joints for which that pays on people who are left out.
+    """
     shape_options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the shape's fit, or of the estimator."""
 

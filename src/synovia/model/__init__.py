@@ -5,9 +5,10 @@ from .constraint import ClampedPaths, Constraint, JointLimit
 from .control_group import ControlGroup, control_groups
 from .coupled import Coupled, couple
 from .live import LiveClamp, LivePath
-from .model import LimitModel, pack_limits
+from .model import LimitModel
+from .packed import pack_limits
 from .report import ClampReport, JointReport, Report
-from .retarget import hold_fixed
+from .retarget import hold_fixed, joint_by_joint
 
 __all__ = [
     "EDGE",
@@ -29,6 +30,7 @@ __all__ = [
     "couple",
     "first_exit",
     "hold_fixed",
+    "joint_by_joint",
     "pack_limits",
     "project_path",
 ]

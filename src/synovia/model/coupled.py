@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar
@@ -19,6 +19,7 @@ from ..skeleton import Lineage, Skeleton, measure_from_ancestor
 from .clamp import MAX_SPEED, clamp_path
 from .constraint import Carried, ClampedPaths, Constraint, JointLimit, mask_of
 from .live import LivePath, LivePaths
+from .placed import Placed
 from .report import NEGLIGIBLE, Held
 
 
@@ -286,3 +287,16 @@ def couple(
 def only_rotation(rotation: Quats) -> Limit:
     """Return the limit that contains one rotation (4,) and no other."""
     return Limit(RotationVector(rotation), Box(np.zeros(3), np.zeros(3), np.eye(3)))
+
+
+def check_across(skeleton: Skeleton, placed: Sequence[Placed]) -> None:
+    """Raise ValueError if a limit is measured across a joint of a `Coupled`."""
+    pairs = [each.constraint for each in placed if isinstance(each.constraint, Coupled)]
+    coupled = {name for pair in pairs for name in pair.joints}
+    for each in placed:
+        across = [skeleton.names[joint] for joint in sorted(each.between)]
+        if mixed := [name for name in across if name in coupled]:
+            raise ValueError(
+                f"{each.constraint.joints[-1]} is measured across {', '.join(mixed)}, which "
+                "must not depend on another joint then, nor drive one"
+            )

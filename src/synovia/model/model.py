@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self, TypeVar, overload
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .. import kernels, quat
-from ..arrays import Floats, Ints, Mask, Quats, Scalars, tolerance
+from .. import quat
+from ..arrays import Mask, Quats, Scalars, tolerance
 from ..components import Figure
 from ..learn import Population, Progress, Sample
 from ..limit import DependentLimit, Limit, PairLimit
 from ..limit.softening import Softening
-from ..skeleton import Clip, Lineage, Match, Pose, Skeleton, check_joints, list_names, match
+from ..skeleton import Clip, Match, Pose, Skeleton, check_joints, match
 from .clamp import MAX_SPEED
+from .clips import check_clip, clamp_clip
 from .constraint import Constraint, JointLimit
 from .control_group import TOLERANCE as GROUP_TOLERANCE
 from .control_group import ControlGroup, control_groups
-from .coupled import Coupled, couple
+from .coupled import Coupled, check_across, couple
+from .packed import PackedLimits, has_kernel
 from .placed import Placed, place_in_order
-from .report import ClampReport, Held, Report
+from .report import ClampReport, Report
+from .retarget import carry, carry_cached, retarget
 
 Kind = TypeVar("Kind", bound=Constraint)
-_ON_SKELETON: WeakKeyDictionary[LimitModel, tuple[Skeleton, dict[str, str], LimitModel]] = (
-    WeakKeyDictionary()
-)
-"""The last result of `for_skeleton` of a model, and what it was made for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +72,7 @@ class LimitModel:
             if twice := [name for name in constraint.joints if name in seen]:
                 raise ValueError(f"{twice[0]} must belong to one constraint, got two")
             seen.update(constraint.joints)
-        coupled = {name for each in self._of(Coupled) for name in each.joints}
-        for placed in self.placed:
-            across = [self.skeleton.names[joint] for joint in sorted(placed.between)]
-            if mixed := [name for name in across if name in coupled]:
-                raise ValueError(
-                    f"{placed.constraint.joints[-1]} is measured across {', '.join(mixed)}, which "
-                    "must not depend on another joint then, nor drive one"
-                )
+        check_across(self.skeleton, self.placed)
 
     @classmethod
     def fit(
@@ -107,51 +96,16 @@ class LimitModel:
             distance field of the rotations near to many performers.
         chart
             What coordinates it is drawn in: a name among `synovia.CHARTS`. Unless given, it is
-            "swing-twist" where the shape works in that.
+            "swing-twist" if the shape works in that.
         blend
             A model of a population that kept its samples. The clips are then those of one
-            performer, who is believed in every frame but flips, and counts for 20 people where
-            frames of others need to be confirmed.
+            performer, all of whose frames but flips are kept, and who counts as 20 people where
+            frames of others need support.
         progress
             Is given the names of the joints, and gives them back one by one.
         **options
-            Any of those below. Further ones go to the shape, like ``vertices=12`` for a reach
-            cone.
-
-        Other Parameters
-        ----------------
-        margin : float
-            How deep observed frames are inside, in radians. Unless given, it is chosen for a
-            rejection of 1 % with three performers or more, and 0.05 with fewer.
-        reject : float
-            Widen each joint until at most this share of the frames of people who are not in the
-            clips is to be expected outside, on average, but at least by the margin. Performers are
-            left out in turn to tell, clips where there is one; see `synovia.learn.promise`.
-        trim : float
-            The largest share of frames, besides capture flips, that may be left out because no
-            other performer confirms them or because they stand alone; 0.05 unless given. 0 keeps
-            every frame, flips too.
-        reference : str, int or Clip
-            What rotations are measured from: "mean", that of what was observed, unless given;
-            "rest"; the number of a frame of the first clip; or a clip, for its first frame.
-        performers : str or mapping
-            Who performs: a map from the names of clips, or a regular expression with one group
-            that finds it in these. See `synovia.learn.performer_of`.
-        joints : sequence of str
-            The joints to limit; all but the roots unless given.
-        exclude : sequence of str
-            Joints not to limit.
-        names : mapping
-            Names of the clips' joints, mapped to those of the first.
-        relative_to : mapping
-            By joint, the ancestor from which it is measured instead of from its parent.
-        depends : mapping or "auto"
-            By joint, the one whose rotation its limit depends on, such as
-            ``{"LeftLeg": "LeftUpLeg"}``. A hinge gets ends that vary with where the other bone
-            points, another joint a margin. "auto" finds the joints for which that pays on people
-            who are left out; `provenance` says how much.
-        keep_samples : bool
-            Whether to keep what was observed, thinned, to blend or calibrate with.
+            The other fields of `synovia.learn.FitOptions`, such as ``margin=0.1``. Further options
+            go to the shape, such as ``vertices=12`` for a reach cone.
 
         Examples
         --------
@@ -173,15 +127,9 @@ class LimitModel:
         """Return the limits of a figure: the poses that controls within their ranges give.
 
         Joints that share controls are limited together (`groups`); a limit for each joint by itself
-        is `anatomy.limits_of`. Positions of joints are not limited.
-
-        Parameters
-        ----------
-        figure
-            The figure whose joints are limited.
-        tolerance
-            How far a segment may be off what the controls give, in radians, as seen from where its
-            group begins; 2 degrees by default. Segments in a row share it evenly.
+        is `anatomy.limits_of`. Positions of joints are not limited. A segment may differ from what
+        the controls give by `tolerance` radians, 2 degrees by default, measured from the root of
+        its group; consecutive segments share it evenly.
 
         Examples
         --------
@@ -258,23 +206,6 @@ class LimitModel:
             kept = {name: each for name, each in self.dependents.items() if name in limits}
         return replace(self, constraints=(*couple(limits, kept), *self.groups))
 
-    def joint_by_joint(self, what: str) -> LimitModel:
-        """Return the limits of single joints, for a feature `what` that supports no others.
-
-        ValueError if there are groups. Limits that depend on others are as wide as they get, with
-        a warning.
-        """
-        if self.groups:
-            raise ValueError(f"{what} takes limits of single joints, got groups of a figure")
-        if not self.dependents:
-            return self
-        warnings.warn(
-            f"{what} does not know that {list_names(self.dependents)} depend on other joints: what "
-            "they may do at all is legal",
-            stacklevel=3,
-        )
-        return self.with_limits(self.limits, {})
-
     def match(self, skeleton: Skeleton, names: Mapping[str, str] | None = None) -> Match:
         """Return where `skeleton` has the limited joints; `names` maps its names to these."""
         wanted = [*self.names, *(each.driver for each in self._of(Coupled))]
@@ -285,42 +216,12 @@ class LimitModel:
     ) -> LimitModel:
         """Return the limits of the joints that `skeleton` has, by its names for them.
 
-        Parameters
-        ----------
-        skeleton
-            The skeleton to be limited. Joints are matched by name. Those that it does not have
-            are left out, and so are those whose limit is measured from a joint that is not above
-            them here, with a warning.
-        names
-            Names of `skeleton`, mapped to those of this model, where they differ by more than a
-            prefix such as ``mixamorig:``.
-        clip
-            The name of the skeleton in warnings.
+        Joints are matched by name; `names` maps those of `skeleton` to those of this model where
+        they differ by more than a prefix such as ``mixamorig:``. Left out with a warning, which
+        names the skeleton as `clip`: joints that it does not have, and those whose limit is
+        measured from a joint that is not above them here.
         """
-        if skeleton is self.skeleton and not names:
-            return self
-        known = _ON_SKELETON.get(self)
-        if known is not None and known[0] is skeleton and known[1] == dict(names or {}):
-            return known[2]  # frame after frame: what is cached of a model stays cached
-        there = self._carry(self.match(skeleton, names), clip)
-        _ON_SKELETON[self] = skeleton, dict(names or {}), there
-        return there
-
-    def _carry(self, found: Match, clip: str) -> LimitModel:
-        """Return the model on the skeleton in which joints were found, with warnings."""
-        if found.skeleton is self.skeleton and not found.names:
-            return self
-        joints: dict[str, Lineage] = found.lineages(self.ancestors, clip)
-        constraints: list[Constraint] = []
-        losses: dict[str, list[str]] = {}
-        for constraint in self.constraints:
-            carried = constraint.on(found.skeleton, joints)
-            constraints += carried.constraints
-            if carried.loss:
-                losses.setdefault(carried.loss, []).extend(carried.lost)
-        for loss, lost in losses.items():
-            warnings.warn(f"{clip or 'clip'}: {loss}: {list_names(lost)}", stacklevel=4)
-        return LimitModel(constraints, found.skeleton)
+        return carry_cached(self, skeleton, names, clip)
 
     def on(
         self,
@@ -356,8 +257,6 @@ class LimitModel:
         >>> model.limits["left_shoulder"].relative_to
         'spine3'
         """
-        from .retarget import retarget
-
         return retarget(self, skeleton, clips, roles, own_clips)
 
     @cached_property
@@ -366,21 +265,16 @@ class LimitModel:
         return place_in_order(self.skeleton, self.constraints)
 
     @cached_property
-    def _packed_limits(self) -> tuple[Ints, Ints, Floats]:
-        """The joints whose limits one kernel evaluates, the limits' offsets, and their buffer."""
-        packed = self._packed_constraints
-        joints = np.array([self.skeleton.index(each.joint) for each in packed], np.int64)
-        return (joints, *pack_limits([each.limit for each in packed]))
-
-    @cached_property
-    def _packed_constraints(self) -> list[JointLimit]:
+    def _packed(self) -> PackedLimits:
         """The limits that one kernel evaluates."""
-        return [each for each in self._of(JointLimit) if _has_kernel(each)]
+        packed = [each for each in self._of(JointLimit) if has_kernel(each)]
+        joints = [self.skeleton.index(each.joint) for each in packed]
+        return PackedLimits.of([each.limit for each in packed], joints)
 
     @cached_property
     def _others(self) -> list[Placed]:
         """The constraints that are evaluated one by one."""
-        return [each for each in self.placed if not _has_kernel(each.constraint)]
+        return [each for each in self.placed if not has_kernel(each.constraint)]
 
     def contains(self, pose: Pose) -> Mask:
         """Return which poses (...) are legal at every joint."""
@@ -395,7 +289,7 @@ class LimitModel:
         """
         _, distances = self._projected(pose)
         out = np.full(pose.rotations.shape[:-1], -np.inf, pose.rotations.dtype)
-        out[..., self._packed_limits[0]] = distances
+        out[..., self._packed.joints] = distances
         for placed in self._others:
             relative = placed.relative(pose.rotations)
             out[..., placed.joints] = placed.constraint.distance(relative)
@@ -421,23 +315,11 @@ class LimitModel:
 
     @overload
     def project(
-        self,
-        what: Clip,
-        *,
-        softening: Softening | None = None,
-        max_speed: float = MAX_SPEED,
-        names: Mapping[str, str] | None = None,
-        progress: Progress = iter,
+        self, what: Clip, *, softening: Softening | None = None, **options: Any
     ) -> Clip: ...
 
     def project(
-        self,
-        what: Pose | Clip,
-        *,
-        softening: Softening | None = None,
-        max_speed: float = MAX_SPEED,
-        names: Mapping[str, str] | None = None,
-        progress: Progress = iter,
+        self, what: Pose | Clip, *, softening: Softening | None = None, **options: Any
     ) -> Pose | Clip:
         """Return legal poses, or a legal clip that is free of pops (see `project_path`).
 
@@ -452,13 +334,8 @@ class LimitModel:
             rotations; or a clip, whose joints are matched by name.
         softening
             How to approach the limits instead of stopping at them: `Inside` or `Beyond`.
-        max_speed
-            Radians a second. No step of a clip becomes longer than that allows, or than twice
-            what it was, whichever is more.
-        names
-            Names of the clip's joints, mapped to those of the model.
-        progress
-            Is given the names of the joints of a clip, and gives them back one by one.
+        **options
+            Of a clip: `max_speed`, `names` and `progress`, as for `project_clip`.
 
         Returns
         -------
@@ -466,9 +343,9 @@ class LimitModel:
             The same kind as was given. What is legal comes back bit for bit.
         """
         if isinstance(what, Clip):
-            return self.project_clip(
-                what, softening=softening, max_speed=max_speed, names=names, progress=progress
-            )[0]
+            return self.project_clip(what, softening=softening, **options)[0]
+        if options:
+            raise TypeError(f"{', '.join(options)}: options of a clip, not of poses")
         if softening is None:
             rotations = self._projected(what)[0]
             for placed in self._others:
@@ -519,19 +396,7 @@ class LimitModel:
         given = pose.rotations.dtype
         others = () if given == np.float64 else self.limits.values()
         precision = np.result_type(given, *(each.precision(given) for each in others))
-        rotations = np.ascontiguousarray(pose.rotations, precision)
-        batch, out = rotations.shape[:-2], rotations.copy()
-        joints, offsets, packed = self._packed_limits
-        distances = np.empty((math.prod(batch), len(joints)), rotations.dtype)
-        flat, slack = rotations.reshape(-1), tolerance(given)
-        kernels.limit.project_poses(
-            flat, joints, offsets, packed, slack, out.reshape(-1), distances
-        )
-        legal, distances = out.astype(given, copy=False), distances.astype(given, copy=False)
-        if out.dtype != given:
-            for joint, constraint in zip(joints, self._packed_constraints, strict=True):
-                legal[..., joint, :] = constraint.limit.round_members(out[..., joint, :], given)
-        return legal, distances.reshape(*batch, len(joints))
+        return self._packed.project(pose.rotations, precision)
 
     def project_clip(
         self,
@@ -542,23 +407,24 @@ class LimitModel:
         names: Mapping[str, str] | None = None,
         progress: Progress = iter,
     ) -> tuple[Clip, ClampReport]:
-        """Return a clip as `project` does, and a report of legal frames that had to move."""
-        matched = self.match(clip.skeleton, names)
-        matched.warn(clip.name)
-        model = self._carry(matched, clip.name)
-        placed = {each.constraint.joints[0]: each for each in model.placed}
-        rotations = clip.pose.rotations.copy()
-        moved: dict[str, Ints] = {}
-        over: dict[str, Ints] = {}
-        for name in progress(list(placed)):
-            clamped = placed[name].clamp_paths(
-                rotations, clip.frame_time, softening=softening, max_speed=max_speed
-            )
-            for frames, mask in ((moved, clamped.moved), (over, clamped.over)):
-                columns = zip(placed[name].constraint.joints, mask.T, strict=True)
-                frames |= {each: np.flatnonzero(column) for each, column in columns if column.any()}
-        legal = replace(clip, pose=clip.pose.with_rotations(rotations))
-        return legal, ClampReport(clip.name, moved, over)
+        """Return a clip as `project` does, and a report of legal frames that had to move.
+
+        Parameters
+        ----------
+        clip
+            The clip. Its joints are matched by name; what does not match is warned about.
+        softening
+            How to approach the limits instead of stopping at them: `Inside` or `Beyond`.
+        max_speed
+            Radians a second. No step of a clip becomes longer than that allows, or than twice
+            what it was, whichever is more.
+        names
+            Names of the clip's joints, mapped to those of the model.
+        progress
+            Is given the names of the joints of a clip, and gives them back one by one.
+        """
+        model, _ = self._for_clip(clip, names)
+        return clamp_clip(model, clip, softening=softening, max_speed=max_speed, progress=progress)
 
     def check(
         self,
@@ -569,49 +435,16 @@ class LimitModel:
     ) -> Report:
         """Return how far, where and how often a clip leaves these limits.
 
-        Parameters
-        ----------
-        clip
-            The clip. Its joints are matched by name; what does not match is warned about.
-        names
-            Names of the clip's joints, mapped to those of the model.
-        progress
-            Is given the names of the joints, and gives them back one by one.
+        `names` and `progress` are as for `project_clip`.
         """
+        model, ours = self._for_clip(clip, names)
+        return check_clip(model, clip, ours, progress=progress)
+
+    def _for_clip(
+        self, clip: Clip, names: Mapping[str, str] | None
+    ) -> tuple[LimitModel, dict[str, str]]:
+        """Return the limits on a clip's skeleton, with warnings, and the joints' names here."""
         matched = self.match(clip.skeleton, names)
         matched.warn(clip.name)
-        model = self._carry(matched, clip.name)
-        placed = {each.constraint.joints[0]: each for each in model.placed}
-        columns = {name: column for column, name in enumerate(model.names)}
-        violation = np.zeros((clip.frames, len(columns)))
-        held: dict[str, Held] = {}
-        for name in progress(list(placed)):
-            constraint = placed[name].constraint
-            relative = placed[name].relative(clip.pose.rotations)
-            angles = constraint.path_violation(relative)
-            for joint, path in zip(constraint.joints, angles.T, strict=True):
-                if joint in columns:
-                    violation[:, columns[joint]] = path
-            held |= constraint.held_frames(relative, angles)
         ours = {clip.skeleton.names[joint]: name for name, joint in matched.joints.items()}
-        return Report(
-            clip.name,
-            tuple(ours[name] for name in columns),
-            violation,
-            clip.frame_time,
-            {ours[name]: replace(each, driver=ours[each.driver]) for name, each in held.items()},
-        )
-
-
-def _has_kernel(constraint: Constraint) -> bool:
-    """Return True if the kernel of packed limits evaluates a constraint."""
-    if not isinstance(constraint, JointLimit):
-        return False
-    return constraint.limit.compiled and constraint.limit.relative_to is None
-
-
-def pack_limits(limits: Sequence[Limit]) -> tuple[Ints, Floats]:
-    """Return the offset of each limit, and a buffer with them all."""
-    parts = [limit.packed for limit in limits]
-    offsets = np.cumsum([0, *(len(part) for part in parts)])[:-1].astype(np.int64)
-    return offsets, np.concatenate([np.empty(0), *parts])
+        return carry(self, matched, clip.name), ours

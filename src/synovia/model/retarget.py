@@ -1,4 +1,4 @@
-"""Models for other rigs of a human, and models held at one pose of the joints between."""
+"""Models carried to other skeletons, and models held at one pose of the joints between."""
 
 from __future__ import annotations
 
@@ -6,15 +6,53 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .. import quat
-from ..skeleton import Clip, Pose, Skeleton, check_joints, lineage, list_names
+from ..skeleton import Clip, Match, Pose, Skeleton, check_joints, lineage, list_names
+from .constraint import Constraint
 from .coupled import couple
 
 if TYPE_CHECKING:
     from .model import LimitModel
+
+_CARRIED: WeakKeyDictionary[LimitModel, tuple[Skeleton, dict[str, str], LimitModel]] = (
+    WeakKeyDictionary()
+)
+"""The last result of `carry_cached` for a model, with the skeleton and names it was made for."""
+
+
+def carry(model: LimitModel, found: Match, clip: str) -> LimitModel:
+    """Return a model on the skeleton in which its joints were found; warn of what is lost."""
+    if found.skeleton is model.skeleton and not found.names:
+        return model
+    joints = found.lineages(model.ancestors, clip)
+    constraints: list[Constraint] = []
+    losses: dict[str, list[str]] = {}
+    for constraint in model.constraints:
+        carried = constraint.on(found.skeleton, joints)
+        constraints += carried.constraints
+        if carried.loss:
+            losses.setdefault(carried.loss, []).extend(carried.lost)
+    for loss, lost in losses.items():
+        warnings.warn(f"{clip or 'clip'}: {loss}: {list_names(lost)}", stacklevel=4)
+    return type(model)(constraints, found.skeleton)
+
+
+def carry_cached(
+    model: LimitModel, skeleton: Skeleton, names: Mapping[str, str] | None, clip: str
+) -> LimitModel:
+    """Return what `carry` does, and keep it for the next call with the same skeleton."""
+    if skeleton is model.skeleton and not names:
+        return model
+    known = _CARRIED.get(model)
+    if known is not None and known[0] is skeleton and known[1] == dict(names or {}):
+        return known[2]
+    there = carry(model, model.match(skeleton, names), clip)
+    _CARRIED[model] = skeleton, dict(names or {}), there
+    return there
 
 
 def retarget(
@@ -101,3 +139,21 @@ def hold_fixed(model: LimitModel, pose: Pose, moving: Iterable[str] = ()) -> Lim
             if each.driver == name:  # which is measured from its parent from now on
                 dependents[follower] = each.in_frames(parent, quat.IDENTITY)
     return replace(model.with_limits(limits, dependents), samples={})
+
+
+def joint_by_joint(model: LimitModel, what: str) -> LimitModel:
+    """Return the limits of single joints, for a feature `what` that supports no others.
+
+    ValueError if there are groups. Limits that depend on others are as wide as they get, with
+    a warning.
+    """
+    if model.groups:
+        raise ValueError(f"{what} takes limits of single joints, got groups of a figure")
+    if not model.dependents:
+        return model
+    warnings.warn(
+        f"{what} does not know that {list_names(model.dependents)} depend on other joints: what "
+        "they may do at all is legal",
+        stacklevel=3,
+    )
+    return model.with_limits(model.limits, {})

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..model import LimitModel, pack_limits
+from ..model import LimitModel, joint_by_joint, pack_limits
 from ..population import Source, human_limits
 from ..skeleton import lineage, list_names
 from . import devices
@@ -53,7 +53,7 @@ class LimitLoss(torch.nn.Module):
         form: Form = "quaternion",
     ) -> None:
         super().__init__()
-        model = model.joint_by_joint("LimitLoss")
+        model = joint_by_joint(model, "LimitLoss")
         if form not in SIZES:
             raise ValueError(f"form must be one of {', '.join(SIZES)}, got {form!r}")
         if not 0.0 <= margin < float("inf"):

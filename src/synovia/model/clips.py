@@ -1,0 +1,73 @@
+"""Clips checked and clamped: each constraint's joints, over all frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..arrays import Ints
+from ..learn import Progress
+from ..limit.softening import Softening
+from ..skeleton import Clip
+from .report import ClampReport, Held, Report
+
+if TYPE_CHECKING:
+    from .model import LimitModel
+
+
+def clamp_clip(
+    model: LimitModel,
+    clip: Clip,
+    *,
+    softening: Softening | None,
+    max_speed: float,
+    progress: Progress,
+) -> tuple[Clip, ClampReport]:
+    """Return a legal clip, and a report of the legal frames that moved and of long steps.
+
+    The model is one of the clip's skeleton; the options are those of `LimitModel.project`.
+    """
+    placed = {each.constraint.joints[0]: each for each in model.placed}
+    rotations = clip.pose.rotations.copy()
+    moved: dict[str, Ints] = {}
+    over: dict[str, Ints] = {}
+    for name in progress(list(placed)):
+        clamped = placed[name].clamp_paths(
+            rotations, clip.frame_time, softening=softening, max_speed=max_speed
+        )
+        for frames, mask in ((moved, clamped.moved), (over, clamped.over)):
+            columns = zip(placed[name].constraint.joints, mask.T, strict=True)
+            frames |= {each: np.flatnonzero(column) for each, column in columns if column.any()}
+    legal = replace(clip, pose=clip.pose.with_rotations(rotations))
+    return legal, ClampReport(clip.name, moved, over)
+
+
+def check_clip(
+    model: LimitModel, clip: Clip, names: Mapping[str, str], *, progress: Progress
+) -> Report:
+    """Return how far, where and how often a clip leaves the limits of its skeleton.
+
+    `names` are those of the joints in the report, by their names in the clip.
+    """
+    placed = {each.constraint.joints[0]: each for each in model.placed}
+    columns = {name: column for column, name in enumerate(model.names)}
+    violation = np.zeros((clip.frames, len(columns)))
+    held: dict[str, Held] = {}
+    for name in progress(list(placed)):
+        constraint = placed[name].constraint
+        relative = placed[name].relative(clip.pose.rotations)
+        angles = constraint.path_violation(relative)
+        for joint, path in zip(constraint.joints, angles.T, strict=True):
+            if joint in columns:
+                violation[:, columns[joint]] = path
+        held |= constraint.held_frames(relative, angles)
+    return Report(
+        clip.name,
+        tuple(names[name] for name in columns),
+        violation,
+        clip.frame_time,
+        {names[name]: replace(each, driver=names[each.driver]) for name, each in held.items()},
+    )
