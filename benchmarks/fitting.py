@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -35,11 +34,11 @@ def margin_seconds(rotations: np.ndarray, vectors: np.ndarray, shape: str) -> tu
     held_out, candidates = quat.exp(vectors), halve_steps(0.0, 0.5 * np.pi, 10)
 
     def rejected(margin: float) -> float:
-        return 1.0 - float(replace(limit, shape=limit.shape.grow(margin)).contains(held_out).mean())
+        return 1.0 - float(limit.grow(margin).contains(held_out).mean())
 
     rejected(0.1)  # imports what is needed
     start = time.process_time()
-    found = least_margin(rejected, 0.01, candidates, [limit.required_growth(held_out)])
+    found = least_margin(rejected, 0.01, candidates, [limit.required_margin(held_out)])
     middle = time.process_time()
     halved = least_passing(lambda m: rejected(m) <= 0.01, 0.0, 0.5 * np.pi, halvings=10)
     if found not in (0.0, halved):

@@ -69,7 +69,7 @@ def families(rotations: Quats) -> Iterator[tuple[str, Limit, Edit]]:
 
 def grown(limit: Limit, number: int) -> Limit:
     """Return the limit with a little more margin."""
-    return replace(limit, shape=limit.shape.grow(0.001 * (number + 1)))
+    return limit.grow(0.001 * (number + 1))
 
 
 def pointed(limit: Limit, number: int) -> Limit:

@@ -279,7 +279,7 @@ def density(crowd: Crowd, people: Sequence[int]) -> tuple[np.ndarray, np.ndarray
 def confirmed_kdop(crowd: Crowd, people: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return how much the k-DOP of confirmed frames, as by default, must be widened."""
     limit = fit_some(crowd, people, FitOptions(margin=0.0)).limit
-    return limit.required_growth(crowd.rotations), limit.required_growth(EVERYWHERE)
+    return limit.required_margin(crowd.rotations), limit.required_margin(EVERYWHERE)
 
 
 def fit_some(crowd: Crowd, people: Sequence[int], options: FitOptions) -> FittedJoint:

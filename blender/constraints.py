@@ -7,7 +7,7 @@ kinematics are no Euler angles: see `IKRanges`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -183,13 +183,13 @@ def _ends_needed(points: Points, ends: Scalars) -> Scalars:
 def _members(limit: Limit) -> Quats:
     """Return legal rotations (n, 4): all over a limit, and on its boundary."""
     scattered = limit.sample(MEMBERS, np.random.default_rng(0))
-    boundary = limit.chart.rotations(limit.shape.surface(DETAIL).vertices)
+    boundary = limit.chart.rotations(limit.region.surface(DETAIL).vertices)
     return np.concatenate([scattered, boundary])
 
 
 def _limit_and_frame(limits: Bound, bone: str) -> tuple[Limit, Any]:
     limit = limits.model.limits[bone]
-    return Limit(limit.chart, limit.shape), limits.rig.frames[limits.rig.skeleton.index(bone)]
+    return replace(limit, relative_to=None), limits.rig.frames[limits.rig.skeleton.index(bone)]
 
 
 def write_limit_rotation(bone: Any, order: str, ranges: Points) -> None:

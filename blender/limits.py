@@ -101,10 +101,7 @@ class Bound:
     @cached_property
     def target(self) -> LimitModel:
         """The limits, smaller by a hair's breadth, where rotations are put."""
-        smaller = {
-            name: replace(limit, shape=limit.shape.shrink(SKIN))
-            for name, limit in self.model.limits.items()
-        }
+        smaller = {name: limit.shrink(SKIN) for name, limit in self.model.limits.items()}
         dependents = {name: each.shrink(SKIN) for name, each in self.model.dependents.items()}
         smaller |= {name: each.limit for name, each in dependents.items()}
         return self.model.with_limits(smaller, dependents)

@@ -133,7 +133,7 @@ def use_the_runtime(rng):
         "box": Limit.fit(cloud, "box"),
         "cone": Limit.fit(cloud, "reach-cone", axis=[1.0, 0.0, 0.0], vertices=8),
         "field": Limit.fit(cloud, "distance-field", resolution=10),
-        "hand": replace(Limit.fit(cloud, "kdop"), relative_to="box"),
+        "hand": replace(Limit.fit(cloud, "kdop"), relative_to="box", margin=0.1),
     }
     skeleton = Skeleton(("root", *limits), np.arange(-1, 4), np.tile([0.2, 0.0, 0.0], (5, 1)))
     margin = DependentMargin(limits["hand"], "box", [0, 1, 0], rng.uniform(0.0, 0.1, 18))

@@ -42,7 +42,7 @@ def masks(shape=(18, 36)):
 MASKS = masks()
 
 
-def table(kind, *, margin=0.0, seed=3, spread=0.3):
+def table(kind, *, seed=3, spread=0.3):
     """A table with these legal cells, and twists that are nothing special."""
     mask = MASKS[kind]
     rng = np.random.default_rng(seed)
@@ -51,7 +51,7 @@ def table(kind, *, margin=0.0, seed=3, spread=0.3):
     half = 0.5 + spread * rng.random(mask.shape)
     counts = np.where(mask, rng.integers(1, 9, size=mask.shape), 0)
     frame = random_frame(rng)
-    return ThetaPhi(counts, middle - half, middle + half, frame, margin=margin)
+    return ThetaPhi(counts, middle - half, middle + half, frame)
 
 
 def points_around(n, rng):

@@ -321,7 +321,7 @@ def test_a_ball_joint_gets_a_margin():
     hips = quat.exp(np.array([[-0.7, 0.0, 0.0], [0.5, 0.0, 0.0]]))
     margins = narrow.values_at(hips)[:, 0]
     widths = quat.rotate(hips, DOWN)[:, 2]
-    assert np.sign(margins[0] - margins[1]) == -np.sign(widths[0] - widths[1])
+    assert np.sign(margins[0] - margins[1]) == np.sign(widths[0] - widths[1])
 
 
 def test_the_command_line_learns_and_checks(tmp_path):

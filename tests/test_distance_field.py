@@ -335,17 +335,3 @@ def test_values_are_rounded_down_to_single_precision(rng):
     assert (kept[usual] <= values[usual]).all()
     np.testing.assert_allclose(kept[usual], values[usual], rtol=2e-7)
     np.testing.assert_array_equal(replace(shape).values, kept)
-
-
-@pytest.mark.parametrize(("count", "cell"), [((200, 9, 9), 0.01), ((9, 9, 9), 1.5e-4)])
-def test_a_field_erodes_also_where_cells_half_as_large_are_no_field(count, cell, rng):
-    low = -0.5 * cell * (np.array(count) - 1.0)
-    nodes = low + cell * np.stack(np.meshgrid(*map(np.arange, count), indexing="ij"), axis=-1)
-    rod = np.linalg.norm(nodes - np.clip(nodes, low, -low) * [0.9, 0.0, 0.0], axis=-1)
-    shape = DistanceField(low, np.full(3, cell), rod, 3.5 * cell)
-    r = 0.5 * shape.greatest_erosion
-    assert r > cell
-    members = shape.erode(r).scatter(100, rng)
-    ways = rng.normal(size=(100, 3))
-    ways *= r / np.linalg.norm(ways, axis=-1, keepdims=True)
-    assert shape.contains(members + ways).all()

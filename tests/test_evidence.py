@@ -310,9 +310,9 @@ def test_a_good_guess_takes_two_trials():
 def test_the_growth_that_is_required_is_about_that(shoulder, shape, chart):
     limit = Limit.fit(shoulder, shape, chart, margin=0.0, axis=AXIS if has_axis(chart) else None)
     rotations = uniform_rotations(300)
-    required = limit.required_growth(rotations)
+    required = limit.required_margin(rotations)
     assert required.shape == (300,)
-    assert (limit.required_growth(shoulder) <= 1e-9).all()
+    assert (limit.required_margin(shoulder) <= 1e-9).all()
     for margin in (0.2, 0.5):
         inside = widen(limit, margin).contains(rotations)
         assert inside[required <= 0.4 * margin].all()

@@ -119,7 +119,7 @@ def test_numbers_on_a_grid_of_steps_take_little_room(tmp_path):
 def test_the_file_is_for_people_too(tmp_path):
     save_limits(small(), tmp_path / "a.limits.json")
     text = (tmp_path / "a.limits.json").read_text(encoding="utf-8")
-    assert text.startswith('{\n  "format": "synovia-limits",\n  "version": 1,\n  "skeleton": {\n')
+    assert text.startswith('{\n  "format": "synovia-limits",\n  "version": 2,\n  "skeleton": {\n')
     assert '        "low": [-1.0, -0.5, -0.0],\n' in text
     assert '"performer": "Zoë"' in text
     assert text.endswith("}\n")

@@ -20,9 +20,9 @@ TOLD_BY_SCHEMA = [
     ("samples", [], "@: expected an object, got []"),
     ("provenance", None, "@: expected an object, got None"),
     ("limits", 3, "@: expected an object, got 3"),
-    ("version", 0, "@: expected 1, got 0"),
-    ("version", "1", "@: expected 1, got '1'"),
-    ("version", True, "@: expected 1, got True"),
+    ("version", 0, "@: expected 2, got 0"),
+    ("version", "1", "@: expected 2, got '1'"),
+    ("version", True, "@: expected 2, got True"),
     ("version", REMOVED, "the key 'version' is missing"),
     (
         "format",

@@ -36,7 +36,7 @@ def test_what_is_not_a_limits_file_is_said_to_be_none(tmp_path, content, message
 
 
 WRITTEN = [
-    ('"version": 1', '"version": 1, "version": 1', ": expected each key once, got 'version' twice"),
+    ('"version": 2', '"version": 2, "version": 2', ": expected each key once, got 'version' twice"),
     ('"note": ', '"note": 1, "note": ', ": provenance: expected each key once, got 'note' twice"),
     (
         "[-1.0, -0.5, -0.0]",
@@ -90,6 +90,6 @@ def test_a_newer_version_asks_for_an_upgrade(document, tmp_path):
     newer = json.loads(document) | {"version": 7, "limits": "of another kind"}
     assert not SCHEMA.is_valid(newer)
     assert refusal(tmp_path, json.dumps(newer)) == (
-        ": this is version 7 of the format, and this Synovia reads version 1; "
+        ": this is version 7 of the format, and this Synovia reads version 2; "
         "upgrade Synovia to read it"
     )

@@ -99,9 +99,9 @@ def small_limits():
     return {**found, "of an ancestor": base}
 
 
-def cube(half):
+def cube(half, margin=0.0):
     """A limit of rotation vectors within a cube."""
-    return Limit(RotationVector(), Box([-half] * 3, [half] * 3, np.eye(3)))
+    return Limit(RotationVector(), Box([-half] * 3, [half] * 3, np.eye(3)), margin=margin)
 
 
 def pair_model():
@@ -114,17 +114,15 @@ def pair_model():
     names = ("root", "hip", "knee", "foot", "spine", "collar", "arm", "free", "toe")
     names += ("palm", "wrist", "thumb")
     skeleton = Skeleton(names, np.arange(-1, 11), np.full((len(names), 3), 0.1))
-    arm = replace(limits["cone"], relative_to="spine")
+    arm = replace(limits["cone"], relative_to="spine", margin=0.3)
+    ankle = replace(limits["ellipsoid swing-twist"], margin=0.2)
     own = {
-        "hip": limits["box swing-twist"], "knee": bend, "foot": limits["ellipsoid swing-twist"],
+        "hip": limits["box swing-twist"], "knee": bend, "foot": ankle,
         "spine": limits["kdop rotation-vector"], "collar": limits["product"], "arm": arm,
         "toe": bend, "wrist": cube(0.5), "thumb": replace(cube(0.6), relative_to="palm"),
     }  # fmt: skip
     down, high = [0, -1.0, 0], rng.uniform(0.5, 2.2, (2, 18))
-    foot, hand = (
-        rng.uniform(0.0, -0.6 * float(each.shape.distance(each.shape.deepest)), nodes)
-        for each, nodes in ((own["foot"], 66), (arm, 16))
-    )
+    foot, hand = rng.uniform(0.0, 0.2, 66), rng.uniform(0.0, 0.3, 16)
     dependents = {
         "knee": DependentRange(bend, "hip", down, np.zeros(18), high[0], [1, 0, 0]),
         "arm": DependentMargin(arm, "spine", down, hand),
@@ -418,7 +416,8 @@ def test_pairs_are_packed_and_answered_as_by_the_model():
 
 def test_pairs_that_cannot_be_packed_are_named():
     limits = small_limits()
-    own = {"hip": limits["kdop hinges"], "foot": limits["ellipsoid swing-twist"]}
+    foot = replace(limits["ellipsoid swing-twist"], margin=0.1)
+    own = {"hip": limits["kdop hinges"], "foot": foot}
     foot = DependentMargin(own["foot"], "hip", [0, -1, 0], np.full(6, 0.01))
     model = model_of(own).with_limits(own, {"foot": foot})
     with pytest.warns(UserWarning, match="the runtime does not know that foot depend on other"):
@@ -427,7 +426,7 @@ def test_pairs_that_cannot_be_packed_are_named():
 
 
 def test_more_pairs_than_a_file_may_have_are_named_and_refused(monkeypatch):
-    most, one, names = layout.MOST_PAIRS, cube(0.5), []
+    most, one, names = layout.MOST_PAIRS, cube(0.5, 0.1), []
     for k in range(most + 1):
         names += [f"hip {k}", f"knee {k}"]
     flat = Skeleton(
@@ -477,15 +476,11 @@ def test_rows_of_pairs_that_no_model_has_are_refused(rows):
 
 def test_places_out_of_order_are_refused():
     """Many rows could point to one limit, and each would check all of it."""
-    for table, size, column in [
-        (layout.ROWS, layout.ROW, layout.AT),
-        (layout.PAIR_ROWS, layout.PAIR_ROW, layout.MEASURED_WITH),
-    ]:
-        packed = small_pairs()
-        at = int(packed[table]) + column
-        packed[at + size] = packed[at]
-        packed[layout.CHECKSUM] = layout.sum_of(packed)
-        assert layout.check_file(packed) == layout.BAD_LIMIT
+    packed = small_pairs()
+    at = int(packed[layout.ROWS]) + layout.AT
+    packed[at + layout.ROW] = packed[at]
+    packed[layout.CHECKSUM] = layout.sum_of(packed)
+    assert layout.check_file(packed) == layout.BAD_LIMIT
     packed = small_pairs()
     packed[layout.PAIRS] = packed[layout.PAIR_ROWS] = 0.0
     packed[layout.CHECKSUM] = layout.sum_of(packed)
@@ -494,7 +489,7 @@ def test_places_out_of_order_are_refused():
 
 def small_pairs():
     """A packed chain a to e in which b and c depend on a, and e on d."""
-    one = cube(0.5)
+    one = cube(0.5, 0.1)
     knee = DependentMargin(one, "a", [0, -1, 0], np.full(6, 0.01))
     dependents = {"b": knee, "c": knee, "e": replace(knee, driver="d")}
     model = model_of(dict.fromkeys("abcde", one))
@@ -509,10 +504,10 @@ def test_what_cannot_be_packed_is_named(monkeypatch):
         packed_limits_bytes(model)
     with pytest.raises(ValueError, match="the offset of root cannot be packed"):
         packed_limits_bytes(model_of({"hip": cube(0.5)}, 1e13))
-    knee = DependentMargin(cube(0.5), "hip", [0, -1, 0], np.full(6, 0.01))
-    model = model_of({"hip": cube(0.5), "knee": cube(0.5)})
+    knee = DependentMargin(cube(0.5, 0.1), "hip", [0, -1, 0], np.full(6, 0.01))
+    model = model_of({"hip": cube(0.5), "knee": knee.limit})
     model = model.with_limits(model.limits, {"knee": knee})
-    monkeypatch.setattr(DependentMargin, "packed", np.append(knee.packed[:-1], 1e13))
+    monkeypatch.setattr(DependentMargin, "packed", np.append(replace(knee).packed[:-1], 1e13))
     with pytest.raises(ValueError, match="the dependence of knee on hip cannot be packed"):
         packed_limits_bytes(model)
 

@@ -363,19 +363,6 @@ def test_the_deepest_point_between_nearly_parallel_planes(apart, rng):
         assert radius == pytest.approx(half.min(), abs=1e-8)
 
 
-@pytest.mark.parametrize("r", [1e-9, 1e-6, 1e-2, 0.15])
-def test_an_eroded_ellipsoid_is_inside_by_as_much_and_a_ball_exact(r, rng):
-    center, radii = np.zeros(3), np.array([1.0, 0.5, 0.2])
-    ball = Ellipsoid(center, [0.7] * 3, EYE).erode(r)
-    np.testing.assert_allclose(ball.radii, 0.7 - r, rtol=1e-13)
-    eroded = Ellipsoid(center, radii, EYE).erode(r).radii
-    along = rng.normal(size=(1000, 3))
-    along /= np.linalg.norm(along, axis=1, keepdims=True)
-    ends = [np.linalg.norm(each * along, axis=1) for each in (eroded, radii)]
-    assert (ends[0] + r <= ends[1] + 1e-15).all()
-    assert (radii - eroded < 3.0 * r).all()
-
-
 def test_a_cube_is_as_deep_as_half_its_side():
     for cube in (
         Box([-0.5] * 3, [0.5] * 3, EYE),

@@ -28,8 +28,8 @@ def test_through_a_limit_every_verb_works(limit, rng):
     assert np.array_equal(projected[inside], rotations[inside])
     points = limit.chart.points(rotations)
     away = limit.chart.stretch(points) < 100.0
-    assert np.abs(limit.distance(rotations) - limit.shape.distance(points))[away].max() < 1e-9
-    expected = limit.chart.rotations(limit.shape.project(points))
+    assert np.abs(limit.distance(rotations) - limit.region.distance(points))[away].max() < 1e-9
+    expected = limit.chart.rotations(limit.region.project(points))
     assert quat.angle_between(projected, expected)[away].max() < 1e-8
     assert limit.contains(limit.sample(200, rng)).all()
     legal = limit.contains(random_quats(40_000, rng)).mean()

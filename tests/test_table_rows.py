@@ -141,18 +141,6 @@ def test_what_two_tables_have_in_common(rng):
     assert inside.any()
 
 
-@pytest.mark.parametrize("kind", ["blob", "cap", "ring", "islands", "all but one"])
-def test_with_margins_too_what_two_tables_have_in_common_is_within_both(kind, rng):
-    a = table(kind, margin=0.2)
-    kept = np.where(rng.random(a.counts.shape) < 0.6, a.counts, 0.0)
-    for b in (table("whole", margin=0.3, seed=5), dataclasses.replace(a, counts=kept, margin=0.1)):
-        b = dataclasses.replace(b, frame=a.frame)
-        both = a & b
-        members = both.scatter(4000, rng)
-        assert a.contains(members).all()
-        assert b.contains(members).all()
-
-
 def test_only_tables_of_the_same_grid_have_something_in_common():
     a = table("blob")
     with pytest.raises(ValueError, match=r"the same cells to intersect, got \(18, 36\) and"):

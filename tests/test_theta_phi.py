@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from synovia import ThetaPhi
-from tables import MASKS, ONE_TURN, TURN, angles, directions, points_around, table
+from tables import MASKS, ONE_TURN, TURN, angles, points_around, table
 
 KINDS = ("blob", "single", "polar", "islands", "ring", "whole")
 
 
-@pytest.fixture(params=[(kind, margin) for kind in KINDS for margin in (0.0, 0.13)], ids=str)
+@pytest.fixture(params=KINDS)
 def shape(request):
-    kind, margin = request.param
-    return table(kind, margin=margin)
+    return table(request.param)
 
 
 def test_projections_are_members_as_far_away_as_the_distance_says(shape, rng):
@@ -81,36 +80,6 @@ def test_measure_is_the_volume(shape, rng):
     legal = shape.contains(points_around(400_000, rng)).mean()
     error = 4.0 / np.sqrt(max(400_000 * legal, 1.0))
     assert shape.measure == pytest.approx(legal * 2.0 * TURN * TURN, rel=error + 0.01)
-
-
-def test_grown_contains_and_shrunk_is_contained(shape, rng):
-    members = shape.scatter(1500, rng)
-    for r in (1e-3, 0.07, 0.4):
-        grown, shrunk = shape.grow(r), shape.shrink(r)
-        assert grown.contains(members).all()
-        assert shape.contains(shrunk.scatter(1500, rng)).all()
-        around = points_around(3000, rng)
-        assert shape.contains(around[shrunk.contains(around)]).all()
-
-
-def test_growing_is_exact_in_direction():
-    shape = table("blob")
-    rng = np.random.default_rng(0)
-    vectors = directions(2000, rng)
-    before = shape._beyond(vectors)
-    out = before > 0.1
-    assert np.abs(shape.grow(0.1)._beyond(vectors) - before + 0.1)[out].max() < 1e-9
-
-
-def test_growing_follows_the_slopes_of_the_twists(rng):
-    shape = table("blob")
-    members = shape.scatter(2000, rng)
-    move = rng.normal(size=members.shape)
-    move[:, :3] -= np.sum(move[:, :3] * members[:, :3], axis=1, keepdims=True) * members[:, :3]
-    move *= 0.1 / np.linalg.norm(move, axis=1, keepdims=True)
-    moved = members + move
-    moved[:, :3] /= np.linalg.norm(moved[:, :3], axis=1, keepdims=True)
-    assert shape.grow(0.1).contains(moved).mean() > 0.99
 
 
 def test_the_surface_is_on_the_boundary(shape):
@@ -185,7 +154,6 @@ def test_batches_keep_their_shape(kind):
         ({"low": np.zeros((3, 3))}, r"low must have shape \(18, 36\)"),
         ({"frame": np.ones((3, 3))}, "frame must be orthonormal"),
         ({"least": -1.0}, "least must be at least 0"),
-        ({"margin": np.inf}, "margin must be at least 0"),
     ],
 )
 def test_wrong_fields_are_named(change, message):
@@ -204,8 +172,6 @@ def test_wrong_samples_are_named():
         ThetaPhi.fit(np.eye(4)[:1], cell=5.0)
     with pytest.raises(ValueError, match="holes must be"):
         ThetaPhi.fit(np.eye(4)[:1], holes="some")
-    with pytest.raises(ValueError, match="margin must be at least 0"):
-        ThetaPhi.fit(np.eye(4)[:1], margin=-1.0)
     with pytest.raises(ValueError, match="directions must be unit"):
         table("blob").distance([[2.0, 0.0, 0.0, 0.0]])
 

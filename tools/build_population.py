@@ -291,7 +291,7 @@ def anatomy_limits() -> dict[str, Limit]:
 def widen(limit: Limit, allowance: float) -> Limit:
     """Return a limit that lets joints go farther by an angle, in radians."""
     if limit.shape.name == "kdop":
-        return replace(limit, shape=limit.shape.grow(allowance))
+        return limit.grow(allowance)
     chart = RotationVector(limit.chart.reference)
     seen = chart.points(limit.sample(20_000, np.random.default_rng(0)))
 

@@ -25,9 +25,9 @@ class Ball(Region):
             raise ValueError(f"Ball.radius must be at least 0 radians, got {self.radius}")
 
     @classmethod
-    def fit(cls, points: Points, *, margin: float = 0.0) -> Self:
-        """Return the smallest ball around `points`, grown by `margin`."""
-        return cls(float(np.linalg.norm(points, axis=-1).max()) + margin)
+    def fit(cls, points: Points) -> Self:
+        """Return the smallest ball around `points`."""
+        return cls(float(np.linalg.norm(points, axis=-1).max()))
 
     def distance(self, points: Points) -> Scalars:
         return np.linalg.norm(points, axis=-1) - self.radius

@@ -25,11 +25,11 @@ class RoundCone(Directional):
         own(self)
 
     @classmethod
-    def fit(cls, points: Points, *, margin: float = 0.0) -> Self:
-        """Return the cone about the mean direction of `points`, `margin` wider."""
+    def fit(cls, points: Points) -> Self:
+        """Return the cone about the mean direction of `points`."""
         axis = points[:, :3].sum(axis=0) / np.linalg.norm(points[:, :3].sum(axis=0))
-        angle = float(angle_between(points[:, :3], axis).max()) + margin
-        return cls(axis, angle, float(np.abs(points[:, 3]).max()) + margin)
+        angle = float(angle_between(points[:, :3], axis).max())
+        return cls(axis, angle, float(np.abs(points[:, 3]).max()))
 
     def _excess(self, points: Points) -> tuple[Scalars, Scalars]:
         turn = points[..., 3] - 2.0 * np.pi * np.rint(points[..., 3] / (2.0 * np.pi))

@@ -28,13 +28,11 @@ class Torus(Region):
             raise ValueError(f"Torus.tube must be at least 0 radians, got {self.tube}")
 
     @classmethod
-    def fit(
-        cls, points: Points, *, margin: float = 0.0, around: Literal["x", "y", "z"] = "z"
-    ) -> Self:
-        """Return a torus around `points`, its tube `margin` thicker."""
+    def fit(cls, points: Points, *, around: Literal["x", "y", "z"] = "z") -> Self:
+        """Return a torus around `points`."""
         radius = float(np.linalg.norm(points, axis=-1).mean())
         bare = cls(radius, 0.0, np.eye(3)["xyz".index(around)])
-        return cls(bare.radius, float(bare.distance(points).max()) + margin, bare.axis)
+        return cls(bare.radius, float(bare.distance(points).max()), bare.axis)
 
     def _core(self, points: Points) -> Points:
         """Return the nearest point of the circle; on the axis all are, and one is taken."""

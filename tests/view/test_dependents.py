@@ -186,10 +186,12 @@ def test_the_pose_is_allowed_or_the_dependence_removed(session):
 
 def test_a_margin_and_other_families_have_numbers_too():
     hip = leg_model()
-    foot = DependentMargin(hip.limits["Foot"], "UpLeg", DOWN, np.full(66, 0.1))
-    session = Session(scene_of(leg_model(dependents={"Foot": foot}), clip_of()))
+    wide = replace(hip.limits["Foot"], margin=0.1)
+    foot = DependentMargin(wide, "UpLeg", DOWN, np.full(66, 0.1))
+    model = hip.with_limits(hip.limits | {"Foot": wide}, {"Foot": foot})
+    session = Session(scene_of(model, clip_of()))
     told = ask(session, "dependence", joint="Foot")
-    assert told["fields"] == [{"field": "margin", "label": "Narrower by"}]
+    assert told["fields"] == [{"field": "margin", "label": "Margin"}]
     np.testing.assert_allclose(told["valuesDeg"], np.degrees(0.1), atol=1e-4)
     edit(session, "number-here", joint="Foot", field="margin", deg=12.0)
     here = ask(session, "ends", joint="Foot", pose=pose_at(session.scene.clip, 20))
@@ -240,7 +242,8 @@ def test_what_depends_on_the_middle_is_mirrored_there_and_what_cannot_be_is_refu
     names = ("Hips", "LowerBack", "LeftArm", "RightArm", "Tail")
     places = [[0, 1, 0], [0.002, 0.2, 0], [0.2, 0.3, 0], [-0.2, 0.3, 0], [0.15, 0, 0]]
     skeleton = Skeleton(names, [-1, 0, 1, 1, 0], places)
-    box = Limit(RotationVector(), Box([-0.5, -0.4, -0.3], [0.3, 0.4, 0.5], np.eye(3)))
+    box = Box([-0.5, -0.4, -0.3], [0.3, 0.4, 0.5], np.eye(3))
+    box = Limit(RotationVector(), box, margin=0.3)
     margins = np.random.default_rng(3).uniform(0.0, 0.3, 18)
     each = DependentMargin(box, "LowerBack", [0, 1, 0], margins)
     same = dict.fromkeys(names[2:4], each)
@@ -266,8 +269,9 @@ def test_what_depends_on_the_middle_is_mirrored_there_and_what_cannot_be_is_refu
 def ball_model():
     """A foot that turns all ways, less the farther the thigh is in front."""
     model = leg_model()
-    foot = Limit(RotationVector(), Box([-0.6, -0.4, -0.4], [0.6, 0.4, 0.4], np.eye(3)))
-    margin = 0.35 * (0.5 + 0.5 * node_directions(4)[:, 2])
+    shape = Box([-0.25, -0.05, -0.05], [0.25, 0.05, 0.05], np.eye(3))
+    foot = Limit(RotationVector(), shape, margin=0.35)
+    margin = 0.35 * (0.5 - 0.5 * node_directions(4)[:, 2])
     each = DependentMargin(foot, "UpLeg", DOWN, margin)
     return model.with_limits({**model.limits, "Foot": foot}, {"Foot": each})
 
@@ -298,7 +302,7 @@ def test_pairs_are_compared_in_the_pose_and_as_shares_of_all_pairs(tmp_path):
         for each in ask(session, "compare", joint="Foot", to=None)["others"]
     }
     assert why["opened"] == "It has not changed since."
-    edit(session, "number-here", joint="Foot", field="margin", deg=0.0, radiusDeg=60.0)
+    edit(session, "number-here", joint="Foot", field="margin", deg=20.0, radiusDeg=60.0)
     each, was = session.scene.model.dependents["Foot"], before.dependents["Foot"]
     shares = []
     for frame in (20, 50):
@@ -431,7 +435,7 @@ def test_a_root_that_drives_a_joint_has_a_map_and_leaves_no_scale(browser):
     skeleton = Skeleton(
         ("Hips", "Spine", "Head"), [-1, 0, 1], [[0, 1, 0], [0, 0.3, 0], [0, 0.3, 0]]
     )
-    box = Limit(RotationVector(), Box([-0.5] * 3, [0.5] * 3, np.eye(3)))
+    box = Limit(RotationVector(), Box([-0.5] * 3, [0.5] * 3, np.eye(3)), margin=0.3)
     each = DependentMargin(box, "Hips", [0, 1, 0], np.linspace(0.0, 0.3, 6))
     model = LimitModel(couple({"Spine": box}, {"Spine": each}), skeleton)
     with visit(browser, scene_of(model, still_clip(skeleton))) as seen:
@@ -468,7 +472,7 @@ def test_the_sphere_shows_the_region_at_the_pose_and_pairs_are_compared_there(br
         assert f"{percent(told['share'])} of all rotations" == less
         assert "UpLeg anywhere" in text_of(seen, ".dependence .key")
 
-        edit(seen.server.session, "number-here", 22, "Foot", field="margin", deg=0.0)
+        edit(seen.server.session, "number-here", 22, "Foot", field="margin", deg=20.0)
         seen.server.notify_pages()
         compare = seen.page.get_by_label("Compare with", exact=True)
         seen.until(lambda: compare.locator("option[value=opened]").is_enabled())

@@ -329,7 +329,7 @@ def _bounds_deg(limit: Limit) -> list[list[float]]:
     """Return the range of each coordinate in degrees; of directions, how far towards each axis."""
     import numpy as np
 
-    bounds = limit.shape.bounds.copy()
+    bounds = limit.region.bounds.copy()
     if limit.shape.directional is not None:
         bounds[:, :3] = np.arcsin(np.clip(bounds[:, :3], -1.0, 1.0))
     ends: list[list[float]] = np.degrees(bounds).T.tolist()

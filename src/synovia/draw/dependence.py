@@ -34,7 +34,7 @@ LINES_DEG = 30.0
 """Degrees from one line to the next."""
 LEAST = 0.03
 """A side is drawn if it has at least this share of what is legal."""
-NAMES = {"low": "from", "high": "to", "margin": "narrower by"}
+NAMES = {"low": "from", "high": "to", "margin": "margin"}
 
 
 def draw_dependence(model: LimitModel, joint: str) -> Figure:

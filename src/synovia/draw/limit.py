@@ -103,7 +103,7 @@ def draw_region(
 def _plot_surface(limit: Limit) -> Surface:
     """Return the boundary as it is drawn, without triangles torn apart at half a turn."""
     if limit.chart.winds:
-        return limit.shape.surface(DETAIL)
+        return limit.region.surface(DETAIL)
     mesh = boundary(limit, PRINT)
     rotations = quat.mul(limit.chart.reference, quat.exp(mesh.vertices))
     vectors = _plot_points(limit, rotations)

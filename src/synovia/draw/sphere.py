@@ -103,7 +103,7 @@ def direction_chart(limit: Limit) -> DirectionTwist:
 
 def twist_widths_deg(limit: Limit, directions: Vectors) -> Scalars:
     """Return how far the bone may twist at each direction (n, 3), in degrees; NaN where illegal."""
-    shape = limit.shape.directional
+    shape = limit.region.directional
     if shape is not None:
         directions = limit.chart.in_chart(directions)
         legal = shape.contains_direction(directions)
@@ -147,7 +147,7 @@ def _image(limit: Limit, view: Vectors, pixels: int) -> Any:
 
 def pixels_for(limit: Limit, pixels: int) -> int:
     """Return so many pixels, or fewer, where it takes long to tell which directions are legal."""
-    if limit.shape.directional is not None:
+    if limit.region.directional is not None:
         return pixels
     return round((COARSER if limit.compiled else COARSEST) * pixels)
 

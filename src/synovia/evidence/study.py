@@ -182,10 +182,9 @@ def widen(limit: Limit, margin: float) -> Limit:
     """Return the limit grown by `margin` radians, or shrunk if it is negative."""
     if margin == 0.0:
         return limit
-    shape = limit.shape.grow(margin) if margin >= 0.0 else limit.shape.shrink(-margin)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return replace(limit, shape=shape)
+        return limit.grow(margin) if margin >= 0.0 else limit.shrink(-margin)
 
 
 def _too_few(by: GroupBy, groups: Sequence[str]) -> str:
@@ -237,7 +236,7 @@ class WidenedLimit:
 
         They are the more accurate the closer they are to `margin`.
         """
-        return margin + self.limit(margin).required_growth(self.rotations)
+        return margin + self.limit(margin).required_margin(self.rotations)
 
 
 @dataclass(frozen=True, eq=False)

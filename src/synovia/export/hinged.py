@@ -82,7 +82,7 @@ class HingedJoint:
     def rest(self) -> Points:
         """The angles (3,), in radians, at rest; the nearest legal ones where rest is outside."""
         limit = self.limit
-        return limit.shape.project(limit.nearest_cover(limit.project(quat.IDENTITY)))
+        return limit.region.project(limit.nearest_cover(limit.project(quat.IDENTITY)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ def fit_hinges(limit: Limit, name: str, *, slanted: bool, chart: Hinges | None =
     A limit that is made of half-spaces of hinges' angles stays what it is. The axes are chosen by
     what is legal, unless `chart` gives them.
     """
-    if chart is None and isinstance(limit.chart, Hinges) and limit.shape.half_spaces() is not None:
+    if chart is None and isinstance(limit.chart, Hinges) and limit.region.half_spaces() is not None:
         if slanted or not len(split_ranges(limit)[2]):
             return limit
         chart = limit.chart
@@ -163,10 +163,10 @@ def split_ranges(limit: Limit) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     The limit is of half-spaces in a chart of hinges. Those that cut off next to nothing are left
     out.
     """
-    planes = limit.shape.half_spaces()
+    planes = limit.region.half_spaces()
     if planes is None:
-        raise ValueError(f"a {limit.shape.name} is not made of half-spaces")
-    low, high = (end.copy() for end in limit.shape.bounds)
+        raise ValueError(f"a {limit.region.name} is not made of half-spaces")
+    low, high = (end.copy() for end in limit.region.bounds)
     along = np.abs(np.abs(planes.axes).max(axis=1) - 1.0) <= ALONG
     slants = [planes.axes[~along], planes.low[~along], planes.high[~along]]
     thin = high - low < THINNEST

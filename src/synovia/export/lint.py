@@ -365,7 +365,7 @@ def _apart(one: Limit, other: Limit) -> float:
     rng = np.random.default_rng(0)
     found = 0.0
     for inner, judge in ((one, other), (other, one)):
-        corners = inner.chart.rotations(inner.shape.surface(1).vertices)
+        corners = inner.chart.rotations(inner.region.surface(1).vertices)
         members = np.concatenate([inner.sample(MEMBERS, rng), corners])
         found = max(found, float(judge.violation(members).max(initial=0.0)))
     return found

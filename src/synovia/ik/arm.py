@@ -180,7 +180,7 @@ def _stop_at_boundary(
 ) -> Quats:
     """Return where the boundary stops the shoulder: walked back to, or slid along if nearer."""
     points = limit.chart.points(np.stack([last, straight]))
-    walked = limit.shape.walk_back(points[0], points[1])
+    walked = limit.region.walk_back(points[0], points[1])
     if walked is None:
         back = _partial_turn(last, straight, float(first_exit(limit, last, straight)))
     else:

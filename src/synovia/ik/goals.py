@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -192,16 +192,22 @@ class Comfort:
         object.__setattr__(self, "margin", float(margin))
         _check_weight(self)
 
-    def limits(self, model: LimitModel) -> dict[str, Limit]:
-        """Return, by joint, the limit made smaller by the margin, where joints are at ease."""
+    def limits(self, model: LimitModel) -> dict[str, tuple[Limit, float]]:
+        """Return, by joint, a limit and a depth in radians: joints so deep inside are at ease.
+
+        The limit is made smaller by the margin, and the depth 0, where kernels know such a limit.
+        """
         names = [*model.limits] if self.joints is None else self.joints
         if bare := [name for name in names if name not in model.limits]:
             raise ValueError(f"Comfort.joints must have limits, got {', '.join(bare)} without one")
-        return {
-            name: replace(limit, shape=limit.shape.shrink(self.margin))
-            for name, limit in model.limits.items()
-            if name in names
-        }
+        return {name: self._shrink(limit) for name, limit in model.limits.items() if name in names}
+
+    def _shrink(self, limit: Limit) -> tuple[Limit, float]:
+        inner = limit.shrink(self.margin)
+        if inner.compiled or not limit.compiled:
+            return inner, 0.0
+        depth = -float(limit.region.distance(limit.region.deepest))
+        return limit, min(self.margin, depth)
 
 
 Wish = Stay | Comfort
@@ -286,9 +292,10 @@ def errors_of(goals: Sequence[Goal], model: LimitModel, pose: Pose) -> Scalars:
 def _discomfort(goal: Comfort, model: LimitModel, pose: Pose) -> Scalars:
     """Return by how much (...) the joint that is nearest to its limit is nearer than the margin."""
     worst = np.zeros(pose.rotations.shape[:-2])
-    for name, inner in goal.limits(model).items():
+    for name, (inner, depth) in goal.limits(model).items():
         way = lineage(model.skeleton, name, inner.relative_to)
-        worst = np.maximum(worst, inner.distance(way.relative_rotation(pose.rotations)))
+        distance = inner.distance(way.relative_rotation(pose.rotations))
+        worst = np.maximum(worst, distance + depth)
     return worst
 
 

@@ -198,7 +198,7 @@ def freedom_of(limit: Limit) -> Freedom:
 
 def _axes(limit: Limit, legal: Quats) -> tuple[Vectors, Floats]:
     still = np.zeros(8)
-    if limit.shape.measure > 0.0:
+    if limit.region.measure > 0.0:
         return np.eye(3), still
     seen = joint_kind(legal, HINGE_TOLERANCE)
     if seen.kind == "fixed":
@@ -379,7 +379,7 @@ def _chain(
     limited = [joint for joint in limits if joint in used or joint in measured]
     inner = _inner_limits(model, each)
     offsets, packed = pack_limits(
-        [limits[joint].stand_in for joint in limited] + [limit.stand_in for _, limit in inner]
+        [limits[joint].stand_in for joint in limited] + [limit.stand_in for _, limit, _ in inner]
     )
     at = dict(zip(limited, offsets[: len(limited)].tolist(), strict=True))
     at = {joint: at[lines[joint][-1]] if joint in lines else at.get(joint, -1) for joint in used}
@@ -395,7 +395,8 @@ def _chain(
         (joint, n, at.get(joint, -1)) for joint, n in zip(used, freedoms.tolist(), strict=True)
     ]
     table = goal_table(each)
-    for (row, _), offset in zip(inner, offsets[len(limited) :].tolist(), strict=True):
+    for (row, _, depth), offset in zip(inner, offsets[len(limited) :].tolist(), strict=True):
+        packed[offset + kernels.limit.MARGIN] -= depth
         table[row, kernels.ik_chain.INNER_LIMIT] = offset
         table[row, kernels.ik_chain.INNER_MOVER] = used.index(each[row][1])
     return kernels.ik_chain.Chain(
@@ -413,11 +414,16 @@ def _chain(
     )
 
 
-def _inner_limits(model: LimitModel, goals: Sequence[tuple[Goal, int]]) -> list[tuple[int, Limit]]:
-    """Return by row of the goals, for those of `Comfort`, the limit in which joints are at ease."""
+def _inner_limits(
+    model: LimitModel, goals: Sequence[tuple[Goal, int]]
+) -> list[tuple[int, Limit, float]]:
+    """Return for each goal of `Comfort` its row, a limit, and how deep inside joints are at ease.
+
+    The depth is in radians.
+    """
     found = {goal: goal.limits(model) for goal, _ in goals if isinstance(goal, Comfort)}
     return [
-        (row, found[goal][model.skeleton.names[joint]])
+        (row, *found[goal][model.skeleton.names[joint]])
         for row, (goal, joint) in enumerate(goals)
         if isinstance(goal, Comfort)
     ]
@@ -520,7 +526,8 @@ class Problem:
         if limit is None or not turns:
             return limit
         reference = quat.normalize(quat.mul(quat.inverse(turns[0]), limit.chart.reference))
-        return Limit(replace(limit.chart, reference=reference), limit.shape)
+        chart = replace(limit.chart, reference=reference)
+        return replace(limit, chart=chart, relative_to=None)
 
     @property
     def batch(self) -> tuple[int, ...]:

@@ -16,12 +16,12 @@ import numpy as np
 from ..arrays import field_types, optional_fields, unit_quats
 from ..charts import CHARTS
 from ..learn import Sample
-from ..limit import DEPENDENT_LIMITS, DependentLimit, Limit
+from ..limit import DEPENDENT_LIMITS, DependentLimit, DependentMargin, Limit
 from ..model import ControlGroup, LimitModel, couple
 from ..shapes import stored_shapes
 from ..shapes.region import nested_shapes
 from ..skeleton import Skeleton
-from . import packed_limits
+from . import old_limits, packed_limits
 from .bounds import MAX_NUMBER, check_skeleton
 from .encoding import (
     Entry,
@@ -38,7 +38,7 @@ from .files import atomic_write, read_file
 from .ranges import limits_from_ranges, range_suffix, read_ranges
 
 FORMAT = "synovia-limits"
-VERSION = 1
+VERSION = 2
 SUFFIX = ".limits.json"
 
 
@@ -207,7 +207,7 @@ def _check_version(document: Entry) -> None:
             f"this is version {quote_value(version)} of the format, and this Synovia reads version "
             f"{VERSION}; upgrade Synovia to read it"
         )
-    if "version" in document.value and (type(version) is not int or version != VERSION):
+    if "version" in document.value and (type(version) is not int or version < 1):
         document.child("version").fail(f"{VERSION}")
 
 
@@ -216,8 +216,10 @@ def _model(document: Entry, path: str) -> LimitModel:
         *("format", "version", "skeleton", "limits", "provenance", "samples"),
         maybe=("dependents", "groups"),
     )
-    skeleton = _skeleton(parts["skeleton"])
-    limits = {name: _limit(entry) for name, entry in _by_joint(parts["limits"], skeleton).items()}
+    skeleton, old = _skeleton(parts["skeleton"]), parts["version"].value < VERSION
+    limits = {
+        name: _limit(entry, old) for name, entry in _by_joint(parts["limits"], skeleton).items()
+    }
     parts["provenance"].members()
     samples = {
         name: tuple(_sample(each) for each in entry.items())
@@ -228,20 +230,25 @@ def _model(document: Entry, path: str) -> LimitModel:
         for name, entry in _by_joint(parts["dependents"], skeleton).items():
             if name not in limits:
                 entry.refuse(f"{name} must have a limit of its own, among limits")
-            dependents[name] = _dependent(entry, limits[name], skeleton)
+            dependents[name] = _dependent(name, entry, limits[name], skeleton, old)
+            limits[name] = dependents[name].limit
     with document.locate_errors():
         single = couple(limits, dependents)
         groups = _groups(parts["groups"], path) if "groups" in parts else ()
         return LimitModel((*single, *groups), skeleton, parts["provenance"].value, samples)
 
 
-def _dependent(entry: Entry, limit: Limit, skeleton: Skeleton) -> DependentLimit:
-    """Return how the limit of a joint depends on another."""
+def _dependent(
+    name: str, entry: Entry, limit: Limit, skeleton: Skeleton, old: bool
+) -> DependentLimit:
+    """Return how the limit of a joint depends on another; `old` is for files of version 1."""
     fields = _fields(entry, DEPENDENT_LIMITS, 3, known=("limit",))
     kind = fields.pop("type")
     with entry.child("driver").locate_errors():
         skeleton.index(fields["driver"])
     with entry.locate_errors(), np.errstate(all="ignore"):
+        if old and kind == DependentMargin.name:
+            return old_limits.dependent_margin(name, limit, fields)
         return DEPENDENT_LIMITS[kind].from_dict(limit, fields)
 
 
@@ -277,14 +284,19 @@ def _skeleton(entry: Entry) -> Skeleton:
     return skeleton
 
 
-def _limit(entry: Entry) -> Limit:
-    parts = entry.fields("chart", "shape", maybe=("relative_to",))
+def _limit(entry: Entry, old: bool) -> Limit:
+    """Return the limit that stands here; `old` is for files of version 1."""
+    parts = entry.fields("chart", "shape", maybe=("relative_to", "margin"))
+    table_margin = old_limits.take_table_margin(parts["shape"]) if old else 0.0
+    margin = float(parts["margin"].floats()) if "margin" in parts else 0.0
     chart = _build(parts["chart"], CHARTS)
     shape = _build(parts["shape"], stored_shapes())
     with entry.locate_errors(), warnings.catch_warnings(), np.errstate(all="ignore"):
         # That was said when the limit was made.
         warnings.filterwarnings("ignore", "the region contains the direction opposite", UserWarning)
-        return Limit(chart, shape, parts["relative_to"].text() if "relative_to" in parts else None)
+        above = parts["relative_to"].text() if "relative_to" in parts else None
+        limit = Limit(chart, shape, above, margin)
+        return old_limits.with_margin(limit, table_margin) if old else limit
 
 
 def _build(entry: Entry, registry: Mapping[str, Any]) -> Any:

@@ -51,7 +51,6 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
         np.zeros(layout.PAIR_ROW * len(dependents)),
         *packed,
         *(each.packed for each in dependents),
-        *(each.measured_with.packed for each in dependents),
     ]
     first = layout.FILE_HEADER + np.concatenate([[0], np.cumsum([len(table) for table in tables])])
     for k, (name, limit) in enumerate(named):
@@ -64,8 +63,7 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
     rows, numbers = {name: k for k, (name, _) in enumerate(named)}, 6 + len(named)
     pairs = [(driver, name) for driver, names in driven for name in names]
     for k, (driver, name) in enumerate(pairs):
-        places = first[numbers + k], first[numbers + len(pairs) + k]
-        row = rows[name], skeleton.index(driver), rows.get(driver, -1), *places
+        row = rows[name], skeleton.index(driver), rows.get(driver, -1), first[numbers + k]
         tables[5][layout.PAIR_ROW * k : layout.PAIR_ROW * (k + 1)] = row
     header = np.zeros(layout.FILE_HEADER)
     header[layout.MAGIC : layout.MAGIC + 1].view(np.int64)[0] = layout.BEGINS
@@ -101,7 +99,7 @@ def _pairs_of(model: LimitModel) -> list[tuple[str, list[str]]]:
     """Return the drivers, and what depends on each, of which the runtime can know."""
     found: dict[str, list[str]] = {}
     for name, each in model.dependents.items():
-        driver, limit = model.limits.get(each.driver), each.measured_with
+        driver, limit = model.limits.get(each.driver), each.limit
         small = each.packed[DIVISIONS] <= layout.MOST_DIVISIONS
         small = small and each.packed[TURNS] <= layout.MOST_TURNS
         room = len(found.get(each.driver, ())) < layout.MOST_DEPENDENTS
@@ -121,7 +119,6 @@ def _out_of_range(model: LimitModel, dependent: list[str]) -> str:
             return f"the limit of {name}"
     for name in dependent:
         each = model.dependents[name]
-        known = layout.check_numbers(each.packed, 0) > 0
-        if not (known and layout.check_limit(each.measured_with.packed, 0)):
+        if not layout.check_numbers(each.packed, 0) > 0:
             return f"the dependence of {name} on {each.driver}"
     return "this model"

@@ -76,7 +76,7 @@ def limits_schema() -> Schema:
         "all numbers finite.",
         **_object(
             format={"const": "synovia-limits"},
-            version={"const": 1},
+            version={"const": 2},
             skeleton={"$ref": "#/$defs/skeleton"},
             limits={
                 **by_joint,
@@ -244,6 +244,11 @@ def _limit() -> Schema:
     limit["properties"]["relative_to"] = {
         "description": "The joint above it that it is measured from, if that is not its parent.",
         "type": "string",
+    }
+    limit["properties"]["margin"] = {
+        "description": "What is within so many radians of the shape is legal; 0 unless given.",
+        "type": "number",
+        "minimum": 0,
     }
     limit["allOf"] = [
         {

@@ -1,7 +1,7 @@
 """Limits that depend on another joint: their numbers at a rotation of that, and the nearest legal.
 
-A packed dependent limit is a header, then its numbers at the nodes. Beside it stands a packed limit
-that distances are measured with: the joint's own for a range, the core for a margin.
+A packed dependent limit is a header, then its numbers at the nodes: ends of a range, or a margin
+around the shape of the joint's own packed limit, which is given beside it.
 """
 
 from __future__ import annotations
@@ -10,26 +10,24 @@ import math
 
 import numpy as np
 
-from . import distance_field as fields
 from .jit import kernel
-from .kinds import DIRECTION_TWIST, FIELD, ROTATION_VECTOR, SWING_TWIST
+from .kinds import ROTATION_VECTOR, SWING_TWIST
 from .limit import CHART, HEADER, enter, leave
 from .rotation import BOUND, DISTANCE, PT, PX, PY, PZ, TURN, W0, X0, Y0, Z0, T, X, Y, Z
-from .shapes import shape
+from .shapes import grow, shape
 from .vector import Quat, Vec3, norm, quat_at, rotate, vec3_at
 
 # Where things stand in a packed dependent limit. Numbers are 2 for the ends of a range, 1 for a
 # margin; nodes are directions of the driver's bone, `AXIS` in its own frame, or its rotations.
-SIZE, NUMBERS, BY_ROTATION, DIVISIONS, LARGEST = 0, 1, 2, 3, 4
-AXIS, INTO, BONE = 5, 8, 12  # nodes' rotation = into · rotation · bone
-ALONG, LOW, HIGH = 16, 19, 20  # the direction of a range in its limit's chart, and its widest ends
-TURNS = 21  # so many whole turns away a point may be nearer
-VALUES = 22
+SIZE, NUMBERS, BY_ROTATION, DIVISIONS = 0, 1, 2, 3
+AXIS, INTO, BONE = 4, 7, 11  # nodes' rotation = into · rotation · bone
+ALONG, LOW, HIGH = 15, 18, 19  # the direction of a range in its limit's chart, and its widest ends
+TURNS = 20  # so many whole turns away a point may be nearer
+VALUES = 21
 
 TOLERANCE = 1e-9  # radians outside that count as inside
 EDGE = 0.5 * TOLERANCE
 MOST_TOTAL = 1e100  # of sizes of coordinates; beyond it, and for NaN, x or w stands for all
-WALKS = 4  # steps back to what is within reach of a core, where its distances are not exact
 
 
 # Nodes: whole numbers whose sizes sum to n, in the order of their coordinates.
@@ -171,7 +169,7 @@ def values_at(t, o, w, x, y, z):
 def gap_of(t, o, measured, low, high):
     """Return how far outside a joint is, by what was measured of it, at such numbers."""
     if t[o + NUMBERS] == 1.0:
-        return measured[0] - (t[o + LARGEST] - low)
+        return measured[0] - low
     least = np.inf
     for k in range(0, measured.shape[0], 3):
         across, along, depth = measured[k], measured[k + 1], measured[k + 2]
@@ -232,7 +230,7 @@ def load_covers(p, turns, rotation, block):
 
 @kernel
 def find_members(p, block, n):
-    """Write the nearest members of the shape to points in the lanes, and how far they are."""
+    """Write the nearest members of the shape, without its margin, and how far they are."""
     for k in range(n):
         block[BOUND + k] = np.inf
     shape(p, HEADER, np.inf, block, n)
@@ -273,46 +271,11 @@ def nearest_lane(block, n):
 
 
 @kernel
-def wrapped(p, axis, move):
-    """Return a move along an axis of a limit's shape, less whole periods where it has some."""
-    if int(p[HEADER]) == FIELD:
-        period = p[HEADER + 1 + fields.PERIOD + axis]
-        if period > 0.0:
-            return move - period * np.rint(move / period)
-    return move
-
-
-@kernel
 def keep_lane(block, k):
     """Copy the point of a lane, and its member, to the first."""
     block[X], block[Y], block[Z], block[T] = block[X + k], block[Y + k], block[Z + k], block[T + k]
     block[PX], block[PY], block[PZ] = block[PX + k], block[PY + k], block[PZ + k]
     block[PT] = block[PT + k]
-
-
-@kernel
-def walk_back(p, core, share, block):
-    """Set the point of lane 0 to a share of the way to it from a core's point (x, y, z, twist)."""
-    x, y, z, twist = core
-    bx, by, bz = block[X], block[Y], block[Z]
-    if int(p[CHART]) != DIRECTION_TWIST:
-        block[X] = x + share * wrapped(p, 0, bx - x)
-        block[Y] = y + share * wrapped(p, 1, by - y)
-        block[Z] = z + share * wrapped(p, 2, bz - z)
-        return
-    apart, together = norm(Vec3(x - bx, y - by, z - bz)), norm(Vec3(x + bx, y + by, z + bz))
-    angle, dot = 2.0 * math.atan2(apart, together), x * bx + y * by + z * bz
-    ax, ay, az = bx - dot * x, by - dot * y, bz - dot * z
-    size = norm(Vec3(ax, ay, az))
-    if size > 0.0 and angle * share > 0.0:
-        c, s = math.cos(angle * share), math.sin(angle * share) / size
-        bx, by, bz = c * x + s * ax, c * y + s * ay, c * z + s * az
-        whole = 1.0 / norm(Vec3(bx, by, bz))
-        block[X], block[Y], block[Z] = whole * bx, whole * by, whole * bz
-    else:
-        block[X], block[Y], block[Z] = x, y, z
-    turn = block[T] - twist
-    block[T] = twist + share * (turn - TURN * np.rint(turn / TURN))
 
 
 @kernel
@@ -343,36 +306,25 @@ def move_to_range(t, o, p, rotation, low, high, block):
 
 
 @kernel
-def move_to_reach(t, o, p, rotation, reach, block):
-    """Write to lane 0 a point within reach of a core, towards which it goes from the rotation."""
+def move_into_margin(t, o, p, rotation, margin, block):
+    """Write to lane 0 the nearest point within a margin of the limit's shape, in radians."""
     n = load_covers(p, int(t[o + TURNS]), rotation, block)
-    keep_lane(block, nearest_lane(block, n))
-    given = (block[X], block[Y], block[Z], block[T])
-    core = (block[PX], block[PY], block[PZ], block[PT])
-    for _ in range(WALKS):
-        find_members(p, block, 1)
-        if block[DISTANCE] > reach:
-            walk_back(p, core, reach / max(block[DISTANCE], 1e-300), block)
-    find_members(p, block, 1)
-    left = block[DISTANCE] > reach + TOLERANCE
-    block[PX] = core[0] if left else block[X]
-    block[PY] = core[1] if left else block[Y]
-    block[PZ] = core[2] if left else block[Z]
-    block[PT] = core[3] if left else block[T]
-    # Of a direction, the chart looks at where it came from.
-    block[X], block[Y], block[Z], block[T] = given[0], given[1], given[2], given[3]
+    nearest = nearest_lane(block, n)
+    keep_lane(block, nearest)
+    block[DISTANCE] = block[DISTANCE + nearest]
+    grow(p, HEADER, margin, block, 1)
 
 
 @kernel
 def project(t, o, p, rotation, driver, block):
     """Write, as lane 0 goes out, the nearest legal rotation while the driver stays.
 
-    Of one that is not legal; `p` is the packed limit that is measured with.
+    Of one that is not legal; `p` is the joint's own packed limit.
     """
     dw, dx, dy, dz = driver
     low, high = values_at(t, o, dw, dx, dy, dz)
     if t[o + NUMBERS] == 1.0:
-        move_to_reach(t, o, p, rotation, max(t[o + LARGEST] - low, 0.0), block)
+        move_into_margin(t, o, p, rotation, low, block)
     else:
         move_to_range(t, o, p, rotation, low, high, block)
     w, x, y, z = rotation

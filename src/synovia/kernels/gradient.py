@@ -13,6 +13,7 @@ from .limit import (
     CHART,
     HEADER,
     INTO_RIGHT,
+    MARGIN,
     OTHER_LAYOUT,
     cover_of_foot,
     enter,
@@ -62,8 +63,10 @@ STEEPEST = 1e-6  # cosine of half a swing: nearer to the opposite of the axis sl
 def has_formula(p, o):
     """Tell whether gradients of the limit at `o` have a formula: of convex shapes in three charts.
 
-    Of hinges, those at right angles.
+    Of hinges, those at right angles. Limits with a margin have none.
     """
+    if p[o + MARGIN] != 0.0:
+        return False
     chart, kind = int(p[o + CHART]), int(p[o + HEADER])
     if chart == HINGES:
         return kind in CONVEX and not folds(p, tail(p, o))

@@ -38,7 +38,7 @@ from .rotation import (
     Y,
     Z,
 )
-from .shapes import shape
+from .shapes import region
 
 # Where things stand in what a packed limit of this chart ends with.
 LOCK, ALONG, ACROSS, ALONG_FAR, ACROSS_FAR = range(5)
@@ -237,7 +237,7 @@ def look_further(p, o, t, i, block, other):
 @kernel
 def take_nearest(p, o, i, block, other, count):
     """Take for lane i what is nearer of its covers that were gathered in `other`."""
-    shape(p, o, np.inf, other, count)
+    region(p, o, np.inf, other, count)
     for k in range(count):
         if other[DISTANCE + k] < block[DISTANCE + i]:
             take_lane(block, i, other, k)
@@ -279,7 +279,7 @@ def slide_lane(p, o, t, i, block, other):
                     moved = start + k * step
                     other[X + k], other[Y + k] = x + a * TURN + moved, across
                     other[Z + k], other[BOUND + k] = z + way * moved, np.inf
-                shape(p, o, np.inf, other, LANES)
+                region(p, o, np.inf, other, LANES)
                 best = 0
                 for k in range(LANES):
                     best = k if other[DISTANCE + k] < other[DISTANCE + best] else best
@@ -293,7 +293,7 @@ def slide_lane(p, o, t, i, block, other):
 def nearest_hinges(p, o, t, settled, block, other, lanes, n):
     """Write the nearest member over both solutions and all turns, of points that were entered.
 
-    The shape, packed at `o`, has been run on the first points. Others are looked at where the
+    The region, packed at `o`, has been run on the first points. Others are looked at where the
     bounds are not farther than what was found, in lanes farther than `settled`. The points become
     those of the covers that were taken.
     """

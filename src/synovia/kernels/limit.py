@@ -41,7 +41,7 @@ from .rotation import (
     turn_out,
     turn_right,
 )
-from .shapes import shape
+from .shapes import region
 from .vector import Vec3, norm
 
 # Limits on rotations, over all covers: whole turns more or less change no rotation.
@@ -55,9 +55,10 @@ INTO_LEFT, INTO_RIGHT = 3, 7  # chart's quaternion = left · rotation · right
 BACK_LEFT, BACK_RIGHT = 11, 15  # and back again
 AXIS = 19  # the bone's axis in the chart's frame, for directions
 REACH, REACH_TWIST = 22, 23  # no member is farther from the chart's origin (swing and twist apart)
-HEADER = 24  # the shape follows, and for hinges the tail that `hinges` describes
+REGION = MARGIN = 24  # the margin around the shape in radians, and the shape: see `shapes.region`
+HEADER = 25  # the shape follows, and for hinges the tail that `hinges` describes
 
-LAYOUT = 4  # the version that these kernels read
+LAYOUT = 5  # the version that these kernels read
 OTHER_LAYOUT = -1.0  # what they return instead, where a limit is not of it, or not all there
 
 
@@ -180,7 +181,7 @@ def take_nearer(p, o, depth, block, other, lanes, count):
     """Take what is nearer in the cover that was gathered."""
     if count == 0:
         return
-    shape(p, o + HEADER, depth, other, count)
+    region(p, o + REGION, depth, other, count)
     for k in range(count):
         i = lanes[LANES + k]
         if other[DISTANCE + k] < block[DISTANCE + i]:
@@ -200,11 +201,11 @@ def nearest(p, o, settled, depth, block, other, lanes, n):
     """
     for i in range(n):
         block[BOUND + i] = np.inf
-    shape(p, o + HEADER, depth, block, n)
+    region(p, o + REGION, depth, block, n)
     if block.itemsize == 8:  # hinges have float64 alone
         hinged = int(p[o + CHART]) == HINGES
         if hinged:
-            nearest_hinges(p, o + HEADER, tail(p, o), settled, block, other, lanes, n)
+            nearest_hinges(p, o + REGION, tail(p, o), settled, block, other, lanes, n)
             return
     if int(p[o + CHART]) >= DIRECTION_TWIST:  # these charts have one point for each rotation
         return

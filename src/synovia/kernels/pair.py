@@ -12,11 +12,11 @@ from collections import namedtuple
 
 import numpy as np
 
-from .dependent import AXIS, BY_ROTATION, EDGE, SIZE, TOLERANCE, gap_of, values_at, wrapped
+from .dependent import AXIS, BY_ROTATION, EDGE, SIZE, TOLERANCE, gap_of, values_at
 from .jit import kernel
 from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
 from .layout import Layout
-from .limit import CHART, enter, leave, nearest
+from .limit import CHART, HEADER, enter, leave, nearest
 from .rotation import (
     BLOCK,
     LANES,
@@ -31,6 +31,7 @@ from .rotation import (
     lane_vec3,
     set_lane_quat,
 )
+from .shapes import periodic_move
 from .vector import (
     Quat,
     Vec3,
@@ -114,7 +115,11 @@ def move_square(p, chart, block, i, seen, k):
         angle, turn = 2.0 * math.atan2(norm(a - b), norm(a + b)), seen[T + k] - block[T + i]
         turn -= TURN * np.rint(turn / TURN)
         return angle * angle + turn * turn
-    move = Vec3(wrapped(p, 0, b.x - a.x), wrapped(p, 1, b.y - a.y), wrapped(p, 2, b.z - a.z))
+    move = Vec3(
+        periodic_move(p, HEADER, 0, b.x - a.x),
+        periodic_move(p, HEADER, 1, b.y - a.y),
+        periodic_move(p, HEADER, 2, b.z - a.z),
+    )
     best = dot(move, move)
     if best <= np.pi * np.pi:
         return best

@@ -61,16 +61,16 @@ JOINT, ANCESTOR, AT, HINGE = 0, 1, 2, 3
 ROW = 6
 PARENT = -2.0
 # Of a row of a joint that depends on another: the row of its limit, the driver and the row of its
-# limit (−1: none), where its packed numbers are, and the limit that it is measured with. Rows of
-# one driver stand together, and so do their numbers.
-ROW_OF, DRIVER, DRIVER_ROW, NUMBERS_AT, MEASURED_WITH = range(5)
-PAIR_ROW = 5
+# limit (−1: none), and where its packed numbers are. Rows of one driver stand together, and so do
+# their numbers.
+ROW_OF, DRIVER, DRIVER_ROW, NUMBERS_AT = range(4)
+PAIR_ROW = 4
 MOST_DEPENDENTS = 8  # of one driver
 MOST_PAIRS = 1000  # of all: each is compared with each
 MOST_MEASURED = 3 * 9 * 9  # numbers of one of them: three a cover
 MOST_DIVISIONS, MOST_TURNS = 64.0, 4.0
 BEGINS = 0x0A41_4956_4F4E_5953  # "SYNOVIA\\n"
-FORMAT = 3.0
+FORMAT = 4.0
 TOLERANCE = 1e-9  # radians outside that count as inside; `arrays.tolerance` of float64
 FINEST = 3e-5  # radians, the shortest step of `exits`; `model.clamp.MIN_STEP`
 EDGE = 0.5e-9  # of a limit, for `exits`; `model.clamp.EDGE`
@@ -310,8 +310,8 @@ def check_limit(p, o):
     size, shape = p[o + limits.SIZE], o + limits.HEADER
     if size != np.floor(size) or p[o + limits.CHART] not in CHART_KINDS:
         return False
-    far = max(p[o + limits.REACH], p[o + limits.REACH_TWIST])
-    if not (min(p[o + limits.REACH], p[o + limits.REACH_TWIST]) >= 0.0 and far <= MOST_REACH):
+    swing, twist, margin = p[o + limits.REACH], p[o + limits.REACH_TWIST], p[o + limits.MARGIN]
+    if not (min(swing, min(twist, margin)) >= 0.0 and max(swing, max(twist, margin)) <= MOST_REACH):
         return False
     for k in range(limits.INTO_LEFT, limits.AXIS, 4):
         if not is_unit(p, o + k, 4):
@@ -409,7 +409,7 @@ def check_numbers(p, o):
     for k in range(o + dependent.VALUES, o + size):
         if not abs(p[k]) <= 100.0:
             return 0
-    return size if abs(p[o + dependent.LARGEST]) <= 100.0 else 0
+    return size
 
 
 @kernel
@@ -448,16 +448,16 @@ def check_pair(p, at):
         return False
     known = is_whole(p[at + DRIVER], 0.0, p[JOINTS] - 1.0)
     known = known and is_whole(p[at + NUMBERS_AT], FILE_HEADER, p[FILE_SIZE])
-    if not (known and is_whole(p[at + MEASURED_WITH], FILE_HEADER, p[FILE_SIZE])):
+    if not known:
         return False
-    driver, joint = int(p[at + DRIVER]), int(p[rows + ROW * int(p[at + ROW_OF]) + JOINT])
+    own = rows + ROW * int(p[at + ROW_OF])
+    driver, joint = int(p[at + DRIVER]), int(p[own + JOINT])
     row = row_of(p, driver)
     if p[at + DRIVER_ROW] != float(row) or is_at_or_below(p, driver, joint):
         return False
     if row >= 0 and not is_flat(p, int(p[rows + ROW * row + AT])):
         return False
-    numbers, measured = int(p[at + NUMBERS_AT]), int(p[at + MEASURED_WITH])
-    return check_numbers(p, numbers) > 0 and check_limit(p, measured) and is_flat(p, measured)
+    return check_numbers(p, int(p[at + NUMBERS_AT])) > 0 and is_flat(p, int(p[own + AT]))
 
 
 @kernel
@@ -473,18 +473,17 @@ def check_pairs(p):
     count, first = int(p[PAIRS]), int(p[PAIR_ROWS])
     if p[PAIR_ROWS] + float(PAIR_ROW * count) > p[FILE_SIZE]:
         return False
-    together, numbers_end, limit_end = 0, 0.0, 0.0
+    together, numbers_end = 0, 0.0
     for k in range(count):
         at = first + PAIR_ROW * k
-        numbers, limit = p[at + NUMBERS_AT], p[at + MEASURED_WITH]
-        if not (numbers >= numbers_end and limit >= limit_end and check_pair(p, at)):
+        numbers = p[at + NUMBERS_AT]
+        if not (numbers >= numbers_end and check_pair(p, at)):
             return False
         same = k > 0 and p[at - PAIR_ROW + DRIVER] == p[at + DRIVER]
         together = together + 1 if same else 1
         if together > MOST_DEPENDENTS or (same and numbers != numbers_end):
             return False
         numbers_end = numbers + p[int(numbers) + dependent.SIZE]
-        limit_end = limit + p[int(limit) + limits.SIZE]
         if not is_alone(p, at, k - together + 1):
             return False
     return True
@@ -689,12 +688,12 @@ def measure_driven(p, first, last, driver, pose, found, distances):
     outside, start = False, 0
     for i in range(first, last):
         at = int(p[PAIR_ROWS]) + PAIR_ROW * i
-        k, with_, numbers = int(p[at + ROW_OF]), int(p[at + MEASURED_WITH]), int(p[at + NUMBERS_AT])
+        k, numbers = int(p[at + ROW_OF]), int(p[at + NUMBERS_AT])
         joint = int(p[int(p[ROWS]) + ROW * k + JOINT])
         _above, seen = seen_from(p, joint, ancestor_of(p, k), pose)
         seen = usable(seen)
         set_quat(found.seen[i - first], 0, seen)
-        room, limit = found.measured[start:], p[with_ : with_ + int(p[with_ + limits.SIZE])]
+        room, limit = found.measured[start:], limit_of(p, k)
         width = dependent.measure(p, numbers, limit, seen, found.block, room)
         low, high = dependent.values_at(p, numbers, driver.w, driver.x, driver.y, driver.z)
         distances[k] = dependent.gap_of(p, numbers, room[:width], low, high)
@@ -714,7 +713,7 @@ def move_driven(p, first, last, driver, pose, found):
     start = 0
     for i in range(first, last):
         at = int(p[PAIR_ROWS]) + PAIR_ROW * i
-        k, with_, numbers = int(p[at + ROW_OF]), int(p[at + MEASURED_WITH]), int(p[at + NUMBERS_AT])
+        k, numbers = int(p[at + ROW_OF]), int(p[at + NUMBERS_AT])
         joint, ancestor = int(p[int(p[ROWS]) + ROW * k + JOINT]), ancestor_of(p, k)
         low, high = dependent.values_at(p, numbers, driver.w, driver.x, driver.y, driver.z)
         width = found.widths[i - first]
@@ -725,8 +724,7 @@ def move_driven(p, first, last, driver, pose, found):
             continue
         legal = quat_at(found.seen[i - first], 0)
         if not inside:
-            limit = p[with_ : with_ + int(p[with_ + limits.SIZE])]
-            dependent.project(p, numbers, limit, legal, driver, found.block)
+            dependent.project(p, numbers, limit_of(p, k), legal, driver, found.block)
             legal = lane_quat(found.block, QW)
         above, _seen = seen_from(p, joint, ancestor, pose)
         set_seen(joint, ancestor, above, legal, pose)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .distance_field import field
+from .distance_field import PERIOD, field
 from .jit import inlined, kernel
 from .kinds import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, SOLIDS, TABLE, UNION
 from .reach_cone import HEADER as CONE_HEADER
@@ -19,11 +19,15 @@ from .rotation import (
     PY,
     PZ,
     SCRATCH,
+    TURN,
     T,
     X,
     Y,
     Z,
+    atan_in_pairs,
+    cos_root,
     set_lane_vec3,
+    sinc_root,
 )
 from .theta_phi import table
 from .vector import ZERO, Vec3, dot, norm, vec3_at
@@ -426,6 +430,157 @@ def shape(p, o, depth, block, n):
         union(p, o + 1, block, n)
     else:
         solid(kind, p, o + 1, block, n)
+
+
+# Regions: a shape and all points within a margin of it.
+
+WALKS = 8  # steps into the margin of a field, whose distances are not exact; 2 mostly suffice
+EDGE = 1e-12  # radians beyond a margin that count as within it
+
+
+@kernel
+def region(p, o, depth, block, n):
+    """Run the region that is packed at `o`: its margin in radians, then its shape."""
+    real, margin = block.dtype.type, p[o]
+    if margin == 0.0:
+        shape(p, o + 1, depth, block, n)
+        return
+    wider = real(margin)
+    for i in range(n):
+        block[BOUND + i] += wider
+    shape(p, o + 1, depth, block, n)
+    grow(p, o + 1, margin, block, n)
+
+
+@kernel
+def grow(p, o, margin, block, n):
+    """Grow the shape at `o`, whose feet and distances are in the block, by `margin` radians.
+
+    With foot f of x and d = |x − f| > margin, the nearest member is f + (margin / d)(x − f); for
+    directions this goes along the great circle. Points within the margin are members: see
+    `grown_distance`. A negative margin changes distances alone.
+    """
+    kind = int(p[o])
+    if block.itemsize == 8:
+        if kind in (CONE, TABLE, UNION):
+            grow_directions(margin, block, n)
+            return
+        if kind == FIELD:
+            grow_field(p, o, margin, block, n)
+            return
+    real = block.dtype.type
+    wider, zero, one = real(margin), real(0.0), real(1.0)
+    for i in range(n):
+        x, y, z, distance = block[PX + i], block[PY + i], block[PZ + i], block[DISTANCE + i]
+        outside = (distance > wider) & (wider >= zero)
+        share = wider / distance if outside else one
+        block[PX + i] = x + share * (block[X + i] - x)
+        block[PY + i] = y + share * (block[Y + i] - y)
+        block[PZ + i] = z + share * (block[Z + i] - z)
+        block[DISTANCE + i] = distance - wider
+
+
+@inlined
+def grown_distance(distance, margin):
+    """Return the signed distance from a shape grown by `margin`, given that from the shape.
+
+    For shapes whose distance is not always that of the nearest member. It may then jump, so that
+    no depth is certain between the shape and the end of the margin: it is 0 there.
+    """
+    inside = (distance <= margin) & (margin >= 0.0)
+    return min(distance, 0.0) if inside else distance - margin
+
+
+@kernel
+def grow_directions(margin, block, n):
+    """Grow a shape of directions and twists, as `grow` says."""
+    for i in range(n):
+        distance = block[DISTANCE + i]
+        block[DISTANCE + i] = grown_distance(distance, margin)
+        outside = distance > margin
+        share = max(margin, 0.0) / max(distance, 1e-300) if outside else 1.0
+        x, y, z = block[PX + i], block[PY + i], block[PZ + i]
+        u, v, w = block[X + i], block[Y + i], block[Z + i]
+        square = (x - u) ** 2 + (y - v) ** 2 + (z - w) ** 2
+        apart, along = np.sqrt(square), 1.0 - 0.5 * square
+        together = np.sqrt((x + u) ** 2 + (y + v) ** 2 + (z + w) ** 2)
+        quarter = apart / (together + 2.0)  # the tangent of a quarter of the angle
+        half = share * 2.0 * quarter * atan_in_pairs(quarter * quarter)  # of the angle to go
+        squared = half * half
+        sine, cosine = half * sinc_root(squared, np.float64), cos_root(squared, np.float64)
+        scale = 2.0 * sine * cosine / max(0.5 * apart * together, 1e-300)
+        rest = 1.0 - 2.0 * sine * sine - scale * along
+        x, y, z = rest * x + scale * u, rest * y + scale * v, rest * z + scale * w
+        size = 1.0 / np.sqrt(x * x + y * y + z * z)
+        block[PX + i] = size * x if outside else u
+        block[PY + i] = size * y if outside else v
+        block[PZ + i] = size * z if outside else w
+        turn = block[T + i] - block[PT + i]
+        turn = block[PT + i] + share * (turn - TURN * np.rint(turn / TURN))
+        block[PT + i] = turn if outside else block[T + i]
+
+
+@kernel
+def grow_field(p, o, margin, block, n):
+    """Grow a distance field, as `grow` says, until the projections are members.
+
+    A field's feet are not always the nearest, so a projection may have another foot, farther than
+    the margin: it then goes on towards that one. After WALKS steps it ends at its foot.
+    """
+    trial, lanes = np.empty(BLOCK), np.empty(LANES, np.int64)
+    count = 0
+    for i in range(n):
+        lanes[count] = i
+        for row in range(X, PX, LANES):
+            trial[row + count] = block[row + i]
+            trial[PX + row + count] = block[PX + row + i]
+            block[PX + row + i] = block[row + i]
+        trial[DISTANCE + count] = block[DISTANCE + i]
+        count += 1 if block[DISTANCE + i] > margin and margin >= 0.0 else 0
+        block[DISTANCE + i] = grown_distance(block[DISTANCE + i], margin)
+    for walk in range(WALKS + 1):
+        left = 0
+        for k in range(count):
+            distance = trial[DISTANCE + k]
+            if distance <= margin + EDGE:
+                settle_lane(p, o, trial, k, block, lanes[k])
+                continue
+            share = margin / distance if walk < WALKS else 0.0
+            for axis in range(3):
+                row = axis * LANES
+                foot = trial[PX + row + k]
+                move = periodic_move(p, o, axis, trial[X + row + k] - foot)
+                trial[X + row + left] = foot + share * move
+            lanes[left] = lanes[k]
+            left += 1
+        count = left
+        if count == 0:
+            break
+        if walk < WALKS:
+            field(p, o + 1, trial, count)
+    for k in range(count):
+        settle_lane(p, o, trial, k, block, lanes[k])
+
+
+@kernel
+def settle_lane(p, o, trial, k, block, i):
+    """Write the point of lane k of `trial` as the projection of lane i, and its distance."""
+    square = 0.0
+    for axis in range(3):
+        row = axis * LANES
+        move = periodic_move(p, o, axis, trial[X + row + k] - block[X + row + i])
+        block[PX + row + i] = trial[X + row + k]
+        square += move * move
+    block[DISTANCE + i] = np.sqrt(square)
+
+
+@kernel
+def periodic_move(p, o, axis, move):
+    """Return a move along an axis of the shape at `o`, less whole periods if the axis wraps."""
+    if int(p[o]) != FIELD:
+        return move
+    period = p[o + 1 + PERIOD + axis]
+    return move - period * np.rint(move / period) if period > 0.0 else move
 
 
 @kernel("f8[] f8[] f8[] f8[]")

@@ -14,9 +14,8 @@ from .rotation import DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, TURN, T, X, Y, Z
 # Where things stand in a packed table, after its kind.
 FRAME = 0
 ROWS, COLUMNS, FINE = 9, 10, 11
-MARGIN, COS_MARGIN, SIN_MARGIN = 12, 13, 14
-GENTLE = 15  # 1/√(1 + G²), with G the steepest slope of the twist's ends anywhere
-TWISTS, AROUND, PLACES = 16, 17, 18  # where these begin: see `table_pack`
+GENTLE = 12  # 1/√(1 + G²), with G the steepest slope of the twist's ends anywhere
+TWISTS, AROUND, PLACES = 13, 14, 15  # where these begin: see `pack_lists`
 
 # Rows of scratch: the point in the table's frame, its foot, then its place in columns and rows.
 U, V, W = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES
@@ -292,12 +291,11 @@ def near_walls(p, o, depth, block, lanes, n):
 
 @kernel
 def measure_excess(p, o, block, pair, lanes, n):
-    """Write to DISTANCE how far beyond the margin the first `n` points are; return how many are.
+    """Write to DISTANCE how far outside the first `n` points are; return how many are.
 
     Their lanes are put to the front of `lanes`, the nearest legal directions, in the table's
     frame, to the first rows of `pair`, and the places of these to its seventh and eighth.
     """
-    margin, cos_margin, sin_margin = p[o + MARGIN], p[o + COS_MARGIN], p[o + SIN_MARGIN]
     for k in range(n):
         u, v, w = block[U + k], block[V + k], block[W + k]
         fu, fv, fw = block[FU + k], block[FV + k], block[FW + k]
@@ -313,23 +311,9 @@ def measure_excess(p, o, block, pair, lanes, n):
     for k in range(n):
         t = pair[3 * LANES + k]
         pair[3 * LANES + k] = block[PY + k] * 4.0 * t * atan_in_pairs(t * t)
-    if margin > 0.0:
-        for k in range(n):
-            # From the foot, the margin's length back along the great circle.
-            u, v, w = block[U + k], block[V + k], block[W + k]
-            fu, fv, fw = pair[k], pair[LANES + k], pair[2 * LANES + k]
-            apart = (u - fu) ** 2 + (v - fv) ** 2 + (w - fw) ** 2
-            together = (u + fu) ** 2 + (v + fv) ** 2 + (w + fw) ** 2
-            sine = sin_margin * 2.0 / max(np.sqrt(apart * together), 1e-300)
-            cosine = cos_margin - sine * (1.0 - 0.5 * apart)
-            fu, fv, fw = cosine * fu + sine * u, cosine * fv + sine * v, cosine * fw + sine * w
-            scale = 1.0 / max(np.sqrt(fu * fu + fv * fv + fw * fw), 1e-300)
-            pair[k] = fu * scale
-            pair[LANES + k] = fv * scale
-            pair[2 * LANES + k] = fw * scale
     out = 0
     for k in range(n):
-        lane, beyond = lanes[k], pair[3 * LANES + k] - margin
+        lane, beyond = lanes[k], pair[3 * LANES + k]
         block[DISTANCE + lane] = beyond
         lanes[out] = lane
         pair[out] = pair[k]
@@ -344,15 +328,14 @@ def measure_excess(p, o, block, pair, lanes, n):
 def table(p, o, depth, block, n):
     """Move to the nearest legal direction, then to the nearest twist that is legal there.
 
-    Directions up to a margin from the legal cells are legal, too. Inside, the depth is the
-    distance to the walls (and the margin), or the room of the twist over √(1 + G²), G the slope
-    of its ends: however direction and twist share a move of that length, it stays inside.
+    Inside, the depth is the distance to the walls, or the room of the twist over √(1 + G²), G the
+    slope of its ends: however direction and twist share a move of that length, it stays inside.
     """
     f = o + FRAME
     a, b, c = p[f], p[f + 1], p[f + 2]
     d, e, g = p[f + 3], p[f + 4], p[f + 5]
     h, j, k = p[f + 6], p[f + 7], p[f + 8]
-    margin, gentle = p[o + MARGIN], p[o + GENTLE]
+    gentle = p[o + GENTLE]
     pair = np.empty(16 * LANES)
     numbers = np.empty(3 * LANES, np.int64)
     lanes = numbers[:LANES]
@@ -364,8 +347,6 @@ def table(p, o, depth, block, n):
     place(block[U:], n, p[o + ROWS], p[o + COLUMNS])
     active = near_walls(p, o, depth, block, lanes, n)
     feet(p, o, block, pair, numbers[LANES:], active)
-    for i in range(n):
-        block[DISTANCE + i] -= margin
     out = measure_excess(p, o, block, pair, lanes, active)
     for i in range(n):
         block[PX + i] = block[X + i]

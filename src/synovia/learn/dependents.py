@@ -1,7 +1,7 @@
 """Learning how a joint's limit depends on another joint, from what people did with both.
 
 Of each frame counts the driver's rotation, or where its bone points, and one number of the joint:
-the angle of a hinge, or how far outside the core of its limit a ball joint is. A pair of the two is
+the angle of a hinge, or the distance of a ball joint from a narrow shape. A pair of the two is
 as far from a person as from the nearest of that person's own, √(angle² + number²), and as far from
 people as the nearest few of them are on average: so others must confirm what one does. At each node
 the range is what is within one `level` of people; it is chosen as a margin is, by leaving people
@@ -31,6 +31,7 @@ from ..limit import (
     octahedral,
     rotation_nodes,
 )
+from ..shapes import Shape
 from ..skeleton import Skeleton
 from .margins import DEFAULT_REJECT, HeldOut, Promise, promise
 from .people import combine
@@ -48,12 +49,10 @@ DEFAULT_LEVEL = np.radians(25.0)
 """How far it is where no rejection is asked for."""
 TOGETHER = 2048
 """Cells of a person that are compared with all nodes at once."""
-CORE_SHARE = 0.6
-"""A margin may take so much of a limit's depth."""
-BEYOND_SHARE = 0.1
-"""A margin is such that of the rejection asked for at most this share is illegal at any margin."""
-CORE_HALVINGS, CORE_FRAMES = 6, 20_000
-"""How often a margin is halved for that, and by how many frames it is told."""
+NARROW_SHARE = 0.6  # largest shrinking of the narrow shape, as a share of the depth
+BEYOND_SHARE = 0.1  # of the rejection: frames that may be farther from the narrow shape than that
+HALVINGS, COUNTED_FRAMES = 6, 20_000  # of how much narrower it is, and frames that decide on it
+NARROW_MEMBERS = 4000  # that the narrow shape is fitted to
 UNIFORM = 4000
 """Rotations of the driver, uniform over all, that tell a volume."""
 PAYS = 0.9
@@ -141,7 +140,7 @@ class PairCrowd:
     axis: Vectors
     nodes: DriverNodes
     reach: float = np.inf
-    """The largest number that may be legal: how far the core of a margin can be."""
+    """The largest number that may be legal: the margin of the joint's own limit, in radians."""
 
     @cached_property
     def grid(self) -> Scalars:
@@ -300,7 +299,7 @@ class VariableLimit:
     @property
     def is_thin(self) -> bool:
         """Whether nothing of it can vary."""
-        return self.along is None and core_margin(self.limit) == 0.0
+        return self.along is None and depth_of(self.limit) == 0.0
 
 
 def frames_together(driver_takes: Sequence[Take], takes: Sequence[Take]) -> list[PairFrames]:
@@ -322,59 +321,65 @@ def frames_together(driver_takes: Sequence[Take], takes: Sequence[Take]) -> list
     return people
 
 
-def pair_crowd(
-    people: Sequence[PairFrames], variable: VariableLimit, axis: Vectors, reject: float
-) -> PairCrowd:
+def pair_crowd(people: Sequence[PairFrames], variable: VariableLimit, axis: Vectors) -> PairCrowd:
     """Return everybody's pairs, by cells of the driver's rotation and of the joint's number.
 
-    The number is the angle of a hinge, or how far from the core of the limit a joint is, see
-    `margin_for`. `axis` (3,) is the driver's bone in its own frame.
+    The number is the angle of a hinge, or the distance from the limit's shape without its margin.
+    `axis` (3,) is the driver's bone in its own frame.
     """
-    people, limit, along = (
-        [each for each in people if len(each.driver)],
-        variable.limit,
-        variable.along,
-    )
-    reach = np.inf if along is not None or not people else margin_for(limit, people, reject)
+    limit, along = variable.limit, variable.along
     found = []
     for each in people:
         if along is None:
-            number = _from_core(limit, reach, each.rotations)
+            number = _shape_distance(limit, each.rotations)
         else:
             number = np.asarray(limit.nearest_cover(each.rotations) @ along)
         found.append(count_cells(each.performer, each.driver, number, each.counts))
-    return PairCrowd(found, axis, DirectionNodes(axis), reach)
+    return PairCrowd(
+        found, axis, DirectionNodes(axis), np.inf if along is not None else limit.margin
+    )
 
 
-def core_margin(limit: Limit) -> float:
-    """Return how much narrower, in radians, a limit may become."""
-    depth = max(-float(limit.shape.distance(limit.shape.deepest)), 0.0)
-    return min(CORE_SHARE * depth, limit.shape.greatest_erosion)
+def depth_of(limit: Limit) -> float:
+    """Return the depth of a limit's deepest member, in radians."""
+    return max(-float(limit.region.distance(limit.region.deepest)), 0.0)
 
 
-def margin_for(limit: Limit, people: Sequence[PairFrames], reject: float) -> float:
-    """Return how much narrower, in radians, a limit becomes at most.
+def narrow(limit: Limit, people: Sequence[PairFrames], reject: float) -> Limit:
+    """Return a limit of about the same rotations, with a narrow shape and a wide margin.
 
-    As much as it may, or half of that and so on: what is farther than that from the core is illegal
-    wherever the driver is, and should be few of the frames that the limit has.
+    The shape is smaller than the limit by `NARROW_SHARE` of its depth, or by half of that and so
+    on, until few of the frames that the limit has are farther from the shape than that. The margin
+    is such that the limit keeps all these frames.
     """
     every = np.concatenate([each.rotations for each in people])
-    some = slice(None, None, max(len(every) // CORE_FRAMES, 1))
+    some = slice(None, None, max(len(every) // COUNTED_FRAMES, 1))
     rotations, counts = every[some], np.concatenate([each.counts for each in people])[some]
     inside = limit.contains(rotations)
-    margin = core_margin(limit)
-    for _ in range(CORE_HALVINGS):
-        beyond = inside & (_from_core(limit, margin, rotations) > margin)
-        if np.average(beyond, weights=counts) <= BEYOND_SHARE * reject:
+    smaller = NARROW_SHARE * depth_of(limit)
+    for _ in range(HALVINGS):
+        shape = _shrink(limit, smaller)
+        needed = np.where(inside, _shape_distance(replace(limit, shape=shape), rotations), 0.0)
+        if np.average(needed > smaller, weights=counts) <= BEYOND_SHARE * reject:
             break
-        margin *= 0.5
-    return margin
+        smaller *= 0.5
+    needed = _shape_distance(replace(limit, shape=shape), every[limit.contains(every)])
+    return replace(limit, shape=shape, margin=max(smaller, float(needed.max(initial=0.0))))
 
 
-def _from_core(limit: Limit, margin: float, rotations: Quats) -> Scalars:
-    """Return how far rotations are from what a margin leaves of a limit, in radians."""
-    core = DependentMargin(limit, "core", np.eye(3)[0], np.full(6, margin)).core
-    return np.maximum(core.distance(rotations), 0.0)
+def _shrink(limit: Limit, r: float) -> Shape:
+    """Return a shape of a limit's family, about `r` radians inside the limit."""
+    inner = limit.shrink(r)
+    if inner.compiled and inner.margin == 0.0:
+        return inner.shape
+    points = inner.region.scatter(NARROW_MEMBERS, np.random.default_rng(0))
+    family = type(limit.shape)
+    return family.approximate(limit.chart, points, inner.region.distance, exact=True)
+
+
+def _shape_distance(limit: Limit, rotations: Quats) -> Scalars:
+    """Return the distance of rotations (n, 4) from a limit's shape, in radians; 0 inside."""
+    return np.maximum(replace(limit, margin=0.0).distance(rotations), 0.0)
 
 
 def count_cells(
@@ -398,8 +403,7 @@ def fit_dependent(
     ends = crowd.ranges(crowd.scores(people, confirming(len(people))), level)
     if along is not None:
         return DependentRange(limit, driver, crowd.axis, ends[:, 0], ends[:, 1], along)
-    margin = np.clip(crowd.reach - ends[:, 1], 0.0, crowd.reach)
-    return DependentMargin(limit, driver, crowd.axis, margin)
+    return DependentMargin(limit, driver, crowd.axis, np.clip(ends[:, 1], 0.0, limit.margin))
 
 
 # What a dependence saves, by people who are left out.
@@ -662,9 +666,13 @@ def learn_pair(
     chosen by leaving people out, where there are `MIN_PEOPLE` or more; then what it saves is known,
     too.
     """
-    crowd = pair_crowd(people, variable, axis, DEFAULT_REJECT if reject is None else reject)
-    if not crowd.people:
+    people = [each for each in people if len(each.driver)]
+    if not people:
         raise ValueError(f"no frames to learn from how it depends on {driver}")
+    if variable.along is None:
+        wanted = DEFAULT_REJECT if reject is None else reject
+        variable = replace(variable, limit=narrow(variable.limit, people, wanted))
+    crowd = pair_crowd(people, variable, axis)
     told, gain = reject if len(crowd.people) >= MIN_PEOPLE else None, None
     if told is not None:
         crowd, gain = choose_crowd([crowd, replace(crowd, nodes=RotationNodes())], told)

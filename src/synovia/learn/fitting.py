@@ -307,7 +307,7 @@ def _promise_for(reject: float, takes: Sequence[Take], frame: _JointFrame) -> Pr
     for group, (rest, kept) in zip(groups, _rests(thinned, groups, frame.options), strict=True):
         limit = frame.limit(_kept_paths(rest, kept), 0.0)
         held_out += [
-            HeldOut(limit.required_growth(take.rotations), take.frame_counts)
+            HeldOut(limit.required_margin(take.rotations), take.frame_counts)
             for take in thinned
             if not take.is_sample and name_of(take) in group
         ]

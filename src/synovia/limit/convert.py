@@ -68,7 +68,7 @@ def _chart_for(limit: Limit, kind: type[Shape], name: str | None, axis: Vectors 
         name, limit.chart.reference, bone if has_axis(name) else None, frame=frame_of(limit.chart)
     )
     return framed.align(
-        limit.chart.rotations(limit.shape.scatter(ALIGNED, np.random.default_rng(0)))
+        limit.chart.rotations(limit.region.scatter(ALIGNED, np.random.default_rng(0)))
     )
 
 
@@ -84,7 +84,7 @@ def approximate(
         points = chart.gather(limit.chart.rotations(points))
 
     def distance(points: Points) -> Scalars:
-        return limit.shape.distance(points) if same else limit.distance(chart.rotations(points))
+        return limit.region.distance(points) if same else limit.distance(chart.rotations(points))
 
     return kind.approximate(chart, points, distance, exact=same, **options)
 
@@ -105,8 +105,8 @@ def _same_chart(one: Chart, other: Chart) -> bool:
 def _members(limit: Limit, n: int) -> Points:
     """Return members all over the limit and on its boundary, as points of its chart."""
     rng = np.random.default_rng(0)
-    scattered = limit.shape.scatter(n, rng)
-    return np.concatenate([scattered, limit.shape.surface(DETAIL).vertices])
+    scattered = limit.region.scatter(n, rng)
+    return np.concatenate([scattered, limit.region.surface(DETAIL).vertices])
 
 
 def _compare(old: Limit | SeenLimit, new: Limit) -> Conversion:
@@ -238,7 +238,7 @@ def change_frames(limit: Limit, parent: Quats, child: Quats) -> Conversion:
     shape = kind.approximate(
         there, points, lambda points: seen.distance(there.rotations(points)), exact=False
     )
-    return _compare(seen, replace(limit, chart=there, shape=shape))
+    return _compare(seen, replace(limit, chart=there, shape=shape, margin=0.0))
 
 
 def mirror_limit(limit: Limit, normal: Vectors) -> Limit:

@@ -1,14 +1,12 @@
 """Limits that depend on another joint: what a knee may do at this rotation of the hip.
 
-What another joint, the driver, changes are a few numbers: the two ends of a range, or a margin by
-which all is narrower. They are given at nodes, and are linear between: continuous, and each can be
-edited by itself. Nodes are rotations of the driver (`limit.rotation_nodes`), or directions of its
-bone all over the sphere (`limit.octahedral`), if its twist about the bone changes nothing. How many
-there are tells which.
+The other joint, the driver, changes a few numbers: the two ends of a range, or the margin around a
+shape. They are given at nodes and are linear between them, so that they are continuous and each can
+be edited by itself. Nodes are rotations of the driver (`limit.rotation_nodes`), or directions of
+its bone all over the sphere (`limit.octahedral`), if its twist about the bone changes nothing.
+Their number tells which.
 
-Whatever the driver does, legal rotations are within the joint's own limit: who knows nothing of the
-driver has that. By a margin, not all of the limit is legal even where it is 0: see
-`DependentMargin`.
+Whatever the driver does, legal rotations are within the joint's own limit.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ from ..arrays import (
     Floats,
     Ints,
     Mask,
-    Points,
     Quats,
     Scalars,
     Vectors,
@@ -36,16 +33,14 @@ from ..arrays import (
     unit_quats,
 )
 from ..charts.chart import ROUNDING, half_turn, reflect, unit_axis
-from ..shapes import Offset
+from ..shapes.derived import project_offset
 from . import octahedral, rotation_nodes
 from .convert import mirror_limit
 from .limit import Limit, frame_of
 from .octahedral import divisions, mirror_nodes, node_directions, steepest
 
 NEAR = 1e-12  # radians to which a number is what it was set to
-POINT = 1e-5  # radians; a limit may be so much less deep than what leaves a point of it
 FARTHEST = 1e6  # radians by which a number is moved at most
-WALKS = 4  # steps back to what is within reach of a core, where its distances are not exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,25 +125,15 @@ class DependentLimit(ABC):
         """What kernels read: a header, then the numbers at the nodes; see `kernels.dependent`."""
         count = self.node_count
         parts = rotation_nodes.divisions(count) if self.by_rotation else divisions(count)
-        turns = 1 + self.measured_with.shape.reach((0, 1, 2)) // TURN
-        head = [len(self.at_nodes), self.by_rotation, parts, self._largest]
+        turns = 1 + self.limit.region.reach((0, 1, 2)) // TURN
+        head: list[float] = [len(self.at_nodes), self.by_rotation, parts]
         head += [*self.axis, *quat.inverse(self.frame), *self.bone_frame, *self._packed_ends, turns]
         return np.array([1 + len(head) + self.values.size, *head, *self.values.ravel()])
-
-    @property
-    def measured_with(self) -> Limit:
-        """The limit that tells all that `gap` needs to know."""
-        return self.limit
 
     @property
     def _packed_ends(self) -> tuple[float, ...]:
         """The direction of a range in the chart, and its widest ends: five numbers."""
         return (0.0,) * 5
-
-    @property
-    def _largest(self) -> float:
-        """The largest number, which a margin is compared with."""
-        return float(self.values.max())
 
     @cached_property
     def steepness(self) -> float:
@@ -230,12 +215,16 @@ class DependentLimit(ABC):
     def _bounds(self, name: str) -> tuple[Floats, Floats]:
         """Return how low and how high numbers of a name may be at the nodes, or anywhere."""
 
+    def including(self, rotation: Quats) -> Self:
+        """Return the same with a joint's own limit that has a rotation (4,), too."""
+        shape = self.limit.shape.add(self.limit.nearest_cover(rotation)[None])
+        return replace(self, limit=replace(self.limit, shape=shape))
+
     @abstractmethod
     def values_for(self, rotation: Quats, driver: Quats) -> dict[str, float]:
         """Return numbers, by name, with which a rotation (4,) is legal at one of the driver.
 
-        They are the nearest to those that there are, if the joint's own limit has the rotation. A
-        margin of 0 may still leave it outside, in a corner that is round.
+        They are the nearest to the present ones, if the joint's own limit has the rotation.
         """
 
     @abstractmethod
@@ -390,11 +379,13 @@ class DependentRange(DependentLimit):
     @cached_property
     def _ends(self) -> tuple[float, float]:
         limit = self.limit
-        ends = limit.shape.interval_along(self.along) if limit.chart.dimension == 3 else None
+        known = limit.chart.dimension == 3 and limit.margin == 0.0
+        ends = limit.shape.interval_along(self.along) if known else None
         if ends is None:
             raise ValueError(
                 f"DependentRange needs a limit that is an interval along {self.along.tolist()}, "
-                f"such as a box, got a {limit.shape.name} in {limit.chart.name}"
+                f"such as a box without a margin, got a {limit.shape.name} in {limit.chart.name} "
+                f"with a margin of {limit.margin:.6g}"
             )
         return ends
 
@@ -467,7 +458,7 @@ class DependentRange(DependentLimit):
         middle = 0.5 * (self.low + self.high)
         return replace(
             self,
-            limit=replace(self.limit, shape=self.limit.shape.shrink(r)),
+            limit=self.limit.shrink(r),
             low=np.minimum(self.low + r, middle),
             high=np.maximum(self.high - r, middle),
         )
@@ -484,15 +475,11 @@ class DependentRange(DependentLimit):
 
 @dataclass(frozen=True, eq=False)
 class DependentMargin(DependentLimit):
-    """A limit that is narrower all around, by a `margin` in radians that depends on the driver.
+    """A limit whose margin, in radians, depends on the driver.
 
-    Where the margin is largest, what is left is the core: members at least so deep inside the
-    limit, as the shape's `erode` has them; of an ellipsoid, the largest of a family of ellipsoids
-    of such. Elsewhere all is legal that is near enough to the core: as near as the margin is less.
-    So nothing beyond the limit is legal, and any family's projections are as exact here as by
-    themselves. But corners, ends of long ellipsoids, narrow parts of fields, and twists of cones
-    and tables whose ends are steep are farther from the core than the largest margin, and illegal
-    even where the margin is 0.
+    At each node `margin` is at least 0 and at most the margin of the joint's own limit. A rotation
+    is legal where its distance from the limit's shape is at most the margin there: at the widest
+    that is the joint's own limit, at the narrowest its shape.
     """
 
     margin: Annotated[Floats, "n"]
@@ -502,78 +489,64 @@ class DependentMargin(DependentLimit):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.margin.min() < 0.0:
-            raise ValueError(f"DependentMargin.margin must be at least 0, got {self.margin.min()}")
-        shape, largest = self.limit.shape, float(self.margin.max())
-        if not shape.can_erode(largest):
-            depth = shape.greatest_erosion
-            if largest > depth + POINT:
-                raise ValueError(
-                    f"DependentMargin.margin must leave something of the limit, which is "
-                    f"{depth:.6g} radians deep, got {largest:.6g}"
-                )
-            within = np.minimum(self.margin, depth)
-            within.flags.writeable = False
-            object.__setattr__(self, "margin", within)
+        low, high = float(self.margin.min()), float(self.margin.max())
+        if not (low >= 0.0 and high <= self.limit.margin + NEAR):
+            raise ValueError(
+                f"DependentMargin.margin must be from 0 to that of the limit, "
+                f"{self.limit.margin:.6g}, got {low:.6g} to {high:.6g}"
+            )
+
+    def including(self, rotation: Quats) -> Self:
+        return self._widen(float(self.measure(unit_quats("rotation", rotation))[0]))
+
+    def with_value_at(self, driver: Quats, name: str, value: float, *, radius: float = 0.0) -> Self:
+        """Return the same with another margin at one rotation of the driver.
+
+        One beyond that of the joint's own limit makes the limit wider; elsewhere nothing changes.
+        """
+        wide = self._widen(value)
+        return super(DependentMargin, wide).with_value_at(driver, name, value, radius=radius)
+
+    def _widen(self, margin: float) -> Self:
+        """Return the same with a joint's own limit of at least this margin, in radians."""
+        wide = max(margin, self.limit.margin)
+        return replace(self, limit=replace(self.limit, margin=wide))
 
     def _bounds(self, name: str) -> tuple[Floats, Floats]:
-        depth = self.limit.shape.greatest_erosion
-        return np.zeros(self.node_count), np.full(self.node_count, depth)
+        return np.zeros(self.node_count), np.full(self.node_count, self.limit.margin)
 
     def values_for(self, rotation: Quats, driver: Quats) -> dict[str, float]:
         here = float(self.values_at(driver)[0])
-        off = float(self.measure(unit_quats("rotation", rotation))[0])
-        return {"margin": float(np.clip(self._largest - off, 0.0, here))}
+        needed = float(self.measure(unit_quats("rotation", rotation))[0])
+        return {"margin": float(np.clip(needed, here, self.limit.margin))}
 
     @cached_property
-    def core(self) -> Limit:
-        """What is legal where the margin is largest, and so everywhere."""
-        if self._largest == 0.0:
-            return self.limit
-        with warnings.catch_warnings():  # what is wrong with the region was said of the limit
-            warnings.simplefilter("ignore")
-            return replace(self.limit, shape=self.limit.shape.erode(self._largest))
-
-    @property
-    def measured_with(self) -> Limit:
-        return self.core
+    def narrowest(self) -> Limit:
+        """The shape without a margin: legal whatever the driver does."""
+        return self._limit_of(np.zeros(1))
 
     def measure(self, rotations: Quats) -> Floats:
-        """Return how far outside the core rotations are: (..., 1)."""
-        return self.core.distance(np.asarray(rotations, np.float64))[..., None]
+        """Return the distance of rotations from the shape: (..., 1)."""
+        return self.narrowest.distance(np.asarray(rotations, np.float64))[..., None]
 
     def gap(self, measured: Floats, values: Floats) -> Scalars:
-        return np.asarray(measured[..., 0] - (self._largest - values[..., 0]))
+        return np.asarray(measured[..., 0] - values[..., 0])
 
     def _nearest(self, rotations: Quats, values: Floats) -> Quats:
-        shape, points = self.core.shape, self.core.nearest_cover(rotations)
-        core, reach = shape.project(points), np.maximum(self._largest - values[:, 0], 0.0)
-        found = points
-        for _ in range(WALKS):
-            found = self._walk_back(core, found, reach)
-        left = shape.distance(found) > reach + tolerance(found.dtype)
-        return self.core.chart.rotations(np.where(left[:, None], core, found))
-
-    def _walk_back(self, core: Points, points: Points, reach: Scalars) -> Points:
-        """Return points as far towards the core as brings them within reach of it."""
-        shape = self.core.shape
-        distance = shape.distance(points)
-        share = np.where(distance > reach, reach / np.maximum(distance, 1e-300), 1.0)
-        nearer = shape.toward(core, points, share)
-        return np.where((share < 1.0)[:, None], nearer, points)
+        narrowest = self.narrowest
+        points = narrowest.nearest_cover(rotations)
+        grown = project_offset(narrowest.shape, points, values[:, 0])
+        return narrowest.chart.rotations(grown)
 
     def _limit_of(self, values: Floats) -> Limit:
-        reach = max(self._largest - float(values[0]), 0.0)
-        if reach == 0.0:
-            return self.core
-        with warnings.catch_warnings():
+        with warnings.catch_warnings():  # about the region, which were given for the limit
             warnings.simplefilter("ignore")
-            return replace(self.core, shape=Offset(self.core.shape, reach))
+            return replace(self.limit, margin=max(float(values[0]), 0.0))
 
     def shrink(self, r: float) -> Self:
-        shape = self.limit.shape.shrink(r)
-        margin = np.minimum(self.margin, shape.greatest_erosion)
-        return replace(self, limit=replace(self.limit, shape=shape), margin=margin)
+        margin = np.maximum(self.margin - r, 0.0)
+        wide = max(self.limit.margin - r, 0.0)
+        return replace(self, limit=self._limit_of(np.array([wide])), margin=margin)
 
 
 DEPENDENT_LIMITS: dict[str, type[DependentLimit]] = {

@@ -27,6 +27,7 @@ from ..arrays import (
 )
 from ..charts import CHARTS, Chart, FramedChart, RotationVector, SwingTwist
 from ..shapes import SHAPES, DistanceField, Shape
+from ..shapes.region import check_margin
 from .softening import Softening
 
 if TYPE_CHECKING:
@@ -145,9 +146,10 @@ STAND_IN_NODES, STAND_IN_MEMBERS = 24, 2000  # of the field that solvers see for
 
 @dataclass(frozen=True, eq=False)
 class Limit:
-    """The rotations whose points in `chart`, in any cover, are in `shape`.
+    """The rotations whose points in `chart`, in any cover, are within `margin` of `shape`.
 
-    They are as the joint's parent sees them, or the ancestor of the name `relative_to`.
+    The margin is in radians, at least 0. Rotations are measured from the joint's parent, or from
+    the ancestor named `relative_to`.
 
     Examples
     --------
@@ -164,18 +166,20 @@ class Limit:
     chart: Chart
     shape: Shape
     relative_to: str | None = None
+    margin: float = 0.0
 
     def __post_init__(self) -> None:
         if self.relative_to is not None and not isinstance(self.relative_to, str):
             raise ValueError(f"relative_to must name a joint, got {self.relative_to!r}")
+        object.__setattr__(self, "margin", float(check_margin(self.margin)))
         check_chart(self.shape, self.chart)
         self.shape.check_chart(self.chart)
-        if not self.shape.reach((0, 1, 2)) <= FARTHEST:
+        if not self.region.reach((0, 1, 2)) <= FARTHEST:
             raise ValueError(
                 f"a limit must stay within {FARTHEST / TURN:.0f} whole turns of its reference, "
-                f"got one that reaches {self.shape.reach((0, 1, 2)):.6g} radians"
+                f"got one that reaches {self.region.reach((0, 1, 2)):.6g} radians"
             )
-        if self.chart.is_singular_in(self.shape):
+        if self.chart.is_singular_in(self.region):
             warnings.warn(
                 "the region contains the direction opposite the bone's axis, "
                 "where the twist is not defined",
@@ -196,6 +200,8 @@ class Limit:
     ) -> Self:
         """Return the limit around `rotations`, `margin` radians wider.
 
+        Shapes that can (`Region.fits_margin`) move their faces, radii or threshold by the margin;
+        for all others the limit keeps it.
         An array (n, 4) holds samples in any order; a list of arrays holds paths in time, which
         are followed across whole turns. The chart is the first that the shape works in, and the
         reference the mean of the rotations, unless given. `axis` is the bone's direction, for the
@@ -218,12 +224,33 @@ class Limit:
         check_chart(kind, framed)
         framed = framed.align(np.concatenate(paths))
         points = unroll_paths(framed, paths) if in_time else framed.gather(paths[0])
+        own = {"margin": check_margin(margin)} if kind.fits_margin else {}
         try:
-            return cls(framed, kind.fit_in(framed, points, margin=margin, **options))
+            fitted = kind.fit_in(framed, points, **own, **options)
+            return cls(framed, fitted, margin=0.0 if own else margin)
         except TypeError as error:
             raise ValueError(
                 f"{kind.name} cannot be fitted with {', '.join(options)}: {error}"
             ) from error
+
+    @cached_property
+    def region(self) -> Shape:
+        """All points of the chart within the margin of the shape."""
+        return self.shape.offset(self.margin) if self.margin > 0.0 else self.shape
+
+    def grow(self, r: float) -> Limit:
+        """Return the limit `r` radians wider, as a fit with that margin would be."""
+        if self.shape.fits_margin and self.margin == 0.0:
+            return replace(self, shape=self.shape.grow(r))
+        return replace(self, margin=self.margin + r)
+
+    def shrink(self, r: float) -> Limit:
+        """Return a part of the limit, at least `r` radians inside it while members are left."""
+        left = max(r - self.margin, 0.0)
+        shape = self.shape.shrink(left) if left > 0.0 else self.shape
+        with warnings.catch_warnings():  # about the region, which were given for this limit
+            warnings.simplefilter("ignore", UserWarning)
+            return replace(self, shape=shape, margin=max(self.margin - r, 0.0))
 
     @property
     def compiled(self) -> bool:
@@ -232,11 +259,11 @@ class Limit:
 
     @cached_property
     def packed(self) -> Floats:
-        """Chart, reach and shape as one flat buffer, which `kernels.limit` reads."""
-        reach = [self.shape.reach(self.chart.winds), self.shape.reach((2,))]
-        shape, tail = self.shape.packed, self.chart.packed_tail(self.shape)
+        """Chart, reach, margin and shape as one flat buffer, which `kernels.limit` reads."""
+        reach = [self.region.reach(self.chart.winds), self.region.reach((2,))]
+        shape, tail = self.shape.packed, self.chart.packed_tail(self.region)
         size = kernels.limit.HEADER + len(shape) + len(tail)
-        first = [kernels.limit.LAYOUT, size, *self.chart.packed, *reach]
+        first = [kernels.limit.LAYOUT, size, *self.chart.packed, *reach, self.margin]
         return np.concatenate([first, shape, tail])
 
     @cached_property
@@ -269,7 +296,7 @@ class Limit:
     @cached_property
     def is_steep(self) -> bool:
         """Whether float32 may round members to rotations that are not legal."""
-        return self.chart.is_steep_in(self.shape)
+        return self.chart.is_steep_in(self.region)
 
     def round_members(self, legal: Quats, given: np.dtype[Any]) -> Quats:
         """Return legal rotations (..., 4) in the type `given`, legal after rounding as well.
@@ -301,31 +328,18 @@ class Limit:
         """Return how far outside each rotation is, in the chart's metric; at most 0 inside."""
         if self.compiled:
             return self._distance(rotations)
-        if self._offset_from is not None:
-            inner, radius = self._offset_from
-            distance = inner.distance(rotations)
-            return np.asarray(distance - radius, distance.dtype)
         rotations = unit_quats("rotations", rotations)
         return self.nearest(rotations)[1].astype(rotations.dtype)
 
-    @cached_property
-    def _offset_from(self) -> tuple[Limit, float] | None:
-        """The limit that kernels measure distances from, which are more by so many radians.
+    def required_margin(self, rotations: Quats) -> Scalars:
+        """Return about how much wider, in radians, the limit must become to have each rotation.
 
-        None where the chart cannot make all rotations: no radius makes those legal.
+        At most 0 for legal ones. Wider is meant as `grow` does it.
         """
-        found = self.shape.offset_from
-        if found is None or self.chart.shortfall(self.chart.reference) is not None:
-            return None
-        with warnings.catch_warnings():  # what is wrong with the region was said of this one
-            warnings.simplefilter("ignore")
-            inner = replace(self, shape=found[0])
-        return (inner, found[1]) if inner.compiled else None
-
-    def required_growth(self, rotations: Quats) -> Scalars:
-        """Return about how much the shape must `grow`, in radians, to have each rotation in it."""
+        if not self.shape.fits_margin or self.margin > 0.0:
+            return self.distance(rotations)
         covers = self.covers(unit_quats("rotations", rotations))
-        return np.asarray(np.min([self.shape.required_growth(points) for points in covers], axis=0))
+        return np.asarray(np.min([self.shape.required_margin(points) for points in covers], axis=0))
 
     def distance_and_gradient(self, rotations: Quats) -> tuple[Scalars, Floats]:
         """Return the signed distance of each rotation, and its gradient (..., 4) by the quaternion.
@@ -391,7 +405,7 @@ class Limit:
     def _project_by_covers(self, rotations: Quats) -> Quats:
         """As `project`, by NumPy alone."""
         points, distance = self.nearest(rotations)
-        nearest = self.chart.rotations(self.shape.project(points))
+        nearest = self.chart.rotations(self.region.project(points))
         opposite = np.sum(nearest * rotations, axis=-1, keepdims=True) < 0.0
         nearest = np.where(opposite, -nearest, nearest)
         legal = (distance <= tolerance(rotations.dtype))[..., None]
@@ -410,7 +424,7 @@ class Limit:
         """Return the rotations brought towards the legal ones, softly; see `synovia.softening`."""
         rotations = unit_quats("rotations", rotations)
         points = self.nearest_cover(rotations)
-        softened = softening.soften(self.shape, points)
+        softened = softening.soften(self.region, points)
         moved = (softened != points).any(axis=-1, keepdims=True)
         moved |= self.is_out_of_reach(rotations)[..., None]
         return np.where(moved, self.chart.rotations(softened), rotations).astype(rotations.dtype)
@@ -451,14 +465,14 @@ class Limit:
         No member is nearer than the shape's bounds are, so that most covers are not looked at.
         """
         if len(covers) <= FEW_COVERS:
-            return np.stack([self.shape.distance(points) for points in covers])
-        low, high = self.shape.bounds
+            return np.stack([self.region.distance(points) for points in covers])
+        low, high = self.region.bounds
         least = np.linalg.norm(covers - np.clip(covers, low, high), axis=-1)
         first = least.argmin(axis=0)[None]
         points = np.take_along_axis(covers, first[..., None], axis=0)[0]
-        worth = least <= np.maximum(self.shape.distance(points), 0.0) + ROUNDING
+        worth = least <= np.maximum(self.region.distance(points), 0.0) + ROUNDING
         distances = np.full(least.shape, np.inf)
-        distances[worth] = self.shape.distance(covers[worth])
+        distances[worth] = self.region.distance(covers[worth])
         return distances
 
     def covers(self, rotations: Quats) -> list[Points]:
@@ -475,17 +489,17 @@ class Limit:
     @property
     def _turns(self) -> int:
         """How many whole turns away covers may be that are nearest to the shape."""
-        return 1 + int(self.shape.reach((0, 1, 2)) // TURN)
+        return 1 + int(self.region.reach((0, 1, 2)) // TURN)
 
     def _slide(self, points: Points, along: Points) -> Points:
         """Return points (n, d), moved along lines of equal rotations to where they are nearest."""
         ways = np.linspace(-np.pi, np.pi, SLIDES)
         each = points + ways[:, None, None] * along
-        at = ways[np.argmin([self.shape.distance(moved) for moved in each], axis=0)]
+        at = ways[np.argmin([self.region.distance(moved) for moved in each], axis=0)]
         low, high = at - ways[1] + ways[0], at + ways[1] - ways[0]
         for _ in range(GOLDEN_STEPS):
             a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-            left, right = (self.shape.distance(points + way[:, None] * along) for way in (a, b))
+            left, right = (self.region.distance(points + way[:, None] * along) for way in (a, b))
             low, high = np.where(left < right, low, a), np.where(left < right, b, high)
         return np.asarray(points + (0.5 * (low + high))[:, None] * along)
 
@@ -498,16 +512,16 @@ class Limit:
 
     def normal(self, rotations: Quats) -> Points:
         """Return the outward unit direction in the chart, in the cover nearest to the shape."""
-        return self.shape.normal(self.nearest_cover(unit_quats("rotations", rotations)))
+        return self.region.normal(self.nearest_cover(unit_quats("rotations", rotations)))
 
     def sample(self, n: int, rng: np.random.Generator) -> Quats:
         """Return `n` legal rotations, uniform in rotation; in its own dimensions if thin."""
         if n < 0:
             raise ValueError(f"n must be at least 0, got {n}")
-        thin = self.shape.measure == 0.0
+        thin = self.region.measure == 0.0
         kept: list[Points] = [np.empty((0, self.shape.dimension))]
         while sum(len(points) for points in kept) < n:
-            points = self.shape.scatter(2 * n + 16, rng)
+            points = self.region.scatter(2 * n + 16, rng)
             if not thin:
                 # Members are uniform in the chart; most of all rotations are at its origin.
                 share = (
@@ -526,28 +540,28 @@ class Limit:
         twists none are needed: as much of the chart is as many rotations everywhere.
         """
         samples = whole_number("samples", samples, least=1)
-        if self.shape.measure == 0.0:
+        if self.region.measure == 0.0:
             return 0.0
         if self.chart.evenly_dense:
-            return min(self.shape.measure / self.chart.dense_volume, 1.0)
-        points = self.shape.scatter(samples, np.random.default_rng(seed))
+            return min(self.region.measure / self.chart.dense_volume, 1.0)
+        points = self.region.scatter(samples, np.random.default_rng(seed))
         weights = self.chart.density(points) / self._multiplicity(points)
-        return float(min(self.shape.measure * weights.mean(), 1.0))
+        return float(min(self.region.measure * weights.mean(), 1.0))
 
     def _multiplicity(self, points: Points) -> Scalars:
         """Return in how many covers the rotation of each member is legal."""
-        near = self.shape.reach(self.chart.winds) < np.pi and self.shape.reach((2,)) < np.pi
+        near = self.region.reach(self.chart.winds) < np.pi and self.region.reach((2,)) < np.pi
         if near and not self.chart.second_points:
             return np.ones(len(points))
         covers = self.covers(self.chart.rotations(points))
         if len(covers) == 1:
             return np.ones(len(points))
-        low, high = self.shape.bounds
+        low, high = self.region.bounds
         slack = tolerance(np.dtype(np.float64))
         legal = np.zeros(len(points))
         for cover in covers:
             inner = ((cover >= low - slack) & (cover <= high + slack)).all(axis=-1)
-            legal[inner] += self.shape.contains(cover[inner])
+            legal[inner] += self.region.contains(cover[inner])
         return np.asarray(np.maximum(legal, 1.0))
 
     def to(
@@ -582,8 +596,10 @@ class Limit:
         return change_frames(self, parent, child).limit
 
     def to_dict(self) -> dict[str, Any]:
-        """Return chart and shape by name, with their fields, and the ancestor if there is one."""
-        found = {"chart": self.chart.to_dict(), "shape": self.shape.to_dict()}
+        """Return chart and shape by name, with their fields; margin and ancestor if any."""
+        found: dict[str, Any] = {"chart": self.chart.to_dict(), "shape": self.shape.to_dict()}
+        if self.margin > 0.0:
+            found["margin"] = self.margin
         return found if self.relative_to is None else {**found, "relative_to": self.relative_to}
 
 

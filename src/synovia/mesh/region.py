@@ -18,7 +18,7 @@ from ..limit import Limit
 from ..shapes import Directional, Region, Surface
 from ..shapes.boundary import Boundary, Hidden, drop_unused_points, rim_of
 from ..shapes.directional import ON_RIM, SHARE
-from .sheet import Sheet, on_silhouette, searched_sheet, visible_sheet
+from .sheet import Sheet, on_silhouette, visible_sheet
 from .triangles import (
     Net,
     Quality,
@@ -67,7 +67,7 @@ def sheet_and_boundary(
 
     The boundary consists of rotation vectors from the reference, in radians, and faces outwards.
     """
-    shape = limit.shape.directional
+    shape = limit.region.directional
     if shape is None:
         return vector_meshes(limit, bone, quality)
     pieces = shape.pieces
@@ -94,7 +94,7 @@ def first_triangles(shape: Region, quality: Quality) -> Boundary:
 
 def vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet, Surface]:
     """Return as `sheet_and_boundary`, for `bone` whatever axis the limit has."""
-    shape, chart = limit.shape, limit.chart
+    shape, chart = limit.region, limit.chart
     if shape.dimension != 3:  # sample the boundary among rotations instead
         shape, chart = RotationRegion(limit), RotationVector(chart.reference)
     first = first_triangles(shape, quality)
@@ -123,9 +123,6 @@ def vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet,
         whole = refine_where(net, first.midpoint, drawn, partly_hidden(hidden), quality)
         whole = cut_net(whole, first.midpoint, drawn, hidden, quality)
     seen = _seen_triangles(limit, whole, covered=overlaps_itself(limit))
-    inner = limit.shape.offset_from
-    if inner is not None and inner[0].directional is not None:  # too many edges and folds
-        return searched_sheet(limit, bone, quality), seen
     triangles = net.triangles[:, ::-1] if limit.chart.left_handed else net.triangles
     return visible_sheet(limit, bone, net, triangles, quality), seen
 
@@ -167,7 +164,7 @@ def _piece_meshes(
         return np.concatenate([limit.chart.vectors(placed), directions], axis=1)
 
     def hidden(points: Floats) -> Mask:
-        return np.asarray(limit.shape.distance(first.place(points)) < -INSIDE)
+        return np.asarray(limit.region.distance(first.place(points)) < -INSIDE)
 
     shared, earlier = _within_any(others), _within_any(before)
     net = refine_mesh(first, drawn, quality, _torn_test(limit))
@@ -216,7 +213,7 @@ def overlaps_itself(limit: Limit) -> bool:
     """Return True if a region of vectors may contain two points of the same rotation."""
     if not limit.chart.winds:
         return False
-    return limit.shape.reach(limit.chart.winds) >= np.pi or limit.shape.reach((2,)) >= np.pi
+    return limit.region.reach(limit.chart.winds) >= np.pi or limit.region.reach((2,)) >= np.pi
 
 
 def _rotations(limit: Limit, vectors: Points) -> Quats:
@@ -232,9 +229,9 @@ def _axis(limit: Limit) -> Vectors:
 def _torn_test(limit: Limit) -> Callable[[Floats], Mask]:
     """Return a test for places whose bone points close to -axis, where twist is undefined."""
     axis = _axis(limit)
-    if limit.shape.directional is not None:
+    if limit.region.directional is not None:
         return lambda places: np.asarray(places[:, 3:] @ axis < -OPPOSITE)
-    if hasattr(limit.chart, "axis") and limit.shape.reach((0, 1)) > FAR_SWING:
+    if hasattr(limit.chart, "axis") and limit.region.reach((0, 1)) > FAR_SWING:
         return lambda places: np.asarray(
             quat.rotate(quat.exp(places[:, :3]), axis) @ axis < -OPPOSITE
         )
@@ -268,7 +265,7 @@ def share_of(limit: Limit, directions: Sheet, boundary: Surface, quality: Qualit
     """
     if quality.fine:
         return limit.volume(SAMPLES)
-    if limit.shape.directional is not None:
+    if limit.region.directional is not None:
         widths = directions.widths[directions.mesh.triangles].mean(axis=1)
         return float(_areas(directions.mesh) @ widths) / TOTAL_VOLUME
     closed = len(rim_of(boundary.triangles)) == 0  # no torn triangle was dropped

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from .. import quat
 from ..arrays import (
     TOLERANCE,
-    TURN,
     Floats,
     Ints,
     Mask,
@@ -21,18 +20,15 @@ from ..arrays import (
     unit_vectors,
 )
 from ..limit import Limit
-from ..limit.octahedral import node_directions, triangles
 from ..shapes import Surface
-from ..shapes.boundary import cut_off, drop_unused_points, rim_of
-from .triangles import HALVINGS, Net, Quality, longest_sides
+from ..shapes.boundary import drop_unused_points, rim_of
+from .triangles import Net, Quality, longest_sides
 
 PROBE_OFFSET = 1.6  # tolerances beside an edge of the rim at which directions are tested
 PROBE_SHARES = np.array([[0.02], [0.5], [0.98]])  # positions along an edge, as shares of it
 EDGE_ON = 1e-3  # slope of the distance along the twist below which a face is seen edge-on
 TRIED_TWISTS = np.radians(np.arange(-180.0, 180.0, 5.0))  # radians, in the search for a legal one
-COUNTED_TWISTS = np.radians(np.arange(-180.0, 180.0, 2.0))  # radians, for the width of the range
-SEARCHED_PARTS, DRAFT_SEARCHED_PARTS = 48, 20  # divisions of an octahedron's edges
-CLOSER, DRAFT_CLOSER = (8, 4, 4), (1, 1)  # intervals of twist refined in each round of the search
+CLOSER = (8, 4, 4)  # intervals of twist refined in each round of the search
 PARTS = 10  # subdivisions of such an interval
 STEEPEST = 2.0  # largest slope of the distance along the twist, radians per radian
 NUDGE = 1e-6  # radians inwards from the boundary, so that the start is legal
@@ -106,29 +102,6 @@ def visible_sheet(
     return Sheet(mesh, rim, np.concatenate([widths, at_ends.ravel()]), bone)
 
 
-def searched_sheet(limit: Limit, bone: Vectors, quality: Quality) -> Sheet:
-    """Return the legal directions by testing the whole sphere; twists to 2 degrees.
-
-    For regions of directions and twists without a known boundary. Triangles are cut along the
-    border, but details smaller than a triangle, about 2 degrees, are missed.
-    """
-
-    def hidden(directions: Vectors) -> Mask:
-        closer = CLOSER if quality.fine else DRAFT_CLOSER
-        return ~legal_directions(limit, directions, bone, quality, closer)
-
-    parts = SEARCHED_PARTS if quality.fine else DRAFT_SEARCHED_PARTS
-    points, faces = cut_off(
-        node_directions(parts), triangles(parts), midpoint_direction, hidden, HALVINGS
-    )
-    numbers, faces = drop_unused_points(faces, len(points))
-    directions = points[numbers]
-    swings = quat.mul(limit.chart.reference, quat.between(bone, directions))
-    legal = limit.contains(twist_about(swings, bone, COUNTED_TWISTS[:, None]))
-    widths = TURN * legal.mean(axis=0)
-    return Sheet(Surface(directions, faces), rim_of(faces), widths, bone)
-
-
 def midpoint_direction(start: Vectors, end: Vectors) -> Vectors:
     """Return the directions half way between pairs of directions."""
     return unit_vectors(start + end)
@@ -192,29 +165,20 @@ def _bisections(edges: Vectors, quality: Quality) -> int:
     return int(np.ceil(np.log2(max(longest / quality.tolerance, 1.0)))) if quality.fine else 0
 
 
-def legal_directions(
-    limit: Limit,
-    directions: Vectors,
-    bone: Vectors,
-    quality: Quality,
-    closer: Sequence[int] | None = None,
-) -> Mask:
+def legal_directions(limit: Limit, directions: Vectors, bone: Vectors, quality: Quality) -> Mask:
     """Return a mask of the directions, relative to the reference, that have a legal twist.
 
     At a sharp corner hardly any twist is legal, so intervals of twist that are close enough to the
-    region to contain a member are subdivided. `closer` is the number of intervals in each round;
-    drafts have none by default, because distances are slow.
+    region to contain a member are subdivided; not for drafts, because distances are slow.
     """
     swings = quat.mul(limit.chart.reference, quat.between(bone, directions))
     tried = TRIED_TWISTS if quality.fine else TRIED_TWISTS[::6]
     legal: Mask = np.asarray(limit.contains(twist_about(swings, bone, tried[:, None])).any(axis=0))
-    if closer is None:
-        closer = CLOSER if quality.fine else ()
-    if not closer:
+    if not quality.fine:
         return legal
     rows = np.flatnonzero(~legal)
     twists, half = np.tile(tried, (len(rows), 1, 1)), 0.5 * float(tried[1] - tried[0])
-    for kept in (*closer, 0):
+    for kept in (*CLOSER, 0):
         distance = limit.distance(twist_about(swings[rows, None, None], bone, twists))
         least = distance.min(axis=(1, 2))
         legal[rows[least <= TOLERANCE]] = True

@@ -64,22 +64,22 @@ class LimitRegion:
         one, other = limit.nearest_cover(start), limit.nearest_cover(end)
 
         def go(run: Ints, share: Scalars, frames: Ints) -> Quats:
-            between = limit.shape.toward(one[run], other[run], share)
+            between = limit.region.toward(one[run], other[run], share)
             if isinstance(self.softening, Beyond):
                 return self.hold(self._rotations(between, self.softening.radius), frames)
-            rotations = limit.chart.rotations(limit.shape.project(between))
+            rotations = limit.chart.rotations(limit.region.project(between))
             return self.hold(limit.project(rotations), frames)  # as they are, but for rounding
 
         return go
 
     def waypoints(self) -> Quats:
         """Return legal rotations from all over the limit."""
-        points = self.limit.shape.scatter(WAYPOINTS, np.random.default_rng(0))
+        points = self.limit.region.scatter(WAYPOINTS, np.random.default_rng(0))
         return self.limit.project(self.limit.chart.rotations(points))
 
     def _rotations(self, points: Points, radius: float) -> Quats:
         """Return the rotations of points, brought to within `radius` of the limit."""
-        shape = self.limit.shape
+        shape = self.limit.region
         nearest = shape.project(points)
         distance = np.linalg.norm(shape.moves(nearest, points), axis=-1)
         share = np.minimum(radius / np.maximum(distance, 1e-300), 1.0)

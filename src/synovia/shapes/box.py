@@ -113,8 +113,8 @@ class Box(Polytope):
     def families(cls) -> tuple[Family, ...]:
         """Return boxes along the chart's axes, and along the data's."""
         return (
-            Family("box", "Box", cls.name, (("along", "chart"),), margin_grows=True),
-            Family("oriented-box", "Oriented box", cls.name, (("along", "data"),), True),
+            Family("box", "Box", cls.name, (("along", "chart"),)),
+            Family("oriented-box", "Oriented box", cls.name, (("along", "data"),)),
         )
 
     @property

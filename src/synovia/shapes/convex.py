@@ -24,12 +24,10 @@ class Convex(Region):
 
     charts: ClassVar[tuple[str, ...]] = ("rotation-vector", "swing-twist")
     convex: ClassVar[bool] = True
+    fits_margin: ClassVar[bool] = True
 
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
         return super().mirror(turn, about, normal) if about.any() else self.turn(turn)
-
-    def erode(self, r: float) -> Region:
-        return self.shrink(r)
 
     def turn(self, turn: Floats) -> Region:
         """Return the shape turned about the origin, by an orthogonal `turn` (d, d)."""
@@ -279,7 +277,7 @@ class Polytope(Convex):
         high = np.maximum(self.high - r, np.minimum(middle, self.high))
         return replace(self, low=low, high=np.maximum(low, high))  # type: ignore[type-var]
 
-    def required_growth(self, points: Points) -> Scalars:
+    def required_margin(self, points: Points) -> Scalars:
         along = points @ self.axes.T
         return np.asarray(np.maximum(along - self.high, self.low - along).max(axis=-1))
 

@@ -1,7 +1,4 @@
-"""Shapes made of others: what `Region` answers for one that cannot grow or be mirrored itself.
-
-They are saved and loaded as other shapes are, but not fitted.
-"""
+"""Shapes made of other shapes: grown, shrunk or turned. They are not fitted."""
 
 from __future__ import annotations
 
@@ -10,11 +7,24 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..arrays import TOLERANCE, Floats, Points, Scalars, Vectors, check_orthonormal, own
-from .boundary import Boundary, drop_unused_points
+from ..arrays import (
+    TOLERANCE,
+    Floats,
+    Mask,
+    Points,
+    Scalars,
+    Vectors,
+    check_orthonormal,
+    own,
+    rows,
+)
+from .boundary import Boundary, drop_unused_points, unit_sphere
+from .directional import FIRST_DETAIL, Directional, angle_between, cut_boundary
+from .extent import slope
 from .region import Region
 
 STEPS, HALVINGS = 12, 50  # to a boundary: along its slope, and between a member and a point
+WALKS, EDGE = 8, 1e-12  # steps into a margin, and radians beyond it that count as within
 
 
 class Derived(Region):
@@ -46,11 +56,29 @@ class Derived(Region):
         return self.shape.family
 
 
+def project_offset(shape: Region, points: Points, radius: Scalars) -> Points:
+    """Return the nearest points within `radius` (n,) >= 0 of a shape, to points (n, d) outside.
+
+    With foot f of x and d = |x − f| > radius, that is f + (radius / d)(x − f). Where the shape's
+    distance is not exact, it may have another foot, still farther than the radius: then it goes on
+    towards that one, and ends at its foot at last.
+    """
+    found = np.array(points)
+    for walk in range(WALKS + 1):
+        distance = shape.distance(found)
+        left = distance > radius + EDGE
+        if not left.any():
+            break
+        share = radius[left] / distance[left] if walk < WALKS else np.zeros(int(left.sum()))
+        found[left] = shape.toward(shape.project(found[left]), found[left], share)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Offset(Derived):
     """All points within `radius` of `shape`; if that is negative, those as deep inside it.
 
-    It is at least minus the depth of the deepest member, so that one is left.
+    A negative radius is at least minus the depth of the deepest member, so that one is left.
     """
 
     shape: Region
@@ -68,48 +96,62 @@ class Offset(Derived):
         object.__setattr__(self, "radius", radius)
 
     @property
-    def offset_from(self) -> tuple[Region, float] | None:
-        return self.shape, self.radius
-
-    @property
     def deepest(self) -> Points:
         return self.shape.deepest
 
     @property
     def bounds(self) -> Points:
-        if self.dimension == 4:  # directions are within a cube anyway
-            return super().bounds
         low, high = self.shape.bounds
-        return np.stack([low - self.radius, np.maximum(high + self.radius, low - self.radius)])
+        found = np.stack([low - self.radius, np.maximum(high + self.radius, low - self.radius)])
+        if self.dimension == 4:  # a coordinate of a direction changes by less than its angle
+            found[:, :3] = np.clip(found[:, :3], -1.0, 1.0)
+        return found
 
     def reach(self, columns: tuple[int, ...]) -> float:
         return self.shape.reach(columns) + max(self.radius, 0.0)
 
+    @property
+    def exact_distance(self) -> bool:
+        return self.shape.exact_distance
+
     def distance(self, points: Points) -> Scalars:
-        return np.asarray(self.shape.distance(points) - self.radius)
+        """Return the signed distance; 0 where no depth is certain.
+
+        Where the shape's distance is not exact it may jump between the shape and `radius`.
+        """
+        distance = self.shape.distance(points)
+        beyond = distance - self.radius
+        if self.exact_distance or self.radius < 0.0:
+            return np.asarray(beyond)
+        return np.asarray(np.where(beyond > 0.0, beyond, np.minimum(distance, 0.0)))
+
+    def facing(self, points: Points) -> Points:
+        return slope(self.shape, points)
 
     def project(self, points: Points) -> Points:
         distance = self.distance(points)
         outside = distance > 0.0
         found = np.array(points)
-        found[outside] = self._nearest_to(found[outside], distance[outside])
+        if self.radius >= 0.0:
+            radius = np.full(int(outside.sum()), self.radius)
+            found[outside] = project_offset(self.shape, found[outside], radius)
+        else:
+            found[outside] = self._shrunk(found[outside], distance[outside])
         return found
 
-    def _nearest_to(self, points: Points, distance: Scalars) -> Points:
-        nearest = self.shape.project(points)
-        if self.radius >= 0.0:
-            return self.toward(nearest, points, self.radius / (distance + self.radius))
-        # Inwards from the boundary, or from where they are: mostly to the nearest member.
-        found = np.where((distance + self.radius > 0.0)[..., None], nearest, points)
+    def _shrunk(self, points: Points, distance: Scalars) -> Points:
+        """Return members near points: inwards along the slope, else towards the deepest one."""
+        on_boundary = (distance + self.radius > 0.0)[..., None]
+        found = np.where(on_boundary, self.shape.project(points), points)
         for _ in range(STEPS):
             excess = np.maximum(self.distance(found), 0.0)[..., None]
-            found = self.shift(found, -excess * self.shape.facing(found))
+            found = self.shift(found, -excess * self.facing(found))
         left = self.distance(found) > TOLERANCE
         found[left] = self._last_before(found[left])
         return found
 
     def _last_before(self, points: Points) -> Points:
-        """Return the last members on the ways from the deepest one to points, by halving."""
+        """Return the last members on the way from the deepest one to points, by bisection."""
         inner = np.broadcast_to(self.shape.deepest, points.shape)
         low, high = np.zeros(len(points)), np.ones(len(points))
         for _ in range(HALVINGS):
@@ -118,7 +160,7 @@ class Offset(Derived):
             low, high = np.where(legal, middle, low), np.where(legal, high, middle)
         return self.toward(inner, points, low)
 
-    def grow(self, r: float) -> Region:
+    def offset(self, r: float) -> Region:
         return Offset(self.shape, self.radius + r)
 
     def shrink(self, r: float) -> Region:
@@ -128,24 +170,64 @@ class Offset(Derived):
         shown = self.shape.mirror(turn, about, normal)
         return None if shown is None else Offset(shown, self.radius)
 
-    # For pictures and for editing.
-
     def boundary(self, detail: int = 1) -> Boundary:
-        """Return the shape's triangles, moved, where points are directions with twists."""
+        """Return the shape's triangles, moved in, where points are directions with twists."""
         directional = self.shape.directional
         if directional is None:
             return super().boundary(detail)
         inner = directional.boundary(detail)
         free = directional.free_ends(inner.points, inner.triangles)
         kept, triangles = drop_unused_points(inner.triangles[~free], len(inner.points))
+        return replace(
+            inner,
+            points=inner.points[kept],
+            triangles=triangles,
+            place=lambda points: self.project(inner.place(points)),
+        )
 
-        def placed(points: Floats) -> Points:
-            there = inner.place(points)
-            if self.radius > 0.0:  # from beyond, so that what is nearest is on the boundary
-                there = self.shift(there, 2.0 * self.radius * self.shape.facing(there))
-            return self.project(there)
 
-        return replace(inner, points=inner.points[kept], triangles=triangles, place=placed)
+@dataclass(frozen=True, eq=False)
+class DirectionalOffset(Offset, Directional):
+    """All directions and twists within `radius` >= 0 of a shape of such.
+
+    At an angle a from the nearest legal direction, the range of twists there is wider by
+    √(radius² − a²) at both ends.
+    """
+
+    shape: Directional
+
+    def contains_direction(self, directions: Vectors) -> Mask:
+        return np.asarray(self._nearest_direction(directions)[1] <= self.radius + TOLERANCE)
+
+    def contains_strictly(self, directions: Vectors) -> Mask:
+        return np.asarray(self._nearest_direction(directions)[1] <= self.radius)
+
+    def twist_range(self, directions: Vectors) -> Floats:
+        nearest, angle = self._nearest_direction(directions)
+        wider = np.sqrt(np.maximum(self.radius**2 - angle**2, 0.0))
+        ends = self.shape.twist_range(nearest) + np.stack([-wider, wider], axis=-1)
+        return np.asarray(ends)
+
+    def _nearest_direction(self, directions: Vectors) -> tuple[Vectors, Scalars]:
+        """Return the nearest directions (..., 3) that the shape has, and the angles to them."""
+        given = rows("directions", directions, 3)
+        points = np.concatenate([given, np.zeros_like(given[..., :1])], axis=-1)
+        nearest = self.shape.project(points)[..., :3]
+        return nearest, angle_between(given, nearest)
+
+    @property
+    def pieces(self) -> tuple[Directional, ...]:
+        return tuple(DirectionalOffset(piece, self.radius) for piece in self.shape.pieces)
+
+    def boundary(self, detail: int = 1) -> Boundary:
+        """Return sheets at both ends of the twists, and walls, on a sphere cut at the rim.
+
+        Where the nearest direction changes from one part of the shape to another, the ends of
+        twists jump; these steps are not drawn.
+        """
+        kinked = any(piece.boundary(0).kinked for piece in self.shape.pieces)
+        sphere = unit_sphere(FIRST_DETAIL + detail + 1)
+        return cut_boundary(self, sphere.points, sphere.triangles, detail, kinked=kinked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,27 +267,18 @@ class Turned(Derived):
         return self._there(self.shape.deepest)
 
     @property
+    def exact_distance(self) -> bool:
+        return self.shape.exact_distance
+
+    @property
     def measure(self) -> float:
         return self.shape.measure
 
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
         return self._there(self.shape.scatter(n, rng))
 
-    def grow(self, r: float) -> Region:
-        return Turned(self.shape.grow(r), self.turn, self.about)
-
     def shrink(self, r: float) -> Region:
         return Turned(self.shape.shrink(r), self.turn, self.about)
-
-    def erode(self, r: float) -> Region:
-        return Turned(self.shape.erode(r), self.turn, self.about)
-
-    @property
-    def greatest_erosion(self) -> float:
-        return self.shape.greatest_erosion
-
-    def can_erode(self, r: float) -> bool:
-        return self.shape.can_erode(r)
 
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
         again = turn @ self.turn

@@ -39,8 +39,6 @@ from .extent import tangent_pair
 from .region import Region, Surface
 
 OFF_UNIT = 1e-3  # how far a direction's length may be off 1
-SPECK = 4e-6
-"""A cone is no smaller than this, in radians: what is less deep has no core."""
 TWIST_STEP = TURN / 64.0  # in which the end of the legal twists is looked for
 
 
@@ -84,8 +82,13 @@ class Directional(Region):
         return np.where(legal.all(axis=-1), np.copysign(np.pi, step), end)
 
     @property
-    def greatest_erosion(self) -> float:
-        return max(super().greatest_erosion - SPECK, 0.0)
+    def exact_distance(self) -> bool:  # that of the nearest direction, then the nearest twist
+        return False
+
+    def offset(self, r: float) -> Region:
+        from .derived import DirectionalOffset
+
+        return DirectionalOffset(self, r)
 
     def reach(self, columns: tuple[int, ...]) -> float:
         # Directions and twists have no covers that a reach could spare.

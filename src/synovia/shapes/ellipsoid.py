@@ -19,7 +19,6 @@ from .region import TorchNearest, check_margin, sample_points
 
 NEWTON_STEPS = 40  # to the nearest point, of which few are needed unless it is nearly flat
 NOISE = 1e-3  # what is thinner than this, as a share of the longest axis, is noise
-ERODED = 200  # how many ellipsoids `Ellipsoid.erode` chooses from
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,6 @@ class Ellipsoid(Convex):
     axes: Annotated[Floats, "d", "d"]
 
     name: ClassVar[str] = "ellipsoid"
-    margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = ELLIPSOID
     single_precision: ClassVar[bool] = True
 
@@ -179,24 +177,6 @@ class Ellipsoid(Convex):
     def shrink(self, r: float) -> Self:
         """Return the ellipsoid with every radius `r` shorter, at least 0."""
         return replace(self, radii=np.maximum(self.radii - r, 0.0))
-
-    def erode(self, r: float) -> Self:
-        """Return the largest of a family of ellipsoids that are at least `r` inside.
-
-        With radii b it reaches as far as |b u| + r along a unit u, and by Cauchy's inequality the
-        square of that is at most Σ ((1 + 1/t) b² + (1 + t) r²) u², for every t > 0. The volume is
-        largest with 1 + t between the least and the greatest radius over r: of a ball, what is left
-        is exact.
-        """
-        least = float(self.radii.min())
-        if r <= 0.0:
-            return self
-        if r >= least:
-            return replace(self, radii=np.zeros_like(self.radii))
-        most = min(float(self.radii.max()) / r, (least / r) ** 2)
-        t = np.geomspace(least / r, most, ERODED) - 1.0
-        squares = np.maximum(self.radii[:, None] ** 2 - (1.0 + t) * r**2, 0.0) * t / (1.0 + t)
-        return replace(self, radii=np.sqrt(squares[:, squares.prod(axis=0).argmax()]))
 
     @property
     def deepest(self) -> Points:

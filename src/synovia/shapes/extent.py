@@ -113,7 +113,7 @@ class Extent:
         return float(sizes[whole].sum() + share * sizes[~whole].sum())
 
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        """Return `n` members, uniform; of a thin region, the nearest to points at random by it."""
+        """Return `n` uniform members; for a thin region, projections of points around it."""
         center, half, _ = self._cells
         sizes = np.prod(2.0 * half, axis=-1)
         slim = self.volume < SLIM * sizes.sum()
@@ -169,13 +169,13 @@ FIRST_CLIMB = 0.05  # radians: a few times as far as those are apart
 
 @dataclass(frozen=True, eq=False)
 class SampledExtent:
-    """The extent of any region of directions and twists, by looking at many at random."""
+    """The extent of any region of directions and twists, by samples within its bounds."""
 
     region: Region
 
     @property
     def bounds(self) -> Points:
-        """What directions and twists are within: (2, 4)."""
+        """The bounds of all directions and twists: (2, 4)."""
         most = np.array([1.0, 1.0, 1.0, np.pi])
         return np.stack([-most, most])
 
@@ -184,9 +184,34 @@ class SampledExtent:
         return np.pi
 
     @cached_property
+    def _band(self) -> tuple[int, Points]:
+        """The coordinate of directions with the narrowest bounds; these, and those of the twist."""
+        low, high = self.region.bounds
+        axis = int((high - low)[:3].argmin())
+        found = np.stack([low, high])[:, [axis, 3]]
+        found[1, 1] = min(found[1, 1], found[0, 1] + TURN)
+        return axis, found
+
+    def _propose(self, n: int, rng: np.random.Generator) -> Points:
+        """Return directions with twists (n, 4), uniform in the band.
+
+        By Archimedes' theorem, equal heights along an axis have equal areas of the sphere.
+        """
+        axis, (low, high) = self._band
+        height, twist = rng.uniform(low, high, size=(n, 2)).T
+        turn, ring = rng.uniform(0.0, TURN, n), np.sqrt(np.maximum(1.0 - height**2, 0.0))
+        directions = np.stack([height, ring * np.cos(turn), ring * np.sin(turn)], axis=1)
+        return np.column_stack([np.roll(directions, axis, axis=1), twist])
+
+    @property
+    def _band_volume(self) -> float:
+        low, high = self._band[1]
+        return float(TURN * np.prod(high - low))
+
+    @cached_property
     def _looked(self) -> tuple[Points, Scalars]:
-        """Points all over, and their distances."""
-        points = _everywhere(LOOKS, np.random.default_rng(0))
+        """Points all over the band, and their distances."""
+        points = self._propose(LOOKS, np.random.default_rng(0))
         return points, self.region.distance(points)
 
     @cached_property
@@ -205,21 +230,15 @@ class SampledExtent:
     @cached_property
     def volume(self) -> float:
         """The volume, of 8π² in all; 0 if thin."""
-        return 2.0 * TURN * TURN * float((self._looked[1] <= 0.0).mean())
+        return self._band_volume * float((self._looked[1] <= 0.0).mean())
 
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        """Return `n` members, uniform; of a thin region, what points at random are near to."""
-        slim = self.volume < 2.0 * TURN * TURN * SLIM / 10.0
+        """Return `n` uniform members; for a thin region, projections of points around it."""
+        slim = self.volume < self._band_volume * SLIM / 10.0
         kept: list[Points] = [np.empty((0, 4))]
         while sum(map(len, kept)) < n:
-            points = _everywhere(max(2 * n, 4096), rng)
+            points = self._propose(max(2 * n, 4096), rng)
             kept.append(
                 self.region.project(points) if slim else points[self.region.distance(points) <= 0.0]
             )
         return np.concatenate(kept)[:n]
-
-
-def _everywhere(n: int, rng: np.random.Generator) -> Points:
-    """Return directions with twists (n, 4), uniform over all."""
-    directions = unit_vectors(rng.normal(size=(n, 3)))
-    return np.column_stack([directions, rng.uniform(-np.pi, np.pi, n)])

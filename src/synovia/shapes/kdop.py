@@ -29,7 +29,6 @@ class KDop(Polytope):
     high: Annotated[Floats, "k"]
 
     name: ClassVar[str] = "kdop"
-    margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = KDOP
     single_precision: ClassVar[bool] = True
     label: ClassVar[str] = "k-DOP"

@@ -19,8 +19,6 @@ class Family:
     label: str
     shape: str
     options: tuple[tuple[str, Any], ...] = ()
-    margin_grows: bool = False
-    """Whether a fit with a margin is, bit for bit, the fit without one grown by it."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,6 @@ class Product(Convex):
 
     name: ClassVar[str] = "product"
     title: ClassVar[str] = "Swing ellipse and twist"
-    margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = PRODUCT
     single_precision: ClassVar[bool] = True
     charts: ClassVar[tuple[str, ...]] = ("swing-twist",)
@@ -154,17 +153,13 @@ class Product(Convex):
         low = self.low + step
         return replace(self, swing=self.swing.shrink(r), low=low, high=max(self.high - step, low))
 
-    def erode(self, r: float) -> Self:
-        swing: Any = self.swing.erode(r)
-        return replace(self.shrink(r), swing=swing)
-
     @property
     def deepest(self) -> Points:
         return np.append(self.swing.deepest, 0.5 * (self.low + self.high))
 
-    def required_growth(self, points: Points) -> Scalars:
+    def required_margin(self, points: Points) -> Scalars:
         twist = np.maximum(points[..., 2] - self.high, self.low - points[..., 2])
-        return np.asarray(np.maximum(self.swing.required_growth(points[..., :2]), twist))
+        return np.asarray(np.maximum(self.swing.required_margin(points[..., :2]), twist))
 
     @property
     def measure(self) -> float:

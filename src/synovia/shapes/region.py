@@ -105,6 +105,11 @@ class Region(ABC):
     """Its number in `kernels.kinds`, if kernels know it, and not NumPy alone."""
     single_precision: ClassVar[bool] = False
     """Whether its kernel is there for float32 as well."""
+    fits_margin: ClassVar[bool] = False
+    """Whether `fit`, `grow` and `shrink` move faces, radii or a threshold, by radians.
+
+    For other shapes a limit keeps the margin: see `Limit.margin`.
+    """
     convex: ClassVar[bool] = False
     """Whether all points between two members are members."""
 
@@ -117,7 +122,7 @@ class Region(ABC):
 
     @classmethod
     def fit(cls, points: Points, *args: Any, **options: Any) -> Self:
-        """Return the shape around `points` (n, d), `margin` radians wider."""
+        """Return the shape around `points` (n, d); with `fits_margin`, `margin` radians wider."""
         raise ValueError(f"a {cls.name} cannot be fitted to points")
 
     @classmethod
@@ -181,46 +186,33 @@ class Region(ABC):
         """Return a bound on how far members are from the origin, in these coordinates alone."""
         return self._extent.reach(columns)
 
+    @property
+    def exact_distance(self) -> bool:
+        """Whether the distance of points outside is that of the nearest member."""
+        return True
+
     def facing(self, points: Points) -> Points:
         """Return the outward unit normal of the part of the boundary nearest to inner points."""
         return extent.slope(self, points)
 
-    def grow(self, r: float) -> Region:
-        """Return the shape `r` radians larger all around."""
+    def offset(self, r: float) -> Region:
+        """Return all points within `r` >= 0 radians of the shape."""
         from .derived import Offset
 
         return Offset(self, r)
 
+    def grow(self, r: float) -> Region:
+        """Return the shape `r` radians larger: with `fits_margin`, as its fit with that margin."""
+        return self.offset(r)
+
     def shrink(self, r: float) -> Region:
-        """Return the shape `r` radians smaller all around, as far as members are left."""
+        """Return a part of the shape, at least `r` radians inside it while members are left."""
         from .derived import Offset
 
         return Offset(self, -r)
 
-    def erode(self, r: float) -> Region:
-        """Return a shape whose members are all at least `r` radians inside this one.
-
-        What is within `r` of one of them is a member of this shape. There is such a shape for an
-        `r` of up to `greatest_erosion`.
-        """
-        from .derived import Offset
-
-        return Offset(self, -r)
-
-    @property
-    def greatest_erosion(self) -> float:
-        """By how much, in radians, the shape can `erode`: how deep its deepest member is."""
-        return max(-float(self.distance(self.deepest)), 0.0)
-
-    def can_erode(self, r: float) -> bool:
-        """Tell whether `r` is at most `greatest_erosion`, which may take longer to find."""
-        return r <= self.greatest_erosion
-
-    def required_growth(self, points: Points) -> Scalars:
-        """Return about how much the shape must `grow`, in radians, to have each point in it.
-
-        At most 0 for members.
-        """
+    def required_margin(self, points: Points) -> Scalars:
+        """Return about how much the shape must `grow`, in radians, to have each point in it."""
         return self.distance(points)
 
     def interval_along(self, direction: Vectors) -> tuple[float, float] | None:
@@ -251,11 +243,6 @@ class Region(ABC):
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
         """Return `n` members, uniform in the chart; near to that if it is thin."""
         return self._extent.scatter(n, rng)
-
-    @property
-    def offset_from(self) -> tuple[Region, float] | None:
-        """The shape whose distances, less so many radians, are those of this one, if it has one."""
-        return None
 
     @property
     def deepest(self) -> Points:
@@ -371,8 +358,6 @@ class Region(ABC):
     """The shape's name in a sentence, where it is not `name`."""
     title: ClassVar[str] = ""
     """The name of its one family for people to choose, where it is not `name`."""
-    margin_grows: ClassVar[bool] = False
-    """Whether that family is, bit for bit, the fit without a margin grown by it."""
 
     def boundary(self, detail: int = 1) -> Boundary:
         """Return triangles on the boundary whose edges can be halved on it.
@@ -406,7 +391,7 @@ class Region(ABC):
         """Return what people choose between for a fit of this shape: usually one family."""
         label = cls.name.replace("-", " ")
         title = cls.title or cls.label or label[:1].upper() + label[1:]
-        return (Family(cls.name, title, cls.name, margin_grows=cls.margin_grows),)
+        return (Family(cls.name, title, cls.name),)
 
     @property
     def family(self) -> str:

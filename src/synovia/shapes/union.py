@@ -16,7 +16,7 @@ from .directional import Directional
 from .reach_cone.cone import ReachCone
 from .reach_cone.extent import cone_nodes, slice_areas
 from .reach_cone.star import unit_directions
-from .region import Surface, check_margin, sample_points
+from .region import Surface, sample_points
 
 ON_THE_WALL = 1e-9  # deeper than this in another part, a vertex is inside the union
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)  # its multiples are spread evenly, but for whole numbers
@@ -31,7 +31,6 @@ class Union(Directional):
 
     name: ClassVar[str] = "union"
     title: ClassVar[str] = "Two reach cones"
-    margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = UNION
 
     def __post_init__(self) -> None:
@@ -41,22 +40,17 @@ class Union(Directional):
         object.__setattr__(self, "parts", parts)
 
     @classmethod
-    def fit(cls, points: Points, *, margin: float = 0.0, parts: int = 2, **options: Any) -> Self:
-        """Return up to so many cones around `points` (n, 4), grown by `margin`.
+    def fit(cls, points: Points, *, parts: int = 2, **options: Any) -> Self:
+        """Return up to so many cones around `points` (n, 4).
 
         Samples are split by direction into groups about their means; each gets a cone of its own.
         Further options go to the fit of those.
         """
-        points, margin = sample_points(points, (4,)), check_margin(margin)
+        points = sample_points(points, (4,))
         if parts < 1:
             raise ValueError(f"parts must be at least 1, got {parts}")
         group = _group_directions(unit_directions("points to fit", points[:, :3]), parts)
-        return cls(
-            tuple(
-                ReachCone.fit(points[group == k], margin=margin, **options)
-                for k in np.unique(group)
-            )
-        )
+        return cls(tuple(ReachCone.fit(points[group == k], **options) for k in np.unique(group)))
 
     @classmethod
     def fit_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,24 +112,6 @@ class Union(Directional):
 
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Self:
         return type(self)(tuple(part.mirror(turn, about, normal) for part in self.parts))
-
-    def grow(self, r: float) -> Self:
-        """Return the union of the parts, each `r` radians larger."""
-        return type(self)(tuple(part.grow(r) for part in self.parts))
-
-    def shrink(self, r: float) -> Self:
-        """Return the union of the parts, each `r` radians smaller; gaps may open between them."""
-        return type(self)(tuple(part.shrink(r) for part in self.parts))
-
-    def erode(self, r: float) -> Self:
-        """Return the union of what is left of the parts, each by itself at least `r` inside."""
-        least = min(r, self.greatest_erosion)
-        parts = [part for part in self.parts if part.greatest_erosion >= least]
-        return type(self)(tuple(part.erode(r) for part in parts))
-
-    @property
-    def greatest_erosion(self) -> float:
-        return max(part.greatest_erosion for part in self.parts)
 
     @property
     def deepest(self) -> Points:

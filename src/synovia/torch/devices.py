@@ -109,7 +109,7 @@ class _Constants(NamedTuple):
 @torch.compiler.assume_constant_result
 def _constants(number: int) -> _Constants:
     limit = known_as(number)
-    turns = 1 + int(limit.shape.reach((0, 1, 2)) // TURN)
+    turns = 1 + int(limit.region.reach((0, 1, 2)) // TURN)
     return _Constants([float(each) for each in limit.chart.packed[1:17]], turns, _is_double(limit))
 
 
@@ -133,7 +133,11 @@ def _nearest(covers: Tensor, limit: int) -> tuple[Tensor, Tensor, Tensor, Tensor
         covers[:, loose] += _slide(known.shape, covers[:, loose], slides[loose])
     best = _distances(known.shape, covers).argmin(dim=0)
     points = covers.take_along_dim(best[None, :, None], dim=0)[0]
-    return best, *known.shape.torch_nearest(points)
+    members, distances, slopes = known.shape.torch_nearest(points)
+    if known.margin > 0.0:
+        share = torch.where(distances > known.margin, known.margin / distances, 1.0)
+        members = members + share[:, None] * (points - members)
+    return best, members, distances - known.margin, slopes
 
 
 @_nearest.register_fake

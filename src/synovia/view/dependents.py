@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from .. import quat
@@ -21,7 +19,7 @@ from .protocol import Picture
 from .protocol.dependents import Dependence, DependentField, DependentNumbers, RangeMap
 from .session import Scene, Session
 
-LABELS = {"low": "From", "high": "To", "margin": "Narrower by"}
+LABELS = {"low": "From", "high": "To", "margin": "Margin"}
 """What people call the numbers that a driver changes."""
 WIDEST_RADIUS_DEG = 180.0
 HERE = Quality(float(np.radians(0.5)), 8_000)
@@ -95,7 +93,7 @@ def region_in_pose(session: Session, request: Request) -> Picture:
     """
     scene, name = session.scene, word(request, "joint")
     own = dependent_limit(scene.model, name).limit
-    bone = own.chart.bone if own.shape.directional is not None else None
+    bone = own.chart.bone if own.region.directional is not None else None
     if bone is None:
         bone = bone_of(scene, scene.clip.skeleton.index(name))
     here = limit_in_pose(scene.model, name, sent_pose(scene, request))
@@ -161,16 +159,9 @@ def allow_here(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
     if each.contains(rotation, driver):
         raise ValueError("this pose is inside already")
     if not each.limit.contains(rotation):
-        wider = each.limit.shape.add(each.limit.nearest_cover(rotation)[None])
-        each = replace(each, limit=replace(each.limit, shape=wider))
+        each = each.including(rotation)
     numbers, wide = each.values_for(rotation, driver), _with_dependent(model, name, each)
-    made = _with_numbers(wide, name, driver, numbers, _radius(request))
-    if not made.dependents[name].contains(rotation, driver):
-        raise ValueError(
-            f"{name} cannot be so while it depends on {each.driver} by a margin, which makes its "
-            "limit round: remove the dependence first"
-        )
-    return made
+    return _with_numbers(wide, name, driver, numbers, _radius(request))
 
 
 def _with_numbers(

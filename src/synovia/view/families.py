@@ -261,12 +261,13 @@ def refit_limit(scene: Scene, limit: Limit, name: str, choice: Choice) -> Limit:
 
 def fit_limit(found: Evidence, choice: Choice) -> Limit:
     """Return the limit around what can be believed of the evidence, as `LimitModel.fit` does it."""
-    if not families()[choice.family].margin_grows:
+    kind = SHAPES[families()[choice.family].shape]
+    if kind.fits_margin and not kind.convex:  # the grid of a field depends on the margin
         return _fit(found, choice.family, choice.chart, choice.margin)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the limit that is grown from it warns for itself
         core = _fit_without_margin(found, choice.family, choice.chart)
-    return replace(core, shape=core.shape.grow(choice.margin))
+    return core.grow(choice.margin)
 
 
 @lru_cache(maxsize=256)

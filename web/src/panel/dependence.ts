@@ -243,7 +243,7 @@ export class DependencePanel {
   private showNumbers(valuesDeg: number[]): void {
     this.valuesDeg = valuesDeg;
     const shown = valuesDeg.map((deg) => `${formatTenths(deg)}°`);
-    const numbers = shown.length === 2 ? shown.join(" to ") : `narrower by ${shown[0]}`;
+    const numbers = shown.length === 2 ? shown.join(" to ") : `margin ${shown[0]}`;
     this.now.textContent = `As that is now: ${numbers}`;
     this.inputs.forEach((input, place) => {
       if (input !== document.activeElement)

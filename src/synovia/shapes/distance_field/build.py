@@ -167,28 +167,6 @@ def redistance(values: Floats, level: float, low: Floats, spacing: Floats, wraps
     return np.where(inside, -distance, distance)
 
 
-def depths_inside(
-    values: Floats, level: float, low: Floats, spacing: Floats, wraps: Mask
-) -> Scalars:
-    """Return how far nodes inside are from where `values` are `level`, in radians; others are 0.
-
-    Infinite where all are inside: as `redistance` has it, the sides of the box bound nothing.
-    """
-    if (values <= level).all():
-        return np.full(values.shape, np.inf)
-    return np.maximum(-redistance(values, level, low, spacing, wraps), 0.0)
-
-
-def node_range(inside: Mask, wraps: Mask) -> tuple[Ints, Ints]:
-    """Return the first nodes (3,) around all that are inside, and those after the last.
-
-    One more on either side, if there is one; all of axes that wrap.
-    """
-    found = np.argwhere(inside)
-    first, last = np.maximum(found.min(axis=0) - 1, 0), found.max(axis=0) + 2
-    return np.where(wraps, 0, first), np.where(wraps, inside.shape, np.minimum(last, inside.shape))
-
-
 def nearest_sites(members: Mask, spacing: Floats, period: Floats, places: list[Floats]) -> Ints:
     """Return the code of the member nearest to every combination of `places`, exactly.
 

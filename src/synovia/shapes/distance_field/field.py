@@ -17,17 +17,14 @@ from ..region import Region, Space, check_margin, sample_points
 from .build import (
     EDGE,
     LARGEST,
-    depths_inside,
     fill_holes,
     grid_around,
     node_points,
-    node_range,
     pack_field,
     redistance,
     sample_distance,
 )
 from .extent import (
-    add_midpoints,
     close_axes,
     field_boundary,
     member_cells,
@@ -37,8 +34,6 @@ from .extent import (
 )
 from .sculpt import add_sample, brush, push, redistance_field
 
-ROUNDING = 1e-6  # radians, of values that are kept in single precision
-FEW_NODES = 50_000  # up to so many, `erode` halves the cells
 MOST = 3_000_000  # nodes of a box that grows to many times its size
 LEAST_SPACING = 1e-4  # radians: the smallest cell that is accepted
 LEAST_THRESHOLD = 0.5 * np.sqrt(3.0)  # cells: half a diagonal, so that samples are members
@@ -76,6 +71,7 @@ class DistanceField(Region):
 
     name: ClassVar[str] = "distance-field"
     kernel: ClassVar[int | None] = FIELD
+    fits_margin: ClassVar[bool] = True
     charts: ClassVar[tuple[str, ...]] = ("rotation-vector", "swing-twist", "euler")
     sculptable: ClassVar[bool] = True
     counts_samples: ClassVar[bool] = True
@@ -286,6 +282,10 @@ class DistanceField(Region):
         first = self.low + self.spacing * member_cells(self.closed, self.threshold)
         return np.stack([first, first + self.spacing])
 
+    @property
+    def exact_distance(self) -> bool:  # up to half a cell's diagonal farther
+        return False
+
     def facing(self, points: Points) -> Points:
         """Return the direction in which Φ rises, or the normal of a nearer side of the box."""
         slope = self.gradient(points)
@@ -301,24 +301,18 @@ class DistanceField(Region):
         return np.where(at_side[..., None], normal, up)
 
     def grow(self, r: float) -> Self:
-        """Return the field with a threshold `r` radians higher, in a larger box if it needs one.
-
-        Where the field is a distance, the boundary moves by `r`, to within a fraction of a cell.
-        """
-        if not 0.0 <= r < np.inf:
-            raise ValueError(f"a field grows by at least 0 radians, got {r}")
-        if self._least_at_sides() > self.threshold + r + self.spacing.max():
-            return replace(self, threshold=self.threshold + r)
+        """Return the field with a threshold `r` radians higher, in a larger box."""
         return replace(self.widened(r), threshold=self.threshold + r)
 
-    def _least_at_sides(self) -> float:
-        """Return the least Φ on the sides of the box; ∞ if all axes wrap."""
-        sides = [
-            np.moveaxis(self.values, axis, 0)[[0, -1]].min()
-            for axis in range(3)
-            if not self.wrapping[axis]
-        ]
-        return float(min(sides, default=np.inf))
+    def shrink(self, r: float) -> Self:
+        """Return the field with a threshold `r` radians lower; its deepest node stays a member."""
+        least = float(self.values.min())
+        return replace(self, threshold=min(max(self.threshold - r, least), self.threshold))
+
+    def required_margin(self, points: Points) -> Scalars:
+        high = self.low + self.spacing * (np.array(self.values.shape) - 1)
+        beyond = np.where(self.wrapping, 0.0, points - np.clip(points, self.low, high))
+        return np.asarray(self.value(points) - self.threshold + np.linalg.norm(beyond, axis=-1))
 
     def widened(self, r: float | Floats) -> Self:
         """Return the same region in a box that ends `r` radians farther out, or (2, 3) of them.
@@ -357,77 +351,11 @@ class DistanceField(Region):
         values = self.threshold + self.distance(points) - missed
         return replace(self, spacing=spacing, values=values)
 
-    def shrink(self, r: float) -> Self:
-        """Return the field with a threshold `r` radians lower; its deepest node stays a member."""
-        least = float(self.values.min())
-        return replace(self, threshold=min(max(self.threshold - r, least), self.threshold))
-
-    def erode(self, r: float) -> Self:
-        """Return a field whose members are all at least `r` radians inside.
-
-        Its values are the depths of nodes, in cells half as large where there are few. A point that
-        is D deep has nodes around it that are √(D² + e²) deep on average, at most, with e half a
-        cell's diagonal: so it goes by a little more than `r`. Where that leaves nothing, it is a
-        ball about the deepest node. Depths are those to the triangles of `redistance`, which may
-        be off by a small part of a cell.
-        """
-        depths, fine = self._depths, self._finer
-        if r <= 0.0 or not np.isfinite(depths).all():  # nothing is illegal
-            return self
-        deep = float(np.hypot(r, fine.half_diagonal))
-        if deep <= depths.max() - ROUNDING:
-            values, threshold = -depths, -deep - ROUNDING
-        else:
-            values = np.linalg.norm(self.moves(self.deepest, fine.nodes), axis=-1)
-            threshold = max(super().greatest_erosion - r, 0.0)
-        first, last = node_range(values <= threshold, self.wrapping)
-        box = tuple(slice(a, b) for a, b in zip(first, last, strict=True))
-        low = fine.low + first * fine.spacing
-        return replace(fine, low=low, values=values[box], threshold=threshold)
-
-    @property
-    def greatest_erosion(self) -> float:
-        most = max(float(self._depths.max()) - 2.0 * ROUNDING, 0.0)
-        left = max(most**2 - self._finer.half_diagonal**2, 0.0)
-        return max(super().greatest_erosion, float(np.sqrt(left)))
-
-    def can_erode(self, r: float) -> bool:
-        return r <= super().greatest_erosion or super().can_erode(r)
-
     @cached_property
     def deepest(self) -> Points:
         """The deepest node: (3,)."""
         nodes = self.nodes[self.values <= self.threshold]
         return np.asarray(nodes[self.distance(nodes).argmin()])
-
-    @cached_property
-    def _finer(self) -> Self:
-        """The same region, with cells half as large if there are few and a field may have them."""
-        spacing, count = 0.5 * self.spacing, 2 * np.array(self.values.shape)
-        count = np.where(self.wrapping, count, count - 1)
-        fits = count.max() <= LARGEST and spacing.min() >= LEAST_SPACING
-        if self.values.size > FEW_NODES or not fits:
-            return self
-        values = add_midpoints(self.closed, self.wrapping)
-        return replace(self, spacing=spacing, values=values)
-
-    @cached_property
-    def _depths(self) -> Scalars:
-        """How far nodes of `_finer` are from the boundary and from the box's sides, at least 0."""
-        fine, depths = self._finer, np.full((), np.inf)
-        for axis, (n, h) in enumerate(zip(fine.values.shape, fine.spacing, strict=True)):
-            if not fine.wrapping[axis]:
-                ends = np.minimum(np.arange(n), np.arange(n)[::-1]) * h
-                depths = np.minimum(
-                    depths, ends.reshape([-1 if k == axis else 1 for k in range(3)])
-                )
-        inner = depths_inside(fine.values, fine.threshold, fine.low, fine.spacing, fine.wrapping)
-        return np.asarray(np.minimum(depths, inner))
-
-    def required_growth(self, points: Points) -> Scalars:
-        high = self.low + self.spacing * (np.array(self.values.shape) - 1)
-        beyond = np.where(self.wrapping, 0.0, points - np.clip(points, self.low, high))
-        return np.asarray(self.value(points) - self.threshold + np.linalg.norm(beyond, axis=-1))
 
     @cached_property
     def measure(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, ClassVar, Self
 
@@ -14,11 +14,9 @@ from ...arrays import TOLERANCE, TURN, Floats, Ints, Mask, Points, Scalars, Vect
 from ...kernels.kinds import CONE
 from ..boundary import Boundary
 from ..directional import Directional
-from ..region import check_margin, sample_points
-from .erosion import erode_cone
+from ..region import sample_points
 from .extent import cone_boundary, cone_bounds, cone_measure, sample_cone
 from .fit import fit_cone, include_sample
-from .offset import grow_cone, shrink_cone
 from .packing import pack_cone, slice_rows
 from .paths import Exit, cone_normal, first_crossing, pull_points
 from .star import StarError, broken_edge, unit_directions, visible_point
@@ -54,7 +52,6 @@ class ReachCone(Directional):
     visible_high: float = None  # type: ignore[assignment]
 
     name: ClassVar[str] = "reach-cone"
-    margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = CONE
 
     def __post_init__(self) -> None:
@@ -102,11 +99,10 @@ class ReachCone(Directional):
         cls,
         points: Points,
         *,
-        margin: float = 0.0,
         vertices: int = 25,
         visible: Vectors | None = None,
     ) -> Self:
-        """Return a cone of so many `vertices` around `points` (n, 4), grown by `margin`.
+        """Return a cone of so many `vertices` around `points` (n, 4).
 
         The boundary is the least that contains every sample, sector by sector as seen from the
         visible point, which is the mean direction unless given; sectors with few samples take the
@@ -115,13 +111,12 @@ class ReachCone(Directional):
         that float32 can follow. Samples in one place or on a line give a cone of at least 1e-4
         radians from the visible point to the boundary.
         """
-        points, margin = sample_points(points, (4,)), check_margin(margin)
+        points = sample_points(points, (4,))
         if vertices < LEAST_POINTS:
             raise ValueError(f"vertices must be at least {LEAST_POINTS}, got {vertices}")
         points = np.column_stack([unit_directions("points to fit", points[:, :3]), points[:, 3]])
         about = None if visible is None else unit_directions("visible", visible)
-        fitted = cls(*fit_cone(points, vertices, about))
-        return fitted.grow(margin) if margin > 0.0 else fitted
+        return cls(*fit_cone(points, vertices, about))
 
     @cached_property
     def packed(self) -> Floats:
@@ -243,35 +238,6 @@ class ReachCone(Directional):
         for point in points[np.argsort(-self.distance(points), kind="stable")]:
             cone = cone if cone.contains(point) else include_sample(cone, point)
         return cone
-
-    def grow(self, r: float) -> Self:
-        """Return the cone `r` radians larger in direction and in twist, containing this one.
-
-        Each vertex moves away from the visible point until the edges have all directions within
-        `r` inside, as far as the direction opposite the visible point allows; between few or
-        uneven vertices some more. Where the limits of the twist slope, they are widened for what
-        is within `r` beside, as sampled: nearly all that is within `r` of a member is a member
-        then, and limits that are rough come out wider by more.
-        """
-        return replace(self, **grow_cone(self, r)) if r > 0.0 else self
-
-    def shrink(self, r: float) -> Self:
-        """Return the cone `r` radians smaller in direction and in twist, within this one.
-
-        Each vertex moves towards the visible point until both of its edges end at least `r`
-        before where they were, at most to 1e-6 radians from it. Where a range of twists is too
-        narrow, it ends at its middle; all vertices then stay where they are, unless the limits are
-        the same everywhere. A free twist stays free.
-        """
-        return replace(self, **shrink_cone(self, r)) if r > 0.0 else self
-
-    def erode(self, r: float) -> ReachCone:
-        """Return a cone whose members are all at least `r` radians inside, twists included.
-
-        Where the limits of the twist slope, it is smaller than it could be: by what the steepest
-        take away from r, or by what is cut off for less steep ones.
-        """
-        return erode_cone(self, r) if r > 0.0 else self
 
     @cached_property
     def measure(self) -> float:

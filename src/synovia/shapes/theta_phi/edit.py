@@ -1,4 +1,4 @@
-"""Tables made by hand or from tables: rows, outlines, intersections, grown and shrunk."""
+"""Tables made by hand or from tables: rows, outlines, intersections."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Mask, Scalars, Vectors
-from ..directional import angle_between
-from ..extent import tangent_pair
+from ...arrays import TURN, Floats, Ints, Mask, Vectors
 from . import grid
-from .packing import reachable_cells
 
 if TYPE_CHECKING:
     from .table import ThetaPhi
@@ -90,11 +87,6 @@ def _crossings(outline: Vectors, start: Vectors, end: Vectors) -> Ints:
     return np.asarray((apart & ends_apart & same).sum(axis=1))
 
 
-# Directions that are looked at around a centre: how far, as shares of the radius, and where.
-RINGS = np.sin(np.radians([22.5, 45.0, 67.5, 90.0]))
-AROUND = np.arange(12) * TURN / 12
-
-
 def check_alike(table: ThetaPhi, other: ThetaPhi) -> None:
     """Raise ValueError unless both are tables, with the same cells and axes."""
     if not isinstance(other, type(table)):
@@ -110,36 +102,31 @@ def intersect_tables(
     legal: Mask,
     ours: tuple[Floats, Floats],
     theirs: tuple[Floats, Floats],
-    margins: tuple[float, ...],
-) -> tuple[Mask, Floats, Floats, float]:
-    """Return the cells of `legal` in which both have twists in common, these ranges, and a margin.
+) -> tuple[Mask, Floats, Floats]:
+    """Return the cells of `legal` in which both have twists in common, and these ranges.
 
     `ours` and `theirs` are low and high at all centres. Of two ranges on a circle that meet twice,
-    the part about the middles that are nearest is taken. The margin is the first around which
-    anything is in common; ValueError if none is.
+    the part about the middles that are nearest is taken. ValueError if nothing is in common.
     """
     middle, other = 0.5 * (ours[0] + ours[1]), 0.5 * (theirs[0] + theirs[1])
     turns = TURN * np.rint((middle - other) / TURN)
     low = np.maximum(ours[0], theirs[0] + turns)
     high = np.minimum(ours[1], theirs[1] + turns)
-    for margin in margins:
-        kept, least, most = restrict_ranges(legal, low, high, margin)
-        if kept.any():
-            return kept, least, most, margin
-    raise ValueError("the tables have nothing in common")
+    kept, least, most = restrict_ranges(legal, low, high)
+    if not kept.any():
+        raise ValueError("the tables have nothing in common")
+    return kept, least, most
 
 
-def restrict_ranges(
-    legal: Mask, low: Floats, high: Floats, margin: float
-) -> tuple[Mask, Floats, Floats]:
+def restrict_ranges(legal: Mask, low: Floats, high: Floats) -> tuple[Mask, Floats, Floats]:
     """Return cells and ranges such that, interpolated, they stay within `low` and `high`.
 
     These are given at all centres. Where a cell is not legal, the range of the nearest legal one
-    stands, so that must be within the range given there, too, as far as `margin` goes. Cells that
-    are left without any twist are dropped, and all is done again.
+    stands, so that must be within the range given there, too. Cells that are left without any twist
+    are dropped, and all is done again.
     """
     while legal.any():
-        needed = grid.touching(reachable_cells(legal, margin)).ravel()
+        needed = grid.touching(legal).ravel()
         source = grid.nearest_legal(legal).ravel()
         least, most = low.copy(), high.copy()
         np.maximum.at(least.reshape(-1), source[needed], low.ravel()[needed])
@@ -149,76 +136,3 @@ def restrict_ranges(
             return legal, np.where(legal, least, 0.0), np.where(legal, most, 0.0)
         legal = kept
     return legal, low, high
-
-
-def shrink_cells(
-    legal: Mask, ends: tuple[Floats, Floats], depth: Scalars, inward: float, r: float
-) -> tuple[Mask, Floats, Floats]:
-    """Return the cells all of whose points are `inward` deep, and ranges `r` shorter at each end.
-
-    `depth` (rows, columns) is that of the centres, and `ends` are low and high at all of them.
-    Where no cell is deep enough, the deepest is left; none, where the ranges leave no twist.
-    """
-    deep = legal & (depth - grid.radii(legal.shape)[:, None] >= inward)
-    if not deep.any():
-        deep = np.zeros_like(legal)
-        deep.flat[np.where(legal, depth, -np.inf).argmax()] = True
-    low, high = ends
-    step = np.minimum(r, 0.5 * (high - low))
-    return restrict_ranges(deep, low + step, np.maximum(high - step, low + step), 0.0)
-
-
-def steps_inward(ends: Floats, cells: Mask, r: float) -> Floats:
-    """Return by how much ends at the centres move in, so that all between them is `r` inside.
-
-    That is r √(1 + G²), with G the steepest that the ends of `cells` are within `r` of what a
-    centre has a part in: of the patches around it, or of the cap at a pole.
-    """
-    (rows, columns), slope = cells.shape, grid.slopes(ends, cells)
-    tall, wide = np.pi / rows, TURN / columns
-    up, steepest = int(1.0 + r / tall), np.zeros(cells.shape)
-    for row in range(rows):
-        along = slope[max(row - up, 0) : row + up + 2].max(axis=0)
-        # At the highest latitude that is within r, what is r around spans most of a parallel.
-        latitude = min(abs((row + 0.5) * tall - 0.5 * np.pi) + tall + r, 0.5 * np.pi)
-        span = np.sin(min(r, 0.5 * np.pi)) / max(np.cos(latitude), 1e-9)
-        aside = int(1.0 + np.arcsin(span) / wide) if span < 1.0 else columns
-        if 2 * aside + 2 >= columns or not along.any():
-            steepest[row] = along.max()
-            continue
-        ring = np.concatenate([along[-aside:], along, along[: aside + 1]])
-        steepest[row] = np.lib.stride_tricks.sliding_window_view(ring, 2 * aside + 2).max(axis=1)
-    return np.asarray(r * np.hypot(1.0, steepest))
-
-
-def approximate_volume(legal: Mask, low: Floats, high: Floats, margin: float) -> float:
-    """Return about the volume of these cells, with a margin around: cell by cell, soon."""
-    source = grid.nearest_legal(legal)
-    centres = grid.centres(legal.shape)
-    away = angle_between(centres, centres.reshape(-1, 3)[source])
-    inside = legal | (away <= margin + 0.5 * np.pi / len(legal))
-    widths = np.minimum(high - low, TURN).ravel()[source]
-    return float(np.sum(np.where(inside, widths * grid.areas(legal.shape), 0.0)))
-
-
-def grow_ranges(legal: Mask, ends: tuple[Floats, Floats], r: float) -> tuple[Floats, Floats]:
-    """Return low and high of legal cells, 0 elsewhere, so that centres hold all within `r`.
-
-    `ends` are low and high at all centres. A member whose direction is `d` away reaches
-    √(r² − d²) in twist. Ends that slope go by more than r, for those of directions around count.
-    """
-    shape = legal.shape
-    here = grid.centres(shape)[legal]
-    across = tangent_pair(here)
-    values = np.stack([grid.pad(-ends[0]), grid.pad(ends[1])])
-    most = np.stack([-ends[0][legal], ends[1][legal]]) + r
-    if r > 0.0:
-        shares, turns = np.asarray(RINGS)[:, None, None, None], np.asarray(AROUND)[:, None, None]
-        angle, reach = np.minimum(shares * r, np.pi), r * np.sqrt(1.0 - shares * shares)
-        way = np.cos(turns) * across[:, 0] + np.sin(turns) * across[:, 1]
-        there = np.cos(angle) * here + np.sin(angle) * way
-        around = grid.interpolate(values, *grid.places_of(there, shape)) + reach[..., 0]
-        most = np.maximum(most, around.max(axis=(1, 2)))
-    low, high = np.zeros(shape), np.zeros(shape)
-    low[legal], high[legal] = -most[0], most[1]
-    return low, high

@@ -70,9 +70,6 @@ def sample_table(
     return np.concatenate(kept)[:n]
 
 
-# The boundary of a table: triangles of its cells, and of those around that its margin reaches.
-
-
 AROUND = [(0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0)]
 """Corners of a cell and the middles of its sides, in halves of rows and columns."""
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
 from . import grid
-from .packing import reachable_cells
 
 ROUNDS = 40  # of widening, before the rest is given to all cells alike
 FINEST = np.radians(0.25)
@@ -223,11 +222,10 @@ def add_samples(
     vectors: Vectors,
     twists: Scalars,
     spread: float,
-    margin: float,
 ) -> tuple[Floats, Floats, Floats]:
     """Return counts, low and high with more samples: the table holds what it held, and these.
 
-    Their twists count within `spread` radians, as in a fit, `margin` wider.
+    Their twists count within `spread` radians, as in a fit.
     """
     check_spread(spread)
     legal, shape = grid.supported_cells(counts, least), counts.shape
@@ -240,8 +238,8 @@ def add_samples(
     cells = grid.cells_at(*places, shape)
     more, least_seen, most_seen = collect(cells, twists, shape)
     seen = counts > 0.0
-    low = np.minimum(np.where(seen, low, np.inf), least_seen - margin)
-    high = np.maximum(np.where(seen, high, -np.inf), most_seen + margin)
+    low = np.minimum(np.where(seen, low, np.inf), least_seen)
+    high = np.maximum(np.where(seen, high, -np.inf), most_seen)
     counts = counts + more
     low, high = np.where(counts > 0.0, low, 0.0), np.where(counts > 0.0, high, 0.0)
     # Where a cell becomes legal, its own range takes the place of the nearest one's, for itself
@@ -249,7 +247,7 @@ def add_samples(
     now = grid.supported_cells(counts, least)
     source, held = (
         grid.nearest_legal(now).ravel(),
-        grid.touching(reachable_cells(legal, margin)).ravel(),
+        grid.touching(legal).ravel(),
     )
     low, high = low.ravel(), high.ravel()
     np.minimum.at(low, source[held], bounds[0].ravel()[held])
@@ -257,7 +255,7 @@ def add_samples(
     low, high = low.reshape(shape), high.reshape(shape)
     new = now & (more > 0.0)
     if new.any():
-        ends = np.where(new, [margin - least_seen, most_seen + margin], -np.inf)
+        ends = np.where(new, [-least_seen, most_seen], -np.inf)
         near, every = now.copy(), grid.centres(shape)
         near[now] = within_angle(every[now], every[new], spread)
         wide = spread_out(near, now, ends, spread)

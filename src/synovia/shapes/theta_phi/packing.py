@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from ... import kernels
-from ...arrays import TURN, Floats, Ints, Mask, Scalars, Vectors
+from ...arrays import TURN, Floats, Ints, Mask, Scalars
 from ...kernels.kinds import TABLE
 from . import grid
 
@@ -122,30 +122,29 @@ def _nearby(walls: Floats, shape: tuple[int, int]) -> tuple[Ints, Ints]:
     return start, number
 
 
-HEADER = 19  # numbers before the table of twists
+HEADER = 16  # numbers before the table of twists
 FREE = 1e6  # half a range of twists that nothing bounds
 
 
-def pack_table(legal: Mask, low: Floats, high: Floats, frame: Floats, margin: float) -> Floats:
-    """Return the kind and the parameters, as `kernels.table` reads them.
+def pack_table(legal: Mask, low: Floats, high: Floats, frame: Floats) -> Floats:
+    """Return the kind and the parameters, as `kernels.theta_phi` reads them.
 
     `low` and `high` are the ends of the twists at the centres of all cells.
     """
-    cells = reachable_cells(legal, margin)
-    slope = np.maximum(grid.slopes(low, cells), grid.slopes(high, cells))
+    slope = np.maximum(grid.slopes(low, legal), grid.slopes(high, legal))
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     # A quarter of a cell from the walls the depth is exact; where the twist is free, anywhere.
     deep = 0.25 * np.pi / len(legal)
     if (half >= 0.5 * TURN).all():
         half, deep = np.full_like(half, FREE), np.pi
     gentle = 1.0 / np.hypot(1.0, grid.slopes_around(slope))
-    return pack_lists(lists_for(legal), middle, half, gentle, frame, margin, deep)
+    return pack_lists(lists_for(legal), middle, half, gentle, frame, deep)
 
 
-def pack_directions(legal: Mask, frame: Floats, margin: float) -> Floats:
-    """Return what `packed_table` does for free twists, soon made: for few questions."""
+def pack_directions(legal: Mask, frame: Floats) -> Floats:
+    """Return what `pack_table` does for free twists, soon made: for few questions."""
     middle, half, gentle = (np.full(legal.shape, value) for value in (0.5 * TURN, FREE, 1.0))
-    return pack_lists(quick_lists_for(legal), middle, half, gentle, frame, margin, np.pi)
+    return pack_lists(quick_lists_for(legal), middle, half, gentle, frame, np.pi)
 
 
 def pack_lists(
@@ -154,7 +153,6 @@ def pack_lists(
     half: Floats,
     gentle: Floats,
     frame: Floats,
-    margin: float,
     deep: float,
 ) -> Floats:
     """Return the packed form with these lists of walls, and values at the centres of all cells.
@@ -171,9 +169,6 @@ def pack_lists(
         *frame.ravel(),
         *middle.shape,
         lists.fine,
-        margin,
-        np.cos(margin),
-        np.sin(margin),
         gentle.min(),
         HEADER,
         around_at,
@@ -214,15 +209,3 @@ def _entries(lists: WallLists, walls_at: int, deep: float) -> tuple[Floats, Floa
     fine = np.repeat(np.repeat(lists.legal, lists.fine, axis=0), lists.fine, axis=1).ravel()
     places = np.where(fine & (lists.clearance >= deep), lists.clearance, places)
     return np.where(fine, places, -places), entries
-
-
-def reachable_cells(legal: Mask, margin: float) -> Mask:
-    """Return the legal cells, and all that directions within `margin` of them may lie in."""
-    if margin == 0.0:
-        return legal
-    every: Vectors = grid.centres(legal.shape)
-    near = every.reshape(-1, 3)[grid.nearest_legal(legal)]
-    apart = 2.0 * np.arcsin(np.minimum(0.5 * np.linalg.norm(every - near, axis=-1), 1.0))
-    # From a centre, over such a direction and the legal cell, to that one's centre.
-    widest = grid.radii(legal.shape)
-    return np.asarray(legal | (apart <= margin + widest[:, None] + widest.max()))

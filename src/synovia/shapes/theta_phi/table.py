@@ -25,32 +25,17 @@ from ...kernels.kinds import TABLE
 from ..boundary import Boundary
 from ..directional import Directional, cut_boundary
 from ..presentation import CellMap
-from ..reach_cone.erosion import speck_within
-from ..region import check_margin, sample_points
+from ..region import sample_points
 from . import grid
-from .edit import (
-    approximate_volume,
-    check_alike,
-    grow_ranges,
-    inside_outline,
-    inside_rows,
-    intersect_tables,
-    restrict_ranges,
-    shrink_cells,
-    steps_inward,
-)
+from .edit import check_alike, inside_outline, inside_rows, intersect_tables
 from .extent import cell_triangles, sample_table, volume
 from .fit import add_samples, fit_table, grid_for
-from .packing import pack_directions, pack_table, reachable_cells
+from .packing import pack_directions, pack_table
 
 CELL = float(np.radians(5.0))
 """The size of a cell, in radians, unless another is given."""
 OWN_DETAIL = 3
 """Of the boundary, up to which triangles of cells are as they are."""
-FEW_CELLS = 10_000
-"""Up to so many are divided into nine to `erode` a table."""
-MARGINS = (0.0, 0.5, 1.0, 1.5)
-"""Of a smaller table around its cells, in radii of these."""
 SPREAD = float(np.radians(15.0))
 """How far twists count for cells around, in radians, unless told otherwise."""
 
@@ -63,8 +48,8 @@ class ThetaPhi(Directional):
     theta = −π on. `low` and `high` are the range of twists there, in radians, ignored where the
     cell is not legal. `frame` holds the table's axes as rows: theta is measured from the first
     towards the second, the third is the pole. A cell is legal if it has evidence, for its area no
-    less than `least` in a cell at the equator. What is within `margin` radians of a legal cell is
-    legal, too. Between the centres of cells the ends of the twists are interpolated.
+    less than `least` in a cell at the equator. Between the centres of cells the ends of the twists
+    are interpolated.
 
     A table is a value: any number of limits may share one.
     """
@@ -74,11 +59,9 @@ class ThetaPhi(Directional):
     high: Annotated[Floats, "n", "m"]
     frame: Annotated[Floats, 3, 3] = field(default_factory=lambda: np.eye(3))
     least: Annotated[float, ">=0"] = 1.0
-    margin: Annotated[float, ">=0"] = 0.0
 
     name: ClassVar[str] = "theta-phi"
     title: ClassVar[str] = "Theta-phi table"
-    margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = TABLE
     counts_samples: ClassVar[bool] = True
 
@@ -91,11 +74,10 @@ class ThetaPhi(Directional):
         if (self.counts < 0.0).any():
             raise ValueError(f"ThetaPhi.counts must be at least 0, got {self.counts.min()}")
         check_orthonormal("ThetaPhi.frame", self.frame)
-        for name in ("least", "margin"):
-            value = float(getattr(self, name))
-            if not 0.0 <= value < np.inf:
-                raise ValueError(f"ThetaPhi.{name} must be at least 0, got {value}")
-            object.__setattr__(self, name, value)
+        least = float(self.least)
+        if not 0.0 <= least < np.inf:
+            raise ValueError(f"ThetaPhi.least must be at least 0, got {least}")
+        object.__setattr__(self, "least", least)
         if not self.legal.any():
             raise ValueError(f"a table needs a legal cell: no evidence reaches {self.least:g}")
         crossed = self.legal & (self.low > self.high)
@@ -111,7 +93,6 @@ class ThetaPhi(Directional):
         cls,
         points: Points,
         *,
-        margin: float = 0.0,
         cell: float = CELL,
         holes: Literal["filled", "open"] = "filled",
         least: float = 1.0,
@@ -131,11 +112,11 @@ class ThetaPhi(Directional):
         >>> bool(table.contains(seen).all()), bool(table.contains([0.0, 0.0, -1.0, 0.0]))
         (True, False)
         """
-        points, margin = sample_points(points, (4,)), check_margin(margin)
+        points = sample_points(points, (4,))
         counts, low, high, frame = fit_table(
             grid.unit_directions(points), cell, holes, least, spread
         )
-        return cls(counts, low, high, frame, least).grow(margin)
+        return cls(counts, low, high, frame, least)
 
     @classmethod
     def from_rows(
@@ -199,7 +180,7 @@ class ThetaPhi(Directional):
         points = grid.unit_directions(sample_points(points, (4,)))
         vectors = points[:, :3] @ self.frame.T
         seen = self.counts, self.low, self.high, self.least, vectors, points[:, 3]
-        counts, low, high = add_samples(*seen, spread, self.margin)
+        counts, low, high = add_samples(*seen, spread)
         return replace(self, counts=counts, low=low, high=high)
 
     def trimmed(self, least: float) -> Self:
@@ -209,95 +190,25 @@ class ThetaPhi(Directional):
     def intersect(self, other: ThetaPhi) -> Self:
         """Return a table of what is legal in both: for a task, from the general one.
 
-        It is within both. They must have the same cells and axes; of two margins the less counts,
-        or none where the twists around the cells have nothing in common.
+        It is within both. They must have the same cells and axes.
         """
         check_alike(self, other)
-        margins = min(self.margin, other.margin), 0.0
         both = self.legal & other.legal
-        legal, low, high, margin = intersect_tables(both, self._ends, other._ends, margins)
+        legal, low, high = intersect_tables(both, self._ends, other._ends)
         counts = np.where(legal, np.minimum(self.counts, other.counts), 0.0)
         counts[legal] = np.maximum(counts[legal], 1.0)
-        return replace(self, counts=counts, low=low, high=high, least=1.0, margin=margin)
+        return replace(self, counts=counts, low=low, high=high, least=1.0)
 
     __and__ = intersect
-
-    def grow(self, r: float) -> Self:
-        """Return the table with `r` radians more margin around its cells and at either twist.
-
-        At the centre of each cell the range of twists holds all that is within `r` of a member.
-        """
-        low, high = grow_ranges(self.legal, self._ends, r)
-        return replace(self, low=low, high=high, margin=self.margin + r)
 
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Self:
         # The frame turns left-handed with the mirror, so that every cell stays what it is.
         frame = self.frame - 2.0 * (self.frame @ normal)[..., None] * normal
         return replace(self, low=-self.high, high=-self.low, frame=frame)
 
-    def shrink(self, r: float) -> Self:
-        """Return a table inside this one, by `r` radians in direction and at either twist.
-
-        What is left of the margin is taken first. Beyond that it goes by whole cells: those stay
-        all of whose points are deep enough, or else the deepest one. Where no twist is left, the
-        directions stay as they are.
-        """
-        middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
-        half = np.where(self.legal, np.maximum(half - r, 0.0), half)
-        margin = max(self.margin - r, 0.0)
-        twisted = replace(self, low=middle - half, high=middle + half, margin=margin)
-        if r <= self.margin:
-            return twisted
-        depth = -replace(self, margin=0.0)._beyond(grid.centres(self.counts.shape))
-        legal, low, high = shrink_cells(self.legal, self._ends, depth, r - self.margin, r)
-        if not legal.any():
-            return twisted
-        return replace(twisted, counts=np.where(legal, self.counts, 0.0), low=low, high=high)
-
-    def erode(self, r: float) -> Directional:
-        """Return a table whose members are all at least `r` radians inside, twists included.
-
-        It has whole cells with a margin around them, of several the one that leaves most, and goes
-        by r √(1 + G²) at either end of the twists, with G the steepest that the ends are within
-        `r`. A free twist stays free. Cells are divided into nine where there are few; where none is
-        left, it is a reach cone about the deepest member.
-        """
-        if r <= 0.0:
-            return self
-        found = self._eroded(r, 3 if self.counts.size <= FEW_CELLS else 1)
-        return speck_within(self, r) if found is None else found
-
-    def _eroded(self, r: float, parts: int) -> Self | None:
-        """Return the table of `erode`, with each cell divided into `parts` × `parts`.
-
-        `parts` is odd. The ends of the twists at their centres have the same values in between.
-        """
-        inside = np.repeat(np.repeat(self.legal, parts, axis=0), parts, axis=1)
-        centres, radii = grid.centres(inside.shape), grid.radii(inside.shape)
-        low, high = np.moveaxis(self._twists(centres), -1, 0)
-        if (high - low).min() < TURN:
-            cells = reachable_cells(inside, self.margin)
-            low = low + steps_inward(low, cells, r)
-            high = high - steps_inward(high, cells, r)
-        depth = -replace(self, margin=0.0)._beyond(centres) - radii[:, None]
-        largest, found = 0.0, None
-        for share in MARGINS if r > self.margin else MARGINS[:1]:
-            margin = max(self.margin - r, 0.0) + share * float(radii.max())
-            deep = inside & (np.maximum(depth, 0.0) >= r + margin - self.margin)
-            legal, least, most = restrict_ranges(deep, low, high, margin)
-            size = approximate_volume(legal, least, most, margin) if legal.any() else -1.0
-            if size >= largest:
-                largest, found = size, (legal, least, most, margin)
-        if found is None:
-            return None
-        legal, low, high, margin = found
-        counts = np.where(legal, self.counts, 0.0) if parts == 1 else legal.astype(np.float64)
-        needed = self.least if parts == 1 else 1.0
-        return replace(self, counts=counts, low=low, high=high, least=needed, margin=margin)
-
     @cached_property
     def packed(self) -> Floats:
-        return pack_table(self.legal, *self._ends, self.frame, self.margin)
+        return pack_table(self.legal, *self._ends, self.frame)
 
     @property
     def bounds(self) -> Points:
@@ -334,11 +245,11 @@ class ThetaPhi(Directional):
     @cached_property
     def measure(self) -> float:
         """The volume: the width of the twists, at most 2π, over the area of legal directions."""
-        return volume(self._beyond, self._twists, reachable_cells(self.legal, self.margin))
+        return volume(self._beyond, self._twists, self.legal)
 
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
         """Return `n` members, uniform in direction and twist; in direction alone where thin."""
-        cells, widths = reachable_cells(self.legal, self.margin), self._ends[1] - self._ends[0]
+        cells, widths = self.legal, self._ends[1] - self._ends[0]
         local = sample_table(self._beyond, self._twists, cells, widths, n, rng)
         return grid.join_points(local[:, :3] @ self.frame, local[:, 3:])
 
@@ -350,7 +261,7 @@ class ThetaPhi(Directional):
     @cached_property
     def _directions(self) -> Floats:
         """As `packed`, of the same directions with any twist."""
-        return pack_directions(self.legal, self.frame, self.margin)
+        return pack_directions(self.legal, self.frame)
 
     def _beyond(self, vectors: Vectors) -> Scalars:
         """Return how far beyond the legal directions unit vectors of the table's frame are."""
@@ -370,11 +281,11 @@ class ThetaPhi(Directional):
     # For pictures and for editing.
 
     def boundary(self, detail: int = 1) -> Boundary:
-        """Return sheets at both ends of the twists, of the cells and their margin, and walls.
+        """Return sheets at both ends of the twists, and walls.
 
         Cells are small: only a detail of more than 3 is more than they have by themselves.
         """
-        cells = reachable_cells(self.legal, self.margin)
+        cells = self.legal
         legal = self._beyond(grid.centres(cells.shape)) <= 0.0
         directions, triangles = cell_triangles(cells, legal, detail)
         if np.linalg.det(self.frame) < 0.0:  # the frame may be left-handed
