@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -24,8 +25,13 @@ def load(room, name):
 def register(monkeypatch, registry, kind):
     """Add a class to a registry, for one test: the one line that it takes.
 
-    Commands that were loaded before offer what was registered then, so they are loaded again.
+    A command offers what was registered when it was loaded, so it is loaded again in the test, and
+    the module from before is put back afterwards.
     """
+    modules = [f"synovia.cli.{command}" for command in COMMANDS]
+    modules = [module for module in modules if importlib.util.find_spec(module)]
+    for module in modules:
+        importlib.import_module(module)
+    for module in modules:
+        monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(registry, kind.name, kind)
-    for command in COMMANDS:
-        monkeypatch.delitem(sys.modules, f"synovia.cli.{command}", raising=False)

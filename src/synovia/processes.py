@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 BLAS_THREADS = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Matrices are small: threads of NumPy's algebra take a tenth of a second to start, and those of
 several processes wait for each other. Who sets another number is heeded."""
-
+SECONDS_TO_END = 5.0  # for a terminated process to delete its temporary files
 
 _SEARCH = """
 import json, re, sys
@@ -54,6 +54,17 @@ def limit_blas_threads() -> None:
         os.environ.setdefault(name, threads)
 
 
+def _set_signals() -> None:
+    """Let a process of a pool ignore interrupts, and delete its temporary files when terminated."""
+    import signal
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, leave)
+
+
 @contextmanager
 def process_pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """Give so many processes to work in; if what is done with them is left early, they are ended.
@@ -62,20 +73,22 @@ def process_pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
     `limit_blas_threads` makes it: this is not for several threads at once.
     """
     import multiprocessing
-    import signal
     from concurrent.futures import ProcessPoolExecutor
 
     added = BLAS_THREADS.keys() - os.environ.keys()
     limit_blas_threads()  # processes start when there is something to do
     others = set(multiprocessing.active_children())
     spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, spawn, signal.signal, (signal.SIGINT, signal.SIG_IGN))
+    pool = ProcessPoolExecutor(jobs, spawn, _set_signals)
     try:
         yield pool
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - others:
+        started = set(multiprocessing.active_children()) - others
+        for process in started:
             process.terminate()
+        for process in started:
+            process.join(SECONDS_TO_END)
         raise
     finally:
         for name in added:
