@@ -151,7 +151,7 @@ test-opensim: $(OPENSIM)/.installed
 # PyTorch is large: it is not among what the tests install.
 test-torch: $(TORCH)/.installed
 	$(TORCH)/bin/python -m synovia.native.build
-	OMP_NUM_THREADS=1 $(TORCH)/bin/pytest tests/test_torch.py tests/test_torch_devices.py tests/test_gradient.py
+	OMP_NUM_THREADS=1 $(TORCH)/bin/pytest tests/test_torch.py tests/test_gradient.py
 
 test-engines: $(ENGINES)/.installed
 	$(ENGINES)/bin/pytest --noconftest -o pythonpath=tests/engines tests/engines

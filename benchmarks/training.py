@@ -12,8 +12,8 @@ from synovia import Limit, quat
 from synovia.torch import distance
 
 COUNT = 100_000
-BARS = {"box": 3, "ellipsoid": 3, "kdop": 3, "product": 3}
-OTHERS = 10
+BARS = {"box": 6, "ellipsoid": 5, "kdop": 4, "product": 4}
+OTHERS = 20
 
 
 def main() -> None:

@@ -27,8 +27,6 @@ Ints = np.ndarray[tuple[Any, ...], np.dtype[np.integer[Any]]]
 Shorts = np.ndarray[tuple[Any, ...], np.dtype[np.int16]]
 Halves = np.ndarray[tuple[Any, ...], np.dtype[np.uint16]]
 Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
-Tensor = Any
-"""A `torch.Tensor`; functions that receive one import PyTorch when they run."""
 
 _TOLERANCES = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}  # radians
 TOLERANCE = _TOLERANCES[np.dtype(np.float64)]

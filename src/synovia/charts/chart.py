@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Points, Quats, Scalars, Tensor, Vectors, own, rows, unit_quats
+from ..arrays import Floats, Points, Quats, Scalars, Vectors, own, rows, unit_quats
 from ..kernels.kinds import CHART_KINDS
 
 NUDGE = 1e-5  # radians, to see how fast rotations change with the points of a chart
@@ -122,28 +122,6 @@ class Chart(ABC):
     def packed_tail(self, shape: Any) -> list[float]:
         """Return what a packed limit of the shape in this chart ends with: mostly nothing."""
         return []
-
-    # Operations of PyTorch, where a chart has them, on the quaternions that `packed` turns to.
-
-    def torch_covers(self, local: Tensor, turns: int) -> Tensor:
-        """Return points (c, n, d) of quaternions (n, 4) in covers up to `turns` whole turns away.
-
-        They have gradients, finite everywhere. Optional: rotations on a graphics card go to the
-        processor and back for charts without it.
-        """
-        raise ValueError(f"the chart {self.name} has no form in operations of PyTorch")
-
-    def torch_rotations(self, points: Tensor) -> Tensor:
-        """Return the quaternions (n, 4) of points (n, d), before `packed` turns them back."""
-        raise ValueError(f"the chart {self.name} has no form in operations of PyTorch")
-
-    def torch_shortfall(self, local: Tensor) -> Tensor | None:
-        """As `shortfall`, of quaternions (n, 4); None if the chart has all rotations."""
-        return None
-
-    def torch_slides(self, points: Tensor) -> Tensor | None:
-        """As `slides`, of points (n, d); None where no point of the chart may move."""
-        return None
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
         """Return the points in every cover up to `turns` whole turns away, this one first."""

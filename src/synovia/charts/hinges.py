@@ -16,7 +16,6 @@ from ..arrays import (
     Points,
     Quats,
     Scalars,
-    Tensor,
     Vectors,
     principal_axes,
     rows,
@@ -223,76 +222,6 @@ class Hinges(FramedChart):
         turns = [quat.exp(points[..., k, None] * self.axes[k]) for k in range(3)]
         return self._global(quat.mul(quat.mul(turns[0], turns[1]), turns[2]))
 
-    def _torch_middle(self, sine: Tensor, cosine: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return w, z, −x and y of the middle hinge: see `kernels.hinges`."""
-        _, along, across, along_far, across_far = self._canonical[2]
-        return cosine * along, sine * along_far, sine * across_far, cosine * across
-
-    def torch_covers(self, local: Tensor, turns: int) -> Tensor:
-        # As `kernels.hinges.to_hinges`.
-        import torch
-
-        lock, _, across, along_far, _ = self._canonical[2]
-        w, x, y, z = local.unbind(dim=-1)
-        sine, cosine = x * x + y * y - across**2, w * w + z * z - along_far**2
-        fold = FOLD**2 / 4.0 if self._folds else 0.0
-        edge = torch.stack([sine <= fold * cosine.abs(), cosine <= fold * sine.abs()])
-        # At an edge both solutions are one, and a root would have no slope.
-        sine, cosine = (
-            torch.where(flat, 0.0, torch.where(flat, 1.0, square).sqrt())
-            for flat, square in zip(edge, (sine, cosine), strict=True)
-        )
-        swing = 2.0 * torch_angle(sine, cosine)
-        real, imaginary, across_imaginary, across_real = self._torch_middle(sine, cosine)
-        inner = torch_angle(imaginary, real), torch_angle(across_imaginary, across_real)
-        plus, minus = torch_angle(z, w), torch_angle(-x, y)
-        found = []
-        for way in (1.0, -1.0):
-            a, b = plus - way * inner[0], minus - way * inner[1]
-            found.append(torch.stack([a + b, lock + way * swing, a - b], dim=-1))
-        points = torch.stack(found)
-        points = points - TURN * (points.detach() / TURN).round()
-        steps = list(product(whole_turns(turns), repeat=3))
-        shifts = TURN * points.new_tensor(steps)
-        return (points[:, None] + shifts[None, :, None]).flatten(0, 1)
-
-    def torch_rotations(self, points: Tensor) -> Tensor:
-        import torch
-
-        half = 0.5 * (points[:, 1] - self.lock)
-        real, imaginary, across_imaginary, across_real = self._torch_middle(half.sin(), half.cos())
-        plus, minus = 0.5 * (points[:, 0] + points[:, 2]), 0.5 * (points[:, 0] - points[:, 2])
-        return torch.stack(
-            [
-                real * plus.cos() - imaginary * plus.sin(),
-                -(across_real * minus.sin() + across_imaginary * minus.cos()),
-                across_real * minus.cos() - across_imaginary * minus.sin(),
-                real * plus.sin() + imaginary * plus.cos(),
-            ],
-            dim=-1,
-        )
-
-    def torch_shortfall(self, local: Tensor) -> Tensor | None:
-        import torch
-
-        if not self._folds:
-            return None
-        least, greatest = self._reached
-        w, x, y, z = local.unbind(dim=-1)
-        # A little is added, as a root of 0 would have no slope.
-        psi = 2.0 * torch.atan2((x * x + y * y + 1e-40).sqrt(), (w * w + z * z + 1e-40).sqrt())
-        return torch.maximum(least - psi, psi - greatest).clamp(min=0.0)
-
-    def torch_slides(self, points: Tensor) -> Tensor | None:
-        import torch
-
-        half = 0.5 * (points[:, 1] - self.lock)
-        real, imaginary, across_imaginary, across_real = self._torch_middle(half.sin(), half.cos())
-        aligned = torch.hypot(real, imaginary) < 0.5 * LOCKED
-        opposed = torch.hypot(across_real, across_imaginary) < 0.5 * LOCKED
-        first = (aligned | opposed).to(points)
-        return torch.stack([first, 0.0 * first, torch.where(opposed, -first, first)], dim=-1)
-
     def second_solution(self, points: Points) -> Points:
         """Return the points (..., 3) of the same rotations with the other middle angle."""
         theta = 2.0 * self.lock - points[..., 1]
@@ -405,14 +334,6 @@ class Hinges(FramedChart):
     @property
     def left_handed(self) -> bool:
         return bool(np.linalg.det(self.axes) < 0.0)
-
-
-def torch_angle(y: Tensor, x: Tensor) -> Tensor:
-    """Return the angle of (x, y), a tensor, in radians; 0 without slope where both are 0."""
-    import torch
-
-    none = x * x + y * y < LOCKED * LOCKED / 4.0
-    return torch.where(none, 0.0, torch.atan2(torch.where(none, 0.0, y), torch.where(none, 1.0, x)))
 
 
 def _right_handed(axes: Floats) -> Floats:

@@ -12,12 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import kernels, quat
-from ..arrays import TURN, Floats, Points, Quats, Scalars, Tensor, Vectors, rows
+from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows
 from ..kernels.kinds import ROTATION_VECTOR
 from .chart import STEEP, half_turn
 from .framed import FramedChart
-
-SHORT = 1e-8  # the square of a half angle's sine up to which tensors have angles from their series
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +33,6 @@ class RotationVector(FramedChart):
 
     def rotations(self, points: Points) -> Quats:
         return self._global(quat.exp(points))
-
-    def torch_covers(self, local: Tensor, turns: int) -> Tensor:
-        return torch_winds(local[:, :1], local[:, 1:], turns)
-
-    def torch_rotations(self, points: Tensor) -> Tensor:
-        import torch
-
-        half = 0.5 * points.norm(dim=-1, keepdim=True)
-        return torch.cat([half.cos(), 0.5 * torch.sinc(half / np.pi) * points], dim=-1)
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
         return [wind(points, k) for k in whole_turns(turns)]
@@ -84,27 +73,6 @@ def wind(vectors: Points, turns: int) -> Points:
     first[0] = 1.0  # at the origin every direction is a cover's; one stands for all
     direction = np.where(length > 0.0, vectors / np.where(length > 0.0, length, 1.0), first)
     return np.asarray(direction * (length + TURN * turns))
-
-
-def torch_winds(cosine: Tensor, sines: Tensor, turns: int) -> Tensor:
-    """Return the vectors (c, n, k) of half turns by cosines (n, 1) and sines (n, k), in all covers.
-
-    The one of at most half a turn comes first. Gradients are finite where a vector is zero: in the
-    first cover right, in the others, which begin in every direction there, 0.
-    """
-    import torch
-
-    cosine, sines = (torch.where(cosine < 0.0, -each, each) for each in (cosine, sines))
-    square = sines.square().sum(dim=-1, keepdim=True)
-    short = square < SHORT
-    size, near = torch.where(short, 1.0, square).sqrt(), torch.where(short, cosine, 1.0)
-    series = (2.0 - square / near.square() * (2.0 / 3.0)) / near
-    angle = 2.0 * torch.atan2(size, cosine)
-    first = torch.zeros_like(sines)
-    first[:, 0] = 1.0
-    unit = torch.where(square > 0.0, sines / torch.where(square > 0.0, square, 1.0).sqrt(), first)
-    plain = sines * torch.where(short, series, angle / size)
-    return torch.stack([plain + TURN * k * unit for k in whole_turns(turns)])
 
 
 def whole_turns(turns: int) -> list[int]:

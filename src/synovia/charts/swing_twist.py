@@ -9,13 +9,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from .. import quat
-from ..arrays import TURN, Floats, Points, Quats, Scalars, Tensor, Vectors
+from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors
 from ..kernels.kinds import SWING_TWIST
 from .chart import STEEP, half_turn, reflect, twisted_vectors
 from .framed import FramedChart
-from .rotation_vector import follow_covers, torch_winds, whole_turns, wind
-
-OPPOSITE = 1e-24  # the square of half the radians from the opposite of the axis: no twist there
+from .rotation_vector import follow_covers, whole_turns, wind
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,34 +55,6 @@ class SwingTwist(FramedChart):
         swing = quat.exp(np.concatenate([points[..., :2], zero], axis=-1))
         twist = quat.exp(np.concatenate([zero, zero, points[..., 2:]], axis=-1))
         return self._global(quat.mul(swing, twist))
-
-    def torch_covers(self, local: Tensor, turns: int) -> Tensor:
-        # With (c, 0, 0, s) the twist, the swing is (r, x c − y s, x s + y c, 0).
-        import torch
-
-        local = torch.where(local[:, :1] < 0.0, -local, local)
-        w, x, y, z = local.unbind(dim=-1)
-        opposite = w * w + z * z < OPPOSITE
-        w, z = torch.where(opposite, 1.0, w), torch.where(opposite, 0.0, z)
-        r = (w * w + z * z).sqrt()
-        swings = torch.stack([x * w - y * z, x * z + y * w], dim=-1) / r[:, None]
-        winds = torch_winds(torch.where(opposite, 0.0, r)[:, None], swings, turns)
-        twist = (2.0 * torch.atan2(z, w))[:, None]
-        return torch.stack(
-            [
-                torch.cat([swing, twist + TURN * k], dim=-1)
-                for swing in winds
-                for k in whole_turns(turns)
-            ]
-        )
-
-    def torch_rotations(self, points: Tensor) -> Tensor:
-        import torch
-
-        half = 0.5 * points[:, :2].norm(dim=-1)
-        x, y = (0.5 * torch.sinc(half / np.pi)[:, None] * points[:, :2]).unbind(dim=-1)
-        r, c, s = half.cos(), (0.5 * points[:, 2]).cos(), (0.5 * points[:, 2]).sin()
-        return torch.stack([r * c, x * c + y * s, y * c - x * s, r * s], dim=-1)
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
         return [

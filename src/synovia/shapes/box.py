@@ -9,11 +9,11 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..arrays import Floats, Points, Tensor, Vectors, check_orthonormal, own, principal_axes
+from ..arrays import Floats, Points, Vectors, check_orthonormal, own, principal_axes
 from ..kernels.kinds import BOX
-from .convex import Polytope, torch_slopes
+from .convex import Polytope
 from .presentation import Family
-from .region import Region, TorchNearest, check_margin, sample_points
+from .region import Region, check_margin, sample_points
 
 CYLINDER = 1e3  # half the height that stands for endless, where a shape of the plane runs in space
 ALONG = 1e-9  # the sine of the angle up to which a direction is along an axis
@@ -63,16 +63,6 @@ class Box(Polytope):
         d = self.dimension
         axes[:d, :d], low[:d], high[:d] = self.axes, self.low, self.high
         return np.concatenate([[BOX], axes.ravel(), 0.5 * (low + high), 0.5 * (high - low)])
-
-    def torch_nearest(self, points: Tensor) -> TorchNearest:
-        import torch
-
-        axes, low, high = (points.new_tensor(each) for each in (self.axes, self.low, self.high))
-        along = points @ axes.T
-        moves = along - along.clamp(low, high)
-        beyond, facing = self._torch_facing(points)
-        distances = torch.where(beyond > 0.0, moves.norm(dim=-1), beyond)
-        return torch_slopes(points, points - moves @ axes, distances, facing)
 
     def interval_along(self, direction: Vectors) -> tuple[float, float] | None:
         axis, sign = self._axis_along(direction)

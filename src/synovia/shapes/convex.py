@@ -12,11 +12,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Tensor, Vectors
+from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
 from .boundary import Boundary
 from .derived import Turned
 from .presentation import Number, label_axis, range_numbers
-from .region import RIM, HalfSpaces, Region, TorchNearest, sample_points
+from .region import HalfSpaces, Region, sample_points
 
 
 class Convex(Region):
@@ -32,17 +32,6 @@ class Convex(Region):
     def turn(self, turn: Floats) -> Region:
         """Return the shape turned about the origin, by an orthogonal `turn` (d, d)."""
         return Turned(self, turn, np.zeros(self.dimension))
-
-
-def torch_slopes(
-    points: Tensor, members: Tensor, distances: Tensor, facing: Tensor
-) -> TorchNearest:
-    """Return what was found, with slopes: away from the nearest member, inside as `facing` is."""
-    import torch
-
-    beyond = distances > RIM
-    away = (points - members) / torch.where(beyond, distances, 1.0)[:, None]
-    return TorchNearest(members, distances, torch.where(beyond[:, None], away, facing))
 
 
 # Convex hulls of a few corners, of any thickness: triangles, volume, uniform samples.
@@ -248,18 +237,6 @@ class Polytope(Convex):
         along = points @ self.axes.T
         depth = np.concatenate([along - self.high, self.low - along], axis=-1)
         return np.asarray(np.concatenate([self.axes, -self.axes])[depth.argmax(axis=-1)])
-
-    def _torch_facing(self, points: Tensor) -> tuple[Tensor, Tensor]:
-        """Return how far points (n, d) are beyond the plane that they are farthest beyond.
-
-        Inside it is the nearest, and the number negative; also the outward normals (n, d).
-        """
-        import torch
-
-        axes, low, high = (points.new_tensor(each) for each in (self.axes, self.low, self.high))
-        along = points @ axes.T
-        beyond, face = torch.cat([along - high, low - along], dim=-1).max(dim=-1)
-        return beyond, torch.cat([axes, -axes])[face]
 
     def grow(self, r: float) -> Self:
         """Return the shape with every face moved outwards by `r` radians."""

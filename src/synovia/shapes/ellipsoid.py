@@ -9,15 +9,14 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..arrays import Floats, Points, Tensor, check_orthonormal, own, principal_axes
+from ..arrays import Floats, Points, check_orthonormal, own, principal_axes
 from ..kernels.kinds import ELLIPSOID
 from .boundary import Boundary, unit_sphere
 from .box import CYLINDER
-from .convex import THIN, Convex, torch_slopes
+from .convex import THIN, Convex
 from .presentation import Number, label_axis
-from .region import TorchNearest, check_margin, sample_points
+from .region import check_margin, sample_points
 
-NEWTON_STEPS = 40  # to the nearest point, of which few are needed unless it is nearly flat
 NOISE = 1e-3  # what is thinner than this, as a share of the longest axis, is noise
 
 
@@ -138,34 +137,6 @@ class Ellipsoid(Convex):
         gradient = np.where(sloping, gradient, shortest)
         length = np.linalg.norm(gradient, axis=-1, keepdims=True)
         return np.asarray(gradient / length @ self.axes)
-
-    def torch_nearest(self, points: Tensor) -> TorchNearest:
-        # As `kernels.shapes.ellipsoid`, with a fixed number of steps.
-        import torch
-
-        center, radii, axes = (
-            points.new_tensor(each) for each in (self.center, self.radii, self.axes)
-        )
-        single = points.dtype == torch.float32
-        tiny, flat = (1e-12, 1e-15) if single else (1e-60, 1e-150)
-        along, squares = (points - center) @ axes.T, radii.square()
-        scaled = radii * along.abs()
-        t = torch.maximum((scaled - squares).amax(-1), scaled.norm(dim=-1) - squares.max())
-        t = t.clamp(min=tiny)[:, None]
-        for _ in range(NEWTON_STEPS):
-            shares = 1.0 / (squares + t)
-            parts = (scaled * shares).square()
-            square = parts.sum(dim=-1, keepdim=True)
-            excess = (square.sqrt() - 1.0).clamp(min=0.0)
-            t = t + excess * square / ((parts * shares).sum(dim=-1, keepdim=True) + tiny)
-        moves = along * (t / (squares + t))
-        inverse = 1.0 / radii.clamp(min=flat)
-        level = (along * inverse).norm(dim=-1)
-        deep = level * radii.min() - radii.min()
-        steepness = radii.min() / torch.where(level > 0.0, level, torch.inf)
-        facing = (along * inverse * (inverse * steepness[:, None])) @ axes
-        distances = torch.where(level > 1.0, moves.norm(dim=-1), deep)
-        return torch_slopes(points, points - moves @ axes, distances, facing)
 
     def turn(self, turn: Floats) -> Self:
         return replace(self, center=turn @ self.center, axes=self.axes @ turn.T)

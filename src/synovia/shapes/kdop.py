@@ -8,13 +8,12 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..arrays import Floats, Points, Tensor, own, rows
+from ..arrays import Floats, Points, own, rows
 from ..kernels.kinds import KDOP, MOST_AXES
 from .box import axes_along
-from .convex import Polytope, corners_of, torch_slopes
-from .region import TorchNearest, check_margin, sample_points
+from .convex import Polytope, corners_of
+from .region import check_margin, sample_points
 
-ON_PLANE = 1e-7  # radians from a plane within which a corner is on it
 FACES = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
 CORNERS = [(1, 1, 1), (1, 1, -1), (1, -1, 1), (1, -1, -1)]
 EDGES = [(1, 1, 0), (1, -1, 0), (1, 0, 1), (1, 0, -1), (0, 1, 1), (0, 1, -1)]
@@ -99,42 +98,4 @@ class KDop(Polytope):
             raise ValueError("KDop.axes are too nearly parallel to have corners")
         return corners
 
-    @cached_property
-    def edges(self) -> Floats:
-        """Both ends of each edge, (e, 2, d), and of each corner, as an edge of no length.
-
-        They are the corners that share all but one of the planes that it takes to meet in one.
-        """
-        along = self.corners @ self.axes.T
-        on = np.concatenate([self.high - along, along - self.low], axis=1) <= ON_PLANE
-        shared = on.astype(np.int64) @ on.T
-        start, end = np.nonzero(np.triu(shared >= self.dimension - 1))
-        return np.stack([self.corners[start], self.corners[end]], axis=1)
-
-    def torch_nearest(self, points: Tensor) -> TorchNearest:
-        # The nearest point of a face is the foot on the plane that is farthest below the point, if
-        # that is a member at all; else it is on an edge.
-        import torch
-
-        beyond, facing = self._torch_facing(points)
-        members = points - beyond.clamp(min=0.0)[:, None] * facing
-        rounding = torch.finfo(points.dtype).eps ** 0.75
-        beside = (self._torch_facing(members)[0] > rounding).nonzero()[:, 0]
-        members[beside] = nearest_on_edges(points[beside], points.new_tensor(self.edges))
-        distances = torch.where(beyond > 0.0, (points - members).norm(dim=-1), beyond)
-        return torch_slopes(points, members, distances, facing)
-
     # For pictures and for editing.
-
-
-def nearest_on_edges(points: Tensor, edges: Tensor) -> Tensor:
-    """Return the nearest of the points on edges (e, 2, d), as tensors, to points (n, d)."""
-    start, way = edges[:, 0], edges[:, 1] - edges[:, 0]
-    square = way.square().sum(dim=-1)
-    inverse = (1.0 / square).where(square > 0.0, square)
-    share = ((points @ way.T - (start * way).sum(dim=-1)) * inverse).clamp(0.0, 1.0)
-    away = sum(
-        (points[:, k, None] - start[:, k] - share * way[:, k]).square() for k in range(way.shape[1])
-    )
-    best = away.argmin(dim=-1)
-    return start[best] + share.gather(1, best[:, None]) * way[best]

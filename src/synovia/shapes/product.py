@@ -9,15 +9,15 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..arrays import Floats, Points, Scalars, Tensor, Vectors
+from ..arrays import Floats, Points, Scalars, Vectors
 from ..kernels.kinds import PRODUCT
 from .boundary import Boundary, mean_of
 from .box import ALONG, Box
-from .convex import THIN, Convex, torch_slopes
+from .convex import THIN, Convex
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
 from .presentation import Number, range_numbers
-from .region import HalfSpaces, Region, TorchNearest, check_margin, sample_points
+from .region import HalfSpaces, Region, check_margin, sample_points
 
 ON_THE_EDGE = 1e-9
 SWING = "swing."
@@ -107,25 +107,6 @@ class Product(Convex):
         if turn[2, 2] > -1.0 + 1e-9:  # about the bone only: a mirrored one twists the other way
             return super().turn(turn)
         return replace(self, swing=self.swing.turn(turn[:2, :2]), low=-self.high, high=-self.low)
-
-    def torch_nearest(self, points: Tensor) -> TorchNearest:
-        import torch
-
-        swing, twist = self.swing.torch_nearest(points[:, :2]), points[:, 2]
-        legal = twist.clamp(self.low, self.high)
-        above, below = twist - self.high, self.low - twist
-        inner = torch.maximum(swing.distances, torch.maximum(above, below))
-        outer = torch.hypot(swing.distances.clamp(min=0.0), twist - legal)
-        side = torch.nn.functional.pad(swing.slopes, (0, 1))
-        end = torch.zeros_like(points)
-        end[:, 2] = torch.where(above >= below, 1.0, -1.0)
-        nearer_end = torch.maximum(above, below) > swing.distances
-        return torch_slopes(
-            points,
-            torch.cat([swing.members, legal[:, None]], dim=-1),
-            torch.where(inner > 0.0, outer, inner),
-            torch.where(nearer_end[:, None], end, side),
-        )
 
     def interval_along(self, direction: Vectors) -> tuple[float, float] | None:
         if abs(direction[2]) < ALONG:

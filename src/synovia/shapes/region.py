@@ -30,7 +30,6 @@ from ..arrays import (
     Mask,
     Points,
     Scalars,
-    Tensor,
     Vectors,
     field_types,
     rows,
@@ -62,14 +61,6 @@ class HalfSpaces(NamedTuple):
     axes: Floats
     low: Floats
     high: Floats
-
-
-class TorchNearest(NamedTuple):
-    """Of points (n, d), as tensors: members (n, d), signed distances (n,), their slopes (n, d)."""
-
-    members: Tensor
-    distances: Tensor
-    slopes: Tensor
 
 
 class Space(Protocol):
@@ -256,14 +247,6 @@ class Region(ABC):
     def half_spaces(self) -> HalfSpaces | None:
         """Return the planes that bound the shape, exactly, in pairs; None where others do."""
         return None
-
-    def torch_nearest(self, points: Tensor) -> TorchNearest:
-        """Return the nearest members of points (n, d), by operations of PyTorch on their device.
-
-        Also the signed distances, as `distance` has them, and how these change with the points.
-        Optional: rotations on a graphics card go to the processor and back for shapes without it.
-        """
-        raise ValueError(f"a {self.name} has no form in operations of PyTorch")
 
     def contains_direction(self, directions: Vectors) -> Mask:
         """Tell which unit directions (..., 3) are legal with some twist; a shape of those knows."""

@@ -1,4 +1,4 @@
-"""LimitLoss: what a pose costs that leaves its limits."""
+"""LimitLoss: a differentiable penalty on poses outside their limits."""
 
 from __future__ import annotations
 
@@ -12,34 +12,33 @@ from torch import Tensor
 from ..model import LimitModel, joint_by_joint, pack_limits
 from ..population import Source, human_limits
 from ..skeleton import lineage, list_names
-from . import devices
-from .operators import PackedLoss, is_transformed, numbered_distance, numbered_loss
-from .registry import number_of
+from .operators import PackedLoss, distance_by_id, loss_by_id
+from .registry import id_of
 from .rotations import SIZES, Form, multiply, quaternions
 
 Body = Literal["smpl", "smplh", "smplx"]
 
 
 class LimitLoss(torch.nn.Module):
-    """The squared distance by which joints are outside, summed over joints, averaged over poses.
+    """The squared distances outside the limits, summed over joints and averaged over poses.
 
     Parameters
     ----------
     model
-        The limits. Those that name an ancestor need the joints between in the poses.
+        The limits. A limit measured from an ancestor needs the joints between them in the poses.
     joints
-        Names of the joints in the order in which poses have them; those of the model's skeleton
-        unless given. Joints without a limit cost nothing.
+        Names of the joints in the order of the poses; by default those of the model's skeleton.
+        Joints without a limit cost nothing.
     margin
-        Radians before the boundary where the cost begins, so that poses keep away from it.
+        Radians inside the boundary at which the cost begins, so that poses keep away from it.
     form
-        Of the rotations in a pose: "quaternion", "rotation-vector", "6d" or "matrix".
+        Form of the rotations in a pose: "quaternion", "rotation-vector", "6d" or "matrix".
 
     Examples
     --------
     >>> loss = LimitLoss(human("smpl"), form="rotation-vector")
     >>> pose = torch.zeros(8, 24, 3)
-    >>> pose[:, 4, 0] = -1.5  # knees bent forwards
+    >>> pose[:, 4, 0] = -1.5  # left knee bent forwards
     >>> loss(pose).item() > 0.5
     True
     """
@@ -67,66 +66,57 @@ class LimitLoss(torch.nn.Module):
         if len(set(self.joints)) != len(self.joints):
             raise ValueError(f"joints must differ, got {list_names(self.joints)}")
         self.model, self.margin, self.form = model, margin, form
-        place = {name: at for at, name in enumerate(self.joints)}
+        index = {name: k for k, name in enumerate(self.joints)}
         self._paths: dict[str, tuple[int, ...]] = {}
         for name in self.joints:
             if name not in model.limits:
                 continue
-            way = lineage(model.skeleton, name, model.limits[name].relative_to)
-            path = [model.skeleton.names[joint] for joint in (*way.between, way.joint)]
-            if missing := [each for each in path if each not in place]:
+            ancestors = lineage(model.skeleton, name, model.limits[name].relative_to)
+            path = [model.skeleton.names[k] for k in (*ancestors.between, ancestors.joint)]
+            if missing := [each for each in path if each not in index]:
                 raise ValueError(
                     f"{name} is measured from {model.limits[name].relative_to}: "
                     f"joints must have {list_names(missing)} too"
                 )
-            self._paths[name] = tuple(place[each] for each in path)
+            self._paths[name] = tuple(index[each] for each in path)
         if not self._paths:
             raise ValueError(f"none of the joints has a limit: {list_names(self.joints)}")
         limits = [model.limits[name] for name in self._paths]
-        self._numbers = [number_of(limit) for limit in limits]
+        self._limit_ids = [id_of(limit) for limit in limits]
         self._packed: PackedLoss | None = None
-        self._number = 0
+        self._loss_id = 0
         if all(limit.compiled for limit in limits):
             offsets, packed = pack_limits(limits)
             paths = np.zeros((len(offsets), 2 + max(map(len, self._paths.values()))), np.int64)
             for row, offset, joints_of in zip(paths, offsets, self._paths.values(), strict=True):
                 row[: 2 + len(joints_of)] = offset, len(joints_of), *joints_of
             self._packed = PackedLoss(form, len(self.joints), paths, packed, margin)
-            self._number = number_of(self._packed)
+            self._loss_id = id_of(self._packed)
 
     @property
     def limited(self) -> tuple[str, ...]:
-        """The names of the joints that have a limit, as `distances` gives them."""
+        """Names of the joints that have a limit, in the order of `distances`."""
         return tuple(self._paths)
 
     def distances(self, poses: Tensor) -> Tensor:
-        """Return how far outside each limited joint (..., k) is, in radians; at most 0 inside."""
+        """Return the signed distances (..., k) of the limited joints, radians; at most 0 inside."""
         self._check(poses)
         rotations = quaternions(poses, self.form)
         return torch.stack(
             [
-                numbered_distance(_relative(rotations, path), number)
-                for path, number in zip(self._paths.values(), self._numbers, strict=True)
+                distance_by_id(_relative(rotations, path), limit_id)
+                for path, limit_id in zip(self._paths.values(), self._limit_ids, strict=True)
             ],
             dim=-1,
         )
 
     def forward(self, poses: Tensor) -> Tensor:
-        """Return the mean over poses (..., J, form) of the squares of what joints are outside by.
-
-        In radians², summed over joints.
-        """
+        """Return the loss of poses (..., J, form), in radians²: a scalar."""
         self._check(poses)
-        if self._packed is not None and not is_transformed() and not self._stays(poses):
-            return numbered_loss(poses, self._number)
+        if self._packed is not None:
+            return loss_by_id(poses, self._loss_id)
         outside = torch.relu(self.distances(poses) + self.margin)
         return outside.square().sum(-1).mean()
-
-    def _stays(self, poses: Tensor) -> bool:
-        """Tell whether all limits have operations on the device of poses, and this is another."""
-        if devices.on_processor(poses):
-            return False
-        return all(devices.stays(number, poses.device.type) for number in self._numbers)
 
     def _check(self, poses: Tensor) -> None:
         size = SIZES[self.form]

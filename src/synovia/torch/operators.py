@@ -1,10 +1,8 @@
-"""Distances and projections of rotations as operators of PyTorch, with their gradients.
+"""Distances and projections of rotations as PyTorch operators with gradients.
 
-On the processor answers come from the kernels. One of them reads rotations in the form that they
-have, and writes distances and gradients by the same numbers, so that a backward pass is one
-product. `torch.compile` and `torch.func` see an opaque step without gradients, and that product.
-For other devices see `devices`; where a limit has no operations there, tensors go to the processor
-and back.
+All values come from the kernels, which run on the CPU: tensors on another device are copied there
+and back. The distance kernel also writes the gradient, so a backward pass is one product.
+`torch.compile` and `torch.func` see an opaque operator without gradients, followed by that product.
 """
 
 from __future__ import annotations
@@ -19,170 +17,121 @@ from torch import Tensor
 from .. import kernels
 from ..arrays import Floats, Ints
 from ..limit import Limit
-from . import devices
-from .registry import known_as, number_of
+from .registry import id_of, object_of
 from .rotations import FORMS, SIZES, Form, check_form, multiply, quaternions
 
-NUDGE = 1e-5  # radians, of the turns by which the slope of projections is seen
+STEP = 1e-5  # radians; half the base of the central differences of projections
 
 
 def distance(limit: Limit, rotations: Tensor, *, form: Form = "quaternion") -> Tensor:
-    """Return how far outside `limit` rotations are, in radians of its chart; at most 0 inside.
+    """Return the signed distances (...) from `limit`, in radians of its chart; at most 0 inside.
 
-    The same numbers as `Limit.distance`, in the type of `rotations` and on their device, with
-    gradients (see `Limit.distance_and_gradient`), but no second derivatives.
+    The values of `Limit.distance`, with the dtype and device of `rotations`, and with gradients
+    (see `Limit.distance_and_gradient`), but no second derivatives.
 
     Parameters
     ----------
     limit
-        Of any chart and shape.
+        A limit of any chart and shape.
     rotations
-        Of any batch shape; see `quaternions` for the forms.
+        Rotations of any batch shape; see `quaternions` for the forms.
     form
-        What they are.
+        The form of `rotations`.
 
     Examples
     --------
     >>> from synovia import Box, RotationVector
     >>> limit = Limit(RotationVector(), Box(low=[-1] * 3, high=[1] * 3, axes=np.eye(3)))
-    >>> turn = torch.tensor([0.0, 1.5, 0.0], requires_grad=True)
-    >>> beyond = distance(limit, turn, form="rotation-vector")
+    >>> vector = torch.tensor([0.0, 1.5, 0.0], requires_grad=True)
+    >>> beyond = distance(limit, vector, form="rotation-vector")
     >>> beyond.backward()
-    >>> round(beyond.item(), 4), [round(slope.item(), 4) for slope in turn.grad]
+    >>> round(beyond.item(), 4), [round(slope.item(), 4) for slope in vector.grad]
     (0.5, [0.0, 1.0, 0.0])
     """
     check_form(rotations, form)
     if not limit.compiled and form != "quaternion":
         rotations, form = quaternions(rotations, form), "quaternion"
-    return numbered_distance(rotations, number_of(limit), form)
+    return distance_by_id(rotations, id_of(limit), form)
 
 
 def project(limit: Limit, rotations: Tensor, *, form: Form = "quaternion") -> Tensor:
     """Return the nearest legal rotations (..., 4) as quaternions; legal ones bit for bit.
 
-    As `Limit.project`, with gradients, by differences to some 1e-9. Parameters are those of
-    `distance`.
+    As `Limit.project`, with gradients by differences, accurate to about 1e-9. Parameters are those
+    of `distance`.
     """
-    found: Tensor = _Projection.apply(quaternions(rotations, form), number_of(limit))
-    return found
+    nearest: Tensor = _Projection.apply(quaternions(rotations, form), id_of(limit))
+    return nearest
 
 
-def numbered_distance(values: Tensor, number: int, form: Form = "quaternion") -> Tensor:
-    """Return the distances (...) of rotations of a form from a limit."""
-    if not devices.on_processor(values) and devices.stays(number, values.device.type):
-        rotations = quaternions(values, form)
-        found: Tensor = _Sloped.apply(*devices.measure(number, rotations))
-        found = found.reshape(rotations.shape[:-1]).to(values.dtype)
-    elif torch.compiler.is_compiling() or is_transformed():
-        found = _Sloped.apply(values, *_distance(values.detach(), number, form))
-    else:
-        found = _Distance.apply(values, number, form)
-    return found
-
-
-def is_transformed() -> bool:
-    """Tell whether a transform of `torch.func` is at work, as `torch.autograd.Function` asks."""
-    return bool(torch._C._are_functorch_transforms_active())
+def distance_by_id(values: Tensor, limit_id: int, form: Form = "quaternion") -> Tensor:
+    """Return the distances (...) of rotations of a form from the limit with this id."""
+    distances: Tensor = _WithGradient.apply(values, *_distance(values.detach(), limit_id, form))
+    return distances
 
 
 def _array(tensor: Tensor) -> Any:
-    """Return numbers as NumPy has them: float64 or float32."""
+    """Return the values as a NumPy array of float64 or float32, on the CPU."""
     known = tensor if tensor.dtype in (torch.float64, torch.float32) else tensor.float()
     return known.detach().cpu().numpy()
 
 
-def _measure(values: Tensor, limit: int, form: str) -> tuple[Tensor, Tensor]:
-    """Return distances of rotations of a form, and gradients by their numbers."""
-    given, known = np.ascontiguousarray(_array(values)), known_as(limit)
-    batch = given.shape[: given.ndim - len(SIZES[form])]
-    if known.compiled:
-        distances, gradients = np.empty(batch, given.dtype), np.empty_like(given)
-        exact = kernels.gradient.has_formula(known.packed, 0)
-        precision = known.precision(given.dtype) if exact else np.float64
-        work = np.empty(2 * kernels.rotation.BLOCK, precision)
-        flat = (distances.reshape(-1), gradients.reshape(-1), work)
-        number, size = FORMS.index(form), int(np.prod(SIZES[form]))
-        kernels.gradient.measure(given.reshape(-1), number, size, known.packed, *flat)
-    else:
-        length = np.linalg.norm(given, axis=-1, keepdims=True)
-        distances, gradients = known.distance_and_gradient(given / length)
-        gradients = gradients / length
-    return torch.as_tensor(distances).to(values), torch.as_tensor(gradients).to(values)
-
-
-class _Distance(torch.autograd.Function):
-    """Distances by a kernel, where a gradient may be scaled in place.
-
-    It is made by the forward pass and used up by the backward pass; if there is another one, it is
-    made anew.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, limit: int, form: str) -> Tensor:
-        distances, ctx.gradient = _measure(values, limit, form)
-        ctx.save_for_backward(values)
-        ctx.limit, ctx.form = limit, form
-        return distances
-
-    @staticmethod
-    def backward(ctx: Any, grown: Tensor) -> tuple[Tensor, None, None]:
-        (values,) = ctx.saved_tensors
-        gradient, ctx.gradient = ctx.gradient, None
-        if gradient is None:
-            gradient = _measure(values, ctx.limit, ctx.form)[1]
-        if torch.is_grad_enabled():
-            return _Once.apply(values, _widen(grown, gradient) * gradient), None, None
-        if grown.numel() and not any(grown.stride()):  # of a sum or a mean: all alike
-            factor = grown[(0,) * grown.ndim]
-            return gradient if factor == 1.0 else gradient.mul_(factor), None, None
-        return gradient.mul_(_widen(grown, gradient)), None, None
-
-
-class _Sloped(torch.autograd.Function):
-    """Numbers (...) that were found for values (..., k), with gradients by these."""
+class _WithGradient(torch.autograd.Function):
+    """Precomputed results (...) for values (..., k), with precomputed gradients (..., k)."""
 
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(values: Tensor, found: Tensor, gradients: Tensor) -> Tensor:
-        return found.clone()
+    def forward(values: Tensor, results: Tensor, gradients: Tensor) -> Tensor:
+        return results.clone()
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
         ctx.save_for_backward(inputs[0], inputs[2])
 
     @staticmethod
-    def backward(ctx: Any, grown: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         values, gradients = ctx.saved_tensors
-        return _Once.apply(values, _widen(grown, gradients) * gradients), None, None
+        factor = grad.reshape(grad.shape + (1,) * (gradients.ndim - grad.ndim))
+        return _FirstDerivative.apply(values, factor * gradients), None, None
 
 
-class _Once(torch.autograd.Function):
-    """A first derivative by values, which has none itself."""
+class _FirstDerivative(torch.autograd.Function):
+    """A gradient by `values` that cannot be differentiated again."""
 
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(values: Tensor, slopes: Tensor) -> Tensor:
-        return slopes.clone()
+    def forward(values: Tensor, gradient: Tensor) -> Tensor:
+        return gradient.clone()
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
         pass
 
     @staticmethod
-    def backward(ctx: Any, grown: Tensor) -> tuple[None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, None]:
         raise RuntimeError("limits have first derivatives only")
-
-
-def _widen(grown: Tensor, gradient: Tensor) -> Tensor:
-    """Return numbers (...) with axes of length 1 after them, as many as the gradient has more."""
-    return grown.reshape(grown.shape + (1,) * (gradient.ndim - grown.ndim))
 
 
 @torch.library.custom_op("synovia::distance", mutates_args=())
 def _distance(values: Tensor, limit: int, form: str) -> tuple[Tensor, Tensor]:
-    return _measure(values, limit, form)
+    """Return distances (...) of rotations of a form, and gradients by their components."""
+    given, known = np.ascontiguousarray(_array(values)), object_of(limit)
+    batch = given.shape[: given.ndim - len(SIZES[form])]
+    if known.compiled:
+        distances, gradients = np.empty(batch, given.dtype), np.empty_like(given)
+        exact = kernels.gradient.has_formula(known.packed, 0)
+        precision = known.precision(given.dtype) if exact else np.float64
+        work = np.empty(2 * kernels.rotation.BLOCK, precision)
+        outputs = (distances.reshape(-1), gradients.reshape(-1), work)
+        number, size = FORMS.index(form), int(np.prod(SIZES[form]))
+        kernels.gradient.measure(given.reshape(-1), number, size, known.packed, *outputs)
+    else:
+        length = np.linalg.norm(given, axis=-1, keepdims=True)
+        distances, gradients = known.distance_and_gradient(given / length)
+        gradients = gradients / length
+    return torch.as_tensor(distances).to(values), torch.as_tensor(gradients).to(values)
 
 
 @_distance.register_fake
@@ -198,7 +147,7 @@ def _(info: Any, dims: tuple[Any, ...], values: Tensor, limit: int, form: str) -
 
 @dataclass(frozen=True, eq=False)
 class PackedLoss:
-    """The limits of a model as the kernel of the loss reads them; see `kernels.gradient.loss`."""
+    """Arguments of `kernels.gradient.loss`: the limits of a model, and the form of the poses."""
 
     form: Form
     joints: int
@@ -207,15 +156,16 @@ class PackedLoss:
     margin: float
 
 
-def numbered_loss(poses: Tensor, number: int) -> Tensor:
-    """Return the mean over poses (..., J, form) of what joints cost that are outside, radians²."""
-    cost: Tensor = _Sloped.apply(poses, *_loss(poses.detach(), number))
+def loss_by_id(poses: Tensor, loss_id: int) -> Tensor:
+    """Return the mean cost, in radians², of poses (..., J, form) by the `PackedLoss` of this id."""
+    cost: Tensor = _WithGradient.apply(poses, *_loss(poses.detach(), loss_id))
     return cost
 
 
 @torch.library.custom_op("synovia::loss", mutates_args=())
 def _loss(poses: Tensor, loss: int) -> tuple[Tensor, Tensor]:
-    given, known = np.ascontiguousarray(_array(poses)), known_as(loss)
+    """Return the mean cost (), and its gradient by the poses."""
+    given, known = np.ascontiguousarray(_array(poses)), object_of(loss)
     gradients, size = np.zeros_like(given), int(np.prod(SIZES[known.form]))
     layout = np.array([FORMS.index(known.form), size, known.joints])
     work = np.empty(2 * kernels.rotation.BLOCK)
@@ -230,15 +180,21 @@ def _(poses: Tensor, loss: int) -> tuple[Tensor, Tensor]:
     return poses.new_empty(()), poses.new_empty(poses.shape)
 
 
+@_loss.register_vmap
+def _(info: Any, dims: tuple[Any, ...], poses: Tensor, loss: int) -> Any:
+    costs, gradients = zip(*(_loss(each, loss) for each in poses.unbind(dims[0])), strict=True)
+    return (torch.stack(costs), torch.stack(gradients)), (0, 0)
+
+
 class _Projection(torch.autograd.Function):
-    """Nearest legal rotations, with gradients by differences."""
+    """Nearest legal rotations, with gradients by central differences."""
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(rotations: Tensor, limit: int) -> Tensor:
-        found: Tensor = _project(rotations, limit)
-        return found
+        nearest: Tensor = _project(rotations, limit)
+        return nearest
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, int], output: Tensor) -> None:
@@ -246,15 +202,19 @@ class _Projection(torch.autograd.Function):
         ctx.save_for_backward(rotations)
 
     @staticmethod
-    def backward(ctx: Any, grown: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (rotations,) = ctx.saved_tensors
-        turns = _project_backward(rotations.detach(), grown.detach(), ctx.limit)
-        return _Once.apply(rotations, _by_components(rotations.detach(), turns)), None
+        given = rotations.detach()
+        by_turns = _project_backward(given, grad.detach(), ctx.limit)
+        # With q · exp(ω), the gradient by q is 2 q · (0, the gradient by ω).
+        gradient = 2.0 * multiply(given, torch.nn.functional.pad(by_turns, (1, 0)))
+        return _FirstDerivative.apply(rotations, gradient), None
 
 
 @torch.library.custom_op("synovia::project", mutates_args=())
 def _project(rotations: Tensor, limit: int) -> Tensor:
-    return _nearest(rotations, limit)
+    """Return the nearest legal rotations (..., 4)."""
+    return torch.from_numpy(object_of(limit).project(_array(rotations))).to(rotations)
 
 
 @_project.register_fake
@@ -267,44 +227,32 @@ def _(info: Any, dims: tuple[Any, ...], rotations: Tensor, limit: int) -> Any:
     return _project(rotations.movedim(dims[0], 0), limit), 0
 
 
-def _nearest(rotations: Tensor, limit: int) -> Tensor:
-    """Return the nearest legal rotations, found on their device or by kernels."""
-    if not devices.on_processor(rotations) and devices.stays(limit, rotations.device.type):
-        return devices.project(limit, rotations)
-    return torch.from_numpy(known_as(limit).project(_array(rotations))).to(rotations)
-
-
 @torch.library.custom_op("synovia::project_backward", mutates_args=())
-def _project_backward(rotations: Tensor, grown: Tensor, limit: int) -> Tensor:
-    """Return what `grown` (..., 4) by the projections is by small turns (..., 3), per radian."""
-    given = rotations if rotations.device.type != "mps" else rotations.cpu()
-    given, along = given.double(), grown.to(given)
+def _project_backward(rotations: Tensor, grad: Tensor, limit: int) -> Tensor:
+    """Return the gradient (..., 3) by the vector ω of q · exp(ω), per radian.
+
+    `grad` (..., 4) is the gradient by the projections.
+    """
+    given, along = (each.cpu().double() for each in (rotations, grad))
     slopes = []
     for axis in range(3):
         turn = torch.zeros(4, dtype=torch.float64)
-        turn[0], turn[1 + axis] = np.cos(0.5 * NUDGE), np.sin(0.5 * NUDGE)
-        ends = [
-            _nearest(multiply(given, way.to(given)), limit)
-            for way in (turn, turn * torch.tensor([1.0, -1.0, -1.0, -1.0]))
-        ]
-        slopes.append(((ends[0] - ends[1]) * along).sum(dim=-1) / (2.0 * NUDGE))
+        turn[0], turn[1 + axis] = np.cos(0.5 * STEP), np.sin(0.5 * STEP)
+        back = turn * torch.tensor([1.0, -1.0, -1.0, -1.0])
+        after, before = (_project(multiply(given, each), limit) for each in (turn, back))
+        slopes.append(((after - before) * along).sum(dim=-1) / (2.0 * STEP))
     return torch.stack(slopes, dim=-1).to(rotations)
 
 
 @_project_backward.register_fake
-def _(rotations: Tensor, grown: Tensor, limit: int) -> Tensor:
+def _(rotations: Tensor, grad: Tensor, limit: int) -> Tensor:
     return rotations.new_empty((*rotations.shape[:-1], 3))
 
 
 @_project_backward.register_vmap
-def _(info: Any, dims: tuple[Any, ...], rotations: Tensor, grown: Tensor, limit: int) -> Any:
+def _(info: Any, dims: tuple[Any, ...], rotations: Tensor, grad: Tensor, limit: int) -> Any:
     both = [
         each.expand(info.batch_size, *each.shape) if dim is None else each.movedim(dim, 0)
-        for each, dim in zip((rotations, grown), dims, strict=False)
+        for each, dim in zip((rotations, grad), dims, strict=False)
     ]
     return _project_backward(*both, limit), 0
-
-
-def _by_components(rotations: Tensor, turns: Tensor) -> Tensor:
-    """Return gradients (..., 4) by quaternions of those by small turns (..., 3): 2 q · (0, g)."""
-    return 2.0 * multiply(rotations, torch.nn.functional.pad(turns, (1, 0)))

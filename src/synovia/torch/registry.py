@@ -1,4 +1,4 @@
-"""Numbers for limits: operators of PyTorch take tensors and numbers alone."""
+"""Ids of limits and losses: custom operators of PyTorch take only tensors and numbers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import torch
 
-_NUMBERS: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-_KNOWN: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_IDS: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+_OBJECTS: WeakValueDictionary[int, Any] = WeakValueDictionary()
 _NEXT = count()
 
 
 @torch.compiler.assume_constant_result
-def number_of(known: Any) -> int:
-    """Return the number by which operators know a limit or a loss, as long as that lives."""
-    number = _NUMBERS.get(known)
+def id_of(known: Any) -> int:
+    """Return the id of a limit or a loss, valid as long as that object lives."""
+    number = _IDS.get(known)
     if number is None:
-        number = _NUMBERS[known] = next(_NEXT)
-        _KNOWN[number] = known
+        number = _IDS[known] = next(_NEXT)
+        _OBJECTS[number] = known
     return number
 
 
-@torch.compiler.assume_constant_result
-def known_as(number: int) -> Any:
-    """Return what has a number; RuntimeError if it is gone."""
-    known = _KNOWN.get(number)
+def object_of(number: int) -> Any:
+    """Return the object with this id; RuntimeError if it was deleted."""
+    known = _OBJECTS.get(number)
     if known is None:
         raise RuntimeError("the limit or loss that this was compiled for is gone: keep it alive")
     return known

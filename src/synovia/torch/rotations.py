@@ -1,11 +1,14 @@
-"""Rotations in the forms that networks put out, as unit quaternions, with gradients everywhere."""
+"""Conversion of rotations to unit quaternions as tensors, with finite gradients everywhere."""
 
 from __future__ import annotations
 
 from typing import Literal, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from ..arrays import unit_rounding
 
 Form = Literal["quaternion", "rotation-vector", "6d", "matrix"]  # in the order of `kernels.forms`
 FORMS: tuple[str, ...] = get_args(Form)
@@ -15,7 +18,7 @@ SIZES: dict[str, tuple[int, ...]] = {
     "6d": (6,),
     "matrix": (3, 3),
 }
-SHORT = 1e-4  # radians; below this, sines are taken from their series
+SHORT = 1e-4  # radians; below this the series of sine and cosine are exact to rounding
 
 
 def quaternions(values: Tensor, form: Form = "quaternion") -> Tensor:
@@ -28,7 +31,7 @@ def quaternions(values: Tensor, form: Form = "quaternion") -> Tensor:
         two columns of matrices (..., 6) after Zhou et al. (2019), which need not be orthonormal, or
         matrices (..., 3, 3).
     form
-        Which of them.
+        The form of `values`.
 
     Examples
     --------
@@ -62,7 +65,7 @@ def check_form(values: Tensor, form: Form) -> None:
 
 
 def multiply(a: Tensor, b: Tensor) -> Tensor:
-    """Return the quaternions (..., 4) of the turn b, then a."""
+    """Return the quaternions (..., 4) of the rotations that apply `b` first, then `a`."""
     aw, ax, ay, az = a.unbind(-1)
     bw, bx, by, bz = b.unbind(-1)
     return torch.stack(
@@ -77,16 +80,18 @@ def multiply(a: Tensor, b: Tensor) -> Tensor:
 
 
 def rotate(rotations: Tensor, vectors: Tensor) -> Tensor:
-    """Return vectors (..., 3) turned by unit quaternions (..., 4)."""
+    """Return vectors (..., 3) rotated by unit quaternions (..., 4)."""
     axis, w = rotations[..., 1:], rotations[..., :1]
     across = 2.0 * torch.linalg.cross(axis, vectors.expand_as(axis))
     return vectors + w * across + torch.linalg.cross(axis, across)
 
 
 def _unit(values: Tensor) -> Tensor:
-    """Return quaternions of length 1; those that are so but for rounding, bit for bit."""
+    """Return quaternions of length 1; those of length 1 up to rounding, bit for bit."""
     square = values.square().sum(-1, keepdim=True)
-    off = (square.detach() - 1.0).abs() > 8.0 * torch.finfo(values.dtype).eps
+    double = values.dtype == torch.float64
+    rounding = unit_rounding(np.dtype(np.float64 if double else np.float32))
+    off = (square.detach() - 1.0).abs() > 2.0 * rounding
     return torch.where(off, values / torch.where(off, square, 1.0).sqrt(), values)
 
 
@@ -105,7 +110,7 @@ def _orthonormal(columns: Tensor) -> Tensor:
 
 
 def _from_matrices(matrices: Tensor) -> Tensor:
-    """Return the quaternions of matrices: each by the largest of its four components."""
+    """Return the quaternions of matrices (..., 3, 3), from the largest component (Shepperd)."""
     m = [[matrices[..., i, j] for j in range(3)] for i in range(3)]
     x, y, z = m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1]
     xy, yz, zx = m[0][1] + m[1][0], m[1][2] + m[2][1], m[2][0] + m[0][2]
