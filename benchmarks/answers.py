@@ -250,7 +250,7 @@ def ask_charts(record: Record) -> None:
         record.add(f"chart/{name}/points", points)
         record.add(f"chart/{name}/rotations", chart.rotations(points))
         record.add(f"chart/{name}/covers", chart.shifts(points, 2))
-        record.add(f"chart/{name}/unroll", chart.unroll(path))
+        record.add(f"chart/{name}/unroll", chart.follow(chart.points(path)))
         record.add(f"chart/{name}/density", chart.density(points))
         record.add(f"chart/{name}/stretch", chart.stretch(points))
 

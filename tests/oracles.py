@@ -275,10 +275,11 @@ def over_covers(limit, rotations):
 
 def followed(chart, rotations):
     """A path in the chart: at each step the nearest of many covers to the point before."""
-    points = chart.points(rotations)
+    points, periods = chart.points(rotations), np.array(chart.periods)
     path = [points[0]]
     for point in points[1:]:
         covers = np.stack(chart.shifts(point, 2 + int(np.abs(path[-1]).max() / 6.0)))
+        covers += periods * np.rint((path[-1] - covers) / np.where(periods > 0.0, periods, 1.0))
         path.append(covers[np.linalg.norm(covers - path[-1], axis=-1).argmin()])
     return np.stack(path)
 

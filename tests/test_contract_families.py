@@ -376,6 +376,6 @@ def test_a_limit_saves_the_names_of_its_parts(limit):
     assert shape.pop("type") == limit.shape.name
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        twin = Limit(type(limit.chart).from_dict(chart), type(limit.shape).from_dict(shape))
+        twin = Limit(type(limit.chart)(**chart), type(limit.shape).from_dict(shape))
     rotations = random_quats(50, np.random.default_rng(0))
     assert np.array_equal(twin.project(rotations), limit.project(rotations))

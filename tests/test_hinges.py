@@ -93,7 +93,7 @@ def test_every_cover_is_the_rotation_and_no_other_solution_is_missing(chart, rng
 
 def test_the_density_and_the_stretch_are_those_of_the_turns(chart, rng):
     points = rng.uniform(-np.pi, np.pi, size=(200, 3))
-    plain = np.abs(np.linalg.det(Chart._turns(chart, points))) / (8.0 * np.pi**2)
+    plain = np.abs(np.linalg.det(Chart._jacobian(chart, points))) / (8.0 * np.pi**2)
     np.testing.assert_allclose(chart.density(points), plain, atol=1e-11)
     np.testing.assert_allclose(chart.stretch(points), Chart.stretch(chart, points), rtol=1e-9)
     everywhere = random_quats(20_000, rng)
@@ -109,7 +109,9 @@ def test_a_path_is_followed_hinge_by_hinge():
     chart = Hinges(REFERENCE)
     time = np.linspace(0.0, 1.0, 400)[:, None]
     points = time * [9.0, 1.2, -7.0]
-    np.testing.assert_allclose(chart.unroll(chart.rotations(points)), points, atol=1e-9)
+    np.testing.assert_allclose(
+        chart.follow(chart.points(chart.rotations(points))), points, atol=1e-9
+    )
 
 
 def test_axes_are_made_unit_and_must_not_be_parallel_or_zero():

@@ -16,7 +16,7 @@ from plugins import load, register
 from synovia import DirectionTwist, Limit, LimitModel, RotationVector, Skeleton, mirror_limit, quat
 from synovia.charts import CHARTS
 from synovia.io import save_limits
-from synovia.mesh import DRAFT, FINE, boundary, share_of, sheet_and_boundary
+from synovia.mesh import DRAFT, FINE, boundary, coordinate_names, share_of, sheet_and_boundary
 from synovia.shapes import SHAPES, Box, Directional
 from synovia.view import messages
 from synovia.view.answers import answer
@@ -286,4 +286,4 @@ def test_a_limit_in_a_new_chart_is_drawn(monkeypatch, rng):
     assert coloured(draw_joint(limit)) > 0.02
     session = Session(scene_of(LimitModel({ARM: limit}, two_arms())))
     header, _ = ask(session, "region", joint=ARM)
-    assert {number["row"] for number in header["numbers"]} == set(kind.coordinates)
+    assert {number["row"] for number in header["numbers"]} == set(coordinate_names(kind))

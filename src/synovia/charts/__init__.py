@@ -1,10 +1,7 @@
-"""Charts: rotations as points, and back. A chart holds the reference, and owns the metric.
-
-`CHARTS` is the one registry.
-"""
+"""Charts: maps between rotations and points, each with a reference and a metric."""
 
 from ..arrays import TURN
-from .chart import Chart
+from .chart import Chart, chart_to_dict, takes_axis
 from .direction_twist import DirectionTwist
 from .euler import EulerZYZ
 from .framed import FramedChart
@@ -19,7 +16,7 @@ CHARTS: dict[str, type[Chart]] = {
     "euler": EulerZYZ,
     "hinges": Hinges,
 }
-"""Every chart by its name."""
+"""The registry: every chart by its name."""
 
 __all__ = [
     "CHARTS",
@@ -31,4 +28,6 @@ __all__ = [
     "Hinges",
     "RotationVector",
     "SwingTwist",
+    "chart_to_dict",
+    "takes_axis",
 ]

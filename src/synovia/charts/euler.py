@@ -1,4 +1,4 @@
-"""EulerZYZ: rotations as three angles, away from where those are singular."""
+"""EulerZYZ: rotations as three Z-Y-Z angles, with the reference far from gimbal lock."""
 
 from __future__ import annotations
 
@@ -11,28 +11,27 @@ import numpy as np
 from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows, wrap_angles
 from ..kernels.kinds import EULER
-from .chart import ROUNDING, STEEP, unit_normal
+from .chart import ROUNDING, unit_normal
 from .framed import FramedChart
 
 SIDEWAYS = quat.exp(np.array([0.0, 0.5 * np.pi, 0.0]))
 MIRROR_SIGNS = np.array([[1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
-"""What a mirror across x, y or z makes of φ, ψ − π/2 and θ."""
+"""Signs of φ, ψ − π/2 and θ after a mirror across x, y or z (rows)."""
 
 
 @dataclass(frozen=True, eq=False)
 class EulerZYZ(FramedChart):
     """Angles (φ, ψ, θ) with y(π/2) · reference⁻¹ · q = z(φ) · y(ψ) · z(θ).
 
-    φ and θ are from −π to π and wrap, ψ is from 0 to π. At the ends of ψ only φ + θ or φ − θ
-    counts; the reference lies as far from them as it can, at (0, π/2, 0).
+    φ and θ are from −π to π and wrap, ψ is from 0 to π. At the ends of ψ only φ + θ or φ − θ is
+    defined; the reference is as far from them as possible, at (0, π/2, 0).
     """
 
     name: ClassVar[str] = "euler"
     like: ClassVar[str] = "euler"
     kernel: ClassVar[int | None] = EULER
-    second_points: ClassVar[bool] = False
     periods: ClassVar[tuple[float, ...]] = (TURN, 0.0, TURN)
-    dense_volume: ClassVar[float] = 8.0 * np.pi**2
+    max_density: ClassVar[float] = 1.0 / (8.0 * np.pi**2)
 
     @classmethod
     def raw(cls) -> Self:
@@ -61,8 +60,7 @@ class EulerZYZ(FramedChart):
         return self._global(np.stack(parts, axis=-1))
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
-        # Shapes in this chart take φ and θ and their whole turns for the same.
-        return [points]
+        return [points]  # shapes in this chart treat φ and θ as periodic
 
     def follow(self, points: Points) -> Points:
         path = rows("rotations", points, 3).copy()
@@ -77,21 +75,9 @@ class EulerZYZ(FramedChart):
         # |ω|² = φ'² + θ'² + 2 φ'θ' cos ψ + ψ'², and its least eigenvalue is 1 − |cos ψ|.
         return np.asarray(1.0 / np.sqrt(np.maximum(1.0 - np.abs(np.cos(points[..., 1])), 1e-18)))
 
-    def is_steep_in(self, shape: Any) -> bool:
-        low, high = shape.bounds[:, 1]
-        return bool(low < STEEP or high > np.pi - STEEP)
-
     def _reflections(self, normal: Vectors) -> list[tuple[dict[str, Any], Floats, Points]]:
         along = np.abs(unit_normal(normal))
         if along.max() <= 1.0 - ROUNDING:
-            return []  # the three angles mix: no turn of them is the mirror's
+            return []  # the mirror is not linear in the angles
         turn, about = np.diag(MIRROR_SIGNS[along.argmax()]), np.array([0.0, 0.5 * np.pi, 0.0])
         return [({}, turn, about)]
-
-    # For pictures.
-
-    coordinates: ClassVar[tuple[str, ...]] = ("φ", "ψ", "θ")
-
-    @property
-    def left_handed(self) -> bool:
-        return True

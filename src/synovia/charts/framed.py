@@ -1,33 +1,34 @@
-"""FramedChart: a chart whose own axes may be turned in the joint's frame."""
+"""FramedChart: a chart whose own axes may be rotated in the joint's frame."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Points, Quats, Vectors, unit_quats
-from .chart import Chart, Reflection, half_turn, mirror_rotations, unit_normal
+from .chart import Chart, Reflection, half_turn, mirror_rotations, takes_axis, unit_normal
 
-FRAME_ROUNDING = 1e-15
-"""Half the angle, in radians, up to which a frame is the identity, but for rounding."""
+FRAME_ROUNDING = 1e-15  # half the angle, in radians, below which a frame is the identity
 
 
 @dataclass(frozen=True, eq=False)
 class FramedChart(Chart):
     """A chart of frame⁻¹ · reference⁻¹ · q · frame, for a rotation q.
 
-    `frame` says how the chart's own axes are turned in the joint's frame: a vector v along the
-    chart's axes is frame · v in the joint's. Points, and a bone's `axis`, are along the chart's
-    axes; `vectors` and `bone` are in the joint's frame. The identity is left out of files.
+    A vector v along the chart's axes is frame · v in the joint's frame. Points and `axis` are along
+    the chart's axes; `bone` is in the joint's frame. Files omit an identity frame.
     """
 
     frame: Annotated[Quats, 4] = field(
         default_factory=lambda: quat.IDENTITY, kw_only=True, metadata={"optional": True}
     )
+
+    _radial: ClassVar[tuple[int, ...]] = ()
+    """Coordinates that are the vector of a rotation; whole turns make it longer or shorter."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame", unit_quats("frame", self.frame))
@@ -35,13 +36,9 @@ class FramedChart(Chart):
         if np.abs(self.frame[1:]).max() <= FRAME_ROUNDING:
             object.__setattr__(self, "frame", quat.IDENTITY)
 
-    @classmethod
-    def takes_frame(cls) -> bool:
-        return True
-
     @cached_property
     def is_turned(self) -> bool:
-        """Whether the chart's axes are not those of the joint's frame."""
+        """True if the chart's axes differ from those of the joint's frame."""
         return bool(self.frame[1:].any())
 
     def in_joint(self, vectors: Vectors) -> Vectors:
@@ -50,66 +47,65 @@ class FramedChart(Chart):
     def in_chart(self, vectors: Vectors) -> Vectors:
         return quat.rotate(quat.inverse(self.frame), vectors) if self.is_turned else vectors
 
-    def to_dict(self) -> dict[str, Any]:
-        given = super().to_dict()
-        if not self.is_turned:
-            del given["frame"]
-        return given
-
-    # The rotation whose angles are a chart's points is back⁻¹ · q · right.
-
     @cached_property
     def _sides(self) -> tuple[Quats, Quats]:
-        """The quaternions `back` and `right`: q = back · local · right⁻¹."""
+        """The quaternions `back` and `right` of q = back · local · right⁻¹."""
         right = self.frame
         return quat.mul(self.reference, right) if self.is_turned else self.reference, right
 
     def _local(self, rotations: Quats) -> Quats:
+        """Return back⁻¹ · q · right, whose coordinates are the points."""
         back, right = self._sides
         local = quat.mul(quat.inverse(back), rotations)
         return quat.mul(local, right) if right[1:].any() else local
 
     def _global(self, local: Quats) -> Quats:
+        """Return back · local · right⁻¹."""
         back, right = self._sides
         rotations = quat.mul(back, local)
         return quat.mul(rotations, quat.inverse(right)) if right[1:].any() else rotations
 
-    @property
-    def packed(self) -> list[float]:
+    def packed(self, shape: Any) -> tuple[list[float], list[float]]:
         if self.kernel is None:
-            return super().packed
+            return super().packed(shape)
         back, right = self._sides
         axis = self.__dict__.get("axis", np.zeros(3))
-        return [self.kernel, *quat.inverse(back), *right, *back, *quat.inverse(right), *axis]
+        return self._header(quat.inverse(back), right, back, quat.inverse(right), axis, shape), []
 
-    # What a mirror shows.
+    def _header(
+        self, left: Quats, right: Quats, back: Quats, forth: Quats, axis: Vectors, shape: Any
+    ) -> list[float]:
+        """Return kind, quaternions around a rotation on entry and exit, axis, and shape's reach."""
+        reach = (shape.reach(self._radial), shape.reach((2,)))
+        return [float(self.kernel or 0), *left, *right, *back, *forth, *axis, *reach]
 
     @property
-    def grid_axes(self) -> Floats:
-        """The directions (3, 3), along the chart's axes, that its coordinates are along."""
+    def _grid_axes(self) -> Floats:
+        """Directions (3, 3) of the coordinates, along the chart's axes."""
         return np.eye(3)
 
     def _reflections(self, normal: Vectors) -> list[tuple[dict[str, Any], Floats, Points]]:
-        """Return what a mirror across `normal`, along the chart's axes, makes of the chart.
+        """Return mirror images of the chart across `normal`, which is along the chart's axes.
 
-        That is the fields that change beside reference and frame, `turn` and `about`: see `mirror`.
+        Each has the fields that change beside reference and frame, and `turn` and `about` as in
+        `Reflection`.
         """
         plain = replace(self, reference=quat.IDENTITY, frame=quat.IDENTITY)
-        changed = ["axis"] if self.takes_axis() else []
+        names = ["axis"] if takes_axis(type(self)) else []
         return [
-            ({name: getattr(found.chart, name) for name in changed}, found.turn, found.about)
-            for found in Chart.mirror(plain, normal)
+            ({name: getattr(image.chart, name) for name in names}, image.turn, image.about)
+            for image in Chart.mirror(plain, normal)
         ]
 
     def mirror(self, normal: Vectors) -> list[Reflection]:
-        """Return charts of the other side: in the same frame, then in one that suits grids.
+        """Return charts of the mirrored side: in the same frame, then in one that suits grids.
 
-        With h the half turn about the normal and g that about any axis e of the chart, a mirrored
-        rotation has in the frame h · frame · g the point that a mirror across e shows. With e the
+        With h the half turn about the normal and g that about any axis e of the chart, the mirror
+        image of a rotation has, in the frame h · frame · g, the point mirrored across e. With e the
         normal itself the frame stays; with e along a coordinate, a grid is mirrored exactly.
         """
         half, own = half_turn(normal), self.in_chart(unit_normal(normal))
-        along = self.grid_axes[np.abs(self.grid_axes @ own).argmax()]
+        along = self._grid_axes[np.abs(self._grid_axes @ own).argmax()]
         turned = quat.mul(quat.mul(half, self.frame), half_turn(along))
         reference = mirror_rotations(self.reference, normal)
         return [

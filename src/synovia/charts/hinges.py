@@ -1,11 +1,11 @@
-"""Hinges: rotations as the angles of three hinges, one after another, as engines have them."""
+"""Hinges: rotations as the angles of three hinges in series, as physics engines use them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import permutations, product
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from itertools import product
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,27 +17,21 @@ from ..arrays import (
     Quats,
     Scalars,
     Vectors,
-    principal_axes,
-    rows,
     wrap_angles,
 )
 from ..kernels.kinds import HINGES
-from .chart import STEEP, half_turn
+from .chart import half_turn
 from .framed import FramedChart
 from .rotation_vector import whole_turns
 
-LEAST_ANGLE = 1e-3  # radians between neighbouring axes; nearer ones turn about the same axis
-SQUARE = 1e-12  # cosines up to this are of axes at right angles, but for rounding
-LOCKED = 1e-6  # radians from gimbal lock within which rounding decides how two angles are shared
+MIN_AXIS_ANGLE = 1e-3  # radians between neighbouring axes; below it they are parallel
+SQUARE = 1e-12  # cosine up to which axes are at right angles, but for rounding
+LOCKED = 1e-6  # radians from gimbal lock within which the split of the outer angles is rounding
 FOLD = 2e-7  # radians from where both solutions of the middle angle meet, likewise
-THINNEST = 0.02  # radians that a range has at least, where boxes are compared
-SEEN = 500  # rotations that axes are chosen by
-GATHERED = (0.3, 0.5, 0.7, 0.85, 0.95, 1.0)  # shares of rotations whose box others are gathered to
-TIE = 1e-6  # of a squared angle, to be taken for the nearer cover
 
 
 class _Middle(NamedTuple):
-    """The middle hinge, seen between the outer axes: the angle between them and what else turns."""
+    """Z-Y-Z angles (φ, ψ, χ) of a rotation between the outer axes: (φ ± χ)/2 and ψ, in radians."""
 
     plus: Scalars
     minus: Scalars
@@ -48,13 +42,13 @@ class _Middle(NamedTuple):
 class Hinges(FramedChart):
     """Angles (θ1, θ2, θ3) with reference⁻¹ · q = a1(θ1) · a2(θ2) · a3(θ3), about unit `axes`.
 
-    The axes (3, 3) are rows along the chart's axes, the outermost first; each turns with the hinges
-    before it. A rotation has two solutions for the middle angle, and every angle may be whole turns
-    more. Neighbouring axes at right angles make all rotations; others make those with which the
-    third axis stays within a range of angles from the first. A rotation that they cannot make is
-    outside of every limit, and seen at the nearest that they can. Where the three axes lie in a
-    plane, at gimbal lock, only the sum or the difference of the outer angles is known, and limits
-    share it as suits them best.
+    The axes (3, 3) are rows along the chart's axes, the outermost first; each rotates with the
+    hinges before it. A rotation has two solutions for the middle angle, and every angle may be
+    whole turns more. If neighbouring axes are at right angles, the hinges reach every rotation.
+    Otherwise the angle from the first axis to the third has a range, and a rotation out of reach is
+    outside every limit, represented by the nearest one in reach. At gimbal lock, where the axes lie
+    in a plane, only the sum or the difference of the outer angles is defined, and limits use the
+    nearest of these points.
 
     Examples
     --------
@@ -70,7 +64,6 @@ class Hinges(FramedChart):
     name: ClassVar[str] = "hinges"
     kernel: ClassVar[int | None] = HINGES
     single_precision: ClassVar[bool] = False
-    compared: ClassVar[bool] = False  # for engines: what it has of a joint, others have with less
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,41 +74,40 @@ class Hinges(FramedChart):
             axes = self.axes / lengths
             axes.flags.writeable = False
             object.__setattr__(self, "axes", axes)
-        if min(np.sin(angle) for angle in self._apart) < np.sin(LEAST_ANGLE):
+        if min(np.sin(angle) for angle in self._apart) < np.sin(MIN_AXIS_ANGLE):
             raise ValueError(
-                "Hinges.axes must not be parallel to their neighbours, which would turn about the "
-                f"same axis, got {self.axes.tolist()}"
+                "Hinges.axes must not be parallel to their neighbours, which would rotate about "
+                f"the same axis, got {self.axes.tolist()}"
             )
 
-    # Between the outer axes: with f1 and f3 turning z to the first and the last axis, f1⁻¹ · q · f3
-    # = z(φ) · y(ψ) · z(χ), where ψ depends on the middle angle alone. `plus` and `minus` are
-    # (φ ± χ)/2.
+    # With f1 and f3 taking z to the first and the last axis, f1⁻¹ · q · f3 = z(φ) · y(ψ) · z(χ),
+    # where ψ depends on the middle angle alone.
 
     @cached_property
     def _apart(self) -> tuple[float, float]:
         """The angles, in radians, between neighbouring axes."""
-        found = []
+        angles = []
         for one, other in ((0, 1), (1, 2)):
             cosine = float(self.axes[one] @ self.axes[other])
             sine = float(np.linalg.norm(np.cross(self.axes[one], self.axes[other])))
-            found.append(0.5 * np.pi if abs(cosine) <= SQUARE else float(np.arctan2(sine, cosine)))
-        return found[0], found[1]
+            angles.append(0.5 * np.pi if abs(cosine) <= SQUARE else float(np.arctan2(sine, cosine)))
+        return angles[0], angles[1]
 
     @cached_property
     def _reached(self) -> tuple[float, float]:
-        """The least and the greatest angle, in radians, between the first axis and the third."""
+        """The range of the angle, in radians, between the first axis and the third."""
         alpha, beta = self._apart
         return abs(alpha - beta), min(alpha + beta, TURN - alpha - beta)
 
     @cached_property
     def _folds(self) -> bool:
-        """Whether there are rotations that the hinges cannot make."""
+        """True if some rotations are out of reach."""
         least, greatest = self._reached
         return least > 1e-9 or greatest < np.pi - 1e-9
 
     @cached_property
     def lock(self) -> float:
-        """The middle angle, in radians, at which the axes lie in a plane; half a turn on, too."""
+        """The middle angle of gimbal lock, in radians; half a turn more is another one."""
         a, b, c = self.axes
         across = float(a @ c - (a @ b) * (b @ c))
         return float(np.arctan2(a @ np.cross(b, c), across))
@@ -131,9 +123,9 @@ class Hinges(FramedChart):
 
     @cached_property
     def _canonical(self) -> tuple[Quats, Quats, list[float]]:
-        """f1⁻¹ and f3 turned about z so that `kernels.hinges` needs five numbers alone, and these.
+        """f1⁻¹ and f3, rotated about z so that `kernels.hinges` needs five numbers, and these.
 
-        At gimbal lock the middle hinge is then (along, 0, across, 0), and half a turn on
+        At gimbal lock the middle hinge is then (along, 0, across, 0), and half a turn further
         (0, −across_far, 0, along_far).
         """
         back, last, p, s = self._outer
@@ -146,7 +138,7 @@ class Hinges(FramedChart):
         for real, imaginary, (size, size_far) in zip((0, 2), (3, 1), sizes, strict=True):
             sign = 1.0 if imaginary == 3 else -1.0
             one, other = (complex(each[real], sign * each[imaginary]) for each in (near, far))
-            # The two are at right angles: the longer one tells the phase.
+            # The two are at right angles: the longer one gives the phase.
             phase = np.angle(one) if abs(one) >= abs(other) else np.angle(other) - 0.5 * np.pi
             phases.append(phase)
             back_turned = np.exp(-1j * phase)
@@ -163,16 +155,13 @@ class Hinges(FramedChart):
         (along, along_far), (across, across_far) = numbers
         return first, third, [self.lock, along, across, along_far, across_far]
 
-    @property
-    def packed(self) -> list[float]:
-        first, third, _ = self._canonical
+    def packed(self, shape: Any) -> tuple[list[float], list[float]]:
+        first, third, numbers = self._canonical
         back, right = self._sides
         left, right = quat.mul(first, quat.inverse(back)), quat.mul(right, third)
-        turns = (left, right, quat.inverse(left), quat.inverse(right))
-        return [HINGES, *np.concatenate(turns).tolist(), 0.0, 0.0, 0.0]
-
-    def packed_tail(self, shape: Any) -> list[float]:
-        return [*self._canonical[2], *np.concatenate(shape.bounds).tolist()]
+        sides = (left, right, quat.inverse(left), quat.inverse(right))
+        tail = [*numbers, *np.concatenate(shape.bounds).tolist()]
+        return self._header(*sides, np.zeros(3), shape), tail
 
     @staticmethod
     def _angles(between: Quats) -> _Middle:
@@ -183,16 +172,18 @@ class Hinges(FramedChart):
         return _Middle(plus, minus, 2.0 * np.arctan2(across, along))
 
     def _seen(self, rotations: Quats) -> _Middle:
+        """Return the angles of f1⁻¹ · local · f3."""
         back, last, _, _ = self._outer
         return self._angles(quat.mul(quat.mul(back, self._local(rotations)), last))
 
     def _middle(self, theta: Scalars) -> _Middle:
+        """Return the angles of the middle hinge alone, at `theta` radians."""
         _, _, p, s = self._outer
         half = 0.5 * np.asarray(theta)[..., None]
         return self._angles(np.cos(half) * p + np.sin(half) * s)
 
     def _swing(self, psi: Scalars) -> Scalars:
-        """Return how far the middle angle is from `lock`, 0 to π, for outer axes `psi` apart."""
+        """Return the middle angle's distance from `lock`, 0 to π, for outer axes `psi` apart."""
         least, greatest = self._reached
         psi = np.clip(psi, least, greatest)
         near = np.sin(0.5 * (psi + least)) * np.sin(0.5 * (psi - least))
@@ -203,7 +194,7 @@ class Hinges(FramedChart):
         return np.asarray(swing)
 
     def _solve(self, seen: _Middle, theta: Scalars) -> Points:
-        """Return the points with this middle angle, each angle at most half a turn."""
+        """Return the points with the middle angle `theta`, each angle within half a turn."""
         middle = self._middle(theta)
         locked = (seen.psi < LOCKED) | (seen.psi > np.pi - LOCKED)
         plus, minus = seen.plus - middle.plus, seen.minus - middle.minus
@@ -214,9 +205,9 @@ class Hinges(FramedChart):
     def points(self, rotations: Quats) -> Points:
         seen = self._seen(rotations)
         swing = self._swing(seen.psi)
-        one, other = (self._solve(seen, self.lock + way * swing) for way in (1.0, -1.0))
-        farther = np.square(other).sum(axis=-1) < np.square(one).sum(axis=-1)
-        return np.where(farther[..., None], other, one)
+        one, other = (self._solve(seen, self.lock + sign * swing) for sign in (1.0, -1.0))
+        nearer = np.square(other).sum(axis=-1) < np.square(one).sum(axis=-1)
+        return np.where(nearer[..., None], other, one)
 
     def rotations(self, points: Points) -> Quats:
         turns = [quat.exp(points[..., k, None] * self.axes[k]) for k in range(3)]
@@ -236,7 +227,6 @@ class Hinges(FramedChart):
         return [each + step for each in (points, self.second_solution(points)) for step in steps]
 
     def follow(self, points: Points) -> Points:
-        """Return points (frames, 3) in time, each in the cover nearest to the one before."""
         both = np.stack([points, self.second_solution(points)]) if len(points) else points[None]
         path = both[0].copy()
         for frame in range(1, len(path)):
@@ -244,22 +234,6 @@ class Hinges(FramedChart):
             here = here + TURN * np.rint((before - here) / TURN)
             path[frame] = here[np.square(here - before).sum(axis=-1).argmin()]
         return np.asarray(path)
-
-    def gather(self, rotations: Quats) -> Points:
-        # From the reference outwards, each in the cover nearest to the box of those before it.
-        points = rows("rotations", self.points(rotations), 3)
-        if not len(points):
-            return points
-        both = np.stack([points, self.second_solution(points)])
-        angles = quat.angle_between(rotations, self.reference)
-        for share in GATHERED:
-            core = points[angles <= np.quantile(angles, share)]
-            low, high = core.min(axis=0), core.max(axis=0)
-            near = both + TURN * np.rint((0.5 * (low + high) - both) / TURN)
-            far = np.square(near - np.clip(near, low, high)).sum(axis=-1)
-            far += TIE * np.square(near).sum(axis=-1)
-            points = np.where((far[1] < far[0])[:, None], near[1], near[0])
-        return np.asarray(points)
 
     def shortfall(self, rotations: Quats) -> Scalars | None:
         if not self._folds:
@@ -276,67 +250,19 @@ class Hinges(FramedChart):
         first = np.where(opposed | aligned, 1.0, 0.0)
         return np.stack([first, 0.0 * first, np.where(opposed, -first, first)], axis=-1)
 
-    def is_steep_in(self, shape: Any) -> bool:
-        # Gimbal lock is at middle angles of `lock` and whole half turns more.
-        low, high = (shape.bounds[:, 1] - self.lock + [-STEEP, STEEP]) / np.pi
-        return bool(np.ceil(low) <= high)
-
     def density(self, points: Points) -> Scalars:
-        # The volume that the three axes span, as the outer two are turned by the middle hinge.
-        return np.asarray(self._most_dense * np.abs(np.sin(points[..., 1] - self.lock)))
+        # The volume spanned by the three axes, the outer two rotated by the middle hinge.
+        return np.asarray(self.max_density * np.abs(np.sin(points[..., 1] - self.lock)))
 
     @cached_property
-    def _most_dense(self) -> float:
+    def max_density(self) -> float:
         return float(np.prod(np.sin(self._apart)) / (8.0 * np.pi**2))
 
-    @cached_property
-    def dense_volume(self) -> float:
-        return 1.0 / self._most_dense
-
-    def _turns(self, points: Points) -> Floats:
-        """Return by what vector a rotation turns per radian of each angle, up to one rotation."""
+    def _jacobian(self, points: Points) -> Floats:
+        # Up to one rotation of all columns.
         first = quat.rotate(quat.exp(-points[..., 1, None] * self.axes[1]), self.axes[0])
         others = np.broadcast_to(self.axes[1:], (*first.shape[:-1], 2, 3))
         return np.swapaxes(np.concatenate([first[..., None, :], others], axis=-2), -1, -2)
 
     def _reflections(self, normal: Vectors) -> list[tuple[dict[str, Any], Floats, Points]]:
         return [({"axes": quat.rotate(half_turn(normal), self.axes)}, np.eye(3), np.zeros(3))]
-
-    # Axes by data.
-
-    def align(self, rotations: Quats) -> Self:
-        """Return the chart with the axes and the order that take the smallest box.
-
-        The box is around `rotations` (n, 4), and small as a share of all rotations. Tried are the
-        principal axes of their rotation vectors, and the chart's own, in all orders.
-        """
-        seen = rotations[:: max(len(rotations) // SEEN, 1)]
-        vectors = quat.log(self._local(seen))
-        choices = [principal_axes(vectors), np.eye(3)]
-        charts = [
-            replace(self, axes=_right_handed(axes[list(order)]))
-            for axes in choices
-            for order in permutations(range(3))
-        ]
-        return min(charts, key=lambda chart: chart._box_share(seen))
-
-    def _box_share(self, rotations: Quats) -> float:
-        points = self.gather(rotations)
-        low, high = points.min(axis=0) - THINNEST, points.max(axis=0) + THINNEST
-        middle = np.linspace(low[1], high[1], 64)
-        across = np.abs(np.sin(middle - self.lock)).mean() * self._most_dense
-        return float(np.prod(high - low) * across)
-
-    # For pictures.
-
-    coordinates: ClassVar[tuple[str, ...]] = ("1st hinge", "2nd hinge", "3rd hinge")
-
-    @property
-    def left_handed(self) -> bool:
-        return bool(np.linalg.det(self.axes) < 0.0)
-
-
-def _right_handed(axes: Floats) -> Floats:
-    """Return the rows, the last turned round where they are left-handed."""
-    sign = 1.0 if np.linalg.det(axes) > 0.0 else -1.0
-    return np.asarray(axes * np.array([[1.0], [1.0], [sign]]))

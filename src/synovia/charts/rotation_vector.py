@@ -1,8 +1,4 @@
-"""RotationVector: axis times angle, a point of a vector space.
-
-A rotation has many points: whole turns more or less change nothing. These are its covers.
-`points` gives the one nearest to the origin, `shifts` gives them all, `unroll` follows a path.
-"""
+"""RotationVector: axis times angle, a point of a vector space."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ import numpy as np
 from .. import kernels, quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows
 from ..kernels.kinds import ROTATION_VECTOR
-from .chart import STEEP, half_turn
+from .chart import half_turn
 from .framed import FramedChart
 
 
@@ -24,9 +20,8 @@ class RotationVector(FramedChart):
 
     name: ClassVar[str] = "rotation-vector"
     kernel: ClassVar[int | None] = ROTATION_VECTOR
-    second_points: ClassVar[bool] = False
-    winds: ClassVar[tuple[int, ...]] = (0, 1, 2)
-    dense_volume: ClassVar[float] = 8.0 * np.pi**2
+    max_density: ClassVar[float] = 1.0 / (8.0 * np.pi**2)
+    _radial: ClassVar[tuple[int, ...]] = (0, 1, 2)
 
     def points(self, rotations: Quats) -> Points:
         return quat.log(self._local(rotations))
@@ -49,39 +44,30 @@ class RotationVector(FramedChart):
         half = 0.5 * np.linalg.norm(points, axis=-1)
         return np.asarray(1.0 / np.maximum(np.abs(np.sinc(half / np.pi)), 1e-9))
 
-    def is_steep_in(self, shape: Any) -> bool:
-        return bool(shape.reach((0, 1, 2)) > TURN - STEEP)
-
     def _reflections(self, normal: Vectors) -> list[tuple[dict[str, Any], Floats, Points]]:
         return [({}, quat.to_matrix(half_turn(normal)), np.zeros(3))]
 
-    # For pictures.
-
-    coordinates: ClassVar[tuple[str, ...]] = ("about x", "about y", "about z")
-    torn_at: ClassVar[float] = np.inf
-
-    def vectors(self, points: Points) -> Vectors:
-        return self.in_joint(points)
-
 
 def wind(vectors: Points, turns: int) -> Points:
-    """Return vectors of rotation, in 2-D or 3-D, lengthened by whole turns along themselves."""
+    """Return rotation vectors (..., 2 or 3), `turns` whole turns longer; zero becomes along x."""
     if turns == 0:
         return vectors
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    first = np.zeros(vectors.shape[-1])
-    first[0] = 1.0  # at the origin every direction is a cover's; one stands for all
-    direction = np.where(length > 0.0, vectors / np.where(length > 0.0, length, 1.0), first)
+    along_x = np.eye(vectors.shape[-1])[0]
+    direction = np.where(length > 0.0, vectors / np.where(length > 0.0, length, 1.0), along_x)
     return np.asarray(direction * (length + TURN * turns))
 
 
 def whole_turns(turns: int) -> list[int]:
-    """Return the whole turns up to so many either way, the least first."""
+    """Return the integers from −turns to turns, 0 first, in order of magnitude."""
     return sorted(range(-turns, turns + 1), key=abs)
 
 
 def follow_covers(points: Points, kind: int) -> Points:
-    """Return a path in time of points (frames, 3), each in the cover nearest to the one before."""
+    """Return a path of points (frames, 3), each in the cover nearest to the one before.
+
+    `kind` is the chart's number in `kernels.kinds`.
+    """
     path = np.ascontiguousarray(rows("rotations", points, 3), dtype=np.float64)
     out = np.empty_like(path)
     if len(path):

@@ -11,7 +11,7 @@ import numpy as np
 from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors
 from ..kernels.kinds import SWING_TWIST
-from .chart import STEEP, half_turn, reflect, twisted_vectors
+from .chart import half_turn, reflect
 from .framed import FramedChart
 from .rotation_vector import follow_covers, whole_turns, wind
 
@@ -20,9 +20,8 @@ from .rotation_vector import follow_covers, whole_turns, wind
 class SwingTwist(FramedChart):
     """Swing vector across the bone's axis (2 numbers), then twist about it; q = swing · twist.
 
-    `axis` is the bone's direction along the chart's axes, which are those of the joint's own frame
-    unless the chart has a `frame`. The swing's two coordinates are measured in the frame that turns
-    z to the axis by the shortest way.
+    `axis` is the bone's direction along the chart's axes. The two coordinates of the swing are
+    measured in the frame that takes z to the axis by the shortest rotation.
     """
 
     axis: Annotated[Vectors, 3] = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
@@ -30,9 +29,8 @@ class SwingTwist(FramedChart):
     name: ClassVar[str] = "swing-twist"
     like: ClassVar[str] = "swing-twist"
     kernel: ClassVar[int | None] = SWING_TWIST
-    second_points: ClassVar[bool] = False
-    winds: ClassVar[tuple[int, ...]] = (0, 1)
-    dense_volume: ClassVar[float] = 8.0 * np.pi**2
+    max_density: ClassVar[float] = 1.0 / (8.0 * np.pi**2)
+    _radial: ClassVar[tuple[int, ...]] = (0, 1)
 
     @cached_property
     def _sides(self) -> tuple[Quats, Quats]:
@@ -41,13 +39,13 @@ class SwingTwist(FramedChart):
 
     @cached_property
     def swing_frame(self) -> Quats:
-        """The rotation that turns z to the bone, and x and y to what swings are about."""
-        return quat.mul(self.frame, _turn_to(self.axis)) if self.is_turned else _turn_to(self.axis)
+        """The rotation (4,) that takes z to the bone, and x and y to the axes of the swing."""
+        return quat.mul(self.frame, _from_z(self.axis)) if self.is_turned else _from_z(self.axis)
 
     def points(self, rotations: Quats) -> Points:
         swing, twist = quat.swing_twist(self._local(rotations), np.array([0.0, 0.0, 1.0]))
         w, z = twist[..., :1], twist[..., 3:]
-        angle = 2 * np.arctan2(np.where(w < 0, -z, z), np.abs(w))  # as `log` has it, of a twist
+        angle = 2 * np.arctan2(np.where(w < 0, -z, z), np.abs(w))
         return np.concatenate([quat.log_unrolled(swing)[..., :2], angle], axis=-1)
 
     def rotations(self, points: Points) -> Quats:
@@ -78,38 +76,20 @@ class SwingTwist(FramedChart):
         twist = 1.0 / np.maximum(np.abs(np.cos(0.5 * swing)), 1e-9)
         return np.asarray(np.hypot(direction, twist))
 
-    def is_singular_in(self, shape: Any) -> bool:
-        return bool(shape.reach((0, 1)) >= np.pi)
-
-    def is_steep_in(self, shape: Any) -> bool:
-        return bool(shape.reach((0, 1)) > np.pi - STEEP)
-
     @property
-    def grid_axes(self) -> Floats:
-        return np.asarray(quat.to_matrix(_turn_to(self.axis)).T)
+    def _grid_axes(self) -> Floats:
+        return np.asarray(quat.to_matrix(_from_z(self.axis)).T)
 
     def _reflections(self, normal: Vectors) -> list[tuple[dict[str, Any], Floats, Points]]:
-        # About either end of the bone, swing and twist are the same; the mirrored bone comes first.
-        half, turn = quat.to_matrix(half_turn(normal)), quat.to_matrix(_turn_to(self.axis))
+        # Swing and twist are the same about either end of the bone; the mirrored bone comes first.
+        half, turn = quat.to_matrix(half_turn(normal)), quat.to_matrix(_from_z(self.axis))
         bone = reflect(self.axis, normal)
         return [
-            ({"axis": each}, quat.to_matrix(_turn_to(each)).T @ half @ turn, np.zeros(3))
-            for each in (bone, -bone)
+            ({"axis": axis}, quat.to_matrix(_from_z(axis)).T @ half @ turn, np.zeros(3))
+            for axis in (bone, -bone)
         ]
 
-    # For pictures.
 
-    coordinates: ClassVar[tuple[str, ...]] = ("swing x", "swing y", "twist")
-    torn_at: ClassVar[float] = TURN
-
-    def vectors(self, points: Points) -> Vectors:
-        x, y = quat.rotate(self.swing_frame, np.eye(3)[:2])
-        swing = points[:, :1] * x + points[:, 1:2] * y
-        half = 0.5 * np.linalg.norm(points[:, :2], axis=1, keepdims=True)
-        v = 0.5 * np.sinc(half / np.pi) * swing
-        return twisted_vectors(np.cos(half), v, self.in_joint(self.axis), points[:, 2:])
-
-
-def _turn_to(axis: Vectors) -> Quats:
-    """Return the shortest rotation that turns z to the axis."""
+def _from_z(axis: Vectors) -> Quats:
+    """Return the shortest rotation that takes z to the axis."""
     return quat.between(np.array([0.0, 0.0, 1.0]), axis)

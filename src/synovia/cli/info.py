@@ -321,8 +321,10 @@ def describe_limits(model: LimitModel) -> dict[str, Any]:
 
 def _frame(limit: Limit) -> list[float] | None:
     """Return how the chart's axes are turned in the joint's frame, w first; None if not."""
-    given: dict[str, Any] = limit.chart.to_dict()
-    return given["frame"].tolist() if "frame" in given else None
+    from ..limit import frame_of
+
+    frame = frame_of(limit.chart)
+    return frame.tolist() if frame[1:].any() else None
 
 
 def _bounds_deg(limit: Limit) -> list[list[float]]:
@@ -339,6 +341,7 @@ def _bounds_deg(limit: Limit) -> list[list[float]]:
 def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
     """Yield what people want to know of limits."""
     from ..charts import CHARTS
+    from ..mesh import coordinate_names
 
     joints = limits["joints"]
     kinds = {f"{joint['shape']} in {joint['chart']}" for joint in joints}
@@ -357,7 +360,7 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
     widest = max((len(joint["bounds_deg"]) for joint in joints), default=3)
     axes = ("1st", "2nd", "3rd", "4th")[:widest]
     if len(charts) == 1:
-        axes = CHARTS[charts.pop()].coordinates
+        axes = coordinate_names(CHARTS[charts.pop()])
     titles = ["joint", *[f"{axis} deg" for axis in axes], "volume"]
     mixed, far = len(kinds) > 1, any(joint["relative_to"] for joint in joints)
     turned = any(joint["frame"] for joint in joints)

@@ -16,7 +16,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Mask, Quats, own
 from ..charts import CHARTS
-from ..limit import Limit
+from ..limit import Limit, compared_charts, suits
 from ..model import LimitModel
 from ..processes import process_pool
 from ..shapes import SHAPES
@@ -30,8 +30,8 @@ ORDER = "ZXY"
 CASES = tuple(
     (shape, name)
     for shape in SHAPES
-    for name, chart in CHARTS.items()
-    if chart.kernel is not None and chart.compared and chart.suits(SHAPES[shape])
+    for name in compared_charts()
+    if suits(CHARTS[name], SHAPES[shape])
 )
 """Every shape in every chart that it works in, that kernels know and that is compared."""
 

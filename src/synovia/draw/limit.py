@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Mask, Points, Quats, Scalars, Vectors
-from ..charts import RotationVector
+from ..charts import RotationVector, SwingTwist
 from ..learn import Progress
 from ..limit import Limit, frame_of
-from ..mesh import PRINT, boundary
+from ..mesh import PRINT, boundary, coordinate_names
 from ..model import LimitModel
 from ..shapes import Surface
 from ..shapes.presentation import CellMap, CrossSection
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+DRAWN_AS_IS = (RotationVector, SwingTwist)
+"""Charts whose points are drawn; limits of others are drawn as rotation vectors."""
 DETAIL = 3
-"""Of what is drawn in its chart."""
+"""Detail of the surfaces of `DRAWN_AS_IS`."""
 ELEVATION_DEG, AZIMUTH_DEG = 17.0, -52.0
 JUMP_DEG = 60.0
 CREASE = np.radians(2.0)
@@ -102,7 +104,7 @@ def draw_region(
 
 def _plot_surface(limit: Limit) -> Surface:
     """Return the boundary as it is drawn, without triangles torn apart at half a turn."""
-    if limit.chart.winds:
+    if isinstance(limit.chart, DRAWN_AS_IS):
         return limit.region.surface(DETAIL)
     mesh = boundary(limit, PRINT)
     rotations = quat.mul(limit.chart.reference, quat.exp(mesh.vertices))
@@ -114,7 +116,7 @@ def _plot_surface(limit: Limit) -> Surface:
 
 def _plot_points(limit: Limit, rotations: Quats) -> Points:
     """Return where rotations are drawn: in the limit's chart, or as rotation vectors."""
-    if limit.chart.winds:
+    if isinstance(limit.chart, DRAWN_AS_IS):
         return limit.nearest_cover(rotations)
     return RotationVector(limit.chart.reference).points(rotations)
 
@@ -132,7 +134,8 @@ def _style_axes(axes: Any, limit: Limit, degrees: Points) -> None:
     low, high = degrees.min(axis=0), degrees.max(axis=0)
     room = 0.04 * (high - low).max()
     spans = [(a - room, b + room) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-    names = limit.chart.coordinates if limit.chart.winds else RotationVector.coordinates
+    chart = limit.chart if isinstance(limit.chart, DRAWN_AS_IS) else RotationVector
+    names = coordinate_names(chart)
     for axis, name, span in zip((axes.xaxis, axes.yaxis, axes.zaxis), names, spans, strict=True):
         axis.set_pane_color("#f6f8f9")
         axis.line.set_color(LINE)
@@ -284,7 +287,7 @@ def draw_joint(limit: Limit, samples: Quats | None = None, *, title: str = "") -
         directions = None if samples is None else limit.chart.points(samples)[:, :3]
         draw_map(figure.add_axes((0.08, 0.06, 0.84, 0.94 - share)), cells, span, directions)
     elif sections:
-        names = limit.chart.coordinates
+        names = coordinate_names(limit.chart)
         draw_cross_sections(figure, (0.06, 0.06, 0.94, 0.9 - share), sections, names)
     return figure
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Floats, own
 from ..charts import CHARTS
 from ..learn import ESTIMATORS, FitOptions
-from ..limit import shape_named
+from ..limit import compared_charts, shape_named, suits
 from ..shapes import SHAPES
 
 ESTIMATOR_CHART = "rotation-vector"  # the chart in which estimators are compared
@@ -59,18 +59,16 @@ def at_rejection(curve: TradeoffCurve, rejected: float) -> float:
 def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
     """Return pairs of shape or estimator names and chart names, for `shapes` or for all.
 
-    Only charts with a kernel are listed, because the others are slow, and only those that are
-    marked for comparison.
+    Charts are those of `compared_charts`.
     """
     for name in shapes or ():
         if name not in ESTIMATORS:
             shape_named(name)
-    known = [name for name, chart in CHARTS.items() if chart.kernel is not None and chart.compared]
     return [
         (shape, chart)
         for shape in shapes or (*SHAPES, *ESTIMATORS)
-        for chart in ([ESTIMATOR_CHART] if shape in ESTIMATORS else known)
-        if shape in ESTIMATORS or CHARTS[chart].suits(SHAPES[shape])
+        for chart in ([ESTIMATOR_CHART] if shape in ESTIMATORS else compared_charts())
+        if shape in ESTIMATORS or suits(CHARTS[chart], SHAPES[shape])
     ]
 
 

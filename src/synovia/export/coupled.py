@@ -11,6 +11,7 @@ from ..arrays import Floats, Points, Quats, Vectors
 from ..charts import Hinges
 from ..components import DEGREE, Control, Curve, Figure
 from ..limit import Limit
+from ..limit.chart_support import align_hinges
 from ..model import LimitModel
 from ..skeleton import Skeleton
 from .hinged import Loss, in_metres, measured_note
@@ -76,7 +77,7 @@ def coupled_joints(skeleton: Skeleton, figure: Figure) -> dict[str, CoupledJoint
                     f"{figure.name}, for its curves to fit, got {bones[0]} and there {bones[1]}"
                 )
             rotations = pose.rotations[:, there]
-            chart = Hinges(quat.mean(rotations)).align(rotations)
+            chart = align_hinges(Hinges(quat.mean(rotations)), rotations)
             size = lengths[0] / lengths[1]
             moved = pose.positions[:, there] - theirs.offsets[there]
             found[name] = CoupledJoint(
@@ -86,7 +87,7 @@ def coupled_joints(skeleton: Skeleton, figure: Figure) -> dict[str, CoupledJoint
                 _in_radians(span, values),
                 chart.reference,
                 chart.in_joint(chart.axes) + 0.0,
-                chart.unroll(rotations),
+                chart.follow(chart.points(rotations)),
                 quat.rotate(quat.inverse(chart.reference), size * moved),
             )
     return found

@@ -15,7 +15,7 @@ from ..arrays import Floats
 from ..charts import Hinges
 from ..io.files import read_file
 from ..io.ranges import FULL, HingeRange, RangesFile, complete_axes, read_ranges
-from ..limit import Limit
+from ..limit import Limit, gather
 from ..model import LimitModel, joint_by_joint
 from ..skeleton import Skeleton
 from . import Exported
@@ -134,7 +134,7 @@ def fit_joint(
     if count == MOST:
         return hinged_joint(limit, name, slanted=slanted, chart=chart)
     members = limit.sample(MEMBERS // 4, np.random.default_rng(0))
-    points = chart.gather(members)
+    points = gather(chart, members)
     points[:, count:] = 0.0
     near = quat.angle_between(chart.rotations(points), members) <= NEAR
     points = points[near] if near.any() else points

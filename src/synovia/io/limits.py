@@ -14,7 +14,7 @@ from typing import Any, get_origin
 import numpy as np
 
 from ..arrays import field_types, optional_fields, unit_quats
-from ..charts import CHARTS
+from ..charts import CHARTS, Chart
 from ..learn import Sample
 from ..limit import DEPENDENT_LIMITS, DependentLimit, DependentMargin, Limit
 from ..model import ControlGroup, LimitModel, couple
@@ -304,7 +304,8 @@ def _build(entry: Entry, registry: Mapping[str, Any]) -> Any:
     fields = _fields(entry, registry, 3)
     kind = fields.pop("type")
     with entry.locate_errors(), np.errstate(all="ignore"):
-        return registry[kind].from_dict(fields)
+        made = registry[kind]
+        return made(**fields) if issubclass(made, Chart) else made.from_dict(fields)
 
 
 def _fields(

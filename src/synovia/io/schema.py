@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import field_types, optional_fields
 from ..charts import CHARTS
-from ..limit import DEPENDENT_LIMITS
+from ..limit import DEPENDENT_LIMITS, suits
 from ..shapes import SHAPES, stored_shapes
 from ..shapes.region import nested_shapes
 from ..skeleton.skeleton import POSITIONS, ROTATIONS
@@ -253,7 +253,7 @@ def _limit() -> Schema:
     limit["allOf"] = [
         {
             "if": _typed("shape", [name]),
-            "then": _typed("chart", [chart for chart in CHARTS if CHARTS[chart].suits(kind)]),
+            "then": _typed("chart", [chart for chart in CHARTS if suits(CHARTS[chart], kind)]),
         }
         for name, kind in SHAPES.items()
     ]

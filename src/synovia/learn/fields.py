@@ -10,7 +10,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Quats, Vectors, unit_quats
 from ..charts import Chart
-from ..limit import Limit, chart_named, unroll_paths
+from ..limit import Limit, align, chart_named, unroll_paths
 from ..shapes import DistanceField
 from ..shapes.distance_field.build import grid_around
 
@@ -57,7 +57,7 @@ def field_from_paths(
         raise ValueError("paths must be a list of arrays (frames, 4), with at least one frame")
     if reference is None:
         reference = quat.mean(np.concatenate(given))
-    framed = chart_named(chart, reference, axis).align(np.concatenate(given))
+    framed = align(chart_named(chart, reference, axis), np.concatenate(given))
     if bridged:
         given = [np.concatenate(given)]
     # Inserted frames hardly change the extent, so the cell size is known before.
@@ -78,7 +78,7 @@ def subdivide(path: Quats, chart: Chart, gap: float) -> Quats:
     if not gap > 0.0:
         raise ValueError(f"gap must be above 0 radians, got {gap}")
     for _ in range(MAX_HALVINGS):
-        steps = np.linalg.norm(np.diff(chart.unroll(path), axis=0), axis=-1)
+        steps = np.linalg.norm(np.diff(chart.follow(chart.points(path)), axis=0), axis=-1)
         wide = np.flatnonzero(steps > gap)
         if len(wide) == 0:
             break

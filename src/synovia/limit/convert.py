@@ -12,6 +12,7 @@ from ..arrays import Mask, Points, Quats, Scalars, Vectors, unit_quats
 from ..charts import Chart, FramedChart, RotationVector
 from ..charts.chart import unit_normal
 from ..shapes import SHAPES, DistanceField, Shape
+from .chart_support import align, gather, suits
 from .limit import Limit, chart_for, chart_named, check_chart, frame_of, has_axis, shape_named
 
 ALIGNED = 4000  # members that axes are chosen by
@@ -59,7 +60,7 @@ def convert(
 
 def _chart_for(limit: Limit, kind: type[Shape], name: str | None, axis: Vectors | None) -> Chart:
     """Return the chart of this name for the limit; its own where it has that name already."""
-    own = limit.chart.name if limit.chart.suits(kind) else chart_for(kind.name, None)
+    own = limit.chart.name if suits(limit.chart, kind) else chart_for(kind.name, None)
     name = name or own
     if name == limit.chart.name and axis is None:
         return limit.chart
@@ -67,9 +68,8 @@ def _chart_for(limit: Limit, kind: type[Shape], name: str | None, axis: Vectors 
     framed = chart_named(
         name, limit.chart.reference, bone if has_axis(name) else None, frame=frame_of(limit.chart)
     )
-    return framed.align(
-        limit.chart.rotations(limit.region.scatter(ALIGNED, np.random.default_rng(0)))
-    )
+    members = limit.region.scatter(ALIGNED, np.random.default_rng(0))
+    return align(framed, limit.chart.rotations(members))
 
 
 def approximate(
@@ -81,7 +81,7 @@ def approximate(
     """
     points, same = _members(limit, members), _same_chart(chart, limit.chart)
     if not same:
-        points = chart.gather(limit.chart.rotations(points))
+        points = gather(chart, limit.chart.rotations(points))
 
     def distance(points: Points) -> Scalars:
         return limit.region.distance(points) if same else limit.distance(chart.rotations(points))

@@ -143,7 +143,7 @@ def _scale(limit: Limit, along: tuple[float, ...]) -> HingeScale | None:
     middle = 0.5 * (path.low + path.high)
     angles = middle + np.linspace(-np.pi, np.pi, STEPS)
     rotations, half = path.at(angles), STEPS // 2
-    unrolled = limit.chart.unroll(rotations) @ np.array(along)
+    unrolled = limit.chart.follow(limit.chart.points(rotations)) @ np.array(along)
     places = unrolled + (limit.nearest_cover(rotations[half]) @ np.array(along) - unrolled[half])
     falls = bool(places[half + 1] < places[half])
     rises = np.diff(-places if falls else places) > 0.25 * np.diff(angles)

@@ -25,9 +25,19 @@ from ..arrays import (
     unit_rounding,
     whole_number,
 )
-from ..charts import CHARTS, Chart, FramedChart, RotationVector, SwingTwist
+from ..charts import (
+    CHARTS,
+    Chart,
+    DirectionTwist,
+    FramedChart,
+    RotationVector,
+    SwingTwist,
+    chart_to_dict,
+    takes_axis,
+)
 from ..shapes import SHAPES, DistanceField, Shape
 from ..shapes.region import check_margin
+from .chart_support import align, gather, is_injective, is_singular, is_steep, suits
 from .softening import Softening
 
 if TYPE_CHECKING:
@@ -48,13 +58,17 @@ def chart_named(
     kind = CHARTS.get(chart) if isinstance(chart, str) else chart
     if kind is None or kind not in CHARTS.values():
         raise ValueError(f"chart must be one of {', '.join(CHARTS)}, got {chart!r}")
-    turned = {"frame": frame} if kind.takes_frame() and frame[1:].any() else {}
+    fields: dict[str, Any] = {"reference": reference}
+    if issubclass(kind, FramedChart) and frame[1:].any():
+        fields["frame"] = frame
     if axis is None:
-        return kind.from_dict({"reference": reference, **turned})
-    if not kind.takes_axis():
+        return kind(**fields)
+    if not takes_axis(kind):
         raise ValueError(f"the chart {kind.name} has no axis, got {axis!r}")
-    along = quat.rotate(quat.inverse(frame), np.asarray(axis, np.float64)) if turned else axis
-    return kind.from_dict({"reference": reference, "axis": along, **turned})
+    if "frame" in fields:
+        axis = quat.rotate(quat.inverse(frame), np.asarray(axis, np.float64))
+    fields["axis"] = axis
+    return kind(**fields)
 
 
 def frame_of(chart: Chart) -> Quats:
@@ -64,13 +78,13 @@ def frame_of(chart: Chart) -> Quats:
 
 def has_axis(chart: str) -> bool:
     """Tell whether the chart of this name is about a bone's axis."""
-    return chart in CHARTS and CHARTS[chart].takes_axis()
+    return chart in CHARTS and takes_axis(CHARTS[chart])
 
 
 def charts_of(shape: str) -> list[str]:
     """Return the names of the charts that a shape works in, its own first."""
     kind = shape_named(shape)
-    others = [name for name, chart in CHARTS.items() if chart.suits(kind)]
+    others = [name for name, chart in CHARTS.items() if suits(chart, kind)]
     return list(dict.fromkeys([*kind.charts, *others]))
 
 
@@ -90,7 +104,7 @@ def shape_named(shape: str | type[Shape]) -> type[Shape]:
 
 def check_chart(shape: Shape | type[Shape], chart: Chart) -> None:
     """Raise ValueError if the shape does not work in the chart."""
-    if not chart.suits(shape):
+    if not suits(chart, shape):
         raise ValueError(
             f"a {shape.name} works in {' or '.join(shape.charts)}, got the chart {chart.name}"
         )
@@ -179,7 +193,7 @@ class Limit:
                 f"a limit must stay within {FARTHEST / TURN:.0f} whole turns of its reference, "
                 f"got one that reaches {self.region.reach((0, 1, 2)):.6g} radians"
             )
-        if self.chart.is_singular_in(self.region):
+        if is_singular(self.chart, self.region):
             warnings.warn(
                 "the region contains the direction opposite the bone's axis, "
                 "where the twist is not defined",
@@ -222,8 +236,8 @@ class Limit:
         kind = shape_named(shape)
         framed = chart_named(kind.charts[0] if chart is None else chart, reference, axis)
         check_chart(kind, framed)
-        framed = framed.align(np.concatenate(paths))
-        points = unroll_paths(framed, paths) if in_time else framed.gather(paths[0])
+        framed = align(framed, np.concatenate(paths))
+        points = unroll_paths(framed, paths) if in_time else gather(framed, paths[0])
         own = {"margin": check_margin(margin)} if kind.fits_margin else {}
         try:
             fitted = kind.fit_in(framed, points, **own, **options)
@@ -260,10 +274,10 @@ class Limit:
     @cached_property
     def packed(self) -> Floats:
         """Chart, reach, margin and shape as one flat buffer, which `kernels.limit` reads."""
-        reach = [self.region.reach(self.chart.winds), self.region.reach((2,))]
-        shape, tail = self.shape.packed, self.chart.packed_tail(self.region)
+        shape = self.shape.packed
+        header, tail = self.chart.packed(self.region)
         size = kernels.limit.HEADER + len(shape) + len(tail)
-        first = [kernels.limit.LAYOUT, size, *self.chart.packed, *reach, self.margin]
+        first = [kernels.limit.LAYOUT, size, *header, self.margin]
         return np.concatenate([first, shape, tail])
 
     @cached_property
@@ -277,9 +291,9 @@ class Limit:
 
         if self.compiled:
             return self
-        suits = self.chart.kernel is not None and self.chart.suits(DistanceField)
-        vectors = RotationVector(self.chart.reference, frame=frame_of(self.chart))
-        chart = self.chart if suits else vectors
+        chart = self.chart
+        if chart.kernel is None or not suits(chart, DistanceField):
+            chart = RotationVector(chart.reference, frame=frame_of(chart))
         options = {"resolution": STAND_IN_NODES}
         shape = approximate(self, DistanceField, chart, STAND_IN_MEMBERS, options)
         return Limit(chart, shape, self.relative_to)
@@ -296,7 +310,7 @@ class Limit:
     @cached_property
     def is_steep(self) -> bool:
         """Whether float32 may round members to rotations that are not legal."""
-        return self.chart.is_steep_in(self.region)
+        return is_steep(self.chart, self.region)
 
     def round_members(self, legal: Quats, given: np.dtype[Any]) -> Quats:
         """Return legal rotations (..., 4) in the type `given`, legal after rounding as well.
@@ -524,11 +538,8 @@ class Limit:
             points = self.region.scatter(2 * n + 16, rng)
             if not thin:
                 # Members are uniform in the chart; most of all rotations are at its origin.
-                share = (
-                    self.chart.dense_volume
-                    * self.chart.density(points)
-                    / self._multiplicity(points)
-                )
+                share = self.chart.density(points) / self.chart.max_density
+                share = share / self._multiplicity(points)
                 points = points[rng.random(len(points)) < share]
             kept.append(points)
         return self.chart.rotations(np.concatenate(kept)[:n])
@@ -542,16 +553,15 @@ class Limit:
         samples = whole_number("samples", samples, least=1)
         if self.region.measure == 0.0:
             return 0.0
-        if self.chart.evenly_dense:
-            return min(self.region.measure / self.chart.dense_volume, 1.0)
+        if isinstance(self.chart, DirectionTwist):  # its density is constant
+            return min(self.region.measure * self.chart.max_density, 1.0)
         points = self.region.scatter(samples, np.random.default_rng(seed))
         weights = self.chart.density(points) / self._multiplicity(points)
         return float(min(self.region.measure * weights.mean(), 1.0))
 
     def _multiplicity(self, points: Points) -> Scalars:
         """Return in how many covers the rotation of each member is legal."""
-        near = self.region.reach(self.chart.winds) < np.pi and self.region.reach((2,)) < np.pi
-        if near and not self.chart.second_points:
+        if is_injective(self.chart, self.region):
             return np.ones(len(points))
         covers = self.covers(self.chart.rotations(points))
         if len(covers) == 1:
@@ -597,7 +607,7 @@ class Limit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return chart and shape by name, with their fields; margin and ancestor if any."""
-        found: dict[str, Any] = {"chart": self.chart.to_dict(), "shape": self.shape.to_dict()}
+        found: dict[str, Any] = {"chart": chart_to_dict(self.chart), "shape": self.shape.to_dict()}
         if self.margin > 0.0:
             found["margin"] = self.margin
         return found if self.relative_to is None else {**found, "relative_to": self.relative_to}

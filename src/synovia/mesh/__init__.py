@@ -1,5 +1,6 @@
 """Meshes of limits as triangles, for pictures and for the page."""
 
+from .charts import coordinate_names
 from .difference import SheetDifference, map_sheet, sheet_difference
 from .region import DRAFT, FINE, PRINT, boundary, share_of, sheet, sheet_and_boundary
 from .triangles import Quality
@@ -11,6 +12,7 @@ __all__ = [
     "Quality",
     "SheetDifference",
     "boundary",
+    "coordinate_names",
     "map_sheet",
     "share_of",
     "sheet",

@@ -15,9 +15,11 @@ from .. import quat
 from ..arrays import TURN, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
 from ..charts import RotationVector
 from ..limit import Limit
+from ..limit.chart_support import is_injective
 from ..shapes import Directional, Region, Surface
 from ..shapes.boundary import Boundary, Hidden, drop_unused_points, rim_of
 from ..shapes.directional import ON_RIM, SHARE
+from .charts import is_left_handed, rotation_vectors, tear_length
 from .sheet import Sheet, on_silhouette, visible_sheet
 from .triangles import (
     Net,
@@ -100,7 +102,7 @@ def vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet,
     first = first_triangles(shape, quality)
 
     def drawn(points: Floats) -> Floats:
-        vectors = chart.vectors(first.place(points))
+        vectors = rotation_vectors(chart, first.place(points))
         return np.concatenate([vectors, quat.rotate(quat.exp(vectors), bone)], axis=1)
 
     net = refine_mesh(first, drawn, quality, _torn_test(limit))
@@ -123,7 +125,7 @@ def vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet,
         whole = refine_where(net, first.midpoint, drawn, partly_hidden(hidden), quality)
         whole = cut_net(whole, first.midpoint, drawn, hidden, quality)
     seen = _seen_triangles(limit, whole, covered=overlaps_itself(limit))
-    triangles = net.triangles[:, ::-1] if limit.chart.left_handed else net.triangles
+    triangles = net.triangles[:, ::-1] if is_left_handed(limit.chart) else net.triangles
     return visible_sheet(limit, bone, net, triangles, quality), seen
 
 
@@ -161,7 +163,7 @@ def _piece_meshes(
     def drawn(points: Floats) -> Floats:
         placed = first.place(points)
         directions = limit.chart.in_joint(placed[:, :3])
-        return np.concatenate([limit.chart.vectors(placed), directions], axis=1)
+        return np.concatenate([rotation_vectors(limit.chart, placed), directions], axis=1)
 
     def hidden(points: Floats) -> Mask:
         return np.asarray(limit.region.distance(first.place(points)) < -INSIDE)
@@ -203,7 +205,7 @@ def _within_any(pieces: Sequence[Directional]) -> Hidden:
 def _seen_triangles(limit: Limit, net: Net, *, covered: bool) -> Surface:
     """Return the visible part of a boundary; if `covered`, parts may lie inside the region."""
     triangles = _drop_torn(limit, net.places, net.triangles)
-    if limit.chart.left_handed:
+    if is_left_handed(limit.chart):
         triangles = triangles[:, ::-1]
     vectors = net.places[:, :3]
     return Surface(vectors, _drop_covered(limit, vectors, triangles) if covered else triangles)
@@ -211,9 +213,7 @@ def _seen_triangles(limit: Limit, net: Net, *, covered: bool) -> Surface:
 
 def overlaps_itself(limit: Limit) -> bool:
     """Return True if a region of vectors may contain two points of the same rotation."""
-    if not limit.chart.winds:
-        return False
-    return limit.region.reach(limit.chart.winds) >= np.pi or limit.region.reach((2,)) >= np.pi
+    return not is_injective(limit.chart, limit.region)
 
 
 def _rotations(limit: Limit, vectors: Points) -> Quats:
@@ -242,7 +242,7 @@ def _drop_torn(limit: Limit, places: Floats, triangles: Ints) -> Ints:
     """Return the triangles that do not cross a discontinuity of the chart."""
     vectors, torn = places[:, :3], _torn_test(limit)(places)
     farthest = float(np.einsum("ij,ij->i", vectors, vectors).max(initial=0.0)) ** 0.5
-    if not torn.any() and farthest <= limit.chart.torn_at - MAX_EDGE:
+    if not torn.any() and farthest <= tear_length(limit.chart) - MAX_EDGE:
         return triangles
     longest = longest_sides(vectors, triangles)
     return triangles[(longest < MAX_EDGE) & ~torn[triangles].any(axis=1)]

@@ -10,6 +10,7 @@ from .. import quat
 from ..arrays import Vectors
 from ..limit import Limit
 from ..limit.hinge import HingePath, hinge_path
+from ..mesh import coordinate_names
 from .protocol import Hinge
 
 NARROWEST = np.radians(1.0)
@@ -61,7 +62,7 @@ def move_end(limit: Limit, angle: float, *, high: bool) -> Limit | None:
 def _pull_in(limit: Limit, path: HingePath, angle: float, way: float) -> Limit | None:
     """Return the limit with the number changed whose range then ends at an angle of the path."""
     rows: dict[str, dict[str, float]] = {}
-    numbers = limit.shape.numbers(limit.chart.coordinates)
+    numbers = limit.shape.numbers(coordinate_names(limit.chart))
     for number in numbers:
         rows.setdefault(number.row, {})[number.column] = number.value
     ranges = {name: ends for name, ends in rows.items() if ends.keys() >= {"from", "to"}}

@@ -14,6 +14,7 @@ from .. import quat
 from ..arrays import Quats, Vectors, unit_quats
 from ..charts import DirectionTwist
 from ..limit import Limit
+from ..mesh import coordinate_names
 from ..shapes import ReachCone
 from ..shapes.presentation import Number
 from ..shapes.reach_cone import edit
@@ -54,7 +55,7 @@ def _a_shape(limit: Limit) -> str:
 
 
 def _numbers(limit: Limit) -> list[Number]:
-    return limit.shape.numbers(limit.chart.coordinates)
+    return limit.shape.numbers(coordinate_names(limit.chart))
 
 
 def set_number(limit: Limit, request: Request) -> Limit:
