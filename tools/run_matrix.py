@@ -19,13 +19,8 @@ REPORTS = ROOT / "build" / "matrix"
 BLAS_CORES = {"avx2": "Haswell", "baseline": "Nehalem"}
 """The OpenBLAS kernels of each instruction set."""
 PLAIN_TESTS = (
-    "tests/test_quat_arrays.py",
-    "tests/test_quat_conversions.py",
-    "tests/test_quat_log.py",
-    "tests/test_quat_paths.py",
-    "tests/test_quat_turns.py",
+    "tests/test_quat.py",
     "tests/test_charts.py",
-    "tests/test_direction_charts.py",
     "tests/test_skeleton.py",
     "tests/test_curve.py",
     "tests/test_bvh.py",

@@ -27,7 +27,6 @@ NAMES = {
     "bool": "boolean",
     "Floats": "Float32Array",
     "Ints": "Uint32Array",
-    "Shorts": "Int16Array",
     "Halves": "Uint16Array",
     "Bytes": "Uint8Array<ArrayBuffer>",
 }

@@ -24,7 +24,6 @@ Scalars = Floats
 Mask = np.ndarray[tuple[Any, ...], np.dtype[np.bool_]]
 """(...): one boolean for each item."""
 Ints = np.ndarray[tuple[Any, ...], np.dtype[np.integer[Any]]]
-Shorts = np.ndarray[tuple[Any, ...], np.dtype[np.int16]]
 Halves = np.ndarray[tuple[Any, ...], np.dtype[np.uint16]]
 Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
 

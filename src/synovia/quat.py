@@ -137,7 +137,7 @@ def from_matrix(m: Floats) -> Quats:
     """Return the rotations, w >= 0, of rotation matrices `m` (..., 3, 3)."""
     (m,) = _same_dtype(m)
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = np.moveaxis(m, (-2, -1), (0, 1))
-    # Four times the outer product q qᵀ; its longest row gives q without cancellation.
+    # Four times q qᵀ; its longest row gives q without cancellation (Shepperd 1978).
     outer = [
         [1 + xx + yy + zz, zy - yz, xz - zx, yx - xy],
         [zy - yz, 1 + xx - yy - zz, xy + yx, xz + zx],
