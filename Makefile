@@ -122,7 +122,7 @@ test-sanitized: $(INSTALLED)
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	SYNOVIA_KERNELS=$(CURDIR)/build/sanitized/_native.abi3.so \
-	$(BIN)/pytest -q -p no:cacheprovider tests/test_contract_*.py tests/test_ik.py tests/test_program.py
+	$(BIN)/pytest -q -p no:cacheprovider tests/test_contract*.py tests/test_ik.py tests/test_program.py
 
 # Wheels for five systems, compiled here by zig; a wheel serves Python 3.11 and newer. And the
 # kernels alone as WebAssembly, run in Node.

@@ -135,7 +135,7 @@ LONGEST = (
     "test_fit_figure.py",
     "test_new_shape_pictures.py",
     "test_distance_field.py",
-    "test_contract_families.py",
+    "test_contract.py",
     "test_native.py",
     "test_evidence.py",
     "test_draw.py",

@@ -187,27 +187,6 @@ def support(shape, directions):
     return best
 
 
-def nearest_by_faces(A, b, point):
-    """The nearest point of A x <= b: try every face, edge and vertex."""
-    best, least = None, np.inf
-    if (A @ point <= b + 1e-12).all():
-        return point
-    for size in range(1, A.shape[1] + 1):
-        picks = np.array(list(combinations(range(len(A)), size)))
-        N = A[picks]
-        gram = N @ np.swapaxes(N, 1, 2)
-        usable = np.linalg.det(gram) > 1e-12
-        N, gram, offsets = N[usable], gram[usable], b[picks][usable]
-        excess = N @ point - offsets
-        step = np.linalg.solve(gram, excess[..., None])[..., 0]
-        feet = point - np.einsum("ms,msi->mi", step, N)
-        feet = feet[(feet @ A.T <= b + 1e-10).all(axis=1)]
-        lengths = np.linalg.norm(feet - point, axis=1)
-        if len(feet) and lengths.min() < least:
-            best, least = feet[lengths.argmin()], lengths.min()
-    return best
-
-
 def nearest_by_nnls(A, b, point):
     """The nearest point of A x <= b by Lawson and Hanson's least distance programming."""
     from scipy.optimize import nnls

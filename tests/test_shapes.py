@@ -1,4 +1,4 @@
-"""What is peculiar to one shape; what all share is in test_contract_*."""
+"""Properties of single shapes; those of all shapes are in test_contract*."""
 
 from __future__ import annotations
 

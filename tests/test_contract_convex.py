@@ -1,4 +1,4 @@
-"""What every shape promises of its size: margins, bounds, reach, surface, members and measure."""
+"""Promises of convex shapes: margins, tight bounds, closed surfaces, uniform samples, measure."""
 
 from __future__ import annotations
 
@@ -144,13 +144,6 @@ def test_more_detail_comes_nearer_to_a_curved_boundary(thick, rng):
     assert len(thick.surface(4).vertices) > 2 * len(thick.surface(2).vertices)
 
 
-def test_scattered_points_are_members(shape, rng):
-    points = shape.scatter(500, rng)
-    assert points.shape == (500, 3)
-    assert shape.contains(points).all()
-    assert shape.scatter(0, rng).shape == (0, 3)
-
-
 def test_scattered_points_span_what_the_shape_spans(shape, kind, rng):
     rim = shape.project(20.0 * directions(400, rng))
     assert spanned(shape.scatter(400, rng)) == spanned(rim)
@@ -185,3 +178,18 @@ def test_the_measure_is_the_volume(thick, rng):
     share = thick.contains(rng.uniform(low, high, size=(n, 3))).mean()
     error = np.sqrt(share * (1.0 - share) / n)
     assert abs(thick.measure / np.prod(high - low) - share) < 4.0 * error + 1e-9
+
+
+def test_nothing_moves_apart(shape, points, rng):
+    pairs = rng.integers(len(points), size=(2, 4000))
+    a, b = points[pairs]
+    close = a + 1e-3 * rng.normal(size=a.shape)
+    for other in (b, close):
+        apart = lengths(shape.project(a) - shape.project(other))
+        assert (apart <= lengths(a - other) + 3 * TOLERANCE).all()
+
+
+def test_at_the_boundary_nothing_lies_beyond_the_normal(shape, rng):
+    rim = shape.project(6.0 * directions(400, rng))
+    normal = shape.normal(rim)
+    assert (support(shape, normal) - (normal * rim).sum(axis=1)).max() < 1e-7

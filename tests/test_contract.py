@@ -1,0 +1,326 @@
+"""Promises of every shape and of every limit, over the registry and over many kinds of data."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from families import LIMIT_CASES, SHAPE_CASES, asked_of, limit_of, points_of, samples_of
+from oracles import BATCHES, EXHAUSTIVE, lengths, random_quats
+from synovia import Beyond, Inside, Limit, first_exit, quat
+from synovia.arrays import TOLERANCE
+from synovia.charts import CHARTS
+from synovia.model import clamp_path, project_path
+from synovia.shapes import Directional, stored_shapes
+
+MEMBERS = 3000 if EXHAUSTIVE else 500
+
+
+@pytest.fixture(params=SHAPE_CASES, ids=" ".join)
+def shape_limit(request):
+    return limit_of(*request.param)
+
+
+@pytest.fixture
+def shape(shape_limit):
+    return shape_limit.shape
+
+
+@pytest.fixture
+def points(shape_limit):
+    return points_of(shape_limit)
+
+
+@pytest.fixture(params=LIMIT_CASES, ids=" ".join)
+def limit(request):
+    return limit_of(*request.param)
+
+
+@pytest.fixture
+def rotations(limit):
+    return asked_of(limit)
+
+
+def moved(shape, points, length, rng):
+    """Return points moved by `length` in random directions of the chart."""
+    move = rng.normal(size=points.shape)
+    if not isinstance(shape, Directional):
+        return points + move * (length / lengths(move))[:, None]
+    direction = points[:, :3]
+    move[:, :3] -= (move[:, :3] * direction).sum(axis=1, keepdims=True) * direction
+    move *= (length / lengths(move))[:, None]
+    angle = lengths(move[:, :3])[:, None]
+    turned = np.cos(angle) * direction + np.sinc(angle / np.pi) * move[:, :3]
+    return np.concatenate([turned / lengths(turned)[:, None], points[:, 3:] + move[:, 3:]], axis=1)
+
+
+def plain(value):
+    """Return nested arrays as lists, as JSON has them."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+# Shapes.
+
+
+def test_projected_points_are_members_and_members_stay_bit_for_bit(shape, points):
+    once = shape.project(points)
+    assert shape.contains(once).all()
+    members = np.concatenate([points[shape.contains(points)], once])
+    assert len(members) > len(once) + 100
+    assert shape.project(members).tobytes() == members.tobytes()
+
+
+def test_distance_is_positive_exactly_outside_and_the_length_of_the_move(shape, points):
+    distance, outside = shape.distance(points), ~shape.contains(points)
+    move = lengths(shape.moves(points, shape.project(points)))
+    assert 0 < outside.sum() < len(points)
+    assert np.array_equal(distance > TOLERANCE, outside)
+    assert np.array_equal(move > 0.0, outside)
+    slack = 1e-13 * (1.0 + move.max()) if shape.convex else 1e-9
+    assert np.abs(distance - move)[outside].max() <= slack
+
+
+def test_the_depth_inside_is_never_overstated(shape, points, rng):
+    inner = points[shape.distance(points) < 0.0]
+    depth = -shape.distance(inner)
+    slack = 1e-12 if shape.convex else 1e-8
+    for factor in [1.0] * 20 + [0.999] * 10 + [0.5] * 10:
+        assert (shape.distance(moved(shape, inner, factor * depth, rng)) <= slack).all()
+
+
+def test_no_sampled_member_is_nearer_than_promised(shape, points, rng):
+    members = shape.scatter(MEMBERS, rng)
+    outside = points[~shape.contains(points)][::3]
+    if isinstance(shape, Directional):  # the nearest direction, then the nearest twist
+        nearest = np.arccos(np.clip(outside[:, :3] @ members[:, :3].T, -1.0, 1.0)).min(axis=1)
+        angle = lengths(shape.moves(outside, shape.project(outside))[:, :3])
+        assert (angle <= nearest + 1e-7).all()
+        return
+    nearest = np.min([lengths(shape.moves(outside, m)) for m in members[:, None]], axis=0)
+    slack = getattr(shape, "half_diagonal", 0.0)  # a field's promise
+    assert (shape.distance(outside) <= nearest + slack + TOLERANCE).all()
+
+
+def test_the_normal_is_unit_and_the_direction_of_the_move(shape, points):
+    assert np.abs(lengths(shape.normal(points)) - 1.0).max() < 1e-6
+    outside = points[shape.distance(points) > 1e-5]
+    move = shape.moves(outside, shape.project(outside))
+    cosine = -(move * shape.normal(outside)).sum(axis=1) / lengths(move)
+    assert cosine.min() > 1.0 - (1e-9 if shape.convex else 1e-6)
+
+
+def test_bounds_reach_and_scatter_hold_members(shape, points, rng):
+    scattered = shape.scatter(1000, rng)
+    assert scattered.shape == (1000, shape.dimension)
+    assert shape.contains(scattered).all()
+    assert shape.scatter(0, rng).shape == (0, shape.dimension)
+    members, (low, high) = np.concatenate([scattered, shape.project(points)]), shape.bounds
+    if shape.measure > 0.0:
+        assert shape.distance(scattered).min() < -1e-3 * (high - low)[:3].min()
+    assert (members[:, :3] >= low[:3] - 1e-8).all()
+    assert (members[:, :3] <= high[:3] + 1e-8).all()
+    for columns in ((0,), (2,), (0, 1), (0, 1, 2)):
+        assert lengths(members[:, columns]).max() <= shape.reach(columns) + 1e-8
+
+
+def test_the_surface_is_on_the_boundary(shape):
+    surface = shape.surface()
+    assert surface.vertices.shape[1] == shape.dimension
+    assert surface.triangles.max(initial=-1) < len(surface.vertices)
+    assert len(surface.triangles) > 0 or shape.measure == 0.0
+    slack = TOLERANCE if shape.convex else 1e-7
+    assert np.abs(shape.distance(surface.vertices)).max(initial=0.0) <= slack
+
+
+def test_fields_make_the_shape_again(shape, points):
+    for stored in (shape.to_dict(), plain(shape.to_dict())):
+        assert stored.pop("type") == shape.name
+        twin = type(shape).from_dict(stored)
+        assert type(twin) is type(shape)
+        assert twin.project(points).tobytes() == shape.project(points).tobytes()
+        assert twin.distance(points).tobytes() == shape.distance(points).tobytes()
+
+
+def test_points_of_any_batch_shape_and_float_type(shape, points):
+    for batch in BATCHES:
+        given = np.broadcast_to(points[5], (*batch, shape.dimension))
+        assert shape.contains(given).shape == shape.distance(given).shape == batch
+        assert shape.contains(given).dtype == bool
+        assert shape.project(given).shape == shape.normal(given).shape == given.shape
+    few = points[np.abs(shape.distance(points) - TOLERANCE) > 1e-12][:: len(points) // 7]
+    for verb in (shape.contains, shape.distance, shape.project):
+        one_by_one = np.stack([verb(point) for point in few])
+        assert np.allclose(verb(few[None])[0], one_by_one, rtol=0.0, atol=1e-12)
+        assert np.array_equal(verb(few.tolist()), verb(few))
+    single = points.astype(np.float32)
+    projected = shape.project(single)
+    assert projected.dtype == shape.distance(single).dtype == shape.normal(single).dtype == "f4"
+    assert shape.contains(projected).all()
+    assert np.array_equal(shape.project(projected), projected)
+    if shape.convex:
+        assert shape.distance(projected.astype(np.float64)).max() < 1.1e-5
+        assert lengths(projected - shape.project(points)).max() < 1e-4
+
+
+def test_a_shape_owns_its_arrays_and_changes_nothing_given(shape, points):
+    given = points.copy()
+    for verb in (shape.contains, shape.distance, shape.project, shape.normal):
+        verb(given)
+    assert given.tobytes() == points.tobytes()
+    values = {each.name: getattr(shape, each.name) for each in fields(shape)}
+    arrays = {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
+    twin = type(shape)(**{**values, **arrays})
+    for array in arrays.values():
+        array += 100.0
+    assert np.array_equal(twin.distance(points[:9]), shape.distance(points[:9]))
+
+
+def test_bad_points_are_refused(shape, points):
+    verbs = (shape.contains, shape.distance, shape.project, shape.normal)
+    for bad in (np.nan, np.inf, -np.inf):
+        given = points[:4].copy()
+        given[2, 1] = bad
+        for verb in (*verbs, type(shape).fit):
+            with pytest.raises(ValueError, match=r"points must be finite.*\[2, 1\]"):
+                verb(given)
+    for wrong in ((), (2,), (5,), (3, 5), (3, 0)):
+        for verb in verbs:
+            with pytest.raises(ValueError, match=r"points must have shape \(..., \d\)"):
+                verb(np.zeros(wrong))
+    with pytest.raises(ValueError, match="at least one"):
+        type(shape).fit(points[:0])
+    with pytest.raises(ValueError, match="points to fit must have shape"):
+        type(shape).fit(points[0])
+    for margin in (-0.1, np.nan, np.inf):
+        with pytest.raises(ValueError, match="margin must be at least 0"):
+            type(shape).fit(points[:2], margin=margin)
+
+
+# Limits.
+
+
+@pytest.mark.parametrize("case", LIMIT_CASES, ids=" ".join)
+def test_a_fit_contains_its_samples_and_a_margin_more(case):
+    narrow, wide, samples = limit_of(*case), limit_of(*case, margin=0.1), samples_of(*case)
+    assert narrow.contains(samples).all()
+    rng = np.random.default_rng(0)
+    near = quat.mul(samples, quat.exp(0.05 * random_quats(len(samples), rng)[:, 1:]))
+    assert wide.contains(near).mean() > 0.95
+    assert wide.volume() > narrow.volume()
+
+
+def test_projected_rotations_are_legal_and_legal_ones_stay_sign_included(limit, rotations):
+    legal, once = limit.contains(rotations), limit.project(rotations)
+    assert limit.contains(once).all()
+    assert np.abs(lengths(once) - 1.0).max() < 1e-12
+    assert limit.project(once).tobytes() == once.tobytes()
+    assert legal.sum() >= 300
+    assert (rotations[legal, 0] < 0.0).any()
+    assert once[legal].tobytes() == rotations[legal].tobytes()
+    outside = (once != rotations).any(axis=1)
+    assert np.array_equal(outside, ~legal)
+    assert np.array_equal(limit.distance(rotations) > TOLERANCE, outside)
+    assert np.array_equal(limit.violation(rotations) > 0.0, outside)
+    angle = quat.angle_between(rotations, once)
+    assert np.abs(limit.violation(rotations) - angle)[outside].max() < 1e-7
+
+
+def test_opposite_quaternions_agree(limit, rotations):
+    slack = 1e-12 if limit.shape.convex else 1e-8
+    np.testing.assert_allclose(limit.distance(-rotations), limit.distance(rotations), atol=slack)
+    one, other = limit.project(rotations), limit.project(-rotations)
+    assert ((one * rotations).sum(axis=1) >= 0.0).all()
+    assert ((other * -rotations).sum(axis=1) >= 0.0).all()
+    if limit.shape.convex:
+        covers = [limit.shape.distance(cover) for cover in limit.covers(rotations)]
+        tied = np.ptp(np.sort(covers, axis=0)[:2], axis=0) <= 1e-9
+        assert quat.angle_between(one, other)[~tied].max() < 1e-9
+
+
+def test_no_sampled_legal_rotation_is_nearer(limit, rotations, rng):
+    if isinstance(limit.shape, Directional):
+        return
+    members, rotations = limit.shape.scatter(200, rng), rotations[::6]
+    distance = limit.distance(rotations) - getattr(limit.shape, "half_diagonal", 0.0)
+    for cover in limit.covers(rotations):
+        nearest = lengths(limit.shape.moves(cover[:, None], members)).min(axis=1)
+        assert (nearest >= distance - TOLERANCE).all()
+
+
+def test_rotations_of_any_batch_shape_float_type_and_layout(limit, rotations):
+    for batch in BATCHES:
+        given = np.broadcast_to(rotations[3], (*batch, 4))
+        assert limit.contains(given).shape == limit.distance(given).shape == batch
+        assert limit.violation(given).shape == batch
+        assert limit.project(given).shape == (*batch, 4)
+        assert limit.normal(given).shape == (*batch, limit.shape.dimension)
+    for other in (np.repeat(rotations, 2, axis=0)[::2], np.asfortranarray(rotations)):
+        assert np.array_equal(limit.project(other), limit.project(rotations))
+        assert np.array_equal(limit.distance(other), limit.distance(rotations))
+    single = rotations.astype(np.float32)
+    projected = limit.project(single)
+    assert projected.dtype == limit.distance(single).dtype == limit.violation(single).dtype == "f4"
+    # Where the chart is steep, rounding a rotation to float32 moves its point farther.
+    projected = projected[limit.chart.stretch(limit.chart.points(projected)) < 100.0]
+    assert len(projected) > 1000
+    assert limit.contains(projected).all()
+    assert np.array_equal(limit.project(projected), projected)
+    if limit.shape.convex:
+        assert limit.distance(projected.astype(np.float64)).max() < 1.1e-5
+
+
+def test_a_limit_is_stored_by_the_names_of_its_parts(limit, rotations):
+    stored = limit.to_dict()
+    chart, shape = dict(stored["chart"]), dict(stored["shape"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        chart = CHARTS[chart.pop("type")](**chart)
+        twin = Limit(chart, stored_shapes()[shape.pop("type")].from_dict(shape))
+    assert np.array_equal(twin.project(rotations[:50]), limit.project(rotations[:50]))
+
+
+@pytest.mark.parametrize("softening", [Beyond(0.1), Inside(0.1)], ids=["beyond", "inside"])
+def test_softened_rotations_are_near_or_inside(limit, rotations, softening):
+    softened = limit.soften(rotations, softening)
+    distance = limit.distance(softened)
+    if isinstance(softening, Inside):
+        assert (distance <= 1e-8).all()
+        return
+    slack = 1e-8 if limit.shape.convex else max(0.06, getattr(limit.shape, "half_diagonal", 0.0))
+    steep = limit.chart.stretch(limit.chart.points(softened)) > 1e4  # twist is not defined
+    assert (distance <= 0.1 + slack)[~steep].all()
+    legal = limit.contains(rotations)
+    assert np.array_equal(softened[legal], rotations[legal])
+
+
+def test_a_clip_is_clamped_to_legal_rotations(limit):
+    rng = np.random.default_rng(5)
+    steps = np.cumsum(0.12 * rng.normal(size=(240, 3)), axis=0)
+    steps = np.apply_along_axis(lambda v: np.convolve(v, np.ones(15) / 15, "same"), 0, steps)
+    path = quat.mul(limit.sample(1, rng)[0], quat.exp(steps))
+    clamped = clamp_path(limit, path, 1 / 60)
+    assert limit.contains(clamped.rotations).all()
+    changed = (clamped.rotations != path).any(axis=1)
+    assert np.array_equal(np.flatnonzero(changed & limit.contains(path)), clamped.moved)
+    assert limit.contains(project_path(limit, path, 1 / 60, softening=Inside(0.05))).all()
+
+
+def test_the_first_exit_is_where_a_fine_walk_leaves(limit, rng):
+    start, end = limit.sample(15, rng), random_quats(15, rng)
+    walk = np.linspace(0.0, 1.0, 2001)
+    for one, other, found in zip(start, end, first_exit(limit, start, end), strict=True):
+        on = limit.distance(quat.slerp(one, other, walk)) <= TOLERANCE
+        first = 1.0 if on.all() else walk[on.argmin() - 1] if on.argmin() else 0.0
+        assert found <= first + 1e-3
+        before = quat.slerp(one, other, np.linspace(0.0, found, 300))
+        assert (limit.distance(before) <= TOLERANCE).all()
+        if found < first - 1e-3:  # the walk stepped over a gap: there must be one
+            beyond = quat.slerp(one, other, np.linspace(found, found + 1e-4, 200)[1:])
+            assert (limit.distance(beyond) > 0.0).any()
