@@ -1,9 +1,10 @@
-"""Shapes and charts in files of their own, as anybody may add them: tests/new holds some."""
+"""Shapes and charts in files of their own, as a contributor adds them: tests/new holds some."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import sys
 from pathlib import Path
 
@@ -35,3 +36,12 @@ def register(monkeypatch, registry, kind):
     for module in modules:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(registry, kind.name, kind)
+
+
+def laws_of(module, *fixtures):
+    """Return the tests of a module that take one of the fixtures, by name, to run on new ones."""
+    return {
+        name: law
+        for name, law in vars(module).items()
+        if name.startswith("test_") and set(fixtures) & set(inspect.signature(law).parameters)
+    }

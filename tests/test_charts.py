@@ -40,7 +40,7 @@ def chart(request):
 
 
 @pytest.fixture
-def rotations(chart, rng):
+def regular(chart, rng):
     """Uniform rotations, except near singularities of the chart."""
     everywhere = random_quats(2000, rng)
     return everywhere[chart.stretch(chart.points(everywhere)) < SINGULAR]
@@ -63,18 +63,18 @@ def jacobian(chart, points, step=1e-5):
     return quat.log(quat.mul(quat.inverse(before), after)) / (2.0 * step)
 
 
-def test_rotations_come_back_from_their_points(chart, rotations):
-    points = chart.points(rotations)
+def test_rotations_come_back_from_their_points(chart, regular):
+    points = chart.points(regular)
     back = chart.rotations(points)
-    assert len(rotations) > 1000
-    assert points.shape == (len(rotations), chart.dimension)
-    assert quat.angle_between(back, rotations).max() < 1e-11
+    assert len(regular) > 1000
+    assert points.shape == (len(regular), chart.dimension)
+    assert quat.angle_between(back, regular).max() < 1e-11
     assert np.abs(np.linalg.norm(back, axis=1) - 1.0).max() < 1e-12
     assert np.abs(chart.points(back) - points).max() < 1e-9
 
 
-def test_opposite_quaternions_have_the_same_point(chart, rotations):
-    assert np.abs(chart.points(-rotations) - chart.points(rotations)).max() < 1e-9
+def test_opposite_quaternions_have_the_same_point(chart, regular):
+    assert np.abs(chart.points(-regular) - chart.points(regular)).max() < 1e-9
 
 
 @pytest.mark.parametrize("batch", [(), (0,), (2, 3)])
@@ -86,12 +86,12 @@ def test_batch_shapes_are_kept(chart, batch):
     assert chart.density(points).shape == chart.stretch(points).shape == batch
 
 
-def test_every_cover_is_the_same_rotation(chart, rotations):
-    points = chart.points(rotations)
+def test_every_cover_is_the_same_rotation(chart, regular):
+    points = chart.points(regular)
     covers = chart.shifts(points, 2)
     assert np.array_equal(covers[0], points)
     for cover in covers:
-        assert quat.angle_between(chart.rotations(cover), rotations).max() < 1e-9
+        assert quat.angle_between(chart.rotations(cover), regular).max() < 1e-9
     at_reference = np.stack(chart.shifts(chart.points(chart.reference)[None], 2))
     assert quat.angle_between(chart.rotations(at_reference), chart.reference).max() < 1e-11
 
@@ -118,8 +118,8 @@ def test_paths_follow_the_nearest_cover_step_by_step(chart, rng, step):
     assert chart.follow(np.empty((0, chart.dimension))).shape == (0, chart.dimension)
 
 
-def test_density_is_that_of_the_uniform_measure(chart, rotations):
-    points = chart.points(rotations[:300])
+def test_density_is_that_of_the_uniform_measure(chart, regular):
+    points = chart.points(regular[:300])
     expected = np.abs(np.linalg.det(jacobian(chart, points))) / (8.0 * np.pi**2)
     density = chart.density(points)
     np.testing.assert_allclose(density, expected, rtol=1e-5)
@@ -127,21 +127,21 @@ def test_density_is_that_of_the_uniform_measure(chart, rotations):
     assert density.max() > 0.5 * chart.max_density
 
 
-def test_no_path_is_stretched_more_than_stretch_says(chart, rotations):
-    points = chart.points(rotations[:300])
+def test_no_path_is_stretched_more_than_stretch_says(chart, regular):
+    points = chart.points(regular[:300])
     steepest = 1.0 / np.linalg.svd(jacobian(chart, points), compute_uv=False)[:, -1]
     stretch = chart.stretch(points)
     assert (steepest <= stretch * (1.0 + 1e-4)).all()
     assert (stretch <= 2.0 * steepest).all()
 
 
-def test_a_frame_rotates_the_axes(chart, rotations):
+def test_a_frame_rotates_the_axes(chart, regular):
     if not isinstance(chart, FramedChart):
         return
     plain = replace(chart, reference=quat.IDENTITY, frame=quat.IDENTITY)
-    local = quat.mul(quat.inverse(chart.reference), rotations)
+    local = quat.mul(quat.inverse(chart.reference), regular)
     local = quat.mul(quat.mul(quat.inverse(chart.frame), local), chart.frame)
-    assert np.abs(chart.points(rotations) - plain.points(local)).max() < 1e-9
+    assert np.abs(chart.points(regular) - plain.points(local)).max() < 1e-9
     vectors = np.random.default_rng(1).normal(size=(20, 3))
     np.testing.assert_allclose(
         chart.in_joint(vectors), quat.rotate(chart.frame, vectors), atol=1e-12
@@ -161,8 +161,8 @@ def test_the_bone_is_in_the_joints_frame(chart):
 
 
 @pytest.mark.parametrize("normal", [np.eye(3)[0], ASLANT], ids=["x", "aslant"])
-def test_a_mirror_maps_points_linearly(chart, rotations, normal):
-    points, images = chart.points(rotations), mirror_rotations(rotations, normal)
+def test_a_mirror_maps_points_linearly(chart, regular, normal):
+    points, images = chart.points(regular), mirror_rotations(regular, normal)
     reflections = chart.mirror(normal)
     assert reflections
     for there, turn, about, across in reflections:
@@ -194,20 +194,20 @@ def test_kernels_agree_with_numpy(chart, rng):
     assert np.abs(single - distance)[clear].max() < 1e-4
 
 
-def test_pictures_show_the_rotation_in_the_joints_frame(chart, rotations):
-    vectors = rotation_vectors(chart, chart.points(rotations))
+def test_pictures_show_the_rotation_in_the_joints_frame(chart, regular):
+    vectors = rotation_vectors(chart, chart.points(regular))
     shown = quat.mul(chart.reference, quat.exp(vectors))
-    assert quat.angle_between(shown, rotations).max() < 1e-9
+    assert quat.angle_between(shown, regular).max() < 1e-9
     if chart.dimension == 3:
         at_reference = chart.points(chart.reference)[None]
         assert is_left_handed(chart) == (np.linalg.det(jacobian(chart, at_reference))[0] < 0.0)
 
 
-def test_fields_make_the_chart_again(chart, rotations):
+def test_fields_make_the_chart_again(chart, regular):
     stored = chart_to_dict(chart)
     assert ("frame" in stored) == bool(getattr(chart, "frame", quat.IDENTITY)[1:].any())
     twin = CHARTS[stored.pop("type")](**stored)
-    assert np.array_equal(twin.points(rotations), chart.points(rotations))
+    assert np.array_equal(twin.points(regular), chart.points(regular))
     for each in fields(chart):
         with pytest.raises(ValueError, match="read-only"):
             getattr(chart, each.name)[0] = 2.0

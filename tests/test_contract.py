@@ -269,7 +269,7 @@ def test_rotations_of_any_batch_shape_float_type_and_layout(limit, rotations):
     assert projected.dtype == limit.distance(single).dtype == limit.violation(single).dtype == "f4"
     # Where the chart is steep, rounding a rotation to float32 moves its point farther.
     projected = projected[limit.chart.stretch(limit.chart.points(projected)) < 100.0]
-    assert len(projected) > 1000
+    assert len(projected) > 0.8 * len(rotations)
     assert limit.contains(projected).all()
     assert np.array_equal(limit.project(projected), projected)
     if limit.shape.convex:

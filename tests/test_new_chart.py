@@ -1,12 +1,11 @@
 """A new chart is one file and one line: modified Rodrigues parameters, in NumPy alone.
 
 Its file is in tests/new, as if it were in synovia/charts; the one line is `register`. The laws of
-`test_charts` run on it; here is what limits, files and commands do with a chart without a kernel.
+`test_charts` and `test_contract` run on it, and here are files and commands.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
 
 import jsonschema
@@ -14,11 +13,12 @@ import numpy as np
 import pytest
 
 import test_charts
+import test_contract
 from command_line import acted, run, skeleton
+from families import asked_of
 from oracles import random_quats
-from plugins import load, register
-from synovia import CHARTS, Limit, LimitModel, first_exit, mirror_limit, quat, save_clip
-from synovia.arrays import TOLERANCE
+from plugins import laws_of, load, register
+from synovia import CHARTS, Limit, LimitModel, mirror_limit, quat, save_clip
 from synovia.ik import Reach, solve
 from synovia.io import limits_schema, load_limits, save_limits
 from synovia.limit import charts_of, mirror_rotations
@@ -27,14 +27,8 @@ ModifiedRodrigues = load("charts", "modified_rodrigues").ModifiedRodrigues
 NAME = ModifiedRodrigues.name
 REFERENCE = quat.exp(np.array([0.4, -0.3, 0.2]))
 SHAPES = ("box", "ellipsoid", "kdop", "distance-field")
-globals().update(
-    {
-        name: law
-        for name, law in vars(test_charts).items()
-        if name == "rotations"
-        or (name.startswith("test_") and "chart" in inspect.signature(law).parameters)
-    }
-)
+regular = test_charts.regular
+globals().update(laws_of(test_charts, "chart") | laws_of(test_contract, "limit"))
 
 
 @pytest.fixture(autouse=True)
@@ -53,9 +47,8 @@ def limit(request):
 
 
 @pytest.fixture
-def asked(limit, rng):
-    legal = limit.sample(200, rng)
-    return np.concatenate([random_quats(400, rng), legal, -legal])
+def rotations(limit):
+    return asked_of(limit)
 
 
 def fitted(shape):
@@ -64,30 +57,11 @@ def fitted(shape):
     return Limit.fit(samples, shape, NAME, margin=0.05, reference=REFERENCE)
 
 
-def test_the_laws_of_charts_run():
-    assert "test_rotations_come_back_from_their_points" in globals()
-
-
 def test_the_chart_is_offered_to_every_shape_of_vectors():
     assert charts_of("box") == ["rotation-vector", "swing-twist", "hinges", NAME]
     assert charts_of("product") == ["swing-twist"]
     with pytest.raises(ValueError, match="has no axis"):
         Limit.fit(random_quats(9, np.random.default_rng(0)), "box", NAME, axis=np.eye(3)[0])
-
-
-def test_projected_rotations_are_nearest_members_and_stay(limit, asked, rng):
-    assert not limit.compiled
-    once = limit.project(asked)
-    assert limit.contains(once).all()
-    assert limit.project(once).tobytes() == once.tobytes()
-    legal = asked[limit.contains(asked)]
-    assert len(legal) >= 400
-    assert limit.project(legal).tobytes() == legal.tobytes()
-    members, distance = limit.shape.scatter(500, rng), limit.distance(asked)
-    half = getattr(limit.shape, "half_diagonal", 0.0)  # a field's promise
-    for cover in limit.covers(asked):
-        nearest = np.linalg.norm(cover[:, None] - members, axis=-1).min(axis=1)
-        assert (nearest >= distance - half - TOLERANCE).all()
 
 
 def test_volume_and_sample_agree_with_uniform_rotations(limit, rng):
@@ -99,20 +73,12 @@ def test_volume_and_sample_agree_with_uniform_rotations(limit, rng):
     assert abs(a.mean() - b.mean()) < 4.5 * np.sqrt(a.var() / len(a) + b.var() / len(b))
 
 
-def test_the_first_exit_is_where_a_fine_walk_leaves(limit, rng):
-    start, end = limit.sample(10, rng), random_quats(10, rng)
-    walk = np.linspace(0.0, 1.0, 2001)
-    for one, other, found in zip(start, end, first_exit(limit, start, end), strict=True):
-        on = limit.distance(quat.slerp(one, other, walk)) <= TOLERANCE
-        assert abs(found - (1.0 if on.all() else walk[on.argmin() - 1])) < 1e-3
-
-
 def test_limits_are_mirrored_and_converted(rng):
-    rotations, normal = random_quats(300, rng), np.array([0.9, 0.3, -0.2])
+    given, normal = random_quats(300, rng), np.array([0.9, 0.3, -0.2])
     for shape in ("box", "ellipsoid", "kdop"):
         limit = fitted(shape)
-        shown = mirror_limit(limit, normal).distance(mirror_rotations(rotations, normal))
-        np.testing.assert_allclose(shown, limit.distance(rotations), atol=1e-8)
+        shown = mirror_limit(limit, normal).distance(mirror_rotations(given, normal))
+        np.testing.assert_allclose(shown, limit.distance(given), atol=1e-8)
     field = fitted("distance-field")
     assert mirror_limit(field, np.eye(3)[1]).shape.values.shape == field.shape.values.shape
     with pytest.raises(ValueError, match="only in a plane across one of them, got the normal"):
@@ -123,14 +89,14 @@ def test_limits_are_mirrored_and_converted(rng):
     assert max(there.lost, there.gained, back.lost, back.gained) < 0.05
 
 
-def test_limits_are_saved_loaded_and_valid(limit, asked, tmp_path):
+def test_limits_are_saved_loaded_and_valid(limit, rotations, tmp_path):
     model = LimitModel({"Chest": limit}, skeleton())
     save_limits(model, tmp_path / "a.limits.json")
     document = json.loads((tmp_path / "a.limits.json").read_text())
     schema = jsonschema.Draft202012Validator(limits_schema())
     schema.validate(document)
     again = load_limits(tmp_path / "a.limits.json").limits["Chest"]
-    assert again.project(asked).tobytes() == limit.project(asked).tobytes()
+    assert again.project(rotations).tobytes() == limit.project(rotations).tobytes()
     document["limits"]["Chest"]["chart"]["axis"] = [0, 0, 1]
     assert not schema.is_valid(document)
 

@@ -11,17 +11,16 @@ import jsonschema
 import numpy as np
 import pytest
 
+import test_contract
 from arms import SOLVERS
 from command_line import acted, result_of, run, skeleton
-from oracles import EXHAUSTIVE, random_quats
-from plugins import load, register
+from oracles import EXHAUSTIVE, lengths, random_quats
+from plugins import laws_of, load, register
 from synovia import (
-    Beyond,
     Inside,
     Limit,
     LimitModel,
     Pose,
-    first_exit,
     forward,
     mirror_limit,
     quat,
@@ -62,6 +61,9 @@ def shape(limit):
     return limit.shape
 
 
+globals().update(laws_of(test_contract, "shape", "limit"))
+
+
 @pytest.fixture
 def points(shape, rng):
     members = shape.scatter(200, rng)
@@ -83,40 +85,7 @@ def cloud(n=200):
     return quat.mul(REFERENCE, quat.exp(vectors))
 
 
-def lengths(vectors):
-    return np.linalg.norm(vectors, axis=-1)
-
-
-# Points.
-
-
-def test_projected_points_are_inside_and_stay(shape, points):
-    once = shape.project(points)
-    assert shape.contains(once).all()
-    assert shape.project(once).tobytes() == once.tobytes()
-
-
-def test_distance_is_positive_exactly_outside_and_the_length_of_the_move(shape, points):
-    distance, outside = shape.distance(points), ~shape.contains(points)
-    assert 0 < outside.sum() < len(points)
-    assert (distance[outside] > TOLERANCE).all()
-    assert (distance[~outside] <= TOLERANCE).all()
-    move = lengths(shape.project(points) - points)
-    np.testing.assert_allclose(move[outside], distance[outside], atol=1e-12)
-
-
-def test_no_sampled_member_is_nearer(shape, points, rng):
-    members = shape.scatter(2000 if EXHAUSTIVE else 500, rng)
-    nearest = lengths(points[:, None] - members).min(axis=1)
-    assert (shape.distance(points) <= nearest + 1e-12).all()
-
-
-def test_the_normal_is_unit_and_points_outwards(shape, points):
-    normal = shape.normal(points)
-    assert np.abs(lengths(normal) - 1.0).max() < 1e-6
-    inside = points[(shape.distance(points) < -1e-3)]
-    outwards = inside + 1e-5 * shape.facing(inside)
-    assert (shape.distance(outwards) > shape.distance(inside)).mean() > 0.99
+# Shapes.
 
 
 def test_bounds_and_reach_hold_all_members_and_little_more(shape, rng):
@@ -168,48 +137,12 @@ def test_a_shape_grows_and_shrinks_by_what_it_says(shape, points, rng):
     assert shape.contains(shape.shrink(100.0).scatter(10, rng)).all()
 
 
-@pytest.mark.parametrize("batch", [(), (0,), (1,), (3, 1, 2)])
-def test_answers_keep_the_batch_shape(limit, batch):
-    points, rotations = np.ones((*batch, 3)), np.broadcast_to([0.6, 0.0, 0.8, 0.0], (*batch, 4))
-    for who, given in ((limit.shape, points), (limit, rotations), (limit.shape.grow(0.1), points)):
-        assert who.contains(given).shape == who.distance(given).shape == batch
-        assert who.project(given).shape == given.shape
-        assert who.normal(given).shape == (*batch, 3)
-
-
 # Rotations.
 
 
 def test_a_fit_contains_its_samples(limit):
     assert limit.contains(cloud()).all()
     assert not limit.compiled
-
-
-def test_projected_rotations_are_legal_and_stay(limit, rotations):
-    once = limit.project(rotations)
-    assert limit.contains(once).all()
-    assert limit.project(once).tobytes() == once.tobytes()
-    assert np.abs(lengths(once) - 1.0).max() < 1e-12
-
-
-def test_a_legal_rotation_comes_back_bit_for_bit_sign_included(limit, rotations):
-    legal = rotations[limit.contains(rotations)]
-    assert len(legal) >= 400
-    assert limit.project(legal).tobytes() == legal.tobytes()
-    assert (limit.violation(legal) == 0.0).all()
-
-
-def test_no_sampled_legal_rotation_is_nearer(limit, rotations, rng):
-    members = limit.shape.scatter(500, rng)
-    distance = limit.distance(rotations)
-    for cover in limit.covers(rotations):
-        assert (lengths(cover[:, None] - members).min(axis=1) >= distance - TOLERANCE).all()
-
-
-def test_a_rotation_and_its_negative_agree(limit, rotations):
-    np.testing.assert_allclose(limit.distance(-rotations), limit.distance(rotations), atol=1e-9)
-    same_side = (limit.project(rotations) * rotations).sum(axis=1)
-    assert (same_side >= 0.0).all()
 
 
 def test_regions_beyond_half_a_turn_are_met_in_every_cover(rng):
@@ -220,14 +153,6 @@ def test_regions_beyond_half_a_turn_are_met_in_every_cover(rng):
     assert wide.volume() == pytest.approx(1.0, abs=0.02)
 
 
-def test_float32_stays_float32(limit, rotations):
-    single = rotations.astype(np.float32)
-    projected = limit.project(single)
-    assert projected.dtype == limit.distance(single).dtype == np.float32
-    assert limit.contains(projected).all()
-    assert np.array_equal(limit.project(projected), projected)
-
-
 def test_volume_and_sample_agree_with_uniform_rotations(limit, rng):
     everywhere = random_quats(100_000, rng)
     legal = everywhere[limit.contains(everywhere)]
@@ -236,24 +161,6 @@ def test_volume_and_sample_agree_with_uniform_rotations(limit, rng):
     assert limit.contains(sample).all()
     a, b = (quat.angle_between(each, REFERENCE) for each in (legal, sample))
     assert abs(a.mean() - b.mean()) < 4.5 * np.sqrt(a.var() / len(a) + b.var() / len(b))
-
-
-@pytest.mark.parametrize("softening", [Beyond(0.1), Inside(0.1)], ids=["beyond", "inside"])
-def test_softened_rotations_are_near_or_inside(limit, rotations, softening):
-    distance = limit.distance(limit.soften(rotations, softening))
-    assert (distance <= (0.1 if isinstance(softening, Beyond) else 0.0) + 1e-8).all()
-
-
-def test_the_first_exit_is_where_a_fine_walk_leaves(limit, rng):
-    start, end = limit.sample(20, rng), random_quats(20, rng)
-    exits = first_exit(limit, start, end)
-    walk = np.linspace(0.0, 1.0, 2001)
-    for k in range(len(start)):
-        on = limit.distance(quat.slerp(start[k], end[k], walk)) <= TOLERANCE
-        first = 1.0 if on.all() else walk[on.argmin() - 1]
-        assert abs(exits[k] - first) < 1e-3
-        assert limit.contains(quat.slerp(start[k], end[k], exits[k]))
-    assert first_exit(limit, limit.chart.rotations(np.array([0.0, 0.0, 3.0])), end[0]) == 0.0
 
 
 def test_a_mirrored_limit_says_of_mirrored_rotations_the_same(limit, rotations):
