@@ -7,6 +7,8 @@ from functools import cache, partial
 
 import numpy as np
 
+import cones
+from cones import CONES, star
 from oracles import (
     CONVEX,
     EXHAUSTIVE,
@@ -19,10 +21,11 @@ from oracles import (
     queries,
     random_quats,
 )
-from synovia import Limit, quat
+from synovia import Limit, Union, quat
 from synovia.charts import takes_axis
 from synovia.limit import charts_of
 from synovia.shapes import SHAPES
+from tables import MASKS, points_around, table
 
 
 def _axis(chart):
@@ -64,7 +67,20 @@ LIMIT_CASES = [
 """A way to fit a shape, a chart, and a kind of data: convex shapes first."""
 SHAPE_CASES = list({(case if chart in ("rotation-vector", "swing-twist") else (case, chart), kind):
                     (case, chart, kind) for case, chart, kind in LIMIT_CASES}.values())  # fmt: skip
-"""The same, with each convex shape in one chart."""
+"""The same, with each convex shape in one chart, and with cones, tables and a union by hand."""
+SPECIAL = {
+    "cone": lambda kind: CONES[kind](),
+    "table": lambda kind: table(kind.split(",")[0], margin=0.13 if "margin" in kind else 0.0),
+    "union": lambda kind: Union(
+        (star(8, 0.5, 0.9, 41), star(6, 0.4, 0.8, 42), star(5, 0.3, 0.6, 41))
+    ),
+}
+TABLES = [f"{kind}{margin}" for kind in MASKS for margin in ("", ", margin")]
+SHAPE_CASES += [("cone", "direction-twist", kind) for kind in CONES]
+SHAPE_CASES += [
+    ("table", "direction-twist", f"{kind}{m}") for kind in TABLES for m in ("", ", margin")
+]
+SHAPE_CASES += [("union", "direction-twist", "of two")]
 
 
 @cache
@@ -90,6 +106,10 @@ def limit_of(case, chart, kind, margin=0.0):
     """The limit of a case."""
     if case.split()[0] in CONVEX:
         return Limit(placed(chart), fitted(case, kind, margin))
+    if case in SPECIAL:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return Limit(placed(chart), SPECIAL[case](kind))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # some have the direction opposite the axis
         samples, options = samples_of(case, chart, kind), OPTIONS.get(case, {})
@@ -109,10 +129,16 @@ def asked_of(limit):
     return rotations
 
 
-def points_of(limit):
+def points_of(case, limit):
     """Points inside, near the boundary, around and far away; read-only."""
-    if limit.shape.convex:
-        return queries(limit.shape)
-    points = limit.chart.points(asked_of(limit))
+    shape, rng = limit.shape, np.random.default_rng(11)
+    if shape.convex:
+        return queries(shape)
+    if case == "cone":
+        points = cones.queries(shape, rng, 600)
+    elif case in SPECIAL:
+        points = np.concatenate([points_around(600, rng), shape.scatter(300, rng)])
+    else:
+        points = limit.chart.points(asked_of(limit))
     points.flags.writeable = False
     return points

@@ -91,18 +91,6 @@ def test_no_point_of_dense_arcs_is_nearer(rng):
     assert (found >= nearest - 0.01).all()
 
 
-def test_distance_is_the_move_of_project_and_members_stay(cone, rng):
-    points = queries(cone, rng)
-    distance, projected = cone.distance(points), cone.project(points)
-    assert np.array_equal(cone.contains(points), distance <= 1e-9)
-    moves = np.linalg.norm(cone.moves(points, projected), axis=1)
-    outside = distance > 1e-9
-    assert np.abs(moves - distance)[outside].max(initial=0.0) < 1e-9
-    assert np.array_equal(projected[~outside], points[~outside])
-    assert cone.contains(projected).all()
-    assert np.array_equal(cone.project(projected), projected)
-
-
 def test_the_twist_goes_to_the_nearest_legal_one(cone, rng):
     points = queries(cone, rng)
     projected = cone.project(points)
@@ -112,34 +100,6 @@ def test_the_twist_goes_to_the_nearest_legal_one(cone, rng):
     gap = np.maximum(np.maximum(low - twist - turns, twist + turns - high), 0.0).min(axis=0)
     moved = np.abs((projected[:, 3] - twist + np.pi) % TURN - np.pi)
     assert np.abs(moved - gap).max() < 1e-8
-
-
-def test_depth_is_never_overstated(cone, rng):
-    inner = cone.scatter(400, rng)
-    depth = -cone.distance(inner)
-    assert (depth >= -1e-9).all()
-    for _ in range(30):
-        move = rng.normal(size=(len(inner), 4))
-        tangent = (
-            move[:, :3] - np.sum(move[:, :3] * inner[:, :3], axis=1, keepdims=True) * inner[:, :3]
-        )
-        step = np.concatenate([tangent, move[:, 3:]], axis=1)
-        finite = np.minimum(depth, 1.0)
-        step *= (0.999 * finite / np.linalg.norm(step, axis=1))[:, None]
-        angle = np.linalg.norm(step[:, :3], axis=1, keepdims=True)
-        direction = np.cos(angle) * inner[:, :3] + np.sinc(angle / np.pi) * step[:, :3]
-        moved = np.column_stack([unit_vectors(direction), inner[:, 3] + step[:, 3]])
-        assert cone.contains(moved).all()
-
-
-def test_normals_point_out(cone, rng):
-    points = queries(cone, rng)
-    normals = cone.normal(points)
-    assert np.abs(np.linalg.norm(normals, axis=1) - 1.0).max() < 1e-9
-    outside = cone.distance(points) > 1e-6
-    moves = -cone.moves(points, cone.project(points))[outside]
-    moves /= np.linalg.norm(moves, axis=1, keepdims=True)
-    assert np.abs(normals[outside] - moves).max() < 1e-9
 
 
 def test_quaternions_in_and_legal_quaternions_out(cone, rng):
