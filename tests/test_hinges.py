@@ -11,8 +11,6 @@ from synovia import (
     Hinges,
     KDop,
     Limit,
-    LimitModel,
-    Skeleton,
     first_exit,
     kernels,
     mirror_limit,
@@ -20,7 +18,6 @@ from synovia import (
 )
 from synovia.arrays import TURN
 from synovia.charts.chart import Chart
-from synovia.io import load_limits, save_limits
 from synovia.limit import mirror_rotations
 from synovia.model import project_path
 from synovia.shapes import Offset
@@ -103,15 +100,6 @@ def test_the_density_and_the_stretch_are_those_of_the_turns(chart, rng):
 
 def chart_middle(chart):
     return np.array([0.0, chart.lock + 0.5 * np.pi, 0.0])
-
-
-def test_a_path_is_followed_hinge_by_hinge():
-    chart = Hinges(REFERENCE)
-    time = np.linspace(0.0, 1.0, 400)[:, None]
-    points = time * [9.0, 1.2, -7.0]
-    np.testing.assert_allclose(
-        chart.follow(chart.points(chart.rotations(points))), points, atol=1e-9
-    )
 
 
 def test_axes_are_made_unit_and_must_not_be_parallel_or_zero():
@@ -222,13 +210,6 @@ def test_the_mirror_keeps_the_angles(limit, rng):
         shown = there.distance(mirror_rotations(rotations, normal))
         np.testing.assert_allclose(shown, limit.distance(rotations), atol=1e-7)
         assert there.shape.to_dict().keys() == limit.shape.to_dict().keys()
-
-
-def test_a_file_holds_the_axes(limit, tmp_path, rng):
-    rotations, skeleton = asked(limit, rng), Skeleton(("Hip", "Knee"), [-1, 0], np.zeros((2, 3)))
-    save_limits(LimitModel({"Knee": limit}, skeleton), tmp_path / "a.limits.json")
-    again = load_limits(tmp_path / "a.limits.json").limits["Knee"]
-    assert again.project(rotations).tobytes() == limit.project(rotations).tobytes()
 
 
 # Axes by data.

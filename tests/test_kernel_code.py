@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from oracles import CASES, fitted
 from synovia.kernels import jit
 from synovia.native.build import this_system
-from synovia.shapes import SHAPES, Box, Ellipsoid, KDop, Product
 
 OBJDUMP = shutil.which("objdump")
 
@@ -30,15 +28,6 @@ def test_kernels_become_packed_instructions(register):
     assert packed.count("pd") > 500
     assert packed.count("ps") > 100
     assert len(single) > 0  # what the pattern would see if it were not packed
-
-
-def test_products_have_their_swing_projected_by_every_kind():
-    assert {type(fitted(case, "tilted").swing) for case in CASES if case.startswith("product")} == {
-        Box,
-        Ellipsoid,
-        KDop,
-    }
-    assert Product.name in SHAPES
 
 
 def test_kernels_take_at_most_eight_arguments():

@@ -1,4 +1,4 @@
-"""Limits in PyTorch: the same answers, right gradients, a loss that ends legal."""
+"""Limits in PyTorch: the values of NumPy, correct gradients, and a loss that ends legal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tensor(rotations, kind=torch.float64):
 
 
 def smooth(limit, rotations, step=1e-4):
-    """Return those of the rotations around which neither distance nor projection has a kink."""
+    """Return the rotations near which neither distance nor projection has a kink."""
     near = [quat.mul(rotations, quat.exp(step * v)) for v in np.vstack([np.eye(3), -np.eye(3)])]
     slopes = np.stack([limit.distance_and_gradient(q)[1] for q in near])
     moved = np.stack([limit.project(q) for q in near]) - limit.project(rotations)
@@ -72,27 +72,6 @@ def test_gradients_pass_gradcheck(limit):
     assert torch.autograd.gradcheck(lambda q: project(limit, q), given, atol=1e-4, eps=1e-5)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_forms_of_rotations(form):
-    rotations = random_quats(50, np.random.default_rng(4))
-    rotations[0], rotations[1:4] = quat.IDENTITY, np.eye(4)[1:]
-    given = {
-        "quaternion": 3.0 * rotations,
-        "rotation-vector": quat.log(rotations),
-        "6d": quat.to_6d(rotations),
-        "matrix": quat.to_matrix(rotations),
-    }[form]
-    values = tensor(given).requires_grad_()
-    made = quaternions(values, form)
-    assert np.abs(np.sum(made.detach().numpy() * rotations, axis=-1)).min() > 1.0 - 1e-12
-    made.square().sum().backward()
-    assert torch.isfinite(values.grad).all()
-    with pytest.raises(ValueError, match=re.escape(f"rotations of the form {form}")):
-        quaternions(torch.zeros(5, 2), form)
-    with pytest.raises(ValueError, match="form must be one of"):
-        quaternions(values, "euler")
-
-
 def in_form(rotations, form):
     """The rotations in a form, not unit where that may be."""
     if form == "quaternion":
@@ -104,6 +83,21 @@ def in_form(rotations, form):
     columns = quat.to_6d(rotations)
     columns[:, 3:] += 0.4 * columns[:, :3]
     return columns * np.repeat([1.3, 0.8], 3)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_rotations(form):
+    rotations = random_quats(50, np.random.default_rng(4))
+    rotations[0], rotations[1:4] = quat.IDENTITY, np.eye(4)[1:]
+    values = tensor(in_form(rotations, form)).requires_grad_()
+    made = quaternions(values, form)
+    assert np.abs(np.sum(made.detach().numpy() * rotations, axis=-1)).min() > 1.0 - 1e-12
+    made.square().sum().backward()
+    assert torch.isfinite(values.grad).all()
+    with pytest.raises(ValueError, match=re.escape(f"rotations of the form {form}")):
+        quaternions(torch.zeros(5, 2), form)
+    with pytest.raises(ValueError, match="form must be one of"):
+        quaternions(values, "euler")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -124,7 +118,7 @@ def test_one_kernel_has_the_gradient_by_any_form(form, family):
     assert (single.grad - plain.grad).abs().median() < 1e-3
 
 
-def test_a_backward_pass_may_run_again_and_weigh_rotations():
+def test_a_backward_pass_may_run_again_with_weights():
     limit = LIMITS["kdop", "rotation-vector"]()
     given = tensor(random_quats(50, np.random.default_rng(6)).reshape(5, 10, 4)).requires_grad_()
     weights = torch.linspace(-1.0, 2.0, 50, dtype=torch.float64).reshape(5, 10)
@@ -152,7 +146,7 @@ def test_the_loss_of_a_kernel_has_the_gradient_of_its_sums(smpl, form):
     assert torch.quantile(off.flatten(), 0.97) < 1e-5  # at kinks either side is right
 
 
-def test_vectors_are_turned():
+def test_vectors_are_rotated():
     rotations, vectors = random_quats(20, np.random.default_rng(6)), np.ones((20, 3))
     turned = rotate(tensor(rotations), tensor(vectors)).numpy()
     assert np.allclose(turned, quat.rotate(rotations, vectors))
@@ -184,27 +178,20 @@ def test_descent_along_the_loss_ends_legal(smpl):
 
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # PyTorch's
-def test_a_compiled_verb_is_the_same():
-    limit = LIMITS["kdop", "swing-twist"]()
-    given = tensor(random_quats(12, np.random.default_rng(5)))
-    for verb in (distance, project):
-        plain, same = given.clone().requires_grad_(), given.clone().requires_grad_()
-        verb(limit, plain).sum().backward()
-        torch.compile(lambda q, v=verb: v(limit, q).sum(), fullgraph=True, backend="aot_eager")(
-            same
-        ).backward()
-        assert torch.allclose(plain.grad, same.grad)
-
-
-@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # PyTorch's
 def test_compiled_is_the_same(smpl):
-    loss = LimitLoss(smpl, form="rotation-vector")
+    limit, loss = LIMITS["kdop", "swing-twist"](), LimitLoss(smpl, form="rotation-vector")
+    rotations = tensor(random_quats(12, np.random.default_rng(5)))
     poses = torch.randn(4, 24, 3, generator=torch.manual_seed(1), dtype=torch.float64)
-    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
-    plain, same = poses.clone().requires_grad_(), poses.clone().requires_grad_()
-    loss(plain).backward()
-    compiled(same).backward()
-    assert torch.allclose(plain.grad, same.grad)
+    cases = [
+        (lambda q: distance(limit, q).sum(), rotations),
+        (lambda q: project(limit, q).sum(), rotations),
+        (loss, poses),
+    ]
+    for function, values in cases:
+        plain, same = values.clone().requires_grad_(), values.clone().requires_grad_()
+        function(plain).backward()
+        torch.compile(function, fullgraph=True, backend="aot_eager")(same).backward()
+        assert torch.allclose(plain.grad, same.grad)
 
 
 def test_bad_input_is_named(smpl, limit):
