@@ -293,6 +293,7 @@ def test_a_limit_is_stored_by_the_names_of_its_parts(limit, rotations):
 @pytest.mark.parametrize("softening", [Beyond(0.1), Inside(0.1)], ids=["beyond", "inside"])
 def test_softened_rotations_are_near_or_inside(limit, rotations, softening):
     softened = limit.soften(rotations, softening)
+    assert limit.soften(rotations[:9].astype(np.float32), softening).dtype == np.float32
     distance = limit.distance(softened)
     if isinstance(softening, Inside):
         assert (distance <= 1e-8).all()
