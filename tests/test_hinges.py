@@ -19,8 +19,10 @@ from synovia import (
 from synovia.arrays import TURN
 from synovia.charts.chart import Chart
 from synovia.limit import mirror_rotations
+from synovia.mesh import DRAFT, sheet_and_boundary
 from synovia.model import project_path
 from synovia.shapes import Offset
+from synovia.shapes.boundary import rim_of
 
 REFERENCE, FRAME = random_quats(2, np.random.default_rng(4))
 SKEW = np.array([[1.0, 0.2, 0.1], [0.1, 1.0, 0.4], [0.3, -0.2, 1.0]])
@@ -267,3 +269,10 @@ def test_what_hinges_cannot_make_is_not_within_reach_of_what_they_can(rng):
     assert (Limit(chart, near).distance(rotations[beyond]) < 0.4).sum() > 30
     assert not limit.contains(rotations[beyond]).any()
     np.testing.assert_array_equal(limit.distance(rotations), limit.nearest(rotations)[1])
+
+
+def test_the_draft_of_a_picture_is_closed():
+    limit = Limit(Hinges(REFERENCE), Box(LOW, HIGH, np.eye(3)))
+    triangles = sheet_and_boundary(limit, np.eye(3)[2], DRAFT)[1].triangles
+    assert len(triangles) > 100
+    assert len(rim_of(triangles)) == 0

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import TURN, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
-from ..charts import RotationVector
+from ..charts import RotationVector, SwingTwist
 from ..limit import Limit
 from ..limit.chart_support import is_injective
 from ..shapes import Directional, Region, Surface
@@ -212,8 +212,9 @@ def _seen_triangles(limit: Limit, net: Net, *, covered: bool) -> Surface:
 
 
 def overlaps_itself(limit: Limit) -> bool:
-    """Return True if a region of vectors may contain two points of the same rotation."""
-    return not is_injective(limit.chart, limit.region)
+    """Return True if a region of vectors reaches half a turn, so that it may overlap itself."""
+    vectors = isinstance(limit.chart, RotationVector | SwingTwist)
+    return vectors and not is_injective(limit.chart, limit.region)
 
 
 def _rotations(limit: Limit, vectors: Points) -> Quats:
