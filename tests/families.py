@@ -70,16 +70,13 @@ SHAPE_CASES = list({(case if chart in ("rotation-vector", "swing-twist") else (c
 """The same, with each convex shape in one chart, and with cones, tables and a union by hand."""
 SPECIAL = {
     "cone": lambda kind: CONES[kind](),
-    "table": lambda kind: table(kind.split(",")[0], margin=0.13 if "margin" in kind else 0.0),
+    "table": table,
     "union": lambda kind: Union(
         (star(8, 0.5, 0.9, 41), star(6, 0.4, 0.8, 42), star(5, 0.3, 0.6, 41))
     ),
 }
-TABLES = [f"{kind}{margin}" for kind in MASKS for margin in ("", ", margin")]
 SHAPE_CASES += [("cone", "direction-twist", kind) for kind in CONES]
-SHAPE_CASES += [
-    ("table", "direction-twist", f"{kind}{m}") for kind in TABLES for m in ("", ", margin")
-]
+SHAPE_CASES += [("table", "direction-twist", kind) for kind in MASKS]
 SHAPE_CASES += [("union", "direction-twist", "of two")]
 
 
