@@ -30,7 +30,7 @@ def to_xyz_euler(rotations: Quats, old: Floats | None = None) -> Floats:
 
 
 def matrix_to_xyz_euler(matrices: Floats, old: Floats | None = None) -> Floats:
-    """Return (θx, θy, θz) of matrices (..., 3, 3) for column vectors; see `to_source_euler`."""
+    """Return (θx, θy, θz) of matrices (..., 3, 3) for column vectors; see `to_xyz_euler`."""
     m = np.asarray(matrices, np.float64)
     if m.shape[-2:] != (3, 3) or not np.isfinite(m).all():
         raise ValueError(f"matrices must be finite, of shape (..., 3, 3), got {m.shape}")

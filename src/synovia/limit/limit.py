@@ -435,7 +435,7 @@ class Limit:
         return angles
 
     def soften(self, rotations: Quats, softening: Softening) -> Quats:
-        """Return the rotations brought towards the legal ones, softly; see `synovia.softening`."""
+        """Return the rotations brought towards the legal ones, softly; see `limit.softening`."""
         rotations = unit_quats("rotations", rotations)
         points = self.nearest_cover(rotations)
         softened = softening.soften(self.region, points)

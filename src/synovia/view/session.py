@@ -151,7 +151,7 @@ def scene_of(
     figure: Figure | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Scene:
-    """Return the scene of a clip with limits, which are matched by name; see `matching.match`.
+    """Return the scene of a clip with limits, which are matched by name; see `skeleton.match`.
 
     Without a clip, a figure runs each of its controls through its range, and a skeleton stands
     still.
