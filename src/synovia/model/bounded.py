@@ -1,11 +1,11 @@
-"""Paths in time with bounded steps: of all that are legal, the one nearest to another path.
+"""The legal path with bounded steps that is nearest to a given path.
 
-Rotations p₀, p₁, … are wanted, legal each in its frame, with no step from frame to frame longer
-than that frame's bound, and with the least sum of squared angles to the rotations given. The
-nearest legal rotation of each frame is that, wherever its steps keep to the bound. Around steps
-that do not, dynamic programming finds the cheapest path through candidates: runs from one side to
-the other that begin earlier or later, and paths that skip the change. Afterwards each frame's
-candidates are what is near to the path found, and the same search goes on as long as it gains.
+The result minimises the sum of squared angles to the input over paths p₀, p₁, … of which every
+frame is legal and no step is longer than the frame's bound. Where the nearest legal rotations of
+the frames satisfy the bound, they are the result. Around longer steps (jumps), dynamic programming
+(Viterbi) finds the cheapest path through candidates: transitions from one side of the jump to the
+other that start earlier or later, and paths that skip the change. The path is then refined with
+candidates around it until it no longer improves.
 """
 
 from __future__ import annotations
@@ -20,49 +20,50 @@ from .. import kernels
 from ..arrays import TURN, Floats, Ints, Mask, Quats, Scalars
 from .roadmap import PathRegion, Roadmap, angles, cheapest_parts, slerp
 
-FAR = 1 << 40  # frames: before all others
-SLACK = 1e-10  # radians; by how much rounding may take a step over its bound
-OVER, MOVED = 1e9, 1e5  # what a step over the bound costs, and a frame that was legal and moves
-PULL = 0.01  # what squared angles from the nearest legal rotation cost, beside those from the input
-LONGEST_RUN = 1.5 * TURN  # radians; a run may be as long, at the least speed
-PACES, STUCK = 3, 0.8  # how often steps are evened out, unless the longest stays as long as this
-ROUTINGS, ROUTES = 4, 5  # how often ways around are tried, and times for each
-LONGER = (1.0, 1.6)  # times that straight ways take, in those of the shortest
+FAR = 1 << 40  # frames; earlier than any frame
+SLACK = 1e-10  # radians; rounding error of a step that is accepted
+OVER, MOVED = 1e9, 1e5  # cost of a step over the bound, and of moving a legal frame
+PULL = 0.01  # weight of the squared angle to the nearest legal rotation; that to the input is 1
+LONGEST_RUN = 1.5 * TURN  # radians; the longest transition, at the smallest bound
+PACES = 3  # iterations that equalise the steps of a transition
+STUCK = 0.8  # a longest step that shrinks by less than this factor is a gap
+ROUTINGS, ROUTES = 4, 5  # rounds of detours, and durations tried for each
+LONGER = (1.0, 1.6)  # durations of straight transitions, relative to the shortest
 SPREADS = ((2, 0), (0, 2), (1.5, 0.5), (0.5, 1.5), (1.3, 1.3), (2, 2))
-"""How long before and after a jump other runs begin and end, in half the time that they take."""
-SIZES, ROUNDS = (1.0, 0.3, 0.1), 4  # of moves in refinement, in steps, and how often each
+"""Starts before and ends after a jump of further transitions, in units of half their duration."""
+SIZES, ROUNDS = (1.0, 0.3, 0.1), 4  # moves of the refinement, in bounds; iterations of each
 NO_WAY, TURN_WAY, CHART_WAY = range(3)
-AROUND = np.arange(-2, 3)  # the frames beside one that moves, which may follow
-SETTLED = 0.05  # of a move: frames that move less are done
+AROUND = np.arange(-2, 3)  # offsets of the frames that are refined with a moving one
+SETTLED = 0.05  # share of a move below which a frame has converged
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A path to stay near to, and what holds for those that may be chosen."""
+    """A path to stay near to, and the constraints on the result."""
 
     region: PathRegion
     inputs: Quats
-    """The path (frames, 4) to stay near to."""
+    """The input path (frames, 4)."""
     nearest: Quats
-    """The nearest legal rotation of each frame by itself."""
+    """The nearest legal rotation of each frame (frames, 4)."""
     bounds: Scalars
-    """The longest step to each frame from the one before, in radians; of the first, the least."""
+    """Bound (frames,) of the step to each frame, in radians; the first entry is the smallest."""
     kept: Mask
-    """Frames that move only where the bound cannot be kept otherwise."""
+    """Mask of the legal frames, which move only if the bound requires it."""
     fixed: int = 0
-    """So many frames from the first on do not move at all."""
+    """Number of frames at the start that never move."""
 
     @cached_property
     def weights(self) -> Floats:
-        """What is taken off squared angles to the inputs, and what a move costs: (frames, 2)."""
+        """Cost terms (frames, 2): squared angle of the nearest rotation, and cost of a move."""
         moves = np.where(self.kept, MOVED, 0.0)
         moves[: self.fixed] = np.inf
         return np.column_stack([angles(self.inputs, self.nearest) ** 2, moves])
 
     def costs(self, frames: Ints, rotations: Quats) -> Scalars:
-        """Return what it costs to take `rotations` (n, 4) in `frames` (n,): 0 for the nearest.
+        """Return the costs (n,) of `rotations` (n, 4) in `frames` (n,).
 
-        That is by how much squared angles to the inputs are more than those of the nearest.
+        A cost is the squared angle to the input, less that of the nearest legal rotation.
         """
         costs = np.empty(len(frames))
         kernels.clamp.candidate_costs(
@@ -71,13 +72,14 @@ class Problem:
         return costs
 
     def jumps(self, path: Quats) -> Ints:
-        """Return the frames to which the step from the frame before is over its bound."""
+        """Return the indices of the frames whose step from the previous frame exceeds its bound."""
         return np.flatnonzero(angles(path[:-1], path[1:]) > self.bounds[1:] + SLACK) + 1
 
     def choose(self, path: Quats, frames: Ints, candidates: Quats) -> float:
         """Write the cheapest path through `candidates` (n, 4) of `frames` (n,) and return its cost.
 
-        Frames without candidates stay as they are; others may also stay, or be the nearest.
+        The rotation in `path` and the nearest legal one are candidates of these frames too. Frames
+        without candidates stay as they are.
         """
         if len(frames) == 0:
             return 0.0
@@ -86,18 +88,18 @@ class Problem:
         return self._choose(path, inner, counts[inner], candidates[order])
 
     def choose_among(self, path: Quats, frames: Ints, candidates: Quats) -> float:
-        """As `choose`, for frames (n,) in order with as many candidates each, (n · k, 4)."""
+        """Do as `choose`, for sorted frames (n,) with k candidates each, (n · k, 4)."""
         counts = np.full(len(frames), len(candidates) // max(len(frames), 1))
         return self._choose(path, frames, counts, candidates)
 
     def _choose(self, path: Quats, inner: Ints, counts: Ints, candidates: Quats) -> float:
-        own = np.full(len(path), -1)  # candidates of a frame; -1 where it stays
+        own = np.full(len(path), -1)  # number of candidates of a frame; -1 if it stays
         own[inner] = counts
         beside = own >= 0
         beside[1:] |= own[:-1] >= 0
         beside[:-1] |= own[1:] >= 0
         about = np.flatnonzero(beside)
-        first = np.append(0, np.cumsum(own[about] + 2))  # the path itself, and the nearest
+        first = np.append(0, np.cumsum(own[about] + 2))  # plus the path and the nearest rotation
         every, rotations = np.empty(first[-1], np.int64), np.empty((first[-1], 4))
         kernels.clamp.gather_candidates(
             *(path, self.nearest, about, own[about], first),
@@ -113,7 +115,7 @@ class Problem:
 def bound_steps(problem: Problem) -> Quats:
     """Return the legal path (frames, 4) with bounded steps that is nearest to the inputs.
 
-    Where no legal way is found within the bounds, steps over them remain.
+    Where no such path is found, steps over the bounds remain.
     """
     path = problem.nearest.copy()
     jumps = _run_straight(problem, path)
@@ -128,7 +130,7 @@ def bound_steps(problem: Problem) -> Quats:
 
 
 def _run_straight(problem: Problem, path: Quats) -> Ints:
-    """Remove jumps from the path by straight ways, and return those that are left."""
+    """Remove jumps from the path by straight transitions; return the remaining jumps."""
     jumps = problem.jumps(path)
     for longer in LONGER:
         if len(jumps) == 0:
@@ -139,9 +141,9 @@ def _run_straight(problem: Problem, path: Quats) -> Ints:
 
 
 def _run_around(problem: Problem, path: Quats, jumps: Ints, roadmap: Roadmap) -> Ints:
-    """Remove jumps from the path by ways around, and return those that are left.
+    """Remove jumps from the path by detours; return the remaining jumps.
 
-    Parts of the region to which there is no way are left out, if no frame is legal there.
+    The path leaves parts of the region that cannot be reached, if no frame is legal there.
     """
     before, after = roadmap.add(path[jumps - 1]), roadmap.add(path[jumps])
     frames, candidates, lost = _routed_runs(problem, path, jumps, roadmap)
@@ -156,9 +158,9 @@ def _run_around(problem: Problem, path: Quats, jumps: Ints, roadmap: Roadmap) ->
 def _leave_parts(
     problem: Problem, path: Quats, jumps: Ints, roadmap: Roadmap, members: Ints
 ) -> None:
-    """Bring the path to parts of the region between which it need not jump, or seldom.
+    """Move stretches of the path to other parts of the region, to reduce jumps between parts.
 
-    `members`, by number, are where the path is before the first jump and after each.
+    `members` are the indices of the roadmap's members at the start and after each jump.
     """
     every_part = roadmap.parts()
     owns, cuts = every_part[members], np.concatenate([[0], jumps, [len(path)]])
@@ -170,7 +172,7 @@ def _leave_parts(
     costs = np.stack(
         [np.add.reduceat(problem.costs(every, other), cuts[:-1]) for other in others], axis=1
     )
-    costs[costs >= MOVED] = 2.0 * OVER  # where frames are legal, rather jump
+    costs[costs >= MOVED] = 2.0 * OVER  # legal frames stay, even if the path jumps
     costs[parts == owns[:, None]] = 0.0
     for number, part in enumerate(cheapest_parts(costs, OVER).tolist()):
         if parts[part] != owns[number]:
@@ -180,9 +182,9 @@ def _leave_parts(
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Ways from the rotation of one frame of a path to that of another, each in its own time.
+    """Transitions of a path from frames `start` (runs,) to frames `end` (runs,).
 
-    They may begin before the first frame and end after the last, as if it stood still there.
+    They may start before the first frame and end after the last, where the path stands still.
     """
 
     problem: Problem
@@ -190,23 +192,24 @@ class Runs:
     start: Ints
     end: Ints
     by_chart: Mask
-    """Which may go straight in the chart, where turns do not do."""
+    """Mask of the transitions that may be straight in the chart if the rotation fails."""
 
     @cached_property
     def reach(self) -> Floats:
-        """How far steps within the bounds lead from the first frame to each."""
+        """Largest angle (frames,) that steps within the bounds cover from the first frame on."""
         return np.asarray(np.cumsum(self.problem.bounds) - self.problem.bounds[0])
 
     def reach_at(self, frames: Ints) -> Floats:
-        """Return how far steps lead from the first frame to any, also before it or after all."""
+        """Return `reach` at any frames, also before the first and after the last."""
         last, least = len(self.path) - 1, self.problem.bounds[0]
         beyond = np.minimum(frames, 0) + np.maximum(frames - last, 0)
         return np.asarray(self.reach[np.clip(frames, 0, last)] + least * beyond)
 
     def candidates(self) -> tuple[Ints, Quats, Ints]:
-        """Return frames (n,) and legal rotations (n, 4) of the runs that are within the bounds.
+        """Return frames (n,) and legal rotations (n, 4) of the transitions within the bounds.
 
-        And how each run goes: `TURN_WAY`, `CHART_WAY` or, out of bounds, `NO_WAY`.
+        The third value (runs,) says how each goes: `TURN_WAY` (shortest rotation), `CHART_WAY`
+        (straight in the chart) or, out of bounds, `NO_WAY`.
         """
         last = len(self.path) - 1
         first, stop = np.maximum(self.start, 0), np.minimum(self.end, last) + 1
@@ -234,12 +237,12 @@ class Runs:
         left: Mask,
         rotations: Quats,
     ) -> Mask:
-        """Write the rotations of the runs that are `left`, and return those out of bounds."""
+        """Write the rotations of the runs in `left`; return a mask of those out of bounds."""
         region, share = self.problem.region, wanted.copy()
         room = np.append(0.0, self.problem.bounds[1:]) + 0.5 * SLACK
         over, going, longest = left.copy(), left, np.full(len(left), np.inf)
         ways = region.ways(ends[0][left], ends[1][left]) if way == CHART_WAY else None
-        number = np.cumsum(left) - 1  # among those that are left
+        number = np.cumsum(left) - 1  # index among those in `left`
         for _ in range(PACES):
             rows = np.flatnonzero(going[run])
             if len(rows) == 0:
@@ -256,13 +259,13 @@ class Runs:
             over[own[steps > room[at]]] = True
             before, longest = longest, np.zeros(len(left))
             np.maximum.at(longest, own, steps)
-            going = going & over & (longest <= STUCK * before)  # a gap is not evened out
+            going = going & over & (longest <= STUCK * before)  # otherwise there is a gap
             share[rows] = _even_out(share[rows], wanted[rows], steps, own)
         return over
 
 
 def _even_out(share: Scalars, wanted: Scalars, steps: Scalars, run: Ints) -> Scalars:
-    """Return shares with which runs go as far by each frame as `wanted`, judging by their steps."""
+    """Return shares for which the arc lengths of the runs, estimated by `steps`, are `wanted`."""
     length = np.cumsum(steps)
     begins = np.diff(run, prepend=-1) != 0
     first, run = np.flatnonzero(begins), np.cumsum(begins) - 1
@@ -270,14 +273,14 @@ def _even_out(share: Scalars, wanted: Scalars, steps: Scalars, run: Ints) -> Sca
     whole = np.maximum(length[last] - length[first], 1e-300)[run]
     gone = (length - length[first][run]) / whole
     gone = wanted[first][run] + gone * (wanted[last] - wanted[first])[run]
-    # Runs lie side by side on one line, so that one interpolation is enough.
+    # Offsets of 2 separate the runs, so that one interpolation suffices.
     return np.asarray(np.interp(2.0 * run + wanted, 2.0 * run + gone, share))
 
 
 def _straight_runs(problem: Problem, path: Quats, jumps: Ints, longer: float) -> tuple[Ints, Quats]:
-    """Return candidates that go over from one side of each jump to the other, or skip it.
+    """Return frames and candidates of transitions across each jump, and of paths that skip it.
 
-    They take `longer` than the shortest way between would.
+    Their duration is `longer` times the shortest possible one.
     """
     last, empty = len(path) - 1, np.zeros(0, np.int64)
     runs = Runs(problem, path, empty, empty, empty == 0)
@@ -310,7 +313,7 @@ def _straight_runs(problem: Problem, path: Quats, jumps: Ints, longer: float) ->
         problem, path, *(np.concatenate(each) for each in (starts, ends, by_chart))
     ).candidates()
     frames, candidates = np.append(frames, more[0]), np.concatenate([candidates, more[1]])
-    # Where the clip is about to end, or has just begun, a side may be kept to its end.
+    # Near the ends of the clip, one side may be kept throughout.
     holds = [(np.arange(j), j) for j in jumps[jumps <= 2 * half]]
     holds += [(np.arange(j, last + 1), j - 1) for j in jumps[jumps + 2 * half >= last]]
     for held, at in holds:
@@ -321,7 +324,7 @@ def _straight_runs(problem: Problem, path: Quats, jumps: Ints, longer: float) ->
 
 
 def lengths(most: float) -> Iterator[int]:
-    """Yield numbers from 1 on, each some 20 % greater than the one before."""
+    """Yield increasing integers from 1 up to at least `most`, each about 20 % larger."""
     k = 1
     while k <= most:
         yield k
@@ -332,15 +335,15 @@ def lengths(most: float) -> Iterator[int]:
 def _routed_runs(
     problem: Problem, path: Quats, jumps: Ints, roadmap: Roadmap
 ) -> tuple[Ints, Quats, bool]:
-    """Return candidates that go around what is between the sides of jumps.
+    """Return frames and candidates of detours around what separates the sides of jumps.
 
-    And whether there are sides between which there is no way.
+    The third value is True if some sides are not connected.
     """
     last, lost = len(path) - 1, False
     frames: list[Ints] = []
     wanted: list[Quats] = []
     away = angles(path[jumps - 1], path[jumps])
-    half = np.ceil(0.7 * away / problem.bounds[0]).astype(np.int64)  # a little more than straight
+    half = np.ceil(0.7 * away / problem.bounds[0]).astype(np.int64)  # slightly longer than straight
     for _ in range(ROUTES):
         if len(jumps) == 0:
             break
@@ -352,7 +355,7 @@ def _routed_runs(
         for k in np.flatnonzero((count > 0) & (count - 1 <= 2 * half + 1)).tolist():
             at = np.arange(start[k], end[k] + 1)
             for early in (0.0, 0.5, 1.0):
-                # Steps that do not fit are left out at the clip's ends.
+                # At the ends of the clip, steps that do not fit are dropped.
                 spare = max(2 * half[k] + 2 - count[k], 0)
                 stop = np.clip(at - (jumps[k] - 1 - half[k]) - int(early * spare), 0, count[k] - 1)
                 frames.append(at)
@@ -366,7 +369,7 @@ def _routed_runs(
 
 
 def refine(problem: Problem, path: Quats) -> None:
-    """Bring the frames that moved nearer to the inputs, by ever new candidates around them."""
+    """Move the changed frames nearer to the inputs, with new candidates around the path."""
     last, moved = len(path) - 1, np.flatnonzero((path != problem.nearest).any(axis=-1))
     for size in SIZES:
         active = moved
@@ -384,7 +387,7 @@ def refine(problem: Problem, path: Quats) -> None:
 
 
 def _neighbours(problem: Problem, path: Quats, frames: Ints, size: float) -> Quats:
-    """Return candidates near to the path, with moves by `size` of a step within the bounds."""
+    """Return candidates near the path, at `size` times the bound."""
     count = kernels.clamp.NEIGHBOURS
     found = np.empty((count * len(frames), 4))
     kernels.clamp.neighbours(

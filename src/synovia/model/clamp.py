@@ -1,4 +1,4 @@
-"""Limits along paths in time: clamp a clip without pops, and find where a turn leaves the limit."""
+"""Paths in time and one limit: clamping without jumps, and the first exit of a rotation."""
 
 from __future__ import annotations
 
@@ -15,51 +15,51 @@ from .bounded import Problem, bound_steps
 from .roadmap import Ways, angles
 
 MAX_SPEED = float(np.radians(400.0))
-"""Radians a second: steps that are slower are no pops."""
-GROWTH = 2.0  # times the input's step: nor are these
-WAYPOINTS = 1000  # to go by, where the way to another side is not straight
-EDGE = 0.5 * TOLERANCE  # so that what is found is a member, rounding or not
+"""Radians a second; slower steps are never shortened."""
+GROWTH = 2.0  # factor by which a step may exceed that of the input
+WAYPOINTS = 1000  # samples of a limit for detours around what is not legal
+EDGE = 0.5 * TOLERANCE  # radians; leaves room for rounding, so that results are members
 MIN_STEP = 3e-5  # radians; the shortest step of `first_exit`
-HALVINGS = 45  # of its last step: down to rounding
+HALVINGS = 45  # of its last step, down to rounding errors
 
 
 Within = Callable[[Quats, Ints], Quats]
-"""Returns rotations (n, 4) of frames (n,) brought within what these allow; members as they are."""
+"""Returns rotations (n, 4) projected to what frames (n,) allow; members come back unchanged."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClampedPath:
-    """A path in time that was made legal, and what could not stay or be kept."""
+    """A path that was made legal, with the legal frames that moved and the steps over the bound."""
 
     rotations: Quats
     """The path (frames, 4)."""
     moved: Ints
-    """The frames that were legal and moved all the same: around changes of side."""
+    """Indices of legal frames that moved, to bound the steps around a jump."""
     over: Ints
-    """The frames to which the step from the frame before is longer than the bound."""
+    """Indices of frames whose step from the previous frame exceeds the bound."""
 
 
 @dataclass(frozen=True, eq=False)
 class LimitRegion:
-    """What is legal in a clip: the same in every frame, unless it is held `within` less."""
+    """The legal rotations in each frame of a clip: those of a limit, narrowed by `within`."""
 
     limit: Limit
     softening: Softening | None = None
     within: Within | None = None
 
     def project(self, rotations: Quats, frames: Ints) -> Quats:
-        """Return the nearest rotations that are legal, or no farther outside than is allowed."""
+        """Return the nearest legal rotations; with `Beyond`, those within its radius outside."""
         if not isinstance(self.softening, Beyond):
             return self.hold(self.limit.project(rotations), frames)
         points = self.limit.nearest_cover(rotations)
         return self.hold(self._rotations(points, self.softening.radius), frames)
 
     def hold(self, rotations: Quats, frames: Ints) -> Quats:
-        """Return rotations of the limit, brought within what their frames allow."""
+        """Return rotations of the limit, projected to what their frames allow."""
         return rotations if self.within is None else self.within(rotations, frames)
 
     def ways(self, start: Quats, end: Quats) -> Ways:
-        """Return the ways that are straight in the chart."""
+        """Return the paths that are straight in the chart, projected to the limit."""
         limit = self.limit
         one, other = limit.nearest_cover(start), limit.nearest_cover(end)
 
@@ -68,17 +68,17 @@ class LimitRegion:
             if isinstance(self.softening, Beyond):
                 return self.hold(self._rotations(between, self.softening.radius), frames)
             rotations = limit.chart.rotations(limit.region.project(between))
-            return self.hold(limit.project(rotations), frames)  # as they are, but for rounding
+            return self.hold(limit.project(rotations), frames)  # removes rounding errors only
 
         return go
 
     def waypoints(self) -> Quats:
-        """Return legal rotations from all over the limit."""
+        """Return `WAYPOINTS` samples (n, 4) of the limit."""
         points = self.limit.region.scatter(WAYPOINTS, np.random.default_rng(0))
         return self.limit.project(self.limit.chart.rotations(points))
 
     def _rotations(self, points: Points, radius: float) -> Quats:
-        """Return the rotations of points, brought to within `radius` of the limit."""
+        """Return the rotations of points, moved to within `radius` radians of the limit."""
         shape = self.limit.region
         nearest = shape.project(points)
         distance = np.linalg.norm(shape.moves(nearest, points), axis=-1)
@@ -87,9 +87,9 @@ class LimitRegion:
 
 
 def step_bounds(rotations: Quats, frame_time: float, max_speed: float = MAX_SPEED) -> Scalars:
-    """Return how long the step to each frame (frames,) may be, in radians, without a pop.
+    """Return the bound of the step to each frame (frames,), in radians.
 
-    That is twice the step of the path given, or `max_speed` radians a second if that is more.
+    It is twice the step of the input, or `max_speed` radians a second if that is more.
     """
     steps = angles(rotations[:-1], rotations[1:])
     return np.maximum(GROWTH * np.append(0.0, steps)[: len(rotations)], max_speed * frame_time)
@@ -103,10 +103,7 @@ def project_path(
     softening: Softening | None = None,
     max_speed: float = MAX_SPEED,
 ) -> Quats:
-    """Return legal rotations (frames, 4) for a path in time, near to it and free of pops.
-
-    See `clamp_path`, which also says which frames moved although they were legal.
-    """
+    """Return legal rotations (frames, 4) near a path, with bounded steps; see `clamp_path`."""
     return clamp_path(
         limit, rotations, frame_time, softening=softening, max_speed=max_speed
     ).rotations
@@ -121,13 +118,12 @@ def clamp_path(
     max_speed: float = MAX_SPEED,
     within: Within | None = None,
 ) -> ClampedPath:
-    """Return a path in time as a legal one without pops, and which frames had to pay for it.
+    """Return a legal path near the given one, with bounded steps.
 
-    The nearest legal rotation of each frame by itself jumps where another side of the limit
-    becomes nearer. Here no step is longer than twice the path's own, or than `max_speed` allows;
-    of all such paths the result is near to the one with the least sum of squared angles to the
-    path given. Frames that are legal move only where the bound cannot be kept otherwise. A path
-    that is legal throughout comes back bit for bit.
+    Projecting each frame by itself jumps where another side of the limit becomes nearer. Here no
+    step is longer than twice that of the input, or than `max_speed` allows. Among such paths the
+    result approximates the one with the least sum of squared angles to the input. Legal frames
+    move only if the bound requires it. A legal path comes back bit for bit.
 
     Parameters
     ----------
@@ -136,14 +132,14 @@ def clamp_path(
     rotations
         The path (frames, 4).
     frame_time
-        Seconds from frame to frame.
+        Seconds between frames.
     softening
-        How to approach the limit instead of stopping at it: `Inside` or `Beyond`. The result then
-        stays near to the path that was softened frame by frame.
+        How to approach the limit instead of stopping at it: `Inside` or `Beyond`. The result is
+        then near the path that is softened frame by frame.
     max_speed
-        Radians a second that a joint may always turn at; `inf` clamps each frame by itself.
+        Radians a second that are always allowed; `inf` projects each frame by itself.
     within
-        Where less than the limit is legal, and what differs from frame to frame.
+        Further restriction of each frame, if less than the limit is legal there.
     """
     rotations = unit_quats("rotations", rotations)
     check_speed(max_speed)
@@ -178,17 +174,17 @@ def _frames() -> Ints:
 
 
 def same_sign(rotations: Quats, like: Quats) -> Quats:
-    """Return the rotations with the signs of quaternions nearest to `like`."""
+    """Return the quaternions with the signs for which they are nearest to `like`."""
     opposite = np.sum(rotations * like, axis=-1, keepdims=True) < 0.0
     return np.where(opposite, -rotations, rotations)
 
 
 def first_exit(limit: Limit, previous: Quats, proposed: Quats) -> Scalars:
-    """Return the largest t in [0, 1] with the turn from previous to proposed legal before it.
+    """Return the largest t in [0, 1] up to which the rotation from previous to proposed is legal.
 
-    The turn is the shortest one; 0 where `previous` is not legal. Every step stays within the
-    depth that is proven, or is `MIN_STEP` radians long: in that, nothing bends out of a convex
-    region by more than the tolerance, and of others only a gap narrower than that is passed.
+    The rotation between them is the shortest one; t is 0 where `previous` is not legal. The search
+    advances by the known depth inside the limit, at least by `MIN_STEP` radians, so it can only
+    miss gaps that are narrower than that.
 
     Examples
     --------
@@ -214,7 +210,7 @@ def first_exit(limit: Limit, previous: Quats, proposed: Quats) -> Scalars:
 
 
 def _first_exit(limit: Limit, start: Quats, end: Quats, angle: Scalars) -> Scalars:
-    """As `first_exit`, by NumPy alone; steps are half of what the chart's stretch allows."""
+    """Do as `first_exit` in NumPy, with steps of half of what the chart's stretch allows."""
     last, here = np.full(len(start), -1.0), np.zeros(len(start))
     going = np.arange(len(start))
     while len(going):

@@ -1,4 +1,7 @@
-"""Roadmap: ways through a region that is not convex, by members of it that see each other."""
+"""Roadmap: shortest legal paths through a region that is not convex, by a lazy PRM.
+
+See Bohlin & Kavraki, "Path planning using lazy PRM", 2000.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +13,29 @@ import numpy as np
 from .. import kernels
 from ..arrays import Floats, Ints, Mask, Quats, Scalars
 
-NEIGHBOURS = 10  # that each member is linked with, if the way there is legal
-SAMPLES = 24  # on such a way, at most
-JUMP = 1.5  # times the usual step between these: a longer one is a gap
-FINEST = 12  # how often a way is halved, at most, until its steps are short enough
-TRIES = 20  # ways that turn out to have a gap, before there is none
-DESCENTS = 16  # steps towards the nearest member in sight
+NEIGHBOURS = 10  # candidates for links of each member
+SAMPLES = 24  # largest number of points that are tested on a link
+JUMP = 1.5  # steps longer than this factor times the even step are gaps
+FINEST = 12  # largest number of bisections of a link
+TRIES = 20  # paths that are tested before the search gives up
+DESCENTS = 16  # steps of the descent in `nearest_to`
 
 
 Ways = Callable[[Ints, Scalars, Ints], Quats]
+"""Returns legal rotations (n, 4) of paths, given indices, shares of the length and frames (n,)."""
 
 
 class PathRegion(Protocol):
-    """What is legal in each frame of a path."""
+    """The legal rotations in each frame of a path."""
 
     def project(self, rotations: Quats, frames: Ints) -> Quats:
         """Return the nearest legal rotation to each of (n, 4), in its frame (n,)."""
 
     def ways(self, start: Quats, end: Quats) -> Ways:
-        """Return ways from `start` to `end`, (runs, 4), both legal, that are straight in a chart.
-
-        They are asked for legal rotations (n, 4) by their numbers, shares of the way and frames,
-        (n,) each.
-        """
+        """Return the paths from `start` to `end`, (runs, 4), both legal, straight in a chart."""
 
     def waypoints(self) -> Quats:
-        """Return legal rotations (m, 4) all over the region, to go by where no way is straight."""
+        """Return samples (m, 4) of the region, as nodes of a roadmap."""
 
 
 def angles(one: Quats, other: Quats) -> Scalars:
@@ -46,7 +46,7 @@ def angles(one: Quats, other: Quats) -> Scalars:
 
 
 def slerp(start: Quats, end: Quats, run: Ints, share: Scalars) -> Quats:
-    """Return rotations (n, 4) at shares of the shortest turns, by number, from start to end."""
+    """Return rotations (n, 4) at shares (n,) of the rotations from start[run] to end[run]."""
     out = np.empty((len(run), 4))
     kernels.clamp.turn_along(
         np.ascontiguousarray(start), np.ascontiguousarray(end), run, share, out
@@ -55,11 +55,11 @@ def slerp(start: Quats, end: Quats, run: Ints, share: Scalars) -> Quats:
 
 
 class Roadmap:
-    """Members of a region, linked where a legal way without gaps leads from one to another.
+    """A graph of members of a region, linked where a legal path without gaps connects them.
 
-    Steps of up to `hop` radians are no gaps. Links are looked at when a way first goes by there:
-    until then they count as if they were straight and legal, so that a way that is shortest among
-    known links is the shortest of all.
+    Steps of up to `hop` radians are not gaps. Links are tested lazily, when a shortest path first
+    uses them. Before that their length is the straight angle, a lower bound, so that a shortest
+    path over tested links is the shortest of all.
     """
 
     def __init__(self, region: PathRegion, hop: float) -> None:
@@ -70,7 +70,7 @@ class Roadmap:
         self.add(region.waypoints())
 
     def add(self, rotations: Quats) -> Ints:
-        """Add members (n, 4), linked with those about them, and return their numbers (n,)."""
+        """Add members (n, 4), link them with their neighbours, and return their indices (n,)."""
         before = len(self.members)
         self.members = np.concatenate([self.members, rotations])
         added = np.arange(before, len(self.members))
@@ -95,7 +95,7 @@ class Roadmap:
         return self.region.project(rotations, np.zeros(len(rotations), np.int64))
 
     def _ways(self, start: Quats, end: Quats) -> tuple[Mask, Scalars]:
-        """Tell which straight ways, brought back inside, have no gap; and how long they are."""
+        """Return which straight paths, projected to the region, have no gap, and their lengths."""
         straight = angles(start, end)
         count = int(np.clip(np.ceil(straight.max(initial=0.0) / (0.5 * self.hop)), 4, SAMPLES))
         share = np.linspace(0.0, 1.0, count + 1)[1:-1]
@@ -110,17 +110,17 @@ class Roadmap:
         return (steps <= usual[:, None]).all(axis=1), steps.sum(axis=1)
 
     def _look_at(self, links: Ints) -> None:
-        """Find out how long some links are, by number, and which of them have gaps."""
+        """Measure the lengths of links; links with gaps get the length inf."""
         one, other = self.pairs[links].T
         legal, length = self._ways(self.members[one], self.members[other])
         self.lengths[links], self.known[links] = np.where(legal, length, np.inf), True
 
     def parts(self) -> Ints:
-        """Return the number of the connected part that each member is in."""
+        """Return the connected component (members,) of each member."""
         self._look_at(np.flatnonzero(~self.known))
         parts = np.arange(len(self.members))
         pairs = self.pairs[np.isfinite(self.lengths)]
-        while True:  # each takes the least number about it, until nothing changes
+        while True:  # label propagation: the smallest index of the neighbours
             least = parts.copy()
             np.minimum.at(least, pairs[:, 0], parts[pairs[:, 1]])
             np.minimum.at(least, pairs[:, 1], parts[pairs[:, 0]])
@@ -130,9 +130,9 @@ class Roadmap:
             parts = least
 
     def routes(self, starts: Quats, ends: Quats) -> list[Quats]:
-        """Return legal rotations (m, 4) from each start to its end, both (n, 4), by hops at most.
+        """Return legal rotations (m, 4) from each start to its end, both (n, 4), in steps of `hop`.
 
-        Empty where the roadmap has no such way.
+        An entry is empty if the roadmap has no such path.
         """
         out: list[Quats] = [np.empty((0, 4))] * len(starts)
         entries, exits = self._ways_from(starts), self._ways_from(ends)
@@ -155,7 +155,7 @@ class Roadmap:
             ways, gaps = self._fill(stops)
             bad = np.split(gaps, np.cumsum(legs)[:-1])
             for k, by, links, way, leg in zip(left.tolist(), found, taken, ways, bad, strict=True):
-                if leg.any():  # not to be tried again
+                if leg.any():  # do not try this link again
                     entries[k, by[0]] = np.inf if leg[0] else entries[k, by[0]]
                     exits[k, by[-1]] = np.inf if leg[-1] else exits[k, by[-1]]
                     self.lengths[np.array(links, np.int64)[leg[1:-1]]] = np.inf
@@ -165,7 +165,7 @@ class Roadmap:
         return out
 
     def _ways_from(self, rotations: Quats) -> Floats:
-        """Return how far it is from rotations (n, 4) to members (n, m); inf if not about them."""
+        """Return the lengths (n, m) of paths from rotations to near members, inf to others."""
         near = self._nearest_members(rotations, NEIGHBOURS)
         rows, columns = np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()
         legal, length = self._ways(rotations[rows], self.members[columns])
@@ -174,7 +174,7 @@ class Roadmap:
         return out
 
     def _nearest_members(self, rotations: Quats, count: int) -> Ints:
-        """Return the numbers of the nearest members, so many if there are, to each of (n, 4)."""
+        """Return the indices (n, count) of the nearest members, or of all if there are fewer."""
         near = np.empty((len(rotations), min(count, len(self.members))), np.int64)
         kernels.clamp.nearest_members(rotations, self.members, near)
         return near
@@ -182,10 +182,10 @@ class Roadmap:
     def _shortest(
         self, entries: Floats, exits: Floats, ahead: Floats
     ) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the members on the shortest ways, none where there is no way, and their links.
+        """Return the members on the shortest paths, and their links; empty without a path.
 
-        `entries` and `exits` are what it costs to begin or end at each member, (n, m), and `ahead`
-        how far it is from there to the end at least.
+        `entries` and `exits` (n, m) are the lengths from the start to each member and from there to
+        the end. `ahead` (n, m) are lower bounds of the remaining length, for A*.
         """
         found: list[list[int]] = [[]] * len(entries)
         taken: list[list[int]] = [[]] * len(entries)
@@ -213,9 +213,9 @@ class Roadmap:
             self._look_at(np.flatnonzero(wanted & ~self.known))
 
     def _fill(self, stops: list[Quats]) -> tuple[list[Quats], Mask]:
-        """Return legal ways (m, 4) by given stops, in hops, and which legs of all have a gap."""
+        """Return legal paths through stops, in steps of `hop`, and a mask of legs with gaps."""
         way = np.repeat(np.arange(len(stops)), [len(each) for each in stops])
-        every, leg = np.concatenate(stops), np.arange(len(way)) - way  # of the step after each
+        every, leg = np.concatenate(stops), np.arange(len(way)) - way  # leg after each stop
         for _ in range(FINEST):
             within = way[:-1] == way[1:]
             wide = np.flatnonzero(within & (angles(every[:-1], every[1:]) > 0.5 * self.hop))
@@ -239,9 +239,9 @@ class Roadmap:
         return np.split(every[thin], np.cumsum(np.add.reduceat(thin, first[:-1]))[:-1]), gaps
 
     def nearest_to(self, rotations: Quats, members: Quats) -> Quats:
-        """Return legal rotations near to each of (n, 4): downhill from the nearest of members.
+        """Return legal rotations near each of (n, 4), by descent from the nearest of `members`.
 
-        These are in sight of the members, but not always the nearest.
+        They are connected to the members, but not always the nearest such rotations.
         """
         found: Quats = members[np.abs(rotations @ members.T).argmax(axis=1)]
         size, own = self.hop, np.arange(len(rotations))
@@ -258,7 +258,7 @@ class Roadmap:
 
 
 def cheapest_parts(costs: Floats, switch: float) -> Ints:
-    """Return the column to take in each row of `costs`, with `switch` for each change: (rows,)."""
+    """Return the cheapest columns (rows,) of `costs`, where each change costs `switch`."""
     total, before = costs[0].copy(), np.zeros(costs.shape, np.int64)
     for row in range(1, len(costs)):
         stay, other = total, int(total.argmin())
