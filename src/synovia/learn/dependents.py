@@ -1,14 +1,14 @@
-"""Learning how a joint's limit depends on another joint, from what people did with both.
+"""Limits that depend on another joint, learned from captures of both.
 
-Of each frame counts the driver's rotation, or where its bone points, and one number of the joint:
-the angle of a hinge, or the distance of a ball joint from a narrow shape. A pair of the two is
-as far from a person as from the nearest of that person's own, √(angle² + number²), and as far from
-people as the nearest few of them are on average: so others must confirm what one does. At each node
-the range is what is within one `level` of people; it is chosen as a margin is, by leaving people
-out.
+Each frame gives a pair (driver, number): the driver's rotation or the direction of its bone, and
+one number of the joint, the angle of a hinge or the distance of a ball joint from a narrow shape.
+The distance of a pair from a person is the smallest √(angle² + number²) to that person's own
+pairs; its *score* is the mean over the few nearest people, so that several people confirm a pair.
+The legal range at a node of the driver has scores up to a *level*, which is chosen by
+cross-validation over people, like a margin.
 
-What that saves is told by people who are left out, too: the volume of what is legal, at the same
-share of their frames outside, with the dependence and without it.
+The gain of a dependence is measured on people left out: the volume of the legal pairs at the same
+rejection, with the dependence and without it.
 """
 
 from __future__ import annotations
@@ -39,53 +39,53 @@ from .takes import Take
 from .trimming import first_in_cell
 
 CELL = 0.07
-"""Frames are counted by cells, in radians, of the driver's rotation and of the joint's number."""
+"""Size in radians of the cells, of driver and number, in which frames are counted."""
 STEP = np.radians(3.0)
-"""Numbers of the joint are looked at so far apart, in radians, and `BEYOND` what was seen."""
-BEYOND = np.radians(45.0)
+"""Spacing of the grid of numbers, in radians."""
+BEYOND = np.radians(45.0)  # by which the grid extends beyond the observed numbers
 MOST_LEVEL = np.radians(75.0)
-"""The farthest from people that is legal, in radians."""
+"""The largest level, in radians."""
 DEFAULT_LEVEL = np.radians(25.0)
-"""How far it is where no rejection is asked for."""
+"""The level without a rejection to meet, in radians."""
 TOGETHER = 2048
-"""Cells of a person that are compared with all nodes at once."""
+"""Cells of a person in one batch, which bounds the memory."""
 NARROW_SHARE = 0.6  # largest shrinking of the narrow shape, as a share of the depth
-BEYOND_SHARE = 0.1  # of the rejection: frames that may be farther from the narrow shape than that
-HALVINGS, COUNTED_FRAMES = 6, 20_000  # of how much narrower it is, and frames that decide on it
-NARROW_MEMBERS = 4000  # that the narrow shape is fitted to
+BEYOND_SHARE = 0.1  # of the rejection: share of frames that may be farther from the narrow shape
+HALVINGS, COUNTED_FRAMES = 6, 20_000  # trials of the shrinking, and frames used for them
+NARROW_MEMBERS = 4000  # samples to which the narrow shape is fitted
 UNIFORM = 4000
-"""Rotations of the driver, uniform over all, that tell a volume."""
+"""Uniform rotations of the driver that estimate a volume."""
 PAYS = 0.9
-"""A dependence that leaves more than this of the volume is not worth its numbers."""
-FOLDS = 6
+"""Largest ratio of volumes for which a dependence is kept."""
+FOLDS = 6  # of the cross-validation
 MIN_PEOPLE = 3
-"""Fewer people cannot tell what a dependence saves."""
+"""Smallest number of people from whom a gain can be estimated."""
 
 
 class DriverNodes(Protocol):
-    """What numbers are given at: rotations of the driver, or directions of its bone."""
+    """Nodes at which ranges are stored: rotations of the driver, or directions of its bone."""
 
     @property
     def room(self) -> float:
-        """Radians that are added to a level, because numbers are linear between nodes."""
+        """Radians added to a level, to allow for linear interpolation between nodes."""
 
     @property
     def places(self) -> Floats:
         """The nodes: unit vectors (m, 3) or quaternions (m, 4)."""
 
     def square_distances(self, driver: Quats) -> Floats:
-        """Return how far rotations (n, 4) are from each of m nodes, in radians squared: (m, n)."""
+        """Return squared distances (m, n) of m nodes from rotations (n, 4), in radians²."""
 
     def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
-        """Return the nodes (n, c) around rotations (n, 4), and what each of them weighs."""
+        """Return the indices (n, c) of the nodes around rotations (n, 4), and their weights."""
 
 
 @dataclass(frozen=True, eq=False)
 class DirectionNodes:
-    """Directions of the driver's bone, `axis` (3,) in its own frame: 258, some 11 degrees apart."""
+    """258 directions of the driver's bone, about 11° apart; `axis` (3,) is the bone in its own frame."""
 
     axis: Vectors
-    room: float = 0.25 * np.pi / 8  # half of how far nodes are apart
+    room: float = 0.25 * np.pi / 8  # half the spacing of the nodes, radians
     divisions: int = 8
 
     @property
@@ -94,7 +94,7 @@ class DirectionNodes:
 
     def square_distances(self, driver: Quats) -> Floats:
         cosines = self.places @ quat.rotate(driver, self.axis).T
-        return np.maximum(2.0 - 2.0 * cosines, 0.0)  # of chords
+        return np.maximum(2.0 - 2.0 * cosines, 0.0)  # squared chords
 
     def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
         return octahedral.locate(quat.rotate(driver, self.axis), self.divisions)
@@ -102,7 +102,7 @@ class DirectionNodes:
 
 @dataclass(frozen=True, eq=False)
 class RotationNodes:
-    """Rotations of the driver, so that its twist counts: 704, some 28 degrees apart."""
+    """704 rotations of the driver, about 28° apart, so that its twist matters."""
 
     room: float = 0.1
     divisions: int = 8
@@ -112,7 +112,7 @@ class RotationNodes:
         return rotation_nodes.node_rotations(self.divisions)
 
     def square_distances(self, driver: Quats) -> Floats:
-        # Of chords; quaternions are half as far apart as rotations.
+        # Squared chords; the angle between quaternions is half that of rotations.
         return np.maximum(8.0 - 8.0 * np.abs(self.places @ driver.T), 0.0)
 
     def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
@@ -121,7 +121,7 @@ class RotationNodes:
 
 @dataclass(frozen=True, eq=False)
 class PairTake:
-    """What one person did with both joints, by cells: `counts` (n,) frames in each."""
+    """Pairs of one person, one for each occupied cell, with `counts` (n,) frames in each."""
 
     performer: str
     driver: Quats
@@ -131,7 +131,7 @@ class PairTake:
 
 @dataclass(frozen=True, eq=False)
 class PairCrowd:
-    """Everybody's pairs of a driver and a joint, and how far all that is asked for is from each.
+    """Pairs of all people, and distances of nodes and numbers from them.
 
     `axis` (3,) is the driver's bone in its own frame.
     """
@@ -140,17 +140,17 @@ class PairCrowd:
     axis: Vectors
     nodes: DriverNodes
     reach: float = np.inf
-    """The largest number that may be legal: the margin of the joint's own limit, in radians."""
+    """The largest legal number, radians: the margin of the joint's own limit."""
 
     @cached_property
     def grid(self) -> Scalars:
-        """The numbers of the joint that are looked at."""
+        """The grid of numbers (g,)."""
         every = np.concatenate([each.number for each in self.people])
         return np.arange(every.min() - BEYOND, every.max() + BEYOND + STEP, STEP)
 
     @cached_property
     def at_nodes(self) -> Floats:
-        """How far each pair of a node and a number is from each person: (nodes, grid, people)."""
+        """Distances (nodes, grid, people) of pairs of a node and a number from each person."""
         found = []
         for each in self.people:
             least = np.full((len(self.nodes.places), len(self.grid)), np.inf, np.float32)
@@ -165,12 +165,12 @@ class PairCrowd:
 
     @cached_property
     def alone(self) -> Floats:
-        """How far each number is from each person's own: (grid, people)."""
+        """Distances (grid, people) of numbers from those of each person."""
         gaps = [np.abs(self.grid[:, None] - each.number).min(axis=1) for each in self.people]
         return np.stack(gaps, axis=-1)
 
     def driver_distances(self, rotations: Quats) -> Floats:
-        """Return how far rotations (n, 4) of the driver are from each person's: (n, people)."""
+        """Return distances (n, people) of the driver's rotations from each person's, radians."""
         from scipy.spatial import cKDTree
 
         found = []
@@ -182,28 +182,28 @@ class PairCrowd:
 
     @cached_property
     def cells(self) -> PairTake:
-        """Everybody's cells, one after another."""
+        """Cells of all people, concatenated."""
         parts = [(each.driver, each.number, each.counts) for each in self.people]
         driver, number, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
         return PairTake("", driver, number, counts)
 
     @cached_property
     def owner(self) -> Ints:
-        """Whose each of the cells is, by number."""
+        """Index of the person of each cell."""
         return np.repeat(np.arange(len(self.people)), [len(p.number) for p in self.people])
 
     @cached_property
     def places(self) -> tuple[Ints, Scalars]:
-        """The nodes around the driver's rotation in each cell, and their weights."""
+        """Nodes around the driver's rotation in each cell, and their weights."""
         return self.nodes.locate(self.cells.driver)
 
     def scores(self, people: Ints, count: int) -> Floats:
-        """Return how far from some people each pair of node and number is: (nodes, grid)."""
+        """Return the scores (nodes, grid) of all pairs, from some people only."""
         flat = self.at_nodes[..., people].reshape(-1, len(people))
         return _from_people(flat, count).reshape(self.at_nodes.shape[:2])
 
     def required(self, scores: Floats, cells: Mask | Ints) -> Scalars:
-        """Return about the level from which cells are legal, by scores at the nodes."""
+        """Return approximately the smallest level (n,) at which cells are legal, from scores."""
         nodes, weights = (each[cells] for each in self.places)
         needed = level_from(scores)
         at = np.clip((self.cells.number[cells] - self.grid[0]) / STEP, 0.0, len(self.grid) - 1.001)
@@ -212,9 +212,9 @@ class PairCrowd:
         return np.asarray(np.sum(around * weights, axis=-1))
 
     def ranges(self, scores: Floats, level: float) -> Floats:
-        """Return the ends (..., 2) of what is within a level, of scores (..., grid).
+        """Return the ends (..., 2) of the range with scores (..., grid) up to `level`.
 
-        Where nothing is, both are at what is nearest.
+        If there is none, both ends are the number with the smallest score.
         """
         within = scores <= level
         first, last = within.argmax(axis=-1), scores.shape[-1] - 1 - within[..., ::-1].argmax(-1)
@@ -227,7 +227,7 @@ class PairCrowd:
         return np.stack([np.where(some, end, nearest) for end in ends], axis=-1)
 
     def _crossing(self, scores: Floats, at: Ints, step: int, level: float) -> Scalars:
-        """Return where scores cross a level, between numbers `at` and the next ones on a side."""
+        """Return the numbers where scores cross a level, between indices `at` and `at + step`."""
         beyond = np.clip(at + step, 0, len(self.grid) - 1)
         here, there = (np.take_along_axis(scores, k[..., None], -1)[..., 0] for k in (at, beyond))
         rise = np.where(there > here, there - here, 1.0)
@@ -236,27 +236,27 @@ class PairCrowd:
 
 
 def level_from(scores: Floats) -> Floats:
-    """Return from which level on each number (..., grid) is between the ends of a range."""
+    """Return the smallest level (..., grid) at which each number lies in the range."""
     below = np.minimum.accumulate(scores, axis=-1)
     above = np.minimum.accumulate(scores[..., ::-1], axis=-1)[..., ::-1]
     return np.maximum(below, above)
 
 
 def confirming(people: int) -> int:
-    """Return how many people must come near a pair: a fifth of them, from 1 to 6.
+    """Return the number of people in a score: a fifth of all, between 1 and 6.
 
-    Fewer than of a joint by itself: of two joints together each person does less.
+    It is smaller than for single joints, because each person covers fewer pairs.
     """
     return min(max(round(people / 5), 1), 6)
 
 
 def _from_people(distances: Floats, count: int) -> Scalars:
-    """Return how far from people, by how far from each: (n, people)."""
+    """Return scores (n,) from distances (n, people)."""
     return combine(distances, np.ones(distances.shape[1], dtype=np.int64), count)
 
 
 def level_for(reject: float, crowd: PairCrowd) -> Promise:
-    """Return the level, in radians, at which `reject` of a newcomer's frames are outside."""
+    """Return the level at which a share `reject` of the frames of new people is outside."""
     everybody, held_out = np.arange(len(crowd.people)), []
     count = confirming(len(everybody))
     for person in everybody:
@@ -270,14 +270,11 @@ def level_for(reject: float, crowd: PairCrowd) -> Promise:
     return promise(reject, held_out, 0.0, float(MOST_LEVEL))
 
 
-# From takes to a dependent limit.
-
-
 @dataclass(frozen=True, eq=False)
 class PairFrames:
     """One person's rotations of a driver and of a joint, (n, 4) each, in the same frames.
 
-    `counts` (n,) are the frames that each stands for.
+    `counts` (n,) are the numbers of frames that each row represents.
     """
 
     performer: str
@@ -288,9 +285,9 @@ class PairFrames:
 
 @dataclass(frozen=True, eq=False)
 class VariableLimit:
-    """A joint's limit of which a driver is to change something.
+    """A limit that is to depend on a driver: by the ends along a direction, or by its margin.
 
-    `along` (3,) is a hinge's direction in its chart, whose ends vary; without one it is a margin.
+    `along` (3,) is the direction of a hinge in the chart; None for a margin.
     """
 
     limit: Limit
@@ -298,12 +295,12 @@ class VariableLimit:
 
     @property
     def is_thin(self) -> bool:
-        """Whether nothing of it can vary."""
+        """True if neither ends nor margin can vary."""
         return self.along is None and depth_of(self.limit) == 0.0
 
 
 def frames_together(driver_takes: Sequence[Take], takes: Sequence[Take]) -> list[PairFrames]:
-    """Return what each person did with both joints, from takes in the same clips, flips aside."""
+    """Return the frames of each person, without flips, in which both joints were captured."""
     theirs = {take.clip: take for take in driver_takes}
     parts: dict[str, list[tuple[Quats, Quats]]] = {}
     for take in takes:
@@ -322,7 +319,7 @@ def frames_together(driver_takes: Sequence[Take], takes: Sequence[Take]) -> list
 
 
 def pair_crowd(people: Sequence[PairFrames], variable: VariableLimit, axis: Vectors) -> PairCrowd:
-    """Return everybody's pairs, by cells of the driver's rotation and of the joint's number.
+    """Return the pairs of all people, counted in cells.
 
     The number is the angle of a hinge, or the distance from the limit's shape without its margin.
     `axis` (3,) is the driver's bone in its own frame.
@@ -348,9 +345,8 @@ def depth_of(limit: Limit) -> float:
 def narrow(limit: Limit, people: Sequence[PairFrames], reject: float) -> Limit:
     """Return a limit of about the same rotations, with a narrow shape and a wide margin.
 
-    The shape is smaller than the limit by `NARROW_SHARE` of its depth, or by half of that and so
-    on, until few of the frames that the limit has are farther from the shape than that. The margin
-    is such that the limit keeps all these frames.
+    The shape is shrunk by `NARROW_SHARE` of the limit's depth, halved until few legal frames are
+    farther from the shape than that. The margin keeps all legal frames legal.
     """
     every = np.concatenate([each.rotations for each in people])
     some = slice(None, None, max(len(every) // COUNTED_FRAMES, 1))
@@ -385,9 +381,9 @@ def _shape_distance(limit: Limit, rotations: Quats) -> Scalars:
 def count_cells(
     performer: str, driver: Quats, number: Scalars, counts: Ints | None = None
 ) -> PairTake:
-    """Return the first pair of each cell, and how many frames there are in it.
+    """Return the first pair of each cell, and the number of frames in it.
 
-    `counts` (n,) are the frames that each pair stands for, one unless given.
+    `counts` (n,) are the numbers of frames that each pair represents, 1 by default.
     """
     rows = np.stack([first_in_cell(quat.log(driver), CELL), np.floor(number / CELL)], axis=1)
     _, first, cell = np.unique(rows, axis=0, return_index=True, return_inverse=True)
@@ -398,7 +394,7 @@ def count_cells(
 def fit_dependent(
     crowd: PairCrowd, limit: Limit, driver: str, along: Vectors | None, level: float
 ) -> DependentLimit:
-    """Return the limit, dependent on the driver: within `level` radians of people."""
+    """Return the dependent limit of the pairs with scores up to `level` radians."""
     people = np.arange(len(crowd.people))
     ends = crowd.ranges(crowd.scores(people, confirming(len(people))), level)
     if along is not None:
@@ -406,25 +402,22 @@ def fit_dependent(
     return DependentMargin(limit, driver, crowd.axis, np.clip(ends[:, 1], 0.0, limit.margin))
 
 
-# What a dependence saves, by people who are left out.
-
-
 @dataclass(frozen=True)
 class Gain:
-    """The volume with a dependence, as a share of that without, at the same rejection."""
+    """Ratio of the legal volumes with and without a dependence, at the same rejection."""
 
     share: float
     error: float
-    """The standard error of that, over groups of people who were left out."""
+    """Standard error over the folds of the cross-validation."""
 
     @property
     def pays(self) -> bool:
-        """Whether enough is saved to be believed."""
+        """True if the reduction in volume is large enough and statistically significant."""
         return self.share <= PAYS and self.share + 2.0 * self.error < 1.0
 
 
 def splits_of(people: int, folds: int, seed: int = 0) -> Iterator[tuple[Ints, Ints]]:
-    """Yield who is fitted and who is tested: in turn, all but one of so many groups."""
+    """Yield indices of fitted and tested people, for each fold of a cross-validation."""
     order = np.random.default_rng(seed).permutation(people)
     for k in range(min(folds, people)):
         tested = order[k::folds]
@@ -432,33 +425,33 @@ def splits_of(people: int, folds: int, seed: int = 0) -> Iterator[tuple[Ints, In
 
 
 LEVELS = np.radians(np.concatenate([np.arange(2.0, 50.0, 1.0), np.arange(50.0, 150.0, 5.0)]))
-"""How near to people the driver is legal, from which on rejections are compared."""
+"""Levels of the driver, radians: legal distances from people that are tried."""
 OWN_SHARES = (0.1, 0.3, 0.8)
-"""Margins of the joint alone that are tried, as shares of the driver's: the best counts."""
+"""Ratios of the joint's own level to the driver's that are tried."""
 PAIR_SHARES = (0.6, 1.0, 1.5)
-"""Levels of pairs that are tried, as shares of the driver's, beside the room of the nodes."""
+"""Ratios of the level of pairs to the driver's that are tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tradeoff:
-    """What one group of people has outside limits of the others, and how large those are."""
+    """Rejection of tested people against the volume of limits of fitted people."""
 
     crowd: PairCrowd
     fitted: Ints
     tested: Ints
     distances: tuple[Floats, Floats]
-    """How far the driver's cells, and all rotations, are from each person."""
+    """Distances of the driver in cells, and of uniform rotations, from each person."""
     places: tuple[Ints, Scalars]
-    """The nodes around each of all rotations, and their weights."""
+    """Nodes around the uniform rotations, and their weights."""
 
     @cached_property
     def _mine(self) -> Mask:
-        """Which cells are of those tested."""
+        """Mask of the cells of tested people."""
         return np.isin(self.crowd.owner, self.tested)
 
     @cached_property
     def _driver(self) -> tuple[Scalars, Scalars]:
-        """How far the driver is from people, in cells of those tested and in all rotations."""
+        """Scores of the driver, in tested cells and of the uniform rotations."""
         cells, rotations = self.distances
         mine, every = cells[self._mine][:, self.fitted], rotations[:, self.fitted]
         return _from_people(mine, self._nearest), _from_people(every, self._nearest)
@@ -481,13 +474,13 @@ class Tradeoff:
 
     @cached_property
     def _cells(self) -> tuple[Scalars, Ints, Ints, Scalars]:
-        """Numbers, counts, nodes and their weights, in cells of those tested."""
+        """Numbers, counts, nodes and their weights of the tested cells."""
         cells, (nodes, weights) = self.crowd.cells, self.crowd.places
         mine = self._mine
         return cells.number[mine], cells.counts[mine], nodes[mine], weights[mine]
 
     def _ends_at(self, level: float, count: int) -> Floats:
-        """Return the ends of what pairs allow at the nodes; the same for every own margin."""
+        """Return the ends (nodes, 2) of the ranges of pairs, cached."""
         key = count, level
         if key not in self._ends:
             self._ends[key] = self.crowd.ranges(self._scores[count], level + self.crowd.nodes.room)
@@ -496,17 +489,17 @@ class Tradeoff:
     def volume(
         self, reject: float, own: float, pair: float | None = None, count: int | None = None
     ) -> float:
-        """Return the volume at which `reject` of the tested frames are outside; inf if none is.
+        """Return the volume at which a share `reject` of the tested frames is outside, else inf.
 
         Parameters
         ----------
         reject
             The share of frames.
         own, pair
-            The joint's own margin, and the level of pairs, as shares of how near to people the
-            driver is legal. Without the last, the joint depends on nothing.
+            Ratios of the joint's own level, and of the level of pairs, to that of the driver.
+            Without `pair`, the joint does not depend on the driver.
         count
-            How many people confirm a pair; `confirming` unless given.
+            Number of people in a score; `confirming` by default.
         """
         count = confirming(len(self.fitted)) if count is None else count
         if pair is not None and count not in self._scores:
@@ -518,7 +511,7 @@ class Tradeoff:
                 found[level] = self._at(float(LEVELS[level]), own, pair, count)
             return found[level]
 
-        low, high = -1, len(LEVELS) - 1  # what is rejected falls with the level
+        low, high = -1, len(LEVELS) - 1  # the rejection falls with the level
         if at(high)[0] > reject:
             return np.inf
         while high - low > 1:
@@ -531,7 +524,7 @@ class Tradeoff:
         return float(small ** (1.0 - share) * large**share)
 
     def _at(self, level: float, own: float, pair: float | None, count: int) -> tuple[float, float]:
-        """Return the share of tested frames that is outside at a level, and the volume."""
+        """Return the share of tested frames outside at a level of the driver, and the volume."""
         crowd, (cells, rotations) = self.crowd, self._driver
         low, high = crowd.ranges(self._alone, own * level)
         number, counts, nodes, weights = self._cells
@@ -549,9 +542,9 @@ class Tradeoff:
 def tradeoffs(
     crowds: Sequence[PairCrowd], splits: Iterable[tuple[Ints, Ints]]
 ) -> list[list[Tradeoff]]:
-    """Return the trade-off of each split, who is fitted and who is tested, for each of the crowds.
+    """Return the trade-offs of each split (fitted, tested), for each crowd.
 
-    These are of the same people, with other nodes.
+    The crowds have the same people and different nodes.
     """
     first, parted = crowds[0], list(splits)
     everywhere = quat.normalize(np.random.default_rng(0).normal(size=(UNIFORM, 4)))
@@ -564,10 +557,10 @@ def tradeoffs(
 
 
 def choose_crowd(crowds: Sequence[PairCrowd], reject: float) -> tuple[PairCrowd, Gain]:
-    """Return the crowd whose nodes save most at a rejection, and what they save.
+    """Return the crowd whose nodes give the smallest volume at a rejection, and its gain.
 
-    People are left out in turn, in other groups to choose and to tell what is saved. With the
-    dependence and without it, the shares of margins and levels are the best on average.
+    The choice and the gain use different splits of the people. The ratios of levels are the best
+    on average, both with the dependence and without it.
     """
     people = len(crowds[0].people)
     if people < MIN_PEOPLE:
@@ -590,13 +583,13 @@ def _gain(found: Sequence[Tradeoff], reject: float) -> Gain:
 
 
 def _best(volumes: list[list[float]]) -> Scalars:
-    """Return, by group (n,), the volumes of the recipe whose are the least on average."""
+    """Return the volumes (splits,) in the column with the smallest mean."""
     table = np.array(volumes)
     return np.asarray(table[:, table.mean(axis=0).argmin()])
 
 
 def candidate_pairs(skeleton: Skeleton, limited: Collection[str]) -> dict[str, str]:
-    """Return, by joint, the nearest joint above it that is limited too, where there is one."""
+    """Return the nearest limited ancestor of each joint that has one."""
     found = {}
     for name in limited:
         above = [skeleton.names[each] for each in skeleton.path_to_root(skeleton.index(name))[1:]]
@@ -605,19 +598,16 @@ def candidate_pairs(skeleton: Skeleton, limited: Collection[str]) -> dict[str, s
     return found
 
 
-# What is asked for, learned, and kept.
-
-
 @dataclass(frozen=True, eq=False)
 class LearnedPair:
-    """A learned dependence, what it saves, and what newcomers are promised."""
+    """A learned dependence, its gain, and its expected rejection."""
 
     dependent: DependentLimit
     gain: Gain | None
     promise: Promise | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what provenance says of it."""
+        """Return the entry of a model's provenance."""
         gain, kept = self.gain, self.promise
         return {
             "driver": self.dependent.driver,
@@ -633,9 +623,9 @@ class LearnedPair:
 def pairs_to_learn(
     depends: Mapping[str, str] | str, skeleton: Skeleton, limited: Collection[str]
 ) -> dict[str, str]:
-    """Return drivers by joint: those asked for, or with "auto" all that may pay.
+    """Return drivers by joint: the requested ones, or with "auto" all candidates.
 
-    ValueError where a joint gets no limit, or a driver would depend on another joint.
+    Raises ValueError if a joint has no limit, or if a driver depends on another joint.
     """
     if isinstance(depends, str):
         return candidate_pairs(skeleton, limited)
@@ -660,11 +650,10 @@ def learn_pair(
     *,
     if_pays: bool = False,
 ) -> LearnedPair | None:
-    """Return how a joint's limit depends on a driver; None `if_pays` and it does not.
+    """Return a limit that depends on a driver; None if `if_pays` and the gain is too small.
 
-    For a rejection of newcomers' frames, its level, and whether the driver's twist counts, are
-    chosen by leaving people out, where there are `MIN_PEOPLE` or more; then what it saves is known,
-    too.
+    With a rejection and at least `MIN_PEOPLE` people, cross-validation chooses the level and the
+    kind of nodes, and estimates the gain.
     """
     people = [each for each in people if len(each.driver)]
     if not people:
@@ -685,7 +674,7 @@ def learn_pair(
 
 
 def cut_chains(learned: Mapping[str, LearnedPair]) -> dict[str, LearnedPair]:
-    """Return what is left where no driver may depend on another joint: what saves more."""
+    """Return the dependences without those whose driver is dependent; the larger gain is kept."""
     found = dict(learned)
     for name, each in list(found.items()):
         above = found.get(each.dependent.driver)
