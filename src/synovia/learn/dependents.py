@@ -82,7 +82,7 @@ class DriverNodes(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class DirectionNodes:
-    """258 directions of the driver's bone, about 11° apart; `axis` (3,) is the bone in its own frame."""
+    """258 directions of the driver's bone, `axis` (3,) in its own frame; about 11° apart."""
 
     axis: Vectors
     room: float = 0.25 * np.pi / 8  # half the spacing of the nodes, radians
