@@ -4,6 +4,7 @@ from .clamp import EDGE, MAX_SPEED, ClampedPath, clamp_path, first_exit, project
 from .constraint import ClampedPaths, Constraint, JointLimit
 from .control_group import ControlGroup, control_groups
 from .coupled import Coupled, couple
+from .limb import ARM_SHIFTS, LEG_SHIFTS, Limb
 from .live import LiveClamp, LivePath
 from .model import LimitModel
 from .packed import pack_limits
@@ -11,7 +12,9 @@ from .report import ClampReport, JointReport, Report
 from .retarget import hold_fixed, joint_by_joint
 
 __all__ = [
+    "ARM_SHIFTS",
     "EDGE",
+    "LEG_SHIFTS",
     "MAX_SPEED",
     "ClampReport",
     "ClampedPath",
@@ -21,6 +24,7 @@ __all__ = [
     "Coupled",
     "JointLimit",
     "JointReport",
+    "Limb",
     "LimitModel",
     "LiveClamp",
     "LivePath",

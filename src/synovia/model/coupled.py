@@ -18,6 +18,7 @@ from ..shapes import Box
 from ..skeleton import Lineage, Skeleton, measure_from_ancestor
 from .clamp import MAX_SPEED, clamp_path
 from .constraint import Carried, ClampedPaths, Constraint, JointLimit, mask_of
+from .limb import Limb
 from .live import LivePath, LivePaths
 from .placed import Placed
 from .report import NEGLIGIBLE, Held
@@ -249,7 +250,9 @@ class LiveCoupled(LivePaths):
 
 
 def couple(
-    limits: Mapping[str, Limit], dependents: Mapping[str, DependentLimit]
+    limits: Mapping[str, Limit],
+    dependents: Mapping[str, DependentLimit],
+    limbs: Sequence[Limb] = (),
 ) -> tuple[Constraint, ...]:
     """Return the constraints for limits by joint. Some of these may depend on other joints.
 
@@ -260,9 +263,16 @@ def couple(
     dependents
         By joint, how its limit depends on another one; its own `limit` is replaced by the one in
         `limits`. ValueError where the joint has none there, or its driver is a follower itself.
+    limbs
+        Joints that share twist. Their limits, and how these depend on one another, are replaced by
+        those given; limbs without limits of both bones are left out.
     """
+    kept = [there for limb in limbs if (there := limb.rebuild(limits, dependents)) is not None]
+    in_limbs = {name for limb in kept for name in limb.joints}
     followers: dict[str, dict[str, DependentLimit]] = {}
     for name, dependent in dependents.items():
+        if name in in_limbs:
+            continue
         driver = dependent.driver
         if name not in limits:
             raise ValueError(f"{name} depends on {driver}, but has no limit of its own")
@@ -278,10 +288,10 @@ def couple(
     constraints: list[Constraint] = [
         JointLimit(name, limit)
         for name, limit in limits.items()
-        if name not in dependents and name not in followers
+        if name not in dependents and name not in followers and name not in in_limbs
     ]
     constraints += [Coupled(name, limits.get(name), each) for name, each in followers.items()]
-    return tuple(constraints)
+    return (*constraints, *kept)
 
 
 def only_rotation(rotation: Quats) -> Limit:

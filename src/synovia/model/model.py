@@ -23,6 +23,7 @@ from .constraint import Constraint, JointLimit
 from .control_group import TOLERANCE as GROUP_TOLERANCE
 from .control_group import ControlGroup, control_groups
 from .coupled import Coupled, check_across, couple
+from .limb import Limb
 from .packed import PackedLimits, has_kernel
 from .placed import Placed, place_in_order
 from .report import ClampReport, Report
@@ -152,14 +153,22 @@ class LimitModel:
         found = {each.joint: each.limit for each in self._of(JointLimit)}
         for coupled in self._of(Coupled):
             found |= coupled.limits
+        for limb in self.limbs:
+            found |= limb.limits
         joints = sorted(found, key=self.skeleton.index)
         return MappingProxyType({name: found[name] for name in joints})
 
     @cached_property
     def dependents(self) -> Mapping[str, DependentLimit]:
         """The limits that depend on another joint, by name."""
-        pairs = (each.followers.items() for each in self._of(Coupled))
-        return MappingProxyType({name: each for pair in pairs for name, each in pair})
+        found = [each.followers for each in self._of(Coupled)]
+        found += [limb.dependents for limb in self.limbs]
+        return MappingProxyType({name: each for pair in found for name, each in pair.items()})
+
+    @cached_property
+    def limbs(self) -> tuple[Limb, ...]:
+        """The limbs along which twist is shared."""
+        return tuple(self._of(Limb))
 
     @cached_property
     def groups(self) -> tuple[ControlGroup, ...]:
@@ -199,12 +208,13 @@ class LimitModel:
     ) -> LimitModel:
         """Return the model with other limits of single joints.
 
-        Limits depend on other joints as `dependents` says, or as before. Groups stay as they are.
+        Limits depend on other joints as `dependents` says, or as before. Limbs keep sharing twist,
+        as far as both of their bones have limits, and groups stay as they are.
         """
         kept = dependents
         if kept is None:
             kept = {name: each for name, each in self.dependents.items() if name in limits}
-        return replace(self, constraints=(*couple(limits, kept), *self.groups))
+        return replace(self, constraints=(*couple(limits, kept, self.limbs), *self.groups))
 
     def match(self, skeleton: Skeleton, names: Mapping[str, str] | None = None) -> Match:
         """Return where `skeleton` has the limited joints; `names` maps its names to these."""

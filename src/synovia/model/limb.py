@@ -1,0 +1,483 @@
+"""Limb: an upper bone, a lower bone and an end, whatever share of twist a rig puts on each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Mask, Quats, Scalars, Vectors, tolerance, unit_quats
+from ..charts.chart import mirror_rotations, reflect
+from ..limit import DependentLimit, Limit, mirror_limit
+from ..limit.softening import Beyond, Softening
+from ..skeleton import Lineage, Skeleton, measure_from_ancestor
+from .clamp import MAX_SPEED, same_sign
+from .constraint import Carried, ClampedPaths, Constraint, JointLimit
+from .live import LivePaths
+from .report import NEGLIGIBLE, Held
+
+ARM_SHIFTS = np.radians([[15.0, 90.0], [25.0, 45.0]])
+LEG_SHIFTS = np.radians([[30.0, 20.0], [60.0, 45.0]])
+"""Largest twist moved between the bones, by the angle between them; 45° covers the elbows of SMPL,
+and a straight elbow shows no axial rotation."""
+GRID_STEP = np.radians(5.0)  # of the search for φ; refined where no node is legal
+NEAREST_TO_0 = np.ravel([[k, -k] for k in range(37)])[1:] * GRID_STEP  # up to ±180°, 0 first
+GOLDEN = 0.5 * (5.0**0.5 - 1.0)
+GOLDEN_STEPS = 48  # from two grid steps down to 1e-11 radians
+STEEPEST = 4.0  # excess per radian of φ: a bracket whose excess is above this cannot become legal
+COARSE = np.radians(0.05)  # width of a bracket at which hopeless searches stop
+ROUNDS = 12  # of projection; two suffice for nearly all limbs
+EXIT_STEP = np.radians(0.25)  # of `first_exit`; shorter ways outside are passed
+EXIT_HALVINGS = 34  # of that step: to 1e-13 radians
+
+
+class SharedTwist(NamedTuple):
+    """Limbs (n, k, 4) as their limits see them, and what was moved to get there."""
+
+    rotations: Quats
+    distance: Scalars
+    """Signed distances (n, k) of the joints to their limits."""
+    shift: Scalars
+    """Radians (n,) of twist moved from the lower to the upper bone: φ."""
+    twist: Quats
+    """Twists (n, 4) moved from the end to the lower bone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Limb(Constraint):
+    """Limits of an upper bone, a lower bone and perhaps an end, with twist shared along them.
+
+    Let U, E, H be the rotations of the three joints, a and b the axes of the two bones, R_a(φ) the
+    rotation by φ about a, and N the end's `neutral` rotation. The end's twist p about the lower
+    bone, H = R_b(p) · S · N with a swing S, counts as twist of the lower bone:
+
+        E' = E · R_b(p),  H' = S · N.
+
+    The limb is legal if for some φ in [−T, T] the limits of the joints contain U · R_a(φ),
+    R_a(−φ) · E' and H'. None of this moves a joint's position. T depends on the angle between the
+    bones, which φ and p do not change.
+
+    `distance` and `violation` are those of the joints at the φ with the smallest of the larger
+    excesses of upper and lower bone; if several are equal, at the one nearest to 0.
+    """
+
+    limits: Mapping[str, Limit]
+    """Limits by joint: upper, lower and perhaps end, each measured from the one before."""
+    axes: Vectors
+    """Unit directions (2, 3) of the upper and the lower bone, each in its joint's own frame."""
+    shifts: Floats
+    """Rows (n, 2): angle between the bones, rising, and T there, both in radians. T is linear
+    between rows and constant beyond them; see `ARM_SHIFTS`."""
+    neutral: Quats | None = field(default_factory=lambda: quat.IDENTITY)
+    """The end's rotation (4,) without swing and twist; None: the end keeps its own twist."""
+    dependents: Mapping[str, DependentLimit] = field(default_factory=dict)
+    """How limits depend on the joint before, by joint; such as the knee's on the hip."""
+
+    kind: ClassVar[str] = "limb"
+
+    def __post_init__(self) -> None:
+        if len(self.limits) not in (2, 3):
+            raise ValueError(f"a limb must have 2 or 3 joints, got {', '.join(self.limits)}")
+        axes, shifts = (np.array(each, np.float64) for each in (self.axes, self.shifts))
+        first = next(iter(self.limits))
+        if axes.shape != (2, 3) or not np.allclose(np.linalg.norm(axes, axis=-1), 1.0):
+            raise ValueError(f"Limb.axes of {first} must be 2 unit vectors, got {axes.tolist()}")
+        rising = shifts.ndim == 2 and shifts.shape[1:] == (2,) and len(shifts) > 0
+        if not rising or (np.diff(shifts[:, 0]) <= 0.0).any():
+            raise ValueError(
+                f"Limb.shifts of {first} must be rows of an angle, rising, and the largest shift "
+                f"there, got {shifts.tolist()}"
+            )
+        if not ((shifts[:, 1] >= 0.0) & (shifts[:, 1] <= np.pi)).all():
+            raise ValueError(f"Limb.shifts of {first} must be 0 to π, got {shifts[:, 1].tolist()}")
+        joints = list(self.limits)
+        dependents = {}
+        for name, dependent in self.dependents.items():
+            above = joints[joints.index(name) - 1] if name in joints[1:] else None
+            if dependent.driver != above:
+                raise ValueError(
+                    f"{name} in the limb of {first} may only depend on "
+                    f"{above or 'no other joint'}, got {dependent.driver}"
+                )
+            same = dependent.limit is self.limits[name]
+            dependents[name] = dependent if same else replace(dependent, limit=self.limits[name])
+        neutral = None if self.neutral is None else unit_quats("Limb.neutral", self.neutral)
+        for name, value in {
+            "limits": MappingProxyType(dict(self.limits)),
+            "axes": axes,
+            "shifts": shifts,
+            "neutral": neutral,
+            "dependents": MappingProxyType(dependents),
+        }.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def measured_from(self) -> Mapping[str, str | None]:
+        return {name: limit.relative_to for name, limit in self.limits.items()}
+
+    def check(self, skeleton: Skeleton) -> None:
+        super().check(skeleton)
+        for above, name in pairwise(self.joints):
+            parent = skeleton.names[skeleton.parents[skeleton.index(name)]]
+            if (self.limits[name].relative_to or parent) != above:
+                raise ValueError(f"{name} in a limb must be measured from {above}")
+
+    def rebuild(
+        self,
+        limits: Mapping[str, Limit],
+        dependents: Mapping[str, DependentLimit],
+        names: Mapping[str, str] | None = None,
+        **changes: Any,
+    ) -> Limb | None:
+        """Return the limb with other limits; None if upper or lower bone has none.
+
+        `names` are the joints' names in `limits` and `dependents`, by those of this limb, where
+        they differ. `changes` are other fields. An end without a limit is left out.
+        """
+        joints = [name if names is None else names.get(name) for name in self.joints]
+        there = {name: limits[name] for name in joints if name is not None and name in limits}
+        if joints[0] not in there or joints[1] not in there:
+            return None
+        depends = {name: dependents[name] for name in there if name in dependents}
+        return replace(self, limits=there, dependents=depends, **changes)
+
+    def mirror(self, normal: Vectors, names: Mapping[str, str]) -> Limb:
+        """Return the limb of the other side, for parallel frames of its joints.
+
+        `normal` (3,) is that of the mirror, and `names` are the joints of the other side, by name.
+        """
+        other = {names[name]: mirror_limit(limit, normal) for name, limit in self.limits.items()}
+        dependents = {
+            names[name]: replace(
+                dependent.mirror(normal, names[dependent.driver]), limit=other[names[name]]
+            )
+            for name, dependent in self.dependents.items()
+        }
+        neutral = None if self.neutral is None else mirror_rotations(self.neutral, normal)
+        axes = reflect(self.axes, normal)
+        return Limb(other, axes, self.shifts, neutral, dependents)
+
+    # Twist along the limb. Arrays are (n, k, 4), in double precision.
+
+    @property
+    def moves_end_twist(self) -> bool:
+        """True if the end's twist counts as twist of the lower bone."""
+        return len(self.limits) == 3 and self.neutral is not None
+
+    def pool(self, rotations: Quats) -> tuple[Quats, Quats]:
+        """Return limbs with the end's twist moved to the lower bone, and that twist (n, 4)."""
+        if not self.moves_end_twist:
+            return rotations, np.broadcast_to(quat.IDENTITY, rotations[..., 0, :].shape)
+        assert self.neutral is not None
+        end = rotations[..., 2, :]
+        _, twist = quat.swing_twist(quat.mul(end, quat.inverse(self.neutral)), self.axes[1])
+        lower = quat.mul(rotations[..., 1, :], twist)
+        end = quat.mul(quat.inverse(twist), end)
+        return np.stack([rotations[..., 0, :], lower, end], axis=-2), twist
+
+    def shift_twist(self, pooled: Quats, shift: Scalars) -> Quats:
+        """Return limbs (..., k, 4) with `shift` (...) radians moved to the upper bone: φ."""
+        turn = quat.exp(np.asarray(shift)[..., None] * self.axes[0])
+        upper = quat.mul(pooled[..., 0, :], turn)
+        lower = quat.mul(quat.inverse(turn), pooled[..., 1, :])
+        ends = [np.broadcast_to(pooled[..., k, :], upper.shape) for k in range(2, len(self.limits))]
+        return np.stack([upper, lower, *ends], axis=-2)
+
+    def max_shift(self, rotations: Quats) -> Scalars:
+        """Return T (...), the largest shift of twist of each limb, in radians."""
+        lower = quat.rotate(rotations[..., 1, :], self.axes[1])
+        across = np.linalg.norm(np.cross(self.axes[0], lower), axis=-1)
+        bend = np.arctan2(across, lower @ self.axes[0])
+        return np.asarray(np.interp(bend, *self.shifts.T))
+
+    def joint_distance(self, rotations: Quats) -> Scalars:
+        """Return the signed distance (..., k) of each joint by its limit, without moving twist."""
+        found = []
+        for k, (name, limit) in enumerate(self.limits.items()):
+            dependent, rotation = self.dependents.get(name), rotations[..., k, :]
+            found.append(
+                limit.distance(rotation)
+                if dependent is None
+                else dependent.distance(rotation, rotations[..., k - 1, :])
+            )
+        return np.stack(found, axis=-1)
+
+    @cached_property
+    def _end_follows(self) -> bool:
+        """True if the legality of the end depends on the shift of twist."""
+        return len(self.limits) == 3 and self.joints[2] in self.dependents
+
+    def excess(self, distance: Scalars) -> Scalars:
+        """Return how far limbs (...) are outside, as far as a shift of twist can change it."""
+        beyond = np.maximum(distance, 0.0)
+        larger = beyond[..., :2].max(axis=-1)
+        return np.asarray(larger + beyond[..., 2] if self._end_follows else larger)
+
+    def excess_at(self, pooled: Quats, shift: Scalars) -> Scalars:
+        """Return `excess` (n, ...) of limbs (n, k, 4) at shifts (n, ...)."""
+        limbs = pooled.reshape(len(pooled), *[1] * (np.ndim(shift) - 1), *pooled.shape[1:])
+        return self.excess(self.joint_distance(self.shift_twist(limbs, shift)))
+
+    def share_twist(self, rotations: Quats, slack: float) -> SharedTwist:
+        """Return limbs (n, k, 4) with twist shared so that they are legal, or as near as it gets.
+
+        Limbs that are legal to `slack` radians without a shift get none; of others, a grid of
+        shifts is searched, and around its best node, unless that is legal, a golden section.
+        """
+        pooled, twist = self.pool(rotations)
+        distance, shift = self.joint_distance(pooled), np.zeros(len(pooled))
+        limbs = pooled
+        outside = np.flatnonzero(self.excess(distance) > slack)
+        if len(outside):
+            limbs, distance = limbs.copy(), distance.copy()
+            shift[outside] = self._best_shift(pooled[outside], slack)
+            limbs[outside] = self.shift_twist(pooled[outside], shift[outside])
+            distance[outside] = self.joint_distance(limbs[outside])
+        return SharedTwist(limbs, distance, shift, twist)
+
+    def _best_shift(self, pooled: Quats, slack: float) -> Scalars:
+        """Return the shift (n,) with the least excess; of several, that nearest to 0."""
+        most = self.max_shift(pooled)
+        count = 1 + 2 * int(np.ceil(most.max(initial=0.0) / GRID_STEP - 1e-9))
+        nodes = np.clip(NEAREST_TO_0[:count], -most[:, None], most[:, None])
+        excess = self.excess_at(pooled, nodes)
+        best = excess.argmin(axis=1)[:, None]
+        shift = np.take_along_axis(nodes, best, axis=1)[:, 0]
+        least = np.take_along_axis(excess, best, axis=1)[:, 0]
+        low, high = np.maximum(shift - GRID_STEP, -most), np.minimum(shift + GRID_STEP, most)
+        going = np.flatnonzero(least > slack)
+        for _ in range(GOLDEN_STEPS):
+            if len(going) == 0:
+                break
+            a, b = low[going], high[going]
+            inner = np.stack([b - GOLDEN * (b - a), a + GOLDEN * (b - a)], axis=-1)
+            values = self.excess_at(pooled[going], inner)
+            left = values[:, 0] <= values[:, 1]
+            low[going], high[going] = np.where(left, a, inner[:, 0]), np.where(left, inner[:, 1], b)
+            value = values.min(axis=1)
+            better = value < least[going]
+            shift[going[better]] = np.where(left, *inner.T)[better]
+            least[going[better]] = value[better]
+            width = high[going] - low[going]
+            hopeless = (width < COARSE) & (value > STEEPEST * width)
+            going = going[(least[going] > slack) & ~hopeless]
+        return shift
+
+    def restore_twist(self, given: Quats, shared: SharedTwist, moved: Quats) -> Quats:
+        """Return `moved`, changed from `shared.rotations`, with twist back to where it was given.
+
+        Joints that did not move come back as they were given, bit for bit.
+        """
+        limbs = self.shift_twist(moved, -shared.shift)
+        limbs[:, 1] = quat.mul(limbs[:, 1], quat.inverse(shared.twist))
+        if self.moves_end_twist:
+            limbs[:, 2] = quat.mul(shared.twist, limbs[:, 2])
+        limbs = same_sign(quat.normalize(limbs), given).astype(given.dtype)
+        kept = (moved == shared.rotations).all(axis=-1, keepdims=True)
+        return np.where(kept, given, limbs)
+
+    def _flat(self, rotations: Quats) -> Quats:
+        rotations = unit_quats("rotations", rotations)
+        if rotations.ndim < 2 or rotations.shape[-2] != len(self.limits):
+            raise ValueError(
+                f"rotations must have shape (..., {len(self.limits)}, 4), got {rotations.shape}"
+            )
+        return rotations.reshape(-1, *rotations.shape[-2:])
+
+    def _shared(self, rotations: Quats) -> SharedTwist:
+        """Return limbs (n, k, 4) of any float type as their limits see them."""
+        return self.share_twist(rotations.astype(np.float64), tolerance(rotations.dtype))
+
+    # Verbs.
+
+    def redistribute(self, rotations: Quats) -> Quats:
+        """Return the rotations (..., k, 4) as the joints' limits judge them: with twist shared."""
+        shared = self._shared(self._flat(rotations))
+        return shared.rotations.reshape(np.shape(rotations))
+
+    def distance(self, rotations: Quats) -> Scalars:
+        flat = self._flat(rotations)
+        return self._shared(flat).distance.astype(flat.dtype).reshape(np.shape(rotations)[:-1])
+
+    def violation(self, rotations: Quats) -> Scalars:
+        flat = self._flat(rotations)
+        shared, angles = self._shared(flat), np.zeros(flat.shape[:-1], flat.dtype)
+        outside = shared.distance > tolerance(flat.dtype)
+        some = np.flatnonzero(outside.any(axis=-1))
+        limbs = shared.rotations[some]
+        nearest = self._project_each(limbs, drivers=limbs)
+        angles[some] = np.where(outside[some], quat.angle_between(limbs, nearest), 0.0)
+        return angles.reshape(np.shape(rotations)[:-1])
+
+    def _project_each(self, limbs: Quats, drivers: Quats | None = None) -> Quats:
+        """Return limbs (n, k, 4) projected joint by joint, without moving twist.
+
+        Limits that depend on the joint before see that of `drivers`, or else its projection.
+        """
+        out = np.empty_like(limbs)
+        for k, (name, limit) in enumerate(self.limits.items()):
+            dependent = self.dependents.get(name)
+            out[:, k] = (
+                limit.project(limbs[:, k])
+                if dependent is None
+                else dependent.project(limbs[:, k], (out if drivers is None else drivers)[:, k - 1])
+            )
+        return out
+
+    def project(self, rotations: Quats) -> Quats:
+        """Return legal limbs (..., k, 4) near to those given; legal ones come back as they are.
+
+        Joints are projected at the shift of twist that `distance` uses, then the twist is moved
+        back. The angle between the bones may have changed by that, and with it T, so this repeats.
+        """
+        flat = self._flat(rotations)
+        out, given, going = flat.copy(), flat, np.arange(len(flat))
+        for kept in (True, False):  # twist goes back to where it was; or else stays where it is
+            for _ in range(ROUNDS):
+                shared = self._shared(given)
+                outside = (shared.distance > tolerance(flat.dtype)).any(axis=-1)
+                if not outside.any():
+                    return out.reshape(np.shape(rotations))
+                shared = SharedTwist(*(each[outside] for each in shared))
+                going, given = going[outside], given[outside]
+                limbs = self._project_each(shared.rotations)
+                given = (
+                    self.restore_twist(given, shared, limbs)
+                    if kept
+                    else same_sign(limbs, given).astype(flat.dtype)
+                )
+                out[going] = given
+        left = ~self.contains(given)
+        out[going[left]] = self._any_legal.astype(flat.dtype)
+        return out.reshape(np.shape(rotations))
+
+    @cached_property
+    def _any_legal(self) -> Quats:
+        """A legal limb (k, 4), for limbs that no projection makes legal."""
+        return np.asarray(self.sample(1, np.random.default_rng(0), quat.IDENTITY)[0])
+
+    def soften(self, rotations: Quats, softening: Softening) -> Quats:
+        """Return limbs that approach the limits instead of stopping at them.
+
+        `Inside` softens each joint at the shift of twist that `distance` uses. `Beyond` lets each
+        joint go on from its projection towards the rotation given.
+        """
+        flat = self._flat(rotations)
+        if isinstance(softening, Beyond):
+            legal = self.project(flat)
+            angle = quat.angle_between(legal, flat)
+            goes_on = softening.radius * np.tanh(softening.falloff * angle)
+            share = np.minimum(goes_on / np.maximum(angle, 1e-300), 1.0)
+            soft = np.where(legal == flat, flat, quat.slerp(legal, flat, share))
+            return soft.astype(flat.dtype).reshape(np.shape(rotations))
+        shared = self._shared(flat)
+        limbs = shared.rotations.copy()
+        for k, (name, limit) in enumerate(self.limits.items()):
+            limbs[:, k] = limit.soften(limbs[:, k], softening)
+            if name in self.dependents:
+                limbs[:, k] = self.dependents[name].project(limbs[:, k], limbs[:, k - 1])
+        return self.project(self.restore_twist(flat, shared, limbs)).reshape(np.shape(rotations))
+
+    def first_exit(self, previous: Quats, proposed: Quats) -> Scalars:
+        """Return the largest t (...) in [0, 1] for which the way up to t is legal.
+
+        Each joint takes the shortest turn, looked at every quarter of a degree.
+        """
+        start, end = np.broadcast_arrays(self._flat(previous), self._flat(proposed))
+        exits = [
+            self._first_exit(a.astype(np.float64), b.astype(np.float64))
+            for a, b in zip(start, end, strict=True)
+        ]
+        batch = np.broadcast_shapes(np.shape(previous)[:-2], np.shape(proposed)[:-2])
+        return np.array(exits).reshape(batch)
+
+    def _first_exit(self, start: Quats, end: Quats) -> float:
+        def legal(shares: Scalars) -> Mask:
+            turns = [quat.slerp(start[k], end[k], shares) for k in range(len(start))]
+            return self.contains(np.stack(turns, axis=-2))
+
+        steps = 1 + int(np.ceil(quat.angle_between(start, end).max() / EXIT_STEP))
+        shares = np.linspace(0.0, 1.0, steps + 1)
+        illegal = np.flatnonzero(~legal(shares))
+        if len(illegal) == 0:
+            return 1.0
+        if illegal[0] == 0:
+            return 0.0
+        last, here = shares[illegal[0] - 1], shares[illegal[0]]
+        for _ in range(EXIT_HALVINGS):
+            middle = 0.5 * (last + here)
+            last, here = (middle, here) if legal(np.array([middle]))[0] else (last, middle)
+        return float(last)
+
+    def sample(self, n: int, rng: np.random.Generator, rest: Quats) -> Quats:
+        """Return `n` limbs that are legal without a shift: joints uniform in their limits.
+
+        The end has no twist of its own if that counts as twist of the lower bone.
+        """
+        kept: list[Quats] = [np.empty((0, len(self.limits), 4))]
+        for _ in range(1000):
+            if sum(map(len, kept)) >= n:
+                return np.concatenate(kept)[:n]
+            drawn = np.stack([limit.sample(n, rng) for limit in self.limits.values()], axis=1)
+            pooled, _ = self.pool(drawn)
+            drawn[:, 2:] = pooled[:, 2:]
+            legal = self.joint_distance(drawn) <= 0.5 * tolerance(drawn.dtype)
+            kept.append(drawn[legal.all(axis=-1)])
+        raise ValueError(f"{self.joints[0]}: no legal rotations of the limb were found")
+
+    def held_frames(self, rotations: Quats, violation: Scalars) -> dict[str, Held]:
+        limbs = self.redistribute(rotations)
+        held = {}
+        for name, dependent in self.dependents.items():
+            k = self.joints.index(name)
+            legal_alone = dependent.limit.contains(limbs[:, k])
+            held[name] = Held(dependent.driver, (violation[:, k] > NEGLIGIBLE) & legal_alone)
+        return held
+
+    def clamp_paths(
+        self,
+        rotations: Quats,
+        frame_time: float,
+        *,
+        softening: Softening | None = None,
+        max_speed: float = MAX_SPEED,
+    ) -> ClampedPaths:
+        from .limb_paths import clamp_limb
+
+        return clamp_limb(self, rotations, frame_time, softening, max_speed)
+
+    def live_paths(self, frame_time: float, look_ahead: int, max_speed: float) -> LivePaths:
+        """Return an object that clamps frames as they come in; limbs do not look ahead."""
+        from .limb_paths import LiveLimb
+
+        return LiveLimb(self, frame_time, max_speed)
+
+    def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
+        """Return the limb, without its end if the skeleton has none; or limits of its joints."""
+        names = {name: skeleton.names[found[name].joint] for name in self.joints if name in found}
+        limits = {
+            names[name]: measure_from_ancestor(limit, found[name], skeleton)
+            for name, limit in self.limits.items()
+            if name in found
+        }
+        dependents = {
+            names[name]: replace(each, limit=limits[names[name]], driver=names[each.driver])
+            for name, each in self.dependents.items()
+            if name in found and each.driver in found
+        }
+        limb = self.rebuild(limits, dependents, names)
+        if limb is not None:
+            try:
+                limb.check(skeleton)
+                return Carried((limb,))
+            except ValueError:  # other joints are between these
+                pass
+        alone = tuple(JointLimit(name, limit) for name, limit in limits.items())
+        loss = "limbs that are not complete here are limited joint by joint"
+        return Carried(alone, loss if alone else "", tuple(names))

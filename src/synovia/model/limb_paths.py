@@ -1,0 +1,156 @@
+"""Paths in time of the joints of a limb, with bounded steps.
+
+First the shift of twist φ is chosen for all frames: of all paths of φ, the one with the least
+excess that changes no faster than joints may turn, by dynamic programming (Viterbi) on a grid and
+then on finer ones around the result. With twist moved by it, each joint has a path of its own and
+is clamped by its own limit; then the twist is moved back.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Floats, Quats, Scalars, tolerance, unit_quats
+from ..limit import DependentLimit
+from ..limit.softening import Softening
+from .bounded import SLACK
+from .clamp import MAX_SPEED, Within, check_speed, clamp_path, step_bounds
+from .constraint import ClampedPaths
+from .limb import GRID_STEP, Limb, SharedTwist
+from .live import LivePath, LivePaths
+from .roadmap import angles
+
+PACE = 0.2  # share of the steps that joints may always take which φ takes; they get the rest
+FINER = (4.0, 16.0)  # times finer than the first grid are the next ones
+OFFSETS = np.arange(-4.0, 5.0)  # their nodes, in steps from the path before
+MOVED = 10.0  # cost of a legal frame that is outside at its φ, in squared radians
+TOO_FAST = 1e3  # cost of a change of φ beyond its bound, per radian
+CHANGE = 1e-4  # cost of any other change of φ, per radian
+
+
+def clamp_limb(
+    limb: Limb,
+    rotations: Quats,
+    frame_time: float,
+    softening: Softening | None = None,
+    max_speed: float = MAX_SPEED,
+) -> ClampedPaths:
+    """Return legal paths (frames, k, 4) of a limb's joints; see `model.clamp.clamp_path`.
+
+    Steps over the bound remain where the limb as a whole has to jump; these are reported.
+    """
+    rotations = unit_quats("rotations", rotations)
+    check_speed(max_speed)
+    legal = limb.contains(rotations)
+    if softening is None and legal.all():
+        none = np.zeros(rotations.shape[:2], dtype=bool)
+        return ClampedPaths(rotations.copy(), none, none)
+    wide = rotations.astype(np.float64)
+    shared = limb.share_twist(wide, tolerance(rotations.dtype))
+    pooled, twist = limb.pool(wide)
+    shift = _smooth_shift(limb, pooled, shared.shift, PACE * max_speed * frame_time)
+    paths = limb.shift_twist(pooled, shift)
+    moved = paths.copy()
+    for k, (name, limit) in enumerate(limb.limits.items()):
+        dependent = limb.dependents.get(name)
+        moved[:, k] = clamp_path(
+            limit,
+            paths[:, k],
+            frame_time,
+            softening=softening,
+            max_speed=(1.0 - PACE) * max_speed,
+            within=None if dependent is None else _within(dependent, moved[:, k - 1]),
+        ).rotations
+    out = limb.restore_twist(rotations, SharedTwist(paths, shared.distance, shift, twist), moved)
+    if softening is None:
+        out = limb.project(out)
+    over = np.zeros(out.shape[:2], dtype=bool)
+    for k in range(out.shape[1]):
+        bounds = step_bounds(wide[:, k], frame_time, max_speed)[1:]
+        steps = angles(out[:-1, k].astype(np.float64), out[1:, k].astype(np.float64))
+        over[1:, k] = steps > bounds + SLACK
+    changed = (out != rotations).any(axis=-1)
+    return ClampedPaths(out, legal[:, None] & changed & (softening is None), over)
+
+
+def _within(dependent: DependentLimit, drivers: Quats) -> Within:
+    return lambda rotations, frames: dependent.project(rotations, drivers[frames])
+
+
+def _smooth_shift(limb: Limb, pooled: Quats, best: Scalars, max_change: float) -> Scalars:
+    """Return a shift (frames,) that has little excess and changes by `max_change` at most.
+
+    `best` (frames,) are the shifts that are best for each frame by itself.
+    """
+    most = limb.max_shift(pooled)
+    least = limb.excess_at(pooled, best)
+    reach = GRID_STEP * np.ceil(most.max() / GRID_STEP)
+    grid = np.arange(-reach, reach + 0.5 * GRID_STEP, GRID_STEP)
+    nodes = np.column_stack([np.broadcast_to(grid, (len(best), len(grid))), best])
+    path = best
+    for finer in (1.0, *FINER):
+        if finer > 1.0:
+            nodes = np.column_stack([path[:, None] + OFFSETS * GRID_STEP / finer, best])
+        nodes = np.where(np.abs(nodes) > most[:, None], np.sign(nodes) * most[:, None], nodes)
+        excess = limb.excess_at(pooled, nodes)
+        legal = least <= tolerance(least.dtype)
+        costs = excess**2 + MOVED * (legal[:, None] & (excess > tolerance(least.dtype)))
+        path = _cheapest(nodes, costs, max_change)
+    return path
+
+
+def _cheapest(nodes: Floats, costs: Floats, max_change: float) -> Scalars:
+    """Return, of paths through nodes (frames, n), the one of least cost by Viterbi's algorithm."""
+    total, back = costs[0], np.zeros(nodes.shape, np.int64)
+    for frame in range(1, len(nodes)):
+        change = np.abs(nodes[frame][:, None] - nodes[frame - 1])
+        reached = total + CHANGE * change + TOO_FAST * np.maximum(change - max_change, 0.0)
+        back[frame] = reached.argmin(axis=1)
+        total = costs[frame] + np.take_along_axis(reached, back[frame][:, None], axis=1)[:, 0]
+    path = np.empty(len(nodes))
+    node = int(total.argmin())
+    for frame in range(len(nodes) - 1, -1, -1):
+        path[frame] = nodes[frame, node]
+        node = int(back[frame, node])
+    return path
+
+
+class LiveLimb(LivePaths):
+    """Clamps the joints of a limb frame by frame, without look-ahead.
+
+    The shift of twist follows the best one of each frame, no faster than a joint may always turn.
+    """
+
+    def __init__(self, limb: Limb, frame_time: float, max_speed: float) -> None:
+        check_speed(max_speed)
+        self.limb, self.max_change = limb, PACE * max_speed * frame_time
+        speed = (1.0 - PACE) * max_speed
+        self.paths = [
+            LivePath(limit, frame_time, max_speed=speed, dependent=limb.dependents.get(name))
+            for name, limit in limb.limits.items()
+        ]
+        self.shift: float | None = None
+
+    def push(self, rotations: Quats) -> Quats:
+        given = unit_quats("rotations", rotations).astype(np.float64)[None]
+        shared = self.limb.share_twist(given, tolerance(given.dtype))
+        pooled, twist = self.limb.pool(given)
+        shift = shared.shift
+        if self.shift is not None:
+            stay = np.clip([self.shift], -(most := self.limb.max_shift(pooled)), most)
+            least = self.limb.excess_at(pooled, shift)
+            if self.limb.excess_at(pooled, stay)[0] <= least[0] + tolerance(least.dtype):
+                shift = stay
+            shift = self.shift + np.clip(shift - self.shift, -self.max_change, self.max_change)
+        self.shift = float(shift[0])
+        limbs = self.limb.shift_twist(pooled, shift)
+        moved, above = limbs.copy(), None
+        for k, path in enumerate(self.paths):
+            above = path.push(limbs[0, k], above if path.dependent is not None else None)
+            moved[0, k] = above
+        shared = SharedTwist(limbs, shared.distance, shift, twist)
+        found: Quats = self.limb.project(self.limb.restore_twist(given, shared, moved))[0]
+        return found
+
+    def finish(self) -> list[Quats]:
+        return []

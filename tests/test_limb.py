@@ -1,0 +1,217 @@
+"""Limbs: twist is shared along upper bone, lower bone and end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from limbs import LIMBS, arm, leg, legal_by_search, model_of, random_limbs, twins
+from synovia import Clip, Pose, quat
+from synovia.limit.softening import Beyond, Inside
+from synovia.model import Limb, LiveClamp, couple
+from synovia.model.clamp import step_bounds
+from synovia.rigs import canonical_skeleton
+
+every_limb = pytest.mark.parametrize("limb", LIMBS.values(), ids=LIMBS)
+
+
+@every_limb
+def test_the_verdict_is_that_of_a_fine_search(limb):
+    limbs = random_limbs(limb, 400)
+    legal, _ = legal_by_search(limb, limbs)
+    assert 40 < legal.sum() < 360
+    found = limb.contains(limbs)
+    assert not (legal & ~found).any()
+    assert (found & ~legal).sum() <= 1  # legal only between two steps of the search
+
+
+@every_limb
+def test_the_verdict_near_the_boundary_is_that_of_a_fine_search(limb):
+    outside = random_limbs(limb, 300, seed=1)
+    edge = limb.project(outside)
+    for share in (0.99, 1.01):  # of the way to the boundary
+        limbs = quat.slerp(outside, edge, share)
+        legal, least = legal_by_search(limb, limbs)
+        found = limb.contains(limbs)
+        assert not (legal & ~found).any()
+        assert (least[found & ~legal] < np.radians(0.4)).all()  # what a step may hide
+
+
+@every_limb
+def test_equivalent_limbs_get_the_same_verdict(limb):
+    rng = np.random.default_rng(2)
+    legal = limb.sample(2000, rng, quat.IDENTITY)
+    most = np.minimum(limb.max_shift(legal), np.radians(45.0 if limb.axes[0, 0] else 30.0))
+    shift = rng.uniform(-1.0, 1.0, len(legal)) * most
+    twist = rng.uniform(-1.0, 1.0, len(legal)) if limb.moves_end_twist else None
+    assert limb.contains(twins(limb, legal, shift, twist)).mean() >= 0.999
+    if limb.moves_end_twist:  # between lower bone and end, whether legal or not
+        limbs = random_limbs(limb, 2000, seed=3)
+        same = twins(limb, limbs, np.zeros(2000), rng.uniform(-1.0, 1.0, 2000))
+        assert (limb.contains(same) == limb.contains(limbs)).mean() >= 0.999
+
+
+@every_limb
+def test_legal_limbs_come_back_bit_for_bit_and_others_legal(limb):
+    limbs = random_limbs(limb, 1000, seed=4, spread=1.5).reshape(20, 50, -1, 4)
+    legal, projected = limb.contains(limbs), limb.project(limbs)
+    assert 0.1 < legal.mean() < 0.9
+    assert limb.contains(projected).all()
+    assert projected[legal].tobytes() == limbs[legal].tobytes()
+    assert limb.project(projected).tobytes() == projected.tobytes()
+    violation = limb.violation(limbs)
+    assert ((violation > 0.0).any(axis=-1) == ~legal).all()
+    assert (limb.violation(projected) == 0.0).all()
+
+
+@every_limb
+def test_single_precision_keeps_the_contract(limb):
+    limbs = random_limbs(limb, 300, seed=5).astype(np.float32)
+    legal, projected = limb.contains(limbs), limb.project(limbs)
+    assert projected.dtype == np.float32
+    assert limb.contains(projected).all()
+    assert projected[legal].tobytes() == limbs[legal].tobytes()
+
+
+@every_limb
+def test_samples_are_legal_and_softened_limbs_stay_near(limb):
+    limbs = limb.sample(200, np.random.default_rng(6), quat.IDENTITY)
+    assert limb.contains(limbs).all()
+    outside = random_limbs(limb, 200, seed=7)
+    assert limb.contains(limb.soften(outside, Inside(0.1))).all()
+    beyond = quat.angle_between(limb.soften(outside, Beyond(0.1)), limb.project(outside))
+    assert 0.05 < beyond.max() <= 0.1 + 1e-9
+    assert limb.soften(limbs, Beyond(0.1)).tobytes() == limbs.tobytes()
+
+
+@every_limb
+def test_the_way_to_the_first_exit_is_legal_and_the_next_step_is_not(limb):
+    start = limb.sample(20, np.random.default_rng(8), quat.IDENTITY)
+    end = random_limbs(limb, 20, seed=9, spread=2.0)
+    exits = limb.first_exit(start, end)
+    assert 0 < (exits < 1.0).sum() < 20
+
+    def between(shares):
+        return quat.slerp(start, end, np.broadcast_to(shares[:, None], start.shape[:2]))
+
+    for share in np.linspace(0.0, 1.0, 50):
+        assert limb.contains(between(share * exits)).all()
+    left = exits < 1.0
+    assert not limb.contains(between(np.minimum(exits + 1e-6, 1.0)))[left].any()
+    assert (limb.first_exit(end, start)[~limb.contains(end)] == 0.0).all()
+
+
+def wave(limb, frames=120, seed=0, size=1.0):
+    """A path in time of a limb, in and out of its limits."""
+    rng = np.random.default_rng(seed)
+    middle = limb.sample(1, rng, quat.IDENTITY)[0]
+    time = np.linspace(0.0, 2.0 * np.pi, frames)[:, None, None]
+    axes = rng.normal(size=(2, *middle.shape[:1], 3))
+    return quat.mul(middle, quat.exp(size * (np.sin(time) * axes[0] + np.sin(2 * time) * axes[1])))
+
+
+@every_limb
+def test_clamped_paths_are_legal_without_pops(limb):
+    over = frames = 0
+    for seed in range(6):
+        path = wave(limb, seed=seed, size=0.5)
+        clamped = limb.clamp_paths(path, 1 / 60)
+        assert limb.contains(clamped.rotations).all()
+        again = limb.clamp_paths(clamped.rotations, 1 / 60)
+        assert again.rotations.tobytes() == clamped.rotations.tobytes()
+        for k in range(path.shape[1]):
+            steps = quat.angle_between(clamped.rotations[:-1, k], clamped.rotations[1:, k])
+            long = steps > step_bounds(path[:, k], 1 / 60)[1:] + 1e-9
+            assert (long == clamped.over[1:, k]).all()
+            over, frames = over + long.sum(), frames + len(long)
+    assert over <= 0.01 * frames
+
+
+@every_limb
+def test_live_frames_are_legal_and_legal_clips_stay(limb):
+    live = limb.live_paths(1 / 60, 0, np.radians(400.0))
+    out = np.stack([live.push(each) for each in wave(limb, seed=1, size=0.5)])
+    assert limb.contains(out).all()
+    legal = np.repeat(limb.sample(1, np.random.default_rng(1), quat.IDENTITY), 10, axis=0)
+    live = limb.live_paths(1 / 60, 0, np.radians(400.0))
+    assert np.array_equal(np.stack([live.push(each) for each in legal]), legal)
+
+
+def test_impossible_arms_are_refused_however_twist_is_shared():
+    limb = arm()
+    straight = np.tile(quat.IDENTITY, (3, 1))
+    upper = limb.limits["leftUpperArm"].chart.reference
+    bent = quat.exp(np.radians([0.0, -90.0, 0.0]))
+
+    def verdict(lower, hand=quat.IDENTITY):
+        limbs = np.stack([upper, lower, hand])[None]
+        shifts = np.radians([-40.0, 0.0, 40.0])
+        return limb.contains(np.concatenate([twins(limb, limbs, np.array([s])) for s in shifts]))
+
+    assert limb.contains(np.stack([upper, *straight[1:]]))
+    assert verdict(bent).all()
+    assert not verdict(quat.exp(np.radians([0.0, 20.0, 0.0]))).any()  # bent back
+    about = quat.exp(np.radians([125.0, 0.0, 0.0]))
+    assert not verdict(quat.mul(bent, about)).any()  # pronated by 125°
+    half = quat.exp(np.radians([62.5, 0.0, 0.0]))
+    assert not verdict(quat.mul(bent, half), half).any()  # forearm and hand in total
+    assert verdict(quat.mul(bent, quat.exp([0.5, 0, 0])), quat.exp([0.5, 0, 0])).all()
+
+
+def test_a_model_reports_and_clamps_limbs_with_other_joints():
+    limb = arm()
+    head = leg().limits["leftFoot"]
+    model = model_of(limb, others={"head": head})
+    assert set(model.limits) == {"head", *limb.joints}
+    skeleton = canonical_skeleton()
+    rotations = np.tile(skeleton.rest_pose().rotations, (60, 1, 1))
+    joints = [skeleton.index(name) for name in limb.joints]
+    rotations[:, joints] = wave(limb, 60, seed=2, size=0.5)
+    positions = np.tile(skeleton.rest_pose().positions, (60, 1, 1))
+    clip = Clip(skeleton, Pose(rotations, positions), 1 / 60)
+    legal = limb.contains(rotations[:, joints])
+    assert 0 < legal.sum() < 60
+    report = model.check(clip)
+    assert (report.outside.any(axis=1) == ~legal).all()
+    clamped = model.project(clip)
+    assert model.check(clamped).ok
+    live = LiveClamp(model, 1 / 60)
+    poses = [live.push(Pose(r, p)) for r, p in zip(rotations, positions, strict=True)]
+    assert all(model.contains(pose) for pose in poses)
+    sampled = model.sample(20, np.random.default_rng(0))
+    assert model.contains(sampled).all()
+
+
+def test_limbs_follow_the_limits_of_a_model():
+    limb = arm()
+    model = model_of(limb)
+    wider = {**model.limits, "leftHand": leg().limits["leftFoot"]}
+    (changed,) = model.with_limits(wider).limbs
+    assert changed.limits["leftHand"] is wider["leftHand"]
+    short = {name: model.limits[name] for name in limb.joints[:2]}
+    assert model.with_limits(short).limbs[0].joints == limb.joints[:2]
+    assert model.with_limits({"leftHand": wider["leftHand"]}).limbs == ()
+    depends = leg(depends=True).dependents["leftLowerLeg"]
+    with pytest.raises(ValueError, match="may only depend on"):
+        couple(model.limits, {"leftLowerArm": depends}, [limb])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"axes": [[1, 0, 0]]}, "2 unit vectors"),
+        ({"shifts": [[1.0, 0.5], [0.5, 0.5]]}, "rising"),
+        ({"shifts": [[1.0, 4.0]]}, "0 to π"),
+        ({"limits": {}}, "2 or 3 joints"),
+    ],
+)
+def test_wrong_limbs_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        arm(**change)
+
+
+def test_joints_of_a_limb_hang_on_one_another():
+    one = arm()
+    limits = dict(zip(("leftUpperArm", "rightLowerArm"), one.limits.values(), strict=False))
+    with pytest.raises(ValueError, match="must be measured from leftUpperArm"):
+        model_of(Limb(limits, one.axes, one.shifts))
