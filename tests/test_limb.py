@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import json
+import warnings
+from dataclasses import replace
+from types import SimpleNamespace
+
+import jsonschema
 import numpy as np
 import pytest
 
 from limbs import LIMBS, arm, leg, legal_by_search, model_of, random_limbs, twins
-from synovia import Clip, Pose, quat
+from synovia import Clip, Pose, Skeleton, load_limits, quat, save_limits
+from synovia.ik import Reach, solve
+from synovia.io import limits_schema
+from synovia.io.smpl import smpl_skeleton
 from synovia.limit.softening import Beyond, Inside
-from synovia.model import Limb, LiveClamp, couple
+from synovia.model import Limb, LiveClamp, couple, joint_by_joint, limbs_on_rig
 from synovia.model.clamp import step_bounds
-from synovia.rigs import canonical_skeleton
+from synovia.model.retarget import limbs_from_rig
+from synovia.rigs import (
+    MEASURED_FROM,
+    canonical_skeleton,
+    dependents_from_rig,
+    dependents_on_rig,
+    limits_from_rig,
+    limits_on_rig,
+)
+from synovia.skeleton import forward
+from synovia.view.session import Session, scene_of
 
 every_limb = pytest.mark.parametrize("limb", LIMBS.values(), ids=LIMBS)
 
@@ -215,3 +234,128 @@ def test_joints_of_a_limb_hang_on_one_another():
     limits = dict(zip(("leftUpperArm", "rightLowerArm"), one.limits.values(), strict=False))
     with pytest.raises(ValueError, match="must be measured from leftUpperArm"):
         model_of(Limb(limits, one.axes, one.shifts))
+
+
+def test_files_keep_limbs(tmp_path):
+    model = model_of(arm(), leg(depends=True))
+    save_limits(model, tmp_path / "human.limits.json")
+    again = load_limits(tmp_path / "human.limits.json")
+    document = json.loads((tmp_path / "human.limits.json").read_text())
+    jsonschema.validate(document, limits_schema())
+    assert [limb.joints for limb in again.limbs] == [limb.joints for limb in model.limbs]
+    for limb, other in zip(model.limbs, again.limbs, strict=True):
+        limbs = random_limbs(limb, 50, seed=10)
+        assert np.array_equal(limb.distance(limbs), other.distance(limbs))
+    document["limbs"][0]["joints"] = ["leftUpperArm", "head"]
+    (tmp_path / "wrong.limits.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=r"limbs.*head must have a limit of its own"):
+        load_limits(tmp_path / "wrong.limits.json")
+
+
+@every_limb
+def test_a_mirrored_limb_judges_mirrored_limbs(limb):
+    names = {name: name.replace("left", "right") for name in limb.joints}
+    other = limb.mirror([1.0, 0.0, 0.0], names)
+    limbs = random_limbs(limb, 300, seed=11)
+    mirrored = limbs * [1.0, 1.0, -1.0, -1.0]
+    assert np.array_equal(other.contains(mirrored), limb.contains(limbs))
+    assert np.allclose(other.violation(mirrored), limb.violation(limbs), atol=1e-6)
+    assert other.joints == tuple(names.values())
+
+
+def rig_with_frames(seed=12):
+    """The canonical human with other frames, and the alignment that knows them."""
+    skeleton = canonical_skeleton()
+    rng = np.random.default_rng(seed)
+    frames = {role: quat.normalize(rng.normal(size=4)) for role in skeleton.names}
+    names = tuple(f"rig_{role}" for role in skeleton.names)
+    rig = replace(skeleton, names=names)
+    roles = dict(zip(skeleton.names, names, strict=True))
+    alignment = SimpleNamespace(
+        rig=SimpleNamespace(roles=roles, skeleton=rig), frames=frames, trusted=dict(MEASURED_FROM)
+    )
+    return rig, alignment
+
+
+@every_limb
+def test_a_rig_with_other_frames_gets_the_same_verdicts(limb):
+    model = model_of(limb)
+    _, alignment = rig_with_frames()
+    frames = alignment.frames
+    limits = limits_on_rig(model.limits, alignment)
+    dependents = dependents_on_rig(model.dependents, limits, alignment)
+    (there,) = limbs_on_rig(model.limbs, limits, dependents, alignment)
+    limbs = random_limbs(limb, 300, seed=13)
+    above = np.stack([frames[MEASURED_FROM[name]] for name in limb.joints])
+    own = np.stack([frames[name] for name in limb.joints])
+    on_rig = quat.mul(quat.mul(above, limbs), quat.inverse(own))
+    assert np.array_equal(there.contains(on_rig), limb.contains(limbs))
+    assert np.allclose(there.distance(on_rig), limb.distance(limbs), atol=1e-5)
+    back = limits_from_rig(limits, alignment)
+    depends = dependents_from_rig(dependents, back, alignment)
+    (again,) = limbs_from_rig([there], back, depends, alignment)
+    assert np.array_equal(again.contains(limbs), limb.contains(limbs))
+
+
+def test_rigs_get_limbs_by_role():
+    model = model_of(arm(), leg())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        there = model.on(smpl_skeleton(24))
+    assert [limb.joints for limb in there.limbs] == [
+        ("left_shoulder", "left_elbow", "left_wrist"),
+        ("left_hip", "left_knee", "left_ankle"),
+    ]
+    assert there.limbs[0].limits["left_shoulder"].relative_to == "spine3"
+
+
+def test_skeletons_without_an_end_have_limbs_of_two_bones():
+    model = model_of(arm())
+    skeleton = canonical_skeleton()
+    names = [name for name in skeleton.names if name not in ("leftHand", "rightHand")]
+
+    def part(names):
+        old = [skeleton.index(name) for name in names]
+        parents = [old.index(skeleton.parents[k]) if skeleton.parents[k] >= 0 else -1 for k in old]
+        return Skeleton(tuple(names), np.array(parents), skeleton.offsets[old])
+
+    (limb,) = model.for_skeleton(part(names)).limbs
+    assert limb.joints == ("leftUpperArm", "leftLowerArm")
+    alone = [name for name in names if not name.startswith("leftLowerArm")]
+    with pytest.warns(UserWarning, match="limited joint by joint: leftUpperArm"):
+        there = model.for_skeleton(part(alone))
+    assert there.limbs == ()
+    assert list(there.limits) == ["leftUpperArm"]
+
+
+def test_features_for_single_joints_take_the_joints_own_limits():
+    model = model_of(arm(), leg(depends=True))
+    with pytest.warns(UserWarning, match="the loss does not share twist along limbs"):
+        alone = joint_by_joint(model, "the loss")
+    assert alone.limbs == ()
+    assert alone.limits == model.limits
+
+
+def test_inverse_kinematics_returns_legal_limbs():
+    model = model_of(arm(), leg())
+    skeleton = canonical_skeleton()
+    start = model.sample(1, np.random.default_rng(14))
+    start = Pose(start.rotations[0], start.positions[0])
+    target = forward(skeleton, start)[0][skeleton.index("leftHand")] + [0.0, 0.05, 0.05]
+    found = solve(model, skeleton, start, [Reach("leftHand", target)])
+    assert model.contains(found.pose)
+
+
+def test_a_page_keeps_limbs_while_limits_are_edited():
+    model = model_of(arm())
+    session = Session(scene_of(model))
+    session.edit_model(
+        lambda present: present.with_limits(
+            {name: limit for name, limit in present.limits.items() if name != "leftUpperArm"}
+        ),
+        "delete",
+        None,
+    )
+    assert session.scene.model.limbs == ()
+    session.undo()
+    assert session.scene.model.limbs[0].joints == model.limbs[0].joints

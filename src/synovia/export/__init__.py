@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from ..components import Figure
-from ..model import LimitModel, joint_by_joint
+from ..model import LimitModel, joint_by_joint, without_limbs
 from .coupled import CoupledJoint, coupled_joints, coupled_note, split_model
 from .hinged import HingedBody, HingedJoint, Loss, hinged_body, hinged_joint, measure_loss
 from .mjcf import mjcf_text
@@ -155,6 +155,7 @@ def export_limits(
         raise ValueError(f"mass must be above 0 kilograms, got {mass}")
     if model.groups or not EXPORTERS[target].has_pairs:
         model = joint_by_joint(model, f"an export to {target}")
+    model = without_limbs(model, f"an export to {target}")
     if not model.limits:
         raise ValueError("a model without limits has nothing to export")
     if figure is None:

@@ -16,7 +16,7 @@ from ..charts import Hinges
 from ..io.files import read_file
 from ..io.ranges import FULL, HingeRange, RangesFile, complete_axes, read_ranges
 from ..limit import Limit, gather
-from ..model import LimitModel, joint_by_joint
+from ..model import LimitModel, joint_by_joint, without_limbs
 from ..skeleton import Skeleton
 from . import Exported
 from .hinged import (
@@ -66,6 +66,7 @@ def write_into(
     slanted = path.suffix.lower() != ".urdf"
     if model.groups or not slanted:
         model = joint_by_joint(model, "an export into a model")
+    model = without_limbs(model, "an export into a model")
     file = read_ranges(path)
     if path.suffix.lower() not in (".xml", ".mjcf", ".urdf"):
         raise ValueError(f"{path}: ranges are written into .xml, .mjcf or .urdf")

@@ -152,7 +152,8 @@ def descend_unmet(problem: Problem, batch: Batch, settings: Settings) -> None:
 def finish_batch(problem: Problem, batch: Batch, settings: Settings, dtype: Any) -> Solution:
     """Return the solution: the poses that were found, and why not better ones."""
     model = problem.model
-    if model.dependents or not all(limit.compiled for limit in model.limits.values()):
+    compiled = all(limit.compiled for limit in model.limits.values())
+    if model.dependents or model.limbs or not compiled:
         # By stand-ins, and whatever other joints do; this is legal by the limits.
         found = Pose(batch.rotations, batch.positions)
         batch.rotations[...] = problem.model.project(found).rotations

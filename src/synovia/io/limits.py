@@ -17,7 +17,7 @@ from ..arrays import field_types, optional_fields, unit_quats
 from ..charts import CHARTS, Chart
 from ..learn import Sample
 from ..limit import DEPENDENT_LIMITS, DependentLimit, DependentMargin, Limit
-from ..model import ControlGroup, LimitModel, couple
+from ..model import ControlGroup, Limb, LimitModel, couple
 from ..shapes import stored_shapes
 from ..shapes.region import nested_shapes
 from ..skeleton import Skeleton
@@ -128,6 +128,7 @@ def _document(model: LimitModel) -> dict[str, Any]:
             if model.dependents
             else {}
         ),
+        **({"limbs": [_limb_entry(limb) for limb in model.limbs]} if model.limbs else {}),
         **({"groups": _group_entries(model)} if model.groups else {}),
         "provenance": to_json(model.provenance, "provenance", np.ndarray.tolist),
         "samples": {
@@ -143,6 +144,31 @@ def _document(model: LimitModel) -> dict[str, Any]:
             for name, samples in model.samples.items()
         },
     }
+
+
+def _limb_entry(limb: Limb) -> dict[str, Any]:
+    """Return what makes joints a limb; their limits are among those of single joints."""
+    neutral = {} if limb.neutral is None else {"neutral": encode_array(limb.neutral)}
+    axes, shifts = encode_array(limb.axes), encode_array(limb.shifts)
+    return {"joints": list(limb.joints), "axes": axes, "shifts": shifts, **neutral}
+
+
+def _limb(
+    entry: Entry, limits: Mapping[str, Limit], dependents: Mapping[str, DependentLimit]
+) -> Limb:
+    fields = entry.fields("joints", "axes", "shifts", maybe=("neutral",))
+    joints = fields["joints"].texts()
+    if missing := [name for name in joints if name not in limits]:
+        fields["joints"].refuse(f"{missing[0]} must have a limit of its own, among limits")
+    neutral = fields["neutral"].floats(4) if "neutral" in fields else None
+    with entry.locate_errors():
+        return Limb(
+            {name: limits[name] for name in joints},
+            fields["axes"].floats(2, 3),
+            fields["shifts"].floats(None, 2),
+            neutral,
+            {name: dependents[name] for name in joints if name in dependents},
+        )
 
 
 def _group_entries(model: LimitModel) -> list[dict[str, Any]]:
@@ -214,7 +240,7 @@ def _check_version(document: Entry) -> None:
 def _model(document: Entry, path: str) -> LimitModel:
     parts = document.fields(
         *("format", "version", "skeleton", "limits", "provenance", "samples"),
-        maybe=("dependents", "groups"),
+        maybe=("dependents", "limbs", "groups"),
     )
     skeleton, old = _skeleton(parts["skeleton"]), parts["version"].value < VERSION
     limits = {
@@ -232,8 +258,10 @@ def _model(document: Entry, path: str) -> LimitModel:
                 entry.refuse(f"{name} must have a limit of its own, among limits")
             dependents[name] = _dependent(name, entry, limits[name], skeleton, old)
             limits[name] = dependents[name].limit
+    entries = parts["limbs"].items() if "limbs" in parts else []
+    limbs = [_limb(each, limits, dependents) for each in entries]
     with document.locate_errors():
-        single = couple(limits, dependents)
+        single = couple(limits, dependents, limbs)
         groups = _groups(parts["groups"], path) if "groups" in parts else ()
         return LimitModel((*single, *groups), skeleton, parts["provenance"].value, samples)
 

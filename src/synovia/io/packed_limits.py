@@ -11,7 +11,7 @@ from ..arrays import Floats
 from ..kernels import runtime as layout
 from ..kernels.dependent import DIVISIONS, TURNS
 from ..limit.pair import has_kernel
-from ..model import LimitModel, joint_by_joint
+from ..model import LimitModel, joint_by_joint, without_limbs
 
 SUFFIX = ".limits.bin"
 
@@ -20,6 +20,7 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
     """Return what a packed limits file of `model` holds; ValueError where a limit has no kernel."""
     from ..ik.problem import freedom_of
 
+    model = without_limbs(model, "the runtime")
     skeleton, driven = model.skeleton, _pairs_of(model)
     kept = {name for _, names in driven for name in names}
     lost = {name: each for name, each in model.dependents.items() if name not in kept}

@@ -125,6 +125,14 @@ def limits_schema() -> Schema:
         "additionalProperties": {"$ref": "#/$defs/dependent"},
     }
     texts: Schema = {"type": "array", "items": {"type": "string"}}
+    limb = _object(joints=texts, axes=_array(2, 3), shifts=_array("n>=1", 2))
+    limb["properties"]["neutral"] = _array(4)
+    schema["properties"]["limbs"] = {
+        "description": "Joints along which twist is shared: upper bone, lower bone and perhaps an "
+        "end; optional.",
+        "type": "array",
+        "items": limb,
+    }
     schema["properties"]["groups"] = {
         "description": "Joints that controls of a figure move together, by figure; optional.",
         "type": "array",

@@ -9,7 +9,7 @@ from .live import LiveClamp, LivePath
 from .model import LimitModel
 from .packed import pack_limits
 from .report import ClampReport, JointReport, Report
-from .retarget import hold_fixed, joint_by_joint
+from .retarget import hold_fixed, joint_by_joint, limbs_on_rig, without_limbs
 
 __all__ = [
     "ARM_SHIFTS",
@@ -35,6 +35,8 @@ __all__ = [
     "first_exit",
     "hold_fixed",
     "joint_by_joint",
+    "limbs_on_rig",
     "pack_limits",
     "project_path",
+    "without_limbs",
 ]

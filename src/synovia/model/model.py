@@ -286,6 +286,19 @@ class LimitModel:
         """The constraints that are evaluated one by one."""
         return [each for each in self.placed if not has_kernel(each.constraint)]
 
+    def judged_rotation(self, name: str, rotations: Quats) -> Quats:
+        """Return the rotation (..., 4) of a joint as its limit sees it in poses (..., J, 4).
+
+        It is relative to the joint that it is measured from, with twist shared along a limb.
+        """
+        for placed in self.placed:
+            if name in placed.constraint.joints:
+                relative = placed.relative(rotations)
+                if isinstance(placed.constraint, Limb):
+                    relative = placed.constraint.redistribute(relative)
+                return relative[..., placed.constraint.joints.index(name), :]
+        raise ValueError(f"{name} has no limit")
+
     def contains(self, pose: Pose) -> Mask:
         """Return which poses (...) are legal at every joint."""
         distance = self.distance(pose)

@@ -11,11 +11,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import quat
+from ..arrays import Quats
+from ..limit import DependentLimit, Limit
 from ..skeleton import Clip, Match, Pose, Skeleton, check_joints, lineage, list_names
 from .constraint import Constraint
 from .coupled import couple
+from .limb import Limb
 
 if TYPE_CHECKING:
+    from ..rigs import Alignment
     from .model import LimitModel
 
 _CARRIED: WeakKeyDictionary[LimitModel, tuple[Skeleton, dict[str, str], LimitModel]] = (
@@ -73,7 +77,7 @@ def retarget(
         recognize,
     )
 
-    dependents = dict(model.dependents)
+    dependents, limbs = dict(model.dependents), list(model.limbs)
     if model.skeleton.names == canonical_skeleton().names:
         canonical, names = dict(model.limits), {name: name for name in model.limits}
     else:
@@ -82,6 +86,7 @@ def retarget(
             alignment = align(rig, own_clips)
             canonical = limits_from_rig(model.limits, alignment)
             dependents = dependents_from_rig(model.dependents, canonical, alignment)
+            limbs = limbs_from_rig(model.limbs, canonical, dependents, alignment)
         except ValueError as error:
             raise ValueError(f"of the rig that these limits are for: {error}") from None
         names = dict(rig.roles)
@@ -97,19 +102,78 @@ def retarget(
             "one is not carried over",
             stacklevel=3,
         )
+    limbs = limbs_on_rig(limbs, limits, dependents, there)
+    if apart := len(model.limbs) - len(limbs):
+        warnings.warn(
+            f"{apart} of {len(model.limbs)} limbs are limited joint by joint here, because a bone "
+            "is not carried over",
+            stacklevel=3,
+        )
     return replace(
         model,
-        constraints=couple(limits, dependents),
+        constraints=couple(limits, dependents, limbs),
         skeleton=skeleton,
         samples={},
     )
+
+
+def limbs_on_rig(
+    limbs: Sequence[Limb],
+    limits: Mapping[str, Limit],
+    dependents: Mapping[str, DependentLimit],
+    alignment: Alignment,
+) -> list[Limb]:
+    """Return limbs of the canonical human, converted to a rig.
+
+    `limits` and `dependents` are the results of `rigs.limits_on_rig` and
+    `rigs.dependents_on_rig`. Limbs without limits of both bones are left out;
+    those without an end have two joints.
+    """
+    frames, roles = alignment.frames, alignment.rig.roles
+    return _limbs_in_frames(limbs, limits, dependents, frames, roles)
+
+
+def limbs_from_rig(
+    limbs: Sequence[Limb],
+    limits: Mapping[str, Limit],
+    dependents: Mapping[str, DependentLimit],
+    alignment: Alignment,
+) -> list[Limb]:
+    """Return limbs of a rig, converted to the canonical human; the reverse of `limbs_on_rig`."""
+    roles = {joint: role for role, joint in alignment.rig.roles.items()}
+    known = [limb for limb in limbs if all(roles.get(name) in limits for name in limb.joints)]
+    frames = {alignment.rig.roles[role]: quat.inverse(alignment.frames[role]) for role in limits}
+    return _limbs_in_frames(known, limits, dependents, frames, roles)
+
+
+def _limbs_in_frames(
+    limbs: Sequence[Limb],
+    limits: Mapping[str, Limit],
+    dependents: Mapping[str, DependentLimit],
+    frames: Mapping[str, Quats],
+    names: Mapping[str, str],
+) -> list[Limb]:
+    """Return limbs with joints renamed by `names`, and axes rotated by the joints' `frames`."""
+    found = []
+    for limb in limbs:
+        upper, lower, *end = limb.joints
+        if names.get(upper) not in limits or names.get(lower) not in limits:
+            continue
+        axes = quat.rotate(np.stack([frames[upper], frames[lower]]), limb.axes)
+        neutral = limb.neutral
+        if neutral is not None and end and names.get(end[0]) in limits:
+            neutral = quat.mul(quat.mul(frames[lower], neutral), quat.inverse(frames[end[0]]))
+        there = limb.rebuild(limits, dependents, names, axes=axes, neutral=neutral)
+        found += [] if there is None else [there]
+    return found
 
 
 def hold_fixed(model: LimitModel, pose: Pose, moving: Iterable[str] = ()) -> LimitModel:
     """Return the limits, all measured from parents, while joints between stay as in one `pose`.
 
     With these fixed, a limit that is measured from an ancestor is the same region about another
-    reference, so nothing is lost. ValueError if one of the joints in `moving` is between.
+    reference, so nothing is lost, but that limbs with joints between their bones do not share
+    twist. ValueError if one of the joints in `moving` is between.
     """
     if not model.ancestors:
         return model
@@ -138,17 +202,21 @@ def hold_fixed(model: LimitModel, pose: Pose, moving: Iterable[str] = ()) -> Lim
         for follower, each in dependents.items():
             if each.driver == name:  # which is measured from its parent from now on
                 dependents[follower] = each.in_frames(parent, quat.IDENTITY)
-    return replace(model.with_limits(limits, dependents), samples={})
+    limbs = [limb for limb in model.limbs if not {*limb.joints[1:]} & {*model.ancestors}]
+    return replace(
+        model, constraints=(*couple(limits, dependents, limbs), *model.groups), samples={}
+    )
 
 
 def joint_by_joint(model: LimitModel, what: str) -> LimitModel:
     """Return the limits of single joints, for a feature `what` that supports no others.
 
-    ValueError if there are groups. Limits that depend on others are as wide as they get, with
-    a warning.
+    ValueError if there are groups. Twist is not shared along limbs, and limits that depend on
+    others are as wide as they get, each with a warning.
     """
     if model.groups:
         raise ValueError(f"{what} takes limits of single joints, got groups of a figure")
+    model = without_limbs(model, what)
     if not model.dependents:
         return model
     warnings.warn(
@@ -157,3 +225,20 @@ def joint_by_joint(model: LimitModel, what: str) -> LimitModel:
         stacklevel=3,
     )
     return model.with_limits(model.limits, {})
+
+
+def without_limbs(model: LimitModel, what: str) -> LimitModel:
+    """Return the limits with joints of limbs limited one by one, for a feature `what`.
+
+    Warns if there are limbs. What depends on another joint within a limb is as wide as it gets.
+    """
+    if not model.limbs:
+        return model
+    joints = [name for limb in model.limbs for name in limb.joints]
+    warnings.warn(
+        f"{what} does not share twist along limbs: each of {list_names(joints)} is limited by "
+        "itself",
+        stacklevel=4,
+    )
+    kept = {name: each for name, each in model.dependents.items() if name not in joints}
+    return replace(model, constraints=(*couple(model.limits, kept), *model.groups))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from typing import Any
@@ -20,11 +20,16 @@ from ..io import load_limits
 from ..io.gltf import humanoid
 from ..learn import Progress
 from ..limit import Limit, mirror_limit
-from ..model import LimitModel, Report
+from ..model import LimitModel, Report, couple, limbs_on_rig
 from ..rigs import ROLES, Alignment, Rig, align, recognize
-from ..rigs.canonical import LEFT, canonical_skeleton, limits_on_rig
+from ..rigs.canonical import (
+    LEFT,
+    canonical_skeleton,
+    dependents_on_rig,
+    limits_on_rig,
+)
 from ..rigs.reference import MIN_CONFIDENCE
-from ..skeleton import Clip, Skeleton, lineage
+from ..skeleton import Clip, Skeleton
 from .findings import Finding, join_sides, joint_name
 from .sources import SOURCES, WORDS, Source
 
@@ -59,7 +64,17 @@ def canonical_limits(source: Source) -> LimitModel:
         raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r:.60}")
     with as_file(files(__package__) / f"{source}.limits.json") as path:
         left = load_limits(path)
-    return left.with_limits(both_sides(left.limits))
+    limits = both_sides(left.limits)
+    lefts = [name for name in left.limits if name.startswith("left")]
+    names = {name: f"right{name.removeprefix('left')}" for name in lefts}
+    right = {
+        names[name]: each.mirror(LEFT, names.get(each.driver, each.driver))
+        for name, each in left.dependents.items()
+        if name in names
+    }
+    limbs = [*left.limbs, *(limb.mirror(LEFT, names) for limb in left.limbs)]
+    constraints = couple(limits, {**left.dependents, **right}, limbs)
+    return replace(left, constraints=constraints)
 
 
 def both_sides(limits: Mapping[str, Limit]) -> dict[str, Limit]:
@@ -135,8 +150,7 @@ class HumanLimits:
 
     def _finding(self, name: str, violation: float, frame: int, clip: Clip) -> Finding:
         """Return a finding about the rotation of a joint in a frame."""
-        path = lineage(self.skeleton, name, self.model.limits[name].relative_to)
-        rotation = path.relative_rotation(clip.pose.rotations[frame])
+        rotation = self.model.judged_rotation(name, clip.pose.rotations[frame])
         role = self.roles[name]
         legal = self.model.limits[name].project(rotation)
         actual, nearest = (self.alignment.to_canonical(role, each) for each in (rotation, legal))
@@ -183,7 +197,11 @@ def limits_on(alignment: Alignment, source: Source = "human") -> HumanLimits:
     limits = limits_on_rig(canonical.limits, alignment)
     rig: Rig = alignment.rig
     by_joint = {name: role for role, name in rig.roles.items() if name in limits}
-    model = LimitModel(limits, rig.skeleton, {"source": source, **canonical.provenance})
+    dependents = dependents_on_rig(canonical.dependents, limits, alignment)
+    constraints = couple(
+        limits, dependents, limbs_on_rig(canonical.limbs, limits, dependents, alignment)
+    )
+    model = LimitModel(constraints, rig.skeleton, {"source": source, **canonical.provenance})
     return HumanLimits(model, alignment, source, by_joint)
 
 

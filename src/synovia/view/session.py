@@ -312,7 +312,7 @@ def restored_model(scene: Scene, opened: LimitModel, found: LimitModel) -> Limit
         limits[name] = replace(limit, relative_to=above)
         if each is not None and each.driver in ours:
             dependents[name] = replace(each, limit=limits[name], driver=ours[each.driver])
-    return LimitModel(couple(limits, dependents), opened.skeleton)
+    return LimitModel(couple(limits, dependents, opened.limbs), opened.skeleton)
 
 
 Limits = Mapping[str, Limit]
@@ -617,7 +617,7 @@ class Session:
             self._scene = replace(self._scene, source=given.source, names=given.names)
             self._opened = given.model
         present = history.present
-        single = couple(present.limits, present.dependents)
+        single = couple(present.limits, present.dependents, self._opened.limbs)
         model = LimitModel((*single, *self._scene.model.groups), skeleton)
         self._scene = replace(self._scene, model=model)
         self._history = history
