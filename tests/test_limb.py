@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from limbs import LIMBS, arm, leg, legal_by_search, model_of, random_limbs, twins
-from synovia import Clip, Pose, Skeleton, load_limits, quat, save_limits
+from synovia import Clip, LimitModel, Pose, Skeleton, load_limits, quat, save_limits
 from synovia.ik import Reach, solve
 from synovia.io import limits_schema
 from synovia.io.smpl import smpl_skeleton
@@ -136,6 +136,8 @@ def test_clamped_paths_are_legal_without_pops(limb):
         path = wave(limb, seed=seed, size=0.5)
         clamped = limb.clamp_paths(path, 1 / 60)
         assert limb.contains(clamped.rotations).all()
+        changed = (clamped.rotations != path).any(axis=-1)
+        assert (clamped.moved == (changed & limb.contains(path)[:, None])).all()
         again = limb.clamp_paths(clamped.rotations, 1 / 60)
         assert again.rotations.tobytes() == clamped.rotations.tobytes()
         for k in range(path.shape[1]):
@@ -197,6 +199,10 @@ def test_a_model_reports_and_clamps_limbs_with_other_joints():
     live = LiveClamp(model, 1 / 60)
     poses = [live.push(Pose(r, p)) for r, p in zip(rotations, positions, strict=True)]
     assert all(model.contains(pose) for pose in poses)
+    shared = model.share_twist(clip.pose)
+    own = LimitModel(model.limits, skeleton).violation(shared)
+    assert np.allclose(own, model.violation(clip.pose), atol=1e-9)
+    assert np.allclose(forward(skeleton, shared)[0], forward(skeleton, clip.pose)[0])
     sampled = model.sample(20, np.random.default_rng(0))
     assert model.contains(sampled).all()
 

@@ -1,8 +1,8 @@
 """Paths in time of the joints of a limb, with bounded steps.
 
-First the shift of twist φ is chosen for all frames: of all paths of φ, the one with the least
-excess that changes no faster than joints may turn, by dynamic programming (Viterbi) on a grid and
-then on finer ones around the result. With twist moved by it, each joint has a path of its own and
+First the shift of twist φ is chosen for all illegal frames: of all paths of φ, the one with the
+least excess whose changes are not seen as pops, by dynamic programming (Viterbi) on a grid and then
+on finer ones around the result. With twist moved by it, each joint has a path of its own and
 is clamped by its own limit; then the twist is moved back.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Floats, Quats, Scalars, tolerance, unit_quats
+from ..arrays import TOLERANCE, Floats, Ints, Quats, Scalars, tolerance, unit_quats
 from ..limit import DependentLimit
 from ..limit.softening import Softening
 from .bounded import SLACK
@@ -23,9 +23,8 @@ from .roadmap import angles
 PACE = 0.2  # share of the steps that joints may always take which φ takes; they get the rest
 FINER = (4.0, 16.0)  # times finer than the first grid are the next ones
 OFFSETS = np.arange(-4.0, 5.0)  # their nodes, in steps from the path before
-MOVED = 10.0  # cost of a legal frame that is outside at its φ, in squared radians
-TOO_FAST = 1e3  # cost of a change of φ beyond its bound, per radian
-CHANGE = 1e-4  # cost of any other change of φ, per radian
+TOO_FAST = 1e3  # cost of a change beyond its bound, per radian; excesses cost their squares
+CHANGE = 1e-4  # cost of any change of φ, per radian
 
 
 def clamp_limb(
@@ -78,40 +77,51 @@ def _within(dependent: DependentLimit, drivers: Quats) -> Within:
 
 
 def _smooth_shift(limb: Limb, pooled: Quats, best: Scalars, max_change: float) -> Scalars:
-    """Return a shift (frames,) that has little excess and changes by `max_change` at most.
+    """Return shifts (frames,) with little excess, and without jumps between illegal frames.
 
-    `best` (frames,) are the shifts that are best for each frame by itself.
+    `best` (frames,) are the shifts that are best for each frame by itself. Legal frames keep these,
+    as they do not move, whatever the shift.
     """
-    most = limb.max_shift(pooled)
-    least = limb.excess_at(pooled, best)
+    outside = np.flatnonzero(limb.excess_at(pooled, best) > TOLERANCE)
+    if len(outside) == 0:
+        return best
+    path, limbs = best[outside], pooled[outside]
+    most = limb.max_shift(limbs)[:, None]
     reach = GRID_STEP * np.ceil(most.max() / GRID_STEP)
     grid = np.arange(-reach, reach + 0.5 * GRID_STEP, GRID_STEP)
-    nodes = np.column_stack([np.broadcast_to(grid, (len(best), len(grid))), best])
-    path = best
+    nodes = np.column_stack([np.broadcast_to(grid, (len(path), len(grid))), path])
     for finer in (1.0, *FINER):
         if finer > 1.0:
-            nodes = np.column_stack([path[:, None] + OFFSETS * GRID_STEP / finer, best])
-        nodes = np.where(np.abs(nodes) > most[:, None], np.sign(nodes) * most[:, None], nodes)
-        excess = limb.excess_at(pooled, nodes)
-        legal = least <= tolerance(least.dtype)
-        costs = excess**2 + MOVED * (legal[:, None] & (excess > tolerance(least.dtype)))
-        path = _cheapest(nodes, costs, max_change)
-    return path
+            nodes = np.column_stack([path[:, None] + OFFSETS * GRID_STEP / finer, best[outside]])
+        nodes = np.clip(nodes, -most, most)
+        path = _cheapest(outside, nodes, limb.excess_at(limbs, nodes), max_change)
+    shift = best.copy()
+    shift[outside] = path
+    return shift
 
 
-def _cheapest(nodes: Floats, costs: Floats, max_change: float) -> Scalars:
-    """Return, of paths through nodes (frames, n), the one of least cost by Viterbi's algorithm."""
+def _cheapest(frames: Ints, nodes: Floats, excess: Floats, max_change: float) -> Scalars:
+    """Return, of paths (n,) of φ through nodes (n, m), the cheapest, by Viterbi's algorithm.
+
+    By a change of φ, corrections change by no more than it, nor by more than both of them are
+    long. Next to frames that are not among `frames` (n,), which are legal, it is one of them alone.
+    """
+    adjacent = np.diff(frames) == 1
+    ends = np.append(True, ~adjacent) | np.append(~adjacent, True)
+    costs = excess**2
+    costs[ends] += TOO_FAST * np.maximum(excess[ends] - max_change, 0.0)
     total, back = costs[0], np.zeros(nodes.shape, np.int64)
-    for frame in range(1, len(nodes)):
-        change = np.abs(nodes[frame][:, None] - nodes[frame - 1])
-        reached = total + CHANGE * change + TOO_FAST * np.maximum(change - max_change, 0.0)
-        back[frame] = reached.argmin(axis=1)
-        total = costs[frame] + np.take_along_axis(reached, back[frame][:, None], axis=1)[:, 0]
-    path = np.empty(len(nodes))
-    node = int(total.argmin())
-    for frame in range(len(nodes) - 1, -1, -1):
-        path[frame] = nodes[frame, node]
-        node = int(back[frame, node])
+    for k in range(1, len(nodes)):
+        reached = np.broadcast_to(total, (nodes.shape[1], len(total)))
+        if adjacent[k - 1]:
+            change = np.abs(nodes[k][:, None] - nodes[k - 1])
+            visible = np.minimum(change, excess[k][:, None] + excess[k - 1])
+            reached = total + CHANGE * change + TOO_FAST * np.maximum(visible - max_change, 0.0)
+        back[k] = reached.argmin(axis=1)
+        total = costs[k] + np.take_along_axis(reached, back[k][:, None], axis=1)[:, 0]
+    path, node = np.empty(len(nodes)), int(total.argmin())
+    for k in range(len(nodes) - 1, -1, -1):
+        path[k], node = nodes[k, node], int(back[k, node])
     return path
 
 

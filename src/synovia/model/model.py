@@ -286,18 +286,20 @@ class LimitModel:
         """The constraints that are evaluated one by one."""
         return [each for each in self.placed if not has_kernel(each.constraint)]
 
-    def judged_rotation(self, name: str, rotations: Quats) -> Quats:
-        """Return the rotation (..., 4) of a joint as its limit sees it in poses (..., J, 4).
+    def share_twist(self, pose: Pose) -> Pose:
+        """Return poses (...) with twist along limbs where the joints' own limits judge it.
 
-        It is relative to the joint that it is measured from, with twist shared along a limb.
+        Joints keep their positions. A joint of a limb is legal in `pose` if its own limit contains
+        its rotation in the result.
         """
+        if not self.limbs:
+            return pose
+        rotations = pose.rotations.copy()
         for placed in self.placed:
-            if name in placed.constraint.joints:
+            if isinstance(placed.constraint, Limb):
                 relative = placed.relative(rotations)
-                if isinstance(placed.constraint, Limb):
-                    relative = placed.constraint.redistribute(relative)
-                return relative[..., placed.constraint.joints.index(name), :]
-        raise ValueError(f"{name} has no limit")
+                placed.set_relative(rotations, placed.constraint.redistribute(relative))
+        return pose.with_rotations(rotations)
 
     def contains(self, pose: Pose) -> Mask:
         """Return which poses (...) are legal at every joint."""

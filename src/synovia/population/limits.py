@@ -29,7 +29,7 @@ from ..rigs.canonical import (
     limits_on_rig,
 )
 from ..rigs.reference import MIN_CONFIDENCE
-from ..skeleton import Clip, Skeleton
+from ..skeleton import Clip, Pose, Skeleton, lineage
 from .findings import Finding, join_sides, joint_name
 from .sources import SOURCES, WORDS, Source
 
@@ -150,7 +150,9 @@ class HumanLimits:
 
     def _finding(self, name: str, violation: float, frame: int, clip: Clip) -> Finding:
         """Return a finding about the rotation of a joint in a frame."""
-        rotation = self.model.judged_rotation(name, clip.pose.rotations[frame])
+        path = lineage(self.skeleton, name, self.model.limits[name].relative_to)
+        pose = self.model.share_twist(Pose(clip.pose.rotations[frame], clip.pose.positions[frame]))
+        rotation = path.relative_rotation(pose.rotations)
         role = self.roles[name]
         legal = self.model.limits[name].project(rotation)
         actual, nearest = (self.alignment.to_canonical(role, each) for each in (rotation, legal))

@@ -36,7 +36,7 @@ def explain(session: Session, request: Request) -> Why:
     joint = scene.clip.skeleton.index(name)
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit")
-    pose = pose_from(scene, request)
+    pose = scene.model.share_twist(pose_from(scene, request))
     limit = limit_in_pose(scene.model, name, pose)
     way = lineage(scene.clip.skeleton, name, limit.relative_to)
     seen = way.relative_rotation(pose.rotations)
