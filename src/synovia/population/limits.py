@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from typing import Any
@@ -30,6 +30,7 @@ from ..rigs.canonical import (
 )
 from ..rigs.reference import MIN_CONFIDENCE
 from ..skeleton import Clip, Pose, Skeleton, lineage
+from .envelope import possible_limits, published_ranges
 from .findings import Finding, join_sides, joint_name
 from .sources import SOURCES, WORDS, Source
 
@@ -44,8 +45,8 @@ def human_limits(height: float = REFERENCE_HEIGHT, *, source: Source = "anatomy"
     source
         "anatomy": published ranges of motion for every joint of `synovia.human(height)`. "people":
         learned from motion capture of 66 people, for the canonical human
-        (`rigs.canonical_skeleton`). "human": the intersection of both on that skeleton. See
-        docs/population.md.
+        (`rigs.canonical_skeleton`). "human": the intersection of both on that skeleton. "possible":
+        what anatomy lets a healthy adult do, on that skeleton. See docs/population.md.
     """
     if source == "anatomy":
         return _anatomical_limits(float(height))
@@ -62,6 +63,9 @@ def canonical_limits(source: Source) -> LimitModel:
     """Return the limits of the canonical human, by role."""
     if source not in SOURCES:
         raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r:.60}")
+    if source == "possible":
+        about = {"published": [asdict(row) for row in published_ranges()]}
+        return LimitModel(both_sides(possible_limits()), canonical_skeleton(), about)
     with as_file(files(__package__) / f"{source}.limits.json") as path:
         left = load_limits(path)
     limits = both_sides(left.limits)
@@ -180,7 +184,7 @@ def limits_for(
     clips
         One or several clips of one skeleton, by which it is aligned; see `rigs.align`.
     source
-        "human", "anatomy" or "people"; see `human_limits`.
+        "human", "anatomy", "people" or "possible"; see `human_limits`.
     roles
         Roles by joint name, where they are not recognised.
     reference

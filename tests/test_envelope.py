@@ -1,0 +1,242 @@
+"""Possible limits: within published ranges, and impossible poses are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from synovia import quat
+from synovia.population import canonical_limits
+from synovia.population.envelope import (
+    EXCEPTION_DEG,
+    envelope_data,
+    neutral_rotation,
+    possible_limits,
+    published_ranges,
+    range_end,
+)
+from synovia.rigs.canonical import BONE_DIRECTIONS
+
+LIMITS = canonical_limits("possible").limits
+ARM, LEG = ("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot")
+SHIFTS = {ARM: ([15.0, 25.0], [90.0, 45.0]), LEG: ([30.0, 60.0], [20.0, 45.0])}
+"""Angles between the bones, and how far twist may be moved between them there, in degrees."""
+MIRROR = np.array([1.0, 1.0, -1.0, -1.0])
+
+
+def turn(*vectors):
+    """The product of rotations by vectors in degrees, the last applied first."""
+    rotation = quat.IDENTITY
+    for vector in vectors:
+        rotation = quat.mul(rotation, quat.exp(np.radians(np.array(vector, float))))
+    return rotation
+
+
+def limb_is_legal(pose, bones):
+    """Whether a limb of the left side is legal for some shift of twist along it: brute force."""
+    upper, lower, end = (pose.get(f"left{bone}", quat.IDENTITY) for bone in bones)
+    axis = BONE_DIRECTIONS[f"left{bones[0]}"]
+    _, back = quat.swing_twist(quat.inverse(end), axis)
+    lower, end = quat.mul(lower, quat.inverse(back)), quat.mul(back, end)
+    bend = np.degrees(np.arccos(np.clip(quat.rotate(lower, axis) @ axis, -1.0, 1.0)))
+    most = np.interp(bend, *SHIFTS[bones])
+    shift = turn_about(axis, np.linspace(-most, most, 181))
+    legal = LIMITS[f"left{bones[0]}"].contains(quat.mul(upper, shift))
+    legal &= LIMITS[f"left{bones[1]}"].contains(quat.mul(quat.inverse(shift), lower))
+    return bool(legal.any() and LIMITS[f"left{bones[2]}"].contains(end))
+
+
+def turn_about(axis, degrees):
+    return quat.exp(np.radians(degrees)[:, None] * axis)
+
+
+def is_legal(pose):
+    alone = [role for role in pose if role.removeprefix("left") not in ARM + LEG]
+    return (
+        all(LIMITS[role].contains(pose[role]) for role in alone)
+        and limb_is_legal(pose, ARM)
+        and limb_is_legal(pose, LEG)
+    )
+
+
+@pytest.mark.parametrize("row", published_ranges(), ids=lambda row: f"{row.joint} {row.motion}")
+def test_possible_ranges_end_between_mean_and_mean_plus_two_sd_plus_15_degrees(row):
+    assert row.exception == 0.0 or (row.exception <= EXCEPTION_DEG and row.reason)
+    assert row.status in "VSM"
+    assert row.mean <= range_end(LIMITS[row.joint], row) <= row.farthest
+
+
+def test_there_are_at_least_forty_clinical_axes_with_a_source_each():
+    rows = published_ranges()
+    assert len({(row.joint, row.motion) for row in rows}) == len(rows) >= 40
+    assert set(envelope_data()["sources"]) == {
+        row["source"] for row in envelope_data()["published"]
+    }
+
+
+HANGING = (0, 0, -90)
+ELBOW_90 = turn((0, -90, 0))
+POSSIBLE = {
+    "T-pose": {},
+    "hanging": {"leftUpperArm": turn(HANGING)},
+    "overhead": {"leftUpperArm": turn((0, 0, 85), (90, 0, 0))},
+    "hand on hip": {
+        "leftUpperArm": turn((0, 0, -55), (45, 0, 0)),
+        "leftLowerArm": turn((0, -100, 0)),
+    },
+    "hand at mouth": {
+        "leftUpperArm": turn((0, -60, 0), (0, 0, -45)),
+        "leftLowerArm": turn((0, -140, 0)),
+    },
+    "sitting": {"leftUpperLeg": turn((-90, 0, 0)), "leftLowerLeg": turn((90, 0, 0))},
+    "squatting": {
+        "leftUpperLeg": turn((-115, 0, 0)),
+        "leftLowerLeg": turn((140, 0, 0)),
+        "leftFoot": turn((-35, 0, 0)),
+    },
+    "on tiptoe": {"leftFoot": turn((50, 0, 0)), "leftToes": turn((-60, 0, 0))},
+    "look over the shoulder": {"head": turn((0, 70, 0)), "chest": turn((0, 35, 0))},
+    "hand twisted, forearm still": {"leftLowerArm": ELBOW_90, "leftHand": turn((70, 0, 0))},
+    "sharing twist as SMPL does": {
+        "leftUpperArm": turn(HANGING, (30, 0, 0)),
+        "leftLowerArm": turn((-30, 0, 0), (0, -90, 0)),
+    },
+}
+IMPOSSIBLE = {
+    "elbow back 20": {"leftLowerArm": turn((0, 20, 0))},
+    "elbow up 45, straight": {"leftLowerArm": turn((0, 0, 45))},
+    "elbow down 45, hanging": {"leftUpperArm": turn(HANGING), "leftLowerArm": turn((0, 0, -45))},
+    "forearm pronated 120": {"leftLowerArm": turn((0, -90, 0), (120, 0, 0))},
+    "forearm supinated 120": {"leftLowerArm": turn((0, -90, 0), (-120, 0, 0))},
+    "forearm and hand pronated 115": {
+        "leftLowerArm": turn((0, -90, 0), (60, 0, 0)),
+        "leftHand": turn((55, 0, 0)),
+    },
+    "forearm and hand supinated 115": {
+        "leftLowerArm": turn((0, -90, 0), (-60, 0, 0)),
+        "leftHand": turn((-55, 0, 0)),
+    },
+    "forearm twisted 180": {"leftLowerArm": turn((0, -90, 0), (180, 0, 0))},
+    "hand twisted 180": {"leftLowerArm": ELBOW_90, "leftHand": turn((180, 0, 0))},
+    "wrist radial 70": {"leftHand": turn((0, -70, 0))},
+    "wrist ulnar 70": {"leftHand": turn((0, 70, 0))},
+    "wrist ulnar 95": {"leftHand": turn((0, 95, 0))},
+    "arm straight back at 90": {"leftUpperArm": turn((0, 90, 0))},
+    "arm straight back at 90, from hanging": {"leftUpperArm": turn((90, 0, 0), HANGING)},
+    "arm through the back": {"leftUpperArm": turn((0, 130, 0))},
+    "arm across the back, low": {"leftUpperArm": turn((0, 135, 0), (0, 0, -30))},
+    "hanging, rotated outward 120": {
+        "leftUpperArm": turn((0, 120, 0), HANGING),
+        "leftLowerArm": ELBOW_90,
+    },
+    "hanging, rotated outward 147": {
+        "leftUpperArm": turn((0, 147, 0), HANGING),
+        "leftLowerArm": ELBOW_90,
+    },
+    "hanging, rotated inward 150": {
+        "leftUpperArm": turn((0, -150, 0), HANGING),
+        "leftLowerArm": ELBOW_90,
+    },
+    "knee back 20": {"leftLowerLeg": turn((-20, 0, 0))},
+    "knee back 22": {"leftLowerLeg": turn((-22, 0, 0))},
+    "knee out 20": {"leftLowerLeg": turn((0, 0, 20))},
+    "knee in 20": {"leftLowerLeg": turn((0, 0, -20))},
+    "shin rotated out 60, straight": {"leftLowerLeg": turn((0, 60, 0))},
+    "shin rotated in 60, straight": {"leftLowerLeg": turn((0, -60, 0))},
+    "hip extended 60": {"leftUpperLeg": turn((60, 0, 0))},
+    "hip rotated out 80": {"leftUpperLeg": turn((0, 80, 0))},
+    "hip rotated in 80": {"leftUpperLeg": turn((0, -80, 0))},
+    "hip rotated out 80, knee bent": {
+        "leftUpperLeg": turn((0, 80, 0)),
+        "leftLowerLeg": turn((90, 0, 0)),
+    },
+    "hip rotated in 80, sitting": {
+        "leftUpperLeg": turn((0, 0, 80), (-90, 0, 0)),
+        "leftLowerLeg": turn((90, 0, 0)),
+    },
+    "hip adducted 65": {"leftUpperLeg": turn((0, 0, -65))},
+    "foot turned out 60": {"leftFoot": turn((0, 60, 0))},
+    "foot turned in 60": {"leftFoot": turn((0, -60, 0))},
+    "foot lifted 70": {"leftFoot": turn((-70, 0, 0))},
+    "foot lifted 118": {"leftFoot": turn((-118, 0, 0))},
+    "foot turned in 90": {"leftFoot": turn((0, -90, 0))},
+    "foot pointed 95": {"leftFoot": turn((95, 0, 0))},
+    "foot on its side 75": {"leftFoot": turn((0, 0, -75))},
+    "toes bent back 120": {"leftToes": turn((-120, 0, 0))},
+    "toes sideways 50": {"leftToes": turn((0, 50, 0))},
+    "head turned 120": {"head": turn((0, 120, 0))},
+    "head turned 180": {"head": turn((0, 179, 0))},
+    "head bent to the side 80": {"head": turn((0, 0, 80))},
+    "chest turned 75": {"chest": turn((0, 75, 0))},
+    "chest bent to the side 75": {"chest": turn((0, 0, -75))},
+    "chest bent back 80": {"chest": turn((-80, 0, 0))},
+}
+
+
+@pytest.mark.parametrize("name", POSSIBLE)
+def test_everyday_poses_are_possible(name):
+    assert is_legal(POSSIBLE[name])
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_impossible_poses_are_refused(name):
+    assert not is_legal(IMPOSSIBLE[name])
+
+
+@pytest.mark.parametrize("role", envelope_data()["balls"])
+def test_anchors_are_possible_at_their_neutral_rotation(role):
+    # A thigh at 85 degrees of abduction, or as a frog's, has to be rotated outwards.
+    anchors = [each for each in envelope_data()["balls"][role]["anchors"] if each["inward"] > 20]
+    assert LIMITS[role].contains(np.stack([neutral_rotation(role, each) for each in anchors])).all()
+
+
+def test_rotation_between_anchors_follows_the_formula():
+    # The table's cells are 3 degrees wide: between their centres the error is below a degree.
+    role = "leftUpperArm"
+    limit, data = LIMITS[role], envelope_data()["balls"][role]
+    anchors = data["anchors"]
+    rows = np.stack([neutral_rotation(role, each) for each in anchors])
+    neutral = limit.chart.points(rows)[:, 3]
+    ends = np.stack(
+        [
+            neutral - np.radians([each["outward"] for each in anchors]),
+            neutral + np.radians([each["inward"] for each in anchors]),
+        ],
+        axis=-1,
+    )
+    directions = np.array([each["direction"] for each in anchors], float)
+    directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
+    some = limit.chart.points(limit.sample(500, np.random.default_rng(0)))[:, :3]
+    weights = np.exp(8.0 * (quat.rotate(limit.chart.reference, some) @ directions.T - 1.0))
+    expected = weights @ ends / weights.sum(axis=-1, keepdims=True)
+    inner = limit.shape.contains_strictly(some)
+    error = np.abs(limit.shape.twist_range(some) - expected)[inner]
+    assert len(error) > 100
+    assert np.degrees(error).max() < 1.0
+
+
+def test_a_wrist_of_unknown_palm_bends_equally_far_everywhere():
+    known, unknown = (possible_limits(palm_known=each)["leftHand"] for each in (True, False))
+    angles = np.radians(np.arange(0.0, 360.0, 10.0))
+    axes = np.stack([0.0 * angles, np.cos(angles), np.sin(angles)], axis=-1)
+    assert unknown.contains(quat.exp(np.radians(97.0) * axes)).all()
+    assert not unknown.contains(quat.exp(np.radians(105.0) * axes)).any()
+    assert 0 < known.contains(quat.exp(np.radians(60.0) * axes)).sum() < len(axes)
+
+
+def test_the_wrist_reaches_farthest_from_radial_extension_to_ulnar_flexion():
+    hand = LIMITS["leftHand"]
+    tilt = np.radians(26.6)
+    dart = np.array([0.0, np.sin(tilt), -np.cos(tilt)])  # flexion with ulnar deviation
+    across = np.array([0.0, np.sin(tilt), np.cos(tilt)])  # extension with ulnar deviation
+    assert hand.contains(quat.exp(np.radians([[95.0], [-95.0]]) * dart)).all()
+    assert not hand.contains(quat.exp(np.radians([[85.0], [-85.0]]) * across)).any()
+
+
+def test_sides_of_the_possible_are_mirror_images():
+    rotations = quat.normalize(np.random.default_rng(0).normal(size=(2000, 4)))
+    for role in (role for role in LIMITS if role.startswith("left")):
+        other = LIMITS[role.replace("left", "right")].contains(rotations * MIRROR)
+        legal = LIMITS[role].contains(rotations)
+        assert 0 < legal.sum() < len(legal)
+        assert (legal == other).all(), role
