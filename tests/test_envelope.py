@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synovia import quat
+from synovia import Pose, quat
 from synovia.population import canonical_limits
 from synovia.population.envelope import (
     EXCEPTION_DEG,
@@ -15,12 +15,9 @@ from synovia.population.envelope import (
     published_ranges,
     range_end,
 )
-from synovia.rigs.canonical import BONE_DIRECTIONS
 
-LIMITS = canonical_limits("possible").limits
-ARM, LEG = ("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot")
-SHIFTS = {ARM: ([15.0, 25.0], [90.0, 45.0]), LEG: ([30.0, 60.0], [20.0, 45.0])}
-"""Angles between the bones, and how far twist may be moved between them there, in degrees."""
+MODEL = canonical_limits("possible")
+LIMITS = MODEL.limits
 MIRROR = np.array([1.0, 1.0, -1.0, -1.0])
 
 
@@ -32,31 +29,18 @@ def turn(*vectors):
     return rotation
 
 
-def limb_is_legal(pose, bones):
-    """Whether a limb of the left side is legal for some shift of twist along it: brute force."""
-    upper, lower, end = (pose.get(f"left{bone}", quat.IDENTITY) for bone in bones)
-    axis = BONE_DIRECTIONS[f"left{bones[0]}"]
-    _, back = quat.swing_twist(quat.inverse(end), axis)
-    lower, end = quat.mul(lower, quat.inverse(back)), quat.mul(back, end)
-    bend = np.degrees(np.arccos(np.clip(quat.rotate(lower, axis) @ axis, -1.0, 1.0)))
-    most = np.interp(bend, *SHIFTS[bones])
-    shift = turn_about(axis, np.linspace(-most, most, 181))
-    legal = LIMITS[f"left{bones[0]}"].contains(quat.mul(upper, shift))
-    legal &= LIMITS[f"left{bones[1]}"].contains(quat.mul(quat.inverse(shift), lower))
-    return bool(legal.any() and LIMITS[f"left{bones[2]}"].contains(end))
+def posed(rotations, side="left"):
+    """The canonical human in a T-pose, but for rotations of the trunk and one side, by role."""
+    skeleton = MODEL.skeleton
+    all_rotations = np.tile(quat.IDENTITY, (len(skeleton.names), 1))
+    for role, rotation in rotations.items():
+        mirrored = rotation * MIRROR if side == "right" else rotation
+        all_rotations[skeleton.index(role.replace("left", side))] = mirrored
+    return Pose(all_rotations, skeleton.offsets)
 
 
-def turn_about(axis, degrees):
-    return quat.exp(np.radians(degrees)[:, None] * axis)
-
-
-def is_legal(pose):
-    alone = [role for role in pose if role.removeprefix("left") not in ARM + LEG]
-    return (
-        all(LIMITS[role].contains(pose[role]) for role in alone)
-        and limb_is_legal(pose, ARM)
-        and limb_is_legal(pose, LEG)
-    )
+def is_legal(rotations, side="left"):
+    return bool(MODEL.contains(posed(rotations, side)).all())
 
 
 @pytest.mark.parametrize("row", published_ranges(), ids=lambda row: f"{row.joint} {row.motion}")
@@ -173,14 +157,17 @@ IMPOSSIBLE = {
 }
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("name", POSSIBLE)
-def test_everyday_poses_are_possible(name):
-    assert is_legal(POSSIBLE[name])
+def test_everyday_poses_are_possible(name, side):
+    assert is_legal(POSSIBLE[name], side)
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("name", IMPOSSIBLE)
-def test_impossible_poses_are_refused(name):
-    assert not is_legal(IMPOSSIBLE[name])
+def test_impossible_poses_are_refused_and_brought_back(name, side):
+    assert not is_legal(IMPOSSIBLE[name], side)
+    assert MODEL.contains(MODEL.project(posed(IMPOSSIBLE[name], side))).all()
 
 
 @pytest.mark.parametrize("role", envelope_data()["balls"])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -19,11 +19,14 @@ from .. import quat
 from ..arrays import Floats, Quats, Scalars, Vectors
 from ..charts import DirectionTwist, Hinges, RotationVector, SwingTwist
 from ..limit import Limit
-from ..rigs.canonical import BONE_DIRECTIONS, FORWARD
+from ..model import ARM_SHIFTS, LEG_SHIFTS, Limb, LimitModel, couple
+from ..rigs.canonical import BONE_DIRECTIONS, FORWARD, canonical_skeleton
 from ..shapes import KDop, Product, ThetaPhi
 from ..shapes.kdop import CORNERS, EDGES, FACES
 from ..shapes.theta_phi.grid import centres
 
+LEFT_ARM = ("leftUpperArm", "leftLowerArm", "leftHand")
+LEFT_LEG = ("leftUpperLeg", "leftLowerLeg", "leftFoot")
 CELL = np.radians(3.0)  # of the tables of shoulder and hip; their edge is true to half a cell
 SHARPNESS = 8.0  # of the weights of anchors: half at 24 degrees from an anchor
 PLANE_AXES = 16  # of k-DOPs in the plane: at most 0.5 % wider than the ellipse that they enclose
@@ -39,6 +42,24 @@ def envelope_data() -> Mapping[str, Any]:
     """Return the contents of `envelope.json`."""
     data: Mapping[str, Any] = json.loads((files(__package__) / "envelope.json").read_text("utf-8"))
     return data
+
+
+def possible_model(*, palm_known: bool = True) -> LimitModel:
+    """Return the possible limits of the trunk and the left side, arm and leg as limbs.
+
+    If `palm_known` is False, the wrist bends equally far in all directions.
+    """
+    limits = possible_limits(palm_known=palm_known)
+    limbs = [
+        Limb(
+            {role: limits[role] for role in roles},
+            np.stack([BONE_DIRECTIONS[role] for role in roles[:2]]),
+            shifts,
+        )
+        for roles, shifts in ((LEFT_ARM, ARM_SHIFTS), (LEFT_LEG, LEG_SHIFTS))
+    ]
+    about = {"published": [asdict(row) for row in published_ranges()]}
+    return LimitModel(couple(limits, {}, limbs), canonical_skeleton(), about)
 
 
 def possible_limits(*, palm_known: bool = True) -> dict[str, Limit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from typing import Any
@@ -30,7 +30,7 @@ from ..rigs.canonical import (
 )
 from ..rigs.reference import MIN_CONFIDENCE
 from ..skeleton import Clip, Pose, Skeleton, lineage
-from .envelope import possible_limits, published_ranges
+from .envelope import possible_model
 from .findings import Finding, join_sides, joint_name
 from .sources import SOURCES, WORDS, Source
 
@@ -64,10 +64,10 @@ def canonical_limits(source: Source) -> LimitModel:
     if source not in SOURCES:
         raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r:.60}")
     if source == "possible":
-        about = {"published": [asdict(row) for row in published_ranges()]}
-        return LimitModel(both_sides(possible_limits()), canonical_skeleton(), about)
-    with as_file(files(__package__) / f"{source}.limits.json") as path:
-        left = load_limits(path)
+        left = possible_model()
+    else:
+        with as_file(files(__package__) / f"{source}.limits.json") as path:
+            left = load_limits(path)
     limits = both_sides(left.limits)
     lefts = [name for name in left.limits if name.startswith("left")]
     names = {name: f"right{name.removeprefix('left')}" for name in lefts}
