@@ -211,6 +211,14 @@ def test_a_wrist_of_unknown_palm_bends_equally_far_everywhere():
     assert 0 < known.contains(quat.exp(np.radians(60.0) * axes)).sum() < len(axes)
 
 
+def test_pronation_is_free_if_the_palm_is_unknown():
+    unknown = canonical_limits("possible", palm_known=False)
+    twisted = [turn((0, -90, 0), (angle, 0, 0)) for angle in range(-180, 181, 15)]
+    assert all(unknown.contains(posed({"leftLowerArm": each})).all() for each in twisted)
+    for name in ("elbow back 20", "elbow up 45, straight", "hanging, rotated outward 120"):
+        assert not unknown.contains(posed(IMPOSSIBLE[name])).all()
+
+
 def test_the_wrist_reaches_farthest_from_radial_extension_to_ulnar_flexion():
     hand = LIMITS["leftHand"]
     tilt = np.radians(26.6)

@@ -47,7 +47,7 @@ def envelope_data() -> Mapping[str, Any]:
 def possible_model(*, palm_known: bool = True) -> LimitModel:
     """Return the possible limits of the trunk and the left side, arm and leg as limbs.
 
-    If `palm_known` is False, the wrist bends equally far in all directions.
+    For `palm_known` see `possible_limits`.
     """
     limits = possible_limits(palm_known=palm_known)
     limbs = [
@@ -67,7 +67,7 @@ def possible_limits(*, palm_known: bool = True) -> dict[str, Limit]:
 
     Rotation of the hand about the forearm, and of the foot about the shin, is part of the limits of
     elbow and knee: these are for the sum over both joints; see `model.Limb`. If `palm_known` is
-    False, the wrist bends equally far in all directions.
+    False, pronation is free and the wrist bends equally far in all directions.
     """
     data = envelope_data()
     limits = {role: ball_limit(role, each) for role, each in data["balls"].items()}
@@ -75,7 +75,10 @@ def possible_limits(*, palm_known: bool = True) -> dict[str, Limit]:
     limits |= {role: end_limit(role, each) for role, each in data["ends"].items()}
     limits |= {role: trunk_limit(each) for role, each in data["vectors"].items()}
     if not palm_known:
-        limits["leftHand"] = end_limit("leftHand", data["hand_of_unknown_palm"])
+        hand, elbow = data["hand_of_unknown_palm"], data["hinges"]["leftLowerArm"]
+        rows = [[*row[:2], *hand["twist"]] for row in elbow["rows"]]
+        limits["leftHand"] = end_limit("leftHand", hand)
+        limits["leftLowerArm"] = hinge_limit({**elbow, "rows": rows})
     return limits
 
 

@@ -59,12 +59,16 @@ def _anatomical_limits(height: float) -> LimitModel:
 
 
 @cache
-def canonical_limits(source: Source) -> LimitModel:
-    """Return the limits of the canonical human, by role."""
+def canonical_limits(source: Source, *, palm_known: bool = True) -> LimitModel:
+    """Return the limits of the canonical human, by role.
+
+    If `palm_known` is False, the possible limits leave pronation free, and wrists bend equally far
+    in all directions. Other sources ignore it.
+    """
     if source not in SOURCES:
         raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r:.60}")
     if source == "possible":
-        left = possible_model()
+        left = possible_model(palm_known=palm_known)
     else:
         with as_file(files(__package__) / f"{source}.limits.json") as path:
             left = load_limits(path)
