@@ -30,13 +30,14 @@ from synovia.body import body_of, pose_vertices
 from synovia.cli.demo import BEST, save_overview
 from synovia.components import FigurePose
 from synovia.demo import learn_limits, range_of_motion, wild
-from synovia.draw import draw_dependence, draw_plate, plates, save_picture
+from synovia.draw import draw_dependence, draw_joints, draw_plate, plates, save_picture
 from synovia.draw.body import see_bones
 from synovia.draw.limit import draw_map
 from synovia.draw.render import render
 from synovia.draw.skeleton import VIEW, draw_skeleton
 from synovia.draw.style import BONE, INK, LEGAL, LEGAL_BONE, MUTED, OUTSIDE, new_figure
 from synovia.ik import arm
+from synovia.population.envelope import possible_model
 
 HERE = Path(__file__).parent / "img"
 
@@ -55,6 +56,7 @@ def main(clips: Path | None = None) -> None:
     model = learn_limits(rom, *BEST)
     save_overview(model, rom, broken, model.project(broken), HERE / "overview.png")
     people(HERE / "human.png")
+    save_picture(draw_joints(possible_model()), HERE / "possible.png")
     save_picture(draw_plate(shoulders(), plates()["scapula"]), HERE / "shoulder.png")
     led_arm(HERE / "arm.png")
 
