@@ -17,15 +17,15 @@ save_clip(Clip(rig, Pose(rotations, positions), 1.0 / 30.0), "elbow.bvh")
 
 clip = load_clip("elbow.bvh")
 worst = check(clip).joints[0]
-print(f"{worst.name}: outside in {worst.frames} frames, by {np.degrees(worst.worst):.0f} degrees")
+print(f"{worst.name}: {worst.verdict} in {worst.frames} frames, by {np.degrees(worst.worst):.0f} degrees")
 
 human = limits_for(clip)  # the limits themselves, and how the rig was understood
 for finding in human.check(clip)[1]:
-    print(f"{finding.name}: {finding.direction}, {finding.beyond}")
+    print(f"{finding.verdict}: {finding.text}")
 print(human.alignment.steps[0] + ", joints without a verdict:", len(human.silent))
 
 save_clip(clamp(clip), "clamped.bvh")
-print("all inside:", check(load_clip("clamped.bvh")).ok)
+print("all possible:", check(load_clip("clamped.bvh")).ok)
 
 smpl = human_limits(source="human").on(smpl_skeleton(24))
 save_limits(smpl, "smpl.limits.json")

@@ -57,7 +57,7 @@ def test_csv_has_a_row_for_each_frame_and_joint_outside(here, tmp_path):
     assert "outside" in table
     assert path.read_text() == printed
     rows = list(csv.DictReader(io.StringIO(printed)))
-    assert list(rows[0]) == ["clip", "frame", "time", "joint", "violation_deg"]
+    assert list(rows[0]) == ["clip", "frame", "time", "joint", "violation_deg", "verdict"]
     assert len(rows) == report.outside.sum()
     worst = max(rows, key=lambda row: float(row["violation_deg"]))
     assert worst["joint"] == report.joints[0].name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -60,18 +61,66 @@ def folder(tmp_path, monkeypatch):
 def test_three_commands_on_ones_own_file(folder):
     assert "inside, all of 18 joints in 90 frames" in run("check", "walk.bvh")
     said = run("check", "wild.bvh", code=1)
-    assert f"left elbow ({ELBOW}): 50° beyond" in said
-    assert "extension" in said
+    assert "wild: impossible, 1 of 18 joints in 10 of 90 frames" in said
+    assert re.search(r"left elbow: 4\d° beyond extension", said)
+    assert f"{ELBOW} at 1.33 s" in said
     assert "changed 1 joint" in run("clamp", "wild.bvh", "-o", "clamped.bvh")
-    assert "inside" in run("check", "clamped.bvh")
+    run("check", "clamped.bvh")
     before, after = load_clip("wild.bvh"), load_clip("clamped.bvh")
     moved = (before.pose.rotations != after.pose.rotations).any(axis=(0, 2))
     assert [before.skeleton.names[k] for k in np.flatnonzero(moved)] == [ELBOW]
 
 
+def test_the_unusual_is_listed_and_counts_only_if_strict(folder):
+    run("clamp", "wild.bvh", "-o", "possible.bvh")
+    said = run("check", "possible.bvh")
+    assert "possible: unusual, 1 of 18 joints in 10 of 90 frames" in said
+    assert re.search(r"left elbow: \d° beyond extension", said)
+    run("check", "possible.bvh", "--strict", code=1)
+    run("clamp", "wild.bvh", "-o", "usual.bvh", "--to", "usual")
+    assert "inside, all of 18 joints" in run("check", "usual.bvh", "--strict")
+    run("check", "possible.bvh", "-l", "possible", "--strict")
+    assert "unusual, 1 of 18" in run("check", "possible.bvh", "-l", "usual", code=1)
+    said = complaint("clamp", "wild.bvh", "-l", "possible", "--to", "usual", "-o", "a.bvh")
+    assert "--to usual needs limits with both verdicts, got possible" in said
+
+
+def test_each_row_has_a_verdict(folder):
+    half = broken(walker())
+    rotations = np.array(half.pose.rotations)
+    unusual = quat.exp(np.array([0.0, 1.0, 0.0]) * np.radians(12.0))
+    rotations[60:65, half.skeleton.index(ELBOW)] = unusual
+    pose = Pose(rotations, half.pose.positions)
+    save_clip(Clip(half.skeleton, pose, half.frame_time, half.name), "both.bvh")
+    rows = run("check", "both.bvh", "--csv", "-", code=1).splitlines()
+    assert rows[0] == "clip,frame,time,joint,violation_deg,verdict"
+    verdicts = [(int(row.split(",")[1]), row.split(",")[-1]) for row in rows[1:]]
+    assert verdicts == [
+        *((frame, "impossible") for frame in range(40, 50)),
+        *((frame, "unusual") for frame in range(60, 65)),
+    ]
+    document = json.loads(run("check", "both.bvh", "--json", code=1))
+    assert not document["ok"]
+    assert not document["usual"]
+    rows = [(row["name"], row["verdict"]) for row in document["joints"]]
+    assert rows[:2] == [(ELBOW, "impossible"), (ELBOW, "unusual")]
+    assert {verdict for _, verdict in rows[2:]} == {"inside"}
+    assert len(rows) == 19
+    assert [each["verdict"] for each in document["findings"]] == ["impossible", "unusual"]
+
+
+def test_limits_files_keep_both_verdicts(folder):
+    run("clamp", "wild.bvh", "-o", "possible.bvh")
+    run("limits", "--rig", "walk.bvh", "-o", "a.limits.json")
+    assert "unusual, 1 of 18 joints" in run("check", "possible.bvh", "-l", "a.limits.json")
+    run("check", "possible.bvh", "-l", "a.limits.json", "--strict", code=1)
+    run("retarget-limits", "a.limits.json", "--rig", "smpl", "-o", "smpl.limits.json")
+    assert load_limits("smpl.limits.json").usual.limits.keys() >= {"left_elbow", "left_hip"}
+
+
 def test_what_is_used_is_said_in_a_line(folder):
-    said = result_of("check", "walk.bvh", "--limits", "people").stderr
-    assert "walk: limits of a human (what 66 people did), for" in said
+    said = result_of("check", "walk.bvh", "--limits", "possible").stderr
+    assert "walk: human limits (possible) for 18 joints" in said
     assert said.count("\n") == 1
     said = result_of("check", "walk.bvh", "-v").stderr
     assert "leftUpperArm: mixamorig:LeftArm" in said
@@ -81,10 +130,10 @@ def test_what_is_used_is_said_in_a_line(folder):
 def test_many_clips_of_one_rig_take_a_line_and_what_is_no_human_is_left_out(folder):
     save_clip(CHAIR, "chair.bvh")
     said = result_of("check", ".", code=1)
-    assert said.stderr.count("limits of a human") == 1
-    assert "2 clips: limits of a human (66 people and anatomy), for 18 joints" in said.stderr
+    assert said.stderr.count("human limits") == 1
+    assert "2 clips: human limits (possible and usual) for 18 joints" in said.stderr
     assert "chair.bvh: no human" in said.stderr
-    assert "1 of 2 clips outside" in said.stdout
+    assert "of 2 clips: 1 impossible, 0 unusual" in said.stdout
     assert "left out 1 clip, not checked" in said.stdout
     assert "left out 1 clip, not clamped" in run("clamp", ".", "-o", "legal", code=1)
     assert sorted(path.name for path in (folder / "legal").iterdir()) == ["walk.bvh", "wild.bvh"]
@@ -126,14 +175,16 @@ def test_json_tells_joint_direction_angles_and_people(folder):
     assert finding["joint"] == ELBOW
     assert finding["role"] == "leftLowerArm"
     assert 40 <= finding["frame"] < 50
-    assert finding["violation_deg"] == pytest.approx(50.0, abs=10.0)
+    assert finding["verdict"] == "impossible"
+    assert re.match(r"left elbow: 4\d° beyond extension", finding["text"])
+    assert finding["violation_deg"] == pytest.approx(45.0, abs=5.0)
     assert finding["angles_deg"]["flexion"] == pytest.approx(-60.0, abs=2.0)
     assert finding["time"] == pytest.approx(finding["frame"] / 30.0, rel=1e-4)
     inside = json.loads(run("check", "walk.bvh", "--json"))
     assert inside["findings"] == []
     assert inside["human"]["limits"] == "human"
     assert inside["human"]["convention"] == "Mixamo"
-    assert inside["human"]["no_verdict"] == []
+    assert inside["human"]["no_verdict"] == {}
     assert inside["human"]["steps"][0] == "reference: the rest pose"
 
 
@@ -164,10 +215,10 @@ def test_limits_as_a_file(folder):
     assert "limits of 18 joints" in run("limits", "--rig", "walk.bvh", "-o", "a.limits.json")
     said = run("check", "wild.bvh", "-l", "a.limits.json", code=1)
     assert ELBOW in said
-    run("limits", "people", "--rig", "smpl", "-o", "smpl.limits.json")
+    run("limits", "usual", "--rig", "smpl", "-o", "smpl.limits.json")
     made = load_limits("smpl.limits.json")
     assert made.skeleton.names == smpl_skeleton(24).names
-    fresh = canonical_limits("people").on(made.skeleton)
+    fresh = canonical_limits("usual").on(made.skeleton)
     assert set(made.limits) == set(fresh.limits)
     assert "left_collar" in canonical_limits("human").on(made.skeleton).limits
     rotations = quat.normalize(np.random.default_rng(0).normal(size=(500, 4)))
@@ -219,7 +270,7 @@ def test_info_tells_reference_doubts_and_where_limits_come_from(folder):
     assert "reference: lost at" in said
     assert "limits of a human give no verdict on" in said
     assert "leftHand" in json.loads(run("info", "lost.bvh", "--json"))["human"]["no_verdict"]
-    for source in ("human", "people"):
+    for source in ("human", "usual"):
         run("limits", source, "--rig", "smpl", "-fo", "smpl.limits.json")
         assert "learned from 66 people in 1457 clips of Carn" in run("info", "smpl.limits.json")
 
@@ -252,6 +303,6 @@ def test_a_face_looks_ahead_however_its_joint_is_turned(folder):
 
 
 def test_pictures_of_a_human(folder):
-    run("draw", "people", "--joint", "leftUpperArm", "-o", "people.png")
-    assert (folder / "people.png").stat().st_size > 10_000
+    run("draw", "usual", "--joint", "leftUpperArm", "-o", "usual.png")
+    assert (folder / "usual.png").stat().st_size > 10_000
     run("draw", "walk.bvh", "--joint", "mixamorig:LeftUpLeg", "-o", "rig.png")

@@ -89,8 +89,8 @@ def main() -> None:
     report("learned", start)
     both = both_together(learned, exact, takes)
     about = {"anatomy": {"figure": "human"}, "people": provenance}
-    about["human"] = {"people": strip_counts(provenance), "beyond_anatomy": ALLOWANCE}
-    for name, limits in (("people", learned), ("anatomy", anatomy), ("human", both)):
+    about["usual"] = {"people": strip_counts(provenance), "beyond_anatomy": ALLOWANCE}
+    for name, limits in (("people", learned), ("anatomy", anatomy), ("usual", both)):
         model = LimitModel(limits, canonical_skeleton(), about[name])
         save_limits(model, given.output / f"{name}.limits.json")
         for role, limit in limits.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,7 @@ EXAMPLES = (
     ("a clip of a human, on any rig, in any format", "synovia check walk.bvh"),
     ("limits of your own, which fit learned", "synovia check wild.bvh -l mine.limits.json"),
     (
-        "every clip of a project, for a script: exit code 1 where a joint is outside",
+        "every clip of a project, for a script: exit code 1 if a joint is outside its limits",
         "synovia check takes/ -l human.limits.json --json > report.json",
     ),
     (
@@ -39,17 +40,20 @@ EXAMPLES = (
     ),
 )
 SECTIONS = {
-    "Limits": ("limits", "maps", "tpose", "others", "humans_only"),
+    "Limits": ("limits", "strict", "maps", "tpose", "others", "humans_only"),
     "Output": ("every", "as_json", "csv_path", "force"),
 }
-MOST_FINDINGS = 6  # joints that a sentence is said about
+MOST_FINDINGS = 6  # sentences for each verdict
 FRAMES_AT_ONCE = 4096  # whose violations are written in one go
-COLUMNS = ("clip", "frame", "time", "joint", "violation_deg")
+COLUMNS = ("clip", "frame", "time", "joint", "violation_deg", "verdict")
+TITLES = ("joint", "verdict", "frames", "share", "worst deg", "at frame", "at s", "mean deg")
+COLOURS = {"outside": "red", "impossible": "red", "unusual": "yellow"}
 
 
 @click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
 @inputs.clips_argument
 @inputs.human_options
+@click.option("--strict", is_flag=True, help="Unusual joints count for the exit code, too.")
 @click.option(
     "--calibrate",
     "others",
@@ -76,6 +80,7 @@ def check(
     ctx: click.Context,
     clips: tuple[str, ...],
     limits: str,
+    strict: bool,
     maps: tuple[str, ...],
     others: tuple[str, ...],
     humans_only: bool,
@@ -86,9 +91,12 @@ def check(
 ) -> None:
     """Show which joints of clips leave their limits.
 
-    CLIPs are files, directories (with all that is below them) and globs. Violations are true
-    rotation angles to the nearest legal rotation. The exit code is 0 when all joints stay inside,
-    1 when one does not or a clip is left out because it is no human, and 2 for an error.
+    CLIPs are files, directories (with all that is below them) and globs. Human limits give two
+    verdicts: impossible is beyond what anatomy lets a healthy adult do; unusual is possible, but
+    beyond what nearly all captured people did. Limits of your own give one, outside. Angles are
+    rotation angles to the nearest legal rotation. The exit code is 1 if a joint is impossible or
+    outside (with --strict, also if it is unusual) or a clip is left out because it is no human, 2
+    for an error, and 0 otherwise.
     """
     from ..io import split_clip
     from ..io.files import atomic_file
@@ -141,7 +149,8 @@ def check(
         if len(reports) < len(files):
             terminal.echo(human.left_out(len(files) - len(reports), "not checked"))
     checked = humans_only or len(reports) == len(files)
-    ctx.exit(0 if checked and all(report.ok for report in reports) else 1)
+    counted = [part for report in reports for part in report.verdicts[: 2 if strict else 1]]
+    ctx.exit(0 if checked and all(part.ok for part in counted) else 1)
 
 
 def calibrate_performer(
@@ -228,35 +237,40 @@ def summary(
             report, every=every, invented=report.clip in invented, findings=found
         )
     if len(reports) > 1:
-        outside = sum(not report.ok for report in reports)
-        yield f"{outside} of {terminal.pluralize(len(reports), 'clip')} outside"
+        counted = Counter[str]()
+        for part in (part for report in reports for part in report.verdicts):
+            counted[part.verdict] += not part.ok
+        counts = [f"{count} {verdict}" for verdict, count in counted.items()]
+        yield f"of {terminal.pluralize(len(reports), 'clip')}: {', '.join(counts)}"
 
 
 def clip_summary(
     report: Report, *, every: bool, invented: bool, findings: Sequence[Finding] | None = None
 ) -> Iterator[str]:
-    """Yield one line about a clip; where joints are outside also the worst frame and a table."""
-    frames, joints = len(report.violation), len(report.names)
-    rows = [row for row in report.joints if every or row.frames]
+    """Yield a line about a clip, lines about each verdict, and a table of joints."""
+    frames, joints = len(report.violation), len(report.judged)
     name = click.style(terminal.printable(report.clip), bold=True)
-    if report.ok:
+    found = [part for part in report.verdicts if not part.ok]
+    if not found:
         inside = click.style("inside", fg="green")
         of = f"{terminal.pluralize(joints, 'joint')} in {terminal.pluralize(frames, 'frame')}"
         yield f"{name}: {inside}, all of {of}"
-    else:
-        outside = int(report.outside.any(axis=1).sum())
-        worst = rows[0]
+    for part in found:
+        rows = [row for row in part.joints if row.frames]
+        outside = int(part.outside.any(axis=1).sum())
         yield (
-            f"{name}: {click.style('outside', fg='red')}, {sum(row.frames > 0 for row in rows)} of "
+            f"{name}: {click.style(part.verdict, fg=COLOURS[part.verdict])}, {len(rows)} of "
             f"{terminal.pluralize(joints, 'joint')} in {outside} of "
             f"{terminal.pluralize(frames, 'frame')} ({percent(outside / frames)})"
         )
-        if not findings:
+        said = [each for each in findings or [] if each.verdict == part.verdict]
+        if not said:
+            worst = rows[0]
             yield from terminal.wrap(
                 f"worst at frame {worst.worst_frame} ({_time(report, worst.worst_frame)} s): "
                 f"{worst.name}, {_deg(worst.worst)} degrees outside"
             )
-        for finding in (findings or [])[:MOST_FINDINGS]:
+        for finding in said[:MOST_FINDINGS]:
             yield from terminal.wrap(f"  {finding_text(finding, report)}")
         for row in rows:
             if row.held_by is not None:
@@ -264,29 +278,23 @@ def clip_summary(
                     f"  {row.name} is held by {row.held_by} in {row.held_frames} of "
                     f"{terminal.pluralize(row.frames, 'frame')}: elsewhere it could turn so far"
                 )
-        if invented and report.outside[0].any():
-            yield "frame 0 counts, though nobody performed it: the motion jumps from it"
-    if rows and frames:
-        titles = ("joint", "frames", "share", "worst deg", "at frame", "at s", "mean deg")
-        cells = [_cells(report, row) for row in rows]
+    if invented and any(part.outside[0].any() for part in found):
+        yield "frame 0 counts, though nobody performed it: the motion jumps from it"
+    listed = [row for row in report.rows if every or row.frames]
+    if listed and frames:
+        cells = [TITLES, *(_cells(report, row) for row in listed)]
+        if report.unusual is None:  # the line above says the only verdict
+            cells = [(name, *others) for name, _, *others in cells]
         yield ""
-        yield from terminal.heading(terminal.table(titles, cells))
+        yield from terminal.heading(terminal.table(cells[0], cells[1:]))
         yield ""
 
 
 def finding_text(finding: Finding, report: Report) -> str:
-    """Return a sentence about a joint of a human that is outside."""
-    angles = ", ".join(
-        f"{name} {round(math.degrees(each))}°" for name, each in finding.angles.items()
-    )
-    near = "" if finding.people is None else f"; {finding.people:.0%} of people come within 10°"
-    beyond_deg = math.degrees(finding.violation)
-    return (
-        f"{finding.name} ({finding.joint}): "
-        f"{round(beyond_deg) if beyond_deg >= 1.0 else _deg(finding.violation)}° {finding.beyond}, "
-        f"at {_time(report, finding.frame)} s: {finding.direction}"
-        f"{f' ({angles})' if angles else ''}{near}"
-    )
+    """Return a sentence about a joint of a human with a verdict, and where it is worst."""
+    people = finding.verdict == "unusual" and finding.people is not None
+    near = f"; {finding.people:.0%} of people come within 10°" if people else ""
+    return f"{finding.text}: {finding.joint} at {_time(report, finding.frame)} s{near}"
 
 
 def describe_human(report: Report, found: HumanFound | None) -> dict[str, object]:
@@ -301,7 +309,7 @@ def describe_human(report: Report, found: HumanFound | None) -> dict[str, object
         "human": {
             "limits": human.source,
             "convention": human.alignment.rig.convention,
-            "no_verdict": human.silent,
+            "no_verdict": human.no_verdict,
             "steps": list(human.alignment.steps),
         },
         "findings": [
@@ -309,12 +317,13 @@ def describe_human(report: Report, found: HumanFound | None) -> dict[str, object
                 "joint": finding.joint,
                 "role": finding.role,
                 "name": finding.name,
+                "verdict": finding.verdict,
+                "text": finding.text,
                 "frame": finding.frame,
                 "time": finding.frame * report.frame_time,
                 "violation_deg": math.degrees(finding.violation),
                 "direction": finding.direction,
                 "angles_deg": {name: math.degrees(each) for name, each in finding.angles.items()},
-                "outside": list(finding.outside),
                 "people_within_10_deg": finding.people,
             }
             for finding in findings
@@ -324,28 +333,30 @@ def describe_human(report: Report, found: HumanFound | None) -> dict[str, object
 
 def _cells(report: Report, row: JointReport) -> tuple[str, ...]:
     if not row.frames:
-        return row.name, *"------"
+        return row.name, row.verdict, *"------"
     often = str(row.frames), percent(row.share)
     where = str(row.worst_frame), _time(report, row.worst_frame)
-    return row.name, *often, _deg(row.worst), *where, _deg(row.mean)
+    return row.name, row.verdict, *often, _deg(row.worst), *where, _deg(row.mean)
 
 
 def csv_pieces(reports: Sequence[Report]) -> Iterator[str]:
-    """Yield the titles, then a row for each clip, frame and joint outside; many rows at a time."""
+    """Yield the titles, then a row for each clip, verdict, frame and joint; many rows at a time."""
     yield csv_text([COLUMNS])
-    for report in reports:
+    for report in [part for each in reports for part in each.verdicts]:
         for first in range(0, len(report.violation), FRAMES_AT_ONCE):
             part = replace(report, violation=report.violation[first : first + FRAMES_AT_ONCE])
             frames, joints = (each.tolist() for each in part.outside.nonzero())
             yield csv_text(
-                _violation(report, first + frame, joint)
+                violation_row(report, first + frame, joint)
                 for frame, joint in zip(frames, joints, strict=True)
             )
 
 
-def _violation(report: Report, frame: int, joint: int) -> tuple[object, ...]:
+def violation_row(report: Report, frame: int, joint: int) -> tuple[object, ...]:
+    """Return the cells of `COLUMNS`; `joint` is an index of the report's names."""
     violation_deg = math.degrees(report.violation[frame, joint])
-    return report.clip, frame, frame * report.frame_time, report.names[joint], violation_deg
+    time = frame * report.frame_time
+    return report.clip, frame, time, report.names[joint], violation_deg, report.verdict
 
 
 def _deg(angle: float) -> str:

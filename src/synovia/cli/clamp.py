@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("a clip of a human, on any rig", "synovia clamp wild.bvh -o clamped.bvh"),
+    ("to what people usually do", "synovia clamp wild.bvh -o clamped.bvh --to usual"),
     ("limits of your own", "synovia clamp wild.bvh -l mine.limits.json -o clamped.bvh"),
     (
         "slow down within the last 5 degrees instead of hitting the limit",
@@ -35,7 +36,7 @@ NOTABLE_GROWTH = 1.5  # times; a step that grew less is not worth a line
 MOST_RANGES = 8  # of frames that are named
 SECTIONS = {
     "Limits": ("limits", "maps", "tpose", "humans_only"),
-    "How": ("soften", "max_speed"),
+    "How": ("to", "soften", "max_speed"),
     "Output": ("output", "force"),
 }
 
@@ -50,6 +51,14 @@ SECTIONS = {
     metavar="OUT",
     type=click.Path(path_type=Path),
     help="The clip to write, like clamped.bvh; for several clips, a directory.",
+)
+@click.option(
+    "--to",
+    type=click.Choice(("possible", "usual")),
+    default="possible",
+    show_default=True,
+    help="With human limits, how far to bring poses: to what a healthy adult can do, or also to "
+    "what nearly all captured people did.",
 )
 @click.option(
     "-s",
@@ -76,6 +85,7 @@ def clamp(
     clips: tuple[str, ...],
     limits: str,
     output: Path,
+    to: str,
     soften: str | None,
     max_speed: float,
     maps: tuple[str, ...],
@@ -100,8 +110,11 @@ def clamp(
     lines, clamped_files = [], 0
     for file, clip, applied in inputs.clips_for(model, files, names, "clamping"):
         target = targets[file]
+        if to == "usual" and applied.model.usual is None:
+            raise click.UsageError(f"--to usual needs limits with both verdicts, got {limits}")
         legal, report = applied.model.project_clip(
             clip,
+            to_usual=to == "usual",
             softening=softening,
             max_speed=math.radians(max_speed),
             names=applied.names,

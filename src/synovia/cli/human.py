@@ -159,16 +159,21 @@ def describe_kind(humans: Mapping[str, HumanLimits]) -> Iterator[str]:
     rig = f" with {known}'s names" if known not in ("names", "map") else ""
     joints = f"{counts[0]} to {counts[-1]} joints" if len(counts) > 1 else f"{counts[0]} joints"
     who = name if len(humans) == 1 else f"{len(humans)} clips"
-    missing = [
-        joint if count == len(humans) else f"{joint} ({pluralize(count, 'clip')})"
-        for joint, count in Counter(
-            joint for human in humans.values() for joint in join_sides(human.silent)
-        ).items()
-    ]
+    counted = Counter(
+        (reason, joint)
+        for human in humans.values()
+        for reason, joints in human.no_verdict.items()
+        for joint in join_sides(joints)
+    )
+    missing: dict[str, list[str]] = {}
+    for (reason, joint), count in counted.items():
+        clips = "" if count == len(humans) else f" in {pluralize(count, 'clip')}"
+        missing.setdefault(reason, []).append(joint + clips)
+    reasons = " and ".join(f"{', '.join(each)} ({why})" for why, each in missing.items())
     yield (
-        f"{who}: limits of a human ({first.words}), for {joints} of "
+        f"{who}: human limits ({first.words}) for {joints} of "
         f"{'this rig' if len(humans) == 1 else 'each rig'}{rig}"
-        + (f"; no verdict on {', '.join(missing)} (-v says why)" if missing else "")
+        + (f"; no verdict on {reasons}" if reasons else "")
     )
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..population import HumanLimits, Source
     from ..skeleton import Clip, Skeleton
 
-SOURCES: tuple[Source, ...] = ("human", "people", "anatomy")
+SOURCES: tuple[Source, ...] = ("human", "possible", "usual", "anatomy")
 """Limits that need no file: of `population.SOURCES`, which takes longer to import."""
 FIGURE_SUFFIX = ".xml"
 
@@ -533,10 +533,11 @@ limits_option = click.option(
     "limits",
     default="human",
     show_default=True,
-    metavar="FILE|human|people|anatomy",
+    metavar="FILE|human|possible|usual|anatomy",
     help="The limits: a file, as `synovia fit` writes it or with the ranges of MJCF, URDF and the "
-    "like, or those of a human on whatever rig the clip has. people: what 66 people did; anatomy: "
-    "published ranges of motion; human: both together. A file of such a name is ./human. A figure "
+    "like, or those of a human on whatever rig the clip has. possible: what a healthy adult can "
+    "do; usual: what nearly all captured people did; human: both verdicts; anatomy: published "
+    "ranges of the default human. A file of such a name is ./human. A figure "
     "(.xml, as `synovia figure human -o` writes it) is for clips of its skeleton: joints are legal "
     "as its controls move them together, to 2 degrees.",
 )

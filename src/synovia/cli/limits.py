@@ -51,7 +51,10 @@ output_option = click.option(
 
 @click.command(cls=terminal.TeachingCommand, examples=LIMITS_EXAMPLES)
 @click.argument(
-    "source", metavar="[human|people|anatomy]", default="human", type=click.Choice(inputs.SOURCES)
+    "source",
+    metavar="[human|possible|usual|anatomy]",
+    default="human",
+    type=click.Choice(inputs.SOURCES),
 )
 @rig_option
 @inputs.map_option
@@ -64,8 +67,8 @@ output_option = click.option(
 def limits(source: Source, rig: str, maps: tuple[str, ...], output: Path, force: bool) -> None:
     """Write the limits of a human for a rig.
 
-    They are what 66 people did and what anatomy says, both together unless one of them is named.
-    Every tool that reads limits files can use them from then on.
+    They give both verdicts, impossible and unusual, unless one set of limits is named. Every tool
+    that reads limits files can use them from then on.
     """
     inputs.check_limits_output(output, force=force)
     skeleton, clip = _rig(rig)

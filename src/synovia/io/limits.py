@@ -17,7 +17,7 @@ from ..arrays import field_types, optional_fields, unit_quats
 from ..charts import CHARTS, Chart
 from ..learn import Sample
 from ..limit import DEPENDENT_LIMITS, DependentLimit, DependentMargin, Limit
-from ..model import ControlGroup, Limb, LimitModel, couple
+from ..model import Constraint, ControlGroup, Limb, LimitModel, couple
 from ..shapes import stored_shapes
 from ..shapes.region import nested_shapes
 from ..skeleton import Skeleton
@@ -40,6 +40,8 @@ from .ranges import limits_from_ranges, range_suffix, read_ranges
 FORMAT = "synovia-limits"
 VERSION = 2
 SUFFIX = ".limits.json"
+CONSTRAINT_KEYS = ("dependents", "limbs", "groups")
+"""Optional keys of constraints beside limits, of a model and of its usual limits."""
 
 
 def load_limits(path: str | PathLike[str]) -> LimitModel:
@@ -115,6 +117,27 @@ def _document(model: LimitModel) -> dict[str, Any]:
             **({"up": skeleton.up} if skeleton.up else {}),
             **({"unit": skeleton.unit} if skeleton.unit else {}),
         },
+        **_constraint_entries(model),
+        **({} if model.usual is None else {"usual": _constraint_entries(model.usual)}),
+        "provenance": to_json(model.provenance, "provenance", np.ndarray.tolist),
+        "samples": {
+            name: [
+                {
+                    "clip": sample.clip,
+                    "performer": sample.performer,
+                    "frames": encode_array(np.asarray(sample.frames)),
+                    "rotations": encode_array(np.asarray(sample.rotations)),
+                }
+                for sample in samples
+            ]
+            for name, samples in model.samples.items()
+        },
+    }
+
+
+def _constraint_entries(model: LimitModel) -> dict[str, Any]:
+    """Return the constraints of a model, by kind."""
+    return {
         "limits": {
             name: to_json(limit.to_dict(), f"limits.{name}") for name, limit in model.limits.items()
         },
@@ -130,19 +153,6 @@ def _document(model: LimitModel) -> dict[str, Any]:
         ),
         **({"limbs": [_limb_entry(limb) for limb in model.limbs]} if model.limbs else {}),
         **({"groups": _group_entries(model)} if model.groups else {}),
-        "provenance": to_json(model.provenance, "provenance", np.ndarray.tolist),
-        "samples": {
-            name: [
-                {
-                    "clip": sample.clip,
-                    "performer": sample.performer,
-                    "frames": encode_array(np.asarray(sample.frames)),
-                    "rotations": encode_array(np.asarray(sample.rotations)),
-                }
-                for sample in samples
-            ]
-            for name, samples in model.samples.items()
-        },
     }
 
 
@@ -240,30 +250,43 @@ def _check_version(document: Entry) -> None:
 def _model(document: Entry, path: str) -> LimitModel:
     parts = document.fields(
         *("format", "version", "skeleton", "limits", "provenance", "samples"),
-        maybe=("dependents", "limbs", "groups"),
+        maybe=(*CONSTRAINT_KEYS, "usual"),
     )
     skeleton, old = _skeleton(parts["skeleton"]), parts["version"].value < VERSION
-    limits = {
-        name: _limit(entry, old) for name, entry in _by_joint(parts["limits"], skeleton).items()
-    }
+    constraints = _constraints(document, skeleton, path, old)
     parts["provenance"].members()
     samples = {
         name: tuple(_sample(each) for each in entry.items())
         for name, entry in _by_joint(parts["samples"], skeleton).items()
     }
+    usual = None
+    if "usual" in parts:
+        parts["usual"].fields("limits", maybe=CONSTRAINT_KEYS)
+        tighter = _constraints(parts["usual"], skeleton, path, old)
+        with parts["usual"].locate_errors():
+            usual = LimitModel(tighter, skeleton)
+    with document.locate_errors():
+        return LimitModel(constraints, skeleton, parts["provenance"].value, samples, usual)
+
+
+def _constraints(entry: Entry, skeleton: Skeleton, path: str, old: bool) -> list[Constraint]:
+    """Return the constraints of a model, or of its usual limits; `old` is for version 1."""
+    parts = entry.members()
+    limits = {
+        name: _limit(each, old) for name, each in _by_joint(parts["limits"], skeleton).items()
+    }
     dependents = {}
     if "dependents" in parts:
-        for name, entry in _by_joint(parts["dependents"], skeleton).items():
+        for name, each in _by_joint(parts["dependents"], skeleton).items():
             if name not in limits:
-                entry.refuse(f"{name} must have a limit of its own, among limits")
-            dependents[name] = _dependent(name, entry, limits[name], skeleton, old)
+                each.refuse(f"{name} must have a limit of its own, among limits")
+            dependents[name] = _dependent(name, each, limits[name], skeleton, old)
             limits[name] = dependents[name].limit
     entries = parts["limbs"].items() if "limbs" in parts else []
     limbs = [_limb(each, limits, dependents) for each in entries]
-    with document.locate_errors():
+    with entry.locate_errors():
         single = couple(limits, dependents, limbs)
-        groups = _groups(parts["groups"], path) if "groups" in parts else ()
-        return LimitModel((*single, *groups), skeleton, parts["provenance"].value, samples)
+    return [*single, *(_groups(parts["groups"], path) if "groups" in parts else ())]
 
 
 def _dependent(

@@ -146,6 +146,12 @@ def limits_schema() -> Schema:
             },
         ),
     }
+    constraints = {key: schema["properties"][key] for key in ("limits", "dependents", "groups")}
+    schema["properties"]["usual"] = {
+        "description": "Tighter limits, outside of which a legal pose is unusual; optional.",
+        **_object(**constraints),
+        "required": ["limits"],
+    }
     return schema
 
 

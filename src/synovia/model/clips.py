@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from .model import LimitModel
 
 
+MAX_ROUNDS = 8  # of projections onto several models; one is enough where the last is the widest
+
+
 def clamp_clip(
-    model: LimitModel,
+    models: Sequence[LimitModel],
     clip: Clip,
     *,
     softening: Softening | None,
@@ -28,8 +31,29 @@ def clamp_clip(
 ) -> tuple[Clip, ClampReport]:
     """Return a legal clip, and a report of the legal frames that moved and of long steps.
 
-    The model is one of the clip's skeleton; the options are those of `LimitModel.project`.
+    The models are of the clip's skeleton. With several, the clip is projected onto one after
+    another until all are met; the result is legal in the last one. The options are those of
+    `LimitModel.project`.
     """
+    legal, moved, over = clip, dict[str, Ints](), dict[str, Ints]()
+    for _ in range(MAX_ROUNDS):
+        for model in models:
+            legal, report = _clamp_once(model, legal, softening, max_speed, progress)
+            moved |= report.moved
+            over |= report.over
+        if softening is not None or all(model.check(legal).ok for model in models[:-1]):
+            break
+    return legal, ClampReport(clip.name, moved, over)
+
+
+def _clamp_once(
+    model: LimitModel,
+    clip: Clip,
+    softening: Softening | None,
+    max_speed: float,
+    progress: Progress,
+) -> tuple[Clip, ClampReport]:
+    """Return what `clamp_clip` does, for one model."""
     placed = {each.constraint.joints[0]: each for each in model.placed}
     rotations = clip.pose.rotations.copy()
     moved: dict[str, Ints] = {}

@@ -45,6 +45,9 @@ class LimitModel:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     samples: Mapping[str, tuple[Sample, ...]] = field(default_factory=dict)
     """Observed rotations of each joint, thinned, if they were kept."""
+    usual: LimitModel | None = None
+    """Tighter limits of the same skeleton, for a second verdict: what is legal here and outside
+    these is *unusual*. Only `check` and, if asked, `project_clip` use them."""
 
     def __init__(
         self,
@@ -52,6 +55,7 @@ class LimitModel:
         skeleton: Skeleton,
         provenance: Mapping[str, Any] = MappingProxyType({}),
         samples: Mapping[str, tuple[Sample, ...]] = MappingProxyType({}),
+        usual: LimitModel | None = None,
     ) -> None:
         if isinstance(constraints, Mapping):
             constraints = couple(constraints, {})
@@ -60,11 +64,14 @@ class LimitModel:
             "skeleton": skeleton,
             "provenance": provenance,
             "samples": MappingProxyType(dict(samples)),
+            "usual": usual,
         }.items():
             object.__setattr__(self, name, value)
         self._check()
 
     def _check(self) -> None:
+        if self.usual is not None and self.usual.skeleton.names != self.skeleton.names:
+            raise ValueError("usual limits must be for the joints of the same skeleton")
         for name in self.samples:
             self.skeleton.index(name)
         seen: set[str] = set()
@@ -219,6 +226,7 @@ class LimitModel:
     def match(self, skeleton: Skeleton, names: Mapping[str, str] | None = None) -> Match:
         """Return where `skeleton` has the limited joints; `names` maps its names to these."""
         wanted = [*self.names, *(each.driver for each in self._of(Coupled))]
+        wanted += () if self.usual is None else self.usual.names
         return match(dict.fromkeys(wanted), self.skeleton, skeleton, names)
 
     def for_skeleton(
@@ -263,7 +271,7 @@ class LimitModel:
         --------
         >>> from synovia import human_limits
         >>> from synovia.io.smpl import smpl_skeleton
-        >>> model = human_limits(source="people").on(smpl_skeleton(24))
+        >>> model = human_limits(source="usual").on(smpl_skeleton(24))
         >>> model.limits["left_shoulder"].relative_to
         'spine3'
         """
@@ -360,7 +368,7 @@ class LimitModel:
         softening
             How to approach the limits instead of stopping at them: `Inside` or `Beyond`.
         **options
-            Of a clip: `max_speed`, `names` and `progress`, as for `project_clip`.
+            Of a clip: `max_speed`, `names`, `to_usual` and `progress`, as for `project_clip`.
 
         Returns
         -------
@@ -430,6 +438,7 @@ class LimitModel:
         softening: Softening | None = None,
         max_speed: float = MAX_SPEED,
         names: Mapping[str, str] | None = None,
+        to_usual: bool = False,
         progress: Progress = iter,
     ) -> tuple[Clip, ClampReport]:
         """Return a clip as `project` does, and a report of legal frames that had to move.
@@ -445,11 +454,16 @@ class LimitModel:
             what it was, whichever is more.
         names
             Names of the clip's joints, mapped to those of the model.
+        to_usual
+            Project onto the `usual` limits as well. Where both cannot be met, these limits are.
         progress
             Is given the names of the joints of a clip, and gives them back one by one.
         """
         model, _ = self._for_clip(clip, names)
-        return clamp_clip(model, clip, softening=softening, max_speed=max_speed, progress=progress)
+        if to_usual and model.usual is None:
+            raise ValueError("to_usual needs a model with usual limits, got one without")
+        models = [model] if model.usual is None or not to_usual else [model.usual, model]
+        return clamp_clip(models, clip, softening=softening, max_speed=max_speed, progress=progress)
 
     def check(
         self,
@@ -460,10 +474,14 @@ class LimitModel:
     ) -> Report:
         """Return how far, where and how often a clip leaves these limits.
 
-        `names` and `progress` are as for `project_clip`.
+        With `usual` limits, the report has both verdicts. `names` and `progress` are as for
+        `project_clip`.
         """
         model, ours = self._for_clip(clip, names)
-        return check_clip(model, clip, ours, progress=progress)
+        report = check_clip(model, clip, ours, progress=progress)
+        if model.usual is None:
+            return report
+        return report.with_unusual(check_clip(model.usual, clip, ours, progress=iter))
 
     def _for_clip(
         self, clip: Clip, names: Mapping[str, str] | None

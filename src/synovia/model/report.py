@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ..arrays import Ints, Mask, Scalars
 
 NEGLIGIBLE = 1e-6
 """Violations up to this angle, in radians, are rounding: of files, and of single precision."""
+
+Verdict = Literal["outside", "impossible", "unusual"]
+"""Of limits that stand alone; of the possible limits, and of the usual ones (docs/glossary.md)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,8 @@ class JointReport:
     """The joint that it depends on, where that makes frames illegal which it could do otherwise."""
     held_frames: int = 0
     """How many frames these are."""
+    verdict: Verdict | Literal["inside"] = "inside"
+    """The report's verdict if a frame is outside."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +58,41 @@ class Report:
     frame_time: float
     held: Mapping[str, Held] = field(default_factory=dict)
     """By joint that depends on another, what that one does."""
+    verdict: Verdict = "outside"
+    """What violations of these limits are called."""
+    unusual: Report | None = None
+    """Violations of the usual limits where the possible ones are kept; None without such limits."""
+
+    def with_unusual(self, usual: Report) -> Report:
+        """Return the report with a second verdict, from a report of the usual limits.
+
+        Joints that are impossible in a frame are not unusual there.
+        """
+        columns = {name: k for k, name in enumerate(self.names)}
+        violation = usual.violation.copy()
+        for k, name in enumerate(usual.names):
+            if name in columns:
+                violation[self.outside[:, columns[name]], k] = 0.0
+        unusual = replace(usual, violation=violation, verdict="unusual")
+        return replace(self, verdict="impossible", unusual=unusual)
+
+    @property
+    def verdicts(self) -> list[Report]:
+        """The report itself, then that of the unusual if there is one."""
+        return [self] if self.unusual is None else [self, self.unusual]
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """Names of the joints that have a limit, possible or usual."""
+        return tuple(dict.fromkeys(name for report in self.verdicts for name in report.names))
+
+    @property
+    def rows(self) -> list[JointReport]:
+        """A row for each joint and verdict, the impossible first, then for each joint inside."""
+        found = [row for report in self.verdicts for row in report.joints if row.frames]
+        outside = {row.name for row in found}
+        quiet = {row.name: row for report in self.verdicts for row in report.joints}
+        return found + [row for name, row in quiet.items() if name not in outside]
 
     @property
     def outside(self) -> Mask:
@@ -91,6 +131,7 @@ class Report:
             mean=float(angles[outside].mean()) if count else 0.0,
             held_by=held.driver if held is not None and held_frames else None,
             held_frames=held_frames,
+            verdict=self.verdict if count else "inside",
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,9 +140,11 @@ class Report:
             "clip": self.clip,
             "frames": len(self.violation),
             "ok": self.ok,
+            **({} if self.unusual is None else {"usual": self.ok and self.unusual.ok}),
             "joints": [
                 {
                     "name": row.name,
+                    "verdict": row.verdict,
                     "frames_outside": row.frames,
                     "share_outside": row.share,
                     "worst_deg": float(np.degrees(row.worst)),
@@ -113,7 +156,7 @@ class Report:
                         else {}
                     ),
                 }
-                for row in self.joints
+                for row in self.rows
             ],
             "worst_joint_of_frame": [
                 self.names[k] if k >= 0 else None for k in self.worst_joints.tolist()

@@ -42,7 +42,8 @@ def carry(model: LimitModel, found: Match, clip: str) -> LimitModel:
             losses.setdefault(carried.loss, []).extend(carried.lost)
     for loss, lost in losses.items():
         warnings.warn(f"{clip or 'clip'}: {loss}: {list_names(lost)}", stacklevel=4)
-    return type(model)(constraints, found.skeleton)
+    usual = None if model.usual is None else carry(model.usual, found, clip)
+    return type(model)(constraints, found.skeleton, usual=usual)
 
 
 def carry_cached(
@@ -109,11 +110,16 @@ def retarget(
             "is not carried over",
             stacklevel=3,
         )
+    usual = None
+    if model.usual is not None:
+        with warnings.catch_warnings(action="ignore"):  # of the same joints as above
+            usual = retarget(model.usual, skeleton, clips, roles, own_clips)
     return replace(
         model,
         constraints=couple(limits, dependents, limbs),
         skeleton=skeleton,
         samples={},
+        usual=usual,
     )
 
 

@@ -5,14 +5,17 @@ Directions are those of the canonical human (`rigs.canonical`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from .. import quat
 from ..anatomy.isb import isb_angles_of
 from ..arrays import Quats, Vectors
+from ..model.report import Verdict
 from ..rigs.canonical import BONE_DIRECTIONS, FORWARD
 from ..rigs.human import split_role
 
@@ -83,8 +86,7 @@ class Finding:
     """(4,): canonical rotation of the joint."""
     nearest: Quats
     """(4,): the nearest legal rotation."""
-    outside: tuple[str, ...] = ()
-    """Limits that are violated: "people", "anatomy"."""
+    verdict: Verdict | Literal["inside"]
     people: float | None = None
     """Share of people who come within 10 degrees; None if unknown."""
 
@@ -99,14 +101,14 @@ class Finding:
         return describe_move(self.role, self.nearest, self.rotation)
 
     @property
-    def beyond(self) -> str:
-        """Description of the violated limits."""
-        people, anatomy = "what 66 people did", "what anatomy says"
-        if self.outside == ("people",):
-            return f"beyond {people}"
-        if self.outside == ("anatomy",):
-            return f"beyond {anatomy}"
-        return f"beyond {people} and {anatomy}" if self.outside else "beyond the human's range"
+    def text(self) -> str:
+        """The finding in words, such as "left knee: 9° beyond extension (flexion -21°)"."""
+        angles = ", ".join(
+            f"{name} {round(math.degrees(each))}°" for name, each in self.angles.items()
+        )
+        beyond_deg = math.degrees(self.violation)
+        size = f"{beyond_deg:.0f}" if beyond_deg >= 1.0 else f"{beyond_deg:.2g}"
+        return f"{self.name}: {size}° beyond {self.direction}{f' ({angles})' if angles else ''}"
 
     @property
     def angles(self) -> dict[str, float]:

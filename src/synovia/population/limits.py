@@ -1,4 +1,4 @@
-"""Human limits for any rig: from 66 captured people, from anatomy, and from both."""
+"""Human limits for any rig: what is possible, what is usual, and published ranges."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,19 +20,14 @@ from ..io import load_limits
 from ..io.gltf import humanoid
 from ..learn import Progress
 from ..limit import Limit, mirror_limit
-from ..model import LimitModel, Report, couple, limbs_on_rig
-from ..rigs import ROLES, Alignment, Rig, align, recognize
-from ..rigs.canonical import (
-    LEFT,
-    canonical_skeleton,
-    dependents_on_rig,
-    limits_on_rig,
-)
+from ..model import JointReport, Limb, LimitModel, Report, couple, limbs_on_rig
+from ..rigs import FINGERS, ROLES, Alignment, align, recognize
+from ..rigs.canonical import LEFT, canonical_skeleton, dependents_on_rig, limits_on_rig
 from ..rigs.reference import MIN_CONFIDENCE
-from ..skeleton import Clip, Pose, Skeleton, lineage
+from ..skeleton import Clip, Pose, Skeleton
 from .envelope import possible_model
 from .findings import Finding, join_sides, joint_name
-from .sources import SOURCES, WORDS, Source
+from .sources import SOURCES, VERDICTS, WORDS, Source
 
 
 def human_limits(height: float = REFERENCE_HEIGHT, *, source: Source = "anatomy") -> LimitModel:
@@ -43,10 +38,11 @@ def human_limits(height: float = REFERENCE_HEIGHT, *, source: Source = "anatomy"
     height
         Height in metres of the default human; only for the source "anatomy".
     source
-        "anatomy": published ranges of motion for every joint of `synovia.human(height)`. "people":
-        learned from motion capture of 66 people, for the canonical human
-        (`rigs.canonical_skeleton`). "human": the intersection of both on that skeleton. "possible":
-        what anatomy lets a healthy adult do, on that skeleton. See docs/population.md.
+        "anatomy": published ranges of motion for every joint of `synovia.human(height)`. The others
+        are for the canonical human (`rigs.canonical_skeleton`). "possible": what a healthy adult
+        can do. "usual": what nearly all of 66 captured people did. "human": the possible limits,
+        with the usual ones as their `usual`, so that `check` gives both verdicts. See
+        docs/population.md.
     """
     if source == "anatomy":
         return _anatomical_limits(float(height))
@@ -59,13 +55,16 @@ def _anatomical_limits(height: float) -> LimitModel:
 
 
 @cache
-def canonical_limits(source: Source, *, palm_known: bool = True) -> LimitModel:
-    """Return the limits of the canonical human, by role.
+def canonical_limits(source: Source | Literal["people"], *, palm_known: bool = True) -> LimitModel:
+    """Return the limits of the canonical human, by role; see `human_limits`.
 
-    If `palm_known` is False, the possible limits leave pronation free, and wrists bend equally far
-    in all directions. Other sources ignore it.
+    "people" are the usual limits as they were learned, with counts of people. If `palm_known` is
+    False, the possible limits leave pronation free, and wrists bend equally far in all directions.
     """
-    if source not in SOURCES:
+    if source == "human":
+        possible = canonical_limits("possible", palm_known=palm_known)
+        return replace(possible, usual=canonical_limits("usual"))
+    if source not in (*SOURCES, "people"):
         raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r:.60}")
     if source == "possible":
         left = possible_model(palm_known=palm_known)
@@ -104,6 +103,7 @@ class HumanLimits:
     """Human limits for one rig, and how the rig was recognised."""
 
     model: LimitModel
+    """The limits; those of the source "human" have both verdicts (`LimitModel.usual`)."""
     alignment: Alignment
     source: Source
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -115,11 +115,25 @@ class HumanLimits:
         return self.model.skeleton
 
     @property
+    def no_verdict(self) -> dict[str, list[str]]:
+        """Common names of the rig's joints without a verdict, by reason."""
+        known, judged = _judged(canonical_limits(self.source)), set(self.roles.values())
+        silent = [role for role in self.alignment.measured if role not in judged]
+        without = [joint_name(role) for role in silent if role not in known]
+        if not judged.intersection(FINGERS) and set(FINGERS).intersection(self.alignment.rig.roles):
+            without.append("fingers")
+        found = {
+            f"confidence below {MIN_CONFIDENCE}": [
+                joint_name(role) for role in silent if role in known
+            ],
+            "no limits": without,
+        }
+        return {reason: names for reason, names in found.items() if names}
+
+    @property
     def silent(self) -> list[str]:
-        """Common names of the rig's joints that cannot be judged."""
-        known = canonical_limits(self.source).limits
-        wanted = [role for role in self.alignment.measured if role in known]
-        return [joint_name(role) for role in wanted if role not in self.roles.values()]
+        """Common names of the rig's joints without a verdict."""
+        return [name for names in self.no_verdict.values() for name in names]
 
     @property
     def words(self) -> str:
@@ -137,41 +151,53 @@ class HumanLimits:
             yield f"and {fingers} bones of the fingers"
         yield from rig.notes
         yield from self.alignment.steps
-        if self.silent:
-            yield (
-                f"no verdict on {', '.join(join_sides(self.silent))}: the confidence in a joint's "
-                f"two bones must be at least {MIN_CONFIDENCE}"
-            )
+        for reason, names in self.no_verdict.items():
+            yield f"no verdict on {', '.join(join_sides(names))}: {reason}"
 
     def check(self, clip: Clip, *, progress: Progress = iter) -> tuple[Report, list[Finding]]:
-        """Return the report of a clip, and a finding for each joint outside, worst first.
+        """Return the report of a clip, and a finding for each joint and verdict, worst first.
 
-        `progress` is as for `LimitModel.check`.
+        Findings of impossible joints come before those of unusual ones. `progress` is as for
+        `LimitModel.check`.
         """
         report = self.model.check(clip, progress=progress)
+        report = replace(report, verdict=VERDICTS[self.source])
+        models = (self.model, self.model.usual or self.model)
         found = [
-            self._finding(row.name, row.worst, row.worst_frame, clip)
-            for row in report.joints
+            self._finding(model, row, clip)
+            for model, part in zip(models, report.verdicts, strict=False)
+            for row in part.joints
             if row.frames
         ]
         return report, found
 
-    def _finding(self, name: str, violation: float, frame: int, clip: Clip) -> Finding:
-        """Return a finding about the rotation of a joint in a frame."""
-        path = lineage(self.skeleton, name, self.model.limits[name].relative_to)
-        pose = self.model.share_twist(Pose(clip.pose.rotations[frame], clip.pose.positions[frame]))
-        rotation = path.relative_rotation(pose.rotations)
-        role = self.roles[name]
-        legal = self.model.limits[name].project(rotation)
-        actual, nearest = (self.alignment.to_canonical(role, each) for each in (rotation, legal))
-        outside = tuple(
-            source
-            for source in ("people", "anatomy")
-            if role in (limits := canonical_limits(source).limits)
-            and not limits[role].contains(actual)
+    def _finding(self, model: LimitModel, row: JointReport, clip: Clip) -> Finding:
+        """Return a finding about a joint in its worst frame."""
+        frame = row.worst_frame
+        pose = model.share_twist(Pose(clip.pose.rotations[frame], clip.pose.positions[frame]))
+        placed = next(each for each in model.placed if row.name in each.constraint.joints)
+        k, role = placed.constraint.joints.index(row.name), self.roles[row.name]
+        relative = placed.relative(pose.rotations)
+        if isinstance(placed.constraint, Limb):  # with shared twist, joints are judged one by one
+            legal = placed.constraint.limits[row.name].project(relative[k])
+        else:
+            legal = placed.constraint.project(relative)[k]
+        actual, nearest = (self.alignment.to_canonical(role, each) for each in (relative[k], legal))
+        return Finding(
+            role,
+            row.name,
+            row.worst,
+            frame,
+            actual,
+            nearest,
+            row.verdict,
+            people_near(role, actual),
         )
-        near = people_near(role, actual)
-        return Finding(role, name, violation, frame, actual, nearest, outside, near)
+
+
+def _judged(model: LimitModel) -> set[str]:
+    """Return the names of the joints that have a limit, possible or usual."""
+    return {*model.names, *(() if model.usual is None else model.usual.names)}
 
 
 def limits_for(
@@ -188,7 +214,7 @@ def limits_for(
     clips
         One or several clips of one skeleton, by which it is aligned; see `rigs.align`.
     source
-        "human", "anatomy", "people" or "possible"; see `human_limits`.
+        "human", "possible", "usual" or "anatomy"; see `human_limits`.
     roles
         Roles by joint name, where they are not recognised.
     reference
@@ -203,22 +229,31 @@ def limits_for(
 
 def limits_on(alignment: Alignment, source: Source = "human") -> HumanLimits:
     """Return human limits for an aligned rig."""
-    canonical = canonical_limits(source)
-    limits = limits_on_rig(canonical.limits, alignment)
-    rig: Rig = alignment.rig
-    by_joint = {name: role for role, name in rig.roles.items() if name in limits}
-    dependents = dependents_on_rig(canonical.dependents, limits, alignment)
-    constraints = couple(
-        limits, dependents, limbs_on_rig(canonical.limbs, limits, dependents, alignment)
-    )
-    model = LimitModel(constraints, rig.skeleton, {"source": source, **canonical.provenance})
+    model = _model_on(alignment, canonical_limits(source, palm_known=False), source)
+    judged = _judged(model)
+    by_joint = {name: role for role, name in alignment.rig.roles.items() if name in judged}
     return HumanLimits(model, alignment, source, by_joint)
+
+
+def _model_on(alignment: Alignment, canonical: LimitModel, source: Source) -> LimitModel:
+    """Return limits of the canonical human for an aligned rig."""
+    limits = limits_on_rig(canonical.limits, alignment)
+    dependents = dependents_on_rig(canonical.dependents, limits, alignment)
+    limbs = limbs_on_rig(canonical.limbs, limits, dependents, alignment)
+    return LimitModel(
+        couple(limits, dependents, limbs),
+        alignment.rig.skeleton,
+        {"source": source, **canonical.provenance},
+        usual=None if canonical.usual is None else _model_on(alignment, canonical.usual, "usual"),
+    )
 
 
 def check(clip: Clip, source: Source = "human", **options: Any) -> Report:
     """Return a report of the frames of a clip outside the human limits.
 
-    The rig is recognised by its joint names. `options` are those of `limits_for`.
+    With the source "human", `Report.ok` is False if something is impossible, and `Report.unusual`
+    has the frames that are possible but unusual. The rig is recognised by its joint names.
+    `options` are those of `limits_for`.
     """
     return limits_for(clip, source, **options).check(clip)[0]
 
@@ -226,7 +261,8 @@ def check(clip: Clip, source: Source = "human", **options: Any) -> Report:
 def clamp(clip: Clip, source: Source = "human", **options: Any) -> Clip:
     """Return the clip projected onto the human limits, with bounded steps.
 
-    The rig is recognised by its joint names. `options` are those of `limits_for`.
+    The source "human" means the possible limits; "usual" asks for more. The rig is recognised by
+    its joint names. `options` are those of `limits_for`.
     """
     return limits_for(clip, source, **options).model.project(clip)
 

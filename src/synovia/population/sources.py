@@ -1,13 +1,23 @@
 """Sources of human limits."""
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
-Source = Literal["human", "people", "anatomy", "possible"]
+from ..model.report import Verdict
+
+Source = Literal["human", "possible", "usual", "anatomy"]
 SOURCES: tuple[str, ...] = get_args(Source)
-"""Intersection of people and anatomy; motion capture; the default human; what anatomy allows."""
+"""Both verdicts; each of them alone; published ranges of the default human."""
+VERDICTS: Mapping[str, Verdict] = {
+    "human": "impossible",
+    "possible": "impossible",
+    "usual": "unusual",
+    "anatomy": "outside",
+}
+"""Verdicts about poses outside the limits of a source."""
 WORDS = {
-    "human": "66 people and anatomy",
-    "people": "what 66 people did",
+    "human": "possible and usual",
+    "possible": "possible",
+    "usual": "usual",
     "anatomy": "published ranges of motion",
-    "possible": "what anatomy lets a healthy adult do",
 }
