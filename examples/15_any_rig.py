@@ -17,7 +17,7 @@ save_clip(Clip(rig, Pose(rotations, positions), 1.0 / 30.0), "elbow.bvh")
 
 clip = load_clip("elbow.bvh")
 worst = check(clip).joints[0]
-print(f"{worst.name}: {worst.verdict} in {worst.frames} frames, by {np.degrees(worst.worst):.0f} degrees")
+print(f"{worst.name}: {worst.verdict} in {worst.frames} frames, {np.degrees(worst.worst):.0f}°")
 
 human = limits_for(clip)  # the limits themselves, and how the rig was understood
 for finding in human.check(clip)[1]:

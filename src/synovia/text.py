@@ -9,6 +9,9 @@ from collections.abc import Iterable, Sequence
 FORMULA_STARTS = tuple("=+-@＝＋－＠")  # as OWASP lists them; tab and line ends are not printable
 """What a spreadsheet takes for the beginning of a formula."""
 
+VIOLATION_COLUMNS = ("clip", "frame", "time", "joint", "violation_deg", "verdict")
+"""Titles of the rows of `Report.violation_rows`; time is in seconds."""
+
 
 def printable(text: str) -> str:
     """Return `text` with "?" for each character that is not printable, such as escape."""

@@ -564,7 +564,7 @@ export class Page implements PageActions {
     this.outsideDeg = new Map();
     outsideDeg.forEach((angle, place) => {
       const joint = this.clip.limited[place];
-      if (angle > 1e-4 && joint !== undefined) this.outsideDeg.set(joint, angle);
+      if (Math.abs(angle) > 1e-4 && joint !== undefined) this.outsideDeg.set(joint, angle);
     });
     this.stage.show(pose, this.outsideDeg, this.marks());
     this.curve.setTried(this.made.present !== undefined);
@@ -595,8 +595,13 @@ export class Page implements PageActions {
   }
 
   private marks() {
-    const outside = new Set(this.outsideDeg.keys());
-    return { picked: this.picked, outside, blocking: new Set(this.tryOut.blocking) };
+    const [outside, unusual] = [1, -1].map(
+      (sign) =>
+        new Set(
+          [...this.outsideDeg].filter(([, angle]) => sign * angle > 0).map(([joint]) => joint),
+        ),
+    ) as [Set<number>, Set<number>];
+    return { picked: this.picked, outside, unusual, blocking: new Set(this.tryOut.blocking) };
   }
 
   /** The name of the picked joint, if it has a limit. */
@@ -654,7 +659,7 @@ export class Page implements PageActions {
   /** Ask why a joint is outside in the pose that is shown, and say it if it still is. */
   private async explain(joint: number): Promise<void> {
     const { pose } = this;
-    if (!this.outsideDeg.get(joint)) return; // it was, when somebody wondered
+    if (!((this.outsideDeg.get(joint) ?? 0) > 0)) return; // it was, when somebody wondered
     const name = this.clip.skeleton.names[joint] ?? "";
     const why = await this.connection.ask("why", { ...this.poseRequest(), joint: name });
     if (this.pose === pose && this.picked === joint)

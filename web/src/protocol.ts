@@ -37,7 +37,7 @@ export interface LookRequest extends GoalRequest {
   axis?: number[];
 }
 
-/** By how many degrees the limited joints are outside. */
+/** By how many degrees the limited joints are outside; negative where they are only unusual. */
 export interface Outside {
   outsideDeg: number[];
 }
@@ -462,6 +462,8 @@ export interface State {
   /** Where the limits are saved; without it they can only be downloaded. */
   file: string | null;
   unsaved: boolean;
+  /** Whether joints are judged as impossible and unusual; else they are outside or not. */
+  twoVerdicts: boolean;
   /** Which of the scenes that were shown this is: with another number, there is another clip. */
   scene: number;
   /** Which of the limits that were given or fitted these are edits of, and whose samples. */
@@ -571,7 +573,7 @@ export interface BodyShape extends SkinShape {
   bindPositions: Float32Array;
 }
 
-/** How far limited joints are outside, by frame. */
+/** How far limited joints are outside, by frame; negative where they are only unusual. */
 export interface Check {
   outsideDeg: Float32Array;
 }

@@ -11,6 +11,7 @@ const STATE: State = {
   redo: null,
   file: null,
   unsaved: true,
+  twoVerdicts: false,
   scene: 0,
   leftover: null,
   evidence: 1,

@@ -42,6 +42,7 @@ export const OPENING: Opening = {
   redo: null,
   file: null,
   unsaved: false,
+  twoVerdicts: false,
   scene: 0,
   leftover: null,
   evidence: 1,

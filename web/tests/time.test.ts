@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { sampleRow } from "../src/time/strip";
 import { findViolations, loopFrame } from "../src/time/timeline";
 import { followFrame, panWindow, zoomWindow } from "../src/time/window";
+import { formatVerdict } from "../src/verdict";
 
 test("all frames are played, or those of a loop", () => {
   expect([3, 9, 10, 25].map((count) => loopFrame(count, 10, []))).toEqual([3, 9, 0, 5]);
@@ -25,6 +26,19 @@ test("what nobody performed is neither worst nor a violation", () => {
   const { worst, starts } = findViolations(angles, 1, 4, 0, 1);
   expect(worst).toEqual([{ frame: 3, angle: 3 }]);
   expect(starts).toEqual([false, true, false, true]);
+});
+
+test("what is outside is worse than what is unusual", () => {
+  const angles = Float32Array.of(-9, 2, -4, -7);
+  expect(findViolations(angles, 2, 2).worst).toEqual([
+    { frame: 0, angle: -9 },
+    { frame: 0, angle: 2 },
+  ]);
+  expect(findViolations(angles, 1, 4).starts).toEqual([false, true, false, false]);
+  expect([...sampleRow(0, 3, 2, (frame) => angles[frame] ?? 0)]).toEqual([2, -7]);
+  expect(formatVerdict(-7, true)).toBe("7.0° unusual");
+  expect(formatVerdict(2, true)).toBe("2.0° impossible");
+  expect(formatVerdict(2, false)).toBe("2.0° outside");
 });
 
 test("one zooms around a place, moves along, and stays within the clip", () => {

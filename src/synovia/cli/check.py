@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..text import csv_text, percent
+from ..text import VIOLATION_COLUMNS, csv_text, percent
 from . import human, inputs, terminal
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ SECTIONS = {
     "Output": ("every", "as_json", "csv_path", "force"),
 }
 MOST_FINDINGS = 6  # sentences for each verdict
-FRAMES_AT_ONCE = 4096  # whose violations are written in one go
-COLUMNS = ("clip", "frame", "time", "joint", "violation_deg", "verdict")
+ROWS_AT_ONCE = 4096  # of a CSV file; bounds the memory of its text
 TITLES = ("joint", "verdict", "frames", "share", "worst deg", "at frame", "at s", "mean deg")
 COLOURS = {"outside": "red", "impossible": "red", "unusual": "yellow"}
 
@@ -70,8 +69,8 @@ COLOURS = {"outside": "red", "impossible": "red", "unusual": "yellow"}
     "--csv",
     "csv_path",
     metavar="FILE|-",
-    help=f"Write a row for each frame and joint outside: {', '.join(COLUMNS)}. With - to stdout, "
-    "and nothing else.",
+    help="Write a row for each frame and joint outside: "
+    f"{', '.join(VIOLATION_COLUMNS)}. With - to stdout, and nothing else.",
 )
 @inputs.force_option
 @terminal.debug_option
@@ -341,22 +340,10 @@ def _cells(report: Report, row: JointReport) -> tuple[str, ...]:
 
 def csv_pieces(reports: Sequence[Report]) -> Iterator[str]:
     """Yield the titles, then a row for each clip, verdict, frame and joint; many rows at a time."""
-    yield csv_text([COLUMNS])
-    for report in [part for each in reports for part in each.verdicts]:
-        for first in range(0, len(report.violation), FRAMES_AT_ONCE):
-            part = replace(report, violation=report.violation[first : first + FRAMES_AT_ONCE])
-            frames, joints = (each.tolist() for each in part.outside.nonzero())
-            yield csv_text(
-                violation_row(report, first + frame, joint)
-                for frame, joint in zip(frames, joints, strict=True)
-            )
-
-
-def violation_row(report: Report, frame: int, joint: int) -> tuple[object, ...]:
-    """Return the cells of `COLUMNS`; `joint` is an index of the report's names."""
-    violation_deg = math.degrees(report.violation[frame, joint])
-    time = frame * report.frame_time
-    return report.clip, frame, time, report.names[joint], violation_deg, report.verdict
+    rows = itertools.chain.from_iterable(report.violation_rows() for report in reports)
+    yield csv_text([VIOLATION_COLUMNS])
+    while piece := list(itertools.islice(rows, ROWS_AT_ONCE)):
+        yield csv_text(piece)
 
 
 def _deg(angle: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -133,6 +133,25 @@ class Report:
             held_frames=held_frames,
             verdict=self.verdict if count else "inside",
         )
+
+    @property
+    def signed_violation(self) -> Scalars:
+        """Violations (frames, joints), with the unusual ones as negative angles; radians."""
+        signed = np.where(self.outside, self.violation, 0.0)
+        unusual = self.unusual
+        for k, name in enumerate(() if unusual is None else unusual.names):
+            if unusual is not None and name in self.names:
+                column = np.where(unusual.outside[:, k], unusual.violation[:, k], 0.0)
+                signed[:, self.names.index(name)] -= column
+        return signed
+
+    def violation_rows(self) -> Iterator[tuple[object, ...]]:
+        """Yield `text.VIOLATION_COLUMNS` for each verdict, frame and joint outside."""
+        for part in self.verdicts:
+            for frame, joint in np.argwhere(part.outside).tolist():
+                angle_deg = float(np.degrees(part.violation[frame, joint]))
+                time = frame * part.frame_time
+                yield part.clip, frame, time, part.names[joint], angle_deg, part.verdict
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values, in degrees, for JSON."""

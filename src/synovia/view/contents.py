@@ -231,9 +231,12 @@ def _controls(figure: Figure | None) -> list[Control]:
 
 
 def check_clip(session: Session, request: Request) -> Check:
-    """Return how far each limited joint is outside in each frame (frames, L), in degrees."""
+    """Return how far each limited joint is outside in each frame (frames, L), in degrees.
+
+    Angles are negative where a joint is only unusual.
+    """
     report = session.scene.model.check(session.scene.clip)
-    return {"outsideDeg": np.degrees(np.where(report.outside, report.violation, 0.0))}
+    return {"outsideDeg": np.degrees(report.signed_violation)}
 
 
 def clamp_clip(session: Session, request: Request) -> Clamping:

@@ -25,7 +25,7 @@ from ..population import limits_for
 from ..population.sources import Source
 from ..rigs import FINGERS, ROLES, NotHumanError, recognize, suggest_roles
 from ..skeleton import Clip, Pose, Skeleton, forward
-from ..text import csv_text
+from ..text import VIOLATION_COLUMNS, csv_text
 from .messages import Request, flag, whole_number, word
 from .poses import pose_from
 from .protocol import Discards, Export, Received, Refusal, Roles, State
@@ -177,8 +177,8 @@ def use_human_limits(session: Session, request: Request) -> State | Refusal | Di
     except ValueError as error:
         return {"refused": str(error), **session.state()}
     scene = scene_of(human.model, session.scene.clip)
-    said = f"Limits of a human ({human.words}), for {len(human.roles)} joints of this rig."
-    silent = [f"No verdict on {', '.join(human.silent)}."] if human.silent else []
+    said = f"Human limits ({human.words}) for {len(human.roles)} joints of this rig."
+    silent = [f"No verdict on {', '.join(each)} ({why})." for why, each in human.no_verdict.items()]
     session.show(replace(scene, notes=(*scene.notes, said, *silent)), unsaved=True)
     return session.state()
 
@@ -241,10 +241,7 @@ def one_pose(session: Session, request: Request) -> tuple[str, bytes]:
 def violations_table(session: Session, request: Request) -> tuple[str, bytes]:
     """Return a row for each frame and joint outside, with the columns of `synovia check --csv`."""
     report = session.scene.model.check(session.scene.clip)
-    rows: list[tuple[object, ...]] = [("clip", "frame", "time", "joint", "violation_deg")]
-    for frame, joint in np.argwhere(report.outside).tolist():
-        seconds, degrees = frame * report.frame_time, np.degrees(report.violation[frame, joint])
-        rows.append((report.clip, frame, seconds, report.names[joint], float(degrees)))
+    rows = [VIOLATION_COLUMNS, *report.violation_rows()]
     return f"{_plain(report.clip)} violations.csv", csv_text(rows).encode()
 
 

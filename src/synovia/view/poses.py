@@ -9,6 +9,7 @@ from ..arrays import Quats
 from ..charts.chart import mirror_rotations, reflect
 from ..limit import DependentLimit, Limit
 from ..model import LimitModel
+from ..model.report import NEGLIGIBLE
 from ..skeleton import Pose, forward, lineage, partner
 from ..skeleton.names import mirror_normal
 from .messages import Request, flag, rotations, row, vector, word
@@ -50,9 +51,15 @@ def limit_in_pose(model: LimitModel, name: str, pose: Pose) -> Limit:
 
 
 def outside_deg(scene: Scene, pose: Pose) -> list[float]:
-    """Return by how many degrees limited joints are outside, in the order of the model."""
-    violation = np.degrees(scene.model.violation(pose))
-    return [float(angle) for angle in violation[scene.limited]]
+    """Return by how many degrees limited joints are outside, in the order of the model.
+
+    Angles are negative where a joint is only unusual.
+    """
+    violation = scene.model.violation(pose)
+    if scene.model.usual is not None:
+        unusual = -scene.model.usual.violation(pose)
+        violation = np.where(violation > NEGLIGIBLE, violation, unusual)
+    return [float(angle) for angle in np.degrees(violation[scene.limited])]
 
 
 def check_pose(session: Session, request: Request) -> Outside:

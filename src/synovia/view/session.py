@@ -312,7 +312,8 @@ def restored_model(scene: Scene, opened: LimitModel, found: LimitModel) -> Limit
         limits[name] = replace(limit, relative_to=above)
         if each is not None and each.driver in ours:
             dependents[name] = replace(each, limit=limits[name], driver=ours[each.driver])
-    return LimitModel(couple(limits, dependents, opened.limbs), opened.skeleton)
+    constraints = couple(limits, dependents, opened.limbs)
+    return LimitModel(constraints, opened.skeleton, usual=opened.usual)
 
 
 Limits = Mapping[str, Limit]
@@ -606,6 +607,7 @@ class Session:
             "redo": history.future[0].label if history.future else None,
             "file": None if self._file is None else str(self._file),
             "unsaved": self.unsaved,
+            "twoVerdicts": self._scene.model.usual is not None,
             "scene": self._scenes,
             "evidence": 0 if history.present.given is None else history.present.given.number,
             "leftover": _describe_leftover(self._leftover),
@@ -618,7 +620,8 @@ class Session:
             self._opened = given.model
         present = history.present
         single = couple(present.limits, present.dependents, self._opened.limbs)
-        model = LimitModel((*single, *self._scene.model.groups), skeleton)
+        groups, usual = self._scene.model.groups, self._opened.usual
+        model = LimitModel((*single, *groups), skeleton, usual=usual)
         self._scene = replace(self._scene, model=model)
         self._history = history
         self._changes += 1

@@ -9,6 +9,7 @@ import { quaternionAt } from "../pose/kinematics";
 import type { NearestSample, Why } from "../protocol";
 import { type Theme, TWIST } from "../stage/colours";
 import type { Region } from "../stage/region";
+import { formatVerdict, verdictClass } from "../verdict";
 import type { Evidence } from "./evidence";
 import { Inset } from "./inset";
 
@@ -207,9 +208,9 @@ export class JointPanel {
 
   /** Say how far outside the picked joint is, in degrees. */
   showViolation(outsideDeg: number): void {
-    const outside = outsideDeg > 0;
-    this.status.textContent = outside ? `${formatDegrees(outsideDeg)} outside` : "Inside its limit";
-    this.status.className = outside ? "missed" : "met";
+    const verdict = formatVerdict(outsideDeg, this.clip.state.twoVerdicts);
+    this.status.textContent = outsideDeg === 0 ? "Inside its limit" : verdict;
+    this.status.className = verdictClass(outsideDeg);
   }
 
   /** Say why the joint is outside: by swing and twist, and in words where it has some. */

@@ -4,6 +4,7 @@
 import type { Clip } from "../clip";
 import { button, element, find } from "../elements";
 import { formatDegrees } from "../format";
+import { formatVerdict, isWorse, verdictClass } from "../verdict";
 
 const DEEPEST = 6;
 
@@ -139,18 +140,20 @@ export class JointTree {
       item.title = place < 0 ? `${name} has no limit` : name;
       const angle = worstDeg[place] ?? 0;
       const description =
-        angle > 0 ? `${formatDegrees(angle)} outside at worst` : "inside its limit";
+        angle === 0
+          ? "inside its limit"
+          : `${formatVerdict(angle, this.clip.state.twoVerdicts)} at worst`;
       item.setAttribute("aria-description", place < 0 ? "no limit" : description);
       const worst = item.querySelector(".worst");
-      if (worst) worst.textContent = angle > 0 ? formatDegrees(angle) : "";
+      if (worst) showAngle(worst, angle);
     });
     for (const [group, heading] of this.headings) {
       const angles = limited.map((joint, place) =>
         skeleton.groups[joint] === group ? (worstDeg[place] ?? 0) : 0,
       );
-      const most = Math.max(...angles, 0);
+      const most = angles.reduce((a, b) => (isWorse(b, a) ? b : a), 0);
       const worst = heading.querySelector(".worst");
-      if (worst) worst.textContent = most > 0 ? formatDegrees(most) : "";
+      if (worst) showAngle(worst, most);
     }
   }
 
@@ -205,4 +208,11 @@ export class JointTree {
     event.preventDefault();
     event.stopPropagation();
   }
+}
+
+/** Show an angle in the colour of its verdict; a tilde marks what is only unusual. */
+function showAngle(place: Element, angle: number): void {
+  const size = angle === 0 ? "" : formatDegrees(Math.abs(angle));
+  place.textContent = angle < 0 ? `~${size}` : size;
+  place.className = `worst ${verdictClass(angle)}`;
 }

@@ -19,7 +19,7 @@ import {
 } from "three";
 import type { Pose, Skeleton } from "../clip";
 import { forwardKinematics, vectorAt, type WorldPose } from "../pose/kinematics";
-import { OUTSIDE, PICKED, type Theme } from "./colours";
+import { OUTSIDE, PICKED, type Theme, UNUSUAL } from "./colours";
 import {
   createBoneMaterial,
   createSkinMaterial,
@@ -78,10 +78,11 @@ const VEIL = 0.2;
 /** Around a picked joint, as far as this share of the body's size, one sees the bones. */
 const CLEARING = 0.15;
 
-/** What stands out: the picked joint, those outside, those that hold a goal back. */
+/** What stands out: the picked joint, those outside or unusual, those that hold a goal back. */
 export interface Marks {
   picked: number | undefined;
   outside: Set<number>;
+  unusual: Set<number>;
   blocking: Set<number>;
 }
 
@@ -104,7 +105,10 @@ export class Body {
   /** How far each joint is from the nearest one that it is joined to. */
   private spacing: number[];
   private meshes: Mesh<BufferGeometry, MeshLambertMaterial>[] = [];
-  private materials: Record<"body" | "picked" | "outside" | "held", MeshLambertMaterial>;
+  private materials: Record<
+    "body" | "picked" | "outside" | "unusual" | "held",
+    MeshLambertMaterial
+  >;
   private dots: InstancedMesh | undefined;
   private style: Style = "both";
   private shapes: Shapes | undefined;
@@ -136,6 +140,7 @@ export class Body {
       body: material("#ffffff"),
       picked: material(PICKED),
       outside: material(OUTSIDE),
+      unusual: material(UNUSUAL),
       held: material(BLOCKING),
     };
     if (isGhost)
@@ -286,7 +291,7 @@ export class Body {
     this.seen.radius.value = place ? CLEARING * this.size : 0;
     if (place) this.seen.place.value.copy(place);
     if (!this.meshes.length && !this.bonesFlesh) return;
-    const { body, picked, outside, held } = this.materials;
+    const { body, picked, outside, unusual, held } = this.materials;
     body.color.set(this.isGhost ? theme.ghost : theme.body);
     this.bones.forEach(({ owner }, number) => {
       const mesh = this.meshes[number];
@@ -294,6 +299,7 @@ export class Body {
       if (this.isGhost) mesh.material = body;
       else if (marks.outside.has(owner)) mesh.material = outside;
       else if (marks.blocking.has(owner)) mesh.material = held;
+      else if (marks.unusual.has(owner)) mesh.material = unusual;
       else mesh.material = owner === marks.picked ? picked : body;
     });
     this.world.positions.forEach((position, joint) => {
@@ -312,6 +318,7 @@ export class Body {
       if (this.isGhost) return theme.ghost;
       if (marks.outside.has(joint)) return OUTSIDE;
       if (marks.blocking.has(joint)) return BLOCKING;
+      if (marks.unusual.has(joint)) return UNUSUAL;
       return joint === marks.picked ? PICKED : plain;
     });
   }
@@ -319,6 +326,7 @@ export class Body {
   /** A dot's radius: what stands out is large, what has no limit is not marked in a body. */
   private dotPixels(joint: number, marks: Marks): number {
     if (marks.outside.has(joint) || marks.blocking.has(joint)) return 5.5;
+    if (marks.unusual.has(joint)) return 5;
     if (joint === marks.picked) return 5;
     if (!this.limited.has(joint)) return this.style === "bones" ? 1.8 : 0;
     const room = (0.35 * (this.spacing[joint] ?? 0)) / this.pixel;
@@ -328,6 +336,7 @@ export class Body {
   private dotColour(joint: number, theme: Theme, marks: Marks): string {
     if (marks.outside.has(joint)) return OUTSIDE;
     if (marks.blocking.has(joint)) return BLOCKING;
+    if (marks.unusual.has(joint)) return UNUSUAL;
     if (joint === marks.picked) return PICKED;
     return this.limited.has(joint) ? theme.limited : theme.bare;
   }

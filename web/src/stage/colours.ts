@@ -3,6 +3,8 @@
 import { Color } from "three";
 
 export const OUTSIDE = "#dc2f45";
+/** Sky blue of Okabe and Ito, which every kind of colour vision tells from red. */
+export const UNUSUAL = "#56b4e9";
 export const PICKED = "#f0a020";
 export const LEGAL = "#0b9488";
 export const SLICE = "#2f6fc1";
@@ -24,6 +26,9 @@ function createRamp(names: string[]): (share: number) => Color {
 
 /** From just outside to far outside. */
 export const outsideColour = createRamp(RAMP);
+
+/** From just unusual to almost impossible. */
+export const unusualColour = createRamp(["#b9e0f7", UNUSUAL, "#0072b2"]);
 
 /** From a narrow range of twist to a wide one. */
 export const twistColour = createRamp(TWIST);

@@ -17,7 +17,7 @@ import {
 } from "three";
 import type { Clip, Pose } from "../clip";
 import { element, find } from "../elements";
-import { formatDegrees } from "../format";
+import { formatVerdict, isWorse } from "../verdict";
 import { Body, type Marks, type Shapes, type Style } from "./body";
 import { Screen, Turntable } from "./camera";
 import { LEGAL, THEMES, type Theme } from "./colours";
@@ -49,7 +49,12 @@ export class Stage {
   private isDrawRequested = false;
   private isHeld = false;
   private limited = new Set<number>();
-  private marks: Marks = { picked: undefined, outside: new Set(), blocking: new Set() };
+  private marks: Marks = {
+    picked: undefined,
+    outside: new Set(),
+    unusual: new Set(),
+    blocking: new Set(),
+  };
   private outsideDeg = new Map<number, number>();
   /** By joint, which way its label was written. */
   private labelWays = new Map<number, number>();
@@ -268,14 +273,16 @@ export class Stage {
   }
 
   private updateLabels(): void {
-    const worst = [...this.outsideDeg].sort((a, b) => b[1] - a[1]).slice(0, MOST_LABELS);
+    const worst = [...this.outsideDeg]
+      .sort((a, b) => (isWorse(a[1], b[1]) ? -1 : 1))
+      .slice(0, MOST_LABELS);
     if (!worst.length && !this.labels.childElementCount) return;
     const { positions } = this.body.world;
     const spots = positions.map((place) => this.screen.toPixels(place));
     const { clientWidth: width, clientHeight: height } = this.canvas;
     const written = worst.map(([joint, angle]) => {
       const name = this.clip.skeleton.names[joint] ?? "";
-      const text = ` ${formatDegrees(angle)} outside`;
+      const text = ` ${formatVerdict(angle, this.clip.state.twoVerdicts)}`;
       return element("span", { class: "label" }, element("bdi", {}, name), text);
     });
     const dots = spots.flatMap(({ x, y }, joint) => {

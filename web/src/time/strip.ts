@@ -3,25 +3,31 @@
 import type { Clip } from "../clip";
 import { button, element, find } from "../elements";
 import { formatDegrees } from "../format";
-import { outsideColour } from "../stage/colours";
+import { outsideColour, unusualColour } from "../stage/colours";
+import { formatVerdict, isWorse, verdictClass } from "../verdict";
 import { followFrame, panWindow, type Window, zoomWindow } from "./window";
 
 const ROW_PX = 16;
 const TALL_PX = 56;
+/** Height in pixels of a row's image; what is unusual fills the lower half. */
+const IMAGE_PX = 2;
 /** Pixels from just outside to farthest, as browsers have them in memory. */
-const SHADES = Uint32Array.from({ length: 256 }, (_, shade) => {
-  const { r, g, b } = outsideColour(shade / 255).convertLinearToSRGB();
-  const [red, green, blue] = [r, g, b].map((part) => Math.round(255 * part)) as [
-    number,
-    number,
-    number,
-  ];
-  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
-});
+const createShades = (colour: typeof outsideColour) =>
+  Uint32Array.from({ length: 256 }, (_, shade) => {
+    const { r, g, b } = colour(shade / 255).convertLinearToSRGB();
+    const [red, green, blue] = [r, g, b].map((part) => Math.round(255 * part)) as [
+      number,
+      number,
+      number,
+    ];
+    return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+  });
+const OUTSIDE_SHADES = createShades(outsideColour);
+const UNUSUAL_SHADES = createShades(unusualColour);
 /** Of a frame that nobody performed. */
 const INVENTED = 0x66888888;
 
-/** When a joint is farthest outside, and by how many degrees. */
+/** When a joint is farthest outside, and by how many degrees; negative if it is only unusual. */
 export interface Worst {
   frame: number;
   angle: number;
@@ -118,10 +124,10 @@ export class Strip {
   private layOut(): void {
     const { limited } = this.clip;
     const angle = (place: number) => this.worst[place]?.angle ?? 0;
-    const places = limited.map((_, place) => place).filter((place) => angle(place) > 0);
-    if (this.order.value === "worst") places.sort((a, b) => angle(b) - angle(a));
+    const places = limited.map((_, place) => place).filter((place) => angle(place) !== 0);
+    if (this.order.value === "worst") places.sort((a, b) => (isWorse(angle(a), angle(b)) ? -1 : 1));
     else places.sort((a, b) => (limited[a] ?? 0) - (limited[b] ?? 0));
-    this.most = Math.max(...places.map(angle), 1);
+    this.most = Math.max(...places.map((place) => Math.abs(angle(place))), 1);
     this.rows = [];
     const rows = places.map((place) => this.createRow(place));
     this.panel.replaceChildren(
@@ -137,11 +143,16 @@ export class Strip {
     const joint = limited[place] ?? 0;
     const name = skeleton.names[joint] ?? "";
     const worst = this.worst[place] ?? { frame: 0, angle: 0 };
-    const label = button("", `${name}: ${formatDegrees(worst.angle)} outside at worst`, () =>
+    const verdict = formatVerdict(worst.angle, this.clip.state.twoVerdicts);
+    const label = button("", `${name}: ${verdict} at worst`, () =>
       this.onPress(worst.frame, joint),
     );
     label.className = "name";
-    label.append(element("bdi", {}, name), element("span", {}, formatDegrees(worst.angle)));
+    const angle = formatDegrees(Math.abs(worst.angle));
+    label.append(
+      element("bdi", {}, name),
+      element("span", { class: verdictClass(worst.angle) }, angle),
+    );
     const canvas = element("canvas", { "aria-hidden": "true" });
     const row = { canvas, place, width: 0 };
     this.rows.push(row);
@@ -184,14 +195,16 @@ export class Strip {
     const angle = (frame: number) => this.outsideDeg[frame * limited.length + place] ?? 0;
     const columns = Math.round(width * devicePixelRatio);
     const farthest = sampleRow(first, Math.min(last, frames - 1), columns, angle);
-    const height = this.tall.has(place) ? TALL_PX : 1;
+    const height = this.tall.has(place) ? TALL_PX : IMAGE_PX;
     const image = new ImageData(farthest.length, height);
     const colours = new Uint32Array(image.data.buffer);
     farthest.forEach((most, column) => {
-      if (!(most > 0)) return;
-      const share = Math.min(most / this.most, 1);
-      const colour = SHADES[Math.round(share * (SHADES.length - 1))] ?? 0;
-      for (let y = Math.min(Math.floor((1 - share) * height), height - 1); y < height; y++)
+      if (most === 0) return;
+      const share = Math.min(Math.abs(most) / this.most, 1);
+      const shades = most > 0 ? OUTSIDE_SHADES : UNUSUAL_SHADES;
+      const colour = shades[Math.round(share * (shades.length - 1))] ?? 0;
+      const top = height > IMAGE_PX ? Math.floor((1 - share) * height) : most > 0 ? 0 : 1;
+      for (let y = Math.min(top, height - 1); y < height; y++)
         colours[y * farthest.length + column] = colour;
     });
     if (invented && first === 0) {
@@ -216,7 +229,8 @@ export function sampleRow(
   const farthest = new Float32Array(Math.min(count, Math.max(columns, 1)));
   for (let k = 0; k < count; k++) {
     const column = Math.floor((k * farthest.length) / count);
-    farthest[column] = Math.max(farthest[column] ?? 0, angleAt(first + k));
+    const angle = angleAt(first + k);
+    if (isWorse(angle, farthest[column] ?? 0)) farthest[column] = angle;
   }
   return farthest;
 }

@@ -3,6 +3,7 @@
 import type { Clip } from "../clip";
 import { beginDrag } from "../drags";
 import { button, element, find, letGo } from "../elements";
+import { isWorse } from "../verdict";
 import { Strip, type Worst } from "./strip";
 import type { Window } from "./window";
 
@@ -258,8 +259,8 @@ export function findViolations(
   const starts = new Array<boolean>(frames).fill(false);
   outsideDeg.forEach((angle, at) => {
     const frame = Math.floor(at / count);
-    if (!(angle > 0) || frame < first) return;
-    if (angle > (worst[at % count]?.angle ?? 0)) worst[at % count] = { frame, angle };
+    if (angle === 0 || frame < first) return;
+    if (isWorse(angle, worst[at % count]?.angle ?? 0)) worst[at % count] = { frame, angle };
     const before = frame > first ? (outsideDeg[at - count] ?? 0) : 0;
     if (angle > leastDeg && !(before > leastDeg)) starts[frame] = true;
   });

@@ -89,6 +89,8 @@ class State(TypedDict):
     file: str | None
     """Where the limits are saved; without it they can only be downloaded."""
     unsaved: bool
+    twoVerdicts: bool
+    """Whether joints are judged as impossible and unusual; else they are outside or not."""
     scene: int
     """Which of the scenes that were shown this is: with another number, there is another clip."""
     evidence: int
@@ -216,7 +218,7 @@ class BodyShape(SkinShape):
 
 
 class Check(TypedDict):
-    """How far limited joints are outside, by frame."""
+    """How far limited joints are outside, by frame; negative where they are only unusual."""
 
     outsideDeg: Floats
 

@@ -48,7 +48,7 @@ class LookRequest(GoalRequest):
 
 
 class Outside(TypedDict):
-    """By how many degrees the limited joints are outside."""
+    """By how many degrees the limited joints are outside; negative where they are only unusual."""
 
     outsideDeg: list[float]
 

@@ -1,0 +1,35 @@
+"""Both verdicts of human limits at the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from synovia import Pose, quat
+from synovia.population import limits_for
+from synovia.view.contents import check_clip
+from synovia.view.poses import outside_deg
+from synovia.view.session import Session, scene_of
+from twins import walker
+
+
+def test_unusual_joints_have_negative_angles():
+    """Of a walk whose elbow is bent back by 12 degrees, then by 60."""
+    walk = walker()
+    rotations, elbow = np.array(walk.pose.rotations), walk.skeleton.index("mixamorig:LeftForeArm")
+    rotations[10:20, elbow] = quat.exp(np.radians([0.0, 12.0, 0.0]))
+    rotations[20:30, elbow] = quat.exp(np.radians([0.0, 60.0, 0.0]))
+    clip = replace(walk, pose=Pose(rotations, walk.pose.positions))
+    session = Session(scene_of(limits_for(clip).model, clip))
+    assert session.state()["twoVerdicts"]
+    place = session.scene.limited.index(elbow)
+    angles = check_clip(session, {})["outsideDeg"]
+    assert (angles[:10] == 0.0).all()
+    assert (angles[10:20, place] < 0.0).all()
+    assert (angles[20:30, place] > 30.0).all()
+    for frame in (5, 15, 25):
+        pose = Pose(rotations[frame], walk.pose.positions[frame])
+        np.testing.assert_allclose(outside_deg(session.scene, pose), angles[frame], atol=1e-3)
+    session.edit(lambda limits: {**limits}, "nothing", None)
+    assert session.scene.model.usual is not None
