@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,9 @@ from .limits import ROUNDING, bound
 MARK = "Outside: "
 """What the names of our pose markers begin with."""
 PALETTE = "THEME01"
-"""The palette of bones that are outside: red in Blender's themes."""
+"""The palette of bones that are outside or impossible: red in Blender's themes."""
+UNUSUAL_PALETTE = "THEME04"
+"""The palette of bones that are only unusual: blue in Blender's themes."""
 MOST_ROWS = 1000
 
 
@@ -32,6 +34,7 @@ class Stretch:
     last: int
     frame: int
     worst: float
+    verdict: str
 
 
 def check_action(thing: Any, action: Any, scene: Any) -> Report:
@@ -40,20 +43,29 @@ def check_action(thing: Any, action: Any, scene: Any) -> Report:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # joints that are not there were named before
         report = limits.model.check(clip_of(thing, action, limits.rig, scene))
+    unusual = None if report.unusual is None else _without_rounding(report.unusual)
+    return replace(_without_rounding(report), unusual=unusual)
+
+
+def _without_rounding(report: Report) -> Report:
+    """Return a report without violations of less than single precision."""
     violation = np.where(report.violation > ROUNDING, report.violation, 0.0)
     return replace(report, violation=violation)
 
 
 def stretches(report: Report, start: int) -> list[Stretch]:
-    """Return where bones are outside, the worst first; `start` is the number of the first frame."""
+    """Return where bones are outside, the worst first; `start` is the number of the first frame.
+
+    Bones that are only unusual come after all others.
+    """
     found = []
     for k, name in enumerate(report.names):
         for first, last in runs(report.outside[:, k]):
             angles = report.violation[first : last + 1, k]
-            worst = first + int(angles.argmax())
-            angle = float(angles.max())
-            found.append(Stretch(name, start + first, start + last, start + worst, angle))
-    return sorted(found, key=lambda each: (-each.worst, each.bone, each.first))
+            frames = (start + first, start + last, start + first + int(angles.argmax()))
+            found.append(Stretch(name, *frames, float(angles.max()), report.verdict))
+    found.sort(key=lambda each: (-each.worst, each.bone, each.first))
+    return found if report.unusual is None else [*found, *stretches(report.unusual, start)]
 
 
 def runs(mask: Mask) -> Iterable[tuple[int, int]]:
@@ -72,13 +84,14 @@ def show_report(thing: Any, action: Any, report: Report) -> None:
         row = settings.rows.add()
         row.name = row.bone = each.bone
         row.first, row.last, row.frame, row.worst = each.first, each.last, each.frame, each.worst
+        row.verdict = each.verdict
     settings.row = -1  # none, so that nothing jumps
     settings.summary = summarize(report, action.name)
     clear_markers(action)
-    marked = set()
+    marked: dict[str, str] = {}
     for each in found:
         if each.bone not in marked:
-            marked.add(each.bone)
+            marked[each.bone] = UNUSUAL_PALETTE if each.verdict == "unusual" else PALETTE
             name = f"{MARK}{each.bone} {np.degrees(each.worst):.0f}°"
             action.pose_markers.new(name[:63]).frame = each.frame
     paint(thing, marked)
@@ -86,11 +99,13 @@ def show_report(thing: Any, action: Any, report: Report) -> None:
 
 def summarize(report: Report, name: str) -> str:
     """Return a line about an action."""
-    frames = len(report.violation)
-    if report.ok:
-        return f"{name}: inside, all of {len(report.names)} joints in {frames} frames"
-    outside, joints = (int(report.outside.any(axis=axis).sum()) for axis in (1, 0))
-    return f"{name}: {outside} of {frames} frames outside, {joints} of {len(report.names)} joints"
+    frames, joints = len(report.violation), len(report.judged)
+    parts = []
+    for part in report.verdicts:
+        outside, bones = (int(part.outside.any(axis=axis).sum()) for axis in (1, 0))
+        if outside:
+            parts.append(f"{outside} of {frames} frames {part.verdict}, {bones} of {joints} joints")
+    return f"{name}: {'; '.join(parts) or f'inside, all of {joints} joints in {frames} frames'}"
 
 
 def clear_markers(action: Any) -> None:
@@ -100,19 +115,19 @@ def clear_markers(action: Any) -> None:
             action.pose_markers.remove(marker)
 
 
-def paint(thing: Any, outside: Iterable[str]) -> None:
-    """Colour bones that are outside, and give others that we coloured their colours back."""
+def paint(thing: Any, palettes: Mapping[str, str]) -> None:
+    """Colour bones by their palettes, and give others that we coloured their colours back."""
     painted = thing.synovia.painted
     for each in painted:
         bone = thing.pose.bones.get(each.bone)
-        if bone is not None and bone.color.palette == PALETTE:
+        if bone is not None and bone.color.palette in (PALETTE, UNUSUAL_PALETTE):
             bone.color.palette = each.palette
     painted.clear()
-    for name in sorted(outside):
+    for name in sorted(palettes):
         color = thing.pose.bones[name].color
         each = painted.add()
         each.bone, each.palette = name, color.palette
-        color.palette = PALETTE
+        color.palette = palettes[name]
 
 
 def clear(thing: Any) -> None:
@@ -120,7 +135,7 @@ def clear(thing: Any) -> None:
     settings = thing.synovia
     settings.rows.clear()
     settings.summary = ""
-    paint(thing, ())
+    paint(thing, {})
     data = thing.animation_data
     if data is not None and data.action is not None:
         clear_markers(data.action)

@@ -20,12 +20,12 @@ class SYNOVIA_UL_rows(bpy.types.UIList):
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active: Any, name: Any
     ) -> None:
-        """Draw a row: the bone, the frames, how far at most."""
+        """Draw a row: the bone, the frames, how far at most; an icon shows the verdict."""
         row = layout.row(align=True)
-        row.label(text=item.bone, icon="BONE_DATA")
+        row.label(text=item.bone, icon="INFO" if item.verdict == "unusual" else "ERROR")
         frames = f"{item.first}" if item.first == item.last else f"{item.first}-{item.last}"
         row.label(text=frames)
-        row.label(text=f"{np.degrees(item.worst):.1f}° at {item.frame}")
+        row.label(text=f"{np.degrees(item.worst):.1f}° {item.verdict} at {item.frame}")
 
 
 class SYNOVIA_UL_losses(bpy.types.UIList):

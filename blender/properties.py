@@ -29,9 +29,10 @@ SHAPES = (
     ("distance-field", "Distance field", "A region of any form; needs SciPy"),
 )
 SOURCES = (
-    ("human", "People and anatomy", "What people did in captures and is anatomically possible"),
-    ("people", "People", "What 66 people did in captures"),
-    ("anatomy", "Anatomy", "Published ranges of motion"),
+    ("human", "Possible and usual", "Two verdicts: impossible, and possible but unusual"),
+    ("possible", "Possible", "What anatomy lets a healthy adult do"),
+    ("usual", "Usual", "What nearly all captured people did"),
+    ("anatomy", "Anatomy", "Published ranges of motion of the default human"),
 )
 FORMS = (
     ("rotation", "Limit Rotation", "A constraint on each bone: ranges of three Euler angles"),
@@ -54,6 +55,7 @@ class SynoviaRow(bpy.types.PropertyGroup):
     """A bone that is outside over some frames in a row."""
 
     bone: StringProperty(name="Bone")
+    verdict: StringProperty(name="Verdict")
     first: IntProperty(name="From")
     last: IntProperty(name="To")
     frame: IntProperty(name="Worst frame")

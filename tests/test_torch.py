@@ -257,3 +257,16 @@ def test_the_example_runs(example, tmp_path):
         float(re.findall(r"[\d.]+", line)[-1]) for line in done.stdout.splitlines()
     )
     assert with_limits < 0.3 * without
+
+
+def test_the_usual_costs_as_much_as_its_weight(smpl):
+    rng = np.random.default_rng(3)
+    poses = tensor(0.8 * rng.normal(size=(20, 24, 3)))
+    possible, usual = (
+        LimitLoss(each, form="rotation-vector")(poses) for each in (smpl, smpl.usual)
+    )
+    assert 0.0 < possible < usual
+    both = LimitLoss(smpl, form="rotation-vector", usual_weight=0.1)(poses)
+    assert both.item() == pytest.approx((possible + 0.1 * usual).item())
+    with pytest.raises(ValueError, match="usual_weight needs a model with usual limits"):
+        LimitLoss(smpl.usual, usual_weight=0.1)

@@ -33,10 +33,13 @@ class LimitLoss(torch.nn.Module):
         Radians inside the boundary at which the cost begins, so that poses keep away from it.
     form
         Form of the rotations in a pose: "quaternion", "rotation-vector", "6d" or "matrix".
+    usual_weight
+        Weight of the same cost for the model's usual limits, if it has some (`LimitModel.usual`),
+        relative to that of the possible ones. 0 leaves them out.
 
     Examples
     --------
-    >>> loss = LimitLoss(human("smpl"), form="rotation-vector")
+    >>> loss = LimitLoss(human("smpl"), form="rotation-vector", usual_weight=0.1)
     >>> pose = torch.zeros(8, 24, 3)
     >>> pose[:, 4, 0] = -1.5  # left knee bent forwards
     >>> loss(pose).item() > 0.5
@@ -50,8 +53,17 @@ class LimitLoss(torch.nn.Module):
         *,
         margin: float = 0.0,
         form: Form = "quaternion",
+        usual_weight: float = 0.0,
     ) -> None:
         super().__init__()
+        if not 0.0 <= usual_weight < float("inf"):
+            raise ValueError(f"usual_weight must be at least 0 and finite, got {usual_weight}")
+        if usual_weight and model.usual is None:
+            raise ValueError("usual_weight needs a model with usual limits, got one without")
+        self.usual_weight = usual_weight
+        self.usual: LimitLoss | None = None
+        if usual_weight and model.usual is not None:
+            self.usual = LimitLoss(model.usual, joints, margin=margin, form=form)
         model = joint_by_joint(model, "LimitLoss")
         if form not in SIZES:
             raise ValueError(f"form must be one of {', '.join(SIZES)}, got {form!r}")
@@ -111,7 +123,14 @@ class LimitLoss(torch.nn.Module):
         )
 
     def forward(self, poses: Tensor) -> Tensor:
-        """Return the loss of poses (..., J, form), in radians²: a scalar."""
+        """Return the loss of poses (..., J, form), in radians²: a scalar.
+
+        The cost of the usual limits is weighted by `usual_weight`.
+        """
+        cost = self._cost(poses)
+        return cost if self.usual is None else cost + self.usual_weight * self.usual(poses)
+
+    def _cost(self, poses: Tensor) -> Tensor:
         self._check(poses)
         if self._packed is not None:
             return loss_by_id(poses, self._loss_id)
@@ -138,7 +157,7 @@ def human(body: Body = "smpl", source: Source = "human") -> LimitModel:
     body
         "smpl" (24 joints), "smplh" (52) or "smplx" (55).
     source
-        "human", "people" or "anatomy"; see `synovia.human_limits`.
+        "human", "possible", "usual" or "anatomy"; see `synovia.human_limits`.
     """
     from ..io.smpl import smpl_skeleton
 
