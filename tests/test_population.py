@@ -113,6 +113,19 @@ def test_what_nobody_can_do_is_found_told_and_clamped(joint, move, name, directi
     assert limits.check(clamped)[0].violation.max() < 1e-6
 
 
+@pytest.mark.parametrize(
+    ("joint", "degrees"), [("LeftFoot", -110), ("LeftFoot", 110), ("Head", 150)]
+)
+def test_what_is_clamped_is_legal_once_it_is_aligned_again(joint, degrees):
+    """Heads and feet are set upright as they stand most often, which clamping changes."""
+    broken = turned(WALK, joint, 0, degrees, 0)
+    limits = limits_for(broken)
+    assert not synovia.check(limits.model.project(broken)).ok
+    assert synovia.check(synovia.clamp(broken)).ok
+    clamped = limits.clamp(broken, to_usual=True)[0]
+    assert all(part.ok for part in synovia.check(clamped).verdicts)
+
+
 def test_people_are_counted():
     assert people_near("leftUpperLeg", quat.IDENTITY) > 0.9
     assert people_near("rightUpperLeg", quat.IDENTITY) > 0.9

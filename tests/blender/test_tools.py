@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from armatures import PLACES, animate, human, small_limits, wild_rotations
 
-from synovia import Box, Limit, RotationVector, load_limits, quat
+from synovia import Box, Limit, Report, RotationVector, load_limits, quat
 from synovia.limit import DependentMargin, DependentRange
 
 
@@ -26,6 +26,18 @@ def limited(part):
 def activate(thing, bone):
     bpy.context.view_layer.objects.active = thing
     thing.data.bones.active = thing.data.bones[bone]
+
+
+def test_unusual_bones_come_after_impossible_ones(part):
+    check = part("check")
+    names, impossible = ("Arm", "Leg"), np.array([[0.2, 0.0], [0.0, 0.0], [0.0, 0.0]])
+    usual = Report("clip", names, np.array([[0.5, 0.0], [0.3, 0.0], [0.0, 0.4]]), 0.1)
+    report = Report("clip", names, impossible, 0.1).with_unusual(usual)
+    found = [(each.bone, each.verdict, each.frame) for each in check.stretches(report, 1)]
+    assert found == [("Arm", "impossible", 1), ("Leg", "unusual", 3), ("Arm", "unusual", 2)]
+    assert check.summarize(report, "Walk") == (
+        "Walk: 1 of 3 frames impossible, 1 of 2 joints; 2 of 3 frames unusual, 2 of 2 joints"
+    )
 
 
 # Where limits come from.

@@ -112,7 +112,8 @@ def clamp(
         target = targets[file]
         if to == "usual" and applied.model.usual is None:
             raise click.UsageError(f"--to usual needs limits with both verdicts, got {limits}")
-        legal, report = applied.model.project_clip(
+        project = applied.model.project_clip if applied.human is None else applied.human.clamp
+        legal, report = project(
             clip,
             to_usual=to == "usual",
             softening=softening,

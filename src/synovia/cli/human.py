@@ -88,7 +88,8 @@ def limits_on_clip(
     except ValueError as error:
         raise ValueError(f"{place}: --map: {error}") from None
     try:
-        found = limits_on(align(rig, [clip], reference=reference), source)
+        alignment = align(rig, [clip], reference=reference)
+        found = limits_on(alignment, source, reference=reference)
     except ValueError as error:
         raise (NoHumanLimitsError if reference is None else ValueError)(
             f"{place}: {error}"
