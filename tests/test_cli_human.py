@@ -272,7 +272,9 @@ def test_info_tells_reference_doubts_and_where_limits_come_from(folder):
     assert "leftHand" in json.loads(run("info", "lost.bvh", "--json"))["human"]["no_verdict"]
     for source in ("human", "usual"):
         run("limits", source, "--rig", "smpl", "-fo", "smpl.limits.json")
-        assert "learned from 66 people in 1457 clips of Carn" in run("info", "smpl.limits.json")
+        said = run("info", "smpl.limits.json")
+        assert "learned from 66 people in 1457 clips of Carn" in said
+        assert ("published ranges of motion" in said) == (source == "human")
 
 
 def test_goals_and_gaze_within_what_humans_can_do(folder):

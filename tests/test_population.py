@@ -94,7 +94,7 @@ def test_walking_is_legal_and_comes_back_bit_for_bit():
     [
         ("LeftForeArm", (0, 100, 0), "left elbow", "extension"),
         ("RightLeg", (-90, 0, 0), "right knee", "extension"),
-        ("LeftUpLeg", (0, 0, 100), "left hip", "abduction"),
+        ("LeftUpLeg", (100, 0, 0), "left hip", "extension"),
         ("Head", (0, 150, 0), "neck", "rotation to the left"),
         ("Spine", (-90, 0, 0), "spine", "extension"),
     ],

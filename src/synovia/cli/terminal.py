@@ -156,6 +156,8 @@ def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
     )
     joints = _complete_rows(provenance.get("joints"), frames=int, **dict.fromkeys(WHY_DROPPED, int))
     origin = people if isinstance(people := provenance.get("people"), Mapping) else provenance
+    if rows := _complete_rows(provenance.get("published"), motion=str):
+        yield f"possible ranges after {pluralize(len(rows), 'published range')} of motion"
     if "data" in origin:
         yield from wrap(
             f"learned from {origin.get('people', '?')} people in {origin.get('clips', '?')} clips "

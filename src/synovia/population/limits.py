@@ -65,7 +65,10 @@ def canonical_limits(source: Source | Literal["people"], *, palm_known: bool = T
     """
     if source == "human":
         possible = canonical_limits("possible", palm_known=palm_known)
-        return replace(possible, usual=canonical_limits("usual"))
+        usual = canonical_limits("usual")
+        return replace(
+            possible, usual=usual, provenance={**usual.provenance, **possible.provenance}
+        )
     if source not in (*SOURCES, "people"):
         raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r:.60}")
     if source == "possible":
