@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import numpy as np
 import pytest
 
 from command_line import result_of
@@ -110,18 +109,6 @@ def test_files_of_markers_are_refused_with_advice(tmp_path, command, suffix):
     said = result_of(command, path, code=2).output
     assert f"{path}: it holds positions of markers, not rotations of joints: solve them" in said
     assert "NAME.markers.csv" in said
-
-
-def test_smpl_poses_in_parts_are_refused_with_advice(tmp_path):
-    path = tmp_path / "a.npz"
-    parts = {"trans": (5, 3), "root_orient": (5, 3), "pose_body": (5, 63)}
-    np.savez(path, **{name: np.zeros(shape) for name, shape in parts.items()})
-    assert "write np.hstack([root_orient, pose_body, np.zeros((frames, 6))])" in message_of(
-        load_clip, path
-    )
-    poses = np.hstack([np.zeros((5, 3)), np.zeros((5, 63)), np.zeros((5, 6))])
-    np.savez(path, trans=np.zeros((5, 3)), poses=poses, mocap_framerate=30.0)
-    assert load_clip(path).frames == 5
 
 
 def test_too_many_joints_are_refused(tmp_path):

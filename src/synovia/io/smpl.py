@@ -1,8 +1,7 @@
-"""SMPL, SMPL-H and SMPL-X motion: the npz files of AMASS, and plain arrays of poses.
+"""SMPL, SMPL-H, SMPL-X and MANO motion: npz files, as of AMASS, and plain arrays of poses.
 
-SMPL's rotations are rest-aligned already. Its body is not ours to ship: offsets are those of our
-own human, in SMPL's rest pose, with the pelvis as the origin. So joints turn as in SMPL, and are
-where a person of other proportions has them. See docs/formats.md.
+SMPL's rotations are rest-aligned already. Offsets are those of its mean body, whatever the shape of
+the body in a file, with the pelvis (MANO: the wrist) as the origin. See docs/formats.md.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from .. import quat
 from ..arrays import Floats, Quats, Vectors, floats, rows, unit_quats
-from ..skeleton import Axis, Clip, Pose, Skeleton, forward, with_unit, with_up
+from ..skeleton import Axis, Clip, Pose, Skeleton, with_unit, with_up
 from .bounds import MAX_ANGLE, MAX_LENGTH, check_content, check_frame_time, check_numbers
 from .files import atomic_write, read_file
 from .format import ClipFormat, ReadOptions, only_clip
@@ -65,120 +64,121 @@ _FINGERS = {
     for finger in ("index", "middle", "pinky", "ring", "thumb")
     for n in (1, 2, 3)
 }
+MANO = 16
+"""Number of joints of a MANO hand."""
 KINDS: dict[int, tuple[str, dict[str, str]]] = {
     24: ("SMPL", _BODY | _PALMS),
     52: ("SMPL-H", _BODY | _FINGERS),
     55: ("SMPL-X", _BODY | _FACE | _FINGERS),
+    22: ("SMPL without hands", _BODY),
+    MANO: (
+        "MANO",
+        {"right_wrist": ""} | {n: p for n, p in _FINGERS.items() if n.startswith("right")},
+    ),
 }
-"""What a model is called, and its joints, in the order of its poses, with their parents."""
+"""Names of the models, and their joints in the order of their poses, with their parents.
 
-# Where our human has them.
+MANO's are those of a right hand."""
 
-_OURS = {
-    "pelvis": "Pelvis",
-    "spine1": "L5",
-    "spine2": "L1",
-    "spine3": "T10",
-    "neck": "C7",
-    "head": "Head",
-    "hip": "UpperLeg",
-    "knee": "LowerLeg",
-    "ankle": "Foot",
-    "foot": "Toes",
-    "collar": "Clavicle",
-    "shoulder": "UpperArm",
-    "elbow": "LowerArm",
-    "wrist": "Hand",
+# Offsets of the joints at rest.
+
+_OFFSETS_MM: Mapping[str, tuple[float, float, float]] = {
+    "pelvis": (0, 0, 0),
+    "hip": (69, -91, -6),
+    "knee": (36, -379, -7),
+    "ankle": (-15, -398, -43),
+    "foot": (26, -52, 121),
+    "spine1": (0, 109, -27),
+    "spine2": (0, 135, 1),
+    "spine3": (0, 53, 25),
+    "neck": (0, 214, -43),
+    "head": (0, 65, 51),
+    "jaw": (0, -5, 20),
+    "eye_smplhf": (32, 50, 80),
+    "collar": (80, 120, -36),
+    "shoulder": (94, 32, -9),
+    "elbow": (257, -13, -24),
+    "wrist": (252, 8, -3),
+    "hand": (84, -7, -13),
+    "index1": (102, -9, 19),
+    "index2": (32, 2, 3),
+    "index3": (22, -2, 0),
+    "middle1": (109, -6, -4),
+    "middle2": (31, 1, -4),
+    "middle3": (23, -2, -4),
+    "pinky1": (84, -14, -44),
+    "pinky2": (15, -1, -12),
+    "pinky3": (15, -2, -11),
+    "ring1": (97, -9, -27),
+    "ring2": (28, 1, -5),
+    "ring3": (23, -2, -7),
+    "thumb1": (41, -18, 26),
+    "thumb2": (17, 1, 25),
+    "thumb3": (20, -5, 15),
 }
-PALM = 0.5
-"""From the wrist to SMPL's hand, as a share of the hand's length."""
-FINGERS = {
-    "index": (0.49, 0.13, 0.45),
-    "middle": (0.50, 0.02, 0.50),
-    "ring": (0.47, -0.07, 0.46),
-    "pinky": (0.43, -0.15, 0.38),
-    "thumb": (0.12, 0.13, 0.53),
+"""Offsets from the parent joint at rest in mm, left side: x left, y up, z forward.
+
+Joint positions of the mean body of no gender: SMPL's body joints, left and right averaged, and
+SMPL-X's fingers, as published in the MuJoCo models of PHC and UniPhys (smpl_humanoid.xml,
+smplx_humanoid.xml). Jaw and eyes are estimates.
+"""
+_TIPS_MM: Mapping[str, tuple[float, float, float]] = {
+    "head": (0, 180, 0),
+    "foot": (-3, 5, 70),
+    "hand": (95, 0, -10),
+    "index3": (24, 0, 2),
+    "middle3": (26, 0, -2),
+    "pinky3": (18, 0, -9),
+    "ring3": (25, 0, -5),
+    "thumb3": (22, -3, 18),
 }
-"""Shares of the hand's length: the first joint's place along the hand and towards the thumb, and
-the length from there to the tip. Lengths of the four fingers are to each other as measured by
-Chatzioglou et al. 2024; all else, and the thumb with its metacarpal, is ours."""
-PHALANGES = (0.48, 0.29, 0.23)
-"""Shares of a finger's length; ours."""
-EYES, JAW = (0.032, 0.05, 0.08), (0.0, -0.005, 0.02)
-"""Metres from the head's joint, of the left eye and of the jaw's hinge; ours."""
+"""Vectors from the last joints to the tips, as the offsets; head, foot and hand are estimates."""
 
 
 @cache
-def smpl_skeleton(joints: int) -> Skeleton:
-    """Return the skeleton of SMPL (24 joints), SMPL-H (52) or SMPL-X (55), in metres.
+def smpl_skeleton(joints: int, side: str = "right") -> Skeleton:
+    """Return the skeleton of one of `KINDS`, by its number of joints, in metres.
 
-    At rest y is up, x to the left, z forward, and the arms are stretched out to the sides.
+    At rest y is up, x to the left, z forward, and the arms are stretched out to the sides. `side`
+    is that of MANO's hand.
     """
     if joints not in KINDS:
         raise ValueError(f"joints must be {_choices(KINDS)}, got {joints}")
-    parents = KINDS[joints][1]
-    places, tips = _places()
+    parents = _parents(joints, side)
     names = tuple(parents)
-    offsets = [places[name] - places[parents[name] or name] for name in names]
-    ends = [name for name in names if name in tips]
+    ends = [name for name in names if _bare(name) in _TIPS_MM and name not in parents.values()]
+    offsets = np.array([_in_metres(name, _OFFSETS_MM) for name in names])
+    offsets[0] = 0.0
     return Skeleton(
         names,
         np.array([names.index(parent) if parent else -1 for parent in parents.values()]),
-        np.array(offsets) + 0.0,
+        offsets,
         end_parents=np.array([names.index(name) for name in ends]),
-        end_offsets=np.array([tips[name] for name in ends]) + 0.0,
+        end_offsets=np.array([_in_metres(name, _TIPS_MM) for name in ends]),
         up="z",
         unit=1.0,
     )
 
 
-@cache
-def _places() -> tuple[dict[str, Vectors], dict[str, Vectors]]:
-    """Return where our human has SMPL's joints at rest, and how far the tips of bones are."""
-    from ..anatomy import human  # much to import, and to build, for those who have no such file
-
-    ours = human().skeleton
-    at_rest = dict(zip(ours.names, forward(ours, ours.rest_pose())[0], strict=True))
-    ends = {
-        ours.names[joint]: end
-        for joint, end in zip(ours.end_parents.tolist(), ours.end_offsets, strict=True)
+def _parents(joints: int, side: str) -> dict[str, str]:
+    """Return the names of the joints with their parents; `side` is that of MANO's hand."""
+    parents = KINDS[joints][1]
+    if joints != MANO or side == "right":
+        return parents
+    return {
+        name.replace("right", "left"): parent.replace("right", "left")
+        for name, parent in parents.items()
     }
-    places = {name: at_rest[_our_name(name)] for name in _BODY}
-    tips = {"head": ends["Head"]}
-    for side in SIDES:
-        sign = 1.0 if side == "left" else -1.0
-        shoulder = places[f"{side}_shoulder"]
-        lift = quat.exp(np.array([0.0, 0.0, sign * np.pi / 2]))  # our human lets them hang
-        for name in (f"{side}_elbow", f"{side}_wrist"):
-            places[name] = shoulder + quat.rotate(lift, places[name] - shoulder).round(12)
-        tips[f"{side}_foot"] = ends[_our_name(f"{side}_foot")]
-        _add_hand(side, sign, float(np.linalg.norm(ends[_our_name(f"{side}_wrist")])), places, tips)
-        places[f"{side}_eye_smplhf"] = places["head"] + np.array(EYES) * [sign, 1.0, 1.0]
-    places["jaw"] = places["head"] + np.array(JAW)
-    return places, tips
 
 
-def _our_name(name: str) -> str:
-    side, _, part = name.rpartition("_")
-    return side.capitalize() + _OURS[part]
+def _bare(name: str) -> str:
+    return name.removeprefix("left_").removeprefix("right_")
 
 
-def _add_hand(
-    side: str, sign: float, length: float, places: dict[str, Vectors], tips: dict[str, Vectors]
-) -> None:
-    """Add the joints of a hand of this length, in metres, and its tips."""
-    wrist, outwards = places[f"{side}_wrist"], np.array([sign * length, 0.0, 0.0])
-    places[f"{side}_hand"] = wrist + PALM * outwards
-    tips[f"{side}_hand"] = (1.0 - PALM) * outwards
-    for finger, (along, across, reach) in FINGERS.items():
-        way = np.array([sign, 0.0, 1.0]) / math.sqrt(2.0)
-        if finger != "thumb":
-            way = np.array([sign, 0.0, 0.0])
-        at = wrist + along * outwards + np.array([0.0, 0.0, across * length])
-        for n, share in enumerate(PHALANGES, start=1):
-            places[f"{side}_{finger}{n}"] = at
-            at = at + share * reach * length * way
-        tips[f"{side}_{finger}3"] = at - places[f"{side}_{finger}3"]
+def _in_metres(name: str, table: Mapping[str, tuple[float, float, float]]) -> Vectors:
+    """Return the vector (3,) of a joint from a table of left sides in mm, in metres."""
+    sign = -1.0 if name.startswith("right_") else 1.0
+    return np.array(table[_bare(name)]) * [sign, 1.0, 1.0] / 1000.0 + 0.0
 
 
 # Plain arrays.
@@ -195,21 +195,24 @@ def clip_from_poses(
     frame_time: float = 1.0 / 30.0,
     up: Axis = "z",
     name: str = "",
+    side: Literal["left", "right"] = "right",
 ) -> Clip:
-    """Return a clip of SMPL, SMPL-H or SMPL-X poses; bones are those of our own human, in metres.
+    """Return a clip of SMPL, SMPL-H, SMPL-X or MANO poses, with the bones of the mean body.
 
     Parameters
     ----------
     poses
-        Rotations of the 24, 52 or 55 joints, by their shape: rotation vectors (N, 72), (N, 156),
-        (N, 165) or (N, J, 3), radians; quaternions (N, J, 4), w first; the first two columns of
+        Rotations of J = 22, 24, 52, 55 or 16 (MANO) joints, by their shape: rotation vectors
+        (N, 3 J) or (N, J, 3), radians; quaternions (N, J, 4), w first; the first two columns of
         matrices (N, J, 6), as `quat.from_6d` takes them; matrices (N, J, 3, 3).
     trans
-        Where the pelvis is (N, 3), metres; the origin unless given.
+        Positions (N, 3) of the pelvis, or of MANO's wrist, metres; by default the origin.
     frame_time
         Seconds from frame to frame.
     up
         The world's axis that is up: z in AMASS.
+    side
+        Side of MANO's hand.
 
     Examples
     --------
@@ -223,7 +226,7 @@ def clip_from_poses(
     places = np.zeros((frames, 3)) if trans is None else rows("trans", trans, 3)
     if places.shape != (frames, 3):
         raise ValueError(f"trans must have shape ({frames}, 3), got {places.shape}")
-    skeleton = replace(smpl_skeleton(joints), up=up)
+    skeleton = replace(smpl_skeleton(joints, side), up=up)
     return Clip(skeleton, _pose(skeleton, rotations, places), frame_time, name)
 
 
@@ -252,31 +255,41 @@ def poses_of(clip: Clip, form: Form = "flat") -> tuple[Floats, Vectors]:
 def _rotations(poses: ArrayLike) -> Quats:
     """Return the rotations (N, J, 4) that poses of any form stand for."""
     array = floats("poses", poses).astype(np.float64)
+    return _from_form("poses must", array)
+
+
+def _from_form(subject: str, array: Floats) -> Quats:
+    """Return the rotations (N, J, 4) of an array; `subject` begins the message of an error."""
     match array.shape:
         case (frames, width) if width % 3 == 0 and width // 3 in KINDS:
             return quat.exp(array.reshape(frames, width // 3, 3))
         case (_, joints, 3) if joints in KINDS:
             return quat.exp(array)
         case (_, joints, 4) if joints in KINDS:
-            return unit_quats("poses", array)
+            return unit_quats(subject.split(" must")[0], array)
         case (_, joints, 6) if joints in KINDS:
             first, second = array[..., :3], array[..., 3:]
             area = np.linalg.norm(np.cross(first, second), axis=-1)
             if not (area > 1e-6).all():
                 where = np.argwhere(~(area > 1e-6))[0].tolist()
-                raise ValueError(f"poses must have columns in two directions, not so at {where}")
+                raise ValueError(f"{subject} have columns in two directions, not so at {where}")
             return quat.from_6d(array)
         case (_, joints, 3, 3) if joints in KINDS:
-            error = np.abs(np.einsum("...ji,...jk->...ik", array, array) - np.eye(3)).max((-2, -1))
-            fine = (error <= UNIT_MATRIX_SLACK) & (np.linalg.det(array) > 0.0)
-            if not fine.all():
-                where = np.argwhere(~fine)[0].tolist()
-                raise ValueError(f"poses must be rotation matrices, not so at {where}")
-            return quat.from_matrix(array)
+            return _from_matrices(subject, array)
     raise ValueError(
-        "poses must have shape (frames, 72), (frames, 156) or (frames, 165), or (frames, joints) "
-        f"and 3, 4, 6 or 3 x 3 numbers for {_choices(KINDS)} joints, got {array.shape}"
+        f"{subject} have shape (frames, 3 joints), or (frames, joints) and 3, 4, 6 or 3 x 3 "
+        f"numbers, for {_choices(KINDS)} joints, got {array.shape}"
     )
+
+
+def _from_matrices(subject: str, matrices: Floats) -> Quats:
+    """Return the rotations (..., 4) of matrices (..., 3, 3); ValueError if one is no rotation."""
+    error = np.abs(np.einsum("...ji,...jk->...ik", matrices, matrices) - np.eye(3)).max((-2, -1))
+    fine = (error <= UNIT_MATRIX_SLACK) & (np.linalg.det(matrices) > 0.0)
+    if not fine.all():
+        where = np.argwhere(~fine)[0].tolist()
+        raise ValueError(f"{subject} be rotation matrices, not so at {where}")
+    return quat.from_matrix(matrices)
 
 
 def _pose(skeleton: Skeleton, rotations: Quats, trans: Vectors) -> Pose:
@@ -289,7 +302,15 @@ def _in_order(clip: Clip, place: str) -> tuple[Quats, Vectors]:
     """Return the rotations in the order of SMPL's joints, and the pelvis' positions."""
     skeleton = clip.skeleton
     known = {name: joint for joint, name in enumerate(skeleton.names)}
-    kind, parents = min(KINDS.values(), key=lambda each: len(each[1].keys() ^ known.keys()))
+    kinds = [
+        (kind, _parents(joints, side)) for joints, (kind, _) in KINDS.items() for side in SIDES
+    ]
+    shared = [len(parents.keys() & known.keys()) for _, parents in kinds]
+    most = max(shared)
+    kind, parents = min(
+        (each for each, count in zip(kinds, shared, strict=True) if count == most),
+        key=lambda each: len(each[1]) if most else 0,
+    )
     missing = [name for name in parents if name not in known]
     others = [name for name in known if name not in parents]
     for what, odd in (("is missing", missing), ("is none of them", others)):
@@ -307,7 +328,7 @@ def _in_order(clip: Clip, place: str) -> tuple[Quats, Vectors]:
                 f"{place}: expected {name} on {parent or 'nothing'}, as {kind} has it, got {came}"
             )
     order = [known[name] for name in parents]
-    return clip.pose.rotations[:, order].astype(np.float64), clip.pose.positions[:, known["pelvis"]]
+    return clip.pose.rotations[:, order].astype(np.float64), clip.pose.positions[:, order[0]]
 
 
 def _choices(values: Sequence[Any] | Mapping[Any, Any]) -> str:
@@ -317,20 +338,31 @@ def _choices(values: Sequence[Any] | Mapping[Any, Any]) -> str:
 
 # Files.
 
-RATES = ("mocap_framerate", "mocap_frame_rate")
+RATES = ("mocap_framerate", "mocap_frame_rate", "fps")
+POSITIONS = ("trans", "transl")
 DEFAULT_FPS = 30.0
-"""Of files that do not say."""
-_PARTS = {
-    52: {"root_orient": (0, 3), "pose_body": (3, 66), "pose_hand": (66, 156)},
-    55: {
-        "root_orient": (0, 3),
-        "pose_body": (3, 66),
-        "pose_jaw": (66, 69),
-        "pose_eye": (69, 75),
-        "pose_hand": (75, 165),
-    },
+"""Of files that do not state it."""
+WHOLE = ("poses", "pose")
+"""Keys of arrays with all joints."""
+_PARTS: Mapping[int, Mapping[str, tuple[int, int]]] = {
+    joints: {"root_orient": (0, 1), "global_orient": (0, 1)}
+    | dict.fromkeys(("pose_body", "body_pose"), (1, 24 if joints == 24 else 22))
+    | ({"pose_jaw": (22, 23), "jaw_pose": (22, 23)} if joints == 55 else {})
+    | ({"pose_eye": (23, 25), "leye_pose": (23, 24), "reye_pose": (24, 25)} if joints == 55 else {})
+    | (
+        {
+            "pose_hand": (joints - 30, joints),
+            "left_hand_pose": (joints - 30, joints - 15),
+            "right_hand_pose": (joints - 15, joints),
+        }
+        if joints > 24
+        else {}
+    )
+    for joints in KINDS
+    if joints != MANO
 }
-"""Columns of poses that newer files hold once more, by joints."""
+"""Joints, from and to, that arrays of parts of the body hold, by key; by number of joints."""
+_HANDS = ("pose_hand", "left_hand_pose", "right_hand_pose")
 _ZIP_ERRORS = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, NotImplementedError, RuntimeError),
     *(EOFError, OSError, ValueError, LookupError, ArithmeticError),
@@ -397,32 +429,45 @@ def _zip_errors(path: Path) -> Iterator[None]:
 
 
 def read_npz(path: Path, _options: ReadOptions) -> Clip:
-    """Return the clip in the npz file at `path`, as AMASS has them."""
+    """Return the clip in the npz file at `path`, as AMASS and SMPL's own programs have them."""
     npz = _open_npz(path)
     if why := _no_motion(npz.members):
         raise ValueError(f"{path}: {why}")
     rotations, trans = _motion(npz)
-    if "trans" not in npz.members:
+    if _first(POSITIONS, npz.members) is None:
         warnings.warn(f"{path}: no trans: the pelvis stays at the origin", stacklevel=3)
     frame_time = _frame_time(npz)
     if frame_time is None:
         warnings.warn(
-            f"{path}: no {' or '.join(RATES)}: taken to have {DEFAULT_FPS:g} frames a second",
+            f"{path}: no {' or '.join(RATES[:2])}: taken to have {DEFAULT_FPS:g} frames a second",
             stacklevel=3,
         )
         frame_time = 1.0 / DEFAULT_FPS
-    skeleton = smpl_skeleton(rotations.shape[1])
+    side = "left" if "left" in path.stem.lower() else "right"
+    if rotations.shape[1] == MANO:
+        warnings.warn(f"{path}: taken for a {side} hand, by the file's name", stacklevel=3)
+    skeleton = smpl_skeleton(rotations.shape[1], side)
+    if not {"poses", "root_orient"} & npz.members.keys():
+        skeleton = replace(skeleton, up="")  # z is up in AMASS, not in other programs
     return Clip(skeleton, _pose(skeleton, rotations, trans), frame_time, path.stem, npz)
+
+
+def _first(keys: Sequence[str], members: Mapping[str, Any]) -> str | None:
+    """Return the first of `keys` that is in `members`."""
+    return next((key for key in keys if key in members), None)
 
 
 def _no_motion(keys: Mapping[str, Any] | Sequence[str]) -> str:
     """Return why a file with these keys is no clip; empty for a clip."""
-    if "poses" in keys:
+    has_body = "pose_body" in keys or "body_pose" in keys
+    if "poses" in keys or "pose" in keys:
         return ""
-    if "pose_body" in keys:
+    if has_body and ("root_orient" in keys or "global_orient" in keys):
+        return ""
+    if has_body:
         return (
-            "holds a pose in parts: expected the key 'poses', got 'pose_body'; write "
-            "np.hstack([root_orient, pose_body, np.zeros((frames, 6))]) as 'poses'"
+            "holds a pose without the pelvis: expected the key 'root_orient' or 'global_orient' "
+            "beside the pose of the body"
         )
     what = "a shape, not motion" if "betas" in keys else "no motion"
     some = ", ".join(map(repr, list(keys)[:6])) or "nothing"
@@ -440,33 +485,79 @@ def skip_npz(path: Path) -> str | None:
 
 def _motion(npz: _Npz) -> tuple[Quats, Vectors]:
     """Return the rotations and the pelvis' positions of a file."""
-    vectors = _vectors(npz)
-    frames = len(vectors)
-    if "trans" in npz.members:
-        trans = npz.array("trans").astype(np.float64)
-        if trans.shape != (frames, 3):
+    joints, parts = _layout(npz)
+    found = {key: _part(npz, key, *parts[key]) for key in parts}
+    frames = len(next(iter(found.values())))
+    rotations = np.tile(quat.IDENTITY, (frames, joints, 1))
+    for key, values in found.items():
+        if len(values) != frames:
+            raise ValueError(f"{npz.path}: {key}: expected {frames} frames, got {len(values)}")
+        rotations[:, slice(*parts[key])] = values
+    position_key = _first(POSITIONS, npz.members)
+    if position_key is None:
+        return rotations, np.zeros((frames, 3))
+    place, trans = f"{npz.path}: {position_key}", npz.array(position_key).astype(np.float64)
+    if trans.shape != (frames, 3):
+        raise ValueError(f"{place}: expected the shape ({frames}, 3), got {trans.shape}")
+    check_numbers(place, trans, MAX_LENGTH, "metres")
+    return rotations, trans
+
+
+def _layout(npz: _Npz) -> tuple[int, dict[str, tuple[int, int]]]:
+    """Return the number of joints, and the joints, from and to, of each array that is read.
+
+    An array with all joints is enough; else the parts are put together.
+    """
+    if (key := _first(WHOLE, npz.members)) is not None:
+        shape = npz.array(key).shape
+        joints = _width(shape) if len(shape) > 1 else None
+        if joints not in KINDS:
+            known = ", ".join(f"{3 * each} ({kind})" for each, (kind, _) in KINDS.items())
             raise ValueError(
-                f"{npz.path}: trans: expected the shape ({frames}, 3), got {trans.shape}"
+                f"{npz.path}: {key}: expected frames of {known} numbers, or as many rotation "
+                f"matrices, got the shape {shape}"
             )
-        check_numbers(f"{npz.path}: trans", trans, MAX_LENGTH, "metres")
-    else:
-        trans = np.zeros((frames, 3))
-    return quat.exp(vectors.astype(np.float64)), trans
+        return joints, {key: (0, joints)}
+    widths = {
+        key: _width(npz.array(key).shape)
+        for key in dict.fromkeys(key for parts in _PARTS.values() for key in parts)
+        if key in npz.members
+    }
+    for key in _HANDS:
+        if widths.get(key) not in (None, 15, 30):
+            del widths[key]
+            warnings.warn(
+                f"{npz.path}: {key} holds no rotations of fingers, left out", stacklevel=4
+            )
+    joints = 55 if {"pose_jaw", "jaw_pose", "pose_eye", "leye_pose"} & widths.keys() else 52
+    if joints == 52 and not widths.keys() & set(_HANDS):
+        joints = 24 if 23 in (widths.get("pose_body"), widths.get("body_pose")) else 22
+    return joints, {key: _PARTS[joints][key] for key in widths if key in _PARTS[joints]}
 
 
-def _vectors(npz: _Npz) -> Vectors:
-    """Return the rotation vectors (N, J, 3) of a file, in its own float type."""
-    poses = npz.array("poses")
-    shape = poses.shape
-    width = math.prod(shape[1:])
+def _width(shape: tuple[int, ...]) -> int | None:
+    """Return the number of joints of an array with frames first; None for other shapes."""
+    count = math.prod(shape[1:])
+    if shape[-2:] == (3, 3) and len(shape) in (3, 4):
+        return count // 9
     flat = len(shape) == 2 or (len(shape) == 3 and shape[2] == 3)
-    if not flat or width % 3 or width // 3 not in KINDS:
-        known = ", ".join(f"{3 * joints} ({kind})" for joints, (kind, _) in KINDS.items())
+    return count // 3 if flat and count % 3 == 0 else None
+
+
+def _part(npz: _Npz, key: str, start: int, stop: int) -> Quats:
+    """Return the rotations (N, stop - start, 4) in an array of rotation vectors or matrices."""
+    values = npz.array(key)
+    if _width(values.shape) != stop - start:
         raise ValueError(
-            f"{npz.path}: poses: expected frames of {known} numbers, got the shape {shape}"
+            f"{npz.path}: {key}: expected frames of {3 * (stop - start)} numbers, or as many "
+            f"rotation matrices, got the shape {values.shape}"
         )
-    check_numbers(f"{npz.path}: poses", poses, MAX_ANGLE, "radians")
-    return poses.reshape(len(poses), width // 3, 3)
+    place = f"{npz.path}: {key}"
+    check_numbers(place, values, MAX_ANGLE, "radians")
+    wide = values.astype(np.float64)
+    if values.shape[-2:] == (3, 3):
+        return _from_matrices(f"{place} must", wide.reshape(len(values), -1, 3, 3))
+    return quat.exp(wide.reshape(len(values), -1, 3))
 
 
 def _frame_time(npz: _Npz) -> float | None:
@@ -503,7 +594,7 @@ def write_npz(clips: Sequence[Clip], path: Path) -> None:
 
 def _warn_of_losses(clip: Clip, path: Path) -> None:
     skeleton = clip.skeleton
-    ours = smpl_skeleton(len(skeleton))
+    ours = smpl_skeleton(len(skeleton), "left" if "left_wrist" in skeleton.names else "right")
     scale = skeleton.unit or 1.0
     limbs = np.flatnonzero(skeleton.parents >= 0)
     offsets = np.array([ours.offsets[ours.index(name)] for name in skeleton.names])
@@ -531,7 +622,7 @@ def _new_members(rotations: Quats, trans: Vectors, frame_time: float) -> dict[st
         RATES[joints == 55]: _npy(1.0 / frame_time),
         "gender": _npy("neutral"),
         "betas": _npy(np.zeros(16)),
-        "surface_model_type": _npy(KINDS[joints][0].lower().replace("-", "")),
+        "surface_model_type": _npy(KINDS[joints][0].lower().replace("-", "").split()[0]),
     }
 
 
@@ -541,29 +632,39 @@ def _patch(
     """Return a file's arrays with other motion; rotations that stayed are as they were, exactly."""
     members = dict(origin.members)
     frames, joints = rotations.shape[:2]
-    had, had_time = _vectors(origin), _frame_time(origin)
-    vectors = quat.log(rotations)
-    if had.shape == vectors.shape:
-        same = _motion(origin)[0] == rotations
-        vectors = np.where(same.all(axis=-1, keepdims=True), had, vectors)
-    poses = vectors.reshape(frames, -1).astype(_float_type(had))
-    place_type = _float_type(origin.array("trans") if "trans" in members else had)
-    members |= {"poses": _npy(poses), "trans": _npy(trans.astype(place_type))}
-    for key, (start, stop) in _PARTS.get(joints, {}).items():
-        if key in members:
-            members[key] = _npy(poses[:, start:stop])
+    had_time = _frame_time(origin)
+    had_frames = len(_motion(origin)[0])
+    copies = {key: joint for key, joint in _PARTS.get(joints, {}).items() if key in members}
+    for key, (start, stop) in (copies | _layout(origin)[1]).items():
+        members[key] = _npy(_rewritten(origin.array(key), rotations[:, start:stop]))
+    key = _first(POSITIONS, members) or "trans"
+    place_type = _float_type(origin.array(key)) if key in members else np.dtype(np.float64)
+    members[key] = _npy(trans.astype(place_type))
     if frame_time != had_time:
-        key = next((key for key in RATES if key in members), RATES[joints == 55])
+        key = _first(RATES, members) or RATES[joints == 55]
         members[key] = _npy(1.0 / frame_time)
-    if "mocap_time_length" in members and (frames, frame_time) != (len(had), had_time):
+    if "mocap_time_length" in members and (frames, frame_time) != (had_frames, had_time):
         members["mocap_time_length"] = _npy(frames * frame_time)
-    lost = _drop_frames(members, len(had), frames)
+    lost = _drop_frames(members, had_frames, frames)
     if lost:
         warnings.warn(
-            f"{path}: left out {', '.join(lost)}, of {len(had)} frames: the clip has {frames}",
+            f"{path}: left out {', '.join(lost)}, of {had_frames} frames: the clip has {frames}",
             stacklevel=4,
         )
     return members
+
+
+def _rewritten(values: Floats, rotations: Quats) -> Floats:
+    """Return an array like `values` that holds other rotations; equal ones keep their numbers."""
+    matrices = values.shape[-2:] == (3, 3)
+    new = quat.to_matrix(rotations) if matrices else quat.log(rotations)
+    old = values.reshape(len(values), -1, *new.shape[2:])
+    if old.shape == new.shape:
+        wide = old.astype(np.float64)
+        same = (quat.from_matrix(wide) if matrices else quat.exp(wide)) == rotations
+        kept = same.all(axis=-1).reshape(same.shape[:2] + (1,) * (new.ndim - 2))
+        new = np.where(kept, old, new)
+    return new.reshape(len(rotations), *values.shape[1:]).astype(_float_type(values))
 
 
 def _drop_frames(members: dict[str, bytes], had: int, has: int) -> list[str]:
