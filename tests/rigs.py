@@ -382,7 +382,7 @@ hip hips
   chest chest
    neck neck
     head head
-     {left}Eye -
+     {left}Eye Eye
    {l}Collar Shoulder
     {l}Shldr UpperArm
      {l}ForeArm LowerArm

@@ -54,7 +54,7 @@ def test_info_shows_the_bones_of_a_human(tmp_path):
     skeleton, roles, starts = rig(RIGS["CMU"])
     save_clip(standing(skeleton), tmp_path / "cmu.bvh")
     said = run("info", tmp_path / "cmu.bvh")
-    assert "a human, by names as in CMU: 21 of 21 bones, and 4 bones of the fingers" in said
+    assert "a human, by names as in CMU: 21 of 21 bones, and 4 bones of fingers and face" in said
     assert "spine is 2 joints: LowerBack, Spine" in said
     rows = [line.split() for line in said.splitlines()]
     assert ["upperArm", "LeftArm", "RightArm"] in rows

@@ -14,6 +14,7 @@ from rigs import ON_ALL_FOURS, PLACES, RIGS, rig
 from synovia import Skeleton, human, load_clip, quat
 from synovia.io import clip_from_poses
 from synovia.rigs import (
+    FACE,
     FINGERS,
     PARENTS,
     ROLES,
@@ -53,7 +54,7 @@ def test_parents_come_first_and_sides_are_alike():
     assert len(ROLES) == 22
     assert len(FINGERS) == 30
     order = list(PARENTS)
-    assert order == [*ROLES, *FINGERS]
+    assert order == [*ROLES, *FINGERS, *FACE]
     assert all(
         above is None or order.index(above) < order.index(role) for role, above in PARENTS.items()
     )
@@ -633,13 +634,26 @@ def test_captured_humans_are_recognised(path, count, arm, leg):
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("rosemotion_hand/test_output__988fd6.bvh", "hands and fingers"),
-        ("odd/rosemotion_brekel_110_112_values_108_channels.bvh", "hands and fingers"),
         ("odd/fairmotion_sinusoidal_no_endsite.bvh", "no pair of arms or legs"),
     ],
 )
 def test_captures_of_others_are_refused(path, reason):
     assert reason in refusal(capture(path))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("path", "hands"),
+    [
+        ("rosemotion_hand/test_output__988fd6.bvh", 1),
+        ("odd/rosemotion_brekel_110_112_values_108_channels.bvh", 2),
+    ],
+)
+def test_captures_of_hands_have_all_fingers(path, hands):
+    found = recognize(capture(path))
+    assert len(found.roles) == 16 * hands
+    bones = {"rightIndexProximal": {1: "RightHandIndex2", 2: "RightHandIndex1"}[hands]}
+    assert {role: found.roles[role] for role in bones} == bones
 
 
 def test_a_human_whose_joints_are_in_one_point_is_refused_without_warnings():

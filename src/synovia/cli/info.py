@@ -206,11 +206,11 @@ def human_lines(human: Mapping[str, Any]) -> Iterator[str]:
     from ..rigs import ROLES
 
     joints = {bone["role"]: _bone_joints(bone) for bone in human["roles"]}
-    fingers = len(joints.keys() - set(ROLES))
-    also = f", and {terminal.pluralize(fingers, 'bone')} of the fingers" if fingers else ""
+    others = len(joints.keys() - set(ROLES))
+    also = f", and {terminal.pluralize(others, 'bone')} of fingers and face" if others else ""
     known = human["convention"]
     names = "its names" if known == "names" else f"names as in {known}"
-    bones = f"{len(joints) - fingers} of {len(ROLES) - 1} bones{also}"
+    bones = f"{len(joints) - others} of {len(ROLES) - 1} bones{also}"
     yield f"a human, by {names}: {bones}"
     for note in human["notes"]:
         yield from terminal.wrap(f"  {note}")

@@ -434,7 +434,7 @@ def read_npz(path: Path, _options: ReadOptions) -> Clip:
     if why := _no_motion(npz.members):
         raise ValueError(f"{path}: {why}")
     rotations, trans = _motion(npz)
-    if _first(POSITIONS, npz.members) is None:
+    if _first(POSITIONS, npz.members) is None and rotations.shape[1] != MANO:
         warnings.warn(f"{path}: no trans: the pelvis stays at the origin", stacklevel=3)
     frame_time = _frame_time(npz)
     if frame_time is None:

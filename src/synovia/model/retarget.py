@@ -79,7 +79,7 @@ def retarget(
     )
 
     dependents, limbs = dict(model.dependents), list(model.limbs)
-    if model.skeleton.names == canonical_skeleton().names:
+    if set(model.skeleton.names) <= set(canonical_skeleton().names):
         canonical, names = dict(model.limits), {name: name for name in model.limits}
     else:
         rig = recognize(model.skeleton)

@@ -17,7 +17,7 @@ from ..anatomy.isb import isb_angles_of
 from ..arrays import Quats, Vectors
 from ..model.report import Verdict
 from ..rigs.canonical import BONE_DIRECTIONS, FORWARD
-from ..rigs.human import split_role
+from ..rigs.human import FACE, FINGERS, PHALANGES, split_role
 
 JOINT_NAMES = {
     "chest": "spine",
@@ -30,6 +30,13 @@ JOINT_NAMES = {
     "LowerLeg": "knee",
     "Foot": "ankle",
     "Toes": "toes",
+    "jaw": "jaw",
+    "Eye": "eye",
+    **{
+        finger + bone: f"{finger.lower()}{' finger' * (finger != 'Thumb')} {place} joint"
+        for finger, bones in PHALANGES.items()
+        for bone, place in zip(bones, ("base", "middle", "end"), strict=True)
+    },
 }
 """Common names of the joint at which a bone begins."""
 HINGES = {"LowerArm": FORWARD, "LowerLeg": -FORWARD}
@@ -52,6 +59,16 @@ ROTATION_TERMS = {
             ("eversion", "inversion"),
         ),
     ),
+    **dict.fromkeys(
+        (bone for bone in JOINT_NAMES if "finger" in JOINT_NAMES[bone]),
+        (
+            ("twist", "twist"),
+            ("bend to the little finger", "bend to the thumb"),
+            ("extension", "flexion"),
+        ),
+    ),
+    "jaw": (("opening", "closing"), ("shift to the left", "shift to the right"), ("tilt", "tilt")),
+    "Eye": (("depression", "elevation"), ("abduction", "adduction"), ("torsion", "torsion")),
     "Shoulder": (
         ("forward rotation", "backward rotation"),
         ("retraction", "protraction"),
@@ -212,10 +229,10 @@ def clinical_angles(role: str, rotation: Quats) -> dict[str, float]:
 
     The shoulder has plane of elevation (0 is abduction, π/2 flexion), elevation and inward
     rotation; others have flexion, adduction and inward rotation. All are 0 when standing with
-    hanging arms, the palms at the thighs. Collarbones and toes have none.
+    hanging arms, the palms at the thighs. Collarbones, toes, fingers and the face have none.
     """
     side, bone = split_role(role)
-    if bone in ("Shoulder", "Toes"):
+    if bone in ("Shoulder", "Toes") or role in (*FINGERS, *FACE):
         return {}
     hanging = quat.exp(np.array([0.0, 0.0, (-0.5 if side == "right" else 0.5) * np.pi]))
     seen = rotation

@@ -8,12 +8,14 @@ from .canonical import (
     limits_from_rig,
     limits_on_rig,
 )
-from .human import FINGERS, PARENTS, ROLES, parent_role
+from .hands import palm_normal
+from .human import FACE, FINGERS, PARENTS, ROLES, parent_role
 from .recognize import NotHumanError, Rig, recognize
 from .reference import Alignment, align, thin_clip
 from .suggest import suggest_roles
 
 __all__ = [
+    "FACE",
     "FINGERS",
     "MEASURED_FROM",
     "PARENTS",
@@ -27,6 +29,7 @@ __all__ = [
     "dependents_on_rig",
     "limits_from_rig",
     "limits_on_rig",
+    "palm_normal",
     "parent_role",
     "recognize",
     "suggest_roles",

@@ -18,7 +18,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Vectors
 from ..skeleton import Skeleton
-from .human import SIDES, split_role
+from .human import FACE, FINGERS, PARENTS, PHALANGES, SIDES, split_role
 
 if TYPE_CHECKING:
     from ..limit import DependentLimit, Limit
@@ -41,6 +41,7 @@ MEASURED_FROM: Mapping[str, str] = MappingProxyType(
         for side in SIDES
         for bone, above in _LIMBS_MEASURED_FROM.items()
     }
+    | {role: str(PARENTS[role]) for role in (*FINGERS, *FACE)}
 )
 """Roles with a range of motion, each with the role relative to which it is measured."""
 LEFT, UP, FORWARD = np.eye(3)  # axes of the canonical world
@@ -53,6 +54,17 @@ BONE_DIRECTIONS: Mapping[str, Vectors] = MappingProxyType(
     }
 )
 """Unit directions of the bones of limbs in the T-pose."""
+FINGER_DIRECTIONS: Mapping[str, Vectors] = MappingProxyType(
+    {
+        side + finger + phalanx: (sign * LEFT + FORWARD) / np.sqrt(2.0)
+        if finger == "Thumb"
+        else sign * LEFT
+        for side, sign in zip(SIDES, (1.0, -1.0), strict=True)
+        for finger, bones in PHALANGES.items()
+        for phalanx in bones
+    }
+)
+"""Unit directions of the bones of fingers in the T-pose: straight, palms down, thumbs apart."""
 _Table = Mapping[str, tuple[float, float, float]]
 _POSITIONS: _Table = {
     "hips": (0.0, 0.92, 0.0),
@@ -66,12 +78,35 @@ _POSITIONS: _Table = {
     "LowerLeg": (0.09, 0.48, 0.0),
     "Foot": (0.09, 0.08, 0.0),
     "Toes": (0.09, 0.02, 0.14),
+    "jaw": (0.0, 1.49, 0.04),
+    "Eye": (0.032, 1.55, 0.10),
+    "ThumbMetacarpal": (0.745, 1.38, 0.025),
+    "ThumbProximal": (0.777, 1.38, 0.057),
+    "ThumbDistal": (0.799, 1.38, 0.079),
+    "IndexProximal": (0.81, 1.38, 0.024),
+    "IndexIntermediate": (0.85, 1.38, 0.024),
+    "IndexDistal": (0.874, 1.38, 0.024),
+    "MiddleProximal": (0.81, 1.38, 0.008),
+    "MiddleIntermediate": (0.855, 1.38, 0.008),
+    "MiddleDistal": (0.882, 1.38, 0.008),
+    "RingProximal": (0.805, 1.38, -0.009),
+    "RingIntermediate": (0.846, 1.38, -0.009),
+    "RingDistal": (0.871, 1.38, -0.009),
+    "LittleProximal": (0.797, 1.38, -0.023),
+    "LittleIntermediate": (0.83, 1.38, -0.023),
+    "LittleDistal": (0.849, 1.38, -0.023),
 }
 """Starts of the bones in metres, left side, of a person of 1.7 m like the default human."""
 _END_OFFSETS: _Table = {
     "head": (0.0, 0.2, 0.0),
-    "Hand": (0.18, 0.0, 0.0),
     "Toes": (0.0, 0.0, 0.06),
+    "jaw": (0.0, -0.06, 0.07),
+    "Eye": (0.0, 0.0, 0.012),
+    "ThumbDistal": (0.02, 0.0, 0.02),
+    "IndexDistal": (0.02, 0.0, 0.0),
+    "MiddleDistal": (0.02, 0.0, 0.0),
+    "RingDistal": (0.02, 0.0, 0.0),
+    "LittleDistal": (0.018, 0.0, 0.0),
 }
 """Vectors in metres from the start to the end of the last bones, left side."""
 

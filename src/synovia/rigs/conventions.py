@@ -51,6 +51,10 @@ CONVENTIONS: dict[str, Convention] = {
         words={"fingerbase": "hand"},
     ),
     "SMPL": Convention(joints=("left_collar left_hip spine3", "l_collar l_hip spine3")),
+    "MANO": Convention(joints=("left_wrist left_index1", "right_wrist right_index1")),
+    "OpenXR": Convention(
+        prefix="xr_hand_joint", joints=("wrist thumb-metacarpal index-finger-phalanx-proximal",)
+    ),
     "Synovia": Convention(joints=("sternum leftscapula leftupperarm",)),
     "Xsens": Convention(joints=("l5 l3 t12 t8",)),
     "OpenSim": Convention(joints=("femur_r calcn_r",), words={"talus calcn calcaneus": "ankle"}),
@@ -121,10 +125,11 @@ LIMB_WORDS: Mapping[str, Mapping[str, float]] = {
     "palm fist": {"Hand": 0.9},
     "hand": {"Hand": FULL, "Fingers": 0.6},
     "fingers finger": {"Fingers": FULL},
+    "eye eyeball": {"Eye": FULL},
 }
 """Bones of a limb that words with a side may mean, with the weight of each meaning.
 
-`Fingers` is not a role; it marks the end of a hand.
+`Fingers` is not a role; it marks the end of a hand. `Eye` is on the head, not in a limb.
 """
 TORSO_WORDS: Mapping[str, str] = {
     "hips hip pelvis lowerbody sacrum": "hips",
@@ -136,6 +141,7 @@ TORSO_WORDS: Mapping[str, str] = {
     "thorax torso uppertorso trunk ribcage sternum": "chest",
     "neck cervical lowerneck upperneck necklower neckupper": "neck",
     "head skull cranium": "head",
+    "jaw mandible": "jaw",
 }
 """Parts of the torso that words without a side mean."""
 FINGER_WORDS: Mapping[str, str] = {

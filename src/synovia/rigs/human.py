@@ -1,4 +1,4 @@
-"""Roles of joints: 22 bones of the body and 30 of the fingers, named as in VRM 1.0."""
+"""Roles of joints: 22 bones of the body, 30 of the fingers, 3 of the face, named as in VRM 1.0."""
 
 from __future__ import annotations
 
@@ -49,8 +49,12 @@ _FINGER_PARENTS = {
 }
 FINGERS: tuple[str, ...] = tuple(_FINGER_PARENTS)
 """Roles of the fingers, parents first."""
-PARENTS: Mapping[str, str | None] = MappingProxyType({**_PARENTS, **_FINGER_PARENTS})
-"""Parent of each role, body first, then fingers; None for the hips."""
+FACE: tuple[str, ...] = ("jaw", "leftEye", "rightEye")
+"""Roles of the face, below the head."""
+PARENTS: Mapping[str, str | None] = MappingProxyType(
+    {**_PARENTS, **_FINGER_PARENTS, **dict.fromkeys(FACE, "head")}
+)
+"""Parent of each role, body first, then fingers and face; None for the hips."""
 
 
 def split_role(role: str) -> tuple[str, str]:

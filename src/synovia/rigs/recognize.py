@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from ..skeleton import Skeleton, list_names
 from .chains import LIMBS, Candidate, Chain, best_chain, candidates
 from .confirm import Build, exchanged_sides, limb_doubts, on_all_fours, opposite_limbs, upright
 from .conventions import convention_of
-from .human import FINGERS, PARENTS, PHALANGES, ROLES, SIDES
+from .human import FACE, FINGERS, PARENTS, PHALANGES, ROLES, SIDES
 from .words import Word, animal_joints, words_of
 
 _VRM_0_THUMB = {"Proximal": "Metacarpal", "Intermediate": "Proximal"}
 """Names of VRM 0.x for the bones of a thumb, with those of 1.0; the distal one is the same."""
+_HANDS = tuple(f"{side}Hand" for side in SIDES)
+_LONG_BONES = {f"{part}{limb}" for part in ("Upper", "Lower") for limb in ("Arm", "Leg")}
+_FINGERS_OF_A_HAND = 2  # whole fingers that make a hand without a body
+_METACARPAL_JOINTS = 5  # a finger with as many joints begins with a bone inside the hand
 _BY_POSITION = 0.8  # confidence in a joint that is found by its position in the tree
 _NECK_AS_HEAD = 0.6  # confidence in the last joint of a neck that carries the head
 _CONTRADICTED = 0.5  # factor of the confidence if the rest pose or the tree contradict the names
@@ -107,7 +111,7 @@ def recognize(
     ------
     NotHumanError
         If there is no human, with the reason. A pair of arms or legs and a part of the torso
-        suffice.
+        suffice, or a hand with two whole fingers.
     ValueError
         If `names` or `humanoid` contain joints or roles that do not exist.
 
@@ -131,9 +135,11 @@ def recognize(
     if legs and not trusted:
         raise NotHumanError(f"no human: it has front or hind legs, {list_names(legs)}")
     search = _Search(skeleton, words, given)
-    search.find_limbs()
-    search.find_torso()
+    if not search.find_hands_alone():
+        search.find_limbs()
+        search.find_torso()
     search.find_fingers()
+    search.find_face()
     build = Build(skeleton, search.starts, search.roles)
     if not trusted:
         if on_all_fours(build):
@@ -219,6 +225,36 @@ class _Search:
             self._raise_no_pair()
         self._check_second_limbs(second_chains)
 
+    def find_hands_alone(self) -> bool:
+        """Find hands with two whole fingers in a skeleton without arms and legs.
+
+        Returns True if there is one. Names without a side are those of the hand that is given.
+        """
+        given = {role: joint for joint, role in self.given.items() if role in _HANDS}
+        if any(_LONG_BONES.intersection(word.bones) for word in self.words):
+            return False
+        if len(given) == 1 and not any(word.side for word in self.words if word.finger):
+            side = next(iter(given)).removesuffix("Hand")
+            self.words = [replace(word, side=side) for word in self.words]
+        for hand in _HANDS:
+            side = hand.removesuffix("Hand")
+            fingers = [k for k, word in enumerate(self.words) if word.finger and word.side == side]
+            above = [k for k, word in enumerate(self.words) if "Hand" in word.bones]
+            wrists = [
+                k
+                for k in ([given[hand]] if hand in given else above)
+                if all(k in self.paths[finger] for finger in fingers)
+            ]
+            if fingers and wrists:
+                self._assign(hand, wrists[-1:], 1.0)
+        self.find_fingers()
+        whole = [role for role in self.roles if role.endswith("Distal")]
+        if len(whole) < _FINGERS_OF_A_HAND:
+            self.roles.clear()
+            self.starts.clear()
+            self.confidence.clear()
+        return bool(self.roles)
+
     def _assign(self, role: str, joints: Sequence[int], confidence: float) -> None:
         """Assign `joints`, from the torso outwards, to one bone."""
         self.starts[role], self.roles[role] = joints[0], joints[-1]
@@ -252,6 +288,11 @@ class _Search:
         )
         if any(word.side and word.finger for word in self.words) and not whole:
             raise NotHumanError("no human: its joints name hands and fingers, but no arms or legs")
+        if any(word.finger for word in self.words) and not whole:
+            raise NotHumanError(
+                "no human: its joints name fingers, but not of which hand; a map of joints to "
+                "roles can name it, such as the wrist as leftHand"
+            )
         seen = ", ".join(sorted(self.roles)) or "none of their bones"
         raise NotHumanError(
             "no human: its joints name no pair of arms or legs, each with both of its long bones "
@@ -446,9 +487,22 @@ class _Search:
                     for k, joint in enumerate(path)
                     if not numbers[k] or numbers[k] not in numbers[k + 1 :]
                 ]
+                if finger != "Thumb" and len(chain) >= _METACARPAL_JOINTS:
+                    chain = chain[1:]
                 for bone, joint in zip(bones, chain, strict=False):
                     fingers.setdefault(side + finger + bone, joint)
         for role, joint in fingers.items():
+            self._assign(role, [joint], 1.0)
+
+    def find_face(self) -> None:
+        """Find jaw and eyes below the head, the ones nearest to it, by their names."""
+        found = {role: joint for joint, role in self.given.items() if role in FACE}
+        for joint, word in sorted(enumerate(self.words), key=lambda each: len(self.paths[each[0]])):
+            eye = f"{word.side}Eye" if "Eye" in word.bones else ""
+            role = "jaw" if word.part == "jaw" else eye
+            if role and self.roles.get("head", -1) in self.paths[joint][1:]:
+                found.setdefault(role, joint)
+        for role, joint in found.items():
             self._assign(role, [joint], 1.0)
 
     def check_rest_pose(self, build: Build) -> None:
@@ -470,7 +524,7 @@ class _Search:
             for limb in LIMBS:
                 self._note_joints_between(f"{side}Upper{limb}", f"{side}Lower{limb}")
         missing = [role for role in ROLES if role not in self.roles and role != "upperChest"]
-        if missing:
+        if missing and not self.roles.keys() <= {*_HANDS, *FINGERS}:
             self.notes.append(f"missing: {list_names(missing, len(ROLES))}")
 
     def _note_joints_between(self, upper: str, lower: str) -> None:

@@ -10,7 +10,7 @@ B_parent⁻¹ · (R_parent⁻¹ · R) · B.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,6 +19,7 @@ from .. import quat
 from ..arrays import Quats, Scalars, Vectors, cross, evenly_spaced, unit_vectors
 from ..skeleton import Clip, Pose, forward, lineage, list_names
 from .canonical import BONE_DIRECTIONS, FORWARD, MEASURED_FROM, UP
+from .hands import align_hands
 from .human import SIDES, split_role
 from .recognize import Rig
 
@@ -77,6 +78,8 @@ class Alignment:
     """Sentences about what was done."""
     warnings: tuple[str, ...] = ()
     """Sentences about problems of the motion."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Reasons why bones of hands have no frame that can be trusted, by role."""
 
     @property
     def measured(self) -> dict[str, str]:
@@ -98,6 +101,29 @@ class Alignment:
             for role, above in self.measured.items()
             if min(self.confidence[role], self.confidence[above]) >= MIN_CONFIDENCE
         }
+
+    @property
+    def no_verdict(self) -> dict[str, str]:
+        """The joints that cannot be judged, each with the reason.
+
+        Joints that are part of a judged bone, such as those of the spine, are not among them.
+        """
+        rig, measured, trusted = self.rig, self.measured, self.trusted
+        role_of = {joint: role for role, joint in rig.roles.items() if role in MEASURED_FROM}
+        judged = {*rig.starts.values(), *rig.roles.values(), *rig.torso, *rig.neck}
+        found = {}
+        for joint in rig.skeleton.names:
+            role = role_of.get(joint, "")
+            if role in self.reasons:
+                found[joint] = self.reasons[role]
+            elif role and role not in measured:
+                found[joint] = f"it is not below a {MEASURED_FROM[role]} that is recognised"
+            elif role and role not in trusted:
+                unsure = min((role, measured[role]), key=lambda each: self.confidence[each])
+                found[joint] = f"the frame of {unsure} is uncertain ({self.confidence[unsure]:.2f})"
+            elif not role and joint not in judged:
+                found[joint] = "it is no bone of the canonical human"
+        return found
 
     def canonical_rotations(self, pose: Pose) -> dict[str, Quats]:
         """Return the rotations (..., 4) of the canonical human in this pose, by role."""
@@ -209,6 +235,8 @@ def align(
     ValueError
         If there is no reference.
     """
+    if not {"hips", "chest", "head"} & rig.roles.keys():
+        return _align_hands_alone(rig)
     clips = [thin_clip(clip) for clip in clips if clip.frames]
     if reference is not None:
         if reference.skeleton.names != rig.skeleton.names:
@@ -251,9 +279,20 @@ def align(
     elif not at_rest:
         limbs = [role for role in frames if role.endswith(("Arm", "Leg", "Hand"))]
         confidence.update(dict.fromkeys(limbs, UNSEEN_TWIST))
+    reasons = align_hands(rig, stance, frames, confidence, at_rest=at_rest)
     for role in frames:
         confidence[role] *= rig.confidence[role]
-    return Alignment(rig, axes, frames, confidence, tuple(steps), warnings)
+    return Alignment(rig, axes, frames, confidence, tuple(steps), warnings, reasons)
+
+
+def _align_hands_alone(rig: Rig) -> Alignment:
+    """Return the alignment of hands without a body, by their knuckles in the rest pose."""
+    stance = stance_of(rig, rig.skeleton.rest_pose())
+    frames = dict.fromkeys(stance.rotations, quat.IDENTITY)
+    confidence = dict.fromkeys(frames, 1.0)
+    reasons = align_hands(rig, stance, frames, confidence, at_rest=True)
+    steps = ("reference: the knuckles in the rest pose, of hands without a body",)
+    return Alignment(rig, quat.IDENTITY, frames, confidence, steps, (), reasons)
 
 
 def find_reference(rig: Rig, clips: Sequence[Clip]) -> tuple[Stance, bool, str]:

@@ -30,7 +30,7 @@ _SIDE_WORDS = {"left": _words("left l lt lf lft"), "right": _words("right r rt r
 _ALL_SIDE_WORDS = _SIDE_WORDS["left"] | _SIDE_WORDS["right"]
 _AXES = {"pitch", "yaw", "roll"}
 """Axes of robots, which have one joint for each; without the other two, a roll is a twist."""
-_FILLERS = _words("joint jnt jt bone bn bind skin geo node link c m x j bend stretch")
+_FILLERS = _words("joint jnt jt bone bn bind skin geo node link c m x j bend stretch smplhf")
 _TWISTS = {"twist", "roll", "twst", "tw"}
 _LEVELS = {"up", "upper", "lower", "low", "lo"}
 _PALM_WORDS = {"in", "inhand", "palm", "metacarpal", "carpal", "meta"}
