@@ -69,6 +69,8 @@ def retarget(
 ) -> LimitModel:
     """Return the limits of single joints for another rig of a human; see `LimitModel.on`."""
     from ..rigs import (
+        FACE,
+        FINGERS,
         align,
         canonical_skeleton,
         dependents_from_rig,
@@ -95,9 +97,10 @@ def retarget(
     limits = limits_on_rig(canonical, there)
     dependents = dependents_on_rig(dependents, limits, there)
     carried = {names[role] for role in canonical if there.rig.roles.get(role) in limits}
-    if lost := [name for name in model.names if name not in carried]:
+    small = {names[role] for role in (*FACE, *FINGERS) if role in canonical}  # most rigs have none
+    if lost := [name for name in model.names if name not in carried | small]:
         warnings.warn(f"limits that are not carried over: {list_names(lost)}", stacklevel=3)
-    if alone := len(model.dependents) - len(dependents):
+    if alone := len(carried.intersection(model.dependents)) - len(dependents):
         warnings.warn(
             f"{alone} of {len(model.dependents)} joints depend on no other here, because that "
             "one is not carried over",

@@ -27,6 +27,7 @@ from ..rigs.reference import MIN_CONFIDENCE
 from ..skeleton import Clip, Pose, Skeleton
 from .envelope import possible_model
 from .findings import Finding, join_sides, joint_name
+from .hand import hand_constraints
 from .sources import SOURCES, VERDICTS, WORDS, Source
 
 CLAMP_ROUNDS = 30  # of clamping and aligning again; two are enough unless a foot is far twisted
@@ -86,7 +87,8 @@ def canonical_limits(source: Source | Literal["people"], *, palm_known: bool = T
     }
     limbs = [*left.limbs, *(limb.mirror(LEFT, names) for limb in left.limbs)]
     constraints = couple(limits, {**left.dependents, **right}, limbs)
-    return replace(left, constraints=constraints)
+    hands = hand_constraints() if source == "possible" else []
+    return replace(left, constraints=[*constraints, *hands], skeleton=canonical_skeleton())
 
 
 def both_sides(limits: Mapping[str, Limit]) -> dict[str, Limit]:
