@@ -261,7 +261,10 @@ def limits_on(
     alignment: Alignment, source: Source = "human", *, reference: Clip | None = None
 ) -> HumanLimits:
     """Return human limits for an aligned rig; `reference` is the one that it was aligned by."""
-    model = _model_on(alignment, canonical_limits(source, palm_known=False), source)
+    palms = alignment.palm.values()
+    canonical = canonical_limits(source, palm_known=bool(palms) and None not in palms)
+    alignment = doubt_medians(alignment, canonical.limits)
+    model = _model_on(alignment, canonical, source)
     judged = _judged(model)
     by_joint = {name: role for role, name in alignment.rig.roles.items() if name in judged}
     return HumanLimits(model, alignment, source, by_joint, reference)
@@ -277,6 +280,27 @@ def _model_on(alignment: Alignment, canonical: LimitModel, source: Source) -> Li
         alignment.rig.skeleton,
         {"source": source, **canonical.provenance},
         usual=None if canonical.usual is None else _model_on(alignment, canonical.usual, "usual"),
+    )
+
+
+def doubt_medians(alignment: Alignment, limits: Mapping[str, Limit]) -> Alignment:
+    """Return the alignment without confidence in ends of limbs that are outside in the median.
+
+    A hand, foot or head outside its canonical limit in half of the motion is attached to the rig
+    in another way than to the canonical human, rather than held there.
+    """
+    doubted = [
+        role
+        for role, median in alignment.medians.items()
+        if role in limits and role in alignment.trusted and not limits[role].contains(median)
+    ]
+    steps = (
+        f"{role}: its median is outside the limits, so its frame is doubted" for role in doubted
+    )
+    return replace(
+        alignment,
+        confidence={**alignment.confidence, **dict.fromkeys(doubted, 0.0)},
+        steps=(*alignment.steps, *steps),
     )
 
 

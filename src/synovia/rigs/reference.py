@@ -30,10 +30,18 @@ TRUNK = ("hips", "chest")
 """Bones that gravity aligns only without a rest pose."""
 ENDS = ("head", "leftFoot", "rightFoot")
 """Bones that gravity always aligns."""
-COMMON_NAMES = {"UpperLeg": "thigh", "LowerLeg": "shin", "UpperArm": "upper arm"}
+COMMON_NAMES = {
+    "UpperLeg": "thigh",
+    "LowerLeg": "shin",
+    "UpperArm": "upper arm",
+    "LowerArm": "forearm",
+}
 # Angles in radians.
 LEG_SLACK = np.radians(45.0)  # of legs from down in a standing pose
-ARM_SLACK = np.radians(110.0)  # of upper arms from sideways; hanging to raised
+ARM_SLACK = np.radians(110.0)  # of upper arms from sideways, forwards or backwards
+MAX_RAISED = np.radians(30.0)  # of upper arms above level; rest poses are never higher
+T_POSE = np.radians(35.0)  # of upper arms from level in a T-pose, whose palms are down
+MAX_ASYMMETRY = np.radians(25.0)  # between sides of a rest pose; frames of motion begin at 46
 LINE_SLACK = np.radians(25.0)  # of hips and shoulders from a right angle to the spine
 SNAP_SIDE = np.radians(10.0)  # of the body's side at rest from a world axis that it means
 SNAP_UP = np.radians(25.0)  # likewise of its up direction, which leans more often
@@ -41,7 +49,10 @@ BENT = np.radians([25.0, 155.0])  # elbows and knees in this range show their ax
 BACKWARDS = np.radians(120.0)  # hinges farther off bend the wrong way: exchanged sides
 MAX_TWIST = {"elbow": np.radians(100.0), "knee": np.radians(60.0)}
 """Largest twist of limbs at rest; hinges farther off are errors of the motion."""
+MAX_OFF = np.radians(60.0)  # two hinges farther off: the rest pose does not show the limbs
 MAX_LEAN = np.radians(35.0)  # of a bone where it stands most often
+MAX_FOOT_TURN = np.radians(15.0)  # by which gravity rotates a foot; ground may slope, heels lift
+MAX_FOOT_ZERO = np.radians([30.0, 25.0])  # of a foot's zero: lift and rotation of its median
 LEAN_WIDTH = np.radians(6.0)  # bandwidth of the mode of directions
 STILL = np.radians(0.5)  # rotations below this are noise of a held pose
 # Numbers of frames, and concentrations (mean resultant length, 1 if all directions are equal).
@@ -55,9 +66,11 @@ MODE_STARTS, MODE_STEPS = 100, 50  # mean shift converges in a few steps from th
 MIN_CONFIDENCE = 0.55  # joints below it are not judged
 NOT_AT_REST = {"head": 0.4, "Foot": 0.4, "Hand": 0.3, "Shoulder": 0.3, "Toes": 0.3}
 """Of bones whose reference is a frame of the motion; 0.6 for others."""
+SETTLED = 0.6  # of heads and feet without a rest pose that gravity or their median aligns
 NO_END = 0.3  # of a limb's bone whose end is unknown
 SCAPULA = 0.3  # of a shoulder blade in the role of a collarbone, which rotates less
 LEANING = 0.4  # of a head or foot that leans too far for gravity to align it
+CONTRADICTED = 0.2  # of limbs whose hinges contradict the rest pose
 UNSEEN_TWIST = 0.2  # of limbs without a rest pose whose twist no motion shows
 AT_REST, IN_MOTION = {"hinge": 1.0, "no hinge": 0.7}, {"hinge": 0.8, "no hinge": UNSEEN_TWIST}
 """Of limbs whose hinge axis is seen, and not seen, with and without a rest pose."""
@@ -80,6 +93,10 @@ class Alignment:
     """Sentences about problems of the motion."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Reasons why bones of hands have no frame that can be trusted, by role."""
+    palm: Mapping[str, str | None] = field(default_factory=dict)
+    """What shows where the palm faces, by side: "fingers", "thumb", "rest pose", or None."""
+    medians: Mapping[str, Quats] = field(default_factory=dict)
+    """Median canonical rotation (4,) of hands, feet and head that move, by role."""
 
     @property
     def measured(self) -> dict[str, str]:
@@ -276,13 +293,24 @@ def align(
         if gravity:
             bones = ENDS if at_rest else (*TRUNK, *ENDS)
             steps += align_upright(rig, pose, bones, frames, confidence)
+        steps += align_medians(rig, pose, frames, confidence)
     elif not at_rest:
         limbs = [role for role in frames if role.endswith(("Arm", "Leg", "Hand"))]
         confidence.update(dict.fromkeys(limbs, UNSEEN_TWIST))
+    palm = align_palms(rig, stance, at_rest, axes, frames)
     reasons = align_hands(rig, stance, frames, confidence, at_rest=at_rest)
     for role in frames:
         confidence[role] *= rig.confidence[role]
-    return Alignment(rig, axes, frames, confidence, tuple(steps), warnings, reasons)
+    found = Alignment(rig, axes, frames, confidence, tuple(steps), warnings, reasons, palm)
+    if not clips or len(pose.rotations) < MIN_FRAMES:
+        return found
+    seen = found.canonical_rotations(pose)
+    ends = [role for role in (*ENDS, *(f"{side}Hand" for side in SIDES)) if role in seen]
+    medians = {role: median_rotation(seen[role]) for role in ends}
+    return replace(
+        found,
+        medians={role: each for role, each in medians.items() if not is_held(seen[role], each)},
+    )
 
 
 def _align_hands_alone(rig: Rig) -> Alignment:
@@ -298,7 +326,7 @@ def _align_hands_alone(rig: Rig) -> Alignment:
 def find_reference(rig: Rig, clips: Sequence[Clip]) -> tuple[Stance, bool, str]:
     """Return the reference stance, True if it is the rest pose, and its description."""
     at_rest = stance_of(rig, rig.skeleton.rest_pose())
-    why_not = unlike_standing(at_rest)
+    why_not = unlike_standing(at_rest) or unlike_sides(at_rest)
     if why_not is None:
         return at_rest, True, "the rest pose"
     best: tuple[float, Stance, str] | None = None
@@ -359,11 +387,33 @@ def unlike_standing(stance: Stance) -> str | None:
                     f"the {name} {COMMON_NAMES[bone]} points {np.degrees(angle):.0f} degrees away "
                     f"from {where}"
                 )
+        raised = stance.direction(f"{name}UpperArm")
+        if (
+            raised is not None
+            and (above := np.arcsin(np.clip(raised @ up, -1.0, 1.0))) > MAX_RAISED
+        ):
+            return f"the {name} upper arm points {np.degrees(above):.0f} degrees above level"
     lines = stance.lines()
     if any(abs(_angle(line, up) - 0.5 * np.pi) > LINE_SLACK for line in lines):
         return "hips and shoulders are not square to the spine"
     if len(lines) == 2 and _angle(lines[0], lines[1]) > LINE_SLACK:
         return "hips and shoulders are turned against each other"
+    return None
+
+
+def unlike_sides(stance: Stance) -> str | None:
+    """Return why a stance is not mirror-symmetric, as rest poses are; None if it is."""
+    side = stance.side()
+    for bone in ("UpperLeg", "LowerLeg", "UpperArm", "LowerArm"):
+        left, right = (stance.direction(f"{name}{bone}") for name in SIDES)
+        if left is None or right is None:
+            continue
+        angle = float(_angle(left - 2.0 * (left @ side) * side, right))
+        if angle > MAX_ASYMMETRY:
+            return (
+                f"the left {COMMON_NAMES[bone]} points {np.degrees(angle):.0f} degrees away from "
+                "the mirrored right one"
+            )
     return None
 
 
@@ -380,21 +430,22 @@ def lean_from_standing(stance: Stance, up: Vectors) -> Scalars:
 def world_up(rig: Rig, clips: Sequence[Clip]) -> Vectors:
     """Return the unit up direction (3,) of the world of clips.
 
-    It is what the file states, else the up direction of a standing rest pose, else y. The motion
-    overrides the last two if bodies are hardly ever upright along it and mostly along y or z.
+    It is what the file states, else the up direction of a standing rest pose, whatever the motion:
+    people lie down. Else it is y, or z if bodies are hardly ever upright along y, and mostly along
+    z.
     """
     if rig.skeleton.up:
         return np.asarray(np.eye(3)["xyz".index(rig.skeleton.up)])
     at_rest = stance_of(rig, rig.skeleton.rest_pose())
-    up = UP if unlike_standing(at_rest) is not None else snap(at_rest.up(), SNAP_UP)
+    if unlike_standing(at_rest) is None:
+        return snap(at_rest.up(), SNAP_UP)
     towards = [stance_of(rig, thin_clip(clip).pose).up() for clip in clips if clip.frames]
     if towards:
         near = np.cos(LEG_SLACK)
-        for axis in (UP, FORWARD):
-            shares = [(np.concatenate(towards) @ each > near).mean() for each in (up, axis)]
-            if shares[0] < 0.1 and shares[1] > 0.5:
-                return axis
-    return up
+        shares = [(np.concatenate(towards) @ axis > near).mean() for axis in (UP, FORWARD)]
+        if shares[0] < 0.1 and shares[1] > 0.5:
+            return FORWARD
+    return UP
 
 
 def body_axes(stance: Stance, *, snap_side: bool) -> Quats:
@@ -492,8 +543,9 @@ def align_hinges(
 ) -> list[str]:
     """Twist limbs so that elbows bend forwards and knees backwards, if the motion shows their axes.
 
-    Hands follow their arms. Changes `frames` and `confidence` in place; returns sentences about
-    what was done.
+    Hands keep their frames: an elbow's axis does not show where the palm faces. If two or more
+    hinges contradict a rest pose by more than `MAX_OFF`, limbs lose confidence. Changes `frames`
+    and `confidence` in place; returns sentences about what was done.
     """
     stance, steps, clear = stance_of(rig, pose), [], []
     level = AT_REST if at_rest else IN_MOTION
@@ -516,8 +568,7 @@ def align_hinges(
                 )
                 continue
             turn = quat.exp(hinge.twist * BONE_DIRECTIONS[hinge.upper])
-            hand = [f"{side}Hand"] if joint == "elbow" and f"{side}Hand" in frames else []
-            for role in roles + hand:
+            for role in roles:
                 frames[role] = quat.mul(frames[role], turn)
             confidence.update(dict.fromkeys(roles, level["hinge"]))
             steps.append(
@@ -527,6 +578,14 @@ def align_hinges(
         raise ValueError(
             "elbows and knees all bend the wrong way: left and right seem to be exchanged in the "
             "names, which a map of joints to roles can set right"
+        )
+    off = [hinge.name for hinge in clear if abs(hinge.twist) > MAX_OFF]
+    if at_rest and len(off) > 1:
+        limbs = [role for role in frames if role.endswith(("Arm", "Hand", "Leg", "Foot", "Toes"))]
+        confidence.update(dict.fromkeys(limbs, CONTRADICTED))
+        steps.append(
+            f"{' and '.join(off)} bend more than {np.degrees(MAX_OFF):.0f} degrees away from where "
+            "the rest pose says: no verdict on limbs"
         )
     return steps
 
@@ -567,9 +626,14 @@ def align_upright(
         mode = most_common_direction(up_in_frame(role))
         lean = float(_angle(mode, UP))
         if lean <= MAX_LEAN:
+            turn = quat.log(quat.between(UP, mode))
+            if role.endswith("Foot") and lean > MAX_FOOT_TURN:
+                turn *= MAX_FOOT_TURN / lean
             for each in {role, role.replace("Foot", "Toes")} & frames.keys():
-                frames[each] = quat.mul(frames[each], quat.between(UP, mode))
-            steps.append(f"{role}: set upright by {np.degrees(lean):.0f} degrees")
+                frames[each] = quat.mul(frames[each], quat.exp(turn))
+            if role == "head":
+                confidence[role] = max(confidence[role], SETTLED)
+            steps.append(f"{role}: set upright by {np.degrees(np.linalg.norm(turn)):.0f} degrees")
             continue
         if role in ENDS:
             confidence[role] = LEANING
@@ -577,6 +641,117 @@ def align_upright(
             f"{role}: stands {np.degrees(lean):.0f} degrees from upright most often, left alone"
         )
     return steps
+
+
+def align_medians(
+    rig: Rig, pose: Pose, frames: dict[str, Quats], confidence: dict[str, float]
+) -> list[str]:
+    """Take the zero of collarbones and feet from the median of the motion.
+
+    Rest poses show neither: collarbones rest at any height, and feet stand on heels or on tiptoe.
+    A collarbone's median becomes its zero. A foot's median Rx(lift) · Rz(tilt) · Ry(rotation)
+    loses lift and rotation, up to `MAX_FOOT_ZERO`; toes follow the foot. Changes `frames` and
+    `confidence` in place; returns sentences about what was done.
+    """
+    if len(pose.rotations) < MIN_FRAMES:
+        return []
+    now = Alignment(rig, quat.IDENTITY, dict(frames), confidence, ())
+    seen, steps = now.canonical_rotations(pose), []
+    for role in (f"{side}{bone}" for side in SIDES for bone in ("Shoulder", "Foot")):
+        if role not in seen:
+            continue
+        median = median_rotation(seen[role])
+        if role.endswith("Foot") and is_held(seen[role], median):
+            continue
+        if role.endswith("Shoulder"):
+            turn, words = quat.inverse(median), f"by {np.degrees(_size(median)):.0f} degrees"
+            if confidence[role] != SCAPULA:
+                confidence[role] = confidence["chest"]
+        else:
+            lift, tilt, rotation = quat.to_euler(median, "xzy")
+            removed = np.clip([lift, rotation], -MAX_FOOT_ZERO, MAX_FOOT_ZERO)
+            left = np.array([lift - removed[0], tilt, rotation - removed[1]])
+            turn = quat.mul(quat.inverse(median), quat.from_euler(left, "xzy"))
+            words = "by {:.0f} degrees of lift and {:.0f} of rotation".format(*np.degrees(removed))
+            confidence[role] = max(confidence[role], SETTLED if confidence[role] != LEANING else 0)
+        for each in {role, role.replace("Foot", "Toes")} & frames.keys():
+            frames[each] = quat.mul(frames[each], turn)
+        steps.append(f"{role}: zero moved to the median of the motion, {words}")
+    return steps
+
+
+def align_palms(
+    rig: Rig, stance: Stance, at_rest: bool, axes: Quats, frames: dict[str, Quats]
+) -> dict[str, str | None]:
+    """Return what shows where each palm faces: "fingers", "thumb", "rest pose" or None.
+
+    With the palm down in the T-pose, the knuckles of index and little finger lie along the forward
+    axis, and the thumb's base is in front of the hand's bone. The hand's frame is twisted about its
+    bone until they do. Without fingers, a T-pose has its palms down by convention. Changes
+    `frames` in place.
+    """
+    found: dict[str, str | None] = {}
+    for side in SIDES:
+        hand, arm = f"{side}Hand", f"{side}UpperArm"
+        if hand not in frames:
+            continue
+        base, bone = stance.starts[hand], BONE_DIRECTIONS[hand]
+        across = {
+            "fingers": _between(stance, f"{side}LittleProximal", f"{side}IndexProximal"),
+            "thumb": _thumb(stance, side, base),
+        }
+        found[side] = None
+        for shown, direction in across.items():
+            if direction is None:
+                continue
+            posed = quat.mul(stance.rotations[hand], frames[hand])
+            seen = quat.rotate(quat.inverse(posed), direction)
+            seen = seen - (seen @ bone) * bone
+            if np.linalg.norm(seen) > 0.3:  # of a unit vector; else it lies along the hand
+                twist = np.arctan2(np.cross(FORWARD, seen) @ bone, seen @ FORWARD)
+                frames[hand] = quat.mul(frames[hand], quat.exp(twist * bone))
+                found[side] = shown
+                break
+        level = stance.direction(arm)
+        if found[side] is None and at_rest and level is not None:
+            lift = 0.5 * np.pi - _angle(quat.rotate(axes, level), UP)
+            if abs(lift) < T_POSE:
+                found[side] = "rest pose"
+    return found
+
+
+def _between(stance: Stance, start: str, end: str) -> Vectors | None:
+    """Return the unit direction (3,) from the start of one bone to another's; None if unknown."""
+    if not {start, end} <= stance.starts.keys():
+        return None
+    return _unit_or_none(stance.starts[end] - stance.starts[start])
+
+
+def _thumb(stance: Stance, side: str, base: Vectors) -> Vectors | None:
+    """Return the unit direction (3,) from the wrist to the thumb; None if unknown."""
+    for bone in ("Proximal", "Metacarpal"):
+        role = f"{side}Thumb{bone}"
+        if role in stance.starts and np.linalg.norm(stance.starts[role] - base) > 0.0:
+            return _unit_or_none(stance.starts[role] - base)
+    return None
+
+
+def median_rotation(rotations: Quats) -> Quats:
+    """Return the component-wise median (4,) of rotations (n, 4), about their mean."""
+    mean = np.linalg.eigh(rotations.T @ rotations)[1][:, -1]
+    vectors = quat.log(quat.mul(quat.inverse(mean), rotations))
+    middle = np.quantile(vectors, 0.5, axis=0)  # `median` imports masked arrays
+    return quat.mul(mean, quat.exp(middle))
+
+
+def is_held(rotations: Quats, median: Quats) -> bool:
+    """Return True if a joint does not move, so that its median shows nothing about its frame."""
+    return bool(quat.angle_between(median, rotations).max() <= STILL)
+
+
+def _size(rotation: Quats) -> float:
+    """Return the angle of a rotation (4,), in radians."""
+    return float(quat.angle_between(quat.IDENTITY, rotation))
 
 
 def describe_stillness(clips: Sequence[Clip]) -> tuple[str, ...]:
