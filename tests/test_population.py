@@ -15,9 +15,11 @@ from synovia.io import list_clips
 from synovia.io.smpl import clip_from_poses
 from synovia.population import (
     SOURCES,
+    Finding,
     canonical_limits,
     clinical_angles,
     describe_move,
+    describe_posture,
     human_limits,
     joint_name,
     limits_for,
@@ -159,22 +161,103 @@ def test_directions_have_their_clinical_names(role, start, move, words):
     assert describe_move(role, start, quat.mul(about(*move), start)) == words
 
 
+MIRROR = np.array([1.0, 1.0, -1.0, -1.0])
+
+
+def left_rotation(bone, angles_deg):
+    """The rotation that is defined by clinical angles, built turn by turn."""
+    first, second, third = angles_deg
+    down = np.array([0.0, -1.0, 0.0])
+    if bone == "UpperArm":  # raised in a plane, after rotation about the hanging arm
+        plane = np.radians(second)
+        raised = quat.exp(np.radians(first) * np.cross(down, [np.cos(plane), 0, np.sin(plane)]))
+        return quat.mul(quat.mul(raised, about(0, -third, 0)), about(0, 0, -90))
+    if bone == "UpperLeg":
+        f, a = np.radians([first, second])
+        d = np.array([np.sin(a), -np.cos(a) * np.cos(f), np.cos(a) * np.sin(f)])
+        return quat.mul(quat.between(down, d), about(0, -third, 0))
+    if bone == "LowerArm":
+        return quat.mul(quat.mul(about(0, -first, 0), about(0, 0, second)), about(third, 0, 0))
+    if bone == "LowerLeg":
+        return quat.mul(quat.mul(about(first, 0, 0), about(0, 0, second)), about(0, -third, 0))
+    if bone == "Foot":
+        return quat.mul(quat.mul(about(-first, 0, 0), about(0, 0, -second)), about(0, -third, 0))
+    if bone == "Hand":
+        return quat.mul(about(third, 0, 0), about(0, -second, -first))
+    return about(first, third, second)
+
+
+RANGES_DEG = {
+    "UpperArm": ((15, 165), (-120, 220), (-120, 120)),
+    "UpperLeg": ((-60, 150), (-60, 70), (-80, 80)),
+    "LowerArm": ((-30, 160), (-30, 30), (-120, 120)),
+    "LowerLeg": ((-30, 165), (-30, 30), (-60, 60)),
+    "Foot": ((-80, 60), (-50, 50), (-50, 50)),
+    "Hand": ((-80, 80), (-40, 40), (-100, 100)),
+    "chest": ((-50, 90), (-40, 40), (-50, 50)),
+}
+
+
+@pytest.mark.parametrize("bone", RANGES_DEG)
+def test_clinical_angles_come_back(bone):
+    low, high = np.array(RANGES_DEG[bone], float).T
+    for angles in np.random.default_rng(0).uniform(low, high, size=(200, 3)):
+        rotation = left_rotation(bone, angles)
+        role = bone if bone == "chest" else f"left{bone}"
+        for sign in (1.0, -1.0):
+            found = clinical_angles(role, sign * rotation)
+            np.testing.assert_allclose(np.degrees(list(found.values())), angles, atol=1e-6)
+        if bone != "chest":
+            mirrored = clinical_angles(f"right{bone}", rotation * MIRROR)
+            assert mirrored == pytest.approx(clinical_angles(role, rotation))
+
+
+@pytest.mark.parametrize("bone", RANGES_DEG)
+def test_clinical_angles_do_not_jump(bone):
+    """Along paths through the ranges, and beyond them for hinges, angles change smoothly."""
+    low, high = np.array(RANGES_DEG[bone], float).T
+    rng = np.random.default_rng(1)
+    role = bone if bone == "chest" else f"left{bone}"
+    for start, end in rng.uniform(low, high, size=(20, 2, 3)):
+        path = np.linspace(start, end, 200)
+        rows = [list(clinical_angles(role, left_rotation(bone, each)).values()) for each in path]
+        assert np.abs(np.diff(np.degrees(rows), axis=0)).max() < 3.0
+
+
+@pytest.mark.parametrize("role", ["leftUpperLeg", "rightLowerLeg", "leftLowerArm"])
+def test_large_flexion_does_not_wrap(role):
+    """A hip flexed by 186 degrees is not extended by 174."""
+    axis = {"leftUpperLeg": (-1, 0, 0), "rightLowerLeg": (1, 0, 0), "leftLowerArm": (0, -1, 0)}
+    for degrees in (-100, -20, 90, 186, 230):
+        found = clinical_angles(role, about(*(degrees * np.array(axis[role]))))
+        assert np.degrees(found["flexion"]) == pytest.approx(degrees)
+
+
 @pytest.mark.parametrize(
-    ("role", "rotation", "angles"),
+    ("role", "rotation", "words"),
     [
-        ("leftUpperArm", about(0, 0, -90), (0, 0, 0)),
-        ("leftUpperArm", quat.IDENTITY, (0, 90, 0)),
-        ("rightUpperArm", about(0, 90, 0), (90, 90, 0)),
-        ("leftUpperLeg", about(-60, 0, 0), (60, 0, 0)),
-        ("rightUpperLeg", about(0, 0, 20), (0, 20, 0)),
-        ("leftLowerLeg", about(70, 0, 0), (70, 0, 0)),
-        ("leftLowerArm", about(0, -80, 0), (80, 0, 0)),
-        ("chest", about(25, 0, 0), (25, 0, 0)),
+        ("leftUpperArm", about(0, 0, -90), "arm hanging"),
+        ("rightUpperArm", about(0, 0, 10), "arm raised 80° to the side"),
+        ("rightUpperArm", about(0, 90, 0), "arm raised 90° forwards"),
+        ("leftUpperArm", about(0, -130, 0), "arm raised 90° across the body"),
+        ("leftUpperArm", about(0, 0, 85), "arm overhead"),
+        ("leftLowerLeg", about(70, 0, 0), "flexion 70°, sideways bend 0°, inward rotation 0°"),
     ],
 )
-def test_clinical_angles(role, rotation, angles):
-    found = np.degrees(list(clinical_angles(role, rotation).values()))
-    np.testing.assert_allclose(found, angles, atol=1e-6)
+def test_postures_have_words(role, rotation, words):
+    assert describe_posture(role, rotation) == words
+
+
+@pytest.mark.parametrize(("turn", "words"), [(9, "inward rotation"), (-9, "outward rotation")])
+def test_a_finding_is_a_sentence(turn, words):
+    nearest = about(0, 0, 10)
+    rotation = quat.mul(nearest, about(turn, 0, 0))
+    inward = [
+        clinical_angles("rightUpperArm", each)["inward rotation"] for each in (nearest, rotation)
+    ]
+    assert np.degrees(inward[1] - inward[0]) == pytest.approx(turn)
+    finding = Finding("rightUpperArm", "RightArm", np.radians(9.0), 0, rotation, nearest)
+    assert finding.text == f"right shoulder: 9° beyond {words} (arm raised 80° to the side)"
 
 
 def test_joints_have_their_common_names():

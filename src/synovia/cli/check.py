@@ -322,6 +322,7 @@ def describe_human(report: Report, found: HumanFound | None) -> dict[str, object
                 "time": finding.frame * report.frame_time,
                 "violation_deg": math.degrees(finding.violation),
                 "direction": finding.direction,
+                "posture": finding.posture,
                 "angles_deg": {name: math.degrees(each) for name, each in finding.angles.items()},
                 "people_within_10_deg": finding.people,
             }

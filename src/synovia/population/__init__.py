@@ -1,6 +1,13 @@
 """Ready-made human limits for any rig."""
 
-from .findings import Finding, clinical_angles, describe_move, join_sides, joint_name
+from .findings import (
+    Finding,
+    clinical_angles,
+    describe_move,
+    describe_posture,
+    join_sides,
+    joint_name,
+)
 from .limits import (
     HumanLimits,
     canonical_limits,
@@ -23,6 +30,7 @@ __all__ = [
     "clamp",
     "clinical_angles",
     "describe_move",
+    "describe_posture",
     "human_limits",
     "join_sides",
     "joint_name",

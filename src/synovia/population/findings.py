@@ -5,7 +5,6 @@ Directions are those of the canonical human (`rigs.canonical`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,11 +12,10 @@ from typing import Literal
 import numpy as np
 
 from .. import quat
-from ..anatomy.isb import isb_angles_of
-from ..arrays import Quats, Vectors
+from ..arrays import TURN, Quats, Vectors
 from ..model.report import Verdict
-from ..rigs.canonical import BONE_DIRECTIONS, FORWARD
-from ..rigs.human import FACE, FINGERS, PHALANGES, split_role
+from ..rigs.canonical import BONE_DIRECTIONS, FORWARD, LEFT, UP
+from ..rigs.human import PHALANGES, split_role
 
 JOINT_NAMES = {
     "chest": "spine",
@@ -79,14 +77,18 @@ ROTATION_TERMS = {
 LIMB_TERMS = (("abduction", "adduction"), ("flexion", "extension"))
 """Terms for moving a limb outwards and forwards."""
 SECOND = 0.5  # of the largest component; a second one is named if it is at least as large
-ANGLE_NAMES = {
-    "shoulder": ("plane of elevation", "elevation", "inward rotation"),
-    **dict.fromkeys(("spine", "neck"), ("flexion", "bend to the right", "rotation to the left")),
-    "": ("flexion", "adduction", "inward rotation"),
-}
-"""Names of the angles in the order of the ISB, by joint; "" for the others."""
-FLEXES_BACKWARDS = ("spine", "neck", "knee")
-"""Joints whose flexion is negative in the sequence of the ISB."""
+LOWEST_FLEXION = np.radians(-120.0)  # angles of flexion begin there; nobody bends farther back
+LOWEST_PLANE = np.radians(-130.0)  # planes of elevation begin there: behind the other shoulder
+HANGING, OVERHEAD = np.radians([15.0, 165.0])  # elevations beyond which the plane means nothing
+PLANES_DEG = (
+    (-60.0, "backwards"),
+    (-30.0, "to the side and backwards"),
+    (30.0, "to the side"),
+    (60.0, "to the side and forwards"),
+    (120.0, "forwards"),
+    (230.0, "across the body"),
+)
+"""Words for planes of elevation, each up to an angle in degrees."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,19 +120,25 @@ class Finding:
         return describe_move(self.role, self.nearest, self.rotation)
 
     @property
-    def text(self) -> str:
-        """The finding in words, such as "left knee: 9° beyond extension (flexion -21°)"."""
-        angles = ", ".join(
-            f"{name} {round(math.degrees(each))}°" for name, each in self.angles.items()
-        )
-        beyond_deg = math.degrees(self.violation)
-        size = f"{beyond_deg:.0f}" if beyond_deg >= 1.0 else f"{beyond_deg:.2g}"
-        return f"{self.name}: {size}° beyond {self.direction}{f' ({angles})' if angles else ''}"
-
-    @property
     def angles(self) -> dict[str, float]:
         """Clinical angles of the joint, radians; see `clinical_angles`."""
         return clinical_angles(self.role, self.rotation)
+
+    @property
+    def posture(self) -> str:
+        """The joint's clinical angles in words, such as "arm raised 80° to the side"."""
+        return describe_posture(self.role, self.rotation)
+
+    @property
+    def text(self) -> str:
+        """The finding in words.
+
+        For example "right shoulder: 9° beyond inward rotation (arm raised 80° to the side)".
+        """
+        beyond_deg = np.degrees(self.violation)
+        size = f"{beyond_deg:.0f}" if beyond_deg >= 1.0 else f"{beyond_deg:.1g}"
+        posture = f" ({self.posture})" if self.posture else ""
+        return f"{self.name}: {size}° beyond {self.direction or 'its range'}{posture}"
 
 
 def joint_name(role: str) -> str:
@@ -225,27 +233,103 @@ def _both_directions(
 
 
 def clinical_angles(role: str, rotation: Quats) -> dict[str, float]:
-    """Return a joint's angles by name, in radians, in the sequence of the ISB.
+    """Return the clinical angles of a joint by name, in radians.
 
-    The shoulder has plane of elevation (0 is abduction, π/2 flexion), elevation and inward
-    rotation; others have flexion, adduction and inward rotation. All are 0 when standing with
-    hanging arms, the palms at the thighs. Collarbones, toes, fingers and the face have none.
+    All are 0 when standing with hanging arms, the palms at the thighs; fingers have none.
+    Shoulder and hip are described by the direction of the bone and the rotation about it.
+    Rotation is seen at the bent elbow or knee: it is the angle of forearm or shin about the upper
+    bone, from where the shortest swing of the hanging limb brings it.
+
+    - shoulder: elevation from hanging (0 to π), the plane of elevation (0 to the side, π/2
+      forwards), inward rotation. The plane means little near hanging and overhead.
+    - hip: flexion in the sagittal plane (from −2π/3 on), abduction out of it, inward rotation.
+    - elbow, knee: flexion, sideways bend, pronation or inward rotation, in this order.
+    - wrist: flexion, radial deviation, pronation within the hand.
+    - ankle: dorsiflexion, inversion, inward rotation.
+    - others: components of the rotation vector.
     """
     side, bone = split_role(role)
-    if bone in ("Shoulder", "Toes") or role in (*FINGERS, *FACE):
-        return {}
-    hanging = quat.exp(np.array([0.0, 0.0, (-0.5 if side == "right" else 0.5) * np.pi]))
-    seen = rotation
-    if bone in ("UpperArm", "LowerArm", "Hand"):
-        seen = quat.mul(seen, hanging)
-    if bone in ("LowerArm", "Hand"):
-        seen = quat.mul(quat.inverse(hanging), seen)
-    joint = JOINT_NAMES[bone]
-    angles = isb_angles_of(seen, f"{side}_{joint}" if side else joint)
-    names = ANGLE_NAMES.get(joint, ANGLE_NAMES[""])
-    found = dict(zip(names, angles.tolist(), strict=True))
-    if joint == "shoulder":
-        found["elevation"] = -found["elevation"]
-    if joint in FLEXES_BACKWARDS:
-        found["flexion"] = -found["flexion"]
-    return found
+    seen = rotation * [1.0, 1.0, -1.0, -1.0] if side == "right" else rotation
+    if bone in ("UpperArm", "UpperLeg"):
+        return _ball_angles(bone, seen)
+    if bone == "LowerArm":
+        first, bend, roll = quat.to_euler(seen, "yzx")
+        return {
+            "flexion": _from(-first, LOWEST_FLEXION),
+            "sideways bend": float(bend),
+            "pronation": float(roll),
+        }
+    if bone == "LowerLeg":
+        first, bend, roll = quat.to_euler(seen, "xzy")
+        return {
+            "flexion": _from(first, LOWEST_FLEXION),
+            "sideways bend": float(bend),
+            "inward rotation": -float(roll),
+        }
+    if bone == "Hand":
+        twist = 2.0 * np.arctan2(seen[1], seen[0])
+        swing = quat.log(quat.mul(quat.exp(-twist * LEFT), seen))
+        return {
+            "flexion": -float(swing[2]),
+            "radial deviation": -float(swing[1]),
+            "pronation": _from(twist, -np.pi),
+        }
+    if bone == "Foot":
+        lift, tilt, roll = quat.to_euler(seen, "xzy")
+        return {
+            "dorsiflexion": -float(lift),
+            "inversion": -float(tilt),
+            "inward rotation": -float(roll),
+        }
+    x, y, z = quat.log(seen).tolist()
+    if bone in ("chest", "head"):
+        return {"flexion": x, "bend to the right": z, "rotation to the left": y}
+    if bone == "Shoulder":
+        return {"elevation": z, "protraction": -y, "backward rotation": -x}
+    return {"extension": -x} if bone == "Toes" else {}
+
+
+def _ball_angles(bone: str, seen: Quats) -> dict[str, float]:
+    """Return the clinical angles of a left shoulder or hip, in radians."""
+    is_arm = bone == "UpperArm"
+    hanging = quat.mul(seen, quat.exp(0.5 * np.pi * FORWARD)) if is_arm else seen
+    out, up, ahead = quat.rotate(hanging, -UP)
+    # hanging = swing · twist, with the twist about the vertical; inward is clockwise from above.
+    rotation = _from(-2.0 * np.arctan2(hanging[2], hanging[0]), -np.pi)
+    if is_arm:
+        return {
+            "elevation": float(np.arctan2(np.hypot(out, ahead), -up)),
+            "plane of elevation": _from(np.arctan2(ahead, out), LOWEST_PLANE),
+            "inward rotation": rotation,
+        }
+    return {
+        "flexion": _from(np.arctan2(ahead, -up), LOWEST_FLEXION),
+        "abduction": float(np.arcsin(np.clip(out, -1.0, 1.0))),
+        "inward rotation": rotation,
+    }
+
+
+def _from(angle: float, lowest: float) -> float:
+    """Return an angle in radians as one from `lowest` up to a turn above it."""
+    return float((angle - lowest) % TURN + lowest)
+
+
+def describe_posture(role: str, rotation: Quats) -> str:
+    """Return the clinical angles of a joint in words; empty for joints without any.
+
+    Examples
+    --------
+    >>> from synovia import quat
+    >>> describe_posture("leftUpperArm", quat.IDENTITY)
+    'arm raised 90° to the side'
+    """
+    angles = clinical_angles(role, rotation)
+    if "elevation" in angles and "plane of elevation" in angles:
+        elevation, plane_deg = angles["elevation"], np.degrees(angles["plane of elevation"])
+        if elevation < HANGING:
+            return "arm hanging"
+        if elevation > OVERHEAD:
+            return "arm overhead"
+        where = next(word for most, word in PLANES_DEG if plane_deg <= most)
+        return f"arm raised {np.degrees(elevation):.0f}° {where}"
+    return ", ".join(f"{name} {round(np.degrees(each))}°" for name, each in angles.items())

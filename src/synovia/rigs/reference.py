@@ -66,10 +66,10 @@ MODE_STARTS, MODE_STEPS = 100, 50  # mean shift converges in a few steps from th
 MIN_CONFIDENCE = 0.55  # joints below it are not judged
 NOT_AT_REST = {"head": 0.4, "Foot": 0.4, "Hand": 0.3, "Shoulder": 0.3, "Toes": 0.3}
 """Of bones whose reference is a frame of the motion; 0.6 for others."""
-SETTLED = 0.6  # of heads and feet without a rest pose that gravity or their median aligns
+SETTLED = 0.6  # of ends without a rest pose that gravity, a median or knuckles align
 NO_END = 0.3  # of a limb's bone whose end is unknown
 SCAPULA = 0.3  # of a shoulder blade in the role of a collarbone, which rotates less
-LEANING = 0.4  # of a head or foot that leans too far for gravity to align it
+LEANING = 0.35  # of a head or foot that leans too far for gravity to align it
 CONTRADICTED = 0.2  # of limbs whose hinges contradict the rest pose
 UNSEEN_TWIST = 0.2  # of limbs without a rest pose whose twist no motion shows
 AT_REST, IN_MOTION = {"hinge": 1.0, "no hinge": 0.7}, {"hinge": 0.8, "no hinge": UNSEEN_TWIST}
@@ -297,7 +297,10 @@ def align(
     elif not at_rest:
         limbs = [role for role in frames if role.endswith(("Arm", "Leg", "Hand"))]
         confidence.update(dict.fromkeys(limbs, UNSEEN_TWIST))
-    palm = align_palms(rig, stance, at_rest, axes, frames)
+    palm = align_palms(stance, at_rest, axes, frames)
+    for hand in (f"{side}Hand" for side, shown in palm.items() if shown == "fingers"):
+        if hand in stance.tips:  # bone and knuckles define the frame, whatever the reference
+            confidence[hand] = max(confidence[hand], SETTLED)
     reasons = align_hands(rig, stance, frames, confidence, at_rest=at_rest)
     for role in frames:
         confidence[role] *= rig.confidence[role]
@@ -673,7 +676,8 @@ def align_medians(
             left = np.array([lift - removed[0], tilt, rotation - removed[1]])
             turn = quat.mul(quat.inverse(median), quat.from_euler(left, "xzy"))
             words = "by {:.0f} degrees of lift and {:.0f} of rotation".format(*np.degrees(removed))
-            confidence[role] = max(confidence[role], SETTLED if confidence[role] != LEANING else 0)
+            if confidence[role] > LEANING:
+                confidence[role] = max(confidence[role], SETTLED)
         for each in {role, role.replace("Foot", "Toes")} & frames.keys():
             frames[each] = quat.mul(frames[each], turn)
         steps.append(f"{role}: zero moved to the median of the motion, {words}")
@@ -681,7 +685,7 @@ def align_medians(
 
 
 def align_palms(
-    rig: Rig, stance: Stance, at_rest: bool, axes: Quats, frames: dict[str, Quats]
+    stance: Stance, at_rest: bool, axes: Quats, frames: dict[str, Quats]
 ) -> dict[str, str | None]:
     """Return what shows where each palm faces: "fingers", "thumb", "rest pose" or None.
 
