@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -99,6 +99,7 @@ def clamp(
     exit code is 1 when a clip is left out because it is no human, and 2 for an error.
     """
     from ..io import save_clips
+    from ..population import clamp_until_clean
 
     softening = softening_option(soften)
     names = inputs.joint_names(maps)
@@ -112,15 +113,16 @@ def clamp(
         target = targets[file]
         if to == "usual" and applied.model.usual is None:
             raise click.UsageError(f"--to usual needs limits with both verdicts, got {limits}")
-        project = applied.model.project_clip if applied.human is None else applied.human.clamp
-        legal, report = project(
-            clip,
-            to_usual=to == "usual",
-            softening=softening,
-            max_speed=math.radians(max_speed),
-            names=applied.names,
-            progress=inputs.joint_progress("clamping", files),
-        )
+        options: dict[str, Any] = {
+            "to_usual": to == "usual",
+            "softening": softening,
+            "max_speed": math.radians(max_speed),
+            "progress": inputs.joint_progress("clamping", files),
+        }
+        if applied.human is not None:
+            legal, report = clamp_until_clean(applied.human, clip, **options)
+        else:
+            legal, report = applied.model.project_clip(clip, names=applied.names, **options)
         lines += [f"{summary(clip, legal)}; wrote {target}", *growth(clip, legal)]
         lines += exceptions(report)
         done[target].append(replace(legal, name=file.clip or legal.name))

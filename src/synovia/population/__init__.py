@@ -1,5 +1,6 @@
 """Ready-made human limits for any rig."""
 
+from .clamping import clamp, clamp_until_clean
 from .findings import (
     Finding,
     clinical_angles,
@@ -12,7 +13,6 @@ from .limits import (
     HumanLimits,
     canonical_limits,
     check,
-    clamp,
     human_limits,
     limits_for,
     limits_on,
@@ -28,6 +28,7 @@ __all__ = [
     "canonical_limits",
     "check",
     "clamp",
+    "clamp_until_clean",
     "clinical_angles",
     "describe_move",
     "describe_posture",

@@ -15,12 +15,12 @@ import numpy as np
 from .. import quat
 from ..anatomy import human, limits_of
 from ..anatomy.part import REFERENCE_HEIGHT
-from ..arrays import TURN, Bytes, Ints, Quats
+from ..arrays import TURN, Bytes, Quats
 from ..io import load_limits
 from ..io.gltf import humanoid
 from ..learn import Progress
 from ..limit import Limit, mirror_limit
-from ..model import ClampReport, JointReport, Limb, LimitModel, Report, couple, limbs_on_rig
+from ..model import JointReport, Limb, LimitModel, Report, couple, limbs_on_rig
 from ..rigs import FINGERS, ROLES, Alignment, align, recognize
 from ..rigs.canonical import LEFT, canonical_skeleton, dependents_on_rig, limits_on_rig
 from ..rigs.reference import MIN_CONFIDENCE
@@ -29,8 +29,6 @@ from .envelope import possible_model
 from .findings import Finding, join_sides, joint_name
 from .hand import hand_constraints
 from .sources import SOURCES, VERDICTS, WORDS, Source
-
-CLAMP_ROUNDS = 30  # of clamping and aligning again; two are enough unless a foot is far twisted
 
 
 def human_limits(height: float = REFERENCE_HEIGHT, *, source: Source = "anatomy") -> LimitModel:
@@ -115,8 +113,6 @@ class HumanLimits:
     source: Source
     roles: Mapping[str, str] = field(default_factory=dict)
     """Roles of the limited joints, by joint name."""
-    reference: Clip | None = None
-    """A clip whose first frame is a standing pose, if one was given; see `rigs.align`."""
 
     @property
     def skeleton(self) -> Skeleton:
@@ -180,27 +176,6 @@ class HumanLimits:
         ]
         return report, found
 
-    def clamp(self, clip: Clip, **options: Any) -> tuple[Clip, ClampReport]:
-        """Return a clip within the limits, and a report; see `LimitModel.project_clip`.
-
-        The alignment of a rig is estimated from its motion, which clamping changes. It is estimated
-        again on the result, and the clip is clamped again until `check` finds nothing, or
-        `CLAMP_ROUNDS` times. A softened clip is clamped once.
-        """
-        limits, moved, over = self, dict[str, Ints](), dict[str, Ints]()
-        for _ in range(CLAMP_ROUNDS):
-            clip, report = limits.model.project_clip(clip, **options)
-            moved |= report.moved
-            over |= report.over
-            if options.get("softening") is not None:
-                break
-            again = align(self.alignment.rig, [clip], reference=self.reference)
-            limits = limits_on(again, self.source, reference=self.reference)
-            found = limits.model.check(clip)
-            if all(part.ok for part in found.verdicts[: 2 if options.get("to_usual") else 1]):
-                break
-        return clip, ClampReport(clip.name, moved, over)
-
     def _finding(self, model: LimitModel, row: JointReport, clip: Clip) -> Finding:
         """Return a finding about a joint in its worst frame."""
         frame = row.worst_frame
@@ -254,20 +229,18 @@ def limits_for(
     if not clips:
         raise ValueError("clips must be at least one, got none")
     rig = recognize(clips[0].skeleton, roles, humanoid(clips[0]) or None)
-    return limits_on(align(rig, clips, reference=reference), source, reference=reference)
+    return limits_on(align(rig, clips, reference=reference), source)
 
 
-def limits_on(
-    alignment: Alignment, source: Source = "human", *, reference: Clip | None = None
-) -> HumanLimits:
-    """Return human limits for an aligned rig; `reference` is the one that it was aligned by."""
+def limits_on(alignment: Alignment, source: Source = "human") -> HumanLimits:
+    """Return human limits for an aligned rig."""
     palms = alignment.palm.values()
     canonical = canonical_limits(source, palm_known=bool(palms) and None not in palms)
     alignment = doubt_medians(alignment, canonical.limits)
     model = _model_on(alignment, canonical, source)
     judged = _judged(model)
     by_joint = {name: role for role, name in alignment.rig.roles.items() if name in judged}
-    return HumanLimits(model, alignment, source, by_joint, reference)
+    return HumanLimits(model, alignment, source, by_joint)
 
 
 def _model_on(alignment: Alignment, canonical: LimitModel, source: Source) -> LimitModel:
@@ -312,15 +285,6 @@ def check(clip: Clip, source: Source = "human", **options: Any) -> Report:
     `options` are those of `limits_for`.
     """
     return limits_for(clip, source, **options).check(clip)[0]
-
-
-def clamp(clip: Clip, source: Source = "human", **options: Any) -> Clip:
-    """Return the clip projected onto the human limits, with bounded steps.
-
-    The source "human" means the possible limits; "usual" asks for more. `check` of the result finds
-    nothing. The rig is recognised by its joint names. `options` are those of `limits_for`.
-    """
-    return limits_for(clip, source, **options).clamp(clip)[0]
 
 
 def people_near(role: str, rotation: Quats) -> float | None:

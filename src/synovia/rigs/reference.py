@@ -97,6 +97,12 @@ class Alignment:
     """What shows where the palm faces, by side: "fingers", "thumb", "rest pose", or None."""
     medians: Mapping[str, Quats] = field(default_factory=dict)
     """Median canonical rotation (4,) of hands, feet and head that move, by role."""
+    reference: Clip | None = None
+    """The clip whose first frame was given as the reference."""
+
+    def estimate_again(self, clip: Clip) -> Alignment:
+        """Return the alignment of the same rig by other motion, with the same given reference."""
+        return align(self.rig, [clip], reference=self.reference)
 
     @property
     def measured(self) -> dict[str, str]:
@@ -304,7 +310,9 @@ def align(
     reasons = align_hands(rig, stance, frames, confidence, at_rest=at_rest)
     for role in frames:
         confidence[role] *= rig.confidence[role]
-    found = Alignment(rig, axes, frames, confidence, tuple(steps), warnings, reasons, palm)
+    found = Alignment(
+        rig, axes, frames, confidence, tuple(steps), warnings, reasons, palm, reference=reference
+    )
     if not clips or len(pose.rotations) < MIN_FRAMES:
         return found
     seen = found.canonical_rotations(pose)

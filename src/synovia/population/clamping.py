@@ -1,0 +1,61 @@
+"""Clamping of clips to human limits whose alignment depends on the motion itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Ints
+from ..model import ClampReport
+from ..skeleton import Clip
+from .limits import HumanLimits, limits_for, limits_on
+from .sources import Source
+
+MAX_ROUNDS = 12  # each round moves a median by less; walks with a turned foot need at most 4
+
+
+def clamp(clip: Clip, source: Source = "human", **options: Any) -> Clip:
+    """Return the clip projected onto the human limits, with bounded steps.
+
+    The source "human" means the possible limits; "usual" asks for more. The rig is recognised by its joint names; see `clamp_until_clean`. `options` are those of
+    `limits_for`.
+    """
+    return clamp_until_clean(limits_for(clip, source, **options), clip)[0]
+
+
+def clamp_until_clean(human: HumanLimits, clip: Clip, **options: Any) -> tuple[Clip, ClampReport]:
+    """Return a clip inside its human limits, and the frames that had to move.
+
+    The zero of feet and collarbones is the median of the motion, which clamping changes. So the
+    rig is aligned again by the result, and clamped again, until a check finds nothing or
+    `MAX_ROUNDS` are over. A softened clip is clamped once. `options` are those of
+    `LimitModel.project_clip`.
+    """
+    legal, report = human.model.project_clip(clip, **options)
+    verdicts = 2 if options.get("to_usual") else 1
+    for _ in range(0 if options.get("softening") is not None else MAX_ROUNDS):
+        try:
+            human = limits_on(human.alignment.estimate_again(legal), human.source)
+        except ValueError:  # nobody stands any more: the first alignment counts
+            break
+        if all(part.ok for part in human.model.check(legal).verdicts[:verdicts]):
+            break
+        legal, added = human.model.project_clip(legal, **options)
+        report = replace(
+            report,
+            moved=_union(report.moved, added.moved),
+            over=dict(added.over),
+        )
+    return legal, report
+
+
+def _union(first: Mapping[str, Ints], second: Mapping[str, Ints]) -> dict[str, Ints]:
+    """Return the frames of both mappings, by joint."""
+    none = np.zeros(0, int)
+    return {
+        name: np.union1d(first.get(name, none), second.get(name, none))
+        for name in (*first, *(name for name in second if name not in first))
+    }
