@@ -100,6 +100,7 @@ def check(
     from ..io import split_clip
     from ..io.files import atomic_file
     from ..learn import invented_first_frame
+    from ..population import describe_spans
 
     if as_json and csv_path == "-":
         raise click.UsageError("--json and --csv - would both print to stdout: choose one")
@@ -111,6 +112,7 @@ def check(
     calibration = calibrate_performer(model, limits, others, files, names) if others else None
     reports, invented = [], set()
     humans: dict[str, HumanFound] = {}
+    spans: dict[str, list[str]] = {}
     progress = inputs.joint_progress("checking", files)
     for file, clip, applied in inputs.clips_for(model, files, names, "checking"):
         if not clip.frames:
@@ -122,6 +124,7 @@ def check(
         if applied.human is not None:
             report, found = applied.human.check(clip, progress=progress)
             humans[clip.name] = applied.human, found
+            spans[clip.name] = describe_spans(applied.human.alignment, clip)
         else:
             report = applied.model.check(clip, names=applied.names, progress=progress)
         reports.append(report)
@@ -135,7 +138,9 @@ def check(
         single = len(clips) == len(reports) == 1 and split_clip(clips[0])[0].is_file()
         offsets = {} if calibration is None else offsets_deg(calibration)
         documents = [
-            report.to_dict() | offsets | describe_human(report, humans.get(report.clip))
+            report.to_dict()
+            | offsets
+            | describe_human(report, humans.get(report.clip), spans.get(report.clip, []))
             for report in reports
         ]
         terminal.echo(json.dumps(documents[0] if single else documents, indent=2, allow_nan=False))
@@ -145,11 +150,15 @@ def check(
         findings = {name: found for name, (_, found) in humans.items()}
         for line in summary(reports, every=every, invented=invented, findings=findings):
             terminal.echo(line)
+        for name, sentences in spans.items():
+            for sentence in sentences:
+                terminal.echo(f"{terminal.printable(name)}: {sentence}")
         if len(reports) < len(files):
             terminal.echo(human.left_out(len(files) - len(reports), "not checked"))
     checked = humans_only or len(reports) == len(files)
     counted = [part for report in reports for part in report.verdicts[: 2 if strict else 1]]
-    ctx.exit(0 if checked and all(part.ok for part in counted) else 1)
+    inside = all(part.ok for part in counted) and not any(spans.values())
+    ctx.exit(0 if checked and inside else 1)
 
 
 def calibrate_performer(
@@ -296,10 +305,12 @@ def finding_text(finding: Finding, report: Report) -> str:
     return f"{finding.text}: {finding.joint} at {_time(report, finding.frame)} s{near}"
 
 
-def describe_human(report: Report, found: HumanFound | None) -> dict[str, object]:
+def describe_human(
+    report: Report, found: HumanFound | None, spans: Sequence[str]
+) -> dict[str, object]:
     """Return how the limits of a human came onto a rig, and what was found, as plain values.
 
-    Nothing where limits are those of a file.
+    Nothing where limits are those of a file. `spans` are sentences of `describe_spans`.
     """
     if found is None:
         return {}
@@ -310,6 +321,7 @@ def describe_human(report: Report, found: HumanFound | None) -> dict[str, object
             "convention": human.alignment.rig.convention,
             "no_verdict": human.no_verdict,
             "steps": list(human.alignment.steps),
+            "spans": list(spans),
         },
         "findings": [
             {

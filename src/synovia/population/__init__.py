@@ -18,6 +18,7 @@ from .limits import (
     limits_on,
     people_near,
 )
+from .palms import describe_spans
 from .sources import SOURCES, Source
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "clinical_angles",
     "describe_move",
     "describe_posture",
+    "describe_spans",
     "human_limits",
     "join_sides",
     "joint_name",

@@ -20,8 +20,8 @@ MAX_ROUNDS = 12  # each round moves a median by less; walks with a turned foot n
 def clamp(clip: Clip, source: Source = "human", **options: Any) -> Clip:
     """Return the clip projected onto the human limits, with bounded steps.
 
-    The source "human" means the possible limits; "usual" asks for more. The rig is recognised by its joint names; see `clamp_until_clean`. `options` are those of
-    `limits_for`.
+    The source "human" means the possible limits; "usual" asks for more. The rig is recognised by
+    its joint names; see `clamp_until_clean`. `options` are those of `limits_for`.
     """
     return clamp_until_clean(limits_for(clip, source, **options), clip)[0]
 
