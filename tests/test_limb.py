@@ -21,6 +21,7 @@ from synovia.model import Limb, LiveClamp, couple, joint_by_joint, limbs_on_rig
 from synovia.model.clamp import step_bounds
 from synovia.model.retarget import limbs_from_rig
 from synovia.rigs import (
+    FINGERS,
     MEASURED_FROM,
     canonical_skeleton,
     dependents_from_rig,

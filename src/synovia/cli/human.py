@@ -89,7 +89,7 @@ def limits_on_clip(
         raise ValueError(f"{place}: --map: {error}") from None
     try:
         alignment = align(rig, [clip], reference=reference)
-        found = limits_on(alignment, source, reference=reference)
+        found = limits_on(alignment, source)
     except ValueError as error:
         raise (NoHumanLimitsError if reference is None else ValueError)(
             f"{place}: {error}"
