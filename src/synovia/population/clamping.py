@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from ..skeleton import Clip
 from .limits import HumanLimits, limits_for, limits_on
 from .sources import Source
 
-MAX_ROUNDS = 12  # each round moves a median by less; walks with a turned foot need at most 4
+MAX_ROUNDS = 40  # of 200 walks with feet and hips rotated at random, 197 need at most 6, one 18
 
 
 def clamp(clip: Clip, source: Source = "human", **options: Any) -> Clip:
@@ -31,8 +32,8 @@ def clamp_until_clean(human: HumanLimits, clip: Clip, **options: Any) -> tuple[C
 
     The zero of feet and collarbones is the median of the motion, which clamping changes. So the
     rig is aligned again by the result, and clamped again, until a check finds nothing or
-    `MAX_ROUNDS` are over. A softened clip is clamped once. `options` are those of
-    `LimitModel.project_clip`.
+    `MAX_ROUNDS` are over, which is warned about. A softened clip is clamped once. `options` are
+    those of `LimitModel.project_clip`.
     """
     legal, report = human.model.project_clip(clip, **options)
     verdicts = 2 if options.get("to_usual") else 1
@@ -48,6 +49,12 @@ def clamp_until_clean(human: HumanLimits, clip: Clip, **options: Any) -> tuple[C
             report,
             moved=_union(report.moved, added.moved),
             over=dict(added.over),
+        )
+    else:
+        warnings.warn(
+            f"{clip.name}: a check may still find joints outside: their zero, the median of the "
+            f"motion, moved in each of {MAX_ROUNDS} rounds of clamping",
+            stacklevel=2,
         )
     return legal, report
 
