@@ -24,6 +24,8 @@ from synovia import (
     load_clip,
     quat,
 )
+from synovia.anatomy import isb_angles
+from synovia.anatomy.part import load_tables
 from synovia.anatomy.shoulder import shoulders
 from synovia.arrays import Floats
 from synovia.body import body_of, pose_vertices
@@ -35,7 +37,7 @@ from synovia.draw.body import see_bones
 from synovia.draw.limit import draw_map
 from synovia.draw.render import render
 from synovia.draw.skeleton import VIEW, draw_skeleton
-from synovia.draw.style import BONE, INK, LEGAL, LEGAL_BONE, MUTED, OUTSIDE, new_figure
+from synovia.draw.style import BONE, INK, LEGAL, LEGAL_BONE, LINE, MUTED, OUTSIDE, new_figure
 from synovia.ik import arm
 from synovia.population.envelope import possible_model
 
@@ -58,6 +60,7 @@ def main(clips: Path | None = None) -> None:
     people(HERE / "human.png")
     save_picture(draw_joints(possible_model()), HERE / "possible.png")
     save_picture(draw_plate(shoulders(), plates()["scapula"]), HERE / "shoulder.png")
+    rhythm(HERE / "rhythm.png")
     led_arm(HERE / "arm.png")
 
 
@@ -166,6 +169,38 @@ def led_arm(path: Path) -> None:
     right.scatter(theta, phi, s=8, color=np.where(led.converged, LEGAL, OUTSIDE).tolist())
     right.set(xlim=(-120, 120), ylim=(-90, 90))
     right.set_title("the upper arm in its table", color=MUTED, size=11)
+    figure.tight_layout()
+    save_picture(figure, path)
+
+
+def rhythm(path: Path) -> None:
+    """Draw how clavicle and scapula follow the arm, against the published changes to 120°."""
+    body, means = shoulders(), load_tables("shoulder")["human"]["rhythm_means"]
+    elevation = np.arange(0.0, 151.0, 2.0)
+    posed = body.pose({"right_shoulder.abduction": elevation})
+    titles = {
+        "clavicle": ("retraction", "elevation", "backward rotation"),
+        "scapula": ("retraction", "upward rotation", "posterior tilt"),
+    }
+    signs = np.array([-1.0, -1.0, 1.0])
+    figure = new_figure(1000, 560)
+    for row, (bone, names) in zip(figure.subplots(2, 3, sharex=True), titles.items(), strict=True):
+        angles = signs * np.degrees(isb_angles(body.skeleton, posed, f"right_{bone}"))
+        change = angles - angles[elevation == 30.0]
+        for k, (axes, name) in enumerate(zip(row, names, strict=True)):
+            axes.plot(elevation, change[:, k], color=LEGAL, lw=2)
+            for x, marker, rows in zip((116, 120, 124), "os^", means[bone], strict=True):
+                mean, deviation = rows[k]
+                color = INK if deviation else MUTED
+                axes.errorbar(
+                    x, signs[k] * mean, deviation or 5.0, fmt=marker, ms=4, color=color, capsize=2
+                )
+            axes.axhline(0.0, color=LINE, lw=1, zorder=0)
+            axes.set_title(f"{bone}: {name}", color=INK, size=11)
+            axes.tick_params(labelsize=9, labelcolor=MUTED)
+            axes.set(ylim=(-15, 45), xticks=(0, 30, 60, 90, 120, 150))
+    figure.supxlabel("elevation of the arm, degrees", color=MUTED, size=10)
+    figure.supylabel("change from 30°, degrees", color=MUTED, size=10)
     figure.tight_layout()
     save_picture(figure, path)
 

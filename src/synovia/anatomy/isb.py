@@ -1,16 +1,19 @@
 """Joint angles in the sequences of the International Society of Biomechanics.
 
-Wu et al. 2002 and 2005: X forward, Y up, Z to the right; the shoulder in the sequence Y-X-Y, all
-others in Z-X-Y; left sides as if they were right ones.
+Wu et al. 2002 and 2005: X forward, Y up, Z to the right; the shoulder in the sequence Y-X-Y,
+clavicle and scapula in Y-X-Z, all others in Z-X-Y; left sides as if they were right ones.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Quats, wrap_angles
 from ..skeleton import Pose, Skeleton, forward
+from .part import load_tables
 
 SPINE = {
     "lumbar": ("Pelvis", "L1"),
@@ -18,7 +21,8 @@ SPINE = {
     "cervical": ("T1", "C1"),
     "head": ("C1", "Head"),
 }
-LIMBS = {
+GIRDLE = {"clavicle": ("Sternum", "Clavicle"), "scapula": ("Sternum", "Scapula")}
+LIMBS = GIRDLE | {
     "shoulder": ("Sternum", "UpperArm"),
     "elbow": ("UpperArm", "Forearm"),
     "wrist": ("Forearm", "Hand"),
@@ -44,6 +48,10 @@ def isb_angles(skeleton: Skeleton, pose: Pose, joint: str) -> Floats:
     which is negative, and axial rotation (inwards is positive). Others' are about Z (forwards is
     positive for hip, elbow and ankle, negative for knee and spine), X (adduction) and Y (inwards).
     They are 0 in the human's rest pose, where the palms are at the thighs.
+
+    A scapula's are protraction, medial rotation (upward rotation is negative) and posterior tilt, a
+    clavicle's protraction, depression and backward rotation. They are angles of frames through the
+    bone's landmarks, against the sternum's: not 0 at rest.
     """
     if joint not in JOINTS:
         raise ValueError(f"no joint {joint!r}; there are {', '.join(JOINTS)}")
@@ -61,7 +69,10 @@ def isb_angles_of(rotations: Quats, joint: str) -> Floats:
     forward in both while the human stands with hanging arms.
     """
     seen = _to_isb_axes(rotations, mirrored=joint.startswith("left"))
-    if not joint.endswith("shoulder"):
+    bone = joint.rpartition("_")[2]
+    if bone in GIRDLE:
+        return quat.to_euler(quat.mul(seen, _landmark_frame(bone)), "yxz")
+    if bone != "shoulder":
         return quat.to_euler(seen, "zxy")
     plane, elevation, axial = np.moveaxis(quat.to_euler(seen, "yxy"), -1, 0)
     # Elevation counts downwards, half a turn before and after; of an arm that hangs there is no
@@ -76,3 +87,24 @@ def _to_isb_axes(rotations: Quats, mirrored: bool) -> Quats:
     w, left, up, ahead = np.moveaxis(rotations, -1, 0)
     seen = np.stack([w, ahead, up, -left], axis=-1)
     return np.asarray(seen * [1.0, -1.0, -1.0, 1.0]) if mirrored else seen
+
+
+@cache
+def _landmark_frame(bone: str) -> Quats:
+    """Return the frame (4,) of the right clavicle or scapula at rest, in the axes of the ISB.
+
+    The clavicle's Z goes along the bone, and X is level. The scapula's Z goes from the root of the
+    spine to the acromial angle, and X forward, across the plane of both and the lower angle.
+    """
+    data = load_tables("shoulder")["human"]
+    if bone == "clavicle":
+        z = np.array(data["places"]["scapula"])
+        x = np.cross([0.0, 1.0, 0.0], z)
+    else:
+        names = ("acromial_angle", "spine_root", "lower_angle")
+        acromial, root, lower = (np.array(data["landmarks"][name]) for name in names)
+        z = acromial - root
+        x = np.cross(root - lower, z)
+    x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
+    left, up, ahead = np.stack([x, np.cross(z, x), z], axis=1)
+    return quat.from_matrix(np.stack([ahead, up, -left]))

@@ -100,8 +100,10 @@ def _hinge_axis(seen: Quats) -> Vectors:
 def _reachable_rotations(skeleton: Skeleton, joint_set: JointSet) -> Quats:
     """Return rotations (n, J, 4) for controls of a set, all over their ranges, the rest at rest."""
     alone = Figure(skeleton, {"set": joint_set})
-    ranges = np.array([(each.low, each.high) for each in joint_set.controls.values()])
-    values = _grid_controls(ranges) if len(ranges) <= 3 else _random_controls(ranges)
+    controls = joint_set.controls.values()
+    ranges = np.array([(each.low, each.high) for each in controls])
+    neutral = np.array([each.neutral for each in controls])
+    values = _grid_controls(ranges) if len(ranges) <= 3 else _random_controls(ranges, neutral)
     return alone.pose(values).rotations
 
 
@@ -110,8 +112,15 @@ def _grid_controls(ranges: Floats) -> Floats:
     return np.stack(np.meshgrid(*values, indexing="ij"), axis=-1).reshape(-1, len(ranges))
 
 
-def _random_controls(ranges: Floats) -> Floats:
-    """Return controls at random, half of them at ends of ranges, where the borders are."""
+def _random_controls(ranges: Floats, neutral: Floats) -> Floats:
+    """Return random controls (n, controls).
+
+    Half of the values are at ends of ranges, where the borders are; in every other row, half of the
+    controls are neutral.
+    """
     rng = np.random.default_rng(0)
     shares = np.clip(rng.uniform(-0.5, 1.5, size=(RANDOM_POSES, len(ranges))), 0.0, 1.0)
-    return np.asarray(ranges[:, 0] + shares * (ranges[:, 1] - ranges[:, 0]))
+    values = ranges[:, 0] + shares * (ranges[:, 1] - ranges[:, 0])
+    still = rng.random(values.shape) < 0.5
+    still[::2] = False
+    return np.where(still, neutral, values)

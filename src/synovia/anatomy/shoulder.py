@@ -35,7 +35,13 @@ from .part import SIDES, Part, join, load_tables, mirror_point
 
 BONES = {"Clavicle": "clavicle", "Scapula": "scapula", "UpperArm": "arm"}
 CONTROLS = ("flexion", "abduction", "twist", "elevation", "protraction")
+RHYTHM = ("elevation", "protraction", "rotation", "scapula")
+"""Angles that follow the arm: three of the clavicle (`rotation` is backward), then the scapula's
+rotation about the normal of its plane."""
 DOWN = np.array([0.0, -1.0, 0.0])
+ISB_AXES = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
+"""Axes of the right arm's cone whose angles are minus the plane of elevation and minus the
+elevation (Wu et al. 2005)."""
 
 Parts = dict[str, Component]
 Wires = dict[str, str]
@@ -100,7 +106,7 @@ def _joint_set(data: dict[str, Any], scale: float) -> JointSet:
     """Return the right side's joint set: the three parts, wired into one network."""
     parts: Parts = {}
     wires: Wires = {}
-    for build in (_controls, _arm, _clavicle, _scapula):
+    for build in (_controls, _arm, _rhythm, _clavicle, _scapula):
         more, between = build(data, scale)
         parts |= more
         wires |= between
@@ -138,11 +144,12 @@ def _arm(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
     bounds = np.array(centers["bounds"]) * DEGREE
     middles = scale * np.array(centers["centers"], dtype=float)
     turn_axes = np.array([axes["flexion"], axes["abduction"]], dtype=float)
+    cone_axes = ISB_AXES if "rhythm" in data else turn_axes
     parts: Parts = {
         "flex": Rotation(turn_axes[0]),
         "abduct": Rotation(turn_axes[1], bounds, middles),
         "arm_turn": MatrixProduct(("flexion", "abduction")),
-        "arm_cone": JointCone(_arm_cone(data), DOWN, axes=turn_axes, towards=data["towards"]),
+        "arm_cone": JointCone(_arm_cone(data), DOWN, axes=cone_axes, towards=data["towards"]),
         "without_scapula": Compensation(),
         "without_clavicle": Compensation(),
         "arm": MatrixProduct(("scapula", "clavicle", "cone")),
@@ -163,39 +170,78 @@ def _arm(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
     return parts, wires
 
 
+def _rhythm(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
+    """Return the curves of RHYTHM over the arm's elevation, if the table has them.
+
+    Elevation backwards and across the chest counts up to a bound that depends on its plane.
+    """
+    if "rhythm" not in data:
+        return {}, {}
+    table, planes = data["rhythm"], data["rhythm_planes"]
+    bound = Curve(planes["plane"], planes["elevation"], x_scale=-1.0 / DEGREE, y_scale=-DEGREE)
+    curves = {
+        name: Curve(
+            table["arm_elevation"], table[name], "spline", x_scale=-1.0 / DEGREE, y_scale=DEGREE
+        )
+        for name in RHYTHM
+    }
+    parts: Parts = {"raised": Dependency(lower=bound), "rhythm": OneToMany(curves)}
+    wires = {
+        "raised.driver": "arm_cone.first",
+        "raised.value": "arm_cone.second",
+        "rhythm.value": "raised.value",
+    }
+    return parts, wires
+
+
 def _clavicle(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
-    """Return part 2 of the paper, for the sterno-clavicular joint: angles bounded by the arm's."""
+    """Return part 2 of the paper, for the sterno-clavicular joint.
+
+    The angles of the controls are bounded by the arm's, as in the paper, or added to the rhythm's.
+    """
     parts: Parts = {}
     wires: Wires = {}
-    last = {}
-    for name in ("elevation", "protraction"):
-        bounds = data[f"clavicle_{name}"]
-        curves = {
-            side: _degree_curve(bounds["driver"], bounds[side])
-            for side in ("lower", "upper")
-            if side in bounds
-        }
-        last[name] = f"{name}.angle"
-        for driver in bounds["follows"]:
-            step = f"{name}_by_{driver}"
-            parts[step] = Dependency(**curves)
-            wires |= {f"{step}.driver": f"{driver}.angle", f"{step}.value": last[name]}
-            last[name] = f"{step}.value"
     axes = np.array([data["axes"][name] for name in ("elevation", "protraction")], dtype=float)
+    factors: list[str] = []
+    for name, axis in zip(("elevation", "protraction"), axes, strict=True):
+        angles = [f"{name}.angle"]
+        if "rhythm" in data:
+            angles.append(f"rhythm.{name}")
+        else:
+            bounded, between = _bounds(data[f"clavicle_{name}"], name, angles.pop())
+            parts |= bounded
+            wires |= between
+            angles.append(f"{list(bounded)[-1]}.value")
+        for angle in angles:
+            factors.append(f"clavicle_{name}" + ("_rhythm" if angle.startswith("rhythm") else ""))
+            parts[factors[-1]] = Rotation(axis)
+            wires[f"{factors[-1]}.angle"] = angle
+            wires[f"clavicle_turn.{factors[-1]}"] = f"{factors[-1]}.matrix"
     rest = np.array(data["places"]["scapula"], dtype=float)
     parts |= {
-        "elevate": Rotation(axes[0]),
-        "protract": Rotation(axes[1]),
-        "clavicle_turn": MatrixProduct(("elevation", "protraction")),
+        "clavicle_turn": MatrixProduct(tuple(factors)),
         "clavicle_cone": JointCone(_clavicle_cone(data, rest), rest, axes=axes),
     }
-    wires |= {
-        "elevate.angle": last["elevation"],
-        "protract.angle": last["protraction"],
-        "clavicle_turn.elevation": "elevate.matrix",
-        "clavicle_turn.protraction": "protract.matrix",
-        "clavicle_cone.matrix": "clavicle_turn.matrix",
+    wires["clavicle_cone.matrix"] = "clavicle_turn.matrix"
+    if "rhythm" in data:
+        wires["clavicle_cone.twist"] = "rhythm.rotation"
+    return parts, wires
+
+
+def _bounds(table: dict[str, Any], name: str, angle: str) -> tuple[Parts, Wires]:
+    """Return dependencies that keep an angle between the table's curves of the arm's angles."""
+    curves = {
+        side: _degree_curve(table["driver"], table[side])
+        for side in ("lower", "upper")
+        if side in table
     }
+    parts: Parts = {}
+    wires: Wires = {}
+    for driver in table["follows"]:
+        step = f"{name}_by_{driver}"
+        parts[step] = Dependency(**curves)
+        wires |= {f"{step}.driver": f"{driver}.angle", f"{step}.value": angle}
+        angle = f"{step}.value"
     return parts, wires
 
 
@@ -205,18 +251,17 @@ def _scapula(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
     The clavicle's turn is undone, the scapula turns about its normal with the arm, then onto the
     ellipsoid, which stands in the sternum's frame, moved to the sterno-clavicular joint.
     """
-    rule, plate = data["scapula_rotation"], data["scapula"]
-    curve = _degree_curve(rule["driver"], rule["exact"])
-    first, *others = rule["follows"]
+    plate = data["scapula"]
     acromion = scale * np.array(data["places"]["scapula"], dtype=float)
-    parts: Parts = {f"scapula_by_{first}": Dependency(exact=curve)}
-    wires = {f"scapula_by_{first}.driver": f"{first}.angle"}
-    angle = f"scapula_by_{first}.value"
-    for driver in others:
-        step = f"scapula_by_{driver}"
-        parts[step] = Dependency(lower=curve)
-        wires |= {f"{step}.driver": f"{driver}.angle", f"{step}.value": angle}
-        angle = f"{step}.value"
+    parts: Parts = {}
+    wires: Wires = {}
+    angle = "rhythm.scapula"
+    if "rhythm" not in data:
+        rule = data["scapula_rotation"]
+        curve = _degree_curve(rule["driver"], rule["exact"])
+        parts["scapula_by_abduction"] = Dependency(exact=curve)
+        wires["scapula_by_abduction.driver"] = "abduction.angle"
+        angle = "scapula_by_abduction.value"
     parts |= {
         "swivel": Rotation(data["axes"]["scapula"]),
         "upright": Compensation(),

@@ -81,7 +81,8 @@ def two_angles(p, work, out, found, n):
     """Write the angles about the first axis and the second whose turns bring rest where R does.
 
     With v = R rest the second angle solves first · (turned rest) = first · v, by the root nearest
-    to 0; where the axes cannot reach v, it comes as near as they can.
+    to 0, and of two as near by the negative one, so that mirrored axes give the same angles; where
+    the axes cannot reach v, it comes as near as they can.
     """
     rest, first, second = vec3_at(p, REST), vec3_at(p, FIRST), vec3_at(p, SECOND)
     level = dot(rest, second) * dot(first, second)
@@ -95,7 +96,8 @@ def two_angles(p, work, out, found, n):
         half = angle_of(np.sqrt((1.0 - h) * (1.0 + h)), h, np.float64)
         one, other = middle - half, middle + half
         one, other = one - TURN * np.rint(one / TURN), other - TURN * np.rint(other / TURN)
-        angle = one if abs(one) <= abs(other) else other
+        angle = one if abs(one) < abs(other) else other
+        angle = min(one, other) if abs(abs(one) - abs(other)) < SLACK else angle
         angle = angle if reaches else 0.0
         found[i] = angle_about(first, rotate_about(second, angle, rest), v)
         found[LANES + i] = angle
