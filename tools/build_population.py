@@ -28,6 +28,7 @@ from synovia import (
     Box,
     Clip,
     DistanceField,
+    Hinges,
     KDop,
     Limit,
     LimitModel,
@@ -40,6 +41,7 @@ from synovia import (
     save_limits,
 )
 from synovia.anatomy import limits_of
+from synovia.components import Figure
 from synovia.learn import FitOptions, Take, fit_joint, invented_first_frame, thin
 from synovia.rigs import align, canonical_skeleton, limits_from_rig, recognize
 from synovia.rigs.canonical import BONE_DIRECTIONS
@@ -62,6 +64,14 @@ ALLOWANCE = np.radians(10.0)
 """How far beyond published ranges joints may go: people differ, and so does how rigs are set up."""
 FEW_PEOPLE = 3
 """Rotations beyond anatomy that fewer people come near are refused by both together."""
+CARRYING = np.radians(12.0)
+"""Sideways bend of the elbow: the carrying angle (11.6 ± 3.2 in men, Van Roy 2005), either way."""
+SHIN_ROTATION = np.radians(25.0)
+"""Of the tibia against the femur, each way, beyond what the knee's curve brings along: with a bent
+knee 45 outwards and 25 inwards (17 people, PubMed 6869656), 24 and 11 in 80 young adults."""
+FOOT_ROTATION = np.radians(26.0)
+"""Beyond what the ankle's two axes bring along: rotation of a shin whose knee is a hinge, and 10 to
+20 of ab- and adduction of the foot."""
 KNEE_TWIST = np.radians(45.0)
 SIDEWAYS, TILT = np.radians(15.0), np.radians(15.0)
 """How far hinges bend to the sides where they are straight, and how far their axes are tilted."""
@@ -252,7 +262,11 @@ def hinge_limit(role: str, flexion: tuple[float, float], twist: float) -> Limit:
 
 
 def anatomy_limits() -> dict[str, Limit]:
-    """Return the limits of the default human on the canonical one, of left sides and the trunk."""
+    """Return the limits of the default human on the canonical one, of left sides and the trunk.
+
+    They differ from the figure's own where rigs differ from it: pronation may be in the forearm or
+    in the hand, and shin and foot may rotate about themselves or not.
+    """
     figure = human()
     skeleton = figure.skeleton
     bends = {f"left_{joint}.flexion": np.linspace(0.0, 120.0, 60) for joint in ("elbow", "knee")}
@@ -260,9 +274,7 @@ def anatomy_limits() -> dict[str, Limit]:
     moves = Clip(skeleton, figure.pose(bends), 1.0 / 30.0)
     alignment = align(recognize(skeleton), [moves], gravity=False)
     exact = limits_from_rig(limits_of(figure).limits, alignment)
-    limits = {
-        role: exact[role] for role in ("leftUpperArm", "leftUpperLeg", "leftHand", "leftFoot")
-    }
+    limits = {role: exact[role] for role in ("leftUpperArm", "leftUpperLeg", "leftFoot")}
     rng = np.random.default_rng(0)
     ranges = np.array([(each.low, each.high) for each in figure.controls.values()])
     shares = np.clip(rng.uniform(-0.5, 1.5, size=(POSES, len(ranges))), 0.0, 1.0)
@@ -273,19 +285,56 @@ def anatomy_limits() -> dict[str, Limit]:
     for role, above in (
         ("chest", "hips"),
         ("head", "chest"),
-        ("leftLowerArm", "leftUpperArm"),
         ("leftLowerLeg", "leftUpperLeg"),
         ("leftToes", "leftFoot"),
     ):
         near, far = (rotations[:, skeleton.index(roles[each])] for each in (above, role))
         local = quat.mul(quat.inverse(near), far)
         seen = quat.mul(quat.mul(quat.inverse(frames[above]), local), frames[role])
-        limits[role] = Limit.fit(
-            quat.normalize(seen), "kdop", "rotation-vector", margin=np.radians(0.5)
-        )
+        chart, along = RotationVector(), "data"
+        if role == "leftLowerLeg":
+            angles = rng.uniform(-SHIN_ROTATION, SHIN_ROTATION, len(seen))
+            seen = quat.mul(seen, quat.exp(angles[:, None] * BONE_DIRECTIONS[role]))
+            chart, along = Hinges(axes=[[1, 0, 0], [0, 0, 1], [0, -1, 0]]), "chart"
+        points = chart.points(quat.normalize(seen))
+        limits[role] = Limit(chart, KDop.fit(points, margin=np.radians(0.5), along=along))
+    limits |= arm_limits(figure)
+    limits["leftFoot"] = loosen_twist(limits["leftFoot"], FOOT_ROTATION)
     clavicle = pose.rotations[:, skeleton.index("LeftClavicle")]
     limits["leftShoulder"] = Limit.fit(clavicle, "kdop", "rotation-vector", margin=np.radians(0.5))
     return limits
+
+
+def arm_limits(figure: Figure) -> dict[str, Limit]:
+    """Return the limits of forearm and hand, from the ranges of their controls.
+
+    Rigs have pronation in the forearm, in the hand, or in both, so that each may have all of it.
+    The palm's side then is not known: a hand bends as far every way.
+    """
+    names = ("elbow.flexion", "elbow.pronation", "wrist.flexion")
+    flexion, pronation, wrist = (
+        np.radians([each.low, each.high])
+        for each in (figure.controls[f"left_{name}"] for name in names)
+    )
+    low, high = np.array([flexion, [-CARRYING, CARRYING], pronation]).T
+    bend = np.full(4, np.abs(wrist).max())
+    diagonal = np.sqrt(0.5)
+    axes = [[1, 0, 0], [0, 1, 0], [diagonal, diagonal, 0], [diagonal, -diagonal, 0], [0, 0, 1]]
+    least, most = np.append(-bend, pronation[0]), np.append(bend, pronation[1])
+    return {
+        "leftLowerArm": Limit(
+            Hinges(axes=[[0, -1, 0], [0, 0, 1], [1, 0, 0]]), KDop(np.eye(3), low, high)
+        ),
+        "leftHand": Limit(SwingTwist(axis=BONE_DIRECTIONS["leftHand"]), KDop(axes, least, most)),
+    }
+
+
+def loosen_twist(limit: Limit, angle: float) -> Limit:
+    """Return the limit of a reach cone with twists that go farther by `angle` radians."""
+    cone = limit.shape
+    lower = {"low": cone.low - angle, "visible_low": cone.visible_low - angle}
+    upper = {"high": cone.high + angle, "visible_high": cone.visible_high + angle}
+    return replace(limit, shape=replace(cone, **lower, **upper))
 
 
 def widen(limit: Limit, allowance: float) -> Limit:

@@ -109,7 +109,7 @@ def near_misses(limit: Limit, n: int, rng: np.random.Generator) -> Quats:
 
 
 FRAME_TIME = 1.0 / 60.0
-ROM_FRAMES, WILD_FRAMES = 2400, 480
+ROM_FRAMES, WILD_FRAMES = 3000, 480
 MOVE_FRAMES = 30
 """Frames from one pose to the next."""
 BALLS = ("LeftUpperArm", "RightUpperArm", "LeftUpperLeg", "RightUpperLeg")

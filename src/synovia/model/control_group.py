@@ -168,7 +168,8 @@ class ControlGroup(Constraint):
         """As `nearest`, for a path (frames, S, 4) in time: each frame begins at the one before.
 
         Other starts are tried where that does not lead to a member, after frames that are members
-        and where a stored pose is nearer.
+        and where a stored pose is nearer. A frame that is close to being a member is searched for
+        alone, too: a member by itself is a member in a path.
         """
         return self._solve_path(rotations, kernels.control_group.WARM)
 
@@ -182,12 +183,14 @@ class ControlGroup(Constraint):
         return self.move_to_edge(rotations, self.follow(rotations))
 
     def follow(self, rotations: Quats) -> NearestPose:
-        """As `nearest_path`, but only members leave the branch of the controls before them.
+        """As `nearest_path`, but only members leave the branch of the controls before them."""
+        return self._solve_path(rotations, kernels.control_group.BRANCH)
 
-        A frame that is close to being a member on that branch is searched for alone, too: a member
-        by itself is a member in a path.
-        """
-        found = self._solve_path(rotations, kernels.control_group.BRANCH)
+    def _solve_path(self, rotations: Quats, search: int) -> NearestPose:
+        rotations = self._check(rotations)
+        modes = np.full(len(rotations), search)
+        modes[:1] = kernels.control_group.COLD
+        found = self._solve(rotations, modes)
         reach = self.tolerances + rounding(rotations.dtype)
         squares = np.sum(np.maximum(found.angles - reach, 0.0) ** 2, axis=-1)
         missed = np.flatnonzero((squares > 0.0) & (squares < kernels.control_group.CLOSE))
@@ -196,12 +199,6 @@ class ControlGroup(Constraint):
         for path, single in zip(vars(found).values(), vars(alone).values(), strict=True):
             path[missed[member]] = single[member]
         return found
-
-    def _solve_path(self, rotations: Quats, search: int) -> NearestPose:
-        rotations = self._check(rotations)
-        modes = np.full(len(rotations), search)
-        modes[:1] = kernels.control_group.COLD
-        return self._solve(rotations, modes)
 
     def pose(self, controls: Floats) -> Quats:
         """Return the rotations (..., S, 4) that the group's controls (..., C) give."""
