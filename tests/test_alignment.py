@@ -9,6 +9,7 @@ import pytest
 
 import synovia
 from synovia import Clip, Pose, Skeleton, quat
+from synovia.io.smpl import smpl_skeleton
 from synovia.population import limits_for
 from synovia.rigs import FACE, FINGERS, align, canonical_skeleton, recognize
 from synovia.rigs.reference import median_rotation, stance_of, unlike_sides, unlike_standing
@@ -189,12 +190,18 @@ def human_with_fingers(*, fingers=True, thumb=True, hand_twist=0.0):
     [
         ({}, "fingers"),
         ({"fingers": False}, "thumb"),
-        ({"fingers": False, "thumb": False}, "rest pose"),
+        ({"fingers": False, "thumb": False}, None),
     ],
 )
 def test_what_shows_the_palm(options, shown):
     clip = human_with_fingers(**options)
     assert align(recognize(clip.skeleton)).palm == {"left": shown, "right": shown}
+
+
+def test_the_convention_of_smpl_shows_the_palm():
+    assert align(recognize(smpl_skeleton(24))).palm == dict.fromkeys(
+        ("left", "right"), "convention"
+    )
 
 
 @pytest.mark.parametrize("degrees", [-90.0, 30.0, 90.0])

@@ -41,6 +41,8 @@ LEG_SLACK = np.radians(45.0)  # of legs from down in a standing pose
 ARM_SLACK = np.radians(110.0)  # of upper arms from sideways, forwards or backwards
 MAX_RAISED = np.radians(30.0)  # of upper arms above level; rest poses are never higher
 T_POSE = np.radians(35.0)  # of upper arms from level in a T-pose, whose palms are down
+PALMS_DOWN = frozenset({"Mixamo", "SMPL", "VRM", "VRoid", "Synovia"})
+"""Conventions whose T-poses have the palms down; those of CMU, for example, do not agree."""
 MAX_ASYMMETRY = np.radians(25.0)  # between sides of a rest pose; frames of motion begin at 46
 LINE_SLACK = np.radians(25.0)  # of hips and shoulders from a right angle to the spine
 SNAP_SIDE = np.radians(10.0)  # of the body's side at rest from a world axis that it means
@@ -94,7 +96,7 @@ class Alignment:
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Reasons why bones of hands have no frame that can be trusted, by role."""
     palm: Mapping[str, str | None] = field(default_factory=dict)
-    """What shows where the palm faces, by side: "fingers", "thumb", "rest pose", or None."""
+    """What shows where the palm faces, by side: "fingers", "thumb", "convention", or None."""
     medians: Mapping[str, Quats] = field(default_factory=dict)
     """Median canonical rotation (4,) of hands, feet and head that move, by role."""
     reference: Clip | None = None
@@ -303,7 +305,7 @@ def align(
     elif not at_rest:
         limbs = [role for role in frames if role.endswith(("Arm", "Leg", "Hand"))]
         confidence.update(dict.fromkeys(limbs, UNSEEN_TWIST))
-    palm = align_palms(stance, at_rest, axes, frames)
+    palm = align_palms(rig, stance, at_rest, axes, frames)
     for hand in (f"{side}Hand" for side, shown in palm.items() if shown == "fingers"):
         if hand in stance.tips:  # bone and knuckles define the frame, whatever the reference
             confidence[hand] = max(confidence[hand], SETTLED)
@@ -693,14 +695,14 @@ def align_medians(
 
 
 def align_palms(
-    stance: Stance, at_rest: bool, axes: Quats, frames: dict[str, Quats]
+    rig: Rig, stance: Stance, at_rest: bool, axes: Quats, frames: dict[str, Quats]
 ) -> dict[str, str | None]:
-    """Return what shows where each palm faces: "fingers", "thumb", "rest pose" or None.
+    """Return what shows where each palm faces: "fingers", "thumb", "convention" or None.
 
     With the palm down in the T-pose, the knuckles of index and little finger lie along the forward
     axis, and the thumb's base is in front of the hand's bone. The hand's frame is twisted about its
-    bone until they do. Without fingers, a T-pose has its palms down by convention. Changes
-    `frames` in place.
+    bone until they do. Without fingers, the palms are down if the rig has a T-pose and one of the
+    conventions of `PALMS_DOWN`. Changes `frames` in place.
     """
     found: dict[str, str | None] = {}
     for side in SIDES:
@@ -725,10 +727,10 @@ def align_palms(
                 found[side] = shown
                 break
         level = stance.direction(arm)
-        if found[side] is None and at_rest and level is not None:
+        if found[side] is None and at_rest and level is not None and rig.convention in PALMS_DOWN:
             lift = 0.5 * np.pi - _angle(quat.rotate(axes, level), UP)
             if abs(lift) < T_POSE:
-                found[side] = "rest pose"
+                found[side] = "convention"
     return found
 
 
