@@ -37,8 +37,9 @@ from synovia.kernels.rotation import (
     X,
     exp,
     load,
+    log,
     store,
-    turn_in_and_log,
+    turn_in,
     turn_out,
 )
 from synovia.native.build import load_outside
@@ -62,7 +63,8 @@ def convert(rotations, reference, out):
     for start in range(0, count, LANES):
         n = min(LANES, count - start)
         load(rotations, start, block, n)
-        turn_in_and_log(reference, 0, block, n)
+        turn_in(reference, 0, block, n)
+        log(block, n)
         for i in range(3 * LANES):
             block[PX + i] = block[X + i]
         exp(block, n)

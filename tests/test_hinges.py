@@ -159,7 +159,7 @@ def test_kernels_find_what_numpy_finds(chart, name, rng):
 
 def test_no_turn_leaves_the_chart_faster_than_kernels_say(chart, rng):
     packed = Limit(chart, Box([-3.0] * 3, [3.0] * 3, np.eye(3))).packed
-    tail = len(packed) - kernels.hinges.TAIL
+    tail = len(packed) - kernels.hinges.TAIL.SIZE
     points = rng.uniform(-np.pi, np.pi, size=(200, 3))
     told = [kernels.hinges.hinge_stretch(packed, tail, point[1], 0.0) for point in points]
     np.testing.assert_allclose(told, np.minimum(chart.stretch(points), 1e9), rtol=1e-5)

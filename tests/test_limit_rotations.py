@@ -101,7 +101,7 @@ def test_a_packed_limit_of_another_layout_or_cut_short_is_refused(limit, rng):
     rotations = random_quats(5, rng)
     if not limit.compiled:
         pytest.skip("not packed")
-    version, size = kernels.limit.VERSION, kernels.limit.SIZE
+    version, size = kernels.limit.HEADER.version, kernels.limit.HEADER.size
     other, longer = limit.packed.copy(), limit.packed.copy()
     other[version] += 1.0
     longer[size] += 1.0

@@ -41,7 +41,6 @@ from synovia.kernels import runtime_ik as kernels
 from synovia.kernels.distance_field import HEADER as SHAPE_HEADER  # the longest of all shapes
 from synovia.kernels.hinges import TAIL
 from synovia.kernels.kinds import BOX, CONE, ELLIPSOID, HINGES, KDOP, MOST_AXES, UNION
-from synovia.kernels.limit import CHART, REACH, REACH_TWIST, SIZE
 from synovia.kernels.limit import HEADER as LIMIT_HEADER
 from synovia.kernels.rotation import BLOCK, LANES, W0
 from synovia.limit import DependentMargin, DependentRange
@@ -282,10 +281,10 @@ def header_changes(packed):
         parts.append((row, layout.PAIR_ROW, len(packed)))
         parts.append((int(packed[row + layout.NUMBERS_AT]), dependent.VALUES, len(packed)))
     for at in [] if packed[layout.PAIRS] else limits:
-        size, shape = int(packed[at + SIZE]), at + LIMIT_HEADER + 1
-        parts.append((at, LIMIT_HEADER + 1, size))
-        tail = TAIL if packed[at + CHART] == HINGES else 0
-        room = size - LIMIT_HEADER - 1 - tail  # what the shape's own numbers fill
+        size, shape = int(packed[at + LIMIT_HEADER.size]), at + LIMIT_HEADER.SIZE + 1
+        parts.append((at, LIMIT_HEADER.SIZE + 1, size))
+        tail = TAIL.SIZE if packed[at + LIMIT_HEADER.chart] == HINGES else 0
+        room = size - LIMIT_HEADER.SIZE - 1 - tail  # what the shape's own numbers fill
         parts.append((shape, min(SHAPE_HEADER, room), room))
         parts.append((at + size - tail, tail, tail))
     return np.array(
@@ -342,8 +341,8 @@ def test_covers_are_bounded_whatever_a_file_says(monkeypatch):
     """A shape that is not within its reach is far from every cover."""
     packed = Limit(placed("swing-twist"), fitted("box", "tilted")).packed.copy()
     assert layout.check_limit(packed, 0)
-    packed[[REACH, REACH_TWIST]] = layout.MOST_REACH
-    middle = LIMIT_HEADER + 1 + 9  # after kind and axes
+    packed[[LIMIT_HEADER.reach, LIMIT_HEADER.reach_twist]] = layout.MOST_REACH
+    middle = LIMIT_HEADER.SIZE + 1 + 9  # after kind and axes
     packed[middle : middle + 3] = 1e9
     assert layout.check_limit(packed, 0)
     looked = []
@@ -353,7 +352,7 @@ def test_covers_are_bounded_whatever_a_file_says(monkeypatch):
     limit_kernels.enter(packed, 0, block, 1)
     limit_kernels.nearest(packed, 0, 1e-9, 0.0, block, other, lanes, 1)
     assert 0 < sum(looked) < 3000
-    packed[REACH] *= 1.01
+    packed[LIMIT_HEADER.reach] *= 1.01
     assert not layout.check_limit(packed, 0)
 
 
@@ -367,7 +366,10 @@ def test_a_kdop_has_no_more_axes_in_a_file_than_in_python():
     packed = Limit(RotationVector(), KDop(axes, -np.ones(MOST_AXES), np.ones(MOST_AXES))).packed
     assert layout.check_limit(packed, 0)
     more = np.concatenate([packed, np.ones(5)])
-    more[[SIZE, LIMIT_HEADER + 1]] += 5, 1  # its size, and the number of axes after the kind
+    more[[LIMIT_HEADER.size, LIMIT_HEADER.SIZE + 1]] += (
+        5,
+        1,
+    )  # its size, and the number of axes after the kind
     assert not layout.check_limit(more, 0)
 
 
@@ -516,7 +518,7 @@ def test_what_cannot_be_packed_is_named(monkeypatch):
 @pytest.mark.parametrize("count", [-1, +1, 10_000])
 def test_a_count_that_its_limit_has_no_numbers_for_is_refused(name, count):
     packed = np.frombuffer(packed_limits_bytes(model_of({"a": small_limits()[name]}))).copy()
-    at = int(packed[int(packed[layout.ROWS]) + layout.AT]) + LIMIT_HEADER + 1
+    at = int(packed[int(packed[layout.ROWS]) + layout.AT]) + LIMIT_HEADER.SIZE + 1
     packed[at] = packed[at] + count if abs(count) == 1 else count
     packed[layout.CHECKSUM] = layout.sum_of(packed)
     assert layout.check_file(packed) == layout.BAD_LIMIT
@@ -527,7 +529,7 @@ def test_a_field_by_another_name_is_refused(kind):
     """What is read as a k-DOP of thousands of planes would take minutes to project to."""
     field = small_limits()["field swing-twist"]
     packed = np.frombuffer(packed_limits_bytes(model_of({"a": field}))).copy()
-    at = int(packed[int(packed[layout.ROWS]) + layout.AT]) + LIMIT_HEADER
+    at = int(packed[int(packed[layout.ROWS]) + layout.AT]) + LIMIT_HEADER.SIZE
     packed[at : at + 2] = kind, 3.0
     packed[layout.CHECKSUM] = layout.sum_of(packed)
     assert layout.check_file(packed) == layout.BAD_LIMIT

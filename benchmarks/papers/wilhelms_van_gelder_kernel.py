@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from synovia.kernels.jit import kernel
-from synovia.kernels.limit import HEADER, REACH, REACH_TWIST, enter, nearest
+from synovia.kernels.limit import HEADER, enter, nearest
 from synovia.kernels.reach_cone import HEIGHT, MARGIN, look_up_limits, place, twist
 from synovia.kernels.rotation import BLOCK, DISTANCE, LANES, W0, set_lane_quat
 from synovia.kernels.shapes import CONE, shape
@@ -51,7 +51,7 @@ def inside(p, o, edge, q, block, other, lanes):
     """
     set_lane_quat(block, W0, q)
     enter(p, o, block, 1)
-    first = o + HEADER
+    first = o + HEADER.SIZE
     if int(p[first]) == CONE:
         place(p, first + 1, block, 1)
         look_up_limits(p, first + 1, block, 1)
@@ -59,7 +59,7 @@ def inside(p, o, edge, q, block, other, lanes):
             return block[HEIGHT]
         twist(p, first + 1, block, 1)
         return min(block[HEIGHT], block[MARGIN])
-    if p[o + REACH] < math.pi and p[o + REACH_TWIST] < math.pi:
+    if p[o + HEADER.reach] < math.pi and p[o + HEADER.reach_twist] < math.pi:
         shape(p, first, np.inf, block, 1)
     else:
         nearest(p, o, edge, np.inf, block, other, lanes, 1)

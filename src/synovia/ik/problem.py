@@ -154,8 +154,9 @@ def hold_chain(plan: ProblemPlan, above: dict[int, Quats]) -> Any:
     packed, swings = chain.packed.copy(), chain.swings.copy()
     for held in plan.held:
         turn = above[held.mover]
-        into = slice(held.offset + kernels.limit.INTO_LEFT, held.offset + kernels.limit.INTO_RIGHT)
-        back = slice(held.offset + kernels.limit.BACK_LEFT, held.offset + kernels.limit.BACK_RIGHT)
+        header = kernels.limit.HEADER
+        into = slice(held.offset + header.into_left, held.offset + header.into_right)
+        back = slice(held.offset + header.back_left, held.offset + header.back_right)
         packed[into] = quat.normalize(quat.mul(packed[into], turn))
         packed[back] = quat.normalize(quat.mul(quat.inverse(turn), packed[back]))
         if swings[held.mover, 0] != 0.0:
@@ -396,7 +397,7 @@ def _chain(
     ]
     table = goal_table(each)
     for (row, _, depth), offset in zip(inner, offsets[len(limited) :].tolist(), strict=True):
-        packed[offset + kernels.limit.MARGIN] -= depth
+        packed[offset + kernels.limit.HEADER.margin] -= depth
         table[row, kernels.ik_chain.INNER_LIMIT] = offset
         table[row, kernels.ik_chain.INNER_MOVER] = used.index(each[row][1])
     return kernels.ik_chain.Chain(

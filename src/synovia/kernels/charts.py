@@ -8,153 +8,101 @@ from .jit import kernel
 from .rotation import (
     PT,
     PX,
-    PY,
-    PZ,
     QW,
-    QX,
-    QY,
-    QZ,
     T,
     X,
-    Y,
-    Z,
-    atan_in_pairs,
     atan_over_root,
-    cos_root,
-    sinc_root,
+    half_angle,
+    lane_quat,
+    lane_vec3,
+    set_lane_quat,
+    set_lane_vec3,
 )
-
-# Rotations as the direction of a bone and the twist about it, in blocks.
+from .vector import Quat, Vec3, cross, dot, norm, vec3_at, wrap_angle
 
 
 @kernel
 def to_direction_twist(a, o, block, n):
-    """Write where the quaternions turn the axis at a[o:o+3], and the twist about it, at most π.
+    """Write the direction to which quaternions rotate the axis at a[o:o+3], and the twist about it.
 
-    Where the axis is turned to its opposite, the twist is not defined, and 0 is written.
+    The twist is at most π. Where the axis is rotated to its opposite, the twist is not defined, and
+    0 is written.
     """
-    real, single = block.dtype.type, block.itemsize == 4
-    zero, half, two, three = real(0.0), real(0.5), real(2.0), real(3.0)
-    four, tiny = real(4.0), real(1e-18)
-    ax, ay, az = real(a[o]), real(a[o + 1]), real(a[o + 2])
+    axis = vec3_at(a, o)
     for i in range(n):
-        w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
-        along = x * ax + y * ay + z * az
-        straight = w * w - (x * x + y * y + z * z)
-        block[X + i] = straight * ax + two * (along * x + w * (y * az - z * ay))
-        block[Y + i] = straight * ay + two * (along * y + w * (z * ax - x * az))
-        block[Z + i] = straight * az + two * (along * z + w * (x * ay - y * ax))
-        # tan(twist/4), as in `split`.
-        e = along / max(abs(w) + np.sqrt(w * w + along * along), tiny)
-        block[T + i] = e if w >= zero else -e
-    for i in range(n):
-        e = block[T + i]
-        block[T + i] = four * e * (atan_over_root(e * e, real) if single else atan_in_pairs(e * e))
+        q = lane_quat(block, QW + i)
+        v = Vec3(q.x, q.y, q.z)
+        along = dot(v, axis)
+        direction = (q.w * q.w - dot(v, v)) * axis + 2.0 * (along * v + q.w * cross(v, axis))
         # Lengths are 1 but for rounding: one step of Newton's method for 1/√ needs no root.
-        square = block[X + i] ** 2 + block[Y + i] ** 2 + block[Z + i] ** 2
-        inverse = half * (three - square)
-        block[X + i] *= inverse
-        block[Y + i] *= inverse
-        block[Z + i] *= inverse
+        set_lane_vec3(block, X + i, 0.5 * (3.0 - dot(direction, direction)) * direction)
+        # tan(twist/4), as in `split`.
+        e = along / max(abs(q.w) + np.sqrt(q.w * q.w + along * along), 1e-18)
+        block[T + i] = e if q.w >= 0.0 else -e
+    for i in range(n):  # a short loop of its own, so that polynomials of several lanes overlap
+        e = block[T + i]
+        block[T + i] = 4.0 * e * atan_over_root(e * e)
 
 
 @kernel
 def from_direction_twist(a, o, block, n):
-    """Write the quaternions that turn the axis at a[o:o+3] to PX, PY, PZ with the twist at PT.
+    """Write the quaternions that rotate the axis at a[o:o+3] to PX, PY, PZ with the twist at PT.
 
     Where only the twist is new, the quaternion in the block is twisted by the difference: this
     is defined at the direction opposite the axis, too.
     """
-    real = block.dtype.type
-    one, two, half = real(1.0), real(2.0), real(0.5)
-    turn, part, quarter, tiny = real(2.0 * np.pi), real(0.5 / np.pi), real(0.0625), real(1e-18)
-    ax, ay, az = real(a[o]), real(a[o + 1]), real(a[o + 2])
-    # Some axis across, for the half turn to the opposite direction.
-    if abs(ax) < real(0.5):
-        ux, uy, uz = real(0.0), -az, ay
-    else:
-        ux, uy, uz = az, real(0.0), -ax
-    inverse = one / np.sqrt(ux * ux + uy * uy + uz * uz)
-    ux, uy, uz = ux * inverse, uy * inverse, uz * inverse
+    axis = vec3_at(a, o)
+    across = Vec3(1.0, 0.0, 0.0) if abs(axis.x) < 0.5 else Vec3(0.0, 1.0, 0.0)
+    half_turn = cross(across, axis)  # to the opposite direction
+    half_turn = half_turn / norm(half_turn)
     for i in range(n):
-        px, py, pz = block[PX + i], block[PY + i], block[PZ + i]
-        moved = (px != block[X + i]) | (py != block[Y + i]) | (pz != block[Z + i])
+        before, p = lane_vec3(block, X + i), lane_vec3(block, PX + i)
+        moved = (p.x != before.x) | (p.y != before.y) | (p.z != before.z)
         # The swing is (|h|/2, a × h/|h|), with h = a + p.
-        hx, hy, hz = ax + px, ay + py, az + pz
-        size = np.sqrt(hx * hx + hy * hy + hz * hz)
-        turned = size > tiny
-        scale = one / (size if turned else one)
-        sx = (ay * hz - az * hy) * scale if turned else ux
-        sy = (az * hx - ax * hz) * scale if turned else uy
-        sz = (ax * hy - ay * hx) * scale if turned else uz
-        w = half * size if moved else block[QW + i]
-        x = sx if moved else block[QX + i]
-        y = sy if moved else block[QY + i]
-        z = sz if moved else block[QZ + i]
-        twist = block[PT + i] if moved else block[PT + i] - block[T + i]
-        twist -= turn * np.rint(twist * part)
-        u = twist * twist * quarter
-        cosine, sine = cos_root(u, real), sinc_root(u, real)
-        c = two * cosine * cosine - one
-        s = half * sine * cosine * twist
-        block[QW + i] = w * c - s * (x * ax + y * ay + z * az)
-        block[QX + i] = c * x + s * (w * ax + y * az - z * ay)
-        block[QY + i] = c * y + s * (w * ay + z * ax - x * az)
-        block[QZ + i] = c * z + s * (w * az + x * ay - y * ax)
-
-
-# Rotations as Z-Y-Z Euler angles, in blocks: q = z(φ) · y(ψ) · z(θ), at X, Y and Z.
+        h = axis + p
+        size = np.sqrt(dot(h, h))
+        turned = size > 1e-18
+        swing = (1.0 / (size if turned else 1.0)) * cross(axis, h)
+        w, x, y, z = lane_quat(block, QW + i)
+        w = 0.5 * size if moved else w
+        x = (swing.x if turned else half_turn.x) if moved else x
+        y = (swing.y if turned else half_turn.y) if moved else y
+        z = (swing.z if turned else half_turn.z) if moved else z
+        c, s = half_angle(wrap_angle(block[PT + i] if moved else block[PT + i] - block[T + i]))
+        twist = Quat(c, s * axis.x, s * axis.y, s * axis.z)
+        set_lane_quat(block, QW + i, Quat(w, x, y, z) * twist)
 
 
 @kernel
-def angle_of(y, x, real):
+def angle_of(y, x):
     """Return atan2(y, x), 0 at the origin: tan of half of it is y/(|x| + √(x² + y²))."""
-    e = y / max(abs(x) + np.sqrt(x * x + y * y), real(1e-18))
-    angle = real(2.0) * e * atan_over_root(e * e, real)
-    beyond = real(np.pi) - angle if y >= real(0.0) else -real(np.pi) - angle
-    return angle if x >= real(0.0) else beyond
+    e = y / max(abs(x) + np.sqrt(x * x + y * y), 1e-18)
+    angle = 2.0 * e * atan_over_root(e * e)
+    beyond = np.pi - angle if y >= 0.0 else -np.pi - angle
+    return angle if x >= 0.0 else beyond
 
 
 @kernel
 def to_angles(block, n):
-    """Write φ and θ from −π to π, and ψ from 0 to π.
+    """Write Z-Y-Z angles of q = z(φ) · y(ψ) · z(θ): φ and θ from −π to π, and ψ from 0 to π.
 
     (φ + θ)/2 and (φ − θ)/2 are the angles of (w, z) and of (y, −x). Where ψ is 0 or π one of them
     is not defined, and is 0.
     """
-    real = block.dtype.type
-    turn, part, two = real(2.0 * np.pi), real(0.5 / np.pi), real(2.0)
     for i in range(n):
-        w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
-        plus, minus = angle_of(z, w, real), angle_of(-x, y, real)
-        phi, theta = plus + minus, plus - minus
-        block[X + i] = phi - turn * np.rint(phi * part)
-        block[Y + i] = two * angle_of(np.sqrt(x * x + y * y), np.sqrt(w * w + z * z), real)
-        block[Z + i] = theta - turn * np.rint(theta * part)
-
-
-@kernel
-def half_angle(angle, real):
-    """Return cosine and sine of half of an angle from −2π to 2π."""
-    u = angle * angle * real(0.0625)
-    cosine, sine = cos_root(u, real), sinc_root(u, real)
-    c = real(2.0) * cosine * cosine - real(1.0)
-    return c, real(0.5) * sine * cosine * angle
+        w, x, y, z = lane_quat(block, QW + i)
+        plus, minus = angle_of(z, w), angle_of(-x, y)
+        psi = 2.0 * angle_of(np.sqrt(x * x + y * y), np.sqrt(w * w + z * z))
+        set_lane_vec3(block, X + i, Vec3(wrap_angle(plus + minus), psi, wrap_angle(plus - minus)))
 
 
 @kernel
 def from_angles(block, n):
     """Write the quaternions of the angles at PX, PY, PZ."""
-    real = block.dtype.type
-    turn, part = real(2.0 * np.pi), real(0.5 / np.pi)
     for i in range(n):
-        phi, psi, theta = block[PX + i], block[PY + i], block[PZ + i]
-        phi -= turn * np.rint(phi * part)
-        theta -= turn * np.rint(theta * part)
-        c, s = half_angle(psi, real)
-        c_plus, s_plus = half_angle(phi + theta, real)
-        c_minus, s_minus = half_angle(phi - theta, real)
-        block[QW + i] = c * c_plus
-        block[QX + i] = -s * s_minus
-        block[QY + i] = s * c_minus
-        block[QZ + i] = c * s_plus
+        p = lane_vec3(block, PX + i)
+        phi, theta = wrap_angle(p.x), wrap_angle(p.z)
+        c, s = half_angle(p.y)
+        c_plus, s_plus = half_angle(phi + theta)
+        c_minus, s_minus = half_angle(phi - theta)
+        set_lane_quat(block, QW + i, Quat(c * c_plus, -s * s_minus, s * c_minus, c * s_plus))

@@ -176,7 +176,7 @@ def refine_roots(s, n):
         k3, k4 = s[HARMONICS + 3 * LANES + i], s[HARMONICS + 4 * LANES + i]
         t, near, far, state = s[FOUND + i], s[NEAR + i], s[FAR + i], s[STATE + i]
         u = 0.25 * t * t
-        half_c, half_s = cos_root(u, np.float64), 0.5 * t * sinc_root(u, np.float64)
+        half_c, half_s = cos_root(u), 0.5 * t * sinc_root(u)
         sine, cosine = 2.0 * half_s * half_c, 1.0 - 2.0 * half_s * half_s
         double_c, double_s = 1.0 - 2.0 * sine * sine, 2.0 * sine * cosine
         once, twice = k1 * cosine + k2 * sine, k3 * double_c + k4 * double_s

@@ -10,7 +10,7 @@ from .hinges import hinge_stretch
 from .jit import kernel
 from .kinds import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
 from .layout import Layout
-from .limit import AXIS, CHART, enter, nearest, tail
+from .limit import HEADER, enter, nearest, tail
 from .rotation import BLOCK, DISTANCE, LANES, PX, W0, X, lane_vec3, set_lane_quat
 from .vector import (
     angle_between,
@@ -252,7 +252,7 @@ def thin_ways(rotations, first, hop, out):
 @kernel
 def stretch_within(p, o, block, i, angle):
     """Return how much longer a path within `angle` of lane i is in the chart than its angle."""
-    chart, point = int(p[o + CHART]), lane_vec3(block, PX + i)
+    chart, point = int(p[o + HEADER.chart]), lane_vec3(block, PX + i)
     if chart == ROTATION_VECTOR:
         half = 0.5 * (norm(point) + angle)
         return half / max(np.sin(half), 1e-9) if half < np.pi else 1e9
@@ -260,7 +260,7 @@ def stretch_within(p, o, block, i, angle):
         if chart == SWING_TWIST:
             swing = np.sqrt(point.x * point.x + point.y * point.y)
         else:
-            middle = lane_vec3(block, X + i) + vec3_at(p, o + AXIS)
+            middle = lane_vec3(block, X + i) + vec3_at(p, o + HEADER.axis)
             swing = 2.0 * np.arccos(min(0.5 * norm(middle), 1.0))
         swing = min(swing + angle, np.pi)
         twist = 1.0 / max(np.cos(0.5 * swing), 1e-9)

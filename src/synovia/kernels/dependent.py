@@ -12,10 +12,10 @@ import numpy as np
 
 from .jit import kernel
 from .kinds import ROTATION_VECTOR, SWING_TWIST
-from .limit import CHART, HEADER, enter, leave
-from .rotation import BOUND, DISTANCE, PT, PX, PY, PZ, TURN, W0, X0, Y0, Z0, T, X, Y, Z
+from .limit import HEADER, enter, leave
+from .rotation import BOUND, DISTANCE, PT, PX, PY, PZ, W0, X0, Y0, Z0, T, X, Y, Z
 from .shapes import grow, shape
-from .vector import Quat, Vec3, norm, quat_at, rotate, vec3_at
+from .vector import TURN, Quat, Vec3, norm, quat_at, rotate, vec3_at
 
 # Where things stand in a packed dependent limit. Numbers are 2 for the ends of a range, 1 for a
 # margin; nodes are directions of the driver's bone, `AXIS` in its own frame, or its rotations.
@@ -211,7 +211,7 @@ def load_covers(p, turns, rotation, block):
     w, x, y, z = rotation
     put(block, 0, w, x, y, z)
     enter(p, 0, block, 1)
-    chart, count = int(p[CHART]), 2 * turns + 1
+    chart, count = int(p[HEADER.chart]), 2 * turns + 1
     px, py, pz = block[X], block[Y], block[Z]
     n = 1
     if chart == ROTATION_VECTOR:
@@ -233,7 +233,7 @@ def find_members(p, block, n):
     """Write the nearest members of the shape, without its margin, and how far they are."""
     for k in range(n):
         block[BOUND + k] = np.inf
-    shape(p, HEADER, np.inf, block, n)
+    shape(p, HEADER.SIZE, np.inf, block, n)
 
 
 @kernel
@@ -312,7 +312,7 @@ def move_into_margin(t, o, p, rotation, margin, block):
     nearest = nearest_lane(block, n)
     keep_lane(block, nearest)
     block[DISTANCE] = block[DISTANCE + nearest]
-    grow(p, HEADER, margin, block, 1)
+    grow(p, HEADER.SIZE, margin, block, 1)
 
 
 @kernel

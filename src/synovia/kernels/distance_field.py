@@ -16,6 +16,7 @@ import numpy as np
 
 from .jit import kernel
 from .rotation import DISTANCE, LANES, PX, PY, PZ, X, Y, Z
+from .vector import Vec3
 
 # Offsets in a packed field, after its kind. LOW to NODES have one number for each axis.
 THRESHOLD, STEEP_INSIDE, STEEP_OUTSIDE, HALF_DIAGONAL = 0, 1, 2, 3
@@ -333,6 +334,12 @@ def search_segment(p, grid, work, i):
 def shortest(p, o, axis, move):
     """Return a move along an axis without whole periods."""
     return move - p[o + PERIOD + axis] * np.rint(move * p[o + INVERSE_PERIOD + axis])
+
+
+@kernel
+def shortest_move(p, o, move):
+    """Return a move without whole periods."""
+    return Vec3(shortest(p, o, 0, move.x), shortest(p, o, 1, move.y), shortest(p, o, 2, move.z))
 
 
 @kernel

@@ -9,43 +9,43 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import kernel
+from .jit import inlined, kernel
 from .rotation import (
     LANES,
     SCALE,
     SCRATCH,
-    TURN,
     W0,
     X0,
-    Y0,
-    Z0,
     cos_root,
+    lane_quat,
+    lane_vec3,
     set_lane_quat,
+    set_lane_vec3,
     sinc_root,
 )
-from .vector import Quat, Vec3, cross, dot, quat_dot
+from .vector import Mat3, Quat, Vec3, cross, dot, mat3_as, quat_as, quat_dot, vec3_as, wrap_angle
 
 QUATERNION, VECTOR, SIX, MATRIX = range(4)  # as `synovia.torch` numbers its forms
 
-GX, GY, GZ = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES  # rows of the gradient
-V0 = SCRATCH + 3 * LANES  # and of up to four values, then of the gradients by them
-NEAR_UNIT = 1e-5  # |q|² − 1 of which the cube is rounding
+GX = SCRATCH  # rows of the gradient, three
+V0 = SCRATCH + 3 * LANES  # rows of up to four values, then of the gradients by them
+NEAR_UNIT = 1e-5  # |q|² − 1 whose cube is below rounding
 
 
 @kernel
-def half_angle_of(square, real):
+def half_angle_of(square):
     """Return the angle φ of a length² less whole turns, as a share, and cos φ/2 and sinc φ/2."""
     length = np.sqrt(square)
-    angle = length - real(TURN) * np.rint(length * real(1.0 / TURN))
-    share = angle / length if length > real(1e-9) else real(1.0)
-    u = angle * angle * real(0.0625)
-    cosine, sine = cos_root(u, real), sinc_root(u, real)
-    return share, real(2.0) * cosine * cosine - real(1.0), sine * cosine
+    angle = wrap_angle(length)
+    share = angle / length if length > 1e-9 else 1.0
+    u = angle * angle * 0.0625
+    cosine, sine = cos_root(u), sinc_root(u)
+    return share, 2.0 * cosine * cosine - 1.0, sine * cosine
 
 
 @kernel
 def load_form(values, form, first, stride, block, n):
-    """Write unit quaternions of `n` rotations of a form into the rows that come in."""
+    """Write unit quaternions of `n` rotations of a form of the block."""
     if form == QUATERNION:
         load_quaternions(values, first, stride, block, n)
     elif form == VECTOR:
@@ -69,7 +69,7 @@ def add_form(values, form, first, stride, block, n, gradients):
 
 @kernel
 def write_form(values, form, first, size, block, n, gradients):
-    """As `add_form`, over what stood there, for rotations one after another."""
+    """As `add_form`, but overwrite the gradients, of rotations one after another."""
     if form == QUATERNION:
         write_by_quaternions(first, block, n, gradients)
         return
@@ -81,14 +81,14 @@ def write_form(values, form, first, size, block, n, gradients):
 
 @kernel
 def gather(values, first, stride, count, row, block, n):
-    """Copy `count` numbers of each rotation to rows, on which arithmetic becomes vector code."""
+    """Copy `count` numbers of each rotation to rows of the block, from `row` on."""
     real = block.dtype.type
     for k in range(count):
         for i in range(n):
             block[row + k * LANES + i] = real(values[first + stride * i + k])
 
 
-@kernel
+@inlined
 def scatter(count, block, n, first, stride, gradients):
     """Add the rows from V0 on to `count` numbers of each rotation."""
     kind = gradients.dtype.type
@@ -99,95 +99,69 @@ def scatter(count, block, n, first, stride, gradients):
 
 @kernel
 def load_quaternions(values, first, stride, block, n):
-    """Write quaternions, of length 1, and what made them so; none is of length 0."""
+    """Write quaternions scaled to length 1, and the factors; none may be of length 0."""
     real = block.dtype.type
-    if stride == 4:  # one after another: with a known stride, the loop becomes vector code
+    if stride == 4:  # with a known stride, the loop becomes vector code
         for i in range(n):
-            at = first + 4 * i
-            block[W0 + i], block[X0 + i] = real(values[at]), real(values[at + 1])
-            block[Y0 + i], block[Z0 + i] = real(values[at + 2]), real(values[at + 3])
+            set_lane_quat(block, W0 + i, quat_as(values, first + 4 * i, real))
     else:
         gather(values, first, stride, 4, W0, block, n)
     far = 0
     for i in range(n):
-        w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
-        off = w * w + x * x + y * y + z * z - real(1.0)
+        q = lane_quat(block, W0 + i)
+        off = quat_dot(q, q) - 1.0
         block[SCALE + i] = off
-        far += 1 if not abs(off) <= real(NEAR_UNIT) else 0
+        far += 1 if not abs(off) <= NEAR_UNIT else 0
     if far == 0:  # as most are: three terms of a series, to the last digit, without a root
         for i in range(n):
             off = block[SCALE + i]
-            inverse = real(1.0) - off * (real(0.5) - real(0.375) * off)
-            block[W0 + i] *= inverse
-            block[X0 + i] *= inverse
-            block[Y0 + i] *= inverse
-            block[Z0 + i] *= inverse
-            block[SCALE + i] = inverse
-        return
+            block[SCALE + i] = 1.0 - off * (0.5 - 0.375 * off)
+    else:
+        for i in range(n):
+            q = lane_quat(block, W0 + i)
+            block[SCALE + i] = 1.0 / np.sqrt(quat_dot(q, q))
     for i in range(n):
-        w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
-        inverse = real(1.0) / np.sqrt(w * w + x * x + y * y + z * z)
-        block[W0 + i], block[X0 + i] = inverse * w, inverse * x
-        block[Y0 + i], block[Z0 + i] = inverse * y, inverse * z
-        block[SCALE + i] = inverse
+        set_lane_quat(block, W0 + i, block[SCALE + i] * lane_quat(block, W0 + i))
 
 
 @kernel
-def by_quaternion(block, i):
-    """Return 2 u · (0, g)/|r| for a quaternion r, of which u, of length 1, was loaded."""
-    real = block.dtype.type
-    w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
-    scale = real(2.0) * block[SCALE + i]
-    gx, gy, gz = scale * block[GX + i], scale * block[GY + i], scale * block[GZ + i]
-    return (
-        -x * gx - y * gy - z * gz,
-        w * gx + y * gz - z * gy,
-        w * gy + z * gx - x * gz,
-        w * gz + x * gy - y * gx,
-    )
+def by_quaternion(q, g):
+    """Return 2 q · (0, g), the gradient by a unit quaternion q, g by its turns."""
+    return 2.0 * q * Quat(0.0, g.x, g.y, g.z)
 
 
 @kernel
 def add_by_quaternions(first, stride, block, n, gradients):
     """Add gradients by quaternions, which were loaded."""
-    kind = gradients.dtype.type
     for i in range(n):
-        dw, dx, dy, dz = by_quaternion(block, i)
-        block[V0 + i], block[V0 + LANES + i] = dw, dx
-        block[V0 + 2 * LANES + i], block[V0 + 3 * LANES + i] = dy, dz
-    if stride != 4:
+        by = by_quaternion(lane_quat(block, W0 + i), block[SCALE + i] * lane_vec3(block, GX + i))
+        set_lane_quat(block, V0 + i, by)
+    if stride == 4:
+        scatter(4, block, n, first, 4, gradients)
+    else:
         scatter(4, block, n, first, stride, gradients)
-        return
-    for i in range(n):
-        at = first + 4 * i
-        gradients[at] += kind(block[V0 + i])
-        gradients[at + 1] += kind(block[V0 + LANES + i])
-        gradients[at + 2] += kind(block[V0 + 2 * LANES + i])
-        gradients[at + 3] += kind(block[V0 + 3 * LANES + i])
 
 
 @kernel
 def write_by_quaternions(first, block, n, gradients):
-    """As `add_by_quaternions`, over what stood there, for rotations one after another."""
+    """Write gradients by quaternions, which were loaded, one after another."""
     kind = gradients.dtype.type
     for i in range(n):
-        at = first + 4 * i
-        dw, dx, dy, dz = by_quaternion(block, i)
-        gradients[at], gradients[at + 1] = kind(dw), kind(dx)
-        gradients[at + 2], gradients[at + 3] = kind(dy), kind(dz)
+        at, scale = first + 4 * i, block[SCALE + i]
+        by = by_quaternion(lane_quat(block, W0 + i), scale * lane_vec3(block, GX + i))
+        gradients[at], gradients[at + 1] = kind(by.w), kind(by.x)
+        gradients[at + 2], gradients[at + 3] = kind(by.y), kind(by.z)
 
 
 @kernel
 def load_vectors(values, first, stride, block, n):
     """Write the quaternions of rotation vectors of any length."""
-    real = block.dtype.type
     gather(values, first, stride, 3, X0, block, n)
     for i in range(n):
-        x, y, z = block[X0 + i], block[Y0 + i], block[Z0 + i]
-        share, cosine, sine = half_angle_of(x * x + y * y + z * z, real)
-        factor = real(0.5) * share * sine
-        block[W0 + i], block[X0 + i] = cosine, factor * x
-        block[Y0 + i], block[Z0 + i] = factor * y, factor * z
+        v = lane_vec3(block, X0 + i)
+        share, cosine, sine = half_angle_of(dot(v, v))
+        block[W0 + i] = cosine
+        set_lane_vec3(block, X0 + i, (0.5 * share * sine) * v)
 
 
 @kernel
@@ -196,28 +170,18 @@ def add_by_vectors(values, first, stride, block, n, gradients):
 
     a = (1 − cos θ)/θ² and b = (θ − sin θ)/θ³.
     """
-    real = block.dtype.type
     gather(values, first, stride, 3, V0, block, n)
     for i in range(n):
-        x, y, z = block[V0 + i], block[V0 + LANES + i], block[V0 + 2 * LANES + i]
-        gx, gy, gz = block[GX + i], block[GY + i], block[GZ + i]
-        square = x * x + y * y + z * z
-        share, cosine, sine = half_angle_of(square, real)
+        v, g = lane_vec3(block, V0 + i), lane_vec3(block, GX + i)
+        square = dot(v, v)
+        share, cosine, sine = half_angle_of(square)
         sine *= share
-        near = real(1.0 / 6.0) - square * (real(1.0 / 120.0) - square * real(1.0 / 5040.0))
-        far = (real(1.0) - sine * cosine) / max(square, real(1e-3))
-        a, b = real(0.5) * sine * sine, near if square < real(1e-2) else far
-        cx, cy, cz = y * gz - z * gy, z * gx - x * gz, x * gy - y * gx
-        block[V0 + i] = gx + a * cx + b * (y * cz - z * cy)
-        block[V0 + LANES + i] = gy + a * cy + b * (z * cx - x * cz)
-        block[V0 + 2 * LANES + i] = gz + a * cz + b * (x * cy - y * cx)
+        near = 1.0 / 6.0 - square * (1.0 / 120.0 - square * (1.0 / 5040.0))
+        far = (1.0 - sine * cosine) / max(square, 1e-3)
+        a, b = 0.5 * sine * sine, near if square < 1e-2 else far
+        across = cross(v, g)
+        set_lane_vec3(block, V0 + i, g + a * across + b * cross(v, across))
     scatter(3, block, n, first, stride, gradients)
-
-
-@kernel
-def vector_of(values, at, real):
-    """Return three values as a vector of the type to compute in."""
-    return Vec3(real(values[at]), real(values[at + 1]), real(values[at + 2]))
 
 
 @kernel
@@ -230,23 +194,23 @@ def unit(a):
 @kernel
 def orthonormal(values, at, real):
     """Return the axes x, y, z of two columns, |first|, and the second across it and along it."""
-    b = vector_of(values, at + 3, real)
-    x, length = unit(vector_of(values, at, real))
+    b = vec3_as(values, at + 3, real)
+    x, length = unit(vec3_as(values, at, real))
     z, across = unit(cross(x, b))
     return x, cross(z, x), z, length, across, dot(b, x)
 
 
 @kernel
-def largest_row(a, b, c):
-    """Return a quaternion of a matrix with rows a, b, c, of some length, and which of four it is.
+def largest_row(m):
+    """Return a quaternion of a rotation matrix, of some length, and which of four it is.
 
     Each is linear in the matrix; the one with the largest own component is taken (Shepperd 1978).
     """
+    a, b, c = m
     x, y, z = c.y - b.z, a.z - c.x, b.x - a.y
     xy, yz, zx = a.y + b.x, b.z + c.y, c.x + a.z
-    one = a.x * 0.0 + 1.0
-    s0, s1 = one + a.x + b.y + c.z, one + a.x - b.y - c.z
-    s2, s3 = one - a.x + b.y - c.z, one - a.x - b.y + c.z
+    s0, s1 = 1.0 + a.x + b.y + c.z, 1.0 + a.x - b.y - c.z
+    s2, s3 = 1.0 - a.x + b.y - c.z, 1.0 - a.x - b.y + c.z
     if s0 >= max(s1, max(s2, s3)):
         return Quat(s0, x, y, z), 0
     if s1 >= max(s2, s3):
@@ -257,25 +221,21 @@ def largest_row(a, b, c):
 
 
 @kernel
-def rows_of(values, at, real):
-    """Return the rows of a matrix."""
-    a, b = vector_of(values, at, real), vector_of(values, at + 3, real)
-    return a, b, vector_of(values, at + 6, real)
-
-
-@kernel
 def load_matrices(values, form, first, stride, block, n):
     """Write the quaternions of matrices, or of two columns of them."""
     real = block.dtype.type
     for i in range(n):
         at = first + stride * i
-        if form == SIX:
-            x, y, z, _, _, _ = orthonormal(values, at, real)
-            a, b, c = Vec3(x.x, y.x, z.x), Vec3(x.y, y.y, z.y), Vec3(x.z, y.z, z.z)
-        else:
-            a, b, c = rows_of(values, at, real)
-        q, _ = largest_row(a, b, c)
-        set_lane_quat(block, W0 + i, (real(1.0) / np.sqrt(quat_dot(q, q))) * q)
+        m = mat3_as(values, at, real) if form == MATRIX else columns_as(values, at, real)
+        q, _ = largest_row(m)
+        set_lane_quat(block, W0 + i, (1.0 / np.sqrt(quat_dot(q, q))) * q)
+
+
+@kernel
+def columns_as(values, at, real):
+    """Return the rotation matrix of two columns."""
+    x, y, z, _, _, _ = orthonormal(values, at, real)
+    return Mat3(Vec3(x.x, y.x, z.x), Vec3(x.y, y.y, z.y), Vec3(x.z, y.z, z.z))
 
 
 @kernel
@@ -289,9 +249,9 @@ def add_by_columns(values, first, stride, block, n, gradients):
     for i in range(n):
         at = first + stride * i
         _, y, z, length, across, along = orthonormal(values, at, real)
-        gx, gy, gz = block[GX + i], block[GY + i] / length, block[GZ + i] / length
-        gx /= across
-        gy += gx * along / length
+        g = lane_vec3(block, GX + i)
+        gx, gz = g.x / across, g.z / length
+        gy = (g.y + gx * along) / length
         for k in range(3):
             gradients[at + k] += kind(gz * y[k] - gy * z[k])
             gradients[at + 3 + k] += kind(gx * z[k])
@@ -301,23 +261,17 @@ def add_by_columns(values, first, stride, block, n, gradients):
 def add_by_matrices(values, first, stride, block, n, gradients):
     """Add gradients by matrices: those by the quaternion that is linear in them, spread."""
     real, kind = block.dtype.type, gradients.dtype.type
-    none = real(0.0)
     for i in range(n):
         at = first + stride * i
-        a, b, c = rows_of(values, at, real)
-        q, row = largest_row(a, b, c)
-        w, x, y, z = q
-        scale = real(2.0) / (w * w + x * x + y * y + z * z)
-        gx, gy, gz = scale * block[GX + i], scale * block[GY + i], scale * block[GZ + i]
-        dw, dx = -x * gx - y * gy - z * gz, w * gx + y * gz - z * gy
-        dy, dz = w * gy + z * gx - x * gz, w * gz + x * gy - y * gx
+        q, row = largest_row(mat3_as(values, at, real))
+        dw, dx, dy, dz = by_quaternion(q, lane_vec3(block, GX + i) / quat_dot(q, q))
         # By the differences m21 − m12 …, by the sums m01 + m10 …, and by the diagonal.
-        ax = dx if row == 0 else (dw if row == 1 else none)
-        ay = dy if row == 0 else (dw if row == 2 else none)
-        az = dz if row == 0 else (dw if row == 3 else none)
-        xy = dy if row == 1 else (dx if row == 2 else none)
-        zx = dz if row == 1 else (dx if row == 3 else none)
-        yz = dz if row == 2 else (dy if row == 3 else none)
+        ax = dx if row == 0 else (dw if row == 1 else 0.0)
+        ay = dy if row == 0 else (dw if row == 2 else 0.0)
+        az = dz if row == 0 else (dw if row == 3 else 0.0)
+        xy = dy if row == 1 else (dx if row == 2 else 0.0)
+        zx = dz if row == 1 else (dx if row == 3 else 0.0)
+        yz = dz if row == 2 else (dy if row == 3 else 0.0)
         own = dw if row == 0 else (dx if row == 1 else (dy if row == 2 else dz))
         gradients[at] += kind(own if row <= 1 else -own)
         gradients[at + 4] += kind(own if row == 0 or row == 2 else -own)

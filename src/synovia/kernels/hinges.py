@@ -15,35 +15,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from .charts import angle_of, half_angle
+from .charts import angle_of
 from .jit import kernel
+from .layout import Layout
 from .rotation import (
     BOUND,
     DISTANCE,
     LANES,
     OTHER_X,
-    OTHER_Y,
-    OTHER_Z,
     PT,
     PX,
     PY,
     PZ,
     QW,
-    QX,
-    QY,
-    QZ,
-    TURN,
     T,
     X,
     Y,
     Z,
+    half_angle,
+    lane_quat,
+    lane_vec3,
+    set_lane_quat,
+    set_lane_vec3,
 )
 from .shapes import region
+from .vector import TURN, Quat, Vec3, dot, norm, vec3_at, wrap_angle
 
-# Where things stand in what a packed limit of this chart ends with.
-LOCK, ALONG, ACROSS, ALONG_FAR, ACROSS_FAR = range(5)
-LOW, HIGH = 5, 8  # bounds of the shape, three each
-TAIL = 11
+TAIL = Layout("tail", lock=1, along=1, across=1, along_far=1, across_far=1, low=3, high=3)
+"""At the end of a packed limit: the numbers of M, and the bounds of the shape."""
 
 BEYOND, SLIDE = T, PT  # rows: radians out of the hinges' reach; which way points slide, 0 if none
 LOCKED = 0.25e-12  # (radians/2)² from gimbal lock within which rounding shares two angles
@@ -58,16 +57,24 @@ ZOOMS = 12  # of the search along a line: each narrows it to a 48th
 @kernel
 def folds(p, t):
     """Tell whether there are rotations that the hinges of the tail at `t` cannot make."""
-    return abs(p[t + ACROSS]) > RIGHT or abs(p[t + ALONG_FAR]) > RIGHT
+    return abs(p[t + TAIL.across]) > RIGHT or abs(p[t + TAIL.along_far]) > RIGHT
 
 
 @kernel
-def off_bounds(p, t, x, y, z):
+def outside_of(v, low, high):
+    """Return by how much each component of a vector is outside a range, 0 within it."""
+    return Vec3(
+        max(max(low.x - v.x, v.x - high.x), 0.0),
+        max(max(low.y - v.y, v.y - high.y), 0.0),
+        max(max(low.z - v.z, v.z - high.z), 0.0),
+    )
+
+
+@kernel
+def off_bounds(p, t, point):
     """Return the squared distance of a point from the shape's bounds."""
-    dx = max(max(p[t + LOW] - x, x - p[t + HIGH]), 0.0)
-    dy = max(max(p[t + LOW + 1] - y, y - p[t + HIGH + 1]), 0.0)
-    dz = max(max(p[t + LOW + 2] - z, z - p[t + HIGH + 2]), 0.0)
-    return dx * dx + dy * dy + dz * dz
+    off = outside_of(point, vec3_at(p, t + TAIL.low), vec3_at(p, t + TAIL.high))
+    return dot(off, off)
 
 
 @kernel
@@ -77,99 +84,77 @@ def to_hinges(p, t, block, n):
     Of both solutions the one nearer to the bounds comes first. Also written is how far a rotation
     is out of reach; its angles are those of the nearest within.
     """
-    real = block.dtype.type
-    one, zero, turn, part = real(1.0), real(0.0), real(TURN), real(1.0 / TURN)
-    lock, along, across = real(p[t + LOCK]), real(p[t + ALONG]), real(p[t + ACROSS])
-    along_far, across_far = real(p[t + ALONG_FAR]), real(p[t + ACROSS_FAR])
-    mx = real(0.5 * (p[t + LOW] + p[t + HIGH]))
-    my = real(0.5 * (p[t + LOW + 1] + p[t + HIGH + 1]))
-    mz = real(0.5 * (p[t + LOW + 2] + p[t + HIGH + 2]))
-    rx = real(0.5 * (p[t + HIGH] - p[t + LOW]))
-    ry = real(0.5 * (p[t + HIGH + 1] - p[t + LOW + 1]))
-    rz = real(0.5 * (p[t + HIGH + 2] - p[t + LOW + 2]))
-    narrow, locked = folds(p, t), real(LOCKED)
-    fold = real(FOLD) if narrow else zero
-    quarter = real(np.copysign(0.5 * np.pi, p[t + ACROSS_FAR]))
+    low, high = vec3_at(p, t + TAIL.low), vec3_at(p, t + TAIL.high)
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    lock, along, across = p[t + TAIL.lock], p[t + TAIL.along], p[t + TAIL.across]
+    along_far, across_far = p[t + TAIL.along_far], p[t + TAIL.across_far]
+    narrow = folds(p, t)
+    fold = FOLD if narrow else 0.0
+    quarter = np.copysign(0.5 * np.pi, across_far)
     for i in range(n):
-        w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
-        near = max(x * x + y * y - across * across, zero)
-        far = max(w * w + z * z - along_far * along_far, zero)
-        near = zero if near <= fold * far else near
-        far = zero if far <= fold * near else far
+        w, x, y, z = lane_quat(block, QW + i)
+        near = max(x * x + y * y - across * across, 0.0)
+        far = max(w * w + z * z - along_far * along_far, 0.0)
+        near = 0.0 if near <= fold * far else near
+        far = 0.0 if far <= fold * near else far
         block[X + i], block[Y + i] = np.sqrt(near), np.sqrt(far)
     for i in range(n):
-        block[Z + i] = real(2.0) * angle_of(block[X + i], block[Y + i], real)
+        block[Z + i] = 2.0 * angle_of(block[X + i], block[Y + i])
     for i in range(n):
-        w, z = block[QW + i], block[QZ + i]
-        block[PX + i] = angle_of(z, w, real) if w * w + z * z >= locked else zero
-    for i in range(n):
-        x, y = block[QX + i], block[QY + i]
-        block[PY + i] = angle_of(-x, y, real) if x * x + y * y >= locked else zero
-    for i in range(n):
-        block[PZ + i], block[DISTANCE + i] = zero, quarter
-        block[BEYOND + i], block[SLIDE + i] = zero, zero
+        w, x, y, z = lane_quat(block, QW + i)
+        block[PX + i] = angle_of(z, w) if w * w + z * z >= LOCKED else 0.0
+        block[PY + i] = angle_of(-x, y) if x * x + y * y >= LOCKED else 0.0
+        block[PZ + i], block[DISTANCE + i] = 0.0, quarter
+        block[BEYOND + i] = 0.0
     if narrow:
         for i in range(n):
             s, c = block[X + i], block[Y + i]
-            block[PZ + i] = angle_of(s * along_far, c * along, real)
-            block[DISTANCE + i] = angle_of(s * across_far, c * across, real)
-            w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
-            apart = angle_of(np.sqrt(x * x + y * y), np.sqrt(w * w + z * z), real)
-            least = angle_of(abs(across), abs(along), real)
-            most = angle_of(abs(across_far), abs(along_far), real)
-            block[BEYOND + i] = real(2.0) * max(max(least - apart, apart - most), zero)
+            block[PZ + i] = angle_of(s * along_far, c * along)
+            block[DISTANCE + i] = angle_of(s * across_far, c * across)
+            w, x, y, z = lane_quat(block, QW + i)
+            apart = angle_of(np.sqrt(x * x + y * y), np.sqrt(w * w + z * z))
+            least = angle_of(abs(across), abs(along))
+            most = angle_of(abs(across_far), abs(along_far))
+            block[BEYOND + i] = 2.0 * max(max(least - apart, apart - most), 0.0)
     for i in range(n):
-        w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
+        w, x, y, z = lane_quat(block, QW + i)
         swing, plus, minus = block[Z + i], block[PX + i], block[PY + i]
-        in_plus, in_minus = block[PZ + i], block[DISTANCE + i]
-        opposed, aligned = x * x + y * y < locked, w * w + z * z < locked
-        in_minus = zero if opposed else in_minus
-        in_plus = zero if aligned else in_plus
+        in_plus = 0.0 if w * w + z * z < LOCKED else block[PZ + i]
+        in_minus = 0.0 if x * x + y * y < LOCKED else block[DISTANCE + i]
         s, c = block[X + i], block[Y + i]
-        c_across, s_across = c * across, s * across_far
-        c_along, s_along = c * along, s * along_far
-        opposed = c_across * c_across + s_across * s_across < locked
-        aligned = c_along * c_along + s_along * s_along < locked
-        block[SLIDE + i] = -one if opposed else (one if aligned else zero)
+        opposed = (c * across) ** 2 + (s * across_far) ** 2 < LOCKED
+        aligned = (c * along) ** 2 + (s * along_far) ** 2 < LOCKED
+        block[SLIDE + i] = -1.0 if opposed else (1.0 if aligned else 0.0)
         # Each angle in the turn in which it is nearest to the middle of the bounds.
-        a1, a2 = plus + minus - in_plus - in_minus - mx, lock + swing - my
-        a3 = plus - minus - in_plus + in_minus - mz
-        b1, b2 = plus + minus + in_plus + in_minus - mx, lock - swing - my
-        b3 = plus - minus + in_plus - in_minus - mz
-        a1, a2 = a1 - turn * np.rint(a1 * part), a2 - turn * np.rint(a2 * part)
-        a3, b1 = a3 - turn * np.rint(a3 * part), b1 - turn * np.rint(b1 * part)
-        b2, b3 = b2 - turn * np.rint(b2 * part), b3 - turn * np.rint(b3 * part)
-        d1, d2 = max(abs(a1) - rx, zero), max(abs(a2) - ry, zero)
-        d3, e1 = max(abs(a3) - rz, zero), max(abs(b1) - rx, zero)
-        e2, e3 = max(abs(b2) - ry, zero), max(abs(b3) - rz, zero)
-        first = d1 * d1 + d2 * d2 + d3 * d3 <= e1 * e1 + e2 * e2 + e3 * e3
-        block[X + i] = (a1 if first else b1) + mx
-        block[Y + i] = (a2 if first else b2) + my
-        block[Z + i] = (a3 if first else b3) + mz
-        block[OTHER_X + i] = (b1 if first else a1) + mx
-        block[OTHER_Y + i] = (b2 if first else a2) + my
-        block[OTHER_Z + i] = (b3 if first else a3) + mz
+        both, apart = in_plus + in_minus, in_minus - in_plus
+        a = Vec3(plus + minus - both, lock + swing, plus - minus + apart) - middle
+        b = Vec3(plus + minus + both, lock - swing, plus - minus - apart) - middle
+        a = Vec3(wrap_angle(a.x), wrap_angle(a.y), wrap_angle(a.z))
+        b = Vec3(wrap_angle(b.x), wrap_angle(b.y), wrap_angle(b.z))
+        off_a, off_b = outside_of(a, -half, half), outside_of(b, -half, half)
+        first = dot(off_a, off_a) <= dot(off_b, off_b)
+        set_lane_vec3(block, X + i, (a if first else b) + middle)
+        set_lane_vec3(block, OTHER_X + i, (b if first else a) + middle)
 
 
 @kernel
 def from_hinges(p, t, block, n):
     """Write the quaternions of the angles at PX, PY, PZ."""
-    real = block.dtype.type
-    turn, part = real(TURN), real(1.0 / TURN)
-    lock, along, across = real(p[t + LOCK]), real(p[t + ALONG]), real(p[t + ACROSS])
-    along_far, across_far = real(p[t + ALONG_FAR]), real(p[t + ACROSS_FAR])
+    lock, along, across = p[t + TAIL.lock], p[t + TAIL.along], p[t + TAIL.across]
+    along_far, across_far = p[t + TAIL.along_far], p[t + TAIL.across_far]
     for i in range(n):
-        first, middle, last = block[PX + i], block[PY + i] - lock, block[PZ + i]
-        first -= turn * np.rint(first * part)
-        middle -= turn * np.rint(middle * part)
-        last -= turn * np.rint(last * part)
-        c, s = half_angle(middle, real)
-        c_plus, s_plus = half_angle(first + last, real)
-        c_minus, s_minus = half_angle(first - last, real)
-        block[QW + i] = c * along * c_plus - s * along_far * s_plus
-        block[QZ + i] = c * along * s_plus + s * along_far * c_plus
-        block[QY + i] = c * across * c_minus - s * across_far * s_minus
-        block[QX + i] = -(c * across * s_minus + s * across_far * c_minus)
+        angles = lane_vec3(block, PX + i)
+        first, last = wrap_angle(angles.x), wrap_angle(angles.z)
+        c, s = half_angle(wrap_angle(angles.y - lock))
+        c_plus, s_plus = half_angle(first + last)
+        c_minus, s_minus = half_angle(first - last)
+        q = Quat(
+            c * along * c_plus - s * along_far * s_plus,
+            -(c * across * s_minus + s * across_far * c_minus),
+            c * across * c_minus - s * across_far * s_minus,
+            c * along * s_plus + s * along_far * c_plus,
+        )
+        set_lane_quat(block, QW + i, q)
 
 
 @kernel
@@ -182,9 +167,8 @@ def other_turn(x, low, high):
 @kernel
 def most_turns(p, t, away):
     """Return in how many turns either way a point may be `away` from the bounds, or nearer."""
-    half = 0.0
-    for k in range(3):
-        half = max(half, 0.5 * (p[t + HIGH + k] - p[t + LOW + k]))
+    width = vec3_at(p, t + TAIL.high) - vec3_at(p, t + TAIL.low)
+    half = 0.5 * max(max(width.x, width.y), max(width.z, 0.0))
     return int(min((half + away) / TURN + 0.5, 1.0 * MOST_TURNS))
 
 
@@ -195,11 +179,10 @@ def most_away(p, t, i, block):
     That is the distance that was found, or that of the farthest corner of the bounds if it is less,
     as a damaged file may have a shape beyond its bounds.
     """
-    dx = max(block[X + i] - p[t + LOW], p[t + HIGH] - block[X + i])
-    dy = max(block[Y + i] - p[t + LOW + 1], p[t + HIGH + 1] - block[Y + i])
-    dz = max(block[Z + i] - p[t + LOW + 2], p[t + HIGH + 2] - block[Z + i])
-    corner = np.sqrt(dx * dx + dy * dy + dz * dz)
-    return max(min(block[DISTANCE + i], corner), 0.0)
+    x = lane_vec3(block, X + i)
+    below, above = x - vec3_at(p, t + TAIL.low), vec3_at(p, t + TAIL.high) - x
+    corner = Vec3(max(below.x, above.x), max(below.y, above.y), max(below.z, above.z))
+    return max(min(block[DISTANCE + i], norm(corner)), 0.0)
 
 
 @kernel
@@ -207,25 +190,23 @@ def look_further(p, o, t, i, block, other):
     """Take the nearest of lane i's points in all turns of both solutions, but for the first."""
     away, count = most_away(p, t, i, block), 0
     most, square = most_turns(p, t, away), away * away
-    y_in, z_in = p[t + LOW + 1], p[t + LOW + 2]
+    low = vec3_at(p, t + TAIL.low)
     for solution in range(2):
-        x0 = block[X + i] if solution == 0 else block[OTHER_X + i]
-        y0 = block[Y + i] if solution == 0 else block[OTHER_Y + i]
-        z0 = block[Z + i] if solution == 0 else block[OTHER_Z + i]
+        start = lane_vec3(block, (X if solution == 0 else OTHER_X) + i)
         for a in range(-most, most + 1):
-            x = x0 + a * TURN
-            if off_bounds(p, t, x, y_in, z_in) > square:
+            x = start.x + a * TURN
+            if off_bounds(p, t, Vec3(x, low.y, low.z)) > square:
                 continue
             for b in range(-most, most + 1):
-                y = y0 + b * TURN
-                if off_bounds(p, t, x, y, z_in) > square:
+                y = start.y + b * TURN
+                if off_bounds(p, t, Vec3(x, y, low.z)) > square:
                     continue
                 for c in range(-most, most + 1):
-                    z = z0 + c * TURN
+                    point = Vec3(x, y, start.z + c * TURN)
                     known = solution == 0 and a == 0 and b == 0 and c == 0
-                    if known or off_bounds(p, t, x, y, z) > square:
+                    if known or off_bounds(p, t, point) > square:
                         continue
-                    other[X + count], other[Y + count], other[Z + count] = x, y, z
+                    set_lane_vec3(other, X + count, point)
                     other[BOUND + count] = np.inf
                     count += 1
                     if count == LANES:
@@ -247,8 +228,8 @@ def take_nearest(p, o, i, block, other, count):
 def take_lane(block, i, other, k):
     """Copy lane k of `other` to lane i: point, projection and distance."""
     block[DISTANCE + i] = other[DISTANCE + k]
-    block[X + i], block[Y + i], block[Z + i] = other[X + k], other[Y + k], other[Z + k]
-    block[PX + i], block[PY + i], block[PZ + i] = other[PX + k], other[PY + k], other[PZ + k]
+    set_lane_vec3(block, X + i, lane_vec3(other, X + k))
+    set_lane_vec3(block, PX + i, lane_vec3(other, PX + k))
 
 
 @kernel
@@ -259,26 +240,28 @@ def slide_lane(p, o, t, i, block, other):
     distance is looked at in LANES places, then between the neighbours of the least, and so on.
     """
     way = block[SLIDE + i]
-    x, y, z = block[X + i], block[Y + i], block[Z + i]
+    x, y, z = lane_vec3(block, X + i)
     # What stays along a line is x − way · z, and so it is of the bounds.
-    one, two = p[t + LOW] - way * p[t + HIGH + 2], p[t + LOW] - way * p[t + LOW + 2]
-    three, four = p[t + HIGH] - way * p[t + HIGH + 2], p[t + HIGH] - way * p[t + LOW + 2]
+    low, high = vec3_at(p, t + TAIL.low), vec3_at(p, t + TAIL.high)
+    one, two = low.x - way * high.z, low.x - way * low.z
+    three, four = high.x - way * high.z, high.x - way * low.z
     least, most = min(min(one, two), min(three, four)), max(max(one, two), max(three, four))
     for a in range(-2 * MOST_TURNS, 2 * MOST_TURNS + 1):
         for b in range(-MOST_TURNS, MOST_TURNS + 1):
             away = most_away(p, t, i, block)
             stays, across = x + a * TURN - way * z, y + b * TURN
             off = max(max(least - stays, stays - most), 0.0)
-            off_y = max(max(p[t + LOW + 1] - across, across - p[t + HIGH + 1]), 0.0)
+            off_y = max(max(low.y - across, across - high.y), 0.0)
             if 0.5 * off * off + off_y * off_y > away * away:
                 continue
-            start = p[t + LOW] - x - a * TURN - away
-            step = (p[t + HIGH] - p[t + LOW] + 2.0 * away) / (LANES - 1)
+            start = low.x - x - a * TURN - away
+            step = (high.x - low.x + 2.0 * away) / (LANES - 1)
             for _ in range(ZOOMS):
                 for k in range(LANES):
                     moved = start + k * step
-                    other[X + k], other[Y + k] = x + a * TURN + moved, across
-                    other[Z + k], other[BOUND + k] = z + way * moved, np.inf
+                    point = Vec3(x + a * TURN + moved, across, z + way * moved)
+                    set_lane_vec3(other, X + k, point)
+                    other[BOUND + k] = np.inf
                 region(p, o, np.inf, other, LANES)
                 best = 0
                 for k in range(LANES):
@@ -297,22 +280,16 @@ def nearest_hinges(p, o, t, settled, block, other, lanes, n):
     bounds are not farther than what was found, in lanes farther than `settled`. The points become
     those of the covers that were taken.
     """
-    low0, low1, low2 = p[t + LOW], p[t + LOW + 1], p[t + LOW + 2]
-    high0, high1, high2 = p[t + HIGH], p[t + HIGH + 1], p[t + HIGH + 2]
+    low, high = vec3_at(p, t + TAIL.low), vec3_at(p, t + TAIL.high)
     found = 0
     for i in range(n):
-        x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
-        dx = max(max(low0 - x, x - high0), 0.0)
-        dy = max(max(low1 - y, y - high1), 0.0)
-        dz = max(max(low2 - z, z - high2), 0.0)
+        point, distance = lane_vec3(block, X + i), block[DISTANCE + i]
+        off = outside_of(point, low, high)
         # In the next turn of one angle.
-        ex, ey = other_turn(x, low0, high0), other_turn(y, low1, high1)
-        ez = other_turn(z, low2, high2)
-        near = min(ex * ex - dx * dx, min(ey * ey - dy * dy, ez * ez - dz * dz))
-        near += dx * dx + dy * dy + dz * dz
-        near = min(
-            near, off_bounds(p, t, block[OTHER_X + i], block[OTHER_Y + i], block[OTHER_Z + i])
-        )
+        ex, ey = other_turn(point.x, low.x, high.x), other_turn(point.y, low.y, high.y)
+        ez = other_turn(point.z, low.z, high.z)
+        near = min(ex * ex - off.x * off.x, min(ey * ey - off.y * off.y, ez * ez - off.z * off.z))
+        near = min(near + dot(off, off), off_bounds(p, t, lane_vec3(block, OTHER_X + i)))
         away = max(distance, 0.0)
         maybe = (near < SURE * away * away) | ((near <= 0.0) & (distance <= 0.0))
         lanes[found] = i
@@ -335,8 +312,9 @@ def least_stretch(p, t, apart):
     `apart` is the angle between the outer axes. It is the least eigenvalue of the matrix of the
     three axes' cosines, from its characteristic polynomial.
     """
-    near = p[t + ALONG] ** 2 - p[t + ACROSS] ** 2  # cosines of the least and greatest angle
-    far = p[t + ALONG_FAR] ** 2 - p[t + ACROSS_FAR] ** 2
+    # Cosines of the least and of the greatest angle between the outer axes.
+    near = p[t + TAIL.along] ** 2 - p[t + TAIL.across] ** 2
+    far = p[t + TAIL.along_far] ** 2 - p[t + TAIL.across_far] ** 2
     both, sines, c = 0.5 * (near + far), 0.5 * (near - far), np.cos(apart)
     square = (1.0 + both * both - sines * sines + c * c) / 3.0
     root = np.sqrt(max(square, 1e-300))
@@ -351,13 +329,13 @@ def hinge_stretch(p, t, middle, angle):
     The angle between the outer axes changes by at most `angle`, and the eigenvalue is concave in
     its cosine: the ends count.
     """
-    h = 0.5 * (middle - p[t + LOCK])
+    h = 0.5 * (middle - p[t + TAIL.lock])
     c, s = np.cos(h), np.sin(h)
-    across = np.sqrt((c * p[t + ACROSS]) ** 2 + (s * p[t + ACROSS_FAR]) ** 2)
-    along = np.sqrt((c * p[t + ALONG]) ** 2 + (s * p[t + ALONG_FAR]) ** 2)
+    across = np.sqrt((c * p[t + TAIL.across]) ** 2 + (s * p[t + TAIL.across_far]) ** 2)
+    along = np.sqrt((c * p[t + TAIL.along]) ** 2 + (s * p[t + TAIL.along_far]) ** 2)
     apart = 2.0 * np.arctan2(across, along)
-    least = 2.0 * np.arctan2(abs(p[t + ACROSS]), abs(p[t + ALONG]))
-    most = 2.0 * np.arctan2(abs(p[t + ACROSS_FAR]), abs(p[t + ALONG_FAR]))
+    least = 2.0 * np.arctan2(abs(p[t + TAIL.across]), abs(p[t + TAIL.along]))
+    most = 2.0 * np.arctan2(abs(p[t + TAIL.across_far]), abs(p[t + TAIL.along_far]))
     low = least_stretch(p, t, max(apart - angle, least))
     high = least_stretch(p, t, min(apart + angle, most))
     return 1.0 / np.sqrt(max(min(low, high), 1e-18))

@@ -11,7 +11,7 @@ from .ik_chain import COMFORT, GOAL, INNER_LIMIT, INNER_MOVER, MOVER, STATE, abo
 from .ik_goals import TURN_SHARE
 from .jit import inlined, kernel
 from .kinds import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
-from .limit import AXIS, CHART, enter, leave, nearest
+from .limit import HEADER, enter, leave, nearest
 from .rotation import DISTANCE, QW, W0, X, lane_quat, lane_vec3, set_lane_quat
 from .vector import axis_vector, dot, norm, quat_at, quat_dot, rotate, set_quat, vec3_at
 
@@ -39,14 +39,14 @@ def clearance(packed, at, block):
     A turn by δ moves a point of a chart, s from its origin, by at most
     δ √((s/sin s)² + 1/cos²(s/2)), s the swing or the whole angle; depths are never overstated.
     """
-    depth, chart = -block[DISTANCE], int(packed[at + CHART])
+    depth, chart = -block[DISTANCE], int(packed[at + HEADER.chart])
     if depth <= LEAST:
         return 0.0
     if chart == HINGES:
         return min(ROOM, safe_step(packed, at, block, 0))
     point = lane_vec3(block, X)
     if chart == DIRECTION_TWIST:
-        along = dot(vec3_at(packed, at + AXIS), point)
+        along = dot(vec3_at(packed, at + HEADER.axis), point)
         s = math.acos(min(max(along, -1.0), 1.0)) + ROOM
     elif chart == SWING_TWIST:
         s = math.sqrt(point.x * point.x + point.y * point.y) + ROOM

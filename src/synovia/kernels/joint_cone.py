@@ -22,7 +22,6 @@ from .rotation import (
     PT,
     PX,
     QW,
-    TURN,
     T,
     X,
     cos_root,
@@ -33,7 +32,7 @@ from .rotation import (
     sinc_root,
 )
 from .transforms import LANES, quaternions
-from .vector import Quat, Vec3, cross, dot, least_axis, norm, vec3_at
+from .vector import TURN, Quat, Vec3, cross, dot, least_axis, norm, vec3_at
 
 HERE = 1  # where a packed cone begins, after its kind
 SLACK = 1e-12
@@ -49,7 +48,7 @@ def half_turn(angle):
     """Return the cosine and the sine of half an angle, whole turns taken off."""
     angle -= TURN * np.rint(angle / TURN)
     u = 0.25 * angle * angle
-    return cos_root(u, np.float64), 0.5 * angle * sinc_root(u, np.float64)
+    return cos_root(u), 0.5 * angle * sinc_root(u)
 
 
 @kernel
@@ -73,7 +72,7 @@ def rotate_by_lane(work, o, v):
 def angle_about(axis, start, end):
     """Return the angle about a unit axis that brings one vector nearest to another."""
     flat = dot(axis, start) * dot(axis, end)
-    return angle_of(dot(axis, cross(start, end)), dot(start, end) - flat, np.float64)
+    return angle_of(dot(axis, cross(start, end)), dot(start, end) - flat)
 
 
 @kernel
@@ -93,7 +92,7 @@ def two_angles(p, work, out, found, n):
     for i in range(n):
         v = rotate_by_lane(work, out + i, rest)
         h = min(max((dot(first, v) - level) * inverse, -1.0), 1.0)
-        half = angle_of(np.sqrt((1.0 - h) * (1.0 + h)), h, np.float64)
+        half = angle_of(np.sqrt((1.0 - h) * (1.0 + h)), h)
         one, other = middle - half, middle + half
         one, other = one - TURN * np.rint(one / TURN), other - TURN * np.rint(other / TURN)
         angle = one if abs(one) < abs(other) else other

@@ -8,6 +8,7 @@ from .charts import from_angles, from_direction_twist, to_angles, to_direction_t
 from .hinges import TAIL, from_hinges, nearest_hinges, to_hinges
 from .jit import kernel
 from .kinds import DIRECTION_TWIST, EULER, HINGES, ROTATION_VECTOR, SWING_TWIST
+from .layout import Layout
 from .rotation import (
     BLOCK,
     BOUND,
@@ -22,7 +23,6 @@ from .rotation import (
     QX,
     QY,
     QZ,
-    TURN,
     X,
     Y,
     Z,
@@ -37,31 +37,29 @@ from .rotation import (
     split,
     store,
     turn_in,
-    turn_in_and_log,
     turn_out,
     turn_right,
 )
 from .shapes import region
-from .vector import Vec3, norm
+from .vector import TURN, Vec3, norm
 
-# Limits on rotations, over all covers: whole turns more or less change no rotation.
-#
-# A packed limit is a stretch of one flat float64 buffer: where things stand in it is here.
-
-# Where things stand in a packed limit.
-VERSION, SIZE = 0, 1  # of this layout; how many numbers in all
-CHART = 2
-INTO_LEFT, INTO_RIGHT = 3, 7  # chart's quaternion = left · rotation · right
-BACK_LEFT, BACK_RIGHT = 11, 15  # and back again
-AXIS = 19  # the bone's axis in the chart's frame, for directions
-REACH, REACH_TWIST = 22, 23  # no member is farther from the chart's origin (swing and twist apart)
-REGION = MARGIN = 24  # the margin around the shape in radians, and the shape: see `shapes.region`
-HEADER = 25  # the shape follows, and for hinges the tail that `hinges` describes
-
+HEADER = Layout(
+    "limit",
+    version=1,  # LAYOUT
+    size=1,  # of the whole packed limit, in numbers
+    chart=1,  # see `kinds`
+    into_left=4,  # the chart's quaternion is left · rotation · right
+    into_right=4,
+    back_left=4,  # the inverses of both
+    back_right=4,
+    axis=3,  # of the bone, in the chart's frame, for directions
+    reach=1,  # bound on the distance of members from the chart's origin, in radians: of the swing
+    reach_twist=1,  # and of the twist, if the chart has both
+    margin=1,  # around the shape, in radians; `shapes.region` reads it and the shape
+)
+"""Followed by the shape, and for hinges by `hinges.TAIL`."""
 LAYOUT = 5  # the version that these kernels read
-OTHER_LAYOUT = -1.0  # what they return instead, where a limit is not of it, or not all there
-
-
+OTHER_LAYOUT = -1.0  # returned for a limit of another version, or one that is cut short
 COVERS = 8  # covers that `cover_of_foot` searches
 
 
@@ -121,8 +119,8 @@ def find_lanes(p, o, settled, block, lanes, n):
     """
     real = block.dtype.type
     zero, done = real(0.0), real(settled)
-    swing, twist = real(TURN - p[o + REACH]), real(TURN - p[o + REACH_TWIST])
-    flat = int(p[o + CHART]) == SWING_TWIST
+    swing, twist = real(TURN - p[o + HEADER.reach]), real(TURN - p[o + HEADER.reach_twist])
+    flat = int(p[o + HEADER.chart]) == SWING_TWIST
     found = 0
     for i in range(n):  # nearly always none, which is soon seen
         x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
@@ -147,8 +145,8 @@ def gather_cover(p, o, swings, twists, block, other, lanes, n):
     Returns how many there are; their numbers go to `lanes` from LANES on.
     """
     real = block.dtype.type
-    reach, reach_twist = real(p[o + REACH]), real(p[o + REACH_TWIST])
-    flat = int(p[o + CHART]) == SWING_TWIST
+    reach, reach_twist = real(p[o + HEADER.reach]), real(p[o + HEADER.reach_twist])
+    flat = int(p[o + HEADER.chart]) == SWING_TWIST
     count = 0
     for k in range(n):
         i = lanes[k]
@@ -181,7 +179,7 @@ def take_nearer(p, o, depth, block, other, lanes, count):
     """Take what is nearer in the cover that was gathered."""
     if count == 0:
         return
-    region(p, o + REGION, depth, other, count)
+    region(p, o + HEADER.margin, depth, other, count)
     for k in range(count):
         i = lanes[LANES + k]
         if other[DISTANCE + k] < block[DISTANCE + i]:
@@ -201,21 +199,21 @@ def nearest(p, o, settled, depth, block, other, lanes, n):
     """
     for i in range(n):
         block[BOUND + i] = np.inf
-    region(p, o + REGION, depth, block, n)
+    region(p, o + HEADER.margin, depth, block, n)
     if block.itemsize == 8:  # hinges have float64 alone
-        hinged = int(p[o + CHART]) == HINGES
+        hinged = int(p[o + HEADER.chart]) == HINGES
         if hinged:
-            nearest_hinges(p, o + REGION, tail(p, o), settled, block, other, lanes, n)
+            nearest_hinges(p, o + HEADER.margin, tail(p, o), settled, block, other, lanes, n)
             return
-    if int(p[o + CHART]) >= DIRECTION_TWIST:  # these charts have one point for each rotation
+    if int(p[o + HEADER.chart]) >= DIRECTION_TWIST:  # these charts have one point for each rotation
         return
     found = find_lanes(p, o, settled, block, lanes, n)
     if found == 0:
         return
-    both = int(p[o + CHART]) == SWING_TWIST
+    both = int(p[o + HEADER.chart]) == SWING_TWIST
     # Points of cover k are at least k·π from the origin, and the nearest member is at most 2π plus
     # both reaches away. So the search ends, also where a damaged file has a shape beyond its reach.
-    most = 4 + int(3.0 * (p[o + REACH] + p[o + REACH_TWIST]) / np.pi)
+    most = 4 + int(3.0 * (p[o + HEADER.reach] + p[o + HEADER.reach_twist]) / np.pi)
     for turns in range(1, most + 1):
         looked = 0
         for twists in range(turns + 1 if both else 1):
@@ -258,28 +256,19 @@ def follow(points, chart, out):
         px, py, pz = x, y, z
 
 
-# Limits on rotations: quaternion → chart → shape → quaternion, block by block.
-#
-# A packed limit is a stretch of one flat float64 buffer: see `covers`. A packed model is many of
-# them in one buffer, with the offset of each, so one compiled loop serves joints of every kind.
-
-
 @kernel
 def tail(p, o):
     """Return where the tail of the packed limit at `o` begins."""
-    return o + int(p[o + SIZE]) - TAIL
+    return o + int(p[o + HEADER.size]) - TAIL.SIZE
 
 
 @kernel
 def enter(p, o, block, n):
-    """Turn the quaternions into the chart's frame, and write their points."""
-    chart, framed = int(p[o + CHART]), is_turn(p, o + INTO_RIGHT)
-    if chart == ROTATION_VECTOR and not framed:
-        turn_in_and_log(p, o + INTO_LEFT, block, n)
-        return
-    turn_in(p, o + INTO_LEFT, block, n)
-    if framed:
-        turn_right(p, o + INTO_RIGHT, block, n)
+    """Bring the quaternions into the chart's frame, and write their points."""
+    chart = int(p[o + HEADER.chart])
+    turn_in(p, o + HEADER.into_left, block, n)
+    if is_turn(p, o + HEADER.into_right):
+        turn_right(p, o + HEADER.into_right, block, n)
     if chart == ROTATION_VECTOR:
         log(block, n)
     elif chart == SWING_TWIST:
@@ -287,7 +276,7 @@ def enter(p, o, block, n):
     elif block.itemsize == 4 or chart == EULER:
         to_angles(block, n)
     elif chart == DIRECTION_TWIST:
-        to_direction_twist(p, o + AXIS, block, n)
+        to_direction_twist(p, o + HEADER.axis, block, n)
     else:
         to_hinges(p, tail(p, o), block, n)
 
@@ -295,8 +284,8 @@ def enter(p, o, block, n):
 @kernel
 def leave(p, o, tolerance, block, n):
     """Write the quaternions to go out: of the projected points, or what came in if inside."""
-    chart = int(p[o + CHART])
-    near = p[o + REACH] ** 2 <= FAR and p[o + REACH_TWIST] ** 2 <= FAR
+    chart = int(p[o + HEADER.chart])
+    near = p[o + HEADER.reach] ** 2 <= FAR and p[o + HEADER.reach_twist] ** 2 <= FAR
     if chart == ROTATION_VECTOR:
         if near:
             exp(block, n)
@@ -310,12 +299,12 @@ def leave(p, o, tolerance, block, n):
     elif block.itemsize == 4 or chart == EULER:
         from_angles(block, n)
     elif chart == DIRECTION_TWIST:
-        from_direction_twist(p, o + AXIS, block, n)
+        from_direction_twist(p, o + HEADER.axis, block, n)
     else:
         from_hinges(p, tail(p, o), block, n)
-    if is_turn(p, o + BACK_RIGHT):
-        turn_right(p, o + BACK_RIGHT, block, n)
-    turn_out(p, o + BACK_LEFT, tolerance, block, n)
+    if is_turn(p, o + HEADER.back_right):
+        turn_right(p, o + HEADER.back_right, block, n)
+    turn_out(p, o + HEADER.back_left, tolerance, block, n)
 
 
 @kernel
@@ -335,9 +324,10 @@ def off_unit(block):
 def is_whole(p, o):
     """Tell whether a packed limit of the layout that is known here stands at `o`, all of it."""
     room = p.shape[0] - o
-    if o < 0 or room < HEADER:
+    if o < 0 or room < HEADER.SIZE:
         return False
-    return (p[o + VERSION] == LAYOUT) & (p[o + SIZE] > HEADER) & (p[o + SIZE] <= room)
+    size = p[o + HEADER.size]
+    return (p[o + HEADER.version] == LAYOUT) & (size > HEADER.SIZE) & (size <= room)
 
 
 @kernel("f8[] f8[] f8 f8[]", "f4[] f8[] f8 f4[]")

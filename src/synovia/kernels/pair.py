@@ -16,13 +16,12 @@ from .dependent import AXIS, BY_ROTATION, EDGE, SIZE, TOLERANCE, gap_of, values_
 from .jit import kernel
 from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
 from .layout import Layout
-from .limit import CHART, HEADER, enter, leave, nearest
+from .limit import HEADER, enter, leave, nearest
 from .rotation import (
     BLOCK,
     LANES,
     OFF_UNIT,
     QW,
-    TURN,
     W0,
     Z0,
     T,
@@ -33,6 +32,7 @@ from .rotation import (
 )
 from .shapes import periodic_move
 from .vector import (
+    TURN,
     Quat,
     Vec3,
     angle_between,
@@ -115,11 +115,7 @@ def move_square(p, chart, block, i, seen, k):
         angle, turn = 2.0 * math.atan2(norm(a - b), norm(a + b)), seen[T + k] - block[T + i]
         turn -= TURN * np.rint(turn / TURN)
         return angle * angle + turn * turn
-    move = Vec3(
-        periodic_move(p, HEADER, 0, b.x - a.x),
-        periodic_move(p, HEADER, 1, b.y - a.y),
-        periodic_move(p, HEADER, 2, b.z - a.z),
-    )
+    move = periodic_move(p, HEADER.SIZE, b - a)
     best = dot(move, move)
     if best <= np.pi * np.pi:
         return best
@@ -189,7 +185,7 @@ def score(p, t, measured, widths, room, n):
         if p.shape[0] == 0:
             square = angle_between(lane_quat(source, W0), rotation) ** 2
         else:
-            square = move_square(p, int(p[CHART]), source, 0, seen, i)
+            square = move_square(p, int(p[HEADER.chart]), source, 0, seen, i)
         scores[i] = square + squared_gaps(t, measured, widths, rotation)
         scores[LANES + i] = square
 

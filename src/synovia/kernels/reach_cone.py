@@ -7,7 +7,8 @@ import numpy as np
 from .charts import angle_of
 from .jit import kernel
 from .layout import Layout
-from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, TURN, T, X, Y, Z
+from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
+from .vector import TURN
 
 HEADER = Layout(
     "packed reach cone",
@@ -141,7 +142,7 @@ def measure_edges(p, o, block, work, count):
         size = np.sqrt(a * a + t * t)
         across = t if at_start else past
         sine = abs(s) if on_edge else np.sqrt(across * across + s * s)
-        work[AWAY + j] = angle_of(sine, size if on_edge else max(a, end), np.float64)
+        work[AWAY + j] = angle_of(sine, size if on_edge else max(a, end))
         inverse = 1.0 / max(size, 1e-300)
         corner = 0.0 if at_start else 1.0
         work[SHARE + j] = t / max(t - past, 1e-300) if on_edge else corner

@@ -12,12 +12,13 @@ from collections import namedtuple
 
 import numpy as np
 
-from . import dependent, hinges
+from . import dependent
 from . import distance_field as fields
 from . import limit as limits
 from . import reach_cone as cones
 from . import theta_phi as tables
 from .clamp import first_exit
+from .hinges import TAIL
 from .jit import kernel
 from .kinds import (
     BOX,
@@ -293,11 +294,11 @@ def check_tail(p, t):
     The middle hinge is made of two unit vectors, and turns the outer axes towards each other: else
     all rotations were at gimbal lock.
     """
-    known = are_finite(p, t, hinges.TAIL) and abs(p[t + hinges.LOCK]) <= 10.0
-    known = known and is_unit(p, t + hinges.ALONG, 2) and is_unit(p, t + hinges.ALONG_FAR, 2)
-    known = known and p[t + hinges.ALONG] ** 2 - p[t + hinges.ALONG_FAR] ** 2 >= LEAST_SINES
+    known = are_finite(p, t, TAIL.SIZE) and abs(p[t + TAIL.lock]) <= 10.0
+    known = known and is_unit(p, t + TAIL.along, 2) and is_unit(p, t + TAIL.along_far, 2)
+    known = known and p[t + TAIL.along] ** 2 - p[t + TAIL.along_far] ** 2 >= LEAST_SINES
     for k in range(3):
-        low, high = p[t + hinges.LOW + k], p[t + hinges.HIGH + k]
+        low, high = p[t + TAIL.low + k], p[t + TAIL.high + k]
         known = known and low >= -MOST_REACH and high <= MOST_REACH and low <= high
     return known
 
@@ -305,20 +306,20 @@ def check_tail(p, t):
 @kernel
 def check_limit(p, o):
     """Tell whether a packed limit stands at `o`, all of it there and all that it points to."""
-    if not limits.is_whole(p, o) or not are_finite(p, o, limits.HEADER + 1):
+    if not limits.is_whole(p, o) or not are_finite(p, o, limits.HEADER.SIZE + 1):
         return False
-    size, shape = p[o + limits.SIZE], o + limits.HEADER
-    if size != np.floor(size) or p[o + limits.CHART] not in CHART_KINDS:
+    size, shape = p[o + limits.HEADER.size], o + limits.HEADER.SIZE
+    if size != np.floor(size) or p[o + limits.HEADER.chart] not in CHART_KINDS:
         return False
-    swing, twist, margin = p[o + limits.REACH], p[o + limits.REACH_TWIST], p[o + limits.MARGIN]
-    if not (min(swing, min(twist, margin)) >= 0.0 and max(swing, max(twist, margin)) <= MOST_REACH):
-        return False
-    for k in range(limits.INTO_LEFT, limits.AXIS, 4):
+    for k in range(limits.HEADER.reach, limits.HEADER.SIZE):  # reaches and margin
+        if not (p[o + k] >= 0.0 and p[o + k] <= MOST_REACH):
+            return False
+    for k in range(limits.HEADER.into_left, limits.HEADER.axis, 4):
         if not is_unit(p, o + k, 4):
             return False
     end = o + int(size)
-    if int(p[o + limits.CHART]) == HINGES:
-        end -= hinges.TAIL
+    if int(p[o + limits.HEADER.chart]) == HINGES:
+        end -= TAIL.SIZE
         if end <= shape or not check_tail(p, end):
             return False
     if p[shape] not in SHAPE_KINDS:
@@ -415,7 +416,7 @@ def check_numbers(p, o):
 @kernel
 def is_flat(p, o):
     """Tell whether a packed limit is in a chart that pairs are searched for in: not of hinges."""
-    return int(p[o + limits.CHART]) != HINGES
+    return int(p[o + limits.HEADER.chart]) != HINGES
 
 
 @kernel
@@ -523,7 +524,7 @@ def check_file(p):
         at = p[rows + ROW * k + AT]
         if at < end or not check_limit(p, int(at)):
             return BAD_LIMIT
-        end = at + p[int(at) + limits.SIZE]
+        end = at + p[int(at) + limits.HEADER.size]
     return WHOLE if check_pairs(p) else BAD_LIMIT
 
 
@@ -531,7 +532,7 @@ def check_file(p):
 def limit_of(p, k):
     """Return the packed limit of row k, as a stretch of the file."""
     at = int(p[int(p[ROWS]) + ROW * k + AT])
-    return p[at : at + int(p[at + limits.SIZE])]
+    return p[at : at + int(p[at + limits.HEADER.size])]
 
 
 @kernel

@@ -11,13 +11,12 @@ from collections import namedtuple
 
 import numpy as np
 
-from . import distance_field as fields
 from .ik_chain import GOAL
 from .ik_goals import TURN_SHARE
 from .ik_limits import project_one
 from .jit import kernel
-from .kinds import DIRECTION_TWIST, FIELD, ROTATION_VECTOR, SWING_TWIST
-from .limit import CHART, HEADER, cover_of_foot, enter, leave, nearest
+from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
+from .limit import HEADER, cover_of_foot, enter, leave, nearest
 from .look_at import remaining_turn
 from .rotation import (
     BLOCK,
@@ -27,7 +26,6 @@ from .rotation import (
     PT,
     PX,
     QW,
-    TURN,
     W0,
     T,
     X,
@@ -51,8 +49,10 @@ from .runtime import (
     row_of,
     store_found,
 )
+from .shapes import periodic_move
 from .vector import (
     IDENTITY,
+    TURN,
     ZERO,
     Vec3,
     angle_between,
@@ -70,6 +70,7 @@ from .vector import (
     set_vec3,
     shortest_turn,
     vec3_at,
+    wrap_angle,
 )
 
 ROUNDS = 8  # of `look_at` over all joints; after the first, for what limits have not allowed
@@ -92,7 +93,7 @@ def soften_direction(radius, falloff, block, i):
     """Move the foot of lane i back towards its point, along a great circle and by its twist."""
     foot = lane_vec3(block, PX + i)
     turn, twist = shortest_turn(foot, lane_vec3(block, X + i)), block[T + i] - block[PT + i]
-    twist -= TURN * np.rint(twist / TURN)
+    twist = wrap_angle(twist)
     angle = norm(turn)
     share = soft_share(math.sqrt(angle * angle + twist * twist), radius, falloff)
     foot = rotate(exp(share * turn), foot)
@@ -101,25 +102,12 @@ def soften_direction(radius, falloff, block, i):
 
 
 @kernel
-def shortest_move(move, period):
-    """Return a move less whole periods; a period of 0 is none."""
-    return move - period * np.rint(move / period) if period > 0.0 else move
-
-
-@kernel
 def soften_point(p, radius, falloff, block, i):
     """Move the foot of lane i back towards its point; in a field, across its periodic ends."""
-    chart, foot, point = int(p[CHART]), lane_vec3(block, PX + i), lane_vec3(block, X + i)
+    chart, foot, point = int(p[HEADER.chart]), lane_vec3(block, PX + i), lane_vec3(block, X + i)
     if chart in (ROTATION_VECTOR, SWING_TWIST):
         point = cover_of_foot(chart == SWING_TWIST, point, foot, block[DISTANCE + i])
-    move = point - foot
-    if int(p[HEADER]) == FIELD:
-        period = vec3_at(p, HEADER + 1 + fields.PERIOD)
-        move = Vec3(
-            shortest_move(move.x, period.x),
-            shortest_move(move.y, period.y),
-            shortest_move(move.z, period.z),
-        )
+    move = periodic_move(p, HEADER.SIZE, point - foot)
     set_lane_vec3(block, PX + i, foot + soft_share(norm(move), radius, falloff) * move)
 
 
@@ -135,7 +123,7 @@ def soften(p, k, rotations, radius, falloff, out, distances):
         nearest(packed, 0, TOLERANCE, 0.0, block, other, lanes, n)
         for i in range(n):
             if block[DISTANCE + i] > TOLERANCE:
-                if int(packed[CHART]) == DIRECTION_TWIST:
+                if int(packed[HEADER.chart]) == DIRECTION_TWIST:
                     soften_direction(radius, falloff, block, i)
                 else:
                     soften_point(packed, radius, falloff, block, i)

@@ -89,7 +89,7 @@ def turn(s, to, n):
     for i in range(n):
         x, y, z, angle = s[LINE + i], s[LINE + LANES + i], s[LINE + 2 * LANES + i], s[FOUND + i]
         u = 0.0625 * angle * angle
-        quarter, sine = cos_root(u, np.float64), 0.25 * angle * sinc_root(u, np.float64)
+        quarter, sine = cos_root(u), 0.25 * angle * sinc_root(u)
         half_cosine, half_sine = 1.0 - 2.0 * sine * sine, 2.0 * sine * quarter
         r, v = 2.0 * half_sine * half_cosine, 2.0 * half_sine * half_sine  # v = 1 - cosine
         c = 1.0 - v

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .distance_field import PERIOD, field
+from .distance_field import field, shortest_move
 from .jit import inlined, kernel
 from .kinds import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, SOLIDS, TABLE, UNION
 from .reach_cone import HEADER as CONE_HEADER
@@ -16,31 +16,37 @@ from .rotation import (
     LANES,
     PT,
     PX,
-    PY,
     PZ,
     SCRATCH,
-    TURN,
     T,
     X,
-    Y,
     Z,
-    atan_in_pairs,
+    atan_over_root,
     cos_root,
+    lane_vec3,
     set_lane_vec3,
     sinc_root,
 )
 from .theta_phi import table
-from .vector import ZERO, Vec3, dot, norm, vec3_at
+from .vector import (
+    ZERO,
+    Vec3,
+    apply,
+    apply_transposed,
+    dot,
+    mat3_as,
+    norm,
+    set_vec3,
+    vec3_as,
+    vec3_at,
+    wrap_angle,
+)
 
-# Shapes in blocks: the nearest member of each point, and the signed distance to it.
-#
-# Of a convex polytope exactly, by Goldfarb and Idnani's dual method in 3-D.
-
-FARTHEST = SCRATCH  # the row with the number of the axis along which the point is farthest out
-BEYOND = SCRATCH + LANES  # and how far, negative below the low side
-# Of the lanes outside, side by side: their numbers, where one plane brings them, and what is
-# farthest out there.
-LANE, QX, QY, QZ = (SCRATCH + k * LANES for k in (2, 3, 4, 5))
+FARTHEST = SCRATCH  # row of the index of the axis along which a point is farthest out
+BEYOND = SCRATCH + LANES  # row of how far that is, negative below the low side
+# Rows of the lanes outside, packed: their numbers, their feet on one plane (three rows), and the
+# axis along which these are farthest out, and how far.
+LANE, QX = SCRATCH + 2 * LANES, SCRATCH + 3 * LANES
 SECOND, SECOND_BEYOND = SCRATCH + 7 * LANES, PX
 VIOLATION = 1e-13  # radians beyond a plane that count as on it
 VIOLATION_SINGLE = 1e-6  # the same in float32
@@ -67,7 +73,7 @@ def nearest_in_polytope(p, count, axes, lows, highs, block, m):
     ma = float(block[BEYOND + i])
     side = 1.0 if ma > 0.0 else -1.0
     a, ma = side * vec3_at(p, axes + 3 * int(block[FARTHEST + i])), side * ma
-    start = Vec3(float(block[X + i]), float(block[Y + i]), float(block[Z + i]))
+    start = Vec3(float(block[X + i]), float(block[X + LANES + i]), float(block[Z + i]))
     x, b, c, mb, mc = start - ma * a, ZERO, ZERO, 0.0, 0.0
     active, chosen = 1, int(block[SECOND + m])
     for _ in range(8 * count + 32):
@@ -161,63 +167,53 @@ def union(p, o, block, n):
 
     Parameters: the number of cones, then each as it is packed, with its kind and its size.
     """
-    best = np.empty(5 * LANES)
+    best = np.empty(5 * LANES)  # the foot, its distance, its twist
     at = o + 1
     for part in range(int(p[o])):
         cone(p, at + 1, block, n)
         for i in range(n):
-            if part == 0 or block[DISTANCE + i] < best[i]:
-                best[i] = block[DISTANCE + i]
-                best[LANES + i] = block[PX + i]
-                best[2 * LANES + i] = block[PY + i]
-                best[3 * LANES + i] = block[PZ + i]
+            if part == 0 or block[DISTANCE + i] < best[3 * LANES + i]:
+                set_lane_vec3(best, i, lane_vec3(block, PX + i))
+                best[3 * LANES + i] = block[DISTANCE + i]
                 best[4 * LANES + i] = block[PT + i]
         at += 1 + int(p[at + 1 + CONE_HEADER.size])
     for i in range(n):
-        block[DISTANCE + i] = best[i]
-        block[PX + i] = best[LANES + i]
-        block[PY + i] = best[2 * LANES + i]
-        block[PZ + i] = best[3 * LANES + i]
+        set_lane_vec3(block, PX + i, lane_vec3(best, i))
+        block[DISTANCE + i] = best[3 * LANES + i]
         block[PT + i] = best[4 * LANES + i]
 
 
-# Shapes in blocks: the nearest member of each point, and the signed distance to it.
-#
-# Each function reads the points at X, Y, Z and writes projections at PX, PY, PZ and DISTANCE;
-# those of directions read the twist at T, and write PT. Deeper inside than `depth`, a distance need
-# not be told: there it may be any that is not positive.
-# `p` is a flat buffer of parameters in which a shape's own begin at `o`: its kind, then what its
-# `packed` method wrote.
-
+# Each function below reads the points at X and writes feet to PX and distances to DISTANCE; those
+# of directions read the twist at T, and write PT. Deeper inside than `depth`, a distance may be any
+# that is not positive. `p` is a flat buffer, in which a shape's parameters begin at `o`.
 
 ROUNDING = 1e-14  # directions whose squared length is as near to 1 are taken as they are
 
 
 @kernel
+def load_box(p, o, real):
+    """Return the axes of a box, as rows, its middle along them, and half its widths."""
+    return mat3_as(p, o, real), vec3_as(p, o + 9, real), vec3_as(p, o + 12, real)
+
+
+@kernel
 def box(p, o, block, n):
-    """Clamp along the axes. Parameters: 3 × 3 axes (rows), middle, half the widths."""
-    real = block.dtype.type
-    zero = real(0.0)
-    a, b, c = real(p[o]), real(p[o + 1]), real(p[o + 2])
-    d, e, f = real(p[o + 3]), real(p[o + 4]), real(p[o + 5])
-    g, h, k = real(p[o + 6]), real(p[o + 7]), real(p[o + 8])
-    m0, m1, m2 = real(p[o + 9]), real(p[o + 10]), real(p[o + 11])
-    r0, r1, r2 = real(p[o + 12]), real(p[o + 13]), real(p[o + 14])
+    """Clamp along the axes. Parameters: see `load_box`."""
+    axes, middle, half = load_box(p, o, block.dtype.type)
     for i in range(n):
-        x, y, z = block[X + i], block[Y + i], block[Z + i]
-        u = a * x + b * y + c * z - m0
-        v = d * x + e * y + f * z - m1
-        w = g * x + h * y + k * z - m2
-        over0, over1, over2 = abs(u) - r0, abs(v) - r1, abs(w) - r2
-        u = np.copysign(max(over0, zero), u)
-        v = np.copysign(max(over1, zero), v)
-        w = np.copysign(max(over2, zero), w)
-        block[PX + i] = x - (a * u + d * v + g * w)
-        block[PY + i] = y - (b * u + e * v + h * w)
-        block[PZ + i] = z - (c * u + f * v + k * w)
+        x = lane_vec3(block, X + i)
+        local = apply(axes, x) - middle
+        over0, over1 = abs(local.x) - half.x, abs(local.y) - half.y
+        over2 = abs(local.z) - half.z
+        beyond = Vec3(
+            np.copysign(max(over0, 0.0), local.x),
+            np.copysign(max(over1, 0.0), local.y),
+            np.copysign(max(over2, 0.0), local.z),
+        )
+        set_lane_vec3(block, PX + i, x - apply_transposed(axes, beyond))
         inner = max(max(over0, over1), over2)
-        outer = np.sqrt(u * u + v * v + w * w)
-        block[DISTANCE + i] = outer if inner > zero else inner
+        outer = np.sqrt(dot(beyond, beyond))
+        block[DISTANCE + i] = outer if inner > 0.0 else inner
 
 
 @kernel
@@ -233,50 +229,37 @@ def ellipsoid(p, o, block, n):
     enough for that to be rounding, the step just made was the last.
     """
     real, single = block.dtype.type, block.itemsize == 4
-    cx, cy, cz = real(p[o]), real(p[o + 1]), real(p[o + 2])
-    a, b, c = real(p[o + 3]), real(p[o + 4]), real(p[o + 5])
-    d, e, f = real(p[o + 6]), real(p[o + 7]), real(p[o + 8])
-    g, h, k = real(p[o + 9]), real(p[o + 10]), real(p[o + 11])
-    r0, r1, r2 = real(p[o + 12]), real(p[o + 13]), real(p[o + 14])
+    center, axes, radii = vec3_as(p, o, real), mat3_as(p, o + 3, real), vec3_as(p, o + 12, real)
     # A flat ellipsoid has radii of 0: a tiny t and a huge inverse stand for the limits. Products of
     # six times t are no denormal numbers.
     tiny, flat = real(1e-12 if single else 1e-40), real(1e-15 if single else 1e-150)
     nonzero = real(1e-12 if single else 1e-300)
     rounding = real(1e-6 if single else 1e-15)
-    inverse0 = 1.0 / max(r0, flat)
-    inverse1 = 1.0 / max(r1, flat)
-    inverse2 = 1.0 / max(r2, flat)
-    s0, s1, s2 = r0 * r0, r1 * r1, r2 * r2
-    largest = max(s0, max(s1, s2))
-    least = min(r0, min(r1, r2))
-    spread = least * least / (real(0.375) * largest + tiny)
+    squares = Vec3(radii.x * radii.x, radii.y * radii.y, radii.z * radii.z)
+    largest = max(squares.x, max(squares.y, squares.z))
+    least = min(radii.x, min(radii.y, radii.z))
+    spread = least * least / (0.375 * largest + tiny)
     enough = max(rounding, np.sqrt(rounding * spread))
-    u_, v_, w_ = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES
-    t_, excess_ = SCRATCH + 3 * LANES, SCRATCH + 4 * LANES
+    y_, t_, excess_ = SCRATCH, SCRATCH + 3 * LANES, SCRATCH + 4 * LANES
     for i in range(n):
-        x, y, z = block[X + i] - cx, block[Y + i] - cy, block[Z + i] - cz
-        u = a * x + b * y + c * z
-        v = d * x + e * y + f * z
-        w = g * x + h * y + k * z
-        block[u_ + i] = u
-        block[v_ + i] = v
-        block[w_ + i] = w
-        u, v, w = r0 * abs(u), r1 * abs(v), r2 * abs(w)
-        t = max(max(u - s0, v - s1), max(w - s2, tiny))
+        y = apply(axes, lane_vec3(block, X + i) - center)
+        set_lane_vec3(block, y_ + i, y)
+        u, v, w = radii.x * abs(y.x), radii.y * abs(y.y), radii.z * abs(y.z)
+        t = max(max(u - squares.x, v - squares.y), max(w - squares.z, tiny))
         block[t_ + i] = max(t, np.sqrt(u * u + v * v + w * w) - largest)
     for _ in range(100):
         going = 0
         for i in range(n):
-            t = block[t_ + i]
+            t, y = block[t_ + i], lane_vec3(block, y_ + i)
             # All of s times the product of d: then the step has one division, the longest to wait
             # for. Such products leave the range of float32.
-            d0, d1, d2 = s0 + t, s1 + t, s2 + t
+            d0, d1, d2 = squares.x + t, squares.y + t, squares.z + t
             e0, e1, e2 = d1 * d2, d0 * d2, d0 * d1
             whole = d0 * e0
             if single:
                 inverse = 1.0 / whole
                 e0, e1, e2, whole = e0 * inverse, e1 * inverse, e2 * inverse, real(1.0)
-            u, v, w = r0 * block[u_ + i] * e0, r1 * block[v_ + i] * e1, r2 * block[w_ + i] * e2
+            u, v, w = radii.x * y.x * e0, radii.y * y.y * e1, radii.z * y.z * e2
             u, v, w = u * u, v * v, w * w
             square = u + v + w
             excess = max(np.sqrt(square) - whole, 0.0)
@@ -286,18 +269,16 @@ def ellipsoid(p, o, block, n):
             going += 1 if block[excess_ + i] > 0.0 else 0
         if going == 0:
             break
+    i0, i1, i2 = 1.0 / max(radii.x, flat), 1.0 / max(radii.y, flat), 1.0 / max(radii.z, flat)
     for i in range(n):
-        u, v, w, t = block[u_ + i], block[v_ + i], block[w_ + i], block[t_ + i]
-        x, y, z = u * inverse0, v * inverse1, w * inverse2
-        level = x * x + y * y + z * z
-        d0, d1, d2 = s0 + t, s1 + t, s2 + t
+        t, y = block[t_ + i], lane_vec3(block, y_ + i)
+        level = (y.x * i0) ** 2 + (y.y * i1) ** 2 + (y.z * i2) ** 2
+        d0, d1, d2 = squares.x + t, squares.y + t, squares.z + t
         ratio = t / (d0 * d1 * d2)
-        u, v, w = u * (d1 * d2 * ratio), v * (d0 * d2 * ratio), w * (d0 * d1 * ratio)
-        block[PX + i] = block[X + i] - (a * u + d * v + g * w)
-        block[PY + i] = block[Y + i] - (b * u + e * v + h * w)
-        block[PZ + i] = block[Z + i] - (c * u + f * v + k * w)
+        move = Vec3(y.x * (d1 * d2 * ratio), y.y * (d0 * d2 * ratio), y.z * (d0 * d1 * ratio))
+        set_lane_vec3(block, PX + i, lane_vec3(block, X + i) - apply_transposed(axes, move))
         outside = level > 1.0
-        size = np.sqrt(u * u + v * v + w * w if outside else level)
+        size = np.sqrt(dot(move, move) if outside else level)
         # Inside: the ball of this radius is inside too, so the depth is never overstated.
         block[DISTANCE + i] = size if outside else (size - 1.0) * least
 
@@ -316,11 +297,10 @@ def farthest_beyond(p, o, block, x, worst, number, n):
         block[worst + i] = -np.inf
         block[number + i] = 0.0
     for j in range(count):
-        at = o + 1 + 3 * j
-        a, b, c = real(p[at]), real(p[at + 1]), real(p[at + 2])
+        axis = vec3_as(p, o + 1 + 3 * j, real)
         low, high, this = real(p[lows + j]), real(p[lows + count + j]), real(j)
         for i in range(n):
-            along = a * block[x + i] + b * block[x + LANES + i] + c * block[x + 2 * LANES + i]
+            along = dot(axis, lane_vec3(block, x + i))
             beyond = max(low - along, along - high)
             farther = beyond > block[worst + i]
             block[number + i] = this if farther else block[number + i]
@@ -348,25 +328,21 @@ def kdop(p, o, block, n):
     for m in range(outside):
         i = int(block[LANE + m])
         j = int(block[FARTHEST + i])
-        a, b, c = real(p[axes + 3 * j]), real(p[axes + 3 * j + 1]), real(p[axes + 3 * j + 2])
-        x, y, z = block[X + i], block[Y + i], block[Z + i]
+        axis, x = vec3_as(p, axes + 3 * j, real), lane_vec3(block, X + i)
         beyond = block[DISTANCE + i]
-        if a * x + b * y + c * z < real(p[lows + j]):
+        if dot(axis, x) < real(p[lows + j]):
             beyond = -beyond
         block[BEYOND + i] = beyond
-        block[QX + m], block[QY + m], block[QZ + m] = x - beyond * a, y - beyond * b, z - beyond * c
+        set_lane_vec3(block, QX + m, x - beyond * axis)
     farthest_beyond(p, o, block, QX, SECOND_BEYOND, SECOND, outside)
     enough = real(VIOLATION_SINGLE if single else VIOLATION)
     for m in range(outside):
         if block[SECOND_BEYOND + m] > enough:
             nearest_in_polytope(p, count, axes, lows, highs, block, m)
     for i in range(n):
-        block[PX + i] = block[X + i]
-        block[PY + i] = block[Y + i]
-        block[PZ + i] = block[Z + i]
+        set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
     for m in range(outside):
-        i = int(block[LANE + m])
-        block[PX + i], block[PY + i], block[PZ + i] = block[QX + m], block[QY + m], block[QZ + m]
+        set_lane_vec3(block, PX + int(block[LANE + m]), lane_vec3(block, QX + m))
 
 
 @kernel
@@ -432,8 +408,6 @@ def shape(p, o, depth, block, n):
         solid(kind, p, o + 1, block, n)
 
 
-# Regions: a shape and all points within a margin of it.
-
 WALKS = 8  # steps into the margin of a field, whose distances are not exact; 2 mostly suffice
 EDGE = 1e-12  # radians beyond a margin that count as within it
 
@@ -469,14 +443,12 @@ def grow(p, o, margin, block, n):
             grow_field(p, o, margin, block, n)
             return
     real = block.dtype.type
-    wider, zero, one = real(margin), real(0.0), real(1.0)
+    wider = real(margin)
     for i in range(n):
-        x, y, z, distance = block[PX + i], block[PY + i], block[PZ + i], block[DISTANCE + i]
-        outside = (distance > wider) & (wider >= zero)
-        share = wider / distance if outside else one
-        block[PX + i] = x + share * (block[X + i] - x)
-        block[PY + i] = y + share * (block[Y + i] - y)
-        block[PZ + i] = z + share * (block[Z + i] - z)
+        foot, distance = lane_vec3(block, PX + i), block[DISTANCE + i]
+        outside = (distance > wider) & (wider >= 0.0)
+        share = wider / distance if outside else 1.0
+        set_lane_vec3(block, PX + i, foot + share * (lane_vec3(block, X + i) - foot))
         block[DISTANCE + i] = distance - wider
 
 
@@ -499,24 +471,16 @@ def grow_directions(margin, block, n):
         block[DISTANCE + i] = grown_distance(distance, margin)
         outside = distance > margin
         share = max(margin, 0.0) / max(distance, 1e-300) if outside else 1.0
-        x, y, z = block[PX + i], block[PY + i], block[PZ + i]
-        u, v, w = block[X + i], block[Y + i], block[Z + i]
-        square = (x - u) ** 2 + (y - v) ** 2 + (z - w) ** 2
-        apart, along = np.sqrt(square), 1.0 - 0.5 * square
-        together = np.sqrt((x + u) ** 2 + (y + v) ** 2 + (z + w) ** 2)
+        foot, x = lane_vec3(block, PX + i), lane_vec3(block, X + i)
+        square = dot(foot - x, foot - x)
+        apart, along, together = np.sqrt(square), 1.0 - 0.5 * square, norm(foot + x)
         quarter = apart / (together + 2.0)  # the tangent of a quarter of the angle
-        half = share * 2.0 * quarter * atan_in_pairs(quarter * quarter)  # of the angle to go
-        squared = half * half
-        sine, cosine = half * sinc_root(squared, np.float64), cos_root(squared, np.float64)
+        half = share * 2.0 * quarter * atan_over_root(quarter * quarter)  # of the angle to go
+        sine, cosine = half * sinc_root(half * half), cos_root(half * half)
         scale = 2.0 * sine * cosine / max(0.5 * apart * together, 1e-300)
-        rest = 1.0 - 2.0 * sine * sine - scale * along
-        x, y, z = rest * x + scale * u, rest * y + scale * v, rest * z + scale * w
-        size = 1.0 / np.sqrt(x * x + y * y + z * z)
-        block[PX + i] = size * x if outside else u
-        block[PY + i] = size * y if outside else v
-        block[PZ + i] = size * z if outside else w
-        turn = block[T + i] - block[PT + i]
-        turn = block[PT + i] + share * (turn - TURN * np.rint(turn / TURN))
+        moved = (1.0 - 2.0 * sine * sine - scale * along) * foot + scale * x
+        set_lane_vec3(block, PX + i, (1.0 / norm(moved)) * moved if outside else x)
+        turn = block[PT + i] + share * wrap_angle(block[T + i] - block[PT + i])
         block[PT + i] = turn if outside else block[T + i]
 
 
@@ -531,10 +495,9 @@ def grow_field(p, o, margin, block, n):
     count = 0
     for i in range(n):
         lanes[count] = i
-        for row in range(X, PX, LANES):
-            trial[row + count] = block[row + i]
-            trial[PX + row + count] = block[PX + row + i]
-            block[PX + row + i] = block[row + i]
+        set_lane_vec3(trial, X + count, lane_vec3(block, X + i))
+        set_lane_vec3(trial, PX + count, lane_vec3(block, PX + i))
+        set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
         trial[DISTANCE + count] = block[DISTANCE + i]
         count += 1 if block[DISTANCE + i] > margin and margin >= 0.0 else 0
         block[DISTANCE + i] = grown_distance(block[DISTANCE + i], margin)
@@ -545,12 +508,9 @@ def grow_field(p, o, margin, block, n):
             if distance <= margin + EDGE:
                 settle_lane(p, o, trial, k, block, lanes[k])
                 continue
-            share = margin / distance if walk < WALKS else 0.0
-            for axis in range(3):
-                row = axis * LANES
-                foot = trial[PX + row + k]
-                move = periodic_move(p, o, axis, trial[X + row + k] - foot)
-                trial[X + row + left] = foot + share * move
+            share, foot = margin / distance if walk < WALKS else 0.0, lane_vec3(trial, PX + k)
+            move = periodic_move(p, o, lane_vec3(trial, X + k) - foot)
+            set_lane_vec3(trial, X + left, foot + share * move)
             lanes[left] = lanes[k]
             left += 1
         count = left
@@ -565,22 +525,15 @@ def grow_field(p, o, margin, block, n):
 @kernel
 def settle_lane(p, o, trial, k, block, i):
     """Write the point of lane k of `trial` as the projection of lane i, and its distance."""
-    square = 0.0
-    for axis in range(3):
-        row = axis * LANES
-        move = periodic_move(p, o, axis, trial[X + row + k] - block[X + row + i])
-        block[PX + row + i] = trial[X + row + k]
-        square += move * move
-    block[DISTANCE + i] = np.sqrt(square)
+    point = lane_vec3(trial, X + k)
+    set_lane_vec3(block, PX + i, point)
+    block[DISTANCE + i] = norm(periodic_move(p, o, point - lane_vec3(block, X + i)))
 
 
 @kernel
-def periodic_move(p, o, axis, move):
-    """Return a move along an axis of the shape at `o`, less whole periods if the axis wraps."""
-    if int(p[o]) != FIELD:
-        return move
-    period = p[o + 1 + PERIOD + axis]
-    return move - period * np.rint(move / period) if period > 0.0 else move
+def periodic_move(p, o, move):
+    """Return a move between points of the shape at `o`, less whole periods of axes that wrap."""
+    return shortest_move(p, o + 1, move) if int(p[o]) == FIELD else move
 
 
 @kernel("f8[] f8[] f8[] f8[]")
@@ -589,18 +542,13 @@ def project_points(points, p, out, distances):
     block = np.empty(BLOCK)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
-        first = 3 * start
         for i in range(n):
             block[BOUND + i] = np.inf
-            block[X + i] = points[first + 3 * i]
-            block[Y + i] = points[first + 3 * i + 1]
-            block[Z + i] = points[first + 3 * i + 2]
+            set_lane_vec3(block, X + i, vec3_at(points, 3 * (start + i)))
         shape(p, 0, np.inf, block, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
-            out[first + 3 * i] = block[PX + i]
-            out[first + 3 * i + 1] = block[PY + i]
-            out[first + 3 * i + 2] = block[PZ + i]
+            set_vec3(out, 3 * (start + i), lane_vec3(block, PX + i))
 
 
 @kernel("f8[] f8[] f8[] f8[]")
@@ -612,21 +560,16 @@ def project_directions(points, p, out, distances):
     block = np.empty(BLOCK)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
-        first = 4 * start
         for i in range(n):
-            at = first + 4 * i
-            x, y, z = points[at], points[at + 1], points[at + 2]
-            square = x * x + y * y + z * z
+            given = vec3_at(points, 4 * (start + i))
+            square = dot(given, given)
             scale = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0
-            block[X + i], block[Y + i], block[Z + i] = scale * x, scale * y, scale * z
-            block[T + i] = points[at + 3]
+            set_lane_vec3(block, X + i, scale * given)
+            block[T + i] = points[4 * (start + i) + 3]
         shape(p, 0, np.inf, block, n)
         for i in range(n):
-            at = first + 4 * i
-            x, y, z = block[PX + i], block[PY + i], block[PZ + i]
-            still = (x == block[X + i]) & (y == block[Y + i]) & (z == block[Z + i])
+            at, x, foot = 4 * (start + i), lane_vec3(block, X + i), lane_vec3(block, PX + i)
+            still = (foot.x == x.x) & (foot.y == x.y) & (foot.z == x.z)
             distances[start + i] = block[DISTANCE + i]
-            out[at] = points[at] if still else x
-            out[at + 1] = points[at + 1] if still else y
-            out[at + 2] = points[at + 2] if still else z
+            set_vec3(out, at, vec3_at(points, at) if still else foot)
             out[at + 3] = block[PT + i]

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from .jit import kernel
-from .rotation import DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, TURN, T, X, Y, Z, atan_in_pairs
+from .rotation import DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z, atan_over_root
+from .vector import TURN
 
 # Where directions lie in a table, and the twists there.
 
@@ -45,13 +46,13 @@ def place(values, n, rows, columns):
     # Short loops: of a long one too little fits into the processor to go on while it waits.
     for i in range(n):
         u, v, d = values[i], values[LANES + i], values[6 * LANES + i]
-        angle = 2.0 * d * atan_in_pairs(d * d)
+        angle = 2.0 * d * atan_over_root(d * d)
         beyond = math.pi - angle if v >= 0.0 else -math.pi - angle
         angle = angle if u >= 0.0 else beyond
         values[6 * LANES + i] = (angle + math.pi) * across
     for i in range(n):
         e = values[7 * LANES + i]
-        values[7 * LANES + i] = 2.0 * e * atan_in_pairs(e * e) * along + 0.5 * rows
+        values[7 * LANES + i] = 2.0 * e * atan_over_root(e * e) * along + 0.5 * rows
 
 
 @kernel
@@ -310,7 +311,7 @@ def measure_excess(p, o, block, pair, lanes, n):
         pair[2 * LANES + k] = fw
     for k in range(n):
         t = pair[3 * LANES + k]
-        pair[3 * LANES + k] = block[PY + k] * 4.0 * t * atan_in_pairs(t * t)
+        pair[3 * LANES + k] = block[PY + k] * 4.0 * t * atan_over_root(t * t)
     out = 0
     for k in range(n):
         lane, beyond = lanes[k], pair[3 * LANES + k]

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .rotation import TURN, cos_root, sinc_root
+from .rotation import cos_root, sinc_root
+from .vector import TURN
 
 LANES = 64
 
@@ -108,7 +109,7 @@ def turn(p, at, work, a, o, n):
         angle = (high if given > high else given) - neutral
         angle -= TURN * np.rint(angle / TURN)
         u = 0.25 * angle * angle
-        half_cosine, half_sine = cos_root(u, np.float64), 0.5 * angle * sinc_root(u, np.float64)
+        half_cosine, half_sine = cos_root(u), 0.5 * angle * sinc_root(u)
         work[o + 3 * LANES + i] = 2.0 * half_sine * half_cosine
         work[o + 7 * LANES + i] = 2.0 * half_sine * half_sine  # 1 - cosine
     for i in range(n):

@@ -8,11 +8,14 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from .jit import kernel, record
 
 TINY = 1e-12  # sine or angle below which a rotation vector is taken as its linear term
 
 PARALLEL = 4.0 * 2.220446049250313e-16  # sine below which directions count as opposite
+TURN = 2.0 * math.pi  # a whole turn, in radians
 
 
 @record
@@ -69,6 +72,14 @@ class Quat(NamedTuple):
         return Quat(-self.w, -self.x, -self.y, -self.z)
 
 
+class Mat3(NamedTuple):
+    """A matrix, as its three rows; see `apply`."""
+
+    a: Vec3
+    b: Vec3
+    c: Vec3
+
+
 ZERO = Vec3(0.0, 0.0, 0.0)
 IDENTITY = Quat(1.0, 0.0, 0.0, 0.0)
 
@@ -95,6 +106,50 @@ def quat_at(a, o):
 def set_quat(a, o, q):
     """Write a quaternion to a[o:o+4]."""
     a[o], a[o + 1], a[o + 2], a[o + 3] = q.w, q.x, q.y, q.z
+
+
+@kernel
+def vec3_as(a, o, real):
+    """Return a[o:o+3] as a vector of type `real`."""
+    return Vec3(real(a[o]), real(a[o + 1]), real(a[o + 2]))
+
+
+@kernel
+def quat_as(a, o, real):
+    """Return a[o:o+4] as a quaternion of type `real`."""
+    return Quat(real(a[o]), real(a[o + 1]), real(a[o + 2]), real(a[o + 3]))
+
+
+@kernel
+def mat3_as(a, o, real):
+    """Return the matrix whose rows are a[o:o+9], of type `real`."""
+    return Mat3(vec3_as(a, o, real), vec3_as(a, o + 3, real), vec3_as(a, o + 6, real))
+
+
+@kernel
+def apply(m, v):
+    """Return the matrix product m v."""
+    return Vec3(dot(m.a, v), dot(m.b, v), dot(m.c, v))
+
+
+@kernel
+def apply_transposed(m, v):
+    """Return the matrix product mᵀ v."""
+    return v.x * m.a + v.y * m.b + v.z * m.c
+
+
+@kernel
+def wrap_angle(angle):
+    """Return an angle less whole turns, in [−π, π]."""
+    return angle - TURN * np.rint(angle * (1.0 / TURN))
+
+
+@kernel
+def clamp_vec3(v, low, high):
+    """Return a vector with each component clamped between those of two others."""
+    return Vec3(
+        min(max(v.x, low.x), high.x), min(max(v.y, low.y), high.y), min(max(v.z, low.z), high.z)
+    )
 
 
 @kernel
@@ -151,14 +206,20 @@ def normalize(q):
 
 @kernel
 def rotate(q, v):
-    """Return a vector rotated by a unit quaternion."""
-    tx = 2.0 * (q.y * v.z - q.z * v.y)
-    ty = 2.0 * (q.z * v.x - q.x * v.z)
-    tz = 2.0 * (q.x * v.y - q.y * v.x)
-    return Vec3(
-        v.x + q.w * tx + q.y * tz - q.z * ty,
-        v.y + q.w * ty + q.z * tx - q.x * tz,
-        v.z + q.w * tz + q.x * ty - q.y * tx,
+    """Return v + 2 w u × v + 2 u × (u × v): a vector rotated by a unit quaternion (w, u)."""
+    u = Vec3(q.x, q.y, q.z)
+    across = 2.0 * cross(u, v)
+    return v + q.w * across + cross(u, across)
+
+
+@kernel
+def matrix_of(q):
+    """Return the rotation matrix of a unit quaternion."""
+    w, x, y, z = q
+    return Mat3(
+        Vec3(1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
+        Vec3(2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
+        Vec3(2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
     )
 
 

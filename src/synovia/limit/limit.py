@@ -276,7 +276,7 @@ class Limit:
         """Chart, reach, margin and shape as one flat buffer, which `kernels.limit` reads."""
         shape = self.shape.packed
         header, tail = self.chart.packed(self.region)
-        size = kernels.limit.HEADER + len(shape) + len(tail)
+        size = kernels.limit.HEADER.SIZE + len(shape) + len(tail)
         first = [kernels.limit.LAYOUT, size, *header, self.margin]
         return np.concatenate([first, shape, tail])
 

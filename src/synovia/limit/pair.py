@@ -80,7 +80,7 @@ def nearest_together(
 
 def has_kernel(driver: Limit) -> bool:
     """Tell whether the kernel knows the chart and the shape of a driver's limit."""
-    return driver.compiled and int(driver.packed[kernels.limit.CHART]) != HINGES
+    return driver.compiled and int(driver.packed[kernels.limit.HEADER.chart]) != HINGES
 
 
 @dataclass(frozen=True, eq=False)

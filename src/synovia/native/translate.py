@@ -852,9 +852,10 @@ class Function:
     ) -> Value:
         """Translate arithmetic."""
         if isinstance(a.type, Record):
+            [b] = fit_weak([b], a.type.members)
             return self.method(OPERATORS.get(type(op), "the operator"), [a, b], node)
         if isinstance(b.type, Record) and isinstance(op, ast.Mult):
-            return self.method("__rmul__", [b, a], node)
+            return self.method("__rmul__", [b, *fit_weak([a], b.type.members)], node)
         if not (isinstance(a.type, Number) and isinstance(b.type, Number)):
             raise self.fail(node, f"no arithmetic with {show(a.type)} and {show(b.type)}")
         kind = type(op)
@@ -1109,6 +1110,7 @@ class Function:
         """Translate the making of a named tuple from the values of its members."""
         if len(found) != len(made._fields):
             raise self.fail(node, f"{made.__name__} has {len(made._fields)} members")
+        found = fit_weak(found, [f.type for f in found])
         type = Record(tuple(f.type for f in found), tuple(made._fields), made.__name__)
         same = len({*type.members}) == 1 and type.members[0] in REAL
         if f"{type.label}.__rmul__" in self.whole.methods and not same:
@@ -1137,6 +1139,13 @@ class Function:
         if made.allocates:
             codes.insert(0, "arena")
         return Value(f"{made.name}({', '.join(codes)})", made.returns)
+
+
+def fit_weak(found: list[Value], types: Sequence[Type]) -> list[Value]:
+    """Return values, with Python's own floats as float32 if one of the types is that."""
+    if SINGLE not in types:
+        return found
+    return [Value(f"(float){v.code}", SINGLE) if v.weak else v for v in found]
 
 
 def has_array(type: Type) -> bool:
