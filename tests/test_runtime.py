@@ -279,13 +279,13 @@ def header_changes(packed):
     for k in range(int(packed[layout.PAIRS])):
         row = int(packed[layout.PAIR_ROWS]) + layout.PAIR_ROW * k
         parts.append((row, layout.PAIR_ROW, len(packed)))
-        parts.append((int(packed[row + layout.NUMBERS_AT]), dependent.VALUES, len(packed)))
+        parts.append((int(packed[row + layout.NUMBERS_AT]), dependent.NODES.SIZE, len(packed)))
     for at in [] if packed[layout.PAIRS] else limits:
         size, shape = int(packed[at + LIMIT_HEADER.size]), at + LIMIT_HEADER.SIZE + 1
         parts.append((at, LIMIT_HEADER.SIZE + 1, size))
         tail = TAIL.SIZE if packed[at + LIMIT_HEADER.chart] == HINGES else 0
         room = size - LIMIT_HEADER.SIZE - 1 - tail  # what the shape's own numbers fill
-        parts.append((shape, min(SHAPE_HEADER, room), room))
+        parts.append((shape, min(SHAPE_HEADER.SIZE, room), room))
         parts.append((at + size - tail, tail, tail))
     return np.array(
         [
@@ -452,8 +452,8 @@ def test_a_driver_that_is_no_rotation_finds_numbers_that_are_there(joint, number
     packed = pair_model().dependents[joint].packed
     with np.errstate(invalid="ignore", over="ignore"):
         low, high = dependent.values_at(packed, 0, number, number, 0.0, 0.0)
-    assert low in packed[dependent.VALUES :]
-    assert high in [0.0, *packed[dependent.VALUES :]]
+    assert low in packed[dependent.NODES.SIZE :]
+    assert high in [0.0, *packed[dependent.NODES.SIZE :]]
 
 
 HOSTILE = {  # by row of pairs, of b and c that depend on a, and of e that depends on d

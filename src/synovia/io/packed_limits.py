@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels import runtime as layout
-from ..kernels.dependent import DIVISIONS, TURNS
+from ..kernels.dependent import NODES
 from ..limit.pair import has_kernel
 from ..model import LimitModel, joint_by_joint, without_limbs
 
@@ -101,8 +101,8 @@ def _pairs_of(model: LimitModel) -> list[tuple[str, list[str]]]:
     found: dict[str, list[str]] = {}
     for name, each in model.dependents.items():
         driver, limit = model.limits.get(each.driver), each.limit
-        small = each.packed[DIVISIONS] <= layout.MOST_DIVISIONS
-        small = small and each.packed[TURNS] <= layout.MOST_TURNS
+        small = each.packed[NODES.divisions] <= layout.MOST_DIVISIONS
+        small = small and each.packed[NODES.turns] <= layout.MOST_TURNS
         room = len(found.get(each.driver, ())) < layout.MOST_DEPENDENTS
         room = room and sum(map(len, found.values())) < layout.MOST_PAIRS
         if small and room and has_kernel(limit) and (driver is None or has_kernel(driver)):

@@ -12,18 +12,38 @@ import numpy as np
 
 from .jit import kernel
 from .kinds import ROTATION_VECTOR, SWING_TWIST
+from .layout import Layout
 from .limit import HEADER, enter, leave
-from .rotation import BOUND, DISTANCE, PT, PX, PY, PZ, W0, X0, Y0, Z0, T, X, Y, Z
+from .rotation import (
+    BOUND,
+    DISTANCE,
+    PT,
+    PX,
+    W0,
+    T,
+    X,
+    lane_vec3,
+    set_lane_quat,
+    set_lane_vec3,
+)
 from .shapes import grow, shape
-from .vector import TURN, Quat, Vec3, norm, quat_at, rotate, vec3_at
+from .vector import TURN, Quat, Vec3, dot, norm, quat_at, rotate, vec3_at
 
-# Where things stand in a packed dependent limit. Numbers are 2 for the ends of a range, 1 for a
-# margin; nodes are directions of the driver's bone, `AXIS` in its own frame, or its rotations.
-SIZE, NUMBERS, BY_ROTATION, DIVISIONS = 0, 1, 2, 3
-AXIS, INTO, BONE = 4, 7, 11  # nodes' rotation = into · rotation · bone
-ALONG, LOW, HIGH = 15, 18, 19  # the direction of a range in its limit's chart, and its widest ends
-TURNS = 20  # so many whole turns away a point may be nearer
-VALUES = 21
+NODES = Layout(
+    "dependent limit",
+    size=1,  # of the whole, in numbers
+    numbers=1,  # at each node: 2 for the ends of a range, 1 for a margin
+    by_rotation=1,  # 1 if nodes are rotations of the driver, 0 if directions of its bone
+    divisions=1,
+    axis=3,  # of the driver's bone, in its own frame
+    into=4,  # the rotation at the nodes is into · rotation · bone
+    bone=4,
+    along=3,  # the direction of a range in its limit's chart, and its widest ends
+    low=1,
+    high=1,
+    turns=1,  # whole turns away in which a point may be nearer
+)
+"""Followed by the numbers at the nodes."""
 
 TOLERANCE = 1e-9  # radians outside that count as inside
 EDGE = 0.5 * TOLERANCE
@@ -80,16 +100,16 @@ def rotation_node(n, w, x, y, z):
 @kernel
 def corner_values(t, o, node, weight, low, high):
     """Return the sums of two numbers with those at a node, by its weight; a margin has one."""
-    if t[o + NUMBERS] == 2.0:
-        at = o + VALUES + 2 * node
+    if t[o + NODES.numbers] == 2.0:
+        at = o + NODES.SIZE + 2 * node
         return low + weight * t[at], high + weight * t[at + 1]
-    return low + weight * t[o + VALUES + node], high
+    return low + weight * t[o + NODES.SIZE + node], high
 
 
 @kernel
 def at_direction(t, o, x, y, z):
     """Return the numbers, two at most, at a direction; see `octahedral.locate`."""
-    n, total = int(t[o + DIVISIONS]), abs(x) + abs(y) + abs(z)
+    n, total = int(t[o + NODES.divisions]), abs(x) + abs(y) + abs(z)
     if not total <= MOST_TOTAL:
         x, y, z, total = 1.0, 0.0, 0.0, 1.0
     scale = n / max(total, 1e-300)
@@ -117,7 +137,7 @@ def at_direction(t, o, x, y, z):
 @kernel
 def at_rotation(t, o, w, x, y, z):
     """Return the numbers, two at most, at a rotation; see `rotation_nodes.locate`."""
-    n, total = int(t[o + DIVISIONS]), abs(w) + abs(x) + abs(y) + abs(z)
+    n, total = int(t[o + NODES.divisions]), abs(w) + abs(x) + abs(y) + abs(z)
     if not total <= MOST_TOTAL:
         w, x, y, z, total = 1.0, 0.0, 0.0, 0.0, 1.0
     total = max(total, 1e-300)
@@ -157,18 +177,18 @@ def at_rotation(t, o, w, x, y, z):
 @kernel
 def values_at(t, o, w, x, y, z):
     """Return the numbers of the dependent limit at `o` at a rotation of the driver."""
-    q = quat_at(t, o + INTO) * Quat(w, x, y, z)
-    if t[o + BY_ROTATION] > 0.0:
-        q = q * quat_at(t, o + BONE)
+    q = quat_at(t, o + NODES.into) * Quat(w, x, y, z)
+    if t[o + NODES.by_rotation] > 0.0:
+        q = q * quat_at(t, o + NODES.bone)
         return at_rotation(t, o, q.w, q.x, q.y, q.z)
-    direction = rotate(q, vec3_at(t, o + AXIS))
+    direction = rotate(q, vec3_at(t, o + NODES.axis))
     return at_direction(t, o, direction.x, direction.y, direction.z)
 
 
 @kernel
 def gap_of(t, o, measured, low, high):
     """Return how far outside a joint is, by what was measured of it, at such numbers."""
-    if t[o + NUMBERS] == 1.0:
+    if t[o + NODES.numbers] == 1.0:
         return measured[0] - low
     least = np.inf
     for k in range(0, measured.shape[0], 3):
@@ -184,19 +204,12 @@ def gap_of(t, o, measured, low, high):
 
 
 @kernel
-def put(block, i, w, x, y, z):
-    """Set the rotation that comes in at a lane."""
-    block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i] = w, x, y, z
-
-
-@kernel
-def wind(x, y, z, turns):
-    """Return a vector that goes on by whole turns; at the origin x stands for all directions."""
-    size = norm(Vec3(x, y, z))
+def wind(v, turns):
+    """Return a vector made longer by whole turns; at the origin along x."""
+    size = norm(v)
     if size == 0.0:
-        return TURN * turns, 0.0, 0.0
-    scale = 1.0 if turns == 0 else (size + TURN * turns) / size
-    return scale * x, scale * y, scale * z
+        return Vec3(TURN * turns, 0.0, 0.0)
+    return (1.0 if turns == 0 else (size + TURN * turns) / size) * v
 
 
 @kernel
@@ -208,22 +221,20 @@ def whole_turn(k):
 @kernel
 def load_covers(p, turns, rotation, block):
     """Write the points of a rotation in all covers, up to so many turns away; return how many."""
-    w, x, y, z = rotation
-    put(block, 0, w, x, y, z)
+    set_lane_quat(block, W0, rotation)
     enter(p, 0, block, 1)
     chart, count = int(p[HEADER.chart]), 2 * turns + 1
-    px, py, pz = block[X], block[Y], block[Z]
-    n = 1
+    point, n = lane_vec3(block, X), 1
     if chart == ROTATION_VECTOR:
         n = count
         for k in range(n):
-            block[X + k], block[Y + k], block[Z + k] = wind(px, py, pz, whole_turn(k))
+            set_lane_vec3(block, X + k, wind(point, whole_turn(k)))
     elif chart == SWING_TWIST:
         n = count * count
         for k in range(n):
-            sx, sy, _sz = wind(px, py, 0.0, whole_turn(k // count))
-            block[X + k], block[Y + k] = sx, sy
-            block[Z + k] = pz + TURN * whole_turn(k % count)
+            swing = wind(Vec3(point.x, point.y, 0.0), whole_turn(k // count))
+            twist = Vec3(0.0, 0.0, point.z + TURN * whole_turn(k % count))
+            set_lane_vec3(block, X + k, swing + twist)
     find_members(p, block, n)
     return n
 
@@ -239,20 +250,14 @@ def find_members(p, block, n):
 @kernel
 def measure(t, o, p, rotation, block, measured):
     """Write what `gap_of` needs to know of a joint's rotation; return how many numbers."""
-    n = load_covers(p, int(t[o + TURNS]), rotation, block)
-    if t[o + NUMBERS] == 1.0:
+    n = load_covers(p, int(t[o + NODES.turns]), rotation, block)
+    if t[o + NODES.numbers] == 1.0:
         measured[0] = block[DISTANCE + nearest_lane(block, n)]
         return 1
-    ax, ay, az, low, high = (
-        t[o + ALONG],
-        t[o + ALONG + 1],
-        t[o + ALONG + 2],
-        t[o + LOW],
-        t[o + HIGH],
-    )
+    axis, low, high = vec3_at(t, o + NODES.along), t[o + NODES.low], t[o + NODES.high]
     for k in range(n):
         distance = block[DISTANCE + k]
-        along = ax * block[X + k] + ay * block[Y + k] + az * block[Z + k]
+        along = dot(axis, lane_vec3(block, X + k))
         beyond = max(max(low - along, along - high), 0.0)
         outside = max(distance, 0.0)
         measured[3 * k] = math.sqrt(max(outside * outside - beyond * beyond, 0.0))
@@ -273,20 +278,20 @@ def nearest_lane(block, n):
 @kernel
 def keep_lane(block, k):
     """Copy the point of a lane, and its member, to the first."""
-    block[X], block[Y], block[Z], block[T] = block[X + k], block[Y + k], block[Z + k], block[T + k]
-    block[PX], block[PY], block[PZ] = block[PX + k], block[PY + k], block[PZ + k]
-    block[PT] = block[PT + k]
+    set_lane_vec3(block, X, lane_vec3(block, X + k))
+    set_lane_vec3(block, PX, lane_vec3(block, PX + k))
+    block[T], block[PT] = block[T + k], block[PT + k]
 
 
 @kernel
 def move_to_range(t, o, p, rotation, low, high, block):
     """Write to lane 0 the nearest point with a rotation that is legal between such ends."""
-    n = load_covers(p, int(t[o + TURNS]), rotation, block)
-    ax, ay, az = t[o + ALONG], t[o + ALONG + 1], t[o + ALONG + 2]
+    n = load_covers(p, int(t[o + NODES.turns]), rotation, block)
+    axis = vec3_at(t, o + NODES.along)
     widest, own = np.inf, 0
     for k in range(n):
-        along = ax * block[X + k] + ay * block[Y + k] + az * block[Z + k]
-        beyond = max(max(t[o + LOW] - along, along - t[o + HIGH]), 0.0)
+        along = dot(axis, lane_vec3(block, X + k))
+        beyond = max(max(t[o + NODES.low] - along, along - t[o + NODES.high]), 0.0)
         outside = max(block[DISTANCE + k], 0.0)
         across = max(outside * outside - beyond * beyond, 0.0)
         beyond = max(low - along, along - high)
@@ -296,19 +301,15 @@ def move_to_range(t, o, p, rotation, low, high, block):
         if gap < widest:
             widest, own = gap, k
     keep_lane(block, own)
-    along = ax * block[PX] + ay * block[PY] + az * block[PZ]
-    change = min(max(along, low), high) - along
-    block[PX], block[PY], block[PZ] = (
-        block[PX] + change * ax,
-        block[PY] + change * ay,
-        block[PZ] + change * az,
-    )
+    foot = lane_vec3(block, PX)
+    along = dot(axis, foot)
+    set_lane_vec3(block, PX, foot + (min(max(along, low), high) - along) * axis)
 
 
 @kernel
 def move_into_margin(t, o, p, rotation, margin, block):
     """Write to lane 0 the nearest point within a margin of the limit's shape, in radians."""
-    n = load_covers(p, int(t[o + TURNS]), rotation, block)
+    n = load_covers(p, int(t[o + NODES.turns]), rotation, block)
     nearest = nearest_lane(block, n)
     keep_lane(block, nearest)
     block[DISTANCE] = block[DISTANCE + nearest]
@@ -323,11 +324,10 @@ def project(t, o, p, rotation, driver, block):
     """
     dw, dx, dy, dz = driver
     low, high = values_at(t, o, dw, dx, dy, dz)
-    if t[o + NUMBERS] == 1.0:
+    if t[o + NODES.numbers] == 1.0:
         move_into_margin(t, o, p, rotation, low, block)
     else:
         move_to_range(t, o, p, rotation, low, high, block)
-    w, x, y, z = rotation
-    put(block, 0, w, x, y, z)
+    set_lane_quat(block, W0, rotation)
     block[DISTANCE] = 1.0  # outside: what comes in does not go out as it is
     leave(p, 0, TOLERANCE, block, 1)

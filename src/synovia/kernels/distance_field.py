@@ -15,15 +15,26 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .rotation import DISTANCE, LANES, PX, PY, PZ, X, Y, Z
-from .vector import Vec3
+from .layout import Layout
+from .rotation import DISTANCE, LANES, PX, X, lane_vec3, set_lane_vec3
+from .vector import Vec3, clamp_vec3, dot, norm, vec3_at
 
-# Offsets in a packed field, after its kind. LOW to NODES have one number for each axis.
-THRESHOLD, STEEP_INSIDE, STEEP_OUTSIDE, HALF_DIAGONAL = 0, 1, 2, 3
-LOW, SPACING, PERIOD, INVERSE_PERIOD, NODES = 4, 7, 10, 13, 16  # periods are 0 without wrapping
-OUTER = 19  # knots beyond each end of axes without a period
-BLOCKS, SITES = 20, 21  # offsets of the least Φ of blocks (float32), and of site codes (int32)
-HEADER = 22  # followed by Φ at the nodes (float32)
+HEADER = Layout(
+    "distance field",
+    threshold=1,  # radians
+    steep_inside=1,  # greatest slope of Φ in cells with members, and in the others
+    steep_outside=1,
+    half_diagonal=1,  # of a cell, radians
+    low=3,  # corner of the box
+    spacing=3,
+    period=3,  # 0 along axes that do not wrap, and its inverse likewise
+    inverse_period=3,
+    nodes=3,
+    outer=1,  # knots beyond each end of axes without a period
+    blocks=1,  # offsets of the least Φ of blocks (float32), and of site codes (int32)
+    sites=1,
+)
+"""Followed by Φ at the nodes (float32)."""
 
 BLOCK_SIDE = 4  # cells along each axis of a block
 SITE_PARTS = 4  # so that sites miss members by at most half of what a projection may
@@ -40,7 +51,7 @@ FARTHEST = 1e9  # radians: more than any point of a chart
 # Rows of the work array: the point, a trial, the nearest member found and its squared distance,
 # the squared distance that is near enough, the nearest known site and its squared distance.
 QX, QY, QZ, AX, AY, AZ = (k * LANES for k in range(6))
-MX, MY, MZ, LEAST, ENOUGH = (k * LANES for k in range(6, 11))
+MX, LEAST, ENOUGH = 6 * LANES, 9 * LANES, 10 * LANES
 SX, SY, SZ, SITE = (k * LANES for k in range(11, 15))
 AIM = 15 * LANES  # the value that Φ must not exceed at a trial
 EXCESS = 16 * LANES  # Φ above the threshold
@@ -54,27 +65,31 @@ KX, KY, KZ, KSX, KSY, KSZ, BOUND, CODE = (CORNERS + k * LANES for k in range(8))
 @kernel
 def grid_of(p, o):
     """Return the numbers that interpolation needs: see `fetch_corners`."""
-    row = int(p[o + NODES + 2])
+    row = int(p[o + HEADER.nodes + 2])
+    spacing = vec3_at(p, o + HEADER.spacing)
     return (
-        2 * (o + HEADER),
-        int(p[o + NODES + 1]) * row,
+        2 * (o + HEADER.SIZE),
+        int(p[o + HEADER.nodes + 1]) * row,
         row,
-        (p[o + NODES] - 2.0, p[o + NODES + 1] - 2.0, p[o + NODES + 2] - 2.0),
-        (1.0 / p[o + SPACING], 1.0 / p[o + SPACING + 1], 1.0 / p[o + SPACING + 2]),
-        (p[o + PERIOD], p[o + PERIOD + 1], p[o + PERIOD + 2]),
-        (p[o + INVERSE_PERIOD], p[o + INVERSE_PERIOD + 1], p[o + INVERSE_PERIOD + 2]),
+        vec3_at(p, o + HEADER.nodes) - Vec3(2.0, 2.0, 2.0),
+        Vec3(1.0 / spacing.x, 1.0 / spacing.y, 1.0 / spacing.z),
+        vec3_at(p, o + HEADER.period),
+        vec3_at(p, o + HEADER.inverse_period),
     )
 
 
 @kernel
 def box_of(p, o):
     """Return the lower and upper corner of the box; −∞ and ∞ along axes that wrap."""
-    far_x = (p[o + NODES] - 1.0) * p[o + SPACING]
-    far_y = (p[o + NODES + 1] - 1.0) * p[o + SPACING + 1]
-    far_z = (p[o + NODES + 2] - 1.0) * p[o + SPACING + 2]
-    x, y, z = p[o + PERIOD] > 0.0, p[o + PERIOD + 1] > 0.0, p[o + PERIOD + 2] > 0.0
-    near = (-np.inf if x else 0.0, -np.inf if y else 0.0, -np.inf if z else 0.0)
-    return near, (np.inf if x else far_x, np.inf if y else far_y, np.inf if z else far_z)
+    nodes, spacing = vec3_at(p, o + HEADER.nodes), vec3_at(p, o + HEADER.spacing)
+    period = vec3_at(p, o + HEADER.period)
+    x, y, z = period.x > 0.0, period.y > 0.0, period.z > 0.0
+    far = Vec3(
+        np.inf if x else (nodes.x - 1.0) * spacing.x,
+        np.inf if y else (nodes.y - 1.0) * spacing.y,
+        np.inf if z else (nodes.z - 1.0) * spacing.z,
+    )
+    return Vec3(-np.inf if x else 0.0, -np.inf if y else 0.0, -np.inf if z else 0.0), far
 
 
 @kernel
@@ -123,7 +138,8 @@ def value_and_slope(grid, work, i):
     r0, r1 = p01 - p00, p11 - p10
     p0, p1 = p00 + v * r0, p10 + v * r1
     ix, iy, iz = grid[4]
-    return p0 + u * (p1 - p0), (p1 - p0) * ix, (r0 + u * (r1 - r0)) * iy, (q0 + u * (q1 - q0)) * iz
+    slope = Vec3((p1 - p0) * ix, (r0 + u * (r1 - r0)) * iy, (q0 + u * (q1 - q0)) * iz)
+    return p0 + u * (p1 - p0), slope
 
 
 @kernel
@@ -154,14 +170,14 @@ def find_sites(p, o, grid, work, n):
     |q − s|² = Σ w |k − s|² − Σ w |k − q|², where |k − s| >= |k − s(k)|.
     """
     (px, py, pz), (tx, ty, tz), (ix, iy, iz) = grid[5], grid[6], grid[4]
-    hx, hy, hz = p[o + SPACING], p[o + SPACING + 1], p[o + SPACING + 2]
-    last_x, last_y = p[o + NODES] - 1.0, p[o + NODES + 1] - 1.0
-    last_z, most = p[o + NODES + 2] - 1.0, p[o + OUTER]
+    hx, hy, hz = p[o + HEADER.spacing], p[o + HEADER.spacing + 1], p[o + HEADER.spacing + 2]
+    last_x, last_y = p[o + HEADER.nodes] - 1.0, p[o + HEADER.nodes + 1] - 1.0
+    last_z, most = p[o + HEADER.nodes + 2] - 1.0, p[o + HEADER.outer]
     out_x, out_y = most if px == 0.0 else 0.0, most if py == 0.0 else 0.0
     out_z = most if pz == 0.0 else 0.0
     row = last_z + 2.0 * out_z + 1.0
     slab = (last_y + 2.0 * out_y + 1.0) * row
-    first = 2.0 * (o + p[o + SITES]) + out_x * slab + out_y * row + out_z
+    first = 2.0 * (o + p[o + HEADER.sites]) + out_x * slab + out_y * row + out_z
     codes = p.view(np.int32)
     for i in range(n):
         qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
@@ -215,7 +231,7 @@ def find_sites(p, o, grid, work, n):
             work[SX + i] = qx + x if nearer else work[SX + i]
             work[SY + i] = qy + y if nearer else work[SY + i]
             work[SZ + i] = qz + z if nearer else work[SZ + i]
-    missed = 0.5 * p[o + HALF_DIAGONAL]
+    missed = 0.5 * p[o + HEADER.half_diagonal]
     for i in range(n):
         enough = np.sqrt(max(work[BOUND + i], 0.0)) + missed
         work[ENOUGH + i] = max(work[ENOUGH + i], enough * enough)
@@ -224,13 +240,13 @@ def find_sites(p, o, grid, work, n):
 @kernel
 def keep_nearest(work, i, excess):
     """Keep the trial of lane `i` as its member, if it is one and the nearest yet."""
-    x, y, z = work[AX + i], work[AY + i], work[AZ + i]
-    square = (work[QX + i] - x) ** 2 + (work[QY + i] - y) ** 2 + (work[QZ + i] - z) ** 2
+    trial = lane_vec3(work, AX + i)
+    move = lane_vec3(work, QX + i) - trial
+    square = dot(move, move)
     better = (excess <= 0.0) & (square < work[LEAST + i])
     work[LEAST + i] = square if better else work[LEAST + i]
-    work[MX + i] = x if better else work[MX + i]
-    work[MY + i] = y if better else work[MY + i]
-    work[MZ + i] = z if better else work[MZ + i]
+    member = lane_vec3(work, MX + i)
+    set_lane_vec3(work, MX + i, trial if better else member)
 
 
 @kernel
@@ -240,22 +256,18 @@ def slide(p, grid, box, work, first, last):
     Each Newton step goes to the foot of q on the plane where Φ, by its slope at the trial, would
     be at its aim, and a little beyond, farther with each step. The nearest member met is kept.
     """
-    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    near, far = box
     beyond = 1.0 + OVERSHOOT
     fetch_corners(p, grid, work, first, last)
     for _ in range(NEWTON_STEPS):
         for i in range(first, last):
-            x, y, z = work[AX + i], work[AY + i], work[AZ + i]
-            qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-            value, gx, gy, gz = value_and_slope(grid, work, i)
+            q, trial = lane_vec3(work, QX + i), lane_vec3(work, AX + i)
+            value, slope = value_and_slope(grid, work, i)
             excess = value - work[AIM + i]
             keep_nearest(work, i, excess)
-            steep = gx * gx + gy * gy + gz * gz + MIN_SLOPE
-            rise = (qx - x) * gx + (qy - y) * gy + (qz - z) * gz
-            along = (rise + max(beyond * excess, excess)) / steep
-            work[AX + i] = min(max(qx - along * gx, near_x), far_x)
-            work[AY + i] = min(max(qy - along * gy, near_y), far_y)
-            work[AZ + i] = min(max(qz - along * gz, near_z), far_z)
+            rise = dot(q - trial, slope)
+            along = (rise + max(beyond * excess, excess)) / (dot(slope, slope) + MIN_SLOPE)
+            set_lane_vec3(work, AX + i, clamp_vec3(q - along * slope, near, far))
         fetch_corners(p, grid, work, first, last)
         beyond = 4.0 * beyond - 3.0
     for i in range(first, last):
@@ -270,14 +282,13 @@ def choose_starts(p, o, box, work, n):
     and its greatest slope, and by the index. A point of the box with a small Φ starts where it is,
     others at their site.
     """
-    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
-    threshold, half_diagonal = p[o + THRESHOLD], p[o + HALF_DIAGONAL]
-    gentle, inset = 1.0 / p[o + STEEP_OUTSIDE], INSET * p[o + STEEP_INSIDE]
+    near, far = box
+    threshold, half_diagonal = p[o + HEADER.threshold], p[o + HEADER.half_diagonal]
+    gentle, inset = 1.0 / p[o + HEADER.steep_outside], INSET * p[o + HEADER.steep_inside]
     for i in range(n):
-        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-        x, y = min(max(qx, near_x), far_x), min(max(qy, near_y), far_y)
-        z = min(max(qz, near_z), far_z)
-        beyond = (qx - x) ** 2 + (qy - y) ** 2 + (qz - z) ** 2
+        q, site = lane_vec3(work, QX + i), lane_vec3(work, SX + i)
+        inner = clamp_vec3(q, near, far)
+        beyond = dot(q - inner, q - inner)
         excess = work[EXCESS + i]
         lower = max(excess, 0.0) * gentle
         # Close to the boundary a projection goes no farther in than the point is out.
@@ -287,20 +298,16 @@ def choose_starts(p, o, box, work, n):
         # The point of the box that is nearest to q may be a member itself.
         member = excess <= SLACK
         start = member | ((beyond == 0.0) & (excess < half_diagonal))
-        work[AX + i] = x if start else work[SX + i]
-        work[AY + i] = y if start else work[SY + i]
-        work[AZ + i] = z if start else work[SZ + i]
-        work[MX + i] = x if member else work[SX + i]
-        work[MY + i] = y if member else work[SY + i]
-        work[MZ + i] = z if member else work[SZ + i]
+        set_lane_vec3(work, AX + i, inner if start else site)
+        set_lane_vec3(work, MX + i, inner if member else site)
         # Close to the boundary a site would be a jump.
         work[LEAST + i] = beyond if member else (np.inf if start else work[SITE + i])
 
 
 @kernel
-def value_at(p, grid, work, i, x, y, z):
+def value_at(p, grid, work, i, point):
     """Return Φ at a point of the box, which becomes the trial of lane `i`."""
-    work[AX + i], work[AY + i], work[AZ + i] = x, y, z
+    set_lane_vec3(work, AX + i, point)
     fetch_corners(p, grid, work, i, i + 1)
     return value_and_slope(grid, work, i)[0]
 
@@ -308,32 +315,29 @@ def value_at(p, grid, work, i, x, y, z):
 @kernel
 def search_segment(p, grid, work, i):
     """Find a member between the site of lane `i` and its trial, near the trial."""
-    aim, x, y, z = work[AIM + i], work[SX + i], work[SY + i], work[SZ + i]
-    end_x, end_y, end_z = work[AX + i], work[AY + i], work[AZ + i]
-    dx, dy, dz = end_x - x, end_y - y, end_z - z
+    aim, site, end = work[AIM + i], lane_vec3(work, SX + i), lane_vec3(work, AX + i)
     low, high = 0.0, 1.0
-    low_excess = min(value_at(p, grid, work, i, x, y, z) - aim, 0.0)
-    high_excess = value_at(p, grid, work, i, end_x, end_y, end_z) - aim
+    low_excess = min(value_at(p, grid, work, i, site) - aim, 0.0)
+    high_excess = value_at(p, grid, work, i, end) - aim
     if high_excess <= 0.0:
         low = 1.0
     else:
         for _ in range(CUTS):
             share = low_excess / (low_excess - high_excess)
             middle = low + min(max(0.95 * share, 0.25), 0.98) * (high - low)
-            at_x, at_y, at_z = x + middle * dx, y + middle * dy, z + middle * dz
-            excess = value_at(p, grid, work, i, at_x, at_y, at_z) - aim
+            excess = value_at(p, grid, work, i, site + middle * (end - site)) - aim
             if excess <= 0.0:
                 low, low_excess = middle, excess
             else:
                 high, high_excess = middle, excess
-    work[AX + i], work[AY + i], work[AZ + i] = x + low * dx, y + low * dy, z + low * dz
+    set_lane_vec3(work, AX + i, site + low * (end - site))
     keep_nearest(work, i, 0.0)
 
 
 @kernel
 def shortest(p, o, axis, move):
     """Return a move along an axis without whole periods."""
-    return move - p[o + PERIOD + axis] * np.rint(move * p[o + INVERSE_PERIOD + axis])
+    return move - p[o + HEADER.period + axis] * np.rint(move * p[o + HEADER.inverse_period + axis])
 
 
 @kernel
@@ -346,8 +350,8 @@ def shortest_move(p, o, move):
 def squared_gap(p, o, axis, q, first, count):
     """Return the squared distance of q from `count` cells along an axis, from number `first` on."""
     half, middle = (
-        0.5 * count * p[o + SPACING + axis],
-        (first + 0.5 * count) * p[o + SPACING + axis],
+        0.5 * count * p[o + HEADER.spacing + axis],
+        (first + 0.5 * count) * p[o + HEADER.spacing + axis],
     )
     beyond = max(abs(shortest(p, o, axis, middle - q)) - half, 0.0)
     return beyond * beyond
@@ -361,26 +365,26 @@ def search_cells(p, o, grid, work, i):
     searched on a lattice of half cells, one of which is within half a diagonal of any member.
     """
     start, slab, row = grid[0], grid[1], grid[2]
-    values, threshold = p.view(np.float32), p[o + THRESHOLD]
-    qx, qy, qz, side = work[QX + i], work[QY + i], work[QZ + i], BLOCK_SIDE
-    nx, ny, nz = int(p[o + NODES]) - 1, int(p[o + NODES + 1]) - 1, int(p[o + NODES + 2]) - 1
-    block, near = 2 * int(o + p[o + BLOCKS]) - 1, nearer_square(p, o, work, i)
+    values, threshold = p.view(np.float32), p[o + HEADER.threshold]
+    q, nodes, side = lane_vec3(work, QX + i), vec3_at(p, o + HEADER.nodes), BLOCK_SIDE
+    nx, ny, nz = int(nodes.x) - 1, int(nodes.y) - 1, int(nodes.z) - 1
+    block, near = 2 * int(o + p[o + HEADER.blocks]) - 1, nearer_square(p, o, work, i)
     for x in range(0, nx, side):
-        gap_x = squared_gap(p, o, 0, qx, x, side)
+        gap_x = squared_gap(p, o, 0, q.x, x, side)
         for y in range(0, ny, side):
-            gap_y = gap_x + squared_gap(p, o, 1, qy, y, side)
+            gap_y = gap_x + squared_gap(p, o, 1, q.y, y, side)
             for z in range(0, nz, side):
                 block += 1
                 if gap_y >= near or float(values[block]) > threshold:
                     continue
-                if gap_y + squared_gap(p, o, 2, qz, z, side) >= near:
+                if gap_y + squared_gap(p, o, 2, q.z, z, side) >= near:
                     continue
                 for a in range(x, min(x + side, nx)):
-                    apart_x = squared_gap(p, o, 0, qx, a, 1)
+                    apart_x = squared_gap(p, o, 0, q.x, a, 1)
                     for b in range(y, min(y + side, ny)):
-                        apart_y = apart_x + squared_gap(p, o, 1, qy, b, 1)
+                        apart_y = apart_x + squared_gap(p, o, 1, q.y, b, 1)
                         for c in range(z, min(z + side, nz)):
-                            if apart_y + squared_gap(p, o, 2, qz, c, 1) >= near:
+                            if apart_y + squared_gap(p, o, 2, q.z, c, 1) >= near:
                                 continue
                             at = start + a * slab + b * row + c
                             if least_corner(values, at, slab, row) <= threshold:
@@ -391,20 +395,19 @@ def search_cells(p, o, grid, work, i):
 @kernel
 def nearer_square(p, o, work, i):
     """Return the square of half a diagonal less than the distance of lane `i` to its member."""
-    return max(np.sqrt(work[LEAST + i]) - p[o + HALF_DIAGONAL], 0.0) ** 2
+    return max(np.sqrt(work[LEAST + i]) - p[o + HEADER.half_diagonal], 0.0) ** 2
 
 
 @kernel
 def search_cell(p, o, grid, work, i, a, b, c):
     """Keep the nearest member among the corners of half cells of a cell as that of lane `i`."""
     start, slab, row = grid[0], grid[1], grid[2]
-    at, threshold = start + a * slab + b * row + c, p[o + THRESHOLD]
+    at, threshold = start + a * slab + b * row + c, p[o + HEADER.threshold]
+    q, spacing = lane_vec3(work, QX + i), vec3_at(p, o + HEADER.spacing)
     for part in range(27):
         u, v, w = 0.5 * (part // 9), 0.5 * (part // 3 % 3), 0.5 * (part % 3)
-        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-        work[AX + i] = qx + shortest(p, o, 0, p[o + SPACING] * (a + u) - qx)
-        work[AY + i] = qy + shortest(p, o, 1, p[o + SPACING + 1] * (b + v) - qy)
-        work[AZ + i] = qz + shortest(p, o, 2, p[o + SPACING + 2] * (c + w) - qz)
+        corner = Vec3(spacing.x * (a + u), spacing.y * (b + v), spacing.z * (c + w))
+        set_lane_vec3(work, AX + i, q + shortest_move(p, o, corner - q))
         keep_nearest(work, i, corner_mean(p.view(np.float32), at, slab, row, u, v, w) - threshold)
 
 
@@ -451,12 +454,12 @@ def refine(p, o, grid, box, work, n):
             search_segment(p, grid, work, i)
             slide(p, grid, box, work, i, i + 1)
         if not work[LEAST + i] <= work[ENOUGH + i]:
-            work[AX + i], work[AY + i], work[AZ + i] = work[SX + i], work[SY + i], work[SZ + i]
+            set_lane_vec3(work, AX + i, lane_vec3(work, SX + i))
             keep_nearest(work, i, 0.0)
             slide(p, grid, box, work, i, i + 1)
         if not work[LEAST + i] <= work[ENOUGH + i]:
             search_cells(p, o, grid, work, i)
-            work[AX + i], work[AY + i], work[AZ + i] = work[MX + i], work[MY + i], work[MZ + i]
+            set_lane_vec3(work, AX + i, lane_vec3(work, MX + i))
             slide(p, grid, box, work, i, i + 1)
 
 
@@ -471,38 +474,34 @@ def field(p, o, block, n):
     """Write the signed distances of `n` points of a block, and a member near each one outside."""
     work = np.empty(WORK)
     grid, box = grid_of(p, o), box_of(p, o)
-    period, inverse = grid[5], grid[6]
-    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
-    threshold, steep = p[o + THRESHOLD], 1.0 / p[o + STEEP_INSIDE]
-    low_x, low_y, low_z = p[o + LOW], p[o + LOW + 1], p[o + LOW + 2]
+    period, inverse, (near, far), low = grid[5], grid[6], box, vec3_at(p, o + HEADER.low)
+    threshold, steep = p[o + HEADER.threshold], 1.0 / p[o + HEADER.steep_inside]
     for i in range(n):
-        x, y = within_reach(block[X + i]) - low_x, within_reach(block[Y + i]) - low_y
-        z = within_reach(block[Z + i]) - low_z
-        x -= period[0] * np.floor(x * inverse[0])
-        y -= period[1] * np.floor(y * inverse[1])
-        z -= period[2] * np.floor(z * inverse[2])
-        work[QX + i], work[QY + i], work[QZ + i] = x, y, z
-        work[AX + i] = min(max(x, near_x), far_x)
-        work[AY + i] = min(max(y, near_y), far_y)
-        work[AZ + i] = min(max(z, near_z), far_z)
+        x, y, z = lane_vec3(block, X + i)
+        q = Vec3(within_reach(x), within_reach(y), within_reach(z)) - low
+        q = Vec3(
+            q.x - period.x * np.floor(q.x * inverse.x),
+            q.y - period.y * np.floor(q.y * inverse.y),
+            q.z - period.z * np.floor(q.z * inverse.z),
+        )
+        set_lane_vec3(work, QX + i, q)
+        set_lane_vec3(work, AX + i, clamp_vec3(q, near, far))
     fetch_corners(p, grid, work, 0, n)
     for i in range(n):
-        x, y, z = work[QX + i], work[QY + i], work[QZ + i]
+        q = lane_vec3(work, QX + i)
         excess = value_and_slope(grid, work, i)[0] - threshold
         work[EXCESS + i] = excess
-        side = min(min(x - near_x, far_x - x), min(y - near_y, far_y - y))
-        side = min(side, min(z - near_z, far_z - z))
+        side = min(min(q.x - near.x, far.x - q.x), min(q.y - near.y, far.y - q.y))
+        side = min(side, min(q.z - near.z, far.z - q.z))
         depth = max(min(side, -excess * steep), 0.0)
         inside = (side >= -SLACK) & (excess <= SLACK)
         block[DISTANCE + i] = -depth if inside else 1.0
-        block[PX + i], block[PY + i], block[PZ + i] = block[X + i], block[Y + i], block[Z + i]
+        set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
     lanes = np.empty(LANES, np.int64)
     count = 0
     for i in range(n):  # without a branch, which processors could not predict
         lanes[count] = i
-        work[QX + count] = work[QX + i]
-        work[QY + count] = work[QY + i]
-        work[QZ + count] = work[QZ + i]
+        set_lane_vec3(work, QX + count, lane_vec3(work, QX + i))
         work[EXCESS + count] = work[EXCESS + i]
         work[ENOUGH + count] = 0.0
         count += 1 if block[DISTANCE + i] > 0.0 else 0
@@ -513,10 +512,6 @@ def field(p, o, block, n):
     slide(p, grid, box, work, 0, count)
     refine(p, o, grid, box, work, count)
     for k in range(count):
-        i = lanes[k]
-        x, y = work[MX + k] - work[QX + k], work[MY + k] - work[QY + k]
-        z = work[MZ + k] - work[QZ + k]
-        block[PX + i] = block[X + i] + x
-        block[PY + i] = block[Y + i] + y
-        block[PZ + i] = block[Z + i] + z
-        block[DISTANCE + i] = np.sqrt(x * x + y * y + z * z)
+        i, move = lanes[k], lane_vec3(work, MX + k) - lane_vec3(work, QX + k)
+        set_lane_vec3(block, PX + i, lane_vec3(block, X + i) + move)
+        block[DISTANCE + i] = norm(move)

@@ -12,7 +12,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from .dependent import AXIS, BY_ROTATION, EDGE, SIZE, TOLERANCE, gap_of, values_at
+from .dependent import EDGE, NODES, TOLERANCE, gap_of, values_at
 from .jit import kernel
 from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
 from .layout import Layout
@@ -85,7 +85,7 @@ def squared_gaps(t, measured, widths, q):
         gap = gap_of(t, o, measured[first : first + widths[k]], low, high)
         total += gap * gap if gap > EDGE else 0.0
         first += widths[k]
-        o += int(t[o + SIZE])
+        o += int(t[o + NODES.size])
     return total
 
 
@@ -223,8 +223,8 @@ def turns_by_rotation(t, count):
     """Tell whether the driver's twist counts for one of the dependent limits."""
     o, counts = 0, False
     for _ in range(count):
-        counts = counts or t[o + BY_ROTATION] > 0.0
-        o += int(t[o + SIZE])
+        counts = counts or t[o + NODES.by_rotation] > 0.0
+        o += int(t[o + NODES.size])
     return counts
 
 
@@ -234,7 +234,7 @@ def search_fan(p, t, measured, widths, room):
     best, scores = room.best, room.scores
     count = TWISTED if turns_by_rotation(t, widths.shape[0]) else WAYS
     rotation = quat_at(best[0], BEST.rotation)
-    along = rotate(rotation, vec3_at(t, AXIS))
+    along = rotate(rotation, vec3_at(t, NODES.axis))
     across = cross(along, least_axis(along))
     across = across / norm(across)
     other = cross(along, across)

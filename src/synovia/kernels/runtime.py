@@ -18,6 +18,8 @@ from . import limit as limits
 from . import reach_cone as cones
 from . import theta_phi as tables
 from .clamp import first_exit
+from .dependent import NODES
+from .distance_field import HEADER as FIELD_HEADER
 from .hinges import TAIL
 from .jit import kernel
 from .kinds import (
@@ -49,6 +51,7 @@ from .rotation import (
     set_lane_quat,
     store,
 )
+from .theta_phi import HEADER as TABLE_HEADER
 from .vector import IDENTITY, angle_between, conj, normalize, quat_at, quat_dot, set_quat
 
 # Where things stand in a file. Tables are given by where they start.
@@ -223,11 +226,19 @@ def check_walls(p, o, size, entry):
 @kernel
 def check_table(p, o, end):
     """Tell whether a theta-phi table stands at `o`, and all that it points to before `end`."""
-    if o + tables.PLACES >= end or not are_finite(p, o, end - o):
+    if o + TABLE_HEADER.SIZE > end or not are_finite(p, o, end - o):
         return False
     size = float(end - o)
-    rows, columns, fine = p[o + tables.ROWS], p[o + tables.COLUMNS], p[o + tables.FINE]
-    twists, around, places = p[o + tables.TWISTS], p[o + tables.AROUND], p[o + tables.PLACES]
+    rows, columns, fine = (
+        p[o + TABLE_HEADER.rows],
+        p[o + TABLE_HEADER.columns],
+        p[o + TABLE_HEADER.fine],
+    )
+    twists, around, places = (
+        p[o + TABLE_HEADER.twists],
+        p[o + TABLE_HEADER.around],
+        p[o + TABLE_HEADER.places],
+    )
     known = is_whole(rows, 1.0, 1e4) and is_whole(columns, 1.0, 1e4) and is_whole(fine, 1.0, 100.0)
     known = known and is_whole(twists, 0.0, size) and is_whole(around, 0.0, size)
     if not (known and is_whole(places, 0.0, size)):
@@ -251,10 +262,10 @@ def check_table(p, o, end):
 @kernel
 def check_axis(p, o, axis):
     """Return True if the numbers of a field along an axis are in range."""
-    spacing, period = p[o + fields.SPACING + axis], p[o + fields.PERIOD + axis]
-    inverse = p[o + fields.INVERSE_PERIOD + axis]
-    known = abs(p[o + fields.LOW + axis]) <= 1e4 and spacing >= 1e-5 and spacing <= 1e4
-    known = known and is_whole(p[o + fields.NODES + axis], 2.0, MOST_NODES)
+    spacing, period = p[o + FIELD_HEADER.spacing + axis], p[o + FIELD_HEADER.period + axis]
+    inverse = p[o + FIELD_HEADER.inverse_period + axis]
+    known = abs(p[o + FIELD_HEADER.low + axis]) <= 1e4 and spacing >= 1e-5 and spacing <= 1e4
+    known = known and is_whole(p[o + FIELD_HEADER.nodes + axis], 2.0, MOST_NODES)
     if period == 0.0:
         return known and inverse == 0.0
     return known and period >= 1e-5 and abs(period * inverse - 1.0) < 1e-9
@@ -263,25 +274,25 @@ def check_axis(p, o, axis):
 @kernel
 def check_field(p, o, end):
     """Return True if a whole distance field is at `o`, before `end`."""
-    if o + fields.HEADER > end or not are_finite(p, o, fields.HEADER):
+    if o + FIELD_HEADER.SIZE > end or not are_finite(p, o, FIELD_HEADER.SIZE):
         return False
     if not (check_axis(p, o, 0) and check_axis(p, o, 1) and check_axis(p, o, 2)):
         return False
-    steep = min(p[o + fields.STEEP_INSIDE], p[o + fields.STEEP_OUTSIDE])
-    known = steep >= 1e-6 and p[o + fields.HALF_DIAGONAL] > 0.0
-    known = known and is_whole(p[o + fields.OUTER], 1.0, MOST_NODES)
+    steep = min(p[o + FIELD_HEADER.steep_inside], p[o + FIELD_HEADER.steep_outside])
+    known = steep >= 1e-6 and p[o + FIELD_HEADER.half_diagonal] > 0.0
+    known = known and is_whole(p[o + FIELD_HEADER.outer], 1.0, MOST_NODES)
     nodes, blocks, knots = 1.0, 1.0, 1.0
     for axis in range(3):
-        count, wraps = p[o + fields.NODES + axis], p[o + fields.PERIOD + axis] > 0.0
+        count, wraps = p[o + FIELD_HEADER.nodes + axis], p[o + FIELD_HEADER.period + axis] > 0.0
         nodes *= count
         blocks *= np.floor((count - 2.0) / fields.BLOCK_SIDE) + 1.0
-        knots *= count if wraps else count + 2.0 * p[o + fields.OUTER]
-    least, sites, size = p[o + fields.BLOCKS], p[o + fields.SITES], float(end - o)
-    known = known and is_whole(least, fields.HEADER, size) and is_whole(sites, least, size)
-    known = known and nodes <= 2.0 * (least - fields.HEADER)
+        knots *= count if wraps else count + 2.0 * p[o + FIELD_HEADER.outer]
+    least, sites, size = p[o + FIELD_HEADER.blocks], p[o + FIELD_HEADER.sites], float(end - o)
+    known = known and is_whole(least, FIELD_HEADER.SIZE, size) and is_whole(sites, least, size)
+    known = known and nodes <= 2.0 * (least - FIELD_HEADER.SIZE)
     if not known or blocks > 2.0 * (sites - least) or knots > 2.0 * (size - sites):
         return False
-    singles, first = p.view(np.float32), 2 * (o + fields.HEADER)
+    singles, first = p.view(np.float32), 2 * (o + FIELD_HEADER.SIZE)
     for k in range(int(nodes)):
         known = known and abs(float(singles[first + k])) <= 1e9
     return known
@@ -390,24 +401,24 @@ def check_skeleton(p):
 @kernel
 def check_numbers(p, o):
     """Return the size of a packed dependent limit at `o`, all of it there; 0 if it cannot be."""
-    if o + dependent.VALUES > p.shape[0] or not are_finite(p, o, dependent.VALUES):
+    if o + NODES.SIZE > p.shape[0] or not are_finite(p, o, NODES.SIZE):
         return 0
-    numbers, by_rotation = p[o + dependent.NUMBERS], p[o + dependent.BY_ROTATION]
+    numbers, by_rotation = p[o + NODES.numbers], p[o + NODES.by_rotation]
     known = is_whole(numbers, 1.0, 2.0) and is_whole(by_rotation, 0.0, 1.0)
-    known = known and is_whole(p[o + dependent.DIVISIONS], 1.0, MOST_DIVISIONS)
-    known = known and is_whole(p[o + dependent.TURNS], 1.0, MOST_TURNS)
-    known = known and is_unit(p, o + dependent.AXIS, 3) and is_unit(p, o + dependent.INTO, 4)
-    known = known and is_unit(p, o + dependent.BONE, 4)
-    known = known and (numbers == 1.0 or is_unit(p, o + dependent.ALONG, 3))
-    known = known and p[o + dependent.LOW] <= p[o + dependent.HIGH]
+    known = known and is_whole(p[o + NODES.divisions], 1.0, MOST_DIVISIONS)
+    known = known and is_whole(p[o + NODES.turns], 1.0, MOST_TURNS)
+    known = known and is_unit(p, o + NODES.axis, 3) and is_unit(p, o + NODES.into, 4)
+    known = known and is_unit(p, o + NODES.bone, 4)
+    known = known and (numbers == 1.0 or is_unit(p, o + NODES.along, 3))
+    known = known and p[o + NODES.low] <= p[o + NODES.high]
     if not known:
         return 0
-    n = int(p[o + dependent.DIVISIONS])
+    n = int(p[o + NODES.divisions])
     nodes = (4 * n * n * n + 8 * n) // 3 if by_rotation > 0.0 else 4 * n * n + 2
-    size = dependent.VALUES + int(numbers) * nodes
-    if p[o + dependent.SIZE] != float(size) or not are_finite(p, o, size):
+    size = NODES.SIZE + int(numbers) * nodes
+    if p[o + NODES.size] != float(size) or not are_finite(p, o, size):
         return 0
-    for k in range(o + dependent.VALUES, o + size):
+    for k in range(o + NODES.SIZE, o + size):
         if not abs(p[k]) <= 100.0:
             return 0
     return size
@@ -484,7 +495,7 @@ def check_pairs(p):
         together = together + 1 if same else 1
         if together > MOST_DEPENDENTS or (same and numbers != numbers_end):
             return False
-        numbers_end = numbers + p[int(numbers) + dependent.SIZE]
+        numbers_end = numbers + p[int(numbers) + NODES.size]
         if not is_alone(p, at, k - together + 1):
             return False
     return True

@@ -7,16 +7,22 @@ import math
 import numpy as np
 
 from .jit import kernel
+from .layout import Layout
 from .rotation import DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z, atan_over_root
 from .vector import TURN
 
-# Where directions lie in a table, and the twists there.
-
-# Where things stand in a packed table, after its kind.
-FRAME = 0
-ROWS, COLUMNS, FINE = 9, 10, 11
-GENTLE = 12  # 1/√(1 + G²), with G the steepest slope of the twist's ends anywhere
-TWISTS, AROUND, PLACES = 13, 14, 15  # where these begin: see `pack_lists`
+HEADER = Layout(
+    "theta-phi table",
+    frame=9,  # rows of the matrix into the table's frame
+    rows=1,
+    columns=1,
+    fine=1,  # nodes of the grid of walls along the side of a cell
+    gentle=1,  # 1/√(1 + G²), with G the steepest slope of the twist's ends anywhere
+    twists=1,  # offsets of middle and half of the twist at the cells, of slopes around, of walls
+    around=1,
+    places=1,
+)
+"""Followed by what `pack_lists` writes."""
 
 # Rows of scratch: the point in the table's frame, its foot, then its place in columns and rows.
 U, V, W = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES
@@ -59,7 +65,7 @@ def place(values, n, rows, columns):
 def slopes_around(p, o, block, n):
     """Write to V how gentle the twists' slopes are at COLUMN, ROW and around, to W how far."""
     q = p[o:]
-    rows, columns, around = q[ROWS], q[COLUMNS], q[AROUND]
+    rows, columns, around = q[HEADER.rows], q[HEADER.columns], q[HEADER.around]
     for i in range(n):
         left = min(max(0.0, np.floor(block[COLUMN + i])), columns - 1.0)
         below = min(max(0.0, np.floor(block[ROW + i])), rows - 1.0)
@@ -74,7 +80,7 @@ def slopes_around(p, o, block, n):
 def interpolate(p, o, block, n):
     """Write the middle and the half-width of the twists at COLUMN, ROW to FU and FV."""
     q = p[o:]
-    rows, columns, twists = q[ROWS], q[COLUMNS], q[TWISTS]
+    rows, columns, twists = q[HEADER.rows], q[HEADER.columns], q[HEADER.twists]
     stride = 2.0 * (columns + 2.0)
     step = int(stride)
     for i in range(n):
@@ -263,8 +269,8 @@ def near_walls(p, o, depth, block, lanes, n):
     where the entry of each stands, to PY 1 outside the cells, −1 inside.
     """
     q = p[o:]
-    fine = q[FINE]
-    rows, columns, places = q[ROWS] * fine, q[COLUMNS] * fine, q[PLACES]
+    fine = q[HEADER.fine]
+    rows, columns, places = q[HEADER.rows] * fine, q[HEADER.columns] * fine, q[HEADER.places]
     for i in range(n):
         # In this order NaN, which is seen to later, becomes 0 instead of no place at all.
         row = min(max(0.0, np.floor(block[ROW + i] * fine)), rows - 1.0)
@@ -321,7 +327,7 @@ def measure_excess(p, o, block, pair, lanes, n):
         pair[LANES + out] = pair[LANES + k]
         pair[2 * LANES + out] = pair[2 * LANES + k]
         out += 1 if beyond > 0.0 else 0
-    place(pair, out, p[o + ROWS], p[o + COLUMNS])
+    place(pair, out, p[o + HEADER.rows], p[o + HEADER.columns])
     return out
 
 
@@ -332,11 +338,11 @@ def table(p, o, depth, block, n):
     Inside, the depth is the distance to the walls, or the room of the twist over √(1 + G²), G the
     slope of its ends: however direction and twist share a move of that length, it stays inside.
     """
-    f = o + FRAME
+    f = o + HEADER.frame
     a, b, c = p[f], p[f + 1], p[f + 2]
     d, e, g = p[f + 3], p[f + 4], p[f + 5]
     h, j, k = p[f + 6], p[f + 7], p[f + 8]
-    gentle = p[o + GENTLE]
+    gentle = p[o + HEADER.gentle]
     pair = np.empty(16 * LANES)
     numbers = np.empty(3 * LANES, np.int64)
     lanes = numbers[:LANES]
@@ -345,7 +351,7 @@ def table(p, o, depth, block, n):
         block[U + i] = a * x + b * y + c * z
         block[V + i] = d * x + e * y + g * z
         block[W + i] = h * x + j * y + k * z
-    place(block[U:], n, p[o + ROWS], p[o + COLUMNS])
+    place(block[U:], n, p[o + HEADER.rows], p[o + HEADER.columns])
     active = near_walls(p, o, depth, block, lanes, n)
     feet(p, o, block, pair, numbers[LANES:], active)
     out = measure_excess(p, o, block, pair, lanes, active)

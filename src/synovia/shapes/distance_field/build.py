@@ -227,7 +227,7 @@ def pack_field(
 
     `nodes` has the first node repeated at the end of axes that wrap.
     """
-    layout = kernels.distance_field
+    layout = kernels.distance_field.HEADER
     period = np.where(wraps, spacing * (np.array(nodes.shape) - 1), 0.0)
     outer = min(int(np.ceil(np.sqrt(INDEXED / spacing.min()))), MAX_OUTER)
     away = np.arange(1.0, outer + 1.0) ** 2
@@ -237,12 +237,22 @@ def pack_field(
     ]
     codes = site_index(nodes, threshold, spacing, period, knots)
     tables = [_halves(nodes, np.float32), _halves(_least_of_blocks(nodes), np.float32)]
-    header = np.zeros(layout.HEADER)
-    slopes = steepest(nodes, spacing, threshold)
-    header[: layout.LOW] = threshold, *slopes, 0.5 * float(np.linalg.norm(spacing))
-    inverse = np.divide(1.0, period, out=np.zeros(3), where=wraps)
-    header[layout.LOW : layout.BLOCKS] = [*low, *spacing, *period, *inverse, *nodes.shape, outer]
-    header[layout.BLOCKS :] = layout.HEADER + np.cumsum([len(table) for table in tables])
+    inside, outside = steepest(nodes, spacing, threshold)
+    blocks, sites = layout.SIZE + np.cumsum([len(table) for table in tables])
+    header = layout.pack(
+        threshold=threshold,
+        steep_inside=inside,
+        steep_outside=outside,
+        half_diagonal=0.5 * float(np.linalg.norm(spacing)),
+        low=low,
+        spacing=spacing,
+        period=period,
+        inverse_period=np.divide(1.0, period, out=np.zeros(3), where=wraps),
+        nodes=nodes.shape,
+        outer=outer,
+        blocks=blocks,
+        sites=sites,
+    )
     return np.concatenate([header, *tables, _halves(codes, np.int32)])
 
 

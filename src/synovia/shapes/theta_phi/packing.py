@@ -122,7 +122,6 @@ def _nearby(walls: Floats, shape: tuple[int, int]) -> tuple[Ints, Ints]:
     return start, number
 
 
-HEADER = 16  # numbers before the table of twists
 FREE = 1e6  # half a range of twists that nothing bounds
 
 
@@ -162,18 +161,20 @@ def pack_lists(
     rooms = np.broadcast_to(grid.clearance_around(middle.shape)[:, None], gentle.shape)
     around = np.stack([gentle, rooms], axis=-1).ravel()
     twists = np.stack([grid.pad(middle), grid.pad(half)], axis=-1).ravel()
-    around_at = HEADER + len(twists)
+    layout = kernels.theta_phi.HEADER
+    around_at = layout.SIZE + len(twists)
     walls_at = around_at + len(around)
     places, entries = _entries(lists, walls_at, deep)
-    header = [
-        *frame.ravel(),
-        *middle.shape,
-        lists.fine,
-        gentle.min(),
-        HEADER,
-        around_at,
-        walls_at + lists.walls.size,
-    ]
+    header = layout.pack(
+        frame=frame,
+        rows=middle.shape[0],
+        columns=middle.shape[1],
+        fine=lists.fine,
+        gentle=gentle.min(),
+        twists=layout.SIZE,
+        around=around_at,
+        places=walls_at + lists.walls.size,
+    )
     return np.concatenate([[TABLE], header, twists, around, lists.walls.ravel(), places, entries])
 
 
