@@ -24,15 +24,14 @@ from .rotation import (
     QW,
     T,
     X,
-    cos_root,
+    half_angle,
     lane_quat,
     lane_vec3,
     set_lane_quat,
     set_lane_vec3,
-    sinc_root,
 )
 from .transforms import LANES, quaternions
-from .vector import TURN, Quat, Vec3, cross, dot, least_axis, norm, vec3_at
+from .vector import Quat, Vec3, cross, dot, least_axis, matrix_of, norm, vec3_at, wrap_angle
 
 HERE = 1  # where a packed cone begins, after its kind
 SLACK = 1e-12
@@ -46,9 +45,7 @@ BEST = ANGLE  # where, on its way to rest, a direction enters the cone
 @kernel
 def half_turn(angle):
     """Return the cosine and the sine of half an angle, whole turns taken off."""
-    angle -= TURN * np.rint(angle / TURN)
-    u = 0.25 * angle * angle
-    return cos_root(u), 0.5 * angle * sinc_root(u)
+    return half_angle(wrap_angle(angle))
 
 
 @kernel
@@ -59,13 +56,22 @@ def rotate_about(axis, angle, v):
 
 
 @kernel
+def row_at(work, o):
+    """Return three numbers of a matrix row at `o`, its first row and the lane."""
+    return Vec3(work[o], work[o + LANES], work[o + 2 * LANES])
+
+
+@kernel
+def set_row(work, o, v):
+    """Write three numbers of a matrix row at `o`."""
+    work[o], work[o + LANES], work[o + 2 * LANES] = v.x, v.y, v.z
+
+
+@kernel
 def rotate_by_lane(work, o, v):
     """Return a vector rotated by the matrix at `o`, the first row and the lane."""
-    return Vec3(
-        work[o] * v.x + work[o + LANES] * v.y + work[o + 2 * LANES] * v.z,
-        work[o + 4 * LANES] * v.x + work[o + 5 * LANES] * v.y + work[o + 6 * LANES] * v.z,
-        work[o + 8 * LANES] * v.x + work[o + 9 * LANES] * v.y + work[o + 10 * LANES] * v.z,
-    )
+    first, second = row_at(work, o), row_at(work, o + 4 * LANES)
+    return Vec3(dot(first, v), dot(second, v), dot(row_at(work, o + 8 * LANES), v))
 
 
 @kernel
@@ -93,8 +99,7 @@ def two_angles(p, work, out, found, n):
         v = rotate_by_lane(work, out + i, rest)
         h = min(max((dot(first, v) - level) * inverse, -1.0), 1.0)
         half = angle_of(np.sqrt((1.0 - h) * (1.0 + h)), h)
-        one, other = middle - half, middle + half
-        one, other = one - TURN * np.rint(one / TURN), other - TURN * np.rint(other / TURN)
+        one, other = wrap_angle(middle - half), wrap_angle(middle + half)
         angle = one if abs(one) < abs(other) else other
         angle = min(one, other) if abs(abs(one) - abs(other)) < SLACK else angle
         angle = angle if reaches else 0.0
@@ -221,19 +226,12 @@ def leave(p, block, work, given, angle, center, out, n):
     least_height, least_margin = p[LEAST_HEIGHT], p[LEAST_MARGIN]
     a, o, angle, c = given, out, angle, center
     for i in range(n):
-        w, x, y, z = lane_quat(block, QW + i)
+        made = matrix_of(lane_quat(block, QW + i))
         legal = (block[HEIGHT + i] >= least_height) & (block[MARGIN + i] >= least_margin)
         legal = legal & (work[angle + i] == 0.0)
-        j, k = a + i, o + i
-        work[k] = work[j] if legal else 1.0 - 2.0 * (y * y + z * z)
-        work[k + LANES] = work[j + LANES] if legal else 2.0 * (x * y - w * z)
-        work[k + 2 * LANES] = work[j + 2 * LANES] if legal else 2.0 * (x * z + w * y)
-        work[k + 4 * LANES] = work[j + 4 * LANES] if legal else 2.0 * (x * y + w * z)
-        work[k + 5 * LANES] = work[j + 5 * LANES] if legal else 1.0 - 2.0 * (x * x + z * z)
-        work[k + 6 * LANES] = work[j + 6 * LANES] if legal else 2.0 * (y * z - w * x)
-        work[k + 8 * LANES] = work[j + 8 * LANES] if legal else 2.0 * (x * z - w * y)
-        work[k + 9 * LANES] = work[j + 9 * LANES] if legal else 2.0 * (y * z + w * x)
-        work[k + 10 * LANES] = work[j + 10 * LANES] if legal else 1.0 - 2.0 * (x * x + y * y)
+        set_row(work, o + i, row_at(work, a + i) if legal else made.a)
+        set_row(work, o + 4 * LANES + i, row_at(work, a + 4 * LANES + i) if legal else made.b)
+        set_row(work, o + 8 * LANES + i, row_at(work, a + 8 * LANES + i) if legal else made.c)
     for r in range(3):
         row, to = a + 4 * r * LANES, o + 4 * r * LANES
         for i in range(n):

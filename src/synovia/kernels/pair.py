@@ -45,6 +45,7 @@ from .vector import (
     rotate,
     set_quat,
     vec3_at,
+    wrap_angle,
 )
 
 RADII = np.array([0.12, 0.3, 0.5, 0.75, 1.0])  # first turns, as shares of the largest useful one
@@ -113,7 +114,7 @@ def move_square(p, chart, block, i, seen, k):
     a, b = lane_vec3(block, X + i), lane_vec3(seen, X + k)
     if chart == DIRECTION_TWIST:
         angle, turn = 2.0 * math.atan2(norm(a - b), norm(a + b)), seen[T + k] - block[T + i]
-        turn -= TURN * np.rint(turn / TURN)
+        turn = wrap_angle(turn)
         return angle * angle + turn * turn
     move = periodic_move(p, HEADER.SIZE, b - a)
     best = dot(move, move)

@@ -7,7 +7,7 @@ import numpy as np
 from .circle_quartic import FOUND, HARMONICS, OFF, search_lanes
 from .circle_quartic import ROWS as SEARCH_ROWS
 from .jit import kernel
-from .rotation import cos_root, sinc_root
+from .rotation import half_angle
 from .transforms import LANES
 
 # Of the parameters: first axis, centre of the ellipsoid, the three rows that make it a unit ball,
@@ -88,9 +88,7 @@ def turn(s, to, n):
     """Write the rotation matrices about the line by the angles found."""
     for i in range(n):
         x, y, z, angle = s[LINE + i], s[LINE + LANES + i], s[LINE + 2 * LANES + i], s[FOUND + i]
-        u = 0.0625 * angle * angle
-        quarter, sine = cos_root(u), 0.25 * angle * sinc_root(u)
-        half_cosine, half_sine = 1.0 - 2.0 * sine * sine, 2.0 * sine * quarter
+        half_cosine, half_sine = half_angle(angle)
         r, v = 2.0 * half_sine * half_cosine, 2.0 * half_sine * half_sine  # v = 1 - cosine
         c = 1.0 - v
         s[to + i] = c + v * x * x

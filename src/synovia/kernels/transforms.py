@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .rotation import cos_root, sinc_root
-from .vector import TURN
+from .rotation import half_angle
+from .vector import wrap_angle
 
 LANES = 64
 
@@ -107,9 +107,7 @@ def turn(p, at, work, a, o, n):
         given = work[a + i]
         given = low if given < low else given
         angle = (high if given > high else given) - neutral
-        angle -= TURN * np.rint(angle / TURN)
-        u = 0.25 * angle * angle
-        half_cosine, half_sine = cos_root(u), 0.5 * angle * sinc_root(u)
+        half_cosine, half_sine = half_angle(wrap_angle(angle))
         work[o + 3 * LANES + i] = 2.0 * half_sine * half_cosine
         work[o + 7 * LANES + i] = 2.0 * half_sine * half_sine  # 1 - cosine
     for i in range(n):
