@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
+from .vector import ZERO, Vec3, cross, dot, norm, vec3_at
 
 # Rows of primitives and blocks: middle and half sides of the bounding box, then the corners of a
 # triangle (a sample has none), or the first primitive of a block and the one after its last.
@@ -211,52 +212,42 @@ def fill_inside(distance, outside, nearest, r, spacing, wraps, out):
 
 
 @kernel
-def to_segment(x, y, z, row, a, b):
-    """Return the squared distance of a point from the edge between two corners of a triangle."""
-    a, b = CORNERS + 3 * a, CORNERS + 3 * b
-    ax, ay, az = row[a], row[a + 1], row[a + 2]
-    u, v, w = row[b] - ax, row[b + 1] - ay, row[b + 2] - az
-    square = u * u + v * v + w * w
-    t = 0.0
-    if square > 0.0:
-        t = min(max((u * (x - ax) + v * (y - ay) + w * (z - az)) / square, 0.0), 1.0)
-    u, v, w = x - ax - t * u, y - ay - t * v, z - az - t * w
-    return u * u + v * v + w * w
+def to_segment(point, a, b):
+    """Return the squared distance of a point from the segment between two others."""
+    edge, from_a = b - a, point - a
+    square = dot(edge, edge)
+    t = min(max(dot(edge, from_a) / square, 0.0), 1.0) if square > 0.0 else 0.0
+    rest = from_a - t * edge
+    return dot(rest, rest)
 
 
 @kernel
-def to_triangle(x, y, z, row, best):
+def to_triangle(point, row, best):
     """Return the squared distance of a point from a triangle; any number >= `best` if farther.
 
     Beside the triangle the nearest point is on an edge that the point is beyond (Ericson, §5.1.5).
     """
-    ax, ay, az = row[CORNERS], row[CORNERS + 1], row[CORNERS + 2]
-    bx, by, bz = row[CORNERS + 3], row[CORNERS + 4], row[CORNERS + 5]
-    cx, cy, cz = row[CORNERS + 6], row[CORNERS + 7], row[CORNERS + 8]
-    ux, uy, uz = bx - ax, by - ay, bz - az
-    vx, vy, vz = cx - ax, cy - ay, cz - az
-    wx, wy, wz = x - ax, y - ay, z - az
-    nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
-    square = nx * nx + ny * ny + nz * nz
+    a, b, c = vec3_at(row, CORNERS), vec3_at(row, CORNERS + 3), vec3_at(row, CORNERS + 6)
+    u, v, w = b - a, c - a, point - a
+    normal = cross(u, v)
+    square = dot(normal, normal)
     least = np.inf
+    ab = bc = ca = -1.0
     if square > DEGENERATE:
-        height = wx * nx + wy * ny + wz * nz
+        height = dot(w, normal)
         above = height * height / square
         if above >= best:
             return above
-        ab = (uy * wz - uz * wy) * nx + (uz * wx - ux * wz) * ny + (ux * wy - uy * wx) * nz
-        ca = (wy * vz - wz * vy) * nx + (wz * vx - wx * vz) * ny + (wx * vy - wy * vx) * nz
+        ab, ca = dot(cross(u, w), normal), dot(cross(w, v), normal)
         bc = square - ab - ca
         if ab >= 0.0 and bc >= 0.0 and ca >= 0.0:
             return above
-    else:
-        ab = bc = ca = -1.0
     if ab < 0.0:
-        least = to_segment(x, y, z, row, 0, 1)
+        least = to_segment(point, a, b)
     if bc < 0.0:
-        least = min(least, to_segment(x, y, z, row, 1, 2))
+        least = min(least, to_segment(point, b, c))
     if ca < 0.0:
-        least = min(least, to_segment(x, y, z, row, 2, 0))
+        least = min(least, to_segment(point, c, a))
     return least
 
 
@@ -267,12 +258,21 @@ def shortest(grid, axis, move):
 
 
 @kernel
-def squared_gap(grid, at, half, boxes, b):
-    """Return the squared distance of box `b` from the box of `half` sides about a point."""
-    dx = max(abs(shortest(grid, 0, boxes[b, 0] - at[0])) - boxes[b, HALF] - half[0], 0.0)
-    dy = max(abs(shortest(grid, 1, boxes[b, 1] - at[1])) - boxes[b, HALF + 1] - half[1], 0.0)
-    dz = max(abs(shortest(grid, 2, boxes[b, 2] - at[2])) - boxes[b, HALF + 2] - half[2], 0.0)
-    return dx * dx + dy * dy + dz * dz
+def shortest_move(grid, move):
+    """Return a move without whole periods."""
+    return Vec3(shortest(grid, 0, move.x), shortest(grid, 1, move.y), shortest(grid, 2, move.z))
+
+
+@kernel
+def squared_gap(grid, at, half, box):
+    """Return the squared distance of a row's box from the box of `half` sides about a point."""
+    move, sides = shortest_move(grid, vec3_at(box, 0) - at), vec3_at(box, HALF) + half
+    gap = Vec3(
+        max(abs(move.x) - sides.x, 0.0),
+        max(abs(move.y) - sides.y, 0.0),
+        max(abs(move.z) - sides.z, 0.0),
+    )
+    return dot(gap, gap)
 
 
 @kernel
@@ -282,13 +282,11 @@ def squared_distance(grid, at, primitives, n, best):
     Of a triangle's images a period apart, the one with the nearest middle counts: half a period
     away another may be nearer by part of a cell.
     """
-    square = squared_gap(grid, at, (0.0, 0.0, 0.0), primitives, n)
+    square = squared_gap(grid, at, ZERO, primitives[n])
     if primitives.shape[1] == CORNERS or square >= best:
         return square
-    x = primitives[n, 0] - shortest(grid, 0, primitives[n, 0] - at[0])
-    y = primitives[n, 1] - shortest(grid, 1, primitives[n, 1] - at[1])
-    z = primitives[n, 2] - shortest(grid, 2, primitives[n, 2] - at[2])
-    return to_triangle(x, y, z, primitives[n], best)
+    middle = vec3_at(primitives[n], 0)
+    return to_triangle(middle - shortest_move(grid, middle - at), primitives[n], best)
 
 
 @kernel
@@ -300,7 +298,7 @@ def search(grid, at, primitives, blocks, near, count, nearest):
     best = squared_distance(grid, at, primitives, nearest, np.inf)
     for m in range(count):
         b = near[m]
-        if squared_gap(grid, at, (0.0, 0.0, 0.0), blocks, b) >= best:
+        if squared_gap(grid, at, ZERO, blocks[b]) >= best:
             continue
         for n in range(int(blocks[b, FIRST]), int(blocks[b, LAST])):
             square = squared_distance(grid, at, primitives, n, best)
@@ -320,33 +318,40 @@ def nearest_primitives(grid, primitives, blocks, out):
     every, near = np.empty(len(blocks), np.int64), np.empty(len(blocks), np.int64)
     for b in range(len(blocks)):
         every[b] = b
-    hx, hy, hz = grid[SPACING], grid[SPACING + 1], grid[SPACING + 2]
-    low_x, low_y, low_z = grid[LOW] + hx * grid[ROW], grid[LOW + 1], grid[LOW + 2]
+    spacing = vec3_at(grid, SPACING)
+    low = vec3_at(grid, LOW) + Vec3(spacing.x * grid[ROW], 0.0, 0.0)
     for i in range(0, nx, side):
         for j in range(0, ny, side):
             for k in range(0, nz, side):
                 end_x, end_y, end_z = min(i + side, nx), min(j + side, ny), min(k + side, nz)
-                rx, ry, rz = end_x - 1 - i, end_y - 1 - j, end_z - 1 - k
-                rx, ry, rz = 0.5 * hx * rx, 0.5 * hy * ry, 0.5 * hz * rz
-                x, y, z = low_x + hx * i + rx, low_y + hy * j + ry, low_z + hz * k + rz
-                nearest, best = search(
-                    grid, (x, y, z), primitives, blocks, every, len(blocks), nearest
+                half = Vec3(
+                    0.5 * spacing.x * (end_x - 1 - i),
+                    0.5 * spacing.y * (end_y - 1 - j),
+                    0.5 * spacing.z * (end_z - 1 - k),
                 )
-                radius = np.sqrt(rx * rx + ry * ry + rz * rz)
-                reach = (1.0 + 1e-12) * (np.sqrt(best) + radius) ** 2
+                middle = node_position(low, spacing, i, j, k) + half
+                nearest, best = search(
+                    grid, middle, primitives, blocks, every, len(blocks), nearest
+                )
+                reach = (1.0 + 1e-12) * (np.sqrt(best) + norm(half)) ** 2
                 count = 0
                 for b in range(len(blocks)):
                     near[count] = b
-                    gap = squared_gap(grid, (x, y, z), (rx, ry, rz), blocks, b)
-                    count += 1 if gap <= reach else 0
+                    count += 1 if squared_gap(grid, middle, half, blocks[b]) <= reach else 0
                 for a in range(i, end_x):
                     for b in range(j, end_y):
                         for c in range(k, end_z):
-                            x, y, z = low_x + hx * a, low_y + hy * b, low_z + hz * c
+                            at = node_position(low, spacing, a, b, c)
                             nearest, best = search(
-                                grid, (x, y, z), primitives, blocks, near, count, nearest
+                                grid, at, primitives, blocks, near, count, nearest
                             )
                             out[a, b, c] = best
+
+
+@kernel
+def node_position(low, spacing, i, j, k):
+    """Return the position of a node of a grid."""
+    return low + Vec3(spacing.x * i, spacing.y * j, spacing.z * k)
 
 
 @kernel("f8[,,] f8[] f8 f8[]")

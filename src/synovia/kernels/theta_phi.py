@@ -8,8 +8,21 @@ import numpy as np
 
 from .jit import kernel
 from .layout import Layout
-from .rotation import DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z, atan_over_root
-from .vector import TURN
+from .rotation import (
+    DISTANCE,
+    LANES,
+    PT,
+    PX,
+    PY,
+    PZ,
+    SCRATCH,
+    T,
+    X,
+    atan_over_root,
+    lane_vec3,
+    set_lane_vec3,
+)
+from .vector import TURN, apply, apply_transposed, mat3_as, norm, wrap_angle
 
 HEADER = Layout(
     "theta-phi table",
@@ -128,9 +141,6 @@ def ranges(vectors, ends, out):
                 north = (1.0 - a) * ends[end, j + 1, k] + a * ends[end, j + 1, k + 1]
                 out[start + i, end] = (1.0 - b) * south + b * north
             out[start + i, 1] = max(out[start + i, 0], out[start + i, 1])
-
-
-# The nearest points of a table's walls: pairs of a point and a wall, measured together.
 
 
 @kernel
@@ -304,17 +314,11 @@ def measure_excess(p, o, block, pair, lanes, n):
     frame, to the first rows of `pair`, and the places of these to its seventh and eighth.
     """
     for k in range(n):
-        u, v, w = block[U + k], block[V + k], block[W + k]
-        fu, fv, fw = block[FU + k], block[FV + k], block[FW + k]
-        scale = 1.0 / max(np.sqrt(fu * fu + fv * fv + fw * fw), 1e-300)
-        fu, fv, fw = fu * scale, fv * scale, fw * scale
-        apart = np.sqrt((u - fu) ** 2 + (v - fv) ** 2 + (w - fw) ** 2)
-        together = np.sqrt((u + fu) ** 2 + (v + fv) ** 2 + (w + fw) ** 2)
+        x, foot = lane_vec3(block, U + k), lane_vec3(block, FU + k)
+        foot = (1.0 / max(norm(foot), 1e-300)) * foot
         # Tangent of a quarter of the angle.
-        pair[3 * LANES + k] = apart / (together + 2.0)
-        pair[k] = fu
-        pair[LANES + k] = fv
-        pair[2 * LANES + k] = fw
+        pair[3 * LANES + k] = norm(x - foot) / (norm(x + foot) + 2.0)
+        set_lane_vec3(pair, k, foot)
     for k in range(n):
         t = pair[3 * LANES + k]
         pair[3 * LANES + k] = block[PY + k] * 4.0 * t * atan_over_root(t * t)
@@ -323,9 +327,7 @@ def measure_excess(p, o, block, pair, lanes, n):
         lane, beyond = lanes[k], pair[3 * LANES + k]
         block[DISTANCE + lane] = beyond
         lanes[out] = lane
-        pair[out] = pair[k]
-        pair[LANES + out] = pair[LANES + k]
-        pair[2 * LANES + out] = pair[2 * LANES + k]
+        set_lane_vec3(pair, out, lane_vec3(pair, k))
         out += 1 if beyond > 0.0 else 0
     place(pair, out, p[o + HEADER.rows], p[o + HEADER.columns])
     return out
@@ -338,32 +340,22 @@ def table(p, o, depth, block, n):
     Inside, the depth is the distance to the walls, or the room of the twist over √(1 + G²), G the
     slope of its ends: however direction and twist share a move of that length, it stays inside.
     """
-    f = o + HEADER.frame
-    a, b, c = p[f], p[f + 1], p[f + 2]
-    d, e, g = p[f + 3], p[f + 4], p[f + 5]
-    h, j, k = p[f + 6], p[f + 7], p[f + 8]
+    frame = mat3_as(p, o + HEADER.frame, np.float64)
     gentle = p[o + HEADER.gentle]
     pair = np.empty(16 * LANES)
     numbers = np.empty(3 * LANES, np.int64)
     lanes = numbers[:LANES]
     for i in range(n):
-        x, y, z = block[X + i], block[Y + i], block[Z + i]
-        block[U + i] = a * x + b * y + c * z
-        block[V + i] = d * x + e * y + g * z
-        block[W + i] = h * x + j * y + k * z
+        set_lane_vec3(block, U + i, apply(frame, lane_vec3(block, X + i)))
     place(block[U:], n, p[o + HEADER.rows], p[o + HEADER.columns])
     active = near_walls(p, o, depth, block, lanes, n)
     feet(p, o, block, pair, numbers[LANES:], active)
     out = measure_excess(p, o, block, pair, lanes, active)
     for i in range(n):
-        block[PX + i] = block[X + i]
-        block[PY + i] = block[Y + i]
-        block[PZ + i] = block[Z + i]
+        set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
     for m in range(out):
-        i, u, v, w = lanes[m], pair[m], pair[LANES + m], pair[2 * LANES + m]
-        block[PX + i] = a * u + d * v + h * w
-        block[PY + i] = b * u + e * v + j * w
-        block[PZ + i] = c * u + g * v + k * w
+        i = lanes[m]
+        set_lane_vec3(block, PX + i, apply_transposed(frame, lane_vec3(pair, m)))
         block[COLUMN + i] = pair[6 * LANES + m]
         block[ROW + i] = pair[7 * LANES + m]
     if depth > 0.0:
@@ -376,7 +368,7 @@ def table(p, o, depth, block, n):
     for i in range(n):
         twist = block[T + i]
         off = twist - block[FU + i]
-        off -= TURN * np.rint(off * (1.0 / TURN))
+        off = wrap_angle(off)
         excess = abs(off) - block[FV + i]
         move = max(excess, 0.0)
         block[PT + i] = twist - (move if off >= 0.0 else -move)
