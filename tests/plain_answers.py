@@ -24,6 +24,7 @@ from benchmarks import answers
 from joints import EXAMPLES, figure, random_inputs
 from oracles import random_quats
 from synovia import Box, LimitModel, RotationVector, Skeleton, human, kernels, quat
+from synovia.anatomy import shoulder_shao_2003
 from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import jit
 from synovia.limit import DependentMargin, DependentRange, Limit, PairLimit
@@ -181,6 +182,8 @@ def use_the_rest():
     Limit.fit(quat.exp(rng.normal(size=(20, 3)) / 4), "theta-phi", cell=0.5).project(quat.IDENTITY)
     figure().pose(rng.uniform(0.0, 1.0, size=(130, 7)))
     run_steps(human(), 5)
+    run_steps(shoulder_shao_2003(), 5)
+    shoulder_shao_2003().pose({})
     for component in EXAMPLES.values():
         component(**random_inputs(component, (5,), rng))
     limit = Limit.fit(quat.exp(rng.normal(size=(200, 3)) / 3), "distance-field", resolution=10)
