@@ -81,6 +81,7 @@ from synovia.learn import field_from_paths, joint_kind
 from synovia.limit import convert as conversion_module
 from synovia.limit import softening as softening_module
 from synovia.model import project_path
+from synovia.shapes.mesh import shape_surface
 from synovia.shapes.theta_phi.extent import volume as table_volume
 
 # Sizes of what plain kernels would take hours for.
@@ -300,7 +301,7 @@ def ask_limit(record: Record, name: str, limit: Limit, seen) -> None:
     record.add(f"{name}/shape/bounds", shape.bounds)
     record.add(f"{name}/shape/measure", shape.measure)
     record.add(f"{name}/shape/reach", [shape.reach((0, 1)), shape.reach((2,))])
-    surface = shape.surface(1)
+    surface = shape_surface(shape, 1)
     record.add(f"{name}/shape/surface", [surface.vertices, surface.triangles])
     record.add(f"{name}/shape/grow", shape.grow(0.1).to_dict())
     record.add(f"{name}/shape/shrink", shape.shrink(0.05).to_dict())

@@ -16,6 +16,7 @@ from timing import best
 from synovia import DistanceField, EulerZYZ, Limit, RotationVector, kernels, quat
 from synovia.arrays import tolerance
 from synovia.shapes.distance_field.build import sample_distance
+from synovia.shapes.mesh import shape_surface
 
 COUNT = 1_000_000
 BAR = 25  # copies, at 32³
@@ -67,7 +68,7 @@ def sizes(rng: np.random.Generator) -> None:
         for chart in ("rotation-vector", "swing-twist", "euler"):
             axis = [1.0, 0.0, 0.0] if chart == "swing-twist" else None
             limit = Limit.fit(rotations, "distance-field", chart, axis=axis)
-            shape, at = limit.shape, limit.shape.surface(1).vertices
+            shape, at = limit.shape, shape_surface(limit.shape, 1).vertices
             for amount in (1.5, -1.5, 1.0):  # in cells, so that the box stays as it is
                 cell = float(shape.spacing.max())
                 shape = shape.push(at[rng.integers(len(at))], 4.0 * cell, amount * cell)
@@ -107,7 +108,7 @@ def exact_nearest(shape: DistanceField, points: np.ndarray) -> np.ndarray:
     low, high = shape.bounds
     axes = [np.arange(a, b, h / 5.0) for a, b, h in zip(low, high, shape.spacing, strict=True)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    members = np.concatenate([grid[shape.contains(grid)], shape.surface(3).vertices])
+    members = np.concatenate([grid[shape.contains(grid)], shape_surface(shape, 3).vertices])
     return cKDTree(members).query(points)[0]
 
 

@@ -17,6 +17,7 @@ from synovia.arrays import Floats, Mask, Points, Quats, Scalars
 from synovia.charts import Hinges
 from synovia.export import Loss, measure_loss
 from synovia.limit import gather
+from synovia.shapes.mesh import shape_surface
 
 from .limits import Bound, bound
 from .rig import OWN
@@ -184,7 +185,7 @@ def _ends_needed(points: Points, ends: Scalars) -> Scalars:
 def _members(limit: Limit) -> Quats:
     """Return legal rotations (n, 4): all over a limit, and on its boundary."""
     scattered = limit.sample(MEMBERS, np.random.default_rng(0))
-    boundary = limit.chart.rotations(limit.region.surface(DETAIL).vertices)
+    boundary = limit.chart.rotations(shape_surface(limit.region, DETAIL).vertices)
     return np.concatenate([scattered, boundary])
 
 

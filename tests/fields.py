@@ -10,6 +10,7 @@ from scipy.spatial import cKDTree
 
 from oracles import EXHAUSTIVE
 from synovia.shapes import DistanceField, add_sample, pull, push
+from synovia.shapes.mesh import shape_surface
 
 EULER = (2.0 * np.pi, 0.0, 2.0 * np.pi)
 FIELDS = (
@@ -79,7 +80,7 @@ def queries(shape, n=3000, seed=11):
     low, high = shape.bounds
     near = rng.uniform(low - 0.4, high + 0.4, size=(n, 3))
     far = 4.0 * rng.normal(size=(n // 3, 3))
-    rim = shape.surface().vertices
+    rim = shape_surface(shape).vertices
     rim = rim[rng.integers(len(rim), size=n // 3)]
     beside = rim + 10.0 ** rng.uniform(-12, -1, size=(len(rim), 1)) * rng.normal(size=rim.shape)
     return np.concatenate([near, far, shape.scatter(n // 3, rng), rim, beside])
@@ -118,7 +119,7 @@ def members(kind, parts=5):
     ]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     points = points[shape.value(points) <= shape.threshold]
-    points = np.concatenate([points, shape.surface(3).vertices])
+    points = np.concatenate([points, shape_surface(shape, 3).vertices])
     for axis in np.flatnonzero(shape.wraps):
         shift = np.eye(3)[axis] * shape.periods[axis]
         points = np.concatenate([points - shift, points, points + shift])

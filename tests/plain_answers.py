@@ -29,7 +29,7 @@ from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import jit
 from synovia.limit import DependentMargin, DependentRange, Limit, PairLimit
 from synovia.model import control_groups, couple, project_path
-from synovia.shapes.distance_field.extent import field_boundary
+from synovia.shapes.mesh import shape_boundary
 
 FIRST = 1  # calls of each kernel that are followed, and what share of the others
 SHARE = 0.02 if os.environ.get("SYNOVIA_EXHAUSTIVE") == "1" else 0.004
@@ -187,7 +187,7 @@ def use_the_rest():
     for component in EXAMPLES.values():
         component(**random_inputs(component, (5,), rng))
     limit = Limit.fit(quat.exp(rng.normal(size=(200, 3)) / 3), "distance-field", resolution=10)
-    field_boundary(limit.shape, 0)
+    shape_boundary(limit.shape, 0)
     hinge = Limit(RotationVector(), Box([-1.0, 0.0, 0.0], [1.0, 0.0, 0.0], np.eye(3)))
     turns = np.linspace(0.0, 6.0, 40)[:, None] * np.array([1.0, 0.0, 0.0])
     project_path(hinge, quat.exp(turns), 1.0 / 30.0)

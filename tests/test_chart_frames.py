@@ -32,7 +32,7 @@ from synovia.io import limits_schema, load_limits, save_limits
 from synovia.limit import change_frames, charts_of, has_axis, mirror_rotations
 from synovia.mesh import DRAFT, sheet_and_boundary
 from synovia.model import project_path
-from synovia.shapes import Box
+from synovia.shapes import Box, as_directional
 from synovia.shapes.derived import Turned
 from synovia.view.limit_edits import LIMIT_EDITS, cone_points
 
@@ -174,7 +174,7 @@ def test_pictures_are_those_in_other_frames(limit, there):
     np.testing.assert_allclose(
         turned.mesh.vertices[:same], quat.rotate(CHILD, sheet.mesh.vertices[:same]), atol=1e-6
     )
-    if limit.shape.directional is not None:  # of others twists are searched for, to a degree
+    if as_directional(limit.shape) is not None:  # of others twists are searched for, to a degree
         np.testing.assert_allclose(turned.widths[:same], sheet.widths[:same], atol=1e-6)
 
 

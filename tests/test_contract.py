@@ -15,6 +15,7 @@ from synovia.arrays import TOLERANCE
 from synovia.charts import CHARTS
 from synovia.model import clamp_path, project_path
 from synovia.shapes import Directional, stored_shapes
+from synovia.shapes.mesh import shape_surface
 
 MEMBERS = 3000 if EXHAUSTIVE else 500
 
@@ -133,7 +134,7 @@ def test_bounds_reach_and_scatter_hold_members(shape, points, rng):
 
 
 def test_the_surface_is_on_the_boundary(shape):
-    surface = shape.surface()
+    surface = shape_surface(shape)
     assert surface.vertices.shape[1] == shape.dimension
     assert surface.triangles.max(initial=-1) < len(surface.vertices)
     assert len(surface.triangles) > 0 or shape.measure == 0.0

@@ -19,6 +19,7 @@ from oracles import (
 )
 from synovia.arrays import TOLERANCE
 from synovia.shapes import SHAPES, Ellipsoid
+from synovia.shapes.mesh import shape_surface
 
 COLUMNS = [(0,), (1,), (2,), (0, 1), (0, 1, 2)]
 
@@ -92,7 +93,7 @@ def test_no_member_is_beyond_reach(shape, columns, rng):
 
 
 def test_the_surface_is_on_the_boundary(shape, rng):
-    surface = shape.surface()
+    surface = shape_surface(shape)
     distance = shape.distance(surface.vertices)
     assert np.abs(distance).max() <= TOLERANCE
     triangles = surface.vertices[surface.triangles]
@@ -104,7 +105,7 @@ def test_the_surface_is_on_the_boundary(shape, rng):
 
 
 def test_triangles_face_outwards(thick):
-    surface = thick.surface()
+    surface = shape_surface(thick)
     a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
     normal = np.cross(b - a, c - a)
     area = lengths(normal) / 2.0
@@ -122,7 +123,7 @@ def test_the_surface_is_closed_and_encloses_the_measure(thick):
         a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
         return float((np.cross(a, b) * c).sum()) / 6.0
 
-    surface = thick.surface(detail=4)
+    surface = shape_surface(thick, detail=4)
     edges = surface.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
     forward = {tuple(edge) for edge in edges.tolist()}
     assert len(forward) == len(edges)
@@ -132,16 +133,16 @@ def test_the_surface_is_closed_and_encloses_the_measure(thick):
 
 def test_more_detail_comes_nearer_to_a_curved_boundary(thick, rng):
     if not curved(thick):
-        assert len(thick.surface(4).vertices) == len(thick.surface(2).vertices)
+        assert len(shape_surface(thick, 4).vertices) == len(shape_surface(thick, 2).vertices)
         return
 
     def sag(detail):
-        surface = thick.surface(detail)
+        surface = shape_surface(thick, detail)
         return -thick.distance(surface.vertices[surface.triangles].mean(axis=1)).min()
 
     if isinstance(thick, Ellipsoid):
         assert sag(4) < sag(3) / 3 < sag(2) / 9
-    assert len(thick.surface(4).vertices) > 2 * len(thick.surface(2).vertices)
+    assert len(shape_surface(thick, 4).vertices) > 2 * len(shape_surface(thick, 2).vertices)
 
 
 def test_scattered_points_span_what_the_shape_spans(shape, kind, rng):

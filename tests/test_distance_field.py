@@ -12,6 +12,7 @@ from fields import EULER, FEW, FIELDS, field, members, nearest_distance, queries
 from oracles import EXHAUSTIVE
 from synovia import Limit, RotationVector, quat
 from synovia.shapes import DistanceField
+from synovia.shapes.mesh import shape_surface
 
 
 @pytest.fixture(params=FEW)
@@ -93,7 +94,7 @@ def test_the_depth_is_never_overstated(kind):
 def test_points_at_the_boundary_are_next_to_it(kind):
     shape = field(kind)
     rng = np.random.default_rng(2)
-    rim = shape.surface().vertices
+    rim = shape_surface(shape).vertices
     offset = 1e-6 * rng.normal(size=rim.shape)
     distance = shape.distance(rim + offset)
     # A slope of a twentieth is as flat as a field may be here; at a crease none need exist.
@@ -103,7 +104,7 @@ def test_points_at_the_boundary_are_next_to_it(kind):
 def test_the_surface_is_the_boundary_and_closed(kind):
     shape = field(kind)
     for detail in (2, 3):
-        surface = shape.surface(detail)
+        surface = shape_surface(shape, detail)
         assert np.abs(shape.distance(surface.vertices)).max() <= 1e-9
         edges = np.sort(surface.triangles[:, [[0, 1], [1, 2], [2, 0]]], axis=-1).reshape(-1, 2)
         _, count = np.unique(edges, axis=0, return_counts=True)
@@ -114,7 +115,7 @@ def test_the_surface_is_the_boundary_and_closed(kind):
 @pytest.mark.parametrize("kind", FIELDS)
 def test_the_surface_encloses_the_volume(kind):
     shape = field(kind)
-    surface = shape.surface(4 if kind == "one" else 3)  # of few cells, more to each
+    surface = shape_surface(shape, 4 if kind == "one" else 3)  # of few cells, more to each
     a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
     volume = np.einsum("ti,ti->", a, np.cross(b, c)) / 6.0
     np.testing.assert_allclose(volume, shape.measure, rtol=0.03)

@@ -20,6 +20,7 @@ from synovia import (
     quat,
 )
 from synovia.limit import mirror_limit, mirror_rotations
+from synovia.shapes.mesh import shape_surface
 from tables import table
 
 REFERENCE = quat.exp(np.array([0.4, -0.3, 0.2]))
@@ -112,7 +113,7 @@ def test_fields_are_mirrored_in_any_other_plane_by_a_frame(name):
 def test_the_surface_of_a_mirrored_table_faces_outwards():
     there = mirror_limit(LIMITS["table of blob"], ASLANT).shape
     assert np.linalg.det(there.frame) < 0.0
-    surface = there.surface()
+    surface = shape_surface(there)
     high = there.twist_range(surface.vertices[:, :3])[:, 1]
     top = np.abs(surface.vertices[:, 3] - high)[surface.triangles].max(axis=1) < 1e-9
     a, b, c = np.moveaxis(surface.vertices[surface.triangles[top]][..., :3], 1, 0)

@@ -18,6 +18,7 @@ from synovia.charts import CHARTS
 from synovia.io import save_limits
 from synovia.mesh import DRAFT, FINE, boundary, coordinate_names, share_of, sheet_and_boundary
 from synovia.shapes import SHAPES, Box, Directional
+from synovia.shapes.mesh import shape_surface
 from synovia.view import messages
 from synovia.view.answers import answer
 from synovia.view.session import Session, scene_of
@@ -135,11 +136,11 @@ def test_a_draft_is_small_and_tells_the_share(limit):
 def test_a_single_point_has_a_picture():
     still = Limit(RotationVector(REFERENCE), Ball(0.0))
     assert np.abs(boundary(still).vertices).max() <= 1e-9  # a member, by the tolerance
-    assert np.abs(still.shape.surface().vertices).max() <= 1e-9  # a member, by the tolerance
+    assert np.abs(shape_surface(still.shape).vertices).max() <= 1e-9  # a member, by the tolerance
 
 
 def test_a_surface_of_directions_is_on_the_boundary(rng):
-    surface = Cap(0.7, 0.5).surface()
+    surface = shape_surface(Cap(0.7, 0.5))
     assert np.abs(Cap(0.7, 0.5).distance(surface.vertices)).max() < 1e-6
     assert len(surface.triangles) > 100
 
@@ -263,7 +264,7 @@ def test_what_it_cannot_do_is_refused_with_a_reason(limit):
 def test_a_mirrored_shape_faces_outwards(rng):
     limit = Limit(RotationVector(REFERENCE), Torus(0.8, 0.25, np.array([0.6, 0.0, 0.8])))
     there = mirror_limit(limit, np.array([1.0, 0.2, 0.0]))
-    surface = there.shape.surface()
+    surface = shape_surface(there.shape)
     a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
     volume = np.einsum("ti,ti->", a, np.cross(b, c)) / 6.0
     assert volume == pytest.approx(limit.shape.measure, rel=0.1)

@@ -19,7 +19,7 @@ OF_HARD = 1 if EXHAUSTIVE else 4  # of these, every so-manieth
 
 def beyond(shape, vectors):
     """Signed distances of directions alone, in the table's frame."""
-    return shape._beyond(vectors)
+    return shape.angle_beyond(vectors)
 
 
 def free(shape):

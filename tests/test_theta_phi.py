@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from synovia import ThetaPhi
+from synovia.shapes.mesh import shape_surface
 from tables import ONE_TURN, TURN, angles, points_around, table
 
 KINDS = ("blob", "single", "polar", "islands", "ring", "whole")
@@ -22,7 +23,7 @@ def test_directions_come_first_then_the_nearest_twist_there(shape, rng):
     points = points_around(1000, rng)
     projected = shape.project(points)
     vectors = points[:, :3] @ shape.frame.T
-    away = np.maximum(shape._beyond(vectors), 0.0)
+    away = np.maximum(shape.angle_beyond(vectors), 0.0)
     assert np.abs(angles(points[:, :3], projected[:, :3]) - away).max() < 2e-9
     low, high = shape.twist_range(projected[:, :3]).T
     off = np.remainder(points[:, 3] - 0.5 * (low + high) + np.pi, TURN) - np.pi
@@ -55,7 +56,7 @@ def test_measure_is_the_volume(shape, rng):
 
 
 def test_a_surface_is_closed(shape):
-    triangles = shape.surface().triangles
+    triangles = shape_surface(shape).triangles
     sides = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     _, count = np.unique(sides, axis=0, return_counts=True)
     assert (count % 2 == 0).all()

@@ -14,6 +14,7 @@ from synovia.learn import flips
 from synovia.limit import chart_for
 from synovia.limit.softening import Beyond, Inside
 from synovia.shapes import SHAPES, push
+from synovia.shapes.mesh import shape_surface
 from synovia.view import answers, messages
 from synovia.view.families import families
 from synovia.view.session import Session, scene_of
@@ -285,7 +286,7 @@ def test_softening_is_that_of_clamp(session):
 def test_the_brush_pushes_where_the_page_points(session, chart):
     ask(session, "refit", **chosen("distance-field", chart=chart))
     limit = session.scene.model.limits[ARM]
-    point = limit.shape.surface().vertices[40]
+    point = shape_surface(limit.shape).vertices[40]
     rotation = limit.chart.rotations(point)
     vector = quat.log(quat.mul(quat.inverse(limit.chart.reference), rotation))
     given = {"joint": ARM, "edit": "brush", "radiusDeg": 12.0, "amountDeg": 2.0, "stroke": "s"}

@@ -331,8 +331,10 @@ def _bounds_deg(limit: Limit) -> list[list[float]]:
     """Return the range of each coordinate in degrees; of directions, how far towards each axis."""
     import numpy as np
 
+    from ..shapes import as_directional
+
     bounds = limit.region.bounds.copy()
-    if limit.shape.directional is not None:
+    if as_directional(limit.shape) is not None:
         bounds[:, :3] = np.arcsin(np.clip(bounds[:, :3], -1.0, 1.0))
     ends: list[list[float]] = np.degrees(bounds).T.tolist()
     return ends

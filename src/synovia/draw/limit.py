@@ -15,7 +15,7 @@ from ..learn import Progress
 from ..limit import Limit, frame_of
 from ..mesh import PRINT, boundary, coordinate_names
 from ..model import LimitModel
-from ..shapes import Surface
+from ..shapes.mesh import Surface, shape_surface
 from ..shapes.presentation import CellMap, CrossSection
 from ..text import percent
 from .sphere import draw_front, draw_spheres, draw_twist_scale, twist_colours
@@ -105,7 +105,7 @@ def draw_region(
 def _plot_surface(limit: Limit) -> Surface:
     """Return the boundary as it is drawn, without triangles torn apart at half a turn."""
     if isinstance(limit.chart, DRAWN_AS_IS):
-        return limit.region.surface(DETAIL)
+        return shape_surface(limit.region, DETAIL)
     mesh = boundary(limit, PRINT)
     rotations = quat.mul(limit.chart.reference, quat.exp(mesh.vertices))
     vectors = _plot_points(limit, rotations)

@@ -11,6 +11,7 @@ from .. import quat
 from ..arrays import Floats, Quats, Scalars, Vectors
 from ..charts import DirectionTwist
 from ..limit import Limit
+from ..shapes import as_directional
 from .style import INK, LINE, MUTED, hide_frame
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def direction_chart(limit: Limit) -> DirectionTwist:
 
 def twist_widths_deg(limit: Limit, directions: Vectors) -> Scalars:
     """Return how far the bone may twist at each direction (n, 3), in degrees; NaN where illegal."""
-    shape = limit.region.directional
+    shape = as_directional(limit.region)
     if shape is not None:
         directions = limit.chart.in_chart(directions)
         legal = shape.contains_direction(directions)
@@ -147,7 +148,7 @@ def _image(limit: Limit, view: Vectors, pixels: int) -> Any:
 
 def pixels_for(limit: Limit, pixels: int) -> int:
     """Return so many pixels, or fewer, where it takes long to tell which directions are legal."""
-    if limit.region.directional is not None:
+    if as_directional(limit.region) is not None:
         return pixels
     return round((COARSER if limit.compiled else COARSEST) * pixels)
 

@@ -16,6 +16,7 @@ from ..charts import Hinges
 from ..io.ranges import HingeRange, RangesFile, complete_axes, limits_from_ranges
 from ..limit import Limit
 from ..model import LimitModel
+from ..shapes.mesh import shape_surface
 from ..skeleton import Clip, partner, partner_limit
 from .into import fit_ranges, stands_alike
 
@@ -365,7 +366,7 @@ def _apart(one: Limit, other: Limit) -> float:
     rng = np.random.default_rng(0)
     found = 0.0
     for inner, judge in ((one, other), (other, one)):
-        corners = inner.chart.rotations(inner.region.surface(1).vertices)
+        corners = inner.chart.rotations(shape_surface(inner.region, 1).vertices)
         members = np.concatenate([inner.sample(MEMBERS, rng), corners])
         found = max(found, float(judge.violation(members).max(initial=0.0)))
     return found

@@ -12,6 +12,7 @@ from ..arrays import Mask, Points, Quats, Scalars, Vectors, unit_quats
 from ..charts import Chart, FramedChart, RotationVector
 from ..charts.chart import unit_normal
 from ..shapes import SHAPES, DistanceField, Shape
+from ..shapes.mesh import shape_surface
 from .chart_support import align, gather, suits
 from .limit import Limit, chart_for, chart_named, check_chart, frame_of, has_axis, shape_named
 
@@ -106,7 +107,7 @@ def _members(limit: Limit, n: int) -> Points:
     """Return members all over the limit and on its boundary, as points of its chart."""
     rng = np.random.default_rng(0)
     scattered = limit.region.scatter(n, rng)
-    return np.concatenate([scattered, limit.region.surface(DETAIL).vertices])
+    return np.concatenate([scattered, shape_surface(limit.region, DETAIL).vertices])
 
 
 def _compare(old: Limit | SeenLimit, new: Limit) -> Conversion:

@@ -16,9 +16,10 @@ from ..arrays import TURN, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
 from ..charts import RotationVector, SwingTwist
 from ..limit import Limit
 from ..limit.chart_support import is_injective
-from ..shapes import Directional, Region, Surface
-from ..shapes.boundary import Boundary, Hidden, drop_unused_points, rim_of
-from ..shapes.directional import ON_RIM, SHARE
+from ..shapes import Directional, Region, as_directional
+from ..shapes.mesh import Boundary, Surface, free_ends, pieces, shape_boundary
+from ..shapes.mesh.directional import ON_RIM, SHARE
+from ..shapes.mesh.triangles import Hidden, drop_unused_points, rim_of
 from .charts import is_left_handed, rotation_vectors, tear_length
 from .sheet import Sheet, on_silhouette, visible_sheet
 from .triangles import (
@@ -39,7 +40,7 @@ PRINT = Quality(float(np.radians(1.0)), 8_000)
 """Resolution of pictures on paper."""
 DRAFT = Quality(float(np.radians(1.0)), 1_000, fine=False)
 """Resolution of pictures that are replaced at once, while something is dragged."""
-FINER = 3  # approximate ratio of triangles between levels 1 and 0 of `Region.boundary`
+FINER = 3  # approximate ratio of triangles between levels 1 and 0 of `shape_boundary`
 MIN_TRIANGLES = 128  # to start from; boundaries with fewer, such as flat faces, are subdivided
 MAX_EDGE = 1.0  # radians; longer edges cross a discontinuity of the chart and are not drawn
 OPPOSITE = float(np.cos(np.radians(8.0)))  # bones this close to -axis have no defined twist
@@ -69,13 +70,13 @@ def sheet_and_boundary(
 
     The boundary consists of rotation vectors from the reference, in radians, and faces outwards.
     """
-    shape = limit.region.directional
+    shape = as_directional(limit.region)
     if shape is None:
         return vector_meshes(limit, bone, quality)
-    pieces = shape.pieces
-    share = quality.max_triangles // (len(pieces) + (len(pieces) > 1))  # cuts add triangles
+    parts = pieces(shape)
+    share = quality.max_triangles // (len(parts) + (len(parts) > 1))  # cuts add triangles
     part = replace(quality, max_triangles=share)
-    drawn = [_piece_meshes(limit, shape, number, part) for number in range(len(pieces))]
+    drawn = [_piece_meshes(limit, shape, number, part) for number in range(len(parts))]
     directions, starts = join_surfaces([piece for piece, _, _ in drawn])
     rim = np.concatenate([edges + n for (_, edges, _), n in zip(drawn, starts, strict=True)])
     low, high = shape.twist_range(limit.chart.in_chart(directions.vertices)).T
@@ -86,9 +87,9 @@ def sheet_and_boundary(
 
 def first_triangles(shape: Region, quality: Quality) -> Boundary:
     """Return the shape's boundary with at least `MIN_TRIANGLES` triangles."""
-    first = shape.boundary(0)
+    first = shape_boundary(shape, 0)
     if quality.fine and FINER * len(first.triangles) < quality.max_triangles:
-        first = shape.boundary(1)
+        first = shape_boundary(shape, 1)
     while 0 < len(first.triangles) < MIN_TRIANGLES:
         first = first.halve()
     return first
@@ -156,8 +157,8 @@ def _piece_meshes(
     limit: Limit, shape: Directional, number: int, quality: Quality
 ) -> tuple[Surface, Ints, Surface]:
     """Return the directions of one piece of the shape, their rim (e, 2), and its boundary."""
-    piece = shape.pieces[number]
-    before, others = shape.pieces[:number], shape.pieces[:number] + shape.pieces[number + 1 :]
+    parts = pieces(shape)
+    piece, before, others = parts[number], parts[:number], parts[:number] + parts[number + 1 :]
     first = first_triangles(piece, quality)
 
     def drawn(points: Floats) -> Floats:
@@ -177,7 +178,7 @@ def _piece_meshes(
     top = net._replace(triangles=net.triangles[at_top])
     rim = rim_of(top.triangles)
     rim = rim[(net.points[rim, ON_RIM] == 1.0).all(axis=1)]
-    net = net._replace(triangles=net.triangles[~piece.free_ends(net.points, net.triangles)])
+    net = net._replace(triangles=net.triangles[~free_ends(piece, net.points, net.triangles)])
     if others:
         top, rim = cut_rim(top, rim, first.midpoint, drawn, shared, quality)
         net = cut_net(net, first.midpoint, drawn, hidden, quality)
@@ -192,11 +193,11 @@ def _piece_meshes(
     return directions, rim.reshape(-1, 2), seen
 
 
-def _within_any(pieces: Sequence[Directional]) -> Hidden:
+def _within_any(parts: Sequence[Directional]) -> Hidden:
     """Return a test for points of a boundary whose direction is inside one of the pieces."""
 
     def within(points: Floats) -> Mask:
-        inside = [piece.contains_direction(points[:, :3]) for piece in pieces]
+        inside = [piece.contains_direction(points[:, :3]) for piece in parts]
         return np.asarray(np.any(inside, axis=0))
 
     return within
@@ -230,7 +231,7 @@ def _axis(limit: Limit) -> Vectors:
 def _torn_test(limit: Limit) -> Callable[[Floats], Mask]:
     """Return a test for places whose bone points close to -axis, where twist is undefined."""
     axis = _axis(limit)
-    if limit.region.directional is not None:
+    if as_directional(limit.region) is not None:
         return lambda places: np.asarray(places[:, 3:] @ axis < -OPPOSITE)
     if hasattr(limit.chart, "axis") and limit.region.reach((0, 1)) > FAR_SWING:
         return lambda places: np.asarray(
@@ -266,7 +267,7 @@ def share_of(limit: Limit, directions: Sheet, boundary: Surface, quality: Qualit
     """
     if quality.fine:
         return limit.volume(SAMPLES)
-    if limit.region.directional is not None:
+    if as_directional(limit.region) is not None:
         widths = directions.widths[directions.mesh.triangles].mean(axis=1)
         return float(_areas(directions.mesh) @ widths) / TOTAL_VOLUME
     closed = len(rim_of(boundary.triangles)) == 0  # no torn triangle was dropped

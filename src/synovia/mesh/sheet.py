@@ -20,8 +20,8 @@ from ..arrays import (
     unit_vectors,
 )
 from ..limit import Limit
-from ..shapes import Surface
-from ..shapes.boundary import drop_unused_points, rim_of
+from ..shapes.mesh import Surface
+from ..shapes.mesh.triangles import drop_unused_points, rim_of
 from .triangles import Net, Quality, longest_sides
 
 PROBE_OFFSET = 1.6  # tolerances beside an edge of the rim at which directions are tested

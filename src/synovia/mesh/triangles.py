@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints, Mask, Scalars
-from ..shapes import Surface
-from ..shapes.boundary import (
+from ..shapes.mesh import Surface
+from ..shapes.mesh.triangles import (
     Boundary,
     Hidden,
     Midpoint,

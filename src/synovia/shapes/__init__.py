@@ -3,14 +3,14 @@
 from .box import Box
 from .convex import Convex
 from .derived import Offset, Turned
-from .directional import Directional
+from .directional import Directional, as_directional
 from .distance_field.field import DistanceField
 from .distance_field.sculpt import add_sample, brush, move_sample, pull, push
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
 from .product import Product
 from .reach_cone.cone import ReachCone
-from .region import Region, Surface
+from .region import Region
 from .theta_phi.table import ThetaPhi
 from .union import Union
 
@@ -47,11 +47,11 @@ __all__ = [
     "ReachCone",
     "Region",
     "Shape",
-    "Surface",
     "ThetaPhi",
     "Turned",
     "Union",
     "add_sample",
+    "as_directional",
     "brush",
     "move_sample",
     "pull",

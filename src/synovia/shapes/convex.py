@@ -13,7 +13,6 @@ from typing import ClassVar, Self
 import numpy as np
 
 from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
-from .boundary import Boundary
 from .derived import Turned
 from .presentation import Number, label_axis, range_numbers
 from .region import HalfSpaces, Region, sample_points
@@ -277,19 +276,6 @@ class Polytope(Convex):
         return np.asarray(sample_simplices(self._simplices, n, rng) @ basis + origin)
 
     # For pictures and for editing.
-
-    def boundary(self, detail: int = 1) -> Boundary:
-        """Return the faces as triangles; they are flat, so `detail` changes nothing.
-
-        A flat polytope has both its sides.
-        """
-        flat, _, basis = flatten(self.corners)
-        if len(basis) < 2:
-            return Boundary(self.corners, np.empty((0, 3), dtype=np.int64))
-        if len(basis) == 2:
-            side = polygon_triangles(flat)
-            return Boundary(self.corners, np.concatenate([side, side[:, ::-1]]))
-        return Boundary(self.corners, hull_triangles(self.corners, self.axes))
 
     def numbers(self, coordinates: Sequence[str]) -> list[Number]:
         """Return the ends of the interval along each axis."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -18,8 +18,7 @@ from ..arrays import (
     own,
     rows,
 )
-from .boundary import Boundary, drop_unused_points, unit_sphere
-from .directional import FIRST_DETAIL, Directional, angle_between, cut_boundary
+from .directional import Directional, angle_between
 from .extent import slope
 from .region import Region
 
@@ -170,21 +169,6 @@ class Offset(Derived):
         shown = self.shape.mirror(turn, about, normal)
         return None if shown is None else Offset(shown, self.radius)
 
-    def boundary(self, detail: int = 1) -> Boundary:
-        """Return the shape's triangles, moved in, where points are directions with twists."""
-        directional = self.shape.directional
-        if directional is None:
-            return super().boundary(detail)
-        inner = directional.boundary(detail)
-        free = directional.free_ends(inner.points, inner.triangles)
-        kept, triangles = drop_unused_points(inner.triangles[~free], len(inner.points))
-        return replace(
-            inner,
-            points=inner.points[kept],
-            triangles=triangles,
-            place=lambda points: self.project(inner.place(points)),
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class DirectionalOffset(Offset, Directional):
@@ -197,37 +181,20 @@ class DirectionalOffset(Offset, Directional):
     shape: Directional
 
     def contains_direction(self, directions: Vectors) -> Mask:
-        return np.asarray(self._nearest_direction(directions)[1] <= self.radius + TOLERANCE)
-
-    def contains_strictly(self, directions: Vectors) -> Mask:
-        return np.asarray(self._nearest_direction(directions)[1] <= self.radius)
+        return np.asarray(self.nearest_direction(directions)[1] <= self.radius + TOLERANCE)
 
     def twist_range(self, directions: Vectors) -> Floats:
-        nearest, angle = self._nearest_direction(directions)
+        nearest, angle = self.nearest_direction(directions)
         wider = np.sqrt(np.maximum(self.radius**2 - angle**2, 0.0))
         ends = self.shape.twist_range(nearest) + np.stack([-wider, wider], axis=-1)
         return np.asarray(ends)
 
-    def _nearest_direction(self, directions: Vectors) -> tuple[Vectors, Scalars]:
+    def nearest_direction(self, directions: Vectors) -> tuple[Vectors, Scalars]:
         """Return the nearest directions (..., 3) that the shape has, and the angles to them."""
         given = rows("directions", directions, 3)
         points = np.concatenate([given, np.zeros_like(given[..., :1])], axis=-1)
         nearest = self.shape.project(points)[..., :3]
         return nearest, angle_between(given, nearest)
-
-    @property
-    def pieces(self) -> tuple[Directional, ...]:
-        return tuple(DirectionalOffset(piece, self.radius) for piece in self.shape.pieces)
-
-    def boundary(self, detail: int = 1) -> Boundary:
-        """Return sheets at both ends of the twists, and walls, on a sphere cut at the rim.
-
-        Where the nearest direction changes from one part of the shape to another, the ends of
-        twists jump; these steps are not drawn.
-        """
-        kinked = any(piece.boundary(0).kinked for piece in self.shape.pieces)
-        sphere = unit_sphere(FIRST_DETAIL + detail + 1)
-        return cut_boundary(self, sphere.points, sphere.triangles, detail, kinked=kinked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +215,8 @@ class Turned(Derived):
     def _back(self, points: Points) -> Points:
         return np.asarray((points - self.about) @ self.turn + self.about)
 
-    def _there(self, points: Points) -> Points:
+    def turned(self, points: Points) -> Points:
+        """Return about + turn · (x − about) for points x."""
         return np.asarray((points - self.about) @ self.turn.T + self.about)
 
     def distance(self, points: Points) -> Scalars:
@@ -257,14 +225,14 @@ class Turned(Derived):
     def project(self, points: Points) -> Points:
         back = self._back(points)
         outside = self.shape.distance(back) > 0.0
-        return np.where(outside[..., None], self._there(self.shape.project(back)), points)
+        return np.where(outside[..., None], self.turned(self.shape.project(back)), points)
 
     def facing(self, points: Points) -> Points:
         return np.asarray(self.shape.facing(self._back(points)) @ self.turn.T)
 
     @property
     def deepest(self) -> Points:
-        return self._there(self.shape.deepest)
+        return self.turned(self.shape.deepest)
 
     @property
     def exact_distance(self) -> bool:
@@ -275,7 +243,7 @@ class Turned(Derived):
         return self.shape.measure
 
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        return self._there(self.shape.scatter(n, rng))
+        return self.turned(self.shape.scatter(n, rng))
 
     def shrink(self, r: float) -> Region:
         return Turned(self.shape.shrink(r), self.turn, self.about)
@@ -288,15 +256,6 @@ class Turned(Derived):
         return self.shape if back else Turned(self.shape, again, about)
 
     # For pictures and for editing.
-
-    def boundary(self, detail: int = 1) -> Boundary:
-        inner = self.shape.boundary(detail)
-        around = 1 if np.linalg.det(self.turn) > 0.0 else -1
-        return replace(
-            inner,
-            triangles=inner.triangles[:, ::around],
-            place=lambda points: self._there(inner.place(points)),
-        )
 
     def add(self, points: Points) -> Region:
         return Turned(self.shape.add(self._back(points)), self.turn, self.about)

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..arrays import Floats, Points, check_orthonormal, own, principal_axes
 from ..kernels.kinds import ELLIPSOID
-from .boundary import Boundary, unit_sphere
 from .box import CYLINDER
 from .convex import THIN, Convex
 from .presentation import Number, label_axis
@@ -170,16 +169,6 @@ class Ellipsoid(Convex):
         return (ball * self.radii) @ self.axes + self.center
 
     # For pictures and for editing.
-
-    def boundary(self, detail: int = 1) -> Boundary:
-        """Return triangles between 2 · 4ᵈᵉᵗᵃⁱˡ points or so of the boundary, in 3-D.
-
-        Its own coordinates are those of the unit sphere.
-        """
-        return replace(
-            unit_sphere(detail),
-            place=lambda points: np.asarray((points * self.radii) @ self.axes + self.center),
-        )
 
     def numbers(self, coordinates: Sequence[str]) -> list[Number]:
         """Return the centre, and the radius along each axis."""

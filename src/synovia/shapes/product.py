@@ -11,7 +11,6 @@ import numpy as np
 
 from ..arrays import Floats, Points, Scalars, Vectors
 from ..kernels.kinds import PRODUCT
-from .boundary import Boundary, mean_of
 from .box import ALONG, Box
 from .convex import THIN, Convex
 from .ellipsoid import Ellipsoid
@@ -19,7 +18,6 @@ from .kdop import KDop
 from .presentation import Number, range_numbers
 from .region import HalfSpaces, Region, check_margin, sample_points
 
-ON_THE_EDGE = 1e-9
 SWING = "swing."
 """What the fields of the swing's numbers begin with."""
 SWINGS: dict[str, type[Box] | type[Ellipsoid] | type[KDop]] = {
@@ -153,33 +151,6 @@ class Product(Convex):
 
     # For pictures and for editing.
 
-    def boundary(self, detail: int = 1) -> Boundary:
-        """Return triangles on the boundary: the outline of the swing, raised from low to high."""
-        outline = self.outline(8 * 2**detail)
-        n = len(outline)
-        middle = outline.mean(axis=0)
-        rings = [np.column_stack([outline, np.full(n, t)]) for t in (self.low, self.high)]
-        ends = [[*middle, self.low], [*middle, self.high]]
-        i, j = np.arange(n), (np.arange(n) + 1) % n
-        sides = np.concatenate([np.stack([i, j, j + n], 1), np.stack([i, j + n, i + n], 1)])
-        bottom = np.stack([j, i, np.full(n, 2 * n)], 1)
-        top = np.stack([i + n, j + n, np.full(n, 2 * n + 1)], 1)
-        points, triangles = np.concatenate([*rings, ends]), np.concatenate([sides, bottom, top])
-        if not isinstance(self.swing, Ellipsoid):
-            return Boundary(points, triangles)
-        swing = self.swing
-        return Boundary(points, triangles, lambda start, end: _midpoint(swing, start, end))
-
-    def outline(self, n: int) -> Points:
-        """Return points in order around the swing's boundary: its corners, or `n` of an ellipse."""
-        if isinstance(self.swing, Ellipsoid):
-            angle = np.arange(n) * 2.0 * np.pi / n
-            circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-            return (circle * self.swing.radii) @ self.swing.axes + self.swing.center
-        corners = self.swing.corners
-        from_middle = corners - corners.mean(axis=0)
-        return corners[np.argsort(np.arctan2(from_middle[:, 1], from_middle[:, 0]))]
-
     def numbers(self, coordinates: Sequence[str]) -> list[Number]:
         """Return the numbers of the swing, and the range of the twist."""
         swing = [
@@ -200,18 +171,3 @@ class Product(Convex):
         low, high = float(points[:, 2].min()), float(points[:, 2].max())
         swing = self.swing.add(points[:, :2])
         return replace(self, swing=swing, low=min(self.low, low), high=max(self.high, high))
-
-
-def _midpoint(swing: Ellipsoid, start: Points, end: Points) -> Points:
-    """Return points half way; between two on the ellipse of the swing, on it."""
-    middle = mean_of(start, end)
-    around = (_level(swing, start) > 1.0 - ON_THE_EDGE) & (_level(swing, end) > 1.0 - ON_THE_EDGE)
-    level = np.where(around, np.maximum(_level(swing, middle), 1e-300), 1.0)
-    middle[:, :2] = swing.center + (middle[:, :2] - swing.center) / level[:, None]
-    return middle
-
-
-def _level(swing: Ellipsoid, points: Points) -> Scalars:
-    """Return how far out points are in the ellipse, as a share of the way to its boundary."""
-    along = (points[:, :2] - swing.center) @ swing.axes.T
-    return np.asarray(np.linalg.norm(along / np.maximum(swing.radii, 1e-150), axis=-1))

@@ -6,7 +6,6 @@ import dataclasses
 import inspect
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import (
     TYPE_CHECKING,
@@ -26,7 +25,6 @@ import numpy as np
 from .. import kernels
 from ..arrays import (
     Floats,
-    Ints,
     Mask,
     Points,
     Scalars,
@@ -37,22 +35,12 @@ from ..arrays import (
 )
 from ..kernels.kinds import SHAPE_KINDS
 from . import extent
-from .boundary import Boundary, boundary_by_distance
 from .presentation import CellMap, CrossSection, Family, Number
 
 if TYPE_CHECKING:
-    from .directional import Directional
     from .reach_cone.cone import ReachCone
 
 RIM = 1e-7  # nearer to the boundary than this, a move is too short to give a direction
-
-
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """Triangles on a shape's boundary: vertices (v, d) in the chart, corners (t, 3) by number."""
-
-    vertices: Points
-    triangles: Ints
 
 
 class HalfSpaces(NamedTuple):
@@ -341,25 +329,6 @@ class Region(ABC):
     """The shape's name in a sentence, where it is not `name`."""
     title: ClassVar[str] = ""
     """The name of its one family for people to choose, where it is not `name`."""
-
-    def boundary(self, detail: int = 1) -> Boundary:
-        """Return triangles on the boundary whose edges can be halved on it.
-
-        With a detail of 0 there are few, and soon; they may be a little off the boundary.
-        """
-        return boundary_by_distance(self, detail)
-
-    def surface(self, detail: int = 2) -> Surface:
-        """Return triangles on the boundary, finer with more `detail`."""
-        if detail < 0:
-            raise ValueError(f"detail must be at least 0, got {detail}")
-        boundary = self.boundary(detail)
-        return Surface(boundary.place(boundary.points), boundary.triangles)
-
-    @property
-    def directional(self) -> Directional | None:
-        """The shape itself, if its points are a direction and a twist, else None."""
-        return None
 
     def cell_map(self) -> CellMap | None:
         """Return the shape as cells of the sphere, if it is made of such."""

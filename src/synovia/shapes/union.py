@@ -11,14 +11,12 @@ import numpy as np
 
 from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
 from ..kernels.kinds import UNION
-from .boundary import Boundary, drop_unused_points
 from .directional import Directional
 from .reach_cone.cone import ReachCone
 from .reach_cone.extent import cone_nodes, slice_areas
 from .reach_cone.star import unit_directions
-from .region import Surface, sample_points
+from .region import sample_points
 
-ON_THE_WALL = 1e-9  # deeper than this in another part, a vertex is inside the union
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)  # its multiples are spread evenly, but for whole numbers
 ROUNDS = 20
 
@@ -156,31 +154,6 @@ class Union(Directional):
         return np.asarray(np.maximum(inside + (drawn_from is not None), 1))
 
     # For pictures and for editing.
-
-    @property
-    def pieces(self) -> tuple[Directional, ...]:
-        return self.parts
-
-    def boundary(self, detail: int = 1) -> Boundary:
-        raise ValueError("a union has no boundary of its own, but one of each of its pieces")
-
-    def surface(self, detail: int = 2) -> Surface:
-        """Return the triangles of all parts that have no vertex inside another.
-
-        Where parts meet this leaves a seam, narrower with more `detail`.
-        """
-        vertices, triangles, count = [], [], 0
-        for part in self.parts:
-            surface = part.surface(detail)
-            hidden = np.zeros(len(surface.vertices), dtype=bool)
-            for other in self.parts:
-                if other is not part:
-                    hidden |= other.distance(surface.vertices) < -ON_THE_WALL
-            vertices.append(surface.vertices)
-            triangles.append(surface.triangles[~hidden[surface.triangles].any(axis=1)] + count)
-            count += len(surface.vertices)
-        kept, seen = drop_unused_points(np.concatenate(triangles), count)
-        return Surface(np.concatenate(vertices)[kept], seen)
 
     @property
     def cones(self) -> tuple[ReachCone, ...]:

@@ -10,6 +10,7 @@ from ..limit import DependentLimit
 from ..limit.hinge import hinge_scale
 from ..mesh import DRAFT, Quality, map_sheet
 from ..model import LimitModel
+from ..shapes import as_directional
 from ..skeleton import Pose, lineage
 from .contents import bone_of, pictures_of
 from .hinges import NARROWEST
@@ -93,7 +94,7 @@ def region_in_pose(session: Session, request: Request) -> Picture:
     """
     scene, name = session.scene, word(request, "joint")
     own = dependent_limit(scene.model, name).limit
-    bone = own.chart.bone if own.region.directional is not None else None
+    bone = own.chart.bone if as_directional(own.region) is not None else None
     if bone is None:
         bone = bone_of(scene, scene.clip.skeleton.index(name))
     here = limit_in_pose(scene.model, name, sent_pose(scene, request))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import kernels
 from ...arrays import Floats, Ints, Mask, Points, Scalars
-from ..boundary import Boundary, march_tetrahedra, number_edges
+from ..tetrahedra import march_tetrahedra, number_edges
 
 if TYPE_CHECKING:
     from .field import DistanceField
@@ -192,18 +192,7 @@ def _crossings(nodes: Floats, threshold: float, inner: Ints, outer: Ints) -> Poi
 AT_SIDE = 1e-9  # cells from a side of the box, or from the level, that are rounding
 
 
-def field_boundary(field: DistanceField, detail: int) -> Boundary:
-    """Return the boundary: a surface net for a `detail` of 0, else marching tetrahedra."""
-    if detail == 0:
-        points, triangles = _net(field)
-    else:
-        points, triangles = surface_triangles(
-            field.values, field.threshold, field.low, field.spacing, field.wrapping, detail
-        )
-    return Boundary(points, triangles, lambda start, end: _midpoint_on_level(field, start, end))
-
-
-def _net(field: DistanceField) -> tuple[Points, Ints]:
+def surface_net_triangles(field: DistanceField) -> tuple[Points, Ints]:
     """Return the surface net of the boundary: points (n, 3) and triangles (m, 3)."""
     points, quads = surface_net(field.values, field.threshold, field.wrapping)
     nodes = field.closed
@@ -216,7 +205,7 @@ def _net(field: DistanceField) -> tuple[Points, Ints]:
     return np.asarray(field.low + field.spacing * settled), triangles
 
 
-def _midpoint_on_level(field: DistanceField, start: Points, end: Points) -> Points:
+def level_midpoints(field: DistanceField, start: Points, end: Points) -> Points:
     """Return the midpoints of edges, moved to where Φ is the threshold.
 
     Edges in a side of the box stay in it; their midpoints move only if both ends are on the level.

@@ -11,7 +11,6 @@ import numpy as np
 
 from ...arrays import Floats, Mask, Points, Scalars, Vectors, own
 from ...kernels.kinds import FIELD
-from ..boundary import Boundary
 from ..presentation import CrossSection
 from ..region import Region, Space, check_margin, sample_points
 from .build import (
@@ -26,7 +25,6 @@ from .build import (
 )
 from .extent import (
     close_axes,
-    field_boundary,
     member_cells,
     sample_field,
     values_at,
@@ -373,15 +371,6 @@ class DistanceField(Region):
         period = self.periods
         turns = np.rint(np.divide(move, period, out=np.zeros_like(move), where=period > 0.0))
         return np.asarray(move - period * turns)
-
-    def boundary(self, detail: int = 1) -> Boundary:
-        """Return triangles on the boundary, closed also where the box ends the region.
-
-        With a detail of 0 there is one point for each cell that the boundary goes through; one
-        more detail than 2 halves the cells. Where an axis wraps, the surface goes on at the other
-        end.
-        """
-        return field_boundary(self, detail)
 
     def cross_sections(self) -> tuple[CrossSection, ...]:
         """Return the planes through the deepest node, within half a turn if there is one inside.

@@ -12,10 +12,9 @@ import numpy as np
 from ... import kernels
 from ...arrays import TOLERANCE, TURN, Floats, Ints, Mask, Points, Scalars, Vectors, floats, own
 from ...kernels.kinds import CONE
-from ..boundary import Boundary
 from ..directional import Directional
 from ..region import sample_points
-from .extent import cone_boundary, cone_bounds, cone_measure, sample_cone
+from .extent import cone_bounds, cone_measure, sample_cone
 from .fit import fit_cone, include_sample
 from .packing import pack_cone, slice_rows
 from .paths import Exit, cone_normal, first_crossing, pull_points
@@ -269,10 +268,6 @@ class ReachCone(Directional):
         return angle, margin
 
     # For pictures and for editing.
-
-    def boundary(self, detail: int = 1) -> Boundary:
-        """Return wall and sheets of the least and greatest twist, edges in 2ᵈᵉᵗᵃⁱˡ parts."""
-        return cone_boundary(self, detail)
 
     @property
     def cones(self) -> tuple[ReachCone, ...]:

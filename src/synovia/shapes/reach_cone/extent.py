@@ -1,4 +1,4 @@
-"""How large a reach cone is: bounds, measure, uniform members, and its surface."""
+"""Bounds and volume of a reach cone, and uniform members."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors, unit_vectors
-from ..boundary import Boundary
-from ..directional import extrude_twists
+from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors
 from .packing import edge_rows
 from .star import from_polar, polar
 
@@ -149,56 +147,3 @@ def _sample_slices(
     around = begin[number] + past
     reach = np.sin(0.5 * boundary_angle(cone, around, number)) * np.sqrt(rng.random(len(number)))
     return from_polar(around, 2.0 * np.arcsin(np.minimum(reach, 1.0)), cone.visible)
-
-
-# The boundary of a reach cone: its wall, and the sheets of least and greatest twist.
-#
-# Twist limits are linear along the straight line between two corners of a slice, seen from the
-# centre; so points are taken on such lines and then brought to the sphere.
-
-
-WIDEST_RING = np.radians(30.0)  # from one ring of triangles to the next, at most
-
-
-def cone_boundary(cone: ReachCone, detail: int) -> Boundary:
-    """Return wall and sheets, edges in 2ᵈᵉᵗᵃⁱˡ parts; they are halved on great circles."""
-    parts = 2**detail
-    farthest = polar(cone.points, cone.visible)[1].max()
-    rings = max(parts, int(np.ceil(farthest / WIDEST_RING)))
-    directions, last_ring = _fan(cone, rings, parts)
-    rim = np.stack([last_ring, np.roll(last_ring, -1)], axis=1)
-    return extrude_twists(cone, directions, _fan_triangles(len(last_ring), rings), rim, parts)
-
-
-def _fan(cone: ReachCone, rings: int, parts: int) -> tuple[Floats, Ints]:
-    """Return the visible point, then rings of directions around it; and which are the last ring.
-
-    Edges are cut into parts.
-    """
-    along = np.arange(parts) / parts
-    following = np.roll(cone.points, -1, axis=0)
-    edge = cone.points[:, None] + along[:, None] * (following - cone.points)[:, None]
-    rim: Floats = unit_vectors(edge.reshape(-1, 3))
-    out = (np.arange(1, rings + 1) / rings)[:, None, None]
-    # Along the meridian, so that the rings of a cone beyond a hemisphere do not cut the centre.
-    cosine = rim @ cone.visible
-    across: Floats = rim - cosine[:, None] * cone.visible
-    angle = np.arctan2(np.linalg.norm(across, axis=1), cosine)[:, None]
-    across = unit_vectors(across)
-    rounds = np.cos(out * angle) * cone.visible + np.sin(out * angle) * across
-    rounds[-1] = rim
-    m = len(rim)
-    corners = np.concatenate([cone.visible[None], rounds.reshape(-1, 3)])
-    return corners, 1 + (rings - 1) * m + np.arange(m)
-
-
-def _fan_triangles(m: int, rings: int) -> Ints:
-    """Return the triangles between rings of `m` directions, counter-clockwise from outside."""
-    i = np.arange(m)
-    j = (i + 1) % m
-    parts = [np.stack([np.zeros(m, dtype=np.int64), 1 + i, 1 + j], axis=1)]
-    for ring in range(1, rings):
-        inner, outer = 1 + (ring - 1) * m, 1 + ring * m
-        parts.append(np.stack([inner + i, outer + i, outer + j], axis=1))
-        parts.append(np.stack([inner + i, outer + j, inner + j], axis=1))
-    return np.concatenate(parts)

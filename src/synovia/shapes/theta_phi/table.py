@@ -22,20 +22,17 @@ from ...arrays import (
     tolerance,
 )
 from ...kernels.kinds import TABLE
-from ..boundary import Boundary
-from ..directional import Directional, cut_boundary
+from ..directional import Directional
 from ..presentation import CellMap
 from ..region import sample_points
 from . import grid
 from .edit import check_alike, inside_outline, inside_rows, intersect_tables
-from .extent import cell_triangles, sample_table, volume
+from .extent import sample_table, volume
 from .fit import add_samples, fit_table, grid_for
 from .packing import pack_directions, pack_table
 
 CELL = float(np.radians(5.0))
 """The size of a cell, in radians, unless another is given."""
-OWN_DETAIL = 3
-"""Of the boundary, up to which triangles of cells are as they are."""
 SPREAD = float(np.radians(15.0))
 """How far twists count for cells around, in radians, unless told otherwise."""
 
@@ -214,7 +211,7 @@ class ThetaPhi(Directional):
     def bounds(self) -> Points:
         # The largest coordinate along an axis is the cosine of how far the axis is outside.
         axes = np.concatenate([-np.eye(3), np.eye(3)])
-        most = np.cos(np.maximum(self._beyond(axes @ self.frame.T), 0.0))
+        most = np.cos(np.maximum(self.angle_beyond(axes @ self.frame.T), 0.0))
         twists = self.low[self.legal].min(), self.high[self.legal].max()
         return np.array([[*-most[:3], twists[0]], [*most[3:], twists[1]]])
 
@@ -239,18 +236,18 @@ class ThetaPhi(Directional):
     def facing(self, points: Points) -> Points:
         """Return the outward normal of the wall or of the end of the twists, which is nearer."""
         local = grid.join_points(points[..., :3] @ self.frame.T, points[..., 3:])
-        normals = grid.table_normal(self._beyond, self._twists, local)
+        normals = grid.table_normal(self.angle_beyond, self._twists, local)
         return grid.join_points(normals[..., :3] @ self.frame, normals[..., 3:])
 
     @cached_property
     def measure(self) -> float:
         """The volume: the width of the twists, at most 2π, over the area of legal directions."""
-        return volume(self._beyond, self._twists, self.legal)
+        return volume(self.angle_beyond, self._twists, self.legal)
 
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
         """Return `n` members, uniform in direction and twist; in direction alone where thin."""
         cells, widths = self.legal, self._ends[1] - self._ends[0]
-        local = sample_table(self._beyond, self._twists, cells, widths, n, rng)
+        local = sample_table(self.angle_beyond, self._twists, cells, widths, n, rng)
         return grid.join_points(local[:, :3] @ self.frame, local[:, 3:])
 
     @cached_property
@@ -263,7 +260,7 @@ class ThetaPhi(Directional):
         """As `packed`, of the same directions with any twist."""
         return pack_directions(self.legal, self.frame)
 
-    def _beyond(self, vectors: Vectors) -> Scalars:
+    def angle_beyond(self, vectors: Vectors) -> Scalars:
         """Return how far beyond the legal directions unit vectors of the table's frame are."""
         return self._found(grid.without_twist(vectors @ self.frame), self._directions)[1]
 
@@ -279,24 +276,6 @@ class ThetaPhi(Directional):
         return found
 
     # For pictures and for editing.
-
-    def boundary(self, detail: int = 1) -> Boundary:
-        """Return sheets at both ends of the twists, and walls.
-
-        Cells are small: only a detail of more than 3 is more than they have by themselves.
-        """
-        cells = self.legal
-        legal = self._beyond(grid.centres(cells.shape)) <= 0.0
-        directions, triangles = cell_triangles(cells, legal, detail)
-        if np.linalg.det(self.frame) < 0.0:  # the frame may be left-handed
-            triangles = triangles[:, ::-1]
-        boundary = cut_boundary(self, directions @ self.frame, triangles, detail, kinked=True)
-        for _ in range(detail - OWN_DETAIL):
-            boundary = boundary.halve()
-        return boundary
-
-    def contains_strictly(self, directions: Vectors) -> Mask:
-        return np.asarray(self._beyond(directions @ self.frame.T) <= 0.0)
 
     def cell_map(self) -> CellMap:
         widths = np.minimum(self.high - self.low, TURN)
