@@ -15,6 +15,7 @@ from timing import best
 
 from synovia import DistanceField, EulerZYZ, Limit, RotationVector, kernels, quat
 from synovia.arrays import tolerance
+from synovia.edit import push
 from synovia.shapes.distance_field.build import sample_distance
 from synovia.shapes.mesh import shape_surface
 
@@ -71,7 +72,7 @@ def sizes(rng: np.random.Generator) -> None:
             shape, at = limit.shape, shape_surface(limit.shape, 1).vertices
             for amount in (1.5, -1.5, 1.0):  # in cells, so that the box stays as it is
                 cell = float(shape.spacing.max())
-                shape = shape.push(at[rng.integers(len(at))], 4.0 * cell, amount * cell)
+                shape = push(shape, at[rng.integers(len(at))], 4.0 * cell, amount * cell)
             sculpted = Limit(limit.chart, shape).packed.nbytes / 1e3
             nodes = "×".join(map(str, limit.shape.values.shape))
             print(

@@ -23,9 +23,9 @@ import numpy as np
 
 from synovia import DistanceField, Limit, ReachCone, ThetaPhi, Union, load_clip, quat
 from synovia.arrays import Quats
+from synovia.edit import add, brush
+from synovia.edit.reach_cone import move_point
 from synovia.mesh import DRAFT, FINE, Quality, share_of, sheet_and_boundary
-from synovia.shapes import brush
-from synovia.shapes.reach_cone.edit import move_point
 
 BAR = 16.0  # ms, a frame at 60 Hz
 EDITS = 30
@@ -92,7 +92,7 @@ def sampled(table: ThetaPhi) -> Edit:
     points = np.concatenate([directions, np.full((*directions.shape[:2], 1), 0.1)], axis=-1)
     away = np.where(table.contains_direction(directions), np.inf, table.distance(points))
     beside = np.take_along_axis(points, away.argmin(axis=1)[:, None, None], axis=1)
-    return lambda limit, number: replace(limit, shape=table.add(beside[number]))
+    return lambda limit, number: replace(limit, shape=add(table, beside[number]))
 
 
 def stroked(limit: Limit, number: int) -> Limit:

@@ -13,7 +13,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from synovia import DirectionTwist, Limit, ReachCone, quat
+from synovia import DirectionTwist, Limit, ReachCone, edit, quat
 from synovia.arrays import Floats, Vectors
 
 from .draw import attach, directions_of, drawn, limit_of, places_of
@@ -62,14 +62,14 @@ def as_cone(limit: Limit, axis: Vectors) -> Limit:
         visible_low=float(near.min()),
         visible_high=float(near.max()),
     )
-    return Limit(chart, cone.add(points[angle < FARTHEST]), limit.relative_to)
+    return Limit(chart, edit.add(cone, points[angle < FARTHEST]), limit.relative_to)
 
 
 def draw_cone(thing: Any, bone: str, collection: Any) -> Any:
     """Return a ring of the points of a bone's reach cone, to be edited as any mesh."""
     limits = bound(thing)
     limit = limit_of(limits, bone)
-    cones = limit.shape.cones
+    cones = edit.cones(limit.shape)
     if len(cones) != 1:
         raise ValueError(f"the limit of {bone} is no single reach cone: make one of it first")
     cone = cones[0]
@@ -103,10 +103,10 @@ def read_cone(thing: Any, bone: str) -> Limit:
     points = directions_of(limits, limit, places.reshape(-1, 3)[order].astype(np.float64))
     points = limit.chart.in_chart(points)
     low, high = (_attribute(mesh, name)[order] for name in ("twist_low", "twist_high"))
-    cone = limit.shape.cones[0]
+    cone = edit.cones(limit.shape)[0]
     if np.einsum("ij,j->i", np.cross(points, np.roll(points, -1, axis=0)), cone.visible).sum() < 0:
         points, low, high = points[::-1], low[::-1], high[::-1]
-    shape = limit.shape.with_cones([replace(cone, points=points, low=low, high=high)])
+    shape = edit.with_cones(limit.shape, [replace(cone, points=points, low=low, high=high)])
     return replace(limit, shape=shape)
 
 

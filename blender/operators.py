@@ -12,7 +12,7 @@ import numpy as np
 from bpy.props import StringProperty
 from bpy_extras.io_utils import ExportHelper, ImportHelper
 
-from synovia import LimitModel, load_limits, save_limits
+from synovia import LimitModel, edit, load_limits, save_limits
 from synovia.limit.convert import gained_and_lost
 
 from . import check, cone, constraints, draw, learn, limits, live, roles
@@ -336,7 +336,7 @@ class SYNOVIA_OT_edit_cone(Command, bpy.types.Operator):
         bone = active_bone(context, thing)
         bound = limits.bound(thing)
         limit = draw.limit_of(bound, bone)
-        if len(limit.shape.cones) != 1:
+        if len(edit.cones(limit.shape)) != 1:
             axis = bound.rig.skeleton.rest_directions[bound.rig.skeleton.index(bone)]
             made_of = cone.as_cone(limit, axis)
             store_limit(thing, bone, made_of)
@@ -372,7 +372,7 @@ class SYNOVIA_OT_apply_cone(Command, bpy.types.Operator):
             if editing:
                 bpy.ops.object.mode_set(mode="EDIT")
         draw.draw_limit(thing, bone, draw.drawn(thing, cone.CONE, bone)[0].users_collection[0])
-        (made,) = limits.bound(thing).model.limits[bone].shape.cones
+        (made,) = edit.cones(limits.bound(thing).model.limits[bone].shape)
         return f"{bone} has {len(made.points)} points"
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from synovia import DirectionTwist, Limit, LimitModel, ReachCone, Skeleton, quat, save_limits
-from synovia.shapes.reach_cone.edit import smooth
+from synovia.edit.reach_cone import smooth
 
 # The left arm points along x at rest, z is forward, y up. The numbers are ours, for this example:
 # towards (degrees forward, degrees up), least and greatest twist, counter-clockwise from outside.

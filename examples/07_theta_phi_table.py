@@ -3,6 +3,7 @@
 import numpy as np
 
 from synovia import DirectionTwist, Limit, ThetaPhi, quat
+from synovia.edit import add
 
 rng = np.random.default_rng(0)
 chart = DirectionTwist(axis=np.array([1.0, 0.0, 0.0]))
@@ -16,7 +17,7 @@ def reaching(n, about, spread):
 table = ThetaPhi.fit(reaching(3000, [0.0, 0.2, 0.1], 0.4))
 print(f"{table.legal.sum()} of {table.legal.size} cells, {table.share:.1%} of all directions")
 
-table = table.add(reaching(1000, [0.0, -0.6, 0.5], 0.3))
+table = add(table, reaching(1000, [0.0, -0.6, 0.5], 0.3))
 print(f"with more evidence {table.share:.1%}, without rare cells {table.trimmed(3.0).share:.1%}")
 
 lat, a, b = np.radians([-20.0, 20.0]), np.radians([-60.0, -60.0]), np.radians([60.0, 60.0])

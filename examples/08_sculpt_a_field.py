@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from synovia import quat
+from synovia.edit import add_sample, pull, push
 from synovia.learn import field_from_paths
-from synovia.shapes import add_sample, pull, push
 
 t = np.linspace(0.0, 2.0 * np.pi, 120)
 motion = quat.exp(0.8 * np.stack([np.sin(t), np.sin(2.0 * t), 0.3 * np.cos(t)], axis=1))

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from oracles import EXHAUSTIVE
-from synovia.shapes import DistanceField, add_sample, pull, push
+from synovia.edit import add_sample, pull, push
+from synovia.shapes import DistanceField
 from synovia.shapes.mesh import shape_surface
 
 EULER = (2.0 * np.pi, 0.0, 2.0 * np.pi)

@@ -30,6 +30,7 @@ ROOMS = [
         "native",
         "charts",
         "shapes",
+        "edit",
         "limit",
         "skeleton",
         "rigs",

@@ -10,7 +10,8 @@ import pytest
 from cones import CONES, NORTH, TURN, angle_between, inside_by_slices, queries, sphere
 from synovia import ReachCone, Union
 from synovia.arrays import unit_vectors
-from synovia.shapes.reach_cone.fit import THIN
+from synovia.edit import add
+from synovia.edit.reach_cone import THIN
 from synovia.shapes.reach_cone.star import from_polar, polar
 
 
@@ -41,7 +42,7 @@ def test_all_that_was_legal_stays_and_the_sample_is_legal(cone, rng):
     members = cone.scatter(300, rng)
     directions = queries(cone, rng, 300)[:, :3]
     for sample in samples(cone, rng, 8):
-        more = cone.add(sample[None])
+        more = add(cone, sample[None])
         assert more.contains(sample)
         assert more.contains(members).all()
         # Of a small cone, a far vertex has thousands of times the rounding.
@@ -54,24 +55,24 @@ def test_all_that_was_legal_stays_and_the_sample_is_legal(cone, rng):
 
 def test_many_at_once_are_all_legal(cone, rng):
     many = samples(cone, rng, 12)
-    more = cone.add(many)
+    more = add(cone, many)
     assert more.contains(many).all()
     assert more.contains(cone.scatter(300, rng)).all()
-    assert more.add(many) is more
+    assert add(more, many) is more
 
 
 def test_a_direction_beyond_an_edge_becomes_a_vertex_of_it():
     cone = CONES["convex"]()
     edge = unit_vectors(cone.points[2] + cone.points[3])
     sample = np.array([*unit_vectors(edge - 0.2 * cone.visible), 0.3])
-    more = cone.add(sample[None])
+    more = add(cone, sample[None])
     assert np.array_equal(more.points, np.insert(cone.points, 3, sample[:3], axis=0))
     assert more.low == pytest.approx(np.full(9, -1.0))
     assert more.high == pytest.approx(np.full(9, 1.0))
     sample[3] = 1.2
-    assert cone.add(sample[None]).high == pytest.approx([1.0] * 3 + [1.2] + [1.0] * 5)
+    assert add(cone, sample[None]).high == pytest.approx([1.0] * 3 + [1.2] + [1.0] * 5)
     sample[3] = -1.2 + 3.0 * TURN
-    assert cone.add(sample[None]).low == pytest.approx([-1.0] * 3 + [-1.2] + [-1.0] * 5)
+    assert add(cone, sample[None]).low == pytest.approx([-1.0] * 3 + [-1.2] + [-1.0] * 5)
 
 
 @pytest.mark.parametrize("aside", [0.0, 0.5 * THIN, -0.5 * THIN])
@@ -79,7 +80,7 @@ def test_a_vertex_of_the_same_azimuth_is_moved_out(aside):
     cone = CONES["convex"]()
     azimuth, angle = polar(cone.points[5], cone.visible)
     sample = np.array([*from_polar(azimuth + aside, angle + 0.3, cone.visible), 0.3])
-    more = cone.add(sample[None])
+    more = add(cone, sample[None])
     assert len(more.points) == 8
     kept = np.delete(np.arange(8), 5)
     assert np.array_equal(more.points[kept], cone.points[kept])
@@ -96,7 +97,7 @@ def test_a_new_vertex_has_the_narrowest_limits(seed):
     low, high = rng.uniform(-1.2, -1.0, n), rng.uniform(1.0, 1.2, n)
     cone = ReachCone(points, low, high, NORTH, -1.3, 1.3)
     sample = np.array([*unit_vectors(points[0] + points[1] - 0.1 * NORTH), 0.0])
-    more = cone.add(sample[None])
+    more = add(cone, sample[None])
     assert len(more.points) == n + 1
     assert (more.visible_low, more.visible_high) == (cone.visible_low, cone.visible_high)
     share = 10.0 ** rng.uniform(-3.0, 0.0, (4000, 3))
@@ -113,7 +114,7 @@ def test_twists_are_widened_by_as_little_as_will_do(rng):
     share = np.array([0.2, 0.5, 0.3])
     corners = np.stack([cone.visible, cone.points[2], cone.points[3]])
     sample = np.array([*unit_vectors(share @ corners), 1.4])
-    more = cone.add(sample[None])
+    more = add(cone, sample[None])
     assert np.array_equal(more.points, cone.points)
     assert np.array_equal(more.low, cone.low)
     rises = np.array([more.visible_high, *more.high[[2, 3]]]) - 1.0
@@ -127,7 +128,7 @@ def test_twists_are_widened_by_as_little_as_will_do(rng):
 def test_a_far_sample_of_a_small_cone_does_not_make_its_twists_leap():
     cone = CONES["tiny"]()
     sample = np.array([*from_polar(np.array(1.0), np.array(1.5), cone.visible), 0.3])
-    more = cone.add(sample[None])
+    more = add(cone, sample[None])
     assert np.ptp([more.low.min(), more.high.max()]) < 3.0 * np.ptp(
         [cone.low.min(), cone.high.max()]
     )
@@ -136,11 +137,11 @@ def test_a_far_sample_of_a_small_cone_does_not_make_its_twists_leap():
 def test_opposite_the_visible_point_is_refused():
     cone = CONES["convex"]()
     with pytest.raises(ValueError, match="opposite the visible point"):
-        cone.add(np.array([[*-cone.visible, 0.0]]))
+        add(cone, np.array([[*-cone.visible, 0.0]]))
     nearly = np.array([*from_polar(np.array(1.0), np.array(np.pi - 1e-4), cone.visible), 0.0])
-    assert cone.add(nearly[None]).contains(nearly)
+    assert add(cone, nearly[None]).contains(nearly)
     with pytest.raises(ValueError, match=r"must have shape \(n, 4\)"):
-        cone.add(nearly)
+        add(cone, nearly)
 
 
 def test_a_union_gives_a_sample_to_the_nearest_part(rng):
@@ -148,7 +149,7 @@ def test_a_union_gives_a_sample_to_the_nearest_part(rng):
     union = Union((near, far))
     members = union.scatter(500, rng)
     for sample in samples(near, rng, 6):
-        more = union.add(sample[None])
+        more = add(union, sample[None])
         assert more.contains(sample)
         assert more.contains(members).all()
         if union.contains(sample):
@@ -165,9 +166,9 @@ def test_where_the_nearest_part_refuses_the_next_takes_the_sample():
     sample = np.array([*-NORTH, 0.0])
     aside = unit_vectors(np.array([1.0, 0.0, -0.6]))
     other = ReachCone(from_polar(np.arange(4) * TURN / 4, np.full(4, 0.3), aside), -1.0, 1.0)
-    more = Union((wide, other)).add(sample[None])
+    more = add(Union((wide, other)), sample[None])
     assert more.parts[0] is wide
     assert more.contains(sample)
     assert angle_between(more.parts[1].points, -NORTH).min() < 1e-12
     with pytest.raises(ValueError, match="opposite the visible point"):
-        Union((wide, small)).add(sample[None])
+        add(Union((wide, small)), sample[None])

@@ -8,17 +8,10 @@ import pytest
 from cones import CONES, NORTH, TURN, angle_between, queries, sphere, star
 from synovia import DirectionTwist, ReachCone, quat
 from synovia.arrays import unit_vectors
-from synovia.limit.euler_cone import (
-    from_euler_cone,
-    from_xyz_euler,
-    matrix_to_xyz_euler,
-    to_xyz_euler,
-)
-from synovia.shapes.reach_cone.edit import (
+from synovia.edit.reach_cone import (
     add_point,
     delete_point,
     from_stereographic,
-    mirror,
     move_point,
     relax,
     reorder,
@@ -28,6 +21,13 @@ from synovia.shapes.reach_cone.edit import (
     smooth,
     stereographic,
 )
+from synovia.limit.euler_cone import (
+    from_euler_cone,
+    from_xyz_euler,
+    matrix_to_xyz_euler,
+    to_xyz_euler,
+)
+from synovia.shapes.reach_cone.cone import mirror_cone
 from synovia.shapes.reach_cone.paths import nearest_on_edges
 from synovia.shapes.reach_cone.star import from_polar
 
@@ -218,7 +218,7 @@ def test_the_mirrored_cone_holds_mirrored_rotations(rng):
     cone, chart = star(9, 0.4, 1.2, 30), DirectionTwist()
     rotations = unit_vectors(rng.normal(size=(500, 4)))
     other = rotations * [1.0, 1.0, -1.0, -1.0]
-    flipped = mirror(cone, np.array([1.0, 0.0, 0.0]))
+    flipped = mirror_cone(cone, np.array([1.0, 0.0, 0.0]))
     assert (
         np.abs(flipped.distance(chart.points(other)) - cone.distance(chart.points(rotations))).max()
         < 1e-9

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fields import EULER
-from synovia.shapes import DistanceField, add_sample, brush, move_sample, pull, push
+from synovia.edit import add_sample, brush, move_sample, pull, push
+from synovia.shapes import DistanceField
 from synovia.shapes.mesh import shape_surface
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import synovia
 from synovia import Pose, demo, load_clip, quat
+from synovia.draw.maps import cross_sections
 from synovia.io import list_clips
 from synovia.io.smpl import clip_from_poses
 from synovia.population import (
@@ -310,7 +311,7 @@ def test_the_canonical_human_is_on_disk_and_small():
 
 def test_slices_of_a_region_are_within_half_a_turn():
     for role in ("leftUpperArm", "leftUpperLeg", "chest"):
-        sections = canonical_limits("people").limits[role].shape.cross_sections()
+        sections = cross_sections(canonical_limits("people").limits[role].shape)
         assert np.linalg.norm([section.at for section in sections]) <= np.pi
 
 

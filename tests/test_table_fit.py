@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from synovia import ThetaPhi
+from synovia.edit import add
 from synovia.shapes.theta_phi.grid import areas
 from tables import ONE_TURN, cloud, directions, table
 
@@ -87,7 +88,7 @@ def test_every_one_of_very_many_samples_is_contained(rng):
 def test_more_evidence_widens(rng):
     first, second = cloud(400, rng), cloud(400, np.random.default_rng(9))
     shape = ThetaPhi.fit(first, holes="open")
-    more = shape.add(second)
+    more = add(shape, second)
     assert more.counts.sum() == 800
     assert more.contains(first).all()
     assert more.contains(second).all()
@@ -98,7 +99,7 @@ def test_more_evidence_widens(rng):
 def test_what_was_seen_already_changes_nothing_but_counts(rng):
     points = cloud(400, rng)
     table = ThetaPhi.fit(points)
-    again = table.add(points)
+    again = add(table, points)
     assert np.allclose(again.low, table.low, atol=1e-12)
     assert np.allclose(again.high, table.high, atol=1e-12)
     assert again.counts.sum() == table.counts.sum() + 400
@@ -111,7 +112,7 @@ def test_with_more_evidence_a_table_holds_what_it_held(kind, spread, rng):
     members = shape.scatter(2000, rng)
     outside = np.column_stack([directions(40, rng), rng.uniform(-3.0, 3.0, 40)])
     for samples in (outside[:1], outside[1:4], outside):
-        assert shape.add(samples, spread=spread).contains(members).all()
+        assert add(shape, samples, spread=spread).contains(members).all()
 
 
 def test_twists_of_more_evidence_count_for_cells_around(rng):
@@ -119,7 +120,7 @@ def test_twists_of_more_evidence_count_for_cells_around(rng):
     table = ThetaPhi.fit(points)
     more = points[:1].copy()
     more[:, 3] += 1.5
-    wider, alone = table.add(more), table.add(more, spread=0.0)
+    wider, alone = add(table, more), add(table, more, spread=0.0)
     raised = [(new.high > table.high + 0.1).sum() for new in (wider, alone)]
     assert raised[0] > 10 > raised[1]
     far = np.arccos(np.clip(points[:, :3] @ points[0, :3], -1.0, 1.0)) > 0.6
@@ -127,7 +128,7 @@ def test_twists_of_more_evidence_count_for_cells_around(rng):
     assert far.sum() > 10
     assert unchanged.all()
     with pytest.raises(ValueError, match="spread must be at least 0"):
-        table.add(more, spread=-1.0)
+        add(table, more, spread=-1.0)
 
 
 def test_rare_cells_are_trimmed_by_density(rng):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from synovia.arrays import Floats, Scalars, Vectors
+from synovia.edit import push
 from synovia.ik import Reach, solve
 from synovia.learn import (
     FitOptions,
@@ -25,7 +26,7 @@ from synovia.learn import (
 )
 from synovia.limit import Limit
 from synovia.model import LimitModel
-from synovia.shapes import DistanceField, push
+from synovia.shapes import DistanceField
 from synovia.skeleton import Clip, Pose, Skeleton, forward
 
 from .finding import timed

@@ -109,6 +109,7 @@ _ROOMS = {
     "demo",
     "export",
     "draw",
+    "edit",
     "evidence",
     "ik",
     "kernels",

@@ -11,6 +11,7 @@ import pytest
 from armatures import PLACES, animate, human, small_limits, wild_rotations
 
 from synovia import Box, Limit, Report, RotationVector, load_limits, quat
+from synovia.edit import cones
 from synovia.limit import DependentMargin, DependentRange
 
 
@@ -288,11 +289,11 @@ def test_points_of_a_cone_are_edited_as_a_mesh(limited, part):
     activate(thing, "LeftArm")
     assert bpy.ops.synovia.edit_cone() == {"FINISHED"}
     limits = part("limits")
-    (before,) = limits.bound(thing).model.limits["LeftArm"].shape.cones
+    (before,) = cones(limits.bound(thing).model.limits["LeftArm"].shape)
     ring = bpy.context.object
     assert len(ring.data.vertices) == len(before.points)
     bpy.ops.synovia.apply_cone()
-    (same,) = limits.bound(thing).model.limits["LeftArm"].shape.cones
+    (same,) = cones(limits.bound(thing).model.limits["LeftArm"].shape)
     np.testing.assert_allclose(same.points, before.points, atol=1e-6)
     np.testing.assert_allclose(same.low, before.low, atol=1e-6)
 
@@ -302,14 +303,14 @@ def test_points_of_a_cone_are_edited_as_a_mesh(limited, part):
     bpy.ops.mesh.select_all(action="SELECT")
     bpy.ops.mesh.subdivide()
     bpy.ops.synovia.apply_cone()
-    (finer,) = limits.bound(thing).model.limits["LeftArm"].shape.cones
+    (finer,) = cones(limits.bound(thing).model.limits["LeftArm"].shape)
     assert len(finer.points) == 2 * len(before.points)
     assert finer.low.min() == pytest.approx(before.low.min(), abs=1e-6)
     bpy.ops.mesh.delete(type="VERT")
     bpy.ops.object.mode_set(mode="OBJECT")
     with pytest.raises(RuntimeError, match="ring"):
         bpy.ops.synovia.apply_cone()
-    assert len(limits.bound(thing).model.limits["LeftArm"].shape.cones[0].points) == len(
+    assert len(cones(limits.bound(thing).model.limits["LeftArm"].shape)[0].points) == len(
         finer.points
     )
 

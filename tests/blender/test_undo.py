@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from armatures import animate, human, small_limits, wild_rotations
 
+from synovia.edit import cones
+
 
 @pytest.fixture
 def limited(part):
@@ -85,7 +87,7 @@ def test_points_of_a_cone_are_undone_one_by_one(limited, part):
     limits = part("limits")
 
     def cone():
-        (found,) = limits.bound(there()).model.limits["LeftArm"].shape.cones
+        (found,) = cones(limits.bound(there()).model.limits["LeftArm"].shape)
         return found
 
     run("edit_cone")

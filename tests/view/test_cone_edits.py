@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, Union
-from synovia.shapes.reach_cone.edit import delete_point, move_point
+from synovia.edit.reach_cone import delete_point, move_point
 from synovia.view import messages
 from synovia.view.answers import answer
 from synovia.view.limit_edits import new_cone_limit

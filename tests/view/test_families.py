@@ -10,10 +10,11 @@ import pytest
 
 from clips import clip, person
 from synovia import Box, Limit, LimitModel, RotationVector, quat
+from synovia.edit import push
 from synovia.learn import flips
 from synovia.limit import chart_for
 from synovia.limit.softening import Beyond, Inside
-from synovia.shapes import SHAPES, push
+from synovia.shapes import SHAPES
 from synovia.shapes.mesh import shape_surface
 from synovia.view import answers, messages
 from synovia.view.families import families

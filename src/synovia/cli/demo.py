@@ -216,9 +216,10 @@ def _family_name(best: tuple[str, str]) -> str:
 
 def _shape_name(shape: str) -> str:
     """Return a shape as people write it; a baseline, which is none, begins like a heading."""
+    from ..edit import label
     from ..shapes import SHAPES
 
-    return SHAPES[shape].label or shape if shape in SHAPES else shape[:1].upper() + shape[1:]
+    return label(SHAPES[shape]) if shape in SHAPES else shape[:1].upper() + shape[1:]
 
 
 def _quote(path: Path) -> str:

@@ -13,8 +13,7 @@ from .. import kernels
 from ..arrays import TOLERANCE, Floats, Vectors, own
 from ..charts.chart import reflect, unit_axis
 from ..shapes import ReachCone
-from ..shapes.reach_cone.cone import check_cone
-from ..shapes.reach_cone.edit import mirror
+from ..shapes.reach_cone.cone import check_cone, mirror_cone
 from ..shapes.reach_cone.packing import slice_rows
 from ..shapes.reach_cone.star import tangent_basis
 from .component import Component, Kind, Step
@@ -90,7 +89,7 @@ class JointCone(Component):
     def mirror(self, normal: Vectors) -> Self:
         return replace(
             self,
-            cone=mirror(self.cone, normal),
+            cone=mirror_cone(self.cone, normal),
             rest=reflect(self.rest, normal),
             center=reflect(self.center, normal),
             axes=-reflect(self.axes, normal),

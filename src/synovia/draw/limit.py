@@ -16,8 +16,8 @@ from ..limit import Limit, frame_of
 from ..mesh import PRINT, boundary, coordinate_names
 from ..model import LimitModel
 from ..shapes.mesh import Surface, shape_surface
-from ..shapes.presentation import CellMap, CrossSection
 from ..text import percent
+from .maps import CellMap, CrossSection, cell_map, cross_sections
 from .sphere import draw_front, draw_spheres, draw_twist_scale, twist_colours
 from .style import INK, LINE, MUTED, REGION, hide_frame, new_figure, readable_name
 
@@ -271,7 +271,7 @@ def draw_joint(limit: Limit, samples: Quats | None = None, *, title: str = "") -
     `samples` (n, 4) are what was observed; of very many, some are shown.
     """
     width, height = SHEET_PX
-    cells, sections = limit.shape.cell_map(), limit.shape.cross_sections()
+    cells, sections = cell_map(limit.shape), cross_sections(limit.shape)
     below = EXTRA_PX if cells is not None or sections else 0
     figure = new_figure(width, height + below)
     share = height / (height + below)  # of the figure, for what every family has

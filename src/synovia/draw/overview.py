@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Ints, Quats
+from ..edit import label
 from ..model import LimitModel, Report
 from ..skeleton import Clip, Pose, lineage
 from .body import Seen, bones_of, bounds, paint_bones, see_bones, together
@@ -64,7 +65,7 @@ def _draw_headings(figure: Figure, joint: str, samples: Quats, model: LimitModel
     figure.text(0.645, 0.935, f"What the {readable_name(joint)} can do", **title)
     figure.text(0.03, 0.903, "as it came, outside", color=OUTSIDE, size=12)
     figure.text(0.150, 0.903, "clamped, inside", color=LEGAL, size=12)
-    kind = f"{limit.shape.label or limit.shape.name} in the {limit.chart.name} chart"
+    kind = f"{label(limit.shape)} in the {limit.chart.name} chart"
     figure.text(0.645, 0.903, f"learned region, a {kind}", color=REGION, size=12)
     figure.text(0.645, 0.876, f"{len(samples):,} rotations observed", color=INK, size=12)
     figure.text(0.795, 0.876, "as it came", color=OUTSIDE, size=12)

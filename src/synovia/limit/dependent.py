@@ -33,6 +33,7 @@ from ..arrays import (
     unit_quats,
 )
 from ..charts.chart import ROUNDING, half_turn, reflect, unit_axis
+from ..edit import add
 from ..shapes.derived import project_offset
 from . import octahedral, rotation_nodes
 from .convert import mirror_limit
@@ -217,7 +218,7 @@ class DependentLimit(ABC):
 
     def including(self, rotation: Quats) -> Self:
         """Return the same with a joint's own limit that has a rotation (4,), too."""
-        shape = self.limit.shape.add(self.limit.nearest_cover(rotation)[None])
+        shape = add(self.limit.shape, self.limit.nearest_cover(rotation)[None])
         return replace(self, limit=replace(self.limit, shape=shape))
 
     @abstractmethod

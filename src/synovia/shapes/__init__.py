@@ -5,7 +5,6 @@ from .convex import Convex
 from .derived import Offset, Turned
 from .directional import Directional, as_directional
 from .distance_field.field import DistanceField
-from .distance_field.sculpt import add_sample, brush, move_sample, pull, push
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
 from .product import Product
@@ -50,11 +49,6 @@ __all__ = [
     "ThetaPhi",
     "Turned",
     "Union",
-    "add_sample",
     "as_directional",
-    "brush",
-    "move_sample",
-    "pull",
-    "push",
     "stored_shapes",
 ]

@@ -12,7 +12,6 @@ import numpy as np
 from ..arrays import Floats, Points, Vectors, check_orthonormal, own, principal_axes
 from ..kernels.kinds import BOX
 from .convex import Polytope
-from .presentation import Family
 from .region import Region, check_margin, sample_points
 
 CYLINDER = 1e3  # half the height that stands for endless, where a shape of the plane runs in space
@@ -96,21 +95,6 @@ class Box(Polytope):
         ends = np.stack([self.low, self.high])
         picks = np.array(list(product((0, 1), repeat=self.dimension)))
         return np.asarray(ends[picks, np.arange(self.dimension)] @ self.axes)
-
-    # For pictures and for editing.
-
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        """Return boxes along the chart's axes, and along the data's."""
-        return (
-            Family("box", "Box", cls.name, (("along", "chart"),)),
-            Family("oriented-box", "Oriented box", cls.name, (("along", "data"),)),
-        )
-
-    @property
-    def family(self) -> str:
-        along_chart = np.abs(self.axes - np.eye(self.dimension)).max() <= 1e-9
-        return "box" if along_chart else "oriented-box"
 
 
 def axes_along(points: Points, along: str) -> Floats:

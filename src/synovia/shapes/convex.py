@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import combinations, product
@@ -14,8 +13,7 @@ import numpy as np
 
 from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
 from .derived import Turned
-from .presentation import Number, label_axis, range_numbers
-from .region import HalfSpaces, Region, sample_points
+from .region import HalfSpaces, Region
 
 
 class Convex(Region):
@@ -274,21 +272,3 @@ class Polytope(Convex):
         if len(basis) == 0:
             return np.tile(origin, (n, 1))
         return np.asarray(sample_simplices(self._simplices, n, rng) @ basis + origin)
-
-    # For pictures and for editing.
-
-    def numbers(self, coordinates: Sequence[str]) -> list[Number]:
-        """Return the ends of the interval along each axis."""
-        return [
-            number
-            for k, (axis, low, high) in enumerate(zip(self.axes, self.low, self.high, strict=True))
-            for number in range_numbers(label_axis(axis, coordinates, k), k, low, high)
-        ]
-
-    def add(self, points: Points) -> Self:
-        """Return the shape with the faces that are in the way of `points` moved out to them."""
-        along = sample_points(points, (self.dimension,)) @ self.axes.T
-        low, high = along.min(axis=0), along.max(axis=0)
-        return replace(  # type: ignore[type-var]
-            self, low=np.minimum(self.low, low), high=np.maximum(self.high, high)
-        )

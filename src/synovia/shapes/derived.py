@@ -50,10 +50,6 @@ class Derived(Region):
     def tangents(self, points: Points) -> Points:
         return self.shape.tangents(points)
 
-    @property
-    def family(self) -> str:
-        return self.shape.family
-
 
 def project_offset(shape: Region, points: Points, radius: Scalars) -> Points:
     """Return the nearest points within `radius` (n,) >= 0 of a shape, to points (n, d) outside.
@@ -212,7 +208,8 @@ class Turned(Derived):
         own(self)
         check_orthonormal("Turned.turn", self.turn)
 
-    def _back(self, points: Points) -> Points:
+    def turned_back(self, points: Points) -> Points:
+        """Return the points x whose images are `points`."""
         return np.asarray((points - self.about) @ self.turn + self.about)
 
     def turned(self, points: Points) -> Points:
@@ -220,15 +217,15 @@ class Turned(Derived):
         return np.asarray((points - self.about) @ self.turn.T + self.about)
 
     def distance(self, points: Points) -> Scalars:
-        return self.shape.distance(self._back(points))
+        return self.shape.distance(self.turned_back(points))
 
     def project(self, points: Points) -> Points:
-        back = self._back(points)
+        back = self.turned_back(points)
         outside = self.shape.distance(back) > 0.0
         return np.where(outside[..., None], self.turned(self.shape.project(back)), points)
 
     def facing(self, points: Points) -> Points:
-        return np.asarray(self.shape.facing(self._back(points)) @ self.turn.T)
+        return np.asarray(self.shape.facing(self.turned_back(points)) @ self.turn.T)
 
     @property
     def deepest(self) -> Points:
@@ -254,8 +251,3 @@ class Turned(Derived):
             return super().mirror(turn, about, normal)
         back = np.abs(again - np.eye(self.dimension)).max() < 1e-12
         return self.shape if back else Turned(self.shape, again, about)
-
-    # For pictures and for editing.
-
-    def add(self, points: Points) -> Region:
-        return Turned(self.shape.add(self._back(points)), self.turn, self.about)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
@@ -13,7 +12,6 @@ from ..arrays import Floats, Points, check_orthonormal, own, principal_axes
 from ..kernels.kinds import ELLIPSOID
 from .box import CYLINDER
 from .convex import THIN, Convex
-from .presentation import Number, label_axis
 from .region import check_margin, sample_points
 
 NOISE = 1e-3  # what is thinner than this, as a share of the longest axis, is noise
@@ -167,29 +165,6 @@ class Ellipsoid(Convex):
             direction /= np.linalg.norm(direction, axis=1, keepdims=True)
             ball[:, thick] = direction * rng.random((n, 1)) ** (1.0 / thick.sum())
         return (ball * self.radii) @ self.axes + self.center
-
-    # For pictures and for editing.
-
-    def numbers(self, coordinates: Sequence[str]) -> list[Number]:
-        """Return the centre, and the radius along each axis."""
-        centers = [
-            Number(name, "centre", "center", k, float(self.center[k]))
-            for k, name in enumerate(coordinates)
-        ]
-        radii = [
-            Number(label_axis(axis, coordinates, k), "radius", "radii", k, float(radius), least=0.0)
-            for k, (axis, radius) in enumerate(zip(self.axes, self.radii, strict=True))
-        ]
-        return [*centers, *radii]
-
-    def add(self, points: Points) -> Self:
-        """Return the ellipsoid with `points` in it too, larger in the same proportions."""
-        points = sample_points(points, (self.dimension,))
-        along: Floats = np.abs((points - self.center) @ self.axes.T)
-        if ((self.radii <= THIN) & (along > THIN)).any():
-            raise ValueError("the ellipsoid is flat, and the pose is beside it: refit it instead")
-        shares = np.divide(along, self.radii, out=np.zeros_like(along), where=along > THIN)
-        return replace(self, radii=self.radii * max(1.0, np.linalg.norm(shares, axis=1).max()))
 
 
 def smallest_ellipsoid(points: Points, gap: float = 1e-7) -> tuple[Points, Floats]:

@@ -30,7 +30,6 @@ class KDop(Polytope):
     name: ClassVar[str] = "kdop"
     kernel: ClassVar[int | None] = KDOP
     single_precision: ClassVar[bool] = True
-    label: ClassVar[str] = "k-DOP"
 
     def __post_init__(self) -> None:
         own(self)
@@ -97,5 +96,3 @@ class KDop(Polytope):
         if len(corners) == 0:
             raise ValueError("KDop.axes are too nearly parallel to have corners")
         return corners
-
-    # For pictures and for editing.

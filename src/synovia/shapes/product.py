@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -15,11 +15,8 @@ from .box import ALONG, Box
 from .convex import THIN, Convex
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
-from .presentation import Number, range_numbers
 from .region import HalfSpaces, Region, check_margin, sample_points
 
-SWING = "swing."
-"""What the fields of the swing's numbers begin with."""
 SWINGS: dict[str, type[Box] | type[Ellipsoid] | type[KDop]] = {
     shape.name: shape for shape in (Box, Ellipsoid, KDop)
 }
@@ -34,7 +31,6 @@ class Product(Convex):
     high: float
 
     name: ClassVar[str] = "product"
-    title: ClassVar[str] = "Swing ellipse and twist"
     kernel: ClassVar[int | None] = PRODUCT
     single_precision: ClassVar[bool] = True
     charts: ClassVar[tuple[str, ...]] = ("swing-twist",)
@@ -148,26 +144,3 @@ class Product(Convex):
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
         twist = rng.uniform(self.low, self.high, size=(n, 1))
         return np.concatenate([self.swing.scatter(n, rng), twist], axis=1)
-
-    # For pictures and for editing.
-
-    def numbers(self, coordinates: Sequence[str]) -> list[Number]:
-        """Return the numbers of the swing, and the range of the twist."""
-        swing = [
-            replace(number, field=f"{SWING}{number.field}")
-            for number in self.swing.numbers(coordinates[:2])
-        ]
-        return [*swing, *range_numbers(coordinates[2], 0, self.low, self.high)]
-
-    def with_number(self, field: str, index: int, value: float) -> Self:
-        if not field.startswith(SWING):
-            return super().with_number(field, index, value)
-        swing = self.swing.with_number(field.removeprefix(SWING), index, value)
-        return replace(self, swing=swing)
-
-    def add(self, points: Points) -> Self:
-        """Return the product with `points` in it too: swing and twist, each by itself."""
-        points = sample_points(points, (3,))
-        low, high = float(points[:, 2].min()), float(points[:, 2].max())
-        swing = self.swing.add(points[:, :2])
-        return replace(self, swing=swing, low=min(self.low, low), high=max(self.high, high))

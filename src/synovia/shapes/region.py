@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from abc import ABC
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property, wraps
 from typing import (
     TYPE_CHECKING,
@@ -35,10 +35,9 @@ from ..arrays import (
 )
 from ..kernels.kinds import SHAPE_KINDS
 from . import extent
-from .presentation import CellMap, CrossSection, Family, Number
 
 if TYPE_CHECKING:
-    from .reach_cone.cone import ReachCone
+    pass
 
 RIM = 1e-7  # nearer to the boundary than this, a move is too short to give a direction
 
@@ -318,87 +317,6 @@ class Region(ABC):
         """Return the shape that `to_dict` wrote, less its `type`."""
         hints = {name: hint for name, (hint, _) in field_types(cls).items()}
         return cls(**{name: _restored(name, hints.get(name), fields[name]) for name in fields})
-
-    # For pictures and for editing: what a shape overrides where it can do better.
-
-    sculptable: ClassVar[bool] = False
-    """Whether `push` and `brush` move the boundary."""
-    counts_samples: ClassVar[bool] = False
-    """Whether `add` takes in a sample that is inside already, as more evidence."""
-    label: ClassVar[str] = ""
-    """The shape's name in a sentence, where it is not `name`."""
-    title: ClassVar[str] = ""
-    """The name of its one family for people to choose, where it is not `name`."""
-
-    def cell_map(self) -> CellMap | None:
-        """Return the shape as cells of the sphere, if it is made of such."""
-        return None
-
-    def cross_sections(self) -> tuple[CrossSection, ...]:
-        """Return signed distances in planes of the chart, if the shape is made of such."""
-        return ()
-
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        """Return what people choose between for a fit of this shape: usually one family."""
-        label = cls.name.replace("-", " ")
-        title = cls.title or cls.label or label[:1].upper() + label[1:]
-        return (Family(cls.name, title, cls.name),)
-
-    @property
-    def family(self) -> str:
-        """The name of the one of `families` that the shape is of."""
-        return self.name
-
-    def numbers(self, coordinates: Sequence[str]) -> list[Number]:
-        """Return the numbers that describe the shape; `coordinates` names those of the chart."""
-        return []
-
-    def with_number(self, field: str, index: int, value: float) -> Self:
-        """Return the shape with `value`, in radians, at a place of one of its fields."""
-        values = np.array(getattr(self, field), dtype=np.float64)
-        values.reshape(-1)[index] = value
-        changed = {field: float(values) if values.ndim == 0 else values}
-        return dataclasses.replace(self, **changed)  # type: ignore[type-var]
-
-    def add(self, points: Points) -> Region:
-        """Return the shape with `points` (n, d) in it too: grown, unless it has a better way."""
-        points = self._checked(points)
-        grown = self.grow(max(float(self.distance(points).max(initial=0.0)), 0.0))
-        if not grown.contains(points).all():
-            raise ValueError(f"a {self.name} cannot grow to take this in: fit it anew instead")
-        return grown
-
-    def level(self, points: Points) -> Scalars:
-        """Return what is less the nearer a point is to the deepest: distances, or what is sooner.
-
-        It tells which cover of a rotation to sculpt in.
-        """
-        return self.distance(points)
-
-    def push(self, center: Points, radius: float, amount: float) -> Self:
-        """Return the shape with its boundary pushed out by `amount` radians around `center`.
-
-        The push ends `radius` radians from there; a negative amount pulls the boundary in.
-        """
-        raise ValueError(f"a {self.name} cannot be sculpted: make it a distance field")
-
-    def brush(self, center: Points, radius: float, amount: float) -> Self:
-        """Return nearly what `push` does, soon, for a picture; `settle` ends a series of these."""
-        return self.push(center, radius, amount)
-
-    def settle(self) -> Self:
-        """Return the shape after the last of some strokes of the `brush`."""
-        return self
-
-    @property
-    def cones(self) -> tuple[ReachCone, ...]:
-        """The reach cones that the shape is made of, whose points can be moved."""
-        return ()
-
-    def with_cones(self, cones: Sequence[ReachCone]) -> Region:
-        """Return the shape made of other cones."""
-        raise ValueError(f"only reach cones have points, this limit is a {self.name}")
 
 
 def _stored(value: Any) -> Any:

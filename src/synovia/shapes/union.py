@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -28,7 +28,6 @@ class Union(Directional):
     parts: tuple[ReachCone, ...]
 
     name: ClassVar[str] = "union"
-    title: ClassVar[str] = "Two reach cones"
     kernel: ClassVar[int | None] = UNION
 
     def __post_init__(self) -> None:
@@ -87,27 +86,6 @@ class Union(Directional):
         deepest = depths.argmin(axis=0)[None, ..., None]
         return np.asarray(np.take_along_axis(normals, deepest, axis=0)[0])
 
-    def add(self, points: Points) -> Self:
-        """Return the union with `points` (n, 4) in it too, each added to the part nearest to it.
-
-        The farthest goes first. Where a part refuses, the next nearest is asked.
-        """
-        points, union = sample_points(points, (4,)), self
-        for point in points[np.argsort(-self.distance(points), kind="stable")]:
-            union = union if union.contains(point) else union._with(point)
-        return union
-
-    def _with(self, point: Points) -> Self:
-        refusals = []
-        for number in np.argsort([part.distance(point) for part in self.parts], kind="stable"):
-            try:
-                part = self.parts[number].add(point[None])
-            except ValueError as error:
-                refusals.append(error)
-            else:
-                return type(self)((*self.parts[:number], part, *self.parts[number + 1 :]))
-        raise refusals[0]
-
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Self:
         return type(self)(tuple(part.mirror(turn, about, normal) for part in self.parts))
 
@@ -152,15 +130,6 @@ class Union(Directional):
         asked = [part for number, part in enumerate(self.parts) if number != drawn_from]
         inside = np.sum([part.contains(points) for part in asked], axis=0)
         return np.asarray(np.maximum(inside + (drawn_from is not None), 1))
-
-    # For pictures and for editing.
-
-    @property
-    def cones(self) -> tuple[ReachCone, ...]:
-        return self.parts
-
-    def with_cones(self, cones: Sequence[ReachCone]) -> Self:
-        return type(self)(tuple(cones))
 
 
 def _group_directions(directions: Vectors, parts: int) -> Ints:

@@ -11,6 +11,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Scalars, Vectors
 from ..components import Figure
+from ..edit import families, family_of, is_sculptable, label
 from ..learn import invented_first_frame
 from ..limit import Limit
 from ..limit.softening import Softening, parse_softening
@@ -289,7 +290,7 @@ def pictures_of(limit: Limit, bone: Vectors, quality: Quality) -> Picture:
         "family": limit.shape.name,
         "label": _label(limit),
         "chart": limit.chart.name,
-        "sculptable": limit.shape.sculptable,
+        "sculptable": is_sculptable(type(limit.shape)),
         "share": share_of(limit, directions, whole, quality),
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),
@@ -308,5 +309,5 @@ def pictures_of(limit: Limit, bone: Vectors, quality: Quality) -> Picture:
 def _label(limit: Limit) -> str:
     """Return what people call the limit's family, as where they choose one."""
     shape = limit.shape
-    named = {family.name: family.label for family in shape.families()}
-    return named.get(shape.family) or shape.label or shape.name
+    named = {family.name: family.label for family in families(shape)}
+    return named.get(family_of(shape)) or label(shape)

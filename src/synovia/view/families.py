@@ -11,12 +11,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .. import learn
+from .. import edit, learn
 from ..arrays import Quats, Vectors
 from ..limit import Limit, chart_for, has_axis
 from ..mesh import DRAFT
 from ..shapes import SHAPES
-from ..shapes.presentation import Family
 from ..skeleton import Clip, Skeleton
 from . import protocol
 from .contents import pictures
@@ -148,9 +147,9 @@ MARGIN = 0.05
 WIDEST_DEG = 90.0
 
 
-def families() -> dict[str, Family]:
+def families() -> dict[str, edit.Family]:
     """Return what a limit can be made at the page, by name: what the registered shapes offer."""
-    return {family.name: family for shape in SHAPES.values() for family in shape.families()}
+    return {family.name: family for shape in SHAPES.values() for family in edit.families(shape)}
 
 
 @dataclass(frozen=True)
@@ -189,7 +188,7 @@ def describe_families(session: Session, request: Request) -> protocol.Families:
                 "name": key,
                 "label": family.label,
                 "charts": list(SHAPES[family.shape].charts),
-                "sculptable": SHAPES[family.shape].sculptable,
+                "sculptable": edit.is_sculptable(SHAPES[family.shape]),
             }
             for key, family in families().items()
         ],
@@ -312,7 +311,9 @@ def _describe_choice(scene: Scene, name: str) -> protocol.Making:
             FROM_SAMPLES if kept_samples(scene, name) and _is_original(scene, name) else FROM_LIMIT
         )
         made = FitRecord(
-            Choice(limit.shape.family, limit.chart.name, _recorded_margin(scene, name), first)
+            Choice(
+                edit.family_of(limit.shape), limit.chart.name, _recorded_margin(scene, name), first
+            )
         )
         chosen = False
     else:

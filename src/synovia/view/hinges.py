@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Vectors
+from ..edit import add, numbers, with_number
 from ..limit import Limit
 from ..limit.hinge import HingePath, hinge_path
 from ..mesh import coordinate_names
@@ -55,30 +56,30 @@ def move_end(limit: Limit, angle: float, *, high: bool) -> Limit | None:
         )
     way = 1.0 if high else -1.0
     if way * (angle - (path.high if high else path.low)) > 0.0:
-        return replace(limit, shape=limit.shape.add(limit.nearest_cover(path.at(angle))[None]))
+        return replace(limit, shape=add(limit.shape, limit.nearest_cover(path.at(angle))[None]))
     return _pull_in(limit, path, angle, way)
 
 
 def _pull_in(limit: Limit, path: HingePath, angle: float, way: float) -> Limit | None:
     """Return the limit with the number changed whose range then ends at an angle of the path."""
     rows: dict[str, dict[str, float]] = {}
-    numbers = limit.shape.numbers(coordinate_names(limit.chart))
-    for number in numbers:
+    found = numbers(limit.shape, coordinate_names(limit.chart))
+    for number in found:
         rows.setdefault(number.row, {})[number.column] = number.value
     ranges = {name: ends for name, ends in rows.items() if ends.keys() >= {"from", "to"}}
     if not ranges:
         return None
     widest = max(ranges, key=lambda name: ranges[name]["to"] - ranges[name]["from"])
     target, inner = path.at(angle), path.at(angle - way * 0.5 * NARROWEST)
-    for number in numbers:
+    for number in found:
         if number.row != widest or number.column not in ("from", "to"):
             continue
         keeps, cuts = number.value, sum(ranges[widest].values()) - number.value
         for _ in range(40):
             half = 0.5 * (keeps + cuts)
-            tried = replace(limit, shape=limit.shape.with_number(number.field, number.index, half))
+            tried = replace(limit, shape=with_number(limit.shape, number.field, number.index, half))
             keeps, cuts = (half, cuts) if tried.contains(target) else (keeps, half)
-        made = replace(limit, shape=limit.shape.with_number(number.field, number.index, keeps))
+        made = replace(limit, shape=with_number(limit.shape, number.field, number.index, keeps))
         beyond = path.at(angle + way * 0.5 * NARROWEST)
         if made.contains(inner) and not made.contains(beyond):
             return made

@@ -10,14 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from .. import quat
+from .. import edit, quat
 from ..arrays import Quats, Vectors, unit_quats
 from ..charts import DirectionTwist
+from ..edit import Number, reach_cone
 from ..limit import Limit
 from ..mesh import coordinate_names
 from ..shapes import ReachCone
-from ..shapes.presentation import Number
-from ..shapes.reach_cone import edit
 from ..shapes.reach_cone.paths import nearest_on_edges
 from ..shapes.reach_cone.star import StarError, from_polar
 from .hinges import move_end
@@ -49,13 +48,14 @@ def describe_numbers(limit: Limit) -> list[ShapeNumber]:
 
 def _a_shape(limit: Limit) -> str:
     """Return what the limit's shape is called in a sentence, with its article."""
-    called = limit.shape.label or limit.shape.name.replace("-", " ")
+    name, called = limit.shape.name, edit.label(limit.shape)
+    called = name.replace("-", " ") if called == name else called
     called = called[0].lower() + called[1:]
     return f"{'an' if called[0] in 'aeiou' else 'a'} {called}"
 
 
 def _numbers(limit: Limit) -> list[Number]:
-    return limit.shape.numbers(coordinate_names(limit.chart))
+    return edit.numbers(limit.shape, coordinate_names(limit.chart))
 
 
 def set_number(limit: Limit, request: Request) -> Limit:
@@ -68,7 +68,7 @@ def set_number(limit: Limit, request: Request) -> Limit:
         raise ValueError(f"a number must be from -1800 to 1800 degrees, got {deg:g}")
     angle = float(np.radians(deg))
     _check_number(known[field, index], angle)
-    return replace(limit, shape=limit.shape.with_number(field, index, angle))
+    return replace(limit, shape=edit.with_number(limit.shape, field, index, angle))
 
 
 def _check_number(number: Number, angle: float) -> None:
@@ -118,20 +118,20 @@ def brush_limit(limit: Limit, request: Request) -> Limit:
     for center in vectors(request, "centers", MOST_TOUCHES):
         rotation = quat.mul(limit.chart.reference, quat.exp(center))
         points = np.stack(limit.covers(rotation))
-        point = points[np.argmin(shape.level(points))]
-        stroke = shape.brush if request.get("draft") is True else shape.push
-        shape = stroke(point, radius, amount)
+        point = points[np.argmin(edit.level(shape, points))]
+        stroke = edit.brush if request.get("draft") is True else edit.push
+        shape = stroke(shape, point, radius, amount)
     return replace(limit, shape=shape)
 
 
 def settle(limit: Limit, request: Request) -> Limit:
     """Return the limit after the last of some drafts."""
     _check_sculptable(limit)
-    return replace(limit, shape=limit.shape.settle())
+    return replace(limit, shape=edit.settle(limit.shape))
 
 
 def _check_sculptable(limit: Limit) -> None:
-    if not limit.shape.sculptable:
+    if not edit.is_sculptable(type(limit.shape)):
         raise ValueError(f"{_a_shape(limit)} cannot be sculpted: make it a distance field")
 
 
@@ -142,9 +142,9 @@ def include_sample(limit: Limit, request: Request) -> Limit:
     then, and refuse it, so that no step to undo does nothing.
     """
     rotation = unit_quats("rotation", row(request, "rotation", 4))
-    if not limit.shape.counts_samples and limit.contains(rotation):
+    if not edit.counts_samples(limit.shape) and limit.contains(rotation):
         raise ValueError("this pose is inside already")
-    return replace(limit, shape=limit.shape.add(limit.nearest_cover(rotation)[None]))
+    return replace(limit, shape=edit.add(limit.shape, limit.nearest_cover(rotation)[None]))
 
 
 # Reach cones, one by one: requests say which `part` they mean.
@@ -161,13 +161,13 @@ def apply_add(cone: ReachCone, request: Request) -> ReachCone:
     A point is put into the edge that is nearest to it.
     """
     if request.get("point") is not None:
-        return edit.add_point(cone, _direction(request))
+        return reach_cone.add_point(cone, _direction(request))
     after = whole_number(request, "after")
     if not 0 <= after < len(cone.points):
         raise ValueError(f"after must be from 0 to {len(cone.points) - 1}, got {after}")
     ends = cone.points[[after, (after + 1) % len(cone.points)]]
     middle = ends.sum(axis=0)
-    return edit.add_point(cone, middle / np.linalg.norm(middle), after + 1)
+    return reach_cone.add_point(cone, middle / np.linalg.norm(middle), after + 1)
 
 
 def apply_reorder(cone: ReachCone, request: Request) -> ReachCone:
@@ -175,7 +175,7 @@ def apply_reorder(cone: ReachCone, request: Request) -> ReachCone:
     index, by = _index(request), whole_number(request, "by")
     order = [each for each in range(len(cone.points)) if each != index]
     order.insert((index + by) % len(cone.points), index)
-    return edit.reorder(cone, order)
+    return reach_cone.reorder(cone, order)
 
 
 def apply_twist(cone: ReachCone, request: Request) -> ReachCone:
@@ -187,7 +187,7 @@ def apply_twist(cone: ReachCone, request: Request) -> ReachCone:
     if low > high:
         raise ValueError(f"a twist must not end before it begins, got {low:.1f}° to {high:.1f}°")
     index = None if request["index"] is None else _index(request)
-    return edit.set_twist(cone, float(np.radians(low)), float(np.radians(high)), index)
+    return reach_cone.set_twist(cone, float(np.radians(low)), float(np.radians(high)), index)
 
 
 def apply_smooth(cone: ReachCone, request: Request) -> ReachCone:
@@ -197,7 +197,7 @@ def apply_smooth(cone: ReachCone, request: Request) -> ReachCone:
         raise ValueError(
             f"{rounds} rounds would make more than {MOST_POINTS} points of {len(cone.points)}"
         )
-    return edit.smooth(cone, rounds)
+    return reach_cone.smooth(cone, rounds)
 
 
 MOST_ROUNDS = 100
@@ -209,12 +209,12 @@ def apply_relax(cone: ReachCone, request: Request) -> ReachCone:
     rounds = whole_number(request, "rounds")
     if rounds > MOST_ROUNDS:
         raise ValueError(f"rounds must be at most {MOST_ROUNDS}, got {rounds}")
-    return edit.relax(cone, rounds)
+    return reach_cone.relax(cone, rounds)
 
 
 def apply_simplify(cone: ReachCone, request: Request) -> ReachCone:
     """Return the cone without points that matter by less than `toleranceDeg` degrees."""
-    fewer = edit.simplify(cone, float(np.radians(degrees(request, "toleranceDeg"))))
+    fewer = reach_cone.simplify(cone, float(np.radians(degrees(request, "toleranceDeg"))))
     if len(fewer.points) == len(cone.points):
         raise ValueError(
             f"each of the {len(cone.points)} points matters by more than "
@@ -223,23 +223,23 @@ def apply_simplify(cone: ReachCone, request: Request) -> ReachCone:
     return fewer
 
 
-def _on_cones(edit: ConeEdit) -> LimitEdit:
+def _on_cones(change: ConeEdit) -> LimitEdit:
     """Return the edit of a limit that edits one of its cones, or all that are meant."""
 
     def edited(limit: Limit, request: Request) -> Limit:
-        cones = list(limit.shape.cones)
+        cones = list(edit.cones(limit.shape))
         if not cones:
             raise ValueError(f"only reach cones have points, this limit is {_a_shape(limit)}")
         if request.get("point") is not None:  # directions are in the joint's frame at the page
             request = {**request, "point": limit.chart.in_chart(_direction(request)).tolist()}
         for number in _parts(cones, request):
             try:
-                cones[number] = edit(cones[number], request)
+                cones[number] = change(cones[number], request)
             except StarError as error:
                 why = error.broken.why if len(cones) == 1 else f"cone {number}, {error.broken.why}"
                 ends = limit.chart.in_joint(error.broken.ends)
                 raise StarError(str(error), replace(error.broken, why=why, ends=ends)) from error
-        return replace(limit, shape=limit.shape.with_cones(cones))
+        return replace(limit, shape=edit.with_cones(limit.shape, cones))
 
     return edited
 
@@ -291,7 +291,7 @@ def cone_points(limit: Limit) -> ConePoints:
     Directions are in the joint's own frame. Points of one cone follow those of another; there are
     `cornerCounts` of each. Shapes without cones have none.
     """
-    cones, in_joint = limit.shape.cones, limit.chart.in_joint
+    cones, in_joint = edit.cones(limit.shape), limit.chart.in_joint
     limits = [np.stack([cone.low, cone.high], axis=1) for cone in cones]
     return {
         "corners": np.concatenate([np.zeros((0, 3)), *(in_joint(cone.points) for cone in cones)]),
@@ -315,12 +315,14 @@ def refusal(error: ValueError) -> Reason | EdgeReason:
 
 LIMIT_EDITS: dict[str, LimitEdit] = {
     "move-point": _on_cones(
-        lambda cone, request: edit.move_point(cone, _index(request), _direction(request))
+        lambda cone, request: reach_cone.move_point(cone, _index(request), _direction(request))
     ),
     "add-point": _on_cones(apply_add),
-    "delete-point": _on_cones(lambda cone, request: edit.delete_point(cone, _index(request))),
+    "delete-point": _on_cones(lambda cone, request: reach_cone.delete_point(cone, _index(request))),
     "reorder-point": _on_cones(apply_reorder),
-    "move-visible": _on_cones(lambda cone, request: edit.set_visible(cone, _direction(request))),
+    "move-visible": _on_cones(
+        lambda cone, request: reach_cone.set_visible(cone, _direction(request))
+    ),
     "twist": _on_cones(apply_twist),
     "smooth": _on_cones(apply_smooth),
     "relax": _on_cones(apply_relax),

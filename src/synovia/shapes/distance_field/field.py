@@ -11,7 +11,6 @@ import numpy as np
 
 from ...arrays import Floats, Mask, Points, Scalars, Vectors, own
 from ...kernels.kinds import FIELD
-from ..presentation import CrossSection
 from ..region import Region, Space, check_margin, sample_points
 from .build import (
     EDGE,
@@ -30,7 +29,6 @@ from .extent import (
     values_at,
     volume_of,
 )
-from .sculpt import add_sample, brush, push, redistance_field
 
 MOST = 3_000_000  # nodes of a box that grows to many times its size
 LEAST_SPACING = 1e-4  # radians: the smallest cell that is accepted
@@ -71,8 +69,6 @@ class DistanceField(Region):
     kernel: ClassVar[int | None] = FIELD
     fits_margin: ClassVar[bool] = True
     charts: ClassVar[tuple[str, ...]] = ("rotation-vector", "swing-twist", "euler")
-    sculptable: ClassVar[bool] = True
-    counts_samples: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         own(self)
@@ -371,50 +367,3 @@ class DistanceField(Region):
         period = self.periods
         turns = np.rint(np.divide(move, period, out=np.zeros_like(move), where=period > 0.0))
         return np.asarray(move - period * turns)
-
-    def cross_sections(self) -> tuple[CrossSection, ...]:
-        """Return the planes through the deepest node, within half a turn if there is one inside.
-
-        Beyond that a chart has the same rotations once more.
-        """
-        distances = self.values - self.threshold
-        nodes = [
-            low + step * np.arange(count)
-            for low, step, count in zip(self.low, self.spacing, distances.shape, strict=True)
-        ]
-        turns = np.linalg.norm(np.stack(np.meshgrid(*nodes, indexing="ij")), axis=0)
-        once = np.where(turns <= np.pi, distances, np.inf)
-        ranked = once if once.min() < 0.0 else distances
-        deepest = np.unravel_index(int(ranked.argmin()), distances.shape)
-        found = []
-        for across, place in enumerate(int(each) for each in deepest):
-            along, up = (axis for axis in range(3) if axis != across)
-            plane = np.take(distances, place, axis=across).T
-            at = float(nodes[across][place])
-            found.append(CrossSection(across, at, nodes[along], nodes[up], plane))
-        return tuple(found)
-
-    def add(self, points: Points) -> Self:
-        """Return the field with a ball around each of `points` (n, 3) added."""
-        field = self
-        for point in sample_points(points, (3,)):
-            field = add_sample(field, point)
-        return field
-
-    def level(self, points: Points) -> Scalars:
-        return self.value(points)
-
-    def push(self, center: Points, radius: float, amount: float) -> Self:
-        """Return the field with its boundary pushed out by `amount` radians around `center` (3,).
-
-        The brush is smooth: full at the center, nothing from `radius` radians on.
-        """
-        return push(self, center, radius, amount)
-
-    def brush(self, center: Points, radius: float, amount: float) -> Self:
-        """Return the region that `push` gives, fast, with values that are not distances."""
-        return brush(self, center, radius, amount)
-
-    def settle(self) -> Self:
-        """Return the field with its values made distances again."""
-        return redistance_field(self)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, ClassVar, Self
@@ -15,7 +14,7 @@ from ...kernels.kinds import CONE
 from ..directional import Directional
 from ..region import sample_points
 from .extent import cone_bounds, cone_measure, sample_cone
-from .fit import fit_cone, include_sample
+from .fit import fit_cone
 from .packing import pack_cone, slice_rows
 from .paths import Exit, cone_normal, first_crossing, pull_points
 from .star import StarError, broken_edge, unit_directions, visible_point
@@ -210,9 +209,7 @@ class ReachCone(Directional):
         return np.asarray(self.project(moved).astype(points.dtype))
 
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> ReachCone:
-        from .edit import mirror
-
-        return mirror(self, normal)
+        return mirror_cone(self, normal)
 
     @property
     def bounds(self) -> Points:
@@ -224,19 +221,6 @@ class ReachCone(Directional):
         Between the sheets of a universal joint it is that of the upper one.
         """
         return cone_normal(self, np.asarray(points, np.float64))
-
-    def add(self, points: Points) -> ReachCone:
-        """Return the cone, all it holds, with `points` (n, 4) in it too, the farthest first.
-
-        A direction outside becomes a vertex, or takes the vertex along that has nearly its azimuth
-        about the visible point; limits of the twist are widened by as little as will do. What is
-        opposite the visible point is refused.
-        """
-        cone: ReachCone = self
-        points = sample_points(points, (4,))
-        for point in points[np.argsort(-self.distance(points), kind="stable")]:
-            cone = cone if cone.contains(point) else include_sample(cone, point)
-        return cone
 
     @cached_property
     def measure(self) -> float:
@@ -267,18 +251,29 @@ class ReachCone(Directional):
         )
         return angle, margin
 
-    # For pictures and for editing.
-
-    @property
-    def cones(self) -> tuple[ReachCone, ...]:
-        return (self,)
-
-    def with_cones(self, cones: Sequence[ReachCone]) -> ReachCone:
-        (cone,) = cones
-        return cone
-
 
 def check_cone(name: str, value: object) -> None:
     """Raise ValueError, by the name of what is given, unless it is a reach cone."""
     if not isinstance(value, ReachCone):
         raise ValueError(f"{name} must be a ReachCone, got {value!r:.80}")
+
+
+def mirror_cone(cone: ReachCone, normal: Vectors) -> ReachCone:
+    """Return the cone of the other side, mirrored in the plane across `normal`.
+
+    The plane should hold the bone's axis of the chart: then the twists change their sign. The
+    order of the vertices is reversed, so that it stays counter-clockwise.
+    """
+    normal = unit_directions("normal", normal)
+
+    def seen(directions: Vectors) -> Vectors:
+        return np.asarray(directions - 2.0 * (directions @ normal)[..., None] * normal)
+
+    return ReachCone(
+        points=seen(cone.points)[::-1],
+        low=-cone.high[::-1],
+        high=-cone.low[::-1],
+        visible=seen(cone.visible),
+        visible_low=-cone.visible_high,
+        visible_high=-cone.visible_low,
+    )

@@ -23,7 +23,6 @@ from ...arrays import (
 )
 from ...kernels.kinds import TABLE
 from ..directional import Directional
-from ..presentation import CellMap
 from ..region import sample_points
 from . import grid
 from .edit import check_alike, inside_outline, inside_rows, intersect_tables
@@ -58,9 +57,7 @@ class ThetaPhi(Directional):
     least: Annotated[float, ">=0"] = 1.0
 
     name: ClassVar[str] = "theta-phi"
-    title: ClassVar[str] = "Theta-phi table"
     kernel: ClassVar[int | None] = TABLE
-    counts_samples: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         own(self, counts=(None, None))
@@ -172,8 +169,8 @@ class ThetaPhi(Directional):
         """The share of the sphere's area that the legal cells have, in [0, 1]."""
         return float(grid.areas(self.counts.shape)[self.legal].sum() / (2.0 * TURN))
 
-    def add(self, points: Points, *, spread: float = SPREAD) -> Self:
-        """Return the table, all it holds, with `points` (n, 4) as more evidence, as in a fit."""
+    def with_evidence(self, points: Points, *, spread: float = SPREAD) -> Self:
+        """Return the table with `points` (n, 4) as additional evidence, as in `fit`."""
         points = grid.unit_directions(sample_points(points, (4,)))
         vectors = points[:, :3] @ self.frame.T
         seen = self.counts, self.low, self.high, self.least, vectors, points[:, 3]
@@ -274,9 +271,3 @@ class ThetaPhi(Directional):
         flat = np.ascontiguousarray(vectors, np.float64).reshape(-1, 3)
         kernels.theta_phi.ranges(flat, self._padded, found.reshape(-1, 2))
         return found
-
-    # For pictures and for editing.
-
-    def cell_map(self) -> CellMap:
-        widths = np.minimum(self.high - self.low, TURN)
-        return CellMap(np.where(self.legal, widths, np.nan), self.frame)

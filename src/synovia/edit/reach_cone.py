@@ -1,16 +1,58 @@
-"""Edits of a reach cone by hand: its points, visible point, twists; smoothing, mirroring."""
+"""Edits of reach cones: vertices, visible point, twists; smoothing, simplification, samples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import singledispatch
 
 import numpy as np
 
-from ...arrays import Floats, Vectors, floats
-from .cone import LEAST_POINTS, ReachCone
-from .paths import nearest_on_edges
-from .star import StarError, broken_edge, unit_directions
+from ..arrays import TURN, Floats, Points, Vectors, floats, unit_vectors
+from ..shapes import ReachCone, Region, Union
+from ..shapes.reach_cone.cone import LEAST_POINTS
+from ..shapes.reach_cone.packing import slice_rows
+from ..shapes.reach_cone.paths import nearest_on_edges
+from ..shapes.reach_cone.star import StarError, broken_edge, polar, unit_directions
+
+ALPHA = {3: 0.1667, 4: 0.1036, 5: 0.0850, 6: 0.0773, 7: 0.0700}
+ALPHA_BEYOND = 0.0625
+"""How far a new vertex bulges, by the number of vertices before (Wilhelms & Van Gelder)."""
+OPPOSITE = 1e-6  # radians from -visible within which the azimuth is undefined
+THIN = 0.01  # radians of azimuth; limits of the twist could jump within a thinner slice
+
+
+@singledispatch
+def cones(shape: Region) -> tuple[ReachCone, ...]:
+    """Return the reach cones that the shape is made of, by default none."""
+    return ()
+
+
+@cones.register
+def _(shape: ReachCone) -> tuple[ReachCone, ...]:
+    return (shape,)
+
+
+@cones.register
+def _(shape: Union) -> tuple[ReachCone, ...]:
+    return shape.parts
+
+
+@singledispatch
+def with_cones(shape: Region, parts: Sequence[ReachCone]) -> Region:
+    """Return the shape with other reach cones in place of its `cones`."""
+    raise ValueError(f"only reach cones have points, this limit is a {shape.name}")
+
+
+@with_cones.register
+def _(shape: ReachCone, parts: Sequence[ReachCone]) -> Region:
+    (cone,) = parts
+    return cone
+
+
+@with_cones.register
+def _(shape: Union, parts: Sequence[ReachCone]) -> Region:
+    return Union(tuple(parts))
 
 
 def add_point(cone: ReachCone, point: Vectors, index: int | None = None) -> ReachCone:
@@ -81,27 +123,6 @@ def set_twist(cone: ReachCone, low: float, high: float, index: int | None = None
     return replace(cone, low=lows, high=highs)
 
 
-def mirror(cone: ReachCone, normal: Vectors) -> ReachCone:
-    """Return the cone of the other side, mirrored in the plane across `normal`.
-
-    The plane should hold the bone's axis of the chart: then the twists change their sign. The
-    order of the vertices is reversed, so that it stays counter-clockwise.
-    """
-    normal = _direction(normal)
-
-    def seen(directions: Vectors) -> Vectors:
-        return np.asarray(directions - 2.0 * (directions @ normal)[..., None] * normal)
-
-    return ReachCone(
-        points=seen(cone.points)[::-1],
-        low=-cone.high[::-1],
-        high=-cone.low[::-1],
-        visible=seen(cone.visible),
-        visible_low=-cone.visible_high,
-        visible_high=-cone.visible_low,
-    )
-
-
 def _vertex(cone: ReachCone, index: int) -> int:
     if not 0 <= index < len(cone.points):
         raise ValueError(f"no point {index}; this cone has points 0 to {len(cone.points) - 1}")
@@ -113,14 +134,6 @@ def _direction(point: Vectors) -> Vectors:
     if direction.shape != (3,):
         raise ValueError(f"point must have shape (3,), got {direction.shape}")
     return direction
-
-
-# Smoothing a reach cone: new vertices between the old ones, in the stereographic plane.
-
-
-ALPHA = {3: 0.1667, 4: 0.1036, 5: 0.0850, 6: 0.0773, 7: 0.0700}
-ALPHA_BEYOND = 0.0625
-"""How far a new vertex bulges, by the number of vertices before (Wilhelms & Van Gelder)."""
 
 
 def stereographic(points: Vectors, visible: Vectors) -> Floats:
@@ -175,9 +188,6 @@ def _new_vertices(points: Vectors, visible: Vectors) -> Vectors:
     before, after, second = (np.roll(plane, shift, axis=0) for shift in (1, -1, -2))
     middle = 0.5 * (plane + after) + alpha * (after - before) + alpha * (plane - second)
     return from_stereographic(middle, visible)
-
-
-# Fewer, calmer points: the opposite of smoothing, which keeps each and adds more.
 
 
 def relax(cone: ReachCone, rounds: int = 1) -> ReachCone:
@@ -245,3 +255,125 @@ def _angle(one: Vectors, other: Vectors) -> Floats:
     return np.asarray(
         2.0 * np.arcsin(np.clip(0.5 * np.linalg.norm(one - other, axis=-1), 0.0, 1.0))
     )
+
+
+def include_sample(cone: ReachCone, point: Points) -> ReachCone:
+    """Return a cone that contains the cone and a direction with a twist (4,).
+
+    A direction outside becomes a vertex, or the vertex with nearly the same azimuth moves out.
+    Limits of the twist are widened by the smallest sum of squares. ValueError if the direction is
+    opposite the visible point.
+    """
+    if not cone.contains_direction(point[:3]):
+        cone = _include_direction(cone, point)
+    return _include_twist(cone, point)
+
+
+def _include_direction(cone: ReachCone, point: Points) -> ReachCone:
+    """Return the cone with the direction of `point` on its boundary, and all it held."""
+    direction, n = point[:3], len(cone.points)
+    azimuth, angle = polar(np.vstack([cone.points, direction]), cone.visible)
+    if np.pi - angle[-1] < OPPOSITE:
+        raise ValueError(
+            "the sample's direction is opposite the visible point, which no cone about that can "
+            "hold: move the visible point first"
+        )
+    number = int(cone.slices(direction))
+    after = (number + 1) % n
+    share = _shares(cone, number, direction)
+    aside = np.abs(azimuth[[number, after]] - azimuth[-1])
+    aside = np.minimum(aside, TURN - aside)
+    if aside.min() >= THIN:
+        points = np.insert(cone.points, number + 1, direction, axis=0)
+        lows, highs = (np.insert(limits, number + 1, 0.0) for limits in (cone.low, cone.high))
+        place, around = number + 1, [number, after]
+    else:
+        # The direction is then on the edge from the vertex's new place to the other one.
+        share[2 - int(aside.argmin())] = 0.0
+        place = (number, after)[int(aside.argmin())]
+        moved = share @ np.stack([cone.visible, *cone.points[[number, after]]])
+        share /= np.linalg.norm(moved)
+        points, lows, highs = cone.points.copy(), cone.low.copy(), cone.high.copy()
+        points[place] = unit_vectors(moved)
+        around = [place - 1, place, (place + 1) % n]
+    corners = [number, after]
+    low, fall = _needed_limits(share, -cone.visible_low, -cone.low[corners], -cone.low[around])
+    high, rise = _needed_limits(share, cone.visible_high, cone.high[corners], cone.high[around])
+    lows[place], highs[place] = _in_order(-low, high, _near_middle(cone, point[3]))
+    if cone.is_free:  # and stays so, whatever was rounded
+        lows[place], highs[place], fall, rise = cone.low[number], cone.high[number], 0.0, 0.0
+    return replace(
+        cone,
+        points=points,
+        low=lows,
+        high=highs,
+        visible_low=cone.visible_low - fall,
+        visible_high=cone.visible_high + rise,
+    )
+
+
+def _needed_limits(
+    share: Floats, at_visible: float, corners: Floats, around: Floats
+) -> tuple[float, float]:
+    """Return the least upper limit of a new vertex, and the rise of the visible point's, radians.
+
+    `share` (3,) are the coefficients (α, β, γ) of the vertex D = αV + βP + γQ, with V the visible
+    point and P, Q the slice's corners; `around` are the limits at vertices of the slices around D.
+
+    In a slice the limit at aV + bP + cQ is the mean (av + bp + cq) / (a + b + c). For D beyond the
+    edge (α < 0), the new mean is nowhere below the old one if it is not so at V, P and Q, because
+    their difference has the sign of a linear form: h ≥ αv + βp + γq − (α + β + γ − 1) w for the
+    limit h at D and w = v, p, q. If that exceeds the limits at all corners, as for a small cone
+    and a far sample, the visible point's limit rises too; a rise there counts |α| times.
+    """
+    limits = np.append(around, at_visible)
+    linear = share @ [at_visible, *corners]
+    least = float((linear - (share.sum() - 1.0) * limits).max())
+    most = float(limits.max())
+    lack = max(least - most, 0.0) / (1.0 + share[0] ** 2)
+    return min(least, most) + lack, lack * abs(share[0])
+
+
+def _in_order(low: float, high: float, twist: float) -> tuple[float, float]:
+    """Return limits as they are, or where they cross twice the one between them nearest `twist`."""
+    if low <= high:
+        return low, high
+    between = min(max(twist, high), low)
+    return between, between
+
+
+def _near_middle(cone: ReachCone, twist: float) -> float:
+    """Return the twist, of those whole turns apart, nearest to the middle at the visible point."""
+    middle = 0.5 * (cone.visible_low + cone.visible_high)
+    return float(twist - TURN * np.rint((twist - middle) / TURN))
+
+
+def _include_twist(cone: ReachCone, point: Points) -> ReachCone:
+    """Return the cone with the limits at a slice's corners wide enough for the sample's twist."""
+    if cone.is_free:
+        return cone
+    number = int(cone.slices(point[:3]))
+    corners = [number, (number + 1) % len(cone.points)]
+    share = np.maximum(_shares(cone, number, point[:3]), 0.0)
+    share /= share.sum()
+    low = float(share @ [cone.visible_low, *cone.low[corners]])
+    high = float(share @ [cone.visible_high, *cone.high[corners]])
+    above = float(np.remainder(point[3] - low, TURN)) - (high - low)
+    if above <= 0.0:
+        return cone
+    below = TURN - (high - low) - above
+    widening = share / (share @ share)
+    lows, highs = cone.low.copy(), cone.high.copy()
+    if above <= below:
+        highs[corners] += above * widening[1:]
+        return replace(cone, high=highs, visible_high=cone.visible_high + above * widening[0])
+    lows[corners] -= below * widening[1:]
+    return replace(cone, low=lows, visible_low=cone.visible_low - below * widening[0])
+
+
+def _shares(cone: ReachCone, number: int, direction: Vectors) -> Floats:
+    """Return how much of the visible point and of a slice's two corners a direction is: (3,)."""
+    planes = slice_rows(cone.points, cone.visible, cone.low, cone.high)[number]
+    heights = planes[:9].reshape(3, 3) @ direction
+    depth = planes[6:9] @ cone.visible
+    return np.asarray(np.array([heights[2], -heights[1], heights[0]]) / depth)

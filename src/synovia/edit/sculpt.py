@@ -1,4 +1,6 @@
-"""Sculpting of distance fields: samples added and moved, the boundary pushed and pulled.
+"""Sculpting: the boundary of a shape pushed and pulled, samples of a field added and moved.
+
+Of the shapes in the package, distance fields can be sculpted.
 
 Results are distances again, except in the cells that the boundary cuts, where a brush leaves a
 slope of 1 ± 1.5 amount/radius.
@@ -7,20 +9,16 @@ slope of 1 ± 1.5 amount/radius.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from functools import singledispatch
 
 import numpy as np
 
-from ...arrays import Mask, Points, Scalars, rows
-from .build import redistance
-
-if TYPE_CHECKING:
-    from .field import DistanceField
-
-Field = TypeVar("Field", bound="DistanceField")
+from ..arrays import Mask, Points, Scalars, rows
+from ..shapes import DistanceField, Region
+from ..shapes.distance_field.build import redistance
 
 
-def add_sample(field: Field, point: Points) -> Field:
+def add_sample(field: DistanceField, point: Points) -> DistanceField:
     """Return the field with a ball about `point` (3,) added.
 
     The radius is the threshold, at least a cell. The box grows if it is too small.
@@ -29,10 +27,10 @@ def add_sample(field: Field, point: Points) -> Field:
     radius = max(field.threshold, float(field.spacing.max()))
     field = _with_room(field, point, radius)
     ball = field.threshold + _distance_from(field, point) - radius
-    return redistance_field(field, np.minimum(field.values, ball))
+    return _redistance(field, np.minimum(field.values, ball))
 
 
-def move_sample(field: Field, start: Points, end: Points) -> Field:
+def move_sample(field: DistanceField, start: Points, end: Points) -> DistanceField:
     """Return the field with the sample at `start` moved to `end`, both (3,).
 
     The ball that `add_sample` would add at `start` is removed, and with it any part of other
@@ -43,30 +41,69 @@ def move_sample(field: Field, start: Points, end: Points) -> Field:
     moved = add_sample(field, end)
     hole = moved.threshold + radius - _distance_from(moved, start)
     kept = moved.threshold + _distance_from(moved, _point("end", end)) - radius
-    return redistance_field(moved, np.minimum(np.maximum(moved.values, hole), kept))
+    return _redistance(moved, np.minimum(np.maximum(moved.values, hole), kept))
 
 
-def push(field: Field, center: Points, radius: float, amount: float) -> Field:
-    """Return the field with its boundary pushed out by `amount` radians around `center` (3,).
+@singledispatch
+def push(shape: Region, center: Points, radius: float, amount: float) -> Region:
+    """Return the shape with its boundary pushed out by `amount` radians around `center` (d,).
 
     The brush is smooth: full at the center, nothing from `radius` radians on. A negative amount
     pulls the boundary in, as `pull` does.
     """
-    return redistance_field(*_stroke(field, center, radius, amount))
+    raise ValueError(f"a {shape.name} cannot be sculpted: make it a distance field")
 
 
-def brush(field: Field, center: Points, radius: float, amount: float) -> Field:
-    """Return a field of the region that `push` gives, whose values are no longer distances.
+@push.register
+def _(shape: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
+    return _redistance(*_stroke(shape, center, radius, amount))
 
-    It is fast, for previews; `redistance_field` restores the distances.
-    """
-    field, values = _stroke(field, center, radius, amount)
+
+def is_sculptable(kind: type[Region]) -> bool:
+    """Return True if `push` and `brush` accept shapes of this class."""
+    return push.dispatch(kind) is not push.dispatch(object)
+
+
+@singledispatch
+def brush(shape: Region, center: Points, radius: float, amount: float) -> Region:
+    """Return a fast preview of `push`; `settle` must follow the last of a series of strokes."""
+    return push(shape, center, radius, amount)
+
+
+@brush.register
+def _(shape: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
+    # The same region, with values that are not distances.
+    field, values = _stroke(shape, center, radius, amount)
     if not (values <= field.threshold).any():
         raise ValueError("sculpting would leave no member")
     return replace(field, values=values)
 
 
-def _stroke(field: Field, center: Points, radius: float, amount: float) -> tuple[Field, Points]:
+@singledispatch
+def settle(shape: Region) -> Region:
+    """Return the shape after the last stroke of `brush`."""
+    return shape
+
+
+@settle.register
+def _(shape: DistanceField) -> DistanceField:
+    return _redistance(shape)
+
+
+@singledispatch
+def level(shape: Region, points: Points) -> Scalars:
+    """Return a measure (...) of depth that is cheap to compute, by default the distance."""
+    return shape.distance(points)
+
+
+@level.register
+def _(shape: DistanceField, points: Points) -> Scalars:
+    return shape.value(points)
+
+
+def _stroke(
+    field: DistanceField, center: Points, radius: float, amount: float
+) -> tuple[DistanceField, Points]:
     """Return the field, with room for the brush, and its values (I, J, K) after the stroke."""
     center = _point("center", center)
     if not 0.0 < radius < np.inf:
@@ -79,9 +116,9 @@ def _stroke(field: Field, center: Points, radius: float, amount: float) -> tuple
     return field, field.values - amount * share**2
 
 
-def pull(field: Field, center: Points, radius: float, amount: float) -> Field:
-    """Return the field with its boundary pulled in by `amount` radians around `center` (3,)."""
-    return push(field, center, radius, -amount)
+def pull(shape: Region, center: Points, radius: float, amount: float) -> Region:
+    """Return the shape with its boundary pulled in by `amount` radians around `center` (d,)."""
+    return push(shape, center, radius, -amount)
 
 
 def _point(name: str, point: Points) -> Points:
@@ -104,7 +141,7 @@ def _squares_from(field: DistanceField, point: Points) -> Scalars:
     return np.asarray(x[:, None, None] + (y[:, None] + z))
 
 
-def _with_room(field: Field, point: Points, radius: float) -> Field:
+def _with_room(field: DistanceField, point: Points, radius: float) -> DistanceField:
     """Return the field in a box that contains a ball about `point`, where its chart allows."""
     high = field.low + field.spacing * (np.array(field.values.shape) - 1)
     short = np.maximum(np.stack([field.low - point, point - high]) + radius, 0.0)
@@ -112,7 +149,7 @@ def _with_room(field: Field, point: Points, radius: float) -> Field:
     return field.widened(short) if short.any() else field
 
 
-def redistance_field(field: Field, values: Points | None = None) -> Field:
+def _redistance(field: DistanceField, values: Points | None = None) -> DistanceField:
     """Return the field with its values, or others (I, J, K), made distances from its boundary."""
     values = field.values if values is None else values
     inside = values <= field.threshold
