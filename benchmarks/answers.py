@@ -81,6 +81,7 @@ from synovia.learn import field_from_paths, joint_kind
 from synovia.limit import convert as conversion_module
 from synovia.limit import softening as softening_module
 from synovia.model import project_path
+from synovia.shapes import shape_to_dict
 from synovia.shapes.mesh import shape_surface
 from synovia.shapes.theta_phi.extent import volume as table_volume
 
@@ -303,8 +304,8 @@ def ask_limit(record: Record, name: str, limit: Limit, seen) -> None:
     record.add(f"{name}/shape/reach", [shape.reach((0, 1)), shape.reach((2,))])
     surface = shape_surface(shape, 1)
     record.add(f"{name}/shape/surface", [surface.vertices, surface.triangles])
-    record.add(f"{name}/shape/grow", shape.grow(0.1).to_dict())
-    record.add(f"{name}/shape/shrink", shape.shrink(0.05).to_dict())
+    record.add(f"{name}/shape/grow", shape_to_dict(shape.grow(0.1)))
+    record.add(f"{name}/shape/shrink", shape_to_dict(shape.shrink(0.05)))
 
 
 def ask_conversions(record: Record) -> None:
@@ -315,7 +316,7 @@ def ask_conversions(record: Record) -> None:
             record.add(f"to/{family}/{other}/limit", made.limit.to_dict())
             record.add(f"to/{family}/{other}/losses", [made.gained, made.lost, made.error])
     field = field_from_paths(rotations_of("turning"), resolution=12)
-    record.add("field_from_paths", field.to_dict())
+    record.add("field_from_paths", shape_to_dict(field))
 
 
 def ask_models(record: Record) -> None:

@@ -24,6 +24,7 @@ from synovia import (
 )
 from synovia.arrays import unit_vectors
 from synovia.io import limits_schema
+from synovia.shapes import shape_from_dict
 from synovia.shapes.mesh import shape_surface
 from synovia.shapes.reach_cone.fit import _Entries, _stack_entries
 from synovia.shapes.reach_cone.star import from_polar
@@ -183,7 +184,7 @@ def test_unions_grow_shrink_come_back_and_face_outwards(union, rng):
     with pytest.raises(ValueError, match="one or more reach cones"):
         Union(())
     with pytest.raises(ValueError, match=r"parts\.type must be one of reach-cone, got 'box'"):
-        Union.from_dict({"parts": [{"type": "box"}]})
+        shape_from_dict(Union, {"parts": [{"type": "box"}]})
 
 
 def test_two_clusters_make_two_cones(rng):

@@ -14,7 +14,7 @@ from synovia import Beyond, Inside, Limit, first_exit, quat
 from synovia.arrays import TOLERANCE
 from synovia.charts import CHARTS
 from synovia.model import clamp_path, project_path
-from synovia.shapes import Directional, stored_shapes
+from synovia.shapes import Directional, shape_from_dict, shape_to_dict, stored_shapes
 from synovia.shapes.mesh import shape_surface
 
 MEMBERS = 3000 if EXHAUSTIVE else 500
@@ -143,9 +143,9 @@ def test_the_surface_is_on_the_boundary(shape):
 
 
 def test_fields_make_the_shape_again(shape, points):
-    for stored in (shape.to_dict(), plain(shape.to_dict())):
+    for stored in (shape_to_dict(shape), plain(shape_to_dict(shape))):
         assert stored.pop("type") == shape.name
-        twin = type(shape).from_dict(stored)
+        twin = shape_from_dict(type(shape), stored)
         assert type(twin) is type(shape)
         assert twin.project(points).tobytes() == shape.project(points).tobytes()
         assert twin.distance(points).tobytes() == shape.distance(points).tobytes()
@@ -288,7 +288,7 @@ def test_a_limit_is_stored_by_the_names_of_its_parts(limit, rotations):
         warnings.simplefilter("ignore", UserWarning)
         chart = CHARTS[chart.pop("type")](**chart)
         kind = stored_shapes()[shape.pop("type")]
-        twin = Limit(chart, kind.from_dict(shape), margin=stored.get("margin", 0.0))
+        twin = Limit(chart, shape_from_dict(kind, shape), margin=stored.get("margin", 0.0))
     assert np.array_equal(twin.project(rotations[:50]), limit.project(rotations[:50]))
 
 

@@ -11,7 +11,7 @@ import pytest
 from fields import EULER, FEW, FIELDS, field, members, nearest_distance, queries, value
 from oracles import EXHAUSTIVE
 from synovia import Limit, RotationVector, quat
-from synovia.shapes import DistanceField
+from synovia.shapes import DistanceField, shape_from_dict, shape_to_dict
 from synovia.shapes.mesh import shape_surface
 
 
@@ -215,10 +215,10 @@ def test_the_margin_is_added_all_around():
 
 def test_it_comes_back_from_plain_lists(kind):
     shape = field(kind)
-    fields = shape.to_dict()
+    fields = shape_to_dict(shape)
     assert fields.pop("type") == "distance-field"
     plain = json.loads(json.dumps(fields, default=lambda array: array.tolist()))
-    again = DistanceField.from_dict(plain)
+    again = shape_from_dict(DistanceField, plain)
     np.testing.assert_array_equal(again.packed, shape.packed)
 
 

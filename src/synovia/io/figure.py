@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
-from ..shapes import SHAPES, Region
+from ..shapes import SHAPES, Region, shape_from_dict, shape_to_dict
 from ..skeleton import Skeleton
 from .bounds import MAX_NUMBER, check_skeleton
 from .files import atomic_write, read_file
@@ -62,7 +62,7 @@ def _value_element(owner: str, name: str, value: Any) -> Element:
     if isinstance(value, Component):
         return component_element(name, value)
     if isinstance(value, Region):
-        fields = value.to_dict()
+        fields = shape_to_dict(value)
         kind = fields.pop("type")
         other = {} if kind == DEFAULT_SHAPE else {"type": kind}
         element = make_element("cone", name=name, **other)
@@ -171,7 +171,7 @@ def _shape(element: Element) -> Region:
         fields[part.attributes["name"]] = array if array.shape else float(array)
     with element.locate_errors():
         try:
-            return SHAPES[kind].from_dict(fields)
+            return shape_from_dict(SHAPES[kind], fields)
         except TypeError as error:
             raise ValueError(f"a cone has points, low, high and so on: {error}") from error
 

@@ -18,8 +18,7 @@ from ..charts import CHARTS, Chart
 from ..learn import Sample
 from ..limit import DEPENDENT_LIMITS, DependentLimit, DependentMargin, Limit
 from ..model import Constraint, ControlGroup, Limb, LimitModel, couple
-from ..shapes import stored_shapes
-from ..shapes.region import nested_shapes
+from ..shapes.stored import nested_shapes, shape_from_dict, stored_shapes
 from ..skeleton import Skeleton
 from . import old_limits, packed_limits
 from .bounds import MAX_NUMBER, check_skeleton
@@ -356,13 +355,13 @@ def _build(entry: Entry, registry: Mapping[str, Any]) -> Any:
     kind = fields.pop("type")
     with entry.locate_errors(), np.errstate(all="ignore"):
         made = registry[kind]
-        return made(**fields) if issubclass(made, Chart) else made.from_dict(fields)
+        return made(**fields) if issubclass(made, Chart) else shape_from_dict(made, fields)
 
 
 def _fields(
     entry: Entry, registry: Mapping[str, Any], dimension: int, *, known: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Return the fields of a chart or shape, with their arrays, as `from_dict` takes them.
+    """Return the fields of a chart or shape, with their arrays, as its constructor or `shape_from_dict` takes them.
 
     Those that are `known` otherwise are not in the file.
     """

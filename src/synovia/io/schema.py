@@ -10,8 +10,8 @@ import numpy as np
 from ..arrays import field_types, optional_fields
 from ..charts import CHARTS
 from ..limit import DEPENDENT_LIMITS, suits
-from ..shapes import SHAPES, stored_shapes
-from ..shapes.region import nested_shapes
+from ..shapes import SHAPES
+from ..shapes.stored import nested_shapes, stored_shapes
 from ..skeleton.skeleton import POSITIONS, ROTATIONS
 
 Schema = dict[str, Any]

@@ -35,7 +35,7 @@ from ..charts import (
     chart_to_dict,
     takes_axis,
 )
-from ..shapes import SHAPES, DistanceField, Shape
+from ..shapes import SHAPES, DistanceField, Shape, shape_to_dict
 from ..shapes.region import check_margin
 from .chart_support import align, gather, is_injective, is_singular, is_steep, suits
 from .softening import Softening
@@ -607,7 +607,10 @@ class Limit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return chart and shape by name, with their fields; margin and ancestor if any."""
-        found: dict[str, Any] = {"chart": chart_to_dict(self.chart), "shape": self.shape.to_dict()}
+        found: dict[str, Any] = {
+            "chart": chart_to_dict(self.chart),
+            "shape": shape_to_dict(self.shape),
+        }
         if self.margin > 0.0:
             found["margin"] = self.margin
         return found if self.relative_to is None else {**found, "relative_to": self.relative_to}

@@ -10,6 +10,7 @@ from .kdop import KDop
 from .product import Product
 from .reach_cone.cone import ReachCone
 from .region import Region
+from .stored import shape_from_dict, shape_to_dict, stored_shapes
 from .theta_phi.table import ThetaPhi
 from .union import Union
 
@@ -26,11 +27,6 @@ SHAPES: dict[str, type[Region]] = {
     "union": Union,
 }
 """Every shape by its name: those that can be fitted."""
-
-
-def stored_shapes() -> dict[str, type[Region]]:
-    """Return every shape that a file may hold, by its name: also those made of others."""
-    return {**SHAPES, Offset.name: Offset, Turned.name: Turned}
 
 
 __all__ = [
@@ -50,5 +46,7 @@ __all__ = [
     "Turned",
     "Union",
     "as_directional",
+    "shape_from_dict",
+    "shape_to_dict",
     "stored_shapes",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from abc import ABC
 from collections.abc import Callable, Mapping
@@ -15,7 +14,6 @@ from typing import (
     NamedTuple,
     Protocol,
     Self,
-    get_args,
     get_origin,
     get_type_hints,
 )
@@ -29,7 +27,6 @@ from ..arrays import (
     Points,
     Scalars,
     Vectors,
-    field_types,
     rows,
     tolerance,
 )
@@ -306,45 +303,6 @@ class Region(ABC):
         out, distance = np.empty_like(flat), np.empty(points.shape[:-1])
         kernels.shapes.project_points(flat.ravel(), packed, out.ravel(), distance.ravel())
         return out[..., : self.dimension], distance
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name, with the shape's own name as `type`; shapes in it likewise."""
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
-        return {"type": self.name, **{name: _stored(value) for name, value in fields.items()}}
-
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Self:
-        """Return the shape that `to_dict` wrote, less its `type`."""
-        hints = {name: hint for name, (hint, _) in field_types(cls).items()}
-        return cls(**{name: _restored(name, hints.get(name), fields[name]) for name in fields})
-
-
-def _stored(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_stored(each) for each in value]
-    return value.to_dict() if isinstance(value, Region) else value
-
-
-def _restored(name: str, hint: Any, value: Any) -> Any:
-    known = nested_shapes(hint)
-    if not known:
-        return value
-    if isinstance(value, list | tuple):
-        return tuple(_restored(name, hint, each) for each in value)
-    fields = dict(value)
-    kind = fields.pop("type", None)
-    if kind not in known:
-        raise ValueError(f"{name}.type must be one of {', '.join(known)}, got {kind!r}")
-    return known[kind].from_dict(fields)
-
-
-def nested_shapes(hint: Any) -> dict[str, type[Region]]:
-    """Return the shapes, by name, that a field of this type may hold; none if it holds no shape."""
-    if isinstance(hint, type) and issubclass(hint, Region):
-        from . import stored_shapes
-
-        return stored_shapes() if hint is Region else {hint.name: hint}
-    return {name: kind for part in get_args(hint) for name, kind in nested_shapes(part).items()}
 
 
 # What a shape gives in NumPy, with checks around it, so that it can be formulas alone.
