@@ -14,6 +14,7 @@ from synovia import load_limits, quat, save_limits
 from synovia.limit import DependentMargin, Limit
 from synovia.model import LimitModel
 from synovia.shapes import SHAPES, Convex
+from synovia.shapes.extent import tangents
 from synovia.skeleton import Skeleton
 
 MARGIN = 0.15  # radians
@@ -115,7 +116,7 @@ def test_depths_are_never_overstated(grown, rng):
     assert (depth > 0.01).sum() > 100
     ways = rng.normal(size=(len(members), 1, 3))
     ways *= depth[:, None, None] / np.linalg.norm(ways, axis=-1, keepdims=True)
-    there = region.shift(members, (ways @ region.tangents(members))[:, 0])
+    there = region.shift(members, (ways @ tangents(region, members))[:, 0])
     assert region.distance(there).max() < 1e-9
 
 

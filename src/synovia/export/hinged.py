@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from functools import cached_property, singledispatch
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from ..limit import Limit
 from ..limit.chart_support import align_hinges
 from ..limit.convert import approximate
 from ..model import LimitModel
-from ..shapes import Box, KDop
+from ..shapes import Box, KDop, Product, Region
+from ..shapes.convex import Polytope
 from ..skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def fit_hinges(limit: Limit, name: str, *, slanted: bool, chart: Hinges | None =
     A limit that is made of half-spaces of hinges' angles stays what it is. The axes are chosen by
     what is legal, unless `chart` gives them.
     """
-    if chart is None and isinstance(limit.chart, Hinges) and limit.region.half_spaces() is not None:
+    if chart is None and isinstance(limit.chart, Hinges) and half_spaces(limit.region) is not None:
         if slanted or not len(split_ranges(limit)[2]):
             return limit
         chart = limit.chart
@@ -164,7 +165,7 @@ def split_ranges(limit: Limit) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     The limit is of half-spaces in a chart of hinges. Those that cut off next to nothing are left
     out.
     """
-    planes = limit.region.half_spaces()
+    planes = half_spaces(limit.region)
     if planes is None:
         raise ValueError(f"a {limit.region.name} is not made of half-spaces")
     low, high = (end.copy() for end in limit.region.bounds)
@@ -285,3 +286,32 @@ def loss_lines(losses: Mapping[str, Loss], notes: Mapping[str, str]) -> Iterator
             f"(by up to {np.degrees(loss.gained_angle):.1f} deg), lost {loss.lost:.4%} "
             f"(by up to {np.degrees(loss.lost_angle):.1f} deg){note}"
         )
+
+
+class HalfSpaces(NamedTuple):
+    """All points with low <= axes · x <= high: unit rows (k, d), and bounds (k,) in radians."""
+
+    axes: Floats
+    low: Floats
+    high: Floats
+
+
+@singledispatch
+def half_spaces(shape: Region) -> HalfSpaces | None:
+    """Return the pairs of planes that bound the shape exactly; None if planes do not."""
+    return None
+
+
+@half_spaces.register
+def _(shape: Polytope) -> HalfSpaces | None:
+    return HalfSpaces(shape.axes, shape.low, shape.high)
+
+
+@half_spaces.register
+def _(shape: Product) -> HalfSpaces | None:
+    planes = half_spaces(shape.swing)
+    if planes is None:
+        return None
+    axes = np.zeros((len(planes.axes) + 1, 3))
+    axes[:-1, :2], axes[-1, 2] = planes.axes, 1.0
+    return HalfSpaces(axes, np.append(planes.low, shape.low), np.append(planes.high, shape.high))

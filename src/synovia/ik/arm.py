@@ -8,14 +8,16 @@ and where no swivel near by is legal, the paper's walk back to the boundary stop
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Quats, Vectors, rows
+from ..arrays import Floats, Points, Quats, Vectors, rows
 from ..limit import Limit
 from ..model import LimitModel, first_exit
+from ..shapes import Region, ThetaPhi
 from ..skeleton import Pose, Skeleton, check_joints, forward
 from .descent import Batch, finish_batch, start_batch
 from .goals import Reach
@@ -175,12 +177,23 @@ def _next_rotation(
     return _stop_at_boundary(limit, last, straight, end, way, step)
 
 
+@singledispatch
+def _walk_back(shape: Region, previous: Points, proposed: Points) -> Points | None:
+    """Return where a table stops the path from `previous` to `proposed`; None for other shapes."""
+    return None
+
+
+@_walk_back.register
+def _(shape: ThetaPhi, previous: Points, proposed: Points) -> Points | None:
+    return shape.walk_back(previous, proposed)
+
+
 def _stop_at_boundary(
     limit: Limit, last: Quats, straight: Quats, end: Vectors, way: Vectors, step: float
 ) -> Quats:
     """Return where the boundary stops the shoulder: walked back to, or slid along if nearer."""
     points = limit.chart.points(np.stack([last, straight]))
-    walked = limit.region.walk_back(points[0], points[1])
+    walked = _walk_back(limit.region, points[0], points[1])
     if walked is None:
         back = _partial_turn(last, straight, float(first_exit(limit, last, straight)))
     else:

@@ -361,7 +361,7 @@ def _build(entry: Entry, registry: Mapping[str, Any]) -> Any:
 def _fields(
     entry: Entry, registry: Mapping[str, Any], dimension: int, *, known: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Return the fields of a chart or shape, with their arrays, as its constructor or `shape_from_dict` takes them.
+    """Return the fields of a chart or shape, with their arrays, and its `type`.
 
     Those that are `known` otherwise are not in the file.
     """

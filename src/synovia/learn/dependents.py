@@ -31,6 +31,7 @@ from ..limit import (
     octahedral,
     rotation_nodes,
 )
+from ..limit.chart_support import approximate_shape
 from ..shapes import Shape
 from ..skeleton import Skeleton
 from .margins import DEFAULT_REJECT, HeldOut, Promise, promise
@@ -370,7 +371,7 @@ def _shrink(limit: Limit, r: float) -> Shape:
         return inner.shape
     points = inner.region.scatter(NARROW_MEMBERS, np.random.default_rng(0))
     family = type(limit.shape)
-    return family.approximate(limit.chart, points, inner.region.distance, exact=True)
+    return approximate_shape(family, limit.chart, points, inner.region.distance, exact=True)
 
 
 def _shape_distance(limit: Limit, rotations: Quats) -> Scalars:

@@ -1,10 +1,12 @@
-"""Functions of a chart and a shape: whether they fit together, and points for a fit.
+"""Functions of a chart and a shape: whether they fit together, fits and points for them.
 
 Charts with special needs register an implementation; all others use the default.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import replace
 from functools import singledispatch
 from itertools import permutations
@@ -13,14 +15,16 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import TURN, Floats, Points, Quats, principal_axes, rows
+from ..arrays import TURN, Floats, Points, Quats, Scalars, principal_axes, rows
 from ..charts import CHARTS, Chart, DirectionTwist, EulerZYZ, Hinges, RotationVector, SwingTwist
+from ..shapes import DistanceField, Shape, as_directional
 
 STEEP = 0.2
 """Radians around a singularity within which float32 is too coarse.
 
 At an angle δ from it, angles of rotations in float32 are off by up to some 1e-6/δ.
 """
+SAME_PERIOD = 1e-9  # radians; largest difference of equal periods
 MIN_RANGE = 0.02  # radians; smallest range of an angle when boxes of hinges are compared
 ALIGN_SAMPLES = 500  # rotations by which axes are chosen
 CORE_SHARES = (0.3, 0.5, 0.7, 0.85, 0.95, 1.0)  # shares of the rotations, the nearest first
@@ -40,6 +44,57 @@ def compared_charts() -> list[str]:
     return [
         name for name, chart in CHARTS.items() if chart.kernel is not None and chart is not Hinges
     ]
+
+
+@singledispatch
+def check_shape(shape: Shape, chart: Chart) -> None:
+    """Raise ValueError if the shape, as it is, does not fit the chart."""
+    if shape.dimension != chart.dimension:
+        raise ValueError(f"a limit needs a shape of space, got one of {shape.dimension}-D")
+
+
+@check_shape.register
+def _(shape: DistanceField, chart: Chart) -> None:
+    if np.abs(shape.periods - chart.periods).max() > SAME_PERIOD:
+        raise ValueError(
+            f"a field in the chart {chart.name} must have the periods {chart.periods}, got "
+            f"{shape.periods.tolist()}"
+        )
+    low = shape.low[1]
+    high = low + shape.spacing[1] * (shape.values.shape[1] - 1)
+    if any(chart.periods) and not (low >= -SAME_PERIOD and high <= np.pi + SAME_PERIOD):
+        raise ValueError(f"a field of Euler angles must have ψ from 0 to π, got {low} to {high}")
+
+
+def fit_shape(kind: type[Shape], chart: Chart, points: Points, **options: Any) -> Shape:
+    """Return the shape around `points` (n, d) of the chart; options go to its `fit`.
+
+    A `fit` with a parameter `periods` gets those of the chart.
+    """
+    if "periods" in inspect.signature(kind.fit).parameters:
+        options = {"periods": chart.periods, **options}
+    return kind.fit(points, **options)
+
+
+def approximate_shape(
+    kind: type[Shape],
+    chart: Chart,
+    points: Points,
+    distance: Callable[[Points], Scalars],
+    *,
+    exact: bool,
+    **options: Any,
+) -> Shape:
+    """Return a shape of class `kind` close to a region with members `points` (n, d).
+
+    Members must be dense on its boundary. `distance` returns signed distances from the region,
+    `exact` in the chart's metric or else in another one. Only fields use it; others are fitted.
+    """
+    sample = getattr(kind, "from_distances", None)
+    if sample is None:
+        return fit_shape(kind, chart, points, **options)
+    made: Shape = sample(points, distance, exact=exact, periods=chart.periods, **options)
+    return made
 
 
 @singledispatch
@@ -71,7 +126,8 @@ def _(chart: SwingTwist, shape: Any) -> bool:
 
 @is_singular.register
 def _(chart: DirectionTwist, shape: Any) -> bool:
-    return bool(shape.contains_direction(-chart.axis))
+    directional = as_directional(shape)
+    return directional is not None and bool(directional.contains_direction(-chart.axis))
 
 
 @singledispatch

@@ -13,7 +13,7 @@ from ..charts import Chart, FramedChart, RotationVector
 from ..charts.chart import unit_normal
 from ..shapes import SHAPES, DistanceField, Shape
 from ..shapes.mesh import shape_surface
-from .chart_support import align, gather, suits
+from .chart_support import align, approximate_shape, gather, suits
 from .limit import Limit, chart_for, chart_named, check_chart, frame_of, has_axis, shape_named
 
 ALIGNED = 4000  # members that axes are chosen by
@@ -87,7 +87,7 @@ def approximate(
     def distance(points: Points) -> Scalars:
         return limit.region.distance(points) if same else limit.distance(chart.rotations(points))
 
-    return kind.approximate(chart, points, distance, exact=same, **options)
+    return approximate_shape(kind, chart, points, distance, exact=same, **options)
 
 
 def _same_chart(one: Chart, other: Chart) -> bool:
@@ -236,8 +236,8 @@ def change_frames(limit: Limit, parent: Quats, child: Quats) -> Conversion:
     if kind not in SHAPES.values():
         there, kind = RotationVector(reference), DistanceField
     points = there.points(seen.outward(chart.rotations(_members(limit, MEMBERS))))
-    shape = kind.approximate(
-        there, points, lambda points: seen.distance(there.rotations(points)), exact=False
+    shape = approximate_shape(
+        kind, there, points, lambda points: seen.distance(there.rotations(points)), exact=False
     )
     return _compare(seen, replace(limit, chart=there, shape=shape, margin=0.0))
 

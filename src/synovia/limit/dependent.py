@@ -37,6 +37,7 @@ from ..edit import add
 from ..shapes.derived import project_offset
 from . import octahedral, rotation_nodes
 from .convert import mirror_limit
+from .intervals import interval_along, with_interval
 from .limit import Limit, frame_of
 from .octahedral import divisions, mirror_nodes, node_directions, steepest
 
@@ -381,7 +382,7 @@ class DependentRange(DependentLimit):
     def _ends(self) -> tuple[float, float]:
         limit = self.limit
         known = limit.chart.dimension == 3 and limit.margin == 0.0
-        ends = limit.shape.interval_along(self.along) if known else None
+        ends = interval_along(limit.shape, self.along) if known else None
         if ends is None:
             raise ValueError(
                 f"DependentRange needs a limit that is an interval along {self.along.tolist()}, "
@@ -407,7 +408,7 @@ class DependentRange(DependentLimit):
         if low <= value <= high or name not in self.at_nodes:
             return super().with_value_at(driver, name, value, radius=radius)
         ends = min(low, value), max(high, value)
-        wider = replace(self.limit, shape=self.limit.shape.with_interval(self.along, *ends))
+        wider = replace(self.limit, shape=with_interval(self.limit.shape, self.along, *ends))
         wide = replace(self, limit=wider)
         return super(DependentRange, wide).with_value_at(driver, name, value, radius=radius)
 
@@ -453,7 +454,7 @@ class DependentRange(DependentLimit):
 
     def _limit_of(self, values: Floats) -> Limit:
         low, high = float(values[0]), float(values[1])
-        return replace(self.limit, shape=self.limit.shape.with_interval(self.along, low, high))
+        return replace(self.limit, shape=with_interval(self.limit.shape, self.along, low, high))
 
     def shrink(self, r: float) -> Self:
         middle = 0.5 * (self.low + self.high)
@@ -469,7 +470,7 @@ class DependentRange(DependentLimit):
         for there in self.limit.chart.mirror(normal):
             along = there.turn @ self.along
             same = quat.angle_between(frame_of(there.chart), frame_of(limit.chart)) < ROUNDING
-            if same and limit.shape.interval_along(along) is not None:
+            if same and interval_along(limit.shape, along) is not None:
                 return {"limit": limit, "along": along}
         raise ValueError(f"a range along {self.along.tolist()} cannot be mirrored")
 

@@ -35,9 +35,19 @@ from ..charts import (
     chart_to_dict,
     takes_axis,
 )
+from ..kernels.kinds import CONVEX
 from ..shapes import SHAPES, DistanceField, Shape, shape_to_dict
 from ..shapes.region import check_margin
-from .chart_support import align, gather, is_injective, is_singular, is_steep, suits
+from .chart_support import (
+    align,
+    check_shape,
+    fit_shape,
+    gather,
+    is_injective,
+    is_singular,
+    is_steep,
+    suits,
+)
 from .softening import Softening
 
 if TYPE_CHECKING:
@@ -187,7 +197,7 @@ class Limit:
             raise ValueError(f"relative_to must name a joint, got {self.relative_to!r}")
         object.__setattr__(self, "margin", float(check_margin(self.margin)))
         check_chart(self.shape, self.chart)
-        self.shape.check_chart(self.chart)
+        check_shape(self.shape, self.chart)
         if not self.region.reach((0, 1, 2)) <= FARTHEST:
             raise ValueError(
                 f"a limit must stay within {FARTHEST / TURN:.0f} whole turns of its reference, "
@@ -240,7 +250,7 @@ class Limit:
         points = unroll_paths(framed, paths) if in_time else gather(framed, paths[0])
         own = {"margin": check_margin(margin)} if kind.fits_margin else {}
         try:
-            fitted = kind.fit_in(framed, points, **own, **options)
+            fitted = fit_shape(kind, framed, points, **own, **options)
             return cls(framed, fitted, margin=0.0 if own else margin)
         except TypeError as error:
             raise ValueError(
@@ -304,7 +314,8 @@ class Limit:
         Other shapes, and angles of hinges, have kernels in float64 alone. Members near a
         singularity of the chart need float64.
         """
-        single = self.compiled and self.shape.single_precision and self.chart.single_precision
+        # Kernels of convex shapes exist in float32, too.
+        single = self.compiled and self.shape.kernel in CONVEX and self.chart.single_precision
         return given if single and not self.is_steep else np.dtype(np.float64)
 
     @cached_property
@@ -607,10 +618,8 @@ class Limit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return chart and shape by name, with their fields; margin and ancestor if any."""
-        found: dict[str, Any] = {
-            "chart": chart_to_dict(self.chart),
-            "shape": shape_to_dict(self.shape),
-        }
+        chart, shape = chart_to_dict(self.chart), shape_to_dict(self.shape)
+        found: dict[str, Any] = {"chart": chart, "shape": shape}
         if self.margin > 0.0:
             found["margin"] = self.margin
         return found if self.relative_to is None else {**found, "relative_to": self.relative_to}

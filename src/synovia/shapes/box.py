@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..arrays import Floats, Points, Vectors, check_orthonormal, own, principal_axes
+from ..arrays import Floats, Points, check_orthonormal, own, principal_axes
 from ..kernels.kinds import BOX
 from .convex import Polytope
-from .region import Region, check_margin, sample_points
+from .region import check_margin, sample_points
 
 CYLINDER = 1e3  # half the height that stands for endless, where a shape of the plane runs in space
-ALONG = 1e-9  # the sine of the angle up to which a direction is along an axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +34,6 @@ class Box(Polytope):
 
     name: ClassVar[str] = "box"
     kernel: ClassVar[int | None] = BOX
-    single_precision: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         d = len(np.atleast_1d(self.low))
@@ -62,28 +60,6 @@ class Box(Polytope):
         d = self.dimension
         axes[:d, :d], low[:d], high[:d] = self.axes, self.low, self.high
         return np.concatenate([[BOX], axes.ravel(), 0.5 * (low + high), 0.5 * (high - low)])
-
-    def interval_along(self, direction: Vectors) -> tuple[float, float] | None:
-        axis, sign = self._axis_along(direction)
-        if sign == 0.0:
-            return None
-        low, high = sorted((sign * self.low[axis], sign * self.high[axis]))
-        return float(low), float(high)
-
-    def with_interval(self, direction: Vectors, low: float, high: float) -> Region:
-        axis, sign = self._axis_along(direction)
-        if sign == 0.0:
-            return super().with_interval(direction, low, high)
-        lows, highs = self.low.copy(), self.high.copy()
-        lows[axis], highs[axis] = sorted((sign * low, sign * high))
-        return replace(self, low=lows, high=highs)
-
-    def _axis_along(self, direction: Vectors) -> tuple[int, float]:
-        """Return the axis along a unit direction, and which way it points; 0 if none is."""
-        cosines = self.axes @ direction
-        axis = int(np.abs(cosines).argmax())
-        across = np.linalg.norm(direction - cosines[axis] * self.axes[axis])
-        return axis, float(np.sign(cosines[axis])) if across < ALONG else 0.0
 
     @cached_property
     def deepest(self) -> Points:

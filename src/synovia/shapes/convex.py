@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
 from .derived import Turned
-from .region import HalfSpaces, Region
+from .region import Region
 
 
 class Convex(Region):
@@ -222,9 +222,6 @@ class Polytope(Convex):
 
     def reach(self, columns: tuple[int, ...]) -> float:
         return float(np.linalg.norm(self.corners[:, columns], axis=1).max())
-
-    def half_spaces(self) -> HalfSpaces:
-        return HalfSpaces(self.axes, self.low, self.high)
 
     def turn(self, turn: Floats) -> Self:
         return replace(self, axes=self.axes @ turn.T)  # type: ignore[type-var]

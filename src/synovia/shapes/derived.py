@@ -47,9 +47,6 @@ class Derived(Region):
     def shift(self, points: Points, moves: Points) -> Points:
         return self.shape.shift(points, moves)
 
-    def tangents(self, points: Points) -> Points:
-        return self.shape.tangents(points)
-
 
 def project_offset(shape: Region, points: Points, radius: Scalars) -> Points:
     """Return the nearest points within `radius` (n,) >= 0 of a shape, to points (n, d) outside.

@@ -21,7 +21,6 @@ from ..arrays import (
     Vectors,
     rows,
 )
-from .extent import tangent_pair
 from .region import Region
 
 OFF_UNIT = 1e-3  # how far a direction's length may be off 1
@@ -93,11 +92,6 @@ class Directional(Region):
         direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
         direction = np.where(angle > 0.0, direction, start)
         return np.concatenate([direction, points[..., 3:] + moves[..., 3:]], axis=-1)
-
-    def tangents(self, points: Points) -> Points:
-        across = np.zeros((*points.shape[:-1], 3, 4))
-        across[..., :2, :3], across[..., 2, 3] = tangent_pair(points[..., :3]), 1.0
-        return across
 
     def _checked(self, points: Points) -> Points:
         points = rows("points", points, 4)

@@ -34,7 +34,6 @@ class Ellipsoid(Convex):
 
     name: ClassVar[str] = "ellipsoid"
     kernel: ClassVar[int | None] = ELLIPSOID
-    single_precision: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         d = len(np.atleast_1d(self.center))

@@ -148,12 +148,21 @@ def spread_directions(n: int) -> Vectors:
 
 def slope(region: Region, points: Points) -> Points:
     """Return the unit move along which distances rise most; any where they do not."""
-    ways, here = region.tangents(points), points[..., None, :]
+    ways, here = tangents(region, points), points[..., None, :]
     ahead, behind = (region.distance(region.shift(here, step * ways)) for step in (NUDGE, -NUDGE))
     rise = ahead - behind
     length = np.linalg.norm(rise, axis=-1, keepdims=True)
     rise = np.where(length > NUDGE * NUDGE, rise, np.eye(rise.shape[-1])[0])
     return np.asarray((unit_vectors(rise)[..., None, :] @ ways)[..., 0, :])
+
+
+def tangents(region: Region, points: Points) -> Points:
+    """Return orthonormal moves from points that span all moves: (..., k, d) or (k, d)."""
+    if region.dimension != 4:
+        return np.eye(region.dimension)
+    across = np.zeros((*points.shape[:-1], 3, 4))
+    across[..., :2, :3], across[..., 2, 3] = tangent_pair(points[..., :3]), 1.0
+    return across
 
 
 def tangent_pair(direction: Vectors) -> Vectors:
@@ -221,7 +230,7 @@ class SampledExtent:
         deepest, size, rng = points[distance.argmin()], FIRST_CLIMB, np.random.default_rng(0)
         for _ in range(CLIMBS):
             steps = size * unit_vectors(rng.normal(size=(CLIMB_WAYS, 3)))
-            moved = self.region.shift(deepest, steps @ self.region.tangents(deepest))
+            moved = self.region.shift(deepest, steps @ tangents(self.region, deepest))
             tried = np.concatenate([deepest[None], moved])
             best = int(self.region.distance(tried).argmin())
             deepest, size = tried[best], size if best else 0.5 * size

@@ -29,7 +29,6 @@ class KDop(Polytope):
 
     name: ClassVar[str] = "kdop"
     kernel: ClassVar[int | None] = KDOP
-    single_precision: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         own(self)

@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..arrays import Floats, Points, Scalars, Vectors
+from ..arrays import Floats, Points, Scalars
 from ..kernels.kinds import PRODUCT
-from .box import ALONG, Box
+from .box import Box
 from .convex import THIN, Convex
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
-from .region import HalfSpaces, Region, check_margin, sample_points
+from .region import Region, check_margin, sample_points
 
 SWINGS: dict[str, type[Box] | type[Ellipsoid] | type[KDop]] = {
     shape.name: shape for shape in (Box, Ellipsoid, KDop)
@@ -32,7 +32,6 @@ class Product(Convex):
 
     name: ClassVar[str] = "product"
     kernel: ClassVar[int | None] = PRODUCT
-    single_precision: ClassVar[bool] = True
     charts: ClassVar[tuple[str, ...]] = ("swing-twist",)
 
     def __post_init__(self) -> None:
@@ -89,34 +88,10 @@ class Product(Convex):
         nearer_end = np.maximum(below, above) > self.swing.distance(swing)
         return np.where(nearer_end[..., None], end, side)
 
-    def half_spaces(self) -> HalfSpaces | None:
-        planes = self.swing.half_spaces()
-        if planes is None:
-            return None
-        axes = np.zeros((len(planes.axes) + 1, 3))
-        axes[:-1, :2], axes[-1, 2] = planes.axes, 1.0
-        return HalfSpaces(axes, np.append(planes.low, self.low), np.append(planes.high, self.high))
-
     def turn(self, turn: Floats) -> Region:
         if turn[2, 2] > -1.0 + 1e-9:  # about the bone only: a mirrored one twists the other way
             return super().turn(turn)
         return replace(self, swing=self.swing.turn(turn[:2, :2]), low=-self.high, high=-self.low)
-
-    def interval_along(self, direction: Vectors) -> tuple[float, float] | None:
-        if abs(direction[2]) < ALONG:
-            return self.swing.interval_along(direction[:2])
-        if np.linalg.norm(direction[:2]) >= ALONG:
-            return None
-        return (self.low, self.high) if direction[2] > 0.0 else (-self.high, -self.low)
-
-    def with_interval(self, direction: Vectors, low: float, high: float) -> Region:
-        if abs(direction[2]) < ALONG:
-            swing: Any = self.swing.with_interval(direction[:2], low, high)
-            return replace(self, swing=swing)
-        if self.interval_along(direction) is None:
-            return super().with_interval(direction, low, high)
-        low, high = (low, high) if direction[2] > 0.0 else (-high, -low)
-        return replace(self, low=low, high=high)
 
     def grow(self, r: float) -> Self:
         """Return the product with swing and twist grown by `r` radians."""

@@ -11,8 +11,6 @@ from typing import (
     Any,
     ClassVar,
     Literal,
-    NamedTuple,
-    Protocol,
     Self,
     get_origin,
     get_type_hints,
@@ -39,30 +37,6 @@ if TYPE_CHECKING:
 RIM = 1e-7  # nearer to the boundary than this, a move is too short to give a direction
 
 
-class HalfSpaces(NamedTuple):
-    """All points with low <= axes · x <= high: unit rows (k, d), and their ends (k,) in radians."""
-
-    axes: Floats
-    low: Floats
-    high: Floats
-
-
-class Space(Protocol):
-    """What shapes are told of the chart that they are seen through."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def dimension(self) -> int:
-        """The number of coordinates of its points."""
-
-    @property
-    def periods(self) -> tuple[float, ...]:
-        """The period of each coordinate in radians, 0 of those that do not wrap."""
-
-
 class Region(ABC):
     """A closed region of a chart.
 
@@ -78,8 +52,6 @@ class Region(ABC):
     charts: ClassVar[tuple[str, ...]]
     kernel: ClassVar[int | None] = None
     """Its number in `kernels.kinds`, if kernels know it, and not NumPy alone."""
-    single_precision: ClassVar[bool] = False
-    """Whether its kernel is there for float32 as well."""
     fits_margin: ClassVar[bool] = False
     """Whether `fit`, `grow` and `shrink` move faces, radii or a threshold, by radians.
 
@@ -101,11 +73,6 @@ class Region(ABC):
         raise ValueError(f"a {cls.name} cannot be fitted to points")
 
     @classmethod
-    def fit_in(cls, chart: Space, points: Points, **options: Any) -> Self:
-        """Return the shape around `points` of `chart`; options go to `fit`."""
-        return cls.fit(points, **options)
-
-    @classmethod
     def fit_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of `fit` that can be typed, with their types: no arrays.
 
@@ -119,28 +86,6 @@ class Region(ABC):
             for name, hint in plain.items()
             if hint in (str, int, float) or get_origin(hint) is Literal
         }
-
-    @classmethod
-    def approximate(
-        cls,
-        chart: Space,
-        points: Points,
-        distance: Callable[[Points], Scalars],
-        *,
-        exact: bool,
-        **options: Any,
-    ) -> Self:
-        """Return the shape nearest to a region with members `points`, dense on its boundary too.
-
-        `distance` gives signed distances from that region; they are `exact` in the chart's metric,
-        or in that of another. Options go to the fit.
-        """
-        return cls.fit_in(chart, points, **options)
-
-    def check_chart(self, chart: Space) -> None:
-        """Raise ValueError if the shape, as it is, cannot be seen through the chart."""
-        if self.dimension != chart.dimension:
-            raise ValueError(f"a limit needs a shape of space, got one of {self.dimension}-D")
 
     @property
     def dimension(self) -> int:
@@ -190,17 +135,6 @@ class Region(ABC):
         """Return about how much the shape must `grow`, in radians, to have each point in it."""
         return self.distance(points)
 
-    def interval_along(self, direction: Vectors) -> tuple[float, float] | None:
-        """Return the ends along a unit direction of the chart, if that is all there is to them.
-
-        None unless the shape is an interval along it and something across, each by itself.
-        """
-        return None
-
-    def with_interval(self, direction: Vectors, low: float, high: float) -> Region:
-        """Return the shape with other ends along a direction that `interval_along` has some of."""
-        raise ValueError(f"a {self.name} is no interval along {np.round(direction, 4).tolist()}")
-
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
         """Return what a mirror across `normal` shows of the shape; None where it has no such form.
 
@@ -227,21 +161,6 @@ class Region(ABC):
     @cached_property
     def _extent(self) -> extent.Extent | extent.SampledExtent:
         return extent.SampledExtent(self) if self.dimension == 4 else extent.Extent(self)
-
-    def half_spaces(self) -> HalfSpaces | None:
-        """Return the planes that bound the shape, exactly, in pairs; None where others do."""
-        return None
-
-    def contains_direction(self, directions: Vectors) -> Mask:
-        """Tell which unit directions (..., 3) are legal with some twist; a shape of those knows."""
-        return np.zeros(np.shape(directions)[:-1], dtype=bool)
-
-    def walk_back(self, previous: Points, proposed: Points) -> Points | None:
-        """Return where the way from `proposed` back to a member enters, if that stops a joint.
-
-        None is for shapes whose first exit does.
-        """
-        return None
 
     def contains(self, points: Points) -> Mask:
         """Tell which points are members."""
@@ -281,10 +200,6 @@ class Region(ABC):
     def toward(self, start: Points, end: Points, share: Scalars) -> Points:
         """Return the points a `share` of the shortest way from `start` to `end`."""
         return self.shift(start, self.moves(start, end) * np.asarray(share)[..., None])
-
-    def tangents(self, points: Points) -> Points:
-        """Return unit moves at right angles to each other, which span all: (..., k, d)."""
-        return np.eye(self.dimension)
 
     def _checked(self, points: Points) -> Points:
         return rows("points", points, self.dimension)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
 from ...arrays import Floats, Mask, Points, Scalars, Vectors, own
 from ...kernels.kinds import FIELD
-from ..region import Region, Space, check_margin, sample_points
+from ..region import Region, check_margin, sample_points
 from .build import (
     EDGE,
     LARGEST,
@@ -135,43 +135,27 @@ class DistanceField(Region):
         return cls(low, spacing, values, threshold * cell + margin, wraps.astype(float))
 
     @classmethod
-    def fit_in(cls, chart: Space, points: Points, **options: Any) -> Self:
-        return cls.fit(points, **{"periods": chart.periods, **options})
-
-    @classmethod
-    def approximate(  # type: ignore[override]
+    def from_distances(
         cls,
-        chart: Space,
         points: Points,
         distance: Callable[[Points], Scalars],
         *,
         exact: bool,
+        periods: tuple[float, ...] = (0.0, 0.0, 0.0),
         resolution: int = 32,
     ) -> Self:
-        """Return the field of `distance` at the nodes of a grid around `points`."""
-        low, spacing, count = grid_around(points, 0.0, 2.0, resolution, chart.periods)
+        """Return the field of signed distances at the nodes of a grid around `points` (n, 3).
+
+        If `distance` is not `exact`, only its sign is used, and distances are computed anew.
+        """
+        low, spacing, count = grid_around(points, 0.0, 2.0, resolution, periods)
         values = distance(node_points(low, spacing, count))
-        wraps = np.asarray(chart.periods) > 0.0
+        wraps = np.asarray(periods) > 0.0
         if not exact and (values <= 0.0).any() and (values > 0.0).any():
             values = redistance(values, 0.0, low, spacing, wraps)
         # A region thinner than a cell may contain no node: then the nearest is taken.
         level = max(0.0, float(values.min()))
         return cls(low, spacing, values, level, wraps.astype(float))
-
-    def check_chart(self, chart: Space) -> None:
-        """Raise ValueError unless the field has the chart's periods and range."""
-        super().check_chart(chart)
-        if np.abs(self.periods - chart.periods).max() > 1e-9:
-            raise ValueError(
-                f"a field in the chart {chart.name} must have the periods {chart.periods}, got "
-                f"{self.periods.tolist()}"
-            )
-        low = self.low[1]
-        high = low + self.spacing[1] * (self.values.shape[1] - 1)
-        if any(chart.periods) and not (low >= -1e-9 and high <= np.pi + 1e-9):
-            raise ValueError(
-                f"a field of Euler angles must have ψ from 0 to π, got {low} to {high}"
-            )
 
     @cached_property
     def packed(self) -> Floats:
