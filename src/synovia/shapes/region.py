@@ -1,4 +1,4 @@
-"""What all shapes share: the verbs that follow from the nearest member of each point."""
+"""Region, the base class of shapes: geometry derived from `distance` and `project`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from abc import ABC
 from collections.abc import Callable, Mapping
 from functools import cached_property, wraps
 from typing import (
-    TYPE_CHECKING,
     Any,
     ClassVar,
     Literal,
@@ -31,34 +30,34 @@ from ..arrays import (
 from ..kernels.kinds import SHAPE_KINDS
 from . import extent
 
-if TYPE_CHECKING:
-    pass
-
-RIM = 1e-7  # nearer to the boundary than this, a move is too short to give a direction
+RIM = 1e-7  # radians; shorter moves to the boundary do not give a direction
 
 
 class Region(ABC):
     """A closed region of a chart.
 
     A shape is a frozen dataclass with a `name`, the names of its `charts`, and `distance` and
-    `project`, in NumPy; and with `fit`, where one makes sense. These are formulas and no more:
-    what comes in is checked before, members are left alone, and float32 stays float32. All else
-    has a default that needs only these, and that a shape overrides where it can do better or
-    faster. With a `kernel` it gives `packed` in place of the two. Its points live in a vector
-    space of three dimensions unless it says otherwise with `dimension`, `moves` and `shift`.
+    `project` in NumPy, and usually with `fit`. These can be plain formulas: arguments are checked
+    before, `project` leaves members unchanged, and float32 stays float32. Everything else has a
+    default that uses only these; a shape overrides it where it has a closed form. A shape with a
+    `kernel` gives `packed` instead of the two. Points are vectors of three dimensions unless
+    `dimension`, `moves` and `shift` are overridden.
+
+    Meshes (`shapes.mesh`), edits (`synovia.edit`) and files (`shapes.stored`) are functions that
+    dispatch on the class.
     """
 
     name: ClassVar[str]
     charts: ClassVar[tuple[str, ...]]
     kernel: ClassVar[int | None] = None
-    """Its number in `kernels.kinds`, if kernels know it, and not NumPy alone."""
+    """Its number in `kernels.kinds`, or None for shapes in NumPy."""
     fits_margin: ClassVar[bool] = False
-    """Whether `fit`, `grow` and `shrink` move faces, radii or a threshold, by radians.
+    """True if `fit` has a margin, and `grow` and `shrink` move faces, radii or a threshold.
 
-    For other shapes a limit keeps the margin: see `Limit.margin`.
+    Margins of other shapes are those of limits: see `Limit.margin`.
     """
     convex: ClassVar[bool] = False
-    """Whether all points between two members are members."""
+    """True if the shape is convex."""
 
     def __init_subclass__(cls) -> None:
         if cls.kernel is not None and cls.kernel not in SHAPE_KINDS:
@@ -74,9 +73,9 @@ class Region(ABC):
 
     @classmethod
     def fit_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options of `fit` that can be typed, with their types: no arrays.
+        """Return the options of `fit` that are text or numbers, with their types.
 
-        `given` are those that are, for options that depend on others.
+        Some depend on the values of other options, which are in `given`.
         """
         hints = get_type_hints(cls.fit)
         names = [name for name in inspect.signature(cls.fit).parameters if name in hints]
