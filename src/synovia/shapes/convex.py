@@ -31,9 +31,6 @@ class Convex(Region):
         return Turned(self, turn, np.zeros(self.dimension))
 
 
-# Convex hulls of a few corners, of any thickness: triangles, volume, uniform samples.
-
-
 THIN = 1e-9  # extents up to this, in radians, count as none
 
 

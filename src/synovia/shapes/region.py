@@ -219,9 +219,6 @@ class Region(ABC):
         return out[..., : self.dimension], distance
 
 
-# What a shape gives in NumPy, with checks around it, so that it can be formulas alone.
-
-
 def _check_distance(distance: Callable[[Any, Points], Scalars]) -> Callable[[Any, Points], Scalars]:
     @wraps(distance)
     def checked(self: Region, points: Points) -> Scalars:
