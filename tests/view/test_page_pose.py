@@ -149,7 +149,7 @@ def test_values_are_typed_and_reset(seen):
     assert seen.asked[-1]["values"]["left_shoulder.abduction"] == 90.0
     assert float(slider(seen, "left_shoulder.abduction").input_value()) == 90.0
     row = seen.page.locator(".control", has=typed)
-    assert row.locator("small").all_inner_texts() == ["-45°", "170°"]
+    assert row.locator("small").all_inner_texts() == ["-45°", "173°"]
     seen.page.get_by_role("button", name="Reset left_shoulder.abduction").click()
     seen.settle()
     assert float(slider(seen, "left_shoulder.abduction").input_value()) == 0.0

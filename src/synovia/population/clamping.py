@@ -48,7 +48,7 @@ def clamp_until_clean(human: HumanLimits, clip: Clip, **options: Any) -> tuple[C
         report = replace(
             report,
             moved=_union(report.moved, added.moved),
-            over=dict(added.over),
+            over=_union(report.over, added.over),
         )
     else:
         warnings.warn(
