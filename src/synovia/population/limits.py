@@ -21,7 +21,7 @@ from ..io.gltf import humanoid
 from ..learn import Progress
 from ..limit import Limit, mirror_limit
 from ..model import JointReport, Limb, LimitModel, Report, couple, limbs_on_rig
-from ..rigs import FINGERS, ROLES, Alignment, align, recognize
+from ..rigs import FACE, FINGERS, ROLES, Alignment, align, recognize
 from ..rigs.canonical import LEFT, canonical_skeleton, dependents_on_rig, limits_on_rig
 from ..rigs.reference import MIN_CONFIDENCE
 from ..skeleton import Clip, Pose, Skeleton
@@ -56,14 +56,17 @@ def _anatomical_limits(height: float) -> LimitModel:
 
 
 @cache
-def canonical_limits(source: Source | Literal["people"], *, palm_known: bool = True) -> LimitModel:
+def canonical_limits(
+    source: Source | Literal["people"], *, palm_known: bool = True, hands: bool = True
+) -> LimitModel:
     """Return the limits of the canonical human, by role; see `human_limits`.
 
     "people" are the usual limits as they were learned, with counts of people. If `palm_known` is
     False, the possible limits leave pronation free, and wrists bend equally far in all directions.
+    If `hands` is False, they leave out fingers and face, which saves time.
     """
     if source == "human":
-        possible = canonical_limits("possible", palm_known=palm_known)
+        possible = canonical_limits("possible", palm_known=palm_known, hands=hands)
         usual = canonical_limits("usual")
         return replace(
             possible, usual=usual, provenance={**usual.provenance, **possible.provenance}
@@ -85,8 +88,8 @@ def canonical_limits(source: Source | Literal["people"], *, palm_known: bool = T
     }
     limbs = [*left.limbs, *(limb.mirror(LEFT, names) for limb in left.limbs)]
     constraints = couple(limits, {**left.dependents, **right}, limbs)
-    hands = hand_constraints() if source == "possible" else []
-    return replace(left, constraints=[*constraints, *hands], skeleton=canonical_skeleton())
+    small = hand_constraints() if source == "possible" and hands else []
+    return replace(left, constraints=[*constraints, *small], skeleton=canonical_skeleton())
 
 
 def both_sides(limits: Mapping[str, Limit]) -> dict[str, Limit]:
@@ -122,7 +125,8 @@ class HumanLimits:
     @property
     def no_verdict(self) -> dict[str, list[str]]:
         """Common names of the rig's joints without a verdict, by reason."""
-        known, judged = _judged(canonical_limits(self.source)), set(self.roles.values())
+        known = _judged(_canonical_limits_for(self.alignment, self.source))
+        judged = set(self.roles.values())
         silent = [role for role in self.alignment.measured if role not in judged]
         without = [joint_name(role) for role in silent if role not in known]
         if not judged.intersection(FINGERS) and set(FINGERS).intersection(self.alignment.rig.roles):
@@ -234,13 +238,22 @@ def limits_for(
 
 def limits_on(alignment: Alignment, source: Source = "human") -> HumanLimits:
     """Return human limits for an aligned rig."""
-    palms = alignment.palm.values()
-    canonical = canonical_limits(source, palm_known=bool(palms) and None not in palms)
+    canonical = _canonical_limits_for(alignment, source)
     alignment = doubt_medians(alignment, canonical.limits)
     model = _model_on(alignment, canonical, source)
     judged = _judged(model)
     by_joint = {name: role for role, name in alignment.rig.roles.items() if name in judged}
     return HumanLimits(model, alignment, source, by_joint)
+
+
+def _canonical_limits_for(alignment: Alignment, source: Source) -> LimitModel:
+    """Return canonical limits as far as an alignment shows palms, fingers and face."""
+    palms = alignment.palm.values()
+    return canonical_limits(
+        source,
+        palm_known=bool(palms) and None not in palms,
+        hands=not alignment.frames.keys().isdisjoint((*FINGERS, *FACE)),
+    )
 
 
 def _model_on(alignment: Alignment, canonical: LimitModel, source: Source) -> LimitModel:
