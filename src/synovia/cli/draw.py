@@ -34,7 +34,7 @@ EXAMPLES = (
 
 
 @click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
-@click.argument("file", metavar="[FILE|human|people|anatomy]", required=False)
+@click.argument("file", metavar="[FILE|human|possible|usual|anatomy]", required=False)
 @click.option("-j", "--joint", metavar="NAME", help="Draw this joint alone, in detail.")
 @click.option(
     "--depends",

@@ -45,7 +45,7 @@ TARGETS = ("mjcf", "urdf", "usd", "opensim", "blender", "vrm", "godot", "unity",
 
 
 @click.command(cls=terminal.TeachingCommand, examples=EXAMPLES, sections=SECTIONS)
-@click.argument("limits", metavar="FILE|human|people|anatomy")
+@click.argument("limits", metavar="FILE|human|possible|usual|anatomy")
 @click.option(
     "-o",
     "--output",

@@ -75,7 +75,7 @@ def _parse_hosts(
     "-l",
     "--limits",
     "limits",
-    metavar="FILE|human|people|anatomy",
+    metavar="FILE|human|possible|usual|anatomy",
     help="The limits, as `synovia fit` writes them, or those of a human on the clip's rig.  "
     "[default: those of the figure, if there is one, else human where a human is recognised]",
 )
