@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 BLAS_THREADS = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Matrices are small: threads of NumPy's algebra take a tenth of a second to start, and those of
 several processes wait for each other. Who sets another number is heeded."""
-SECONDS_TO_END = 5.0  # for a terminated process to delete its temporary files
+SECONDS_TO_CLEAN = 0.5  # for a terminated process to delete its temporary files
+SECONDS_TO_END = 5.0  # for which such a process is waited for
 
 _SEARCH = """
 import json, re, sys
@@ -57,8 +58,13 @@ def limit_blas_threads() -> None:
 def _set_signals() -> None:
     """Let a process of a pool ignore interrupts, and delete its temporary files when terminated."""
     import signal
+    import threading
 
     def leave(number: int, frame: object) -> None:
+        # A pool catches what a task raises and waits for more work, so that the exit is forced.
+        forced = threading.Timer(SECONDS_TO_CLEAN, os._exit, (128 + number,))
+        forced.daemon = True
+        forced.start()
         raise SystemExit(128 + number)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
