@@ -108,7 +108,6 @@ $(BROWSER): | $(TOOLS)
 # Compiled again only if their sources changed. Needs NumPy alone, so the rest may come meanwhile.
 kernels: | $(TOOLS)
 	PYTHONPATH=src $(BIN)/python -m synovia.native.build
-	PYTHONPATH=src $(BIN)/python -m synovia.body.build
 
 # The npm package, with what zig from PyPI compiles.
 npm: $(INSTALLED) $(NODE_MODULES) kernels
@@ -253,4 +252,4 @@ $(ENGINES)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf src/synovia/body/surfaces.* npm/synovia.wasm $(VENV) $(OPENSIM) $(TORCH) $(ENGINES) $(BLENDER)-* .venv-3.* build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page
+	rm -rf npm/synovia.wasm $(VENV) $(OPENSIM) $(TORCH) $(ENGINES) $(BLENDER)-* .venv-3.* build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page

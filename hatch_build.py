@@ -28,7 +28,7 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
         return needed
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile the kernels, and build the page and the bodies."""
+        """Compile the kernels, and build the page."""
         if version == "editable" and os.environ.get("SYNOVIA_KERNELS_LATER"):
             return  # make compiles them beside other work
         sys.path.insert(0, str(Path(self.root, "src")))
@@ -44,9 +44,6 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
             build_data["pure_python"] = False
             build_data["tag"] = f"cp311-abi3-{platform.replace('-', '_').replace('.', '_')}"
         if version != "editable":
-            from synovia.body.build import main as build_bodies
-
-            build_bodies()
             self._page()["build"]()
 
     def _page(self) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def add_body(thing: Any) -> None:
 
     Bones that are outside are red.
     """
-    from synovia.body import body_of, pose_vertices
+    from synovia.body import body_of
 
     limits = part("limits").bound(thing)
     skeleton = limits.rig.skeleton
@@ -75,8 +75,8 @@ def add_body(thing: Any) -> None:
     body = body_of(skeleton)
     if body is None or body.skin is None:
         raise ValueError("the rig must be that of a human")
-    for mesh, name in ((body.mesh, "bones"), (body.skin, "skin")):
-        places = pose_vertices(mesh, skeleton, pose)
+    for mesh, name in ((body.bones, "bones"), (body.skin, "skin")):
+        places = body.vertices(mesh, pose)
         made = bpy.data.meshes.new(name)
         made.from_pydata(
             limits.rig.to_armature(places).tolist(), [], np.asarray(mesh.triangles).tolist()
@@ -90,16 +90,9 @@ def add_body(thing: Any) -> None:
             continue
         made.materials.append(part("draw").material("Picture bone", BONE, 1.0))
         made.materials.append(part("draw").material("Picture outside", RED, 1.0))
-        owners = _owners(body)[np.asarray(mesh.triangles)[:, 0]]
+        owners = body.owners(mesh)[np.asarray(mesh.triangles)[:, 0]]
         outside = np.isin(owners, red)
         made.polygons.foreach_set("material_index", outside.astype(np.int32))
-
-
-def _owners(body: Any) -> Any:
-    """Return the joint of each vertex of a body's bones."""
-    return np.concatenate(
-        [np.full(len(bone.surface.vertices), bone.joints[0]) for bone in body.bones]
-    )
 
 
 def veil() -> Any:

@@ -28,7 +28,7 @@ from synovia.anatomy import isb_angles
 from synovia.anatomy.part import load_tables
 from synovia.anatomy.shoulder import shoulders
 from synovia.arrays import Floats
-from synovia.body import body_of, pose_vertices
+from synovia.body import body_of
 from synovia.cli.demo import BEST, save_overview
 from synovia.components import FigurePose
 from synovia.demo import learn_limits, range_of_motion, wild
@@ -122,7 +122,7 @@ def raised(path: Path, theme: str) -> None:
         picture = _over(picture, ghost, 0.10 + 0.05 * number)
     girdle = {name: LEGAL_BONE for name in names if name.endswith(("Scapula", "Clavicle"))}
     picture = _over(picture, layer(170.0, None, girdle, BONE))
-    skin = quat.rotate(view, pose_vertices(body.skin, figure.skeleton, posed(170.0)))
+    skin = quat.rotate(view, body.vertices(body.skin, posed(170.0)))
     tint = np.tile([0.62, 0.70, 0.76] if theme == "light" else [0.62, 0.74, 0.82], (len(skin), 1))
     veil = render(skin, body.skin.triangles, tint, window, size, veil=0.05)
     picture = _over(picture, veil, 0.55)

@@ -29,7 +29,7 @@ import { TryOut } from "./pose/tryout";
 import type { BodyShape, Check, Hinge } from "./protocol";
 import { type PageActions, shortcuts } from "./shortcuts";
 import { Appearance } from "./stage/appearance";
-import { bonesFrom, skinFrom } from "./stage/flesh";
+import { readHuman } from "./stage/flesh";
 import { Ghost } from "./stage/ghost";
 import { Stage } from "./stage/stage";
 import { recordTurn } from "./stage/video";
@@ -310,12 +310,11 @@ export class Page implements PageActions {
   }
 
   /** Show a human with bones and skin. */
-  private takeShape(shape: BodyShape): void {
-    const bones = bonesFrom(shape, this.clip.skeleton);
-    if (!bones) return;
-    const skin = skinFrom(shape, this.clip.skeleton);
-    this.stage.setShapes({ bones, skin });
-    this.appearance.offerShapes(skin !== undefined);
+  private async takeShape(fit: BodyShape): Promise<void> {
+    if (!fit.joints.length) return;
+    const meshes = await readHuman(fit.human.slice().buffer);
+    this.stage.setShapes({ meshes, fit });
+    this.appearance.offerShapes(fit.skin);
   }
 
   /** Ask for violations and the clamped clip, of the limits as they are now. */

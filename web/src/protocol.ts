@@ -537,40 +537,16 @@ export interface Opening extends Orientation, State {
   positions: Float32Array;
 }
 
-/** The skin around a body, packed as its bones are; no points where there is none. */
-export interface SkinShape {
-  skinStep: number;
-  skinTriangles: number;
-  skinPoints: Uint8Array<ArrayBuffer>;
-  skinCodes: Uint8Array<ArrayBuffer>;
-  skinOthers: Uint16Array;
-  /** Of each vertex, four joints that it goes with. */
-  skinJoints: Uint16Array;
-  /** By how much, of 255. */
-  skinWeights: Uint8Array<ArrayBuffer>;
-  /** Of joints, each as its parent sees it, in the pose in which the points are so. */
-  skinRotations: Float32Array;
-  skinPositions: Float32Array;
-}
-
-/** The bones of a human, each a surface that several may share; none where there is no human. Triangles are said by a walk over them, `codes` and `others`, which meets vertices in their order: see `synovia.body.connectivity`. Points are steps from where the walk guesses them, the low bytes of all x, y and z before the high ones. */
-export interface BodyShape extends SkinShape {
-  /** Of each surface, how many vertices and triangles. */
-  sizes: number[][];
-  /** Of each surface, how long a step is. */
-  steps: number[];
-  /** Of each bone, which surface it has. */
-  kinds: number[];
-  points: Uint8Array<ArrayBuffer>;
-  codes: Uint8Array<ArrayBuffer>;
-  others: Uint16Array;
-  /** By how much, of 255, a vertex goes with its bone's second joint. */
-  shares: Uint8Array<ArrayBuffer>;
-  joints: Uint16Array;
-  /** Of each bone, a matrix of three rows and four columns. */
-  placings: Float32Array;
-  bindRotations: Float32Array;
-  bindPositions: Float32Array;
+/** How the default human's meshes attach to a skeleton; empty where there is no human. */
+export interface BodyShape {
+  /** The file `human.glb`: two skinned meshes, `bones` and `skin`, on the human's segments. */
+  human: Uint8Array<ArrayBuffer>;
+  /** The joint that moves each segment, -1 where there is none. */
+  joints: number[];
+  /** For each segment, a matrix of three rows and four columns, from the file's coordinates to the frame of its joint. */
+  offsets: Float32Array;
+  /** Whether the skin is to be shown. */
+  skin: boolean;
 }
 
 /** How far limited joints are outside, by frame; negative where they are only unusual. */

@@ -1,21 +1,6 @@
-"""Bodies: bones with a shape, and a skin around them, made from few numbers."""
+"""Bodies: bones and a skin for the default human and for rigs that are recognised as human."""
 
+from .asset import Mesh
 from .body import Body, body_of
-from .bones import Bone, Mesh, human_bones, mesh_of, pose_vertices
-from .rig import rig_bones, rig_skin
-from .skin import human_skin
-from .surface import Surface
 
-__all__ = [
-    "Body",
-    "Bone",
-    "Mesh",
-    "Surface",
-    "body_of",
-    "human_bones",
-    "human_skin",
-    "mesh_of",
-    "pose_vertices",
-    "rig_bones",
-    "rig_skin",
-]
+__all__ = ["Body", "Mesh", "body_of"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Ints, Quats, Vectors
-from ..body import Mesh, body_of, pose_vertices
+from ..body import Body, body_of
 from ..skeleton import Pose, Skeleton
 from .render import render
 from .style import BONE
@@ -31,15 +31,13 @@ class Seen(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def bones_of(skeleton: Skeleton) -> Mesh | None:
-    """Return the bones of a skeleton as one mesh; None if it is no human's."""
-    body = body_of(skeleton, skin=False)
-    return None if body is None else body.mesh
+def bones_of(skeleton: Skeleton) -> Body | None:
+    """Return the body of a skeleton without its skin; None if it is not a human's."""
+    return body_of(skeleton, skin=False)
 
 
 def see_bones(
-    mesh: Mesh,
-    skeleton: Skeleton,
+    body: Body,
     pose: Pose,
     view: Quats,
     *,
@@ -53,13 +51,13 @@ def see_bones(
     """
     from matplotlib.colors import to_rgb
 
-    vertices = quat.rotate(view, pose_vertices(mesh, skeleton, pose))
-    names = skeleton.names
+    vertices = quat.rotate(view, body.vertices(body.bones, pose))
+    names = body.skeleton.names
     paints = np.array([to_rgb((colors or {}).get(name, color)) for name in names])
-    owners = mesh.owners
-    triangles = mesh.triangles
+    owners = body.owners(body.bones)
+    triangles = body.bones.triangles
     if only is not None:
-        shown = np.array([name in only for name in names])[mesh.joints[:, 0]]
+        shown = np.array([name in only for name in names])[body.joints[body.bones.segments[:, 0]]]
         triangles = triangles[shown[triangles].all(axis=1)]
     return Seen(vertices, triangles, paints[owners])
 

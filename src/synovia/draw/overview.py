@@ -85,10 +85,10 @@ def _draw_poses(axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: I
         limbs = with_descendants(skeleton, outside)
         legal, illegal = (_at_origin(clip.pose, frame) for clip in (clamped, wild))
         place = (column * step, 0.0)
-        mesh = bones_of(skeleton)
-        if mesh is not None:
-            whole = see_bones(mesh, skeleton, legal, VIEW, colors=dict.fromkeys(limbs, LEGAL))
-            wrong = see_bones(mesh, skeleton, illegal, VIEW, color=OUTSIDE, only=limbs)
+        bones = bones_of(skeleton)
+        if bones is not None:
+            whole = see_bones(bones, legal, VIEW, colors=dict.fromkeys(limbs, LEGAL))
+            wrong = see_bones(bones, illegal, VIEW, color=OUTSIDE, only=limbs)
             bodies.append((together([whole, wrong]), place))
         else:
             body = strokes(skeleton, legal, colors=dict.fromkeys(limbs, LEGAL))

@@ -230,14 +230,14 @@ def _bones(figure: Figure, posed: FigurePose, plate: Plate) -> list[Stroke]:
 
 def _see(figure: Figure, posed: FigurePose, plate: Plate) -> Seen | None:
     """Return the bones with a shape that a plate shows; None for a figure that is no human."""
-    mesh = bones_of(figure.skeleton)
-    if mesh is None:
+    bones = bones_of(figure.skeleton)
+    if bones is None:
         return None
     names = figure.skeleton.names
     shown = {name for name in names if _matches(name, plate.segments)}
     green = (*plate.highlighted, *plate.outlines)
     colors = {name: LEGAL_BONE for name in shown if _matches(name, green)}
-    return see_bones(mesh, figure.skeleton, posed, plate.view, colors=colors, only=shown)
+    return see_bones(bones, posed, plate.view, colors=colors, only=shown)
 
 
 def _extent(figure: Figure, plate: Plate) -> float:

@@ -51,12 +51,12 @@ def draw_skeleton(
     half the width of a bone, as a share of the skeleton's size.
     """
     colors = dict.fromkeys(with_descendants(skeleton, outside), OUTSIDE)
-    mesh = bones_of(skeleton)
+    bones = bones_of(skeleton)
     axes.set_aspect("equal")
     axes.axis("off")
-    if mesh is not None:
+    if bones is not None:
         base = BONE if color == BODY else color
-        seen = see_bones(mesh, skeleton, pose, view, colors=colors, color=base)
+        seen = see_bones(bones, pose, view, colors=colors, color=base)
         low, high = bounds(seen)
         edge = 0.02 * float((high - low).max())
         axes.update_datalim(np.stack([low - edge, high + edge]))

@@ -30,7 +30,6 @@ import { rotationVector } from "../pose/kinematics";
 import { steer, Turntable } from "../stage/camera";
 import { LEGAL, OUTSIDE, type Theme } from "../stage/colours";
 import { type Sample, SampleDots } from "../stage/dots";
-import { vertexNormals } from "../stage/mesh";
 import type { Region } from "../stage/region";
 
 const TURN = 2 * Math.PI;
@@ -279,7 +278,7 @@ function createSurface({ vectors, triangles }: Region): [Surface, Surface] {
   const shape = new BufferGeometry();
   shape.setAttribute("position", new BufferAttribute(vectors, 3));
   shape.setIndex(new BufferAttribute(triangles, 1));
-  shape.setAttribute("normal", new BufferAttribute(vertexNormals(vectors, triangles), 3));
+  shape.computeVertexNormals();
   const create = (side: typeof BackSide | typeof FrontSide, opacity: number): Surface => {
     const look = { color: BLUE, side, transparent: true, opacity, depthWrite: false };
     return new Mesh(shape, new MeshLambertMaterial(look));

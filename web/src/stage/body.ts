@@ -19,12 +19,13 @@ import {
 } from "three";
 import type { Pose, Skeleton } from "../clip";
 import { forwardKinematics, vectorAt, type WorldPose } from "../pose/kinematics";
+import type { BodyShape } from "../protocol";
 import { OUTSIDE, PICKED, type Theme, UNUSUAL } from "./colours";
 import {
   createBoneMaterial,
   createSkinMaterial,
   Flesh,
-  type FleshData,
+  type HumanMeshes,
   type SeeThrough,
 } from "./flesh";
 
@@ -67,10 +68,10 @@ function jointsAboveBody({ parents, groups }: Skeleton): number[] {
 
 export type Style = "bones" | "body" | "both";
 
-/** What a human is made of. */
+/** The meshes of a human, and how they attach to its skeleton. */
 export interface Shapes {
-  bones: FleshData;
-  skin: FleshData | undefined;
+  meshes: HumanMeshes;
+  fit: BodyShape;
 }
 
 /** How much of the skin is seen where one looks straight at it, if the bones are to be seen. */
@@ -168,8 +169,8 @@ export class Body {
     const { isGhost, seen } = this;
     const bone = isGhost ? ghostMaterial() : createBoneMaterial(seen);
     const skin = isGhost ? ghostMaterial() : createSkinMaterial(seen);
-    this.bonesFlesh = new Flesh(shapes.bones, bone);
-    this.skinFlesh = shapes.skin && new Flesh(shapes.skin, skin);
+    this.bonesFlesh = new Flesh(shapes.meshes.bones, shapes.fit, bone);
+    this.skinFlesh = shapes.fit.skin ? new Flesh(shapes.meshes.skin, shapes.fit, skin) : undefined;
     if (this.skinFlesh) this.skinFlesh.mesh.renderOrder = 0.5;
     for (const flesh of [this.bonesFlesh, this.skinFlesh])
       if (flesh) Object.assign(flesh.mesh, { castShadow: !this.isGhost, receiveShadow: false });

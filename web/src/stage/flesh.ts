@@ -1,4 +1,4 @@
-// Surfaces that go with the joints: bones with a shape, and the skin around them.
+// The default human's meshes, bones and skin, attached to the joints of a skeleton.
 
 import {
   Bone,
@@ -13,157 +13,117 @@ import {
   Skeleton as ThreeSkeleton,
   Vector3,
 } from "three";
-import type { Skeleton } from "../clip";
-import { forwardKinematics, type WorldPose } from "../pose/kinematics";
+import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
+import type { WorldPose } from "../pose/kinematics";
 import type { BodyShape } from "../protocol";
-import { MeshReader, vertexNormals } from "./mesh";
 
-/** Triangles whose vertices go with up to four joints each. */
-export interface FleshData {
-  positions: Float32Array;
-  indices: Uint32Array;
-  /** Four a vertex, in bytes of the sum 255. */
-  joints: Uint16Array;
-  weights: Uint8Array;
-  /** By vertex, the joint whose colour it has. */
-  owners: Uint16Array;
-  /** Where joints are while vertices are at these positions. */
-  bind: WorldPose;
+/** Meshes whose vertices move with up to four segments of the default human. */
+export interface HumanMeshes {
+  bones: BufferGeometry;
+  skin: BufferGeometry;
 }
 
-/** All bones as one; none where no human was recognised. */
-export function bonesFrom(shape: BodyShape, skeleton: Skeleton): FleshData | undefined {
-  if (!shape.kinds.length) return undefined;
-  const reader = new MeshReader(shape);
-  let first = 0;
-  const surfaces = shape.sizes.map(([vertices = 0, triangles = 0], kind) => {
-    const mesh = { ...reader.read(vertices, triangles, shape.steps[kind] ?? 1), first };
-    first += vertices;
-    return mesh;
-  });
-  const used = shape.kinds.map((kind) => surfaces[kind] as (typeof surfaces)[number]);
-  const count = used.reduce((sum, { points }) => sum + points.length / 3, 0);
-  const data: FleshData = {
-    positions: new Float32Array(3 * count),
-    indices: new Uint32Array(used.reduce((sum, { corners }) => sum + corners.length, 0)),
-    joints: new Uint16Array(4 * count),
-    weights: new Uint8Array(4 * count),
-    owners: new Uint16Array(count),
-    bind: worldOf(skeleton, shape.bindRotations, shape.bindPositions),
-  };
-  let at = 0;
-  let corner = 0;
-  const place = new Matrix4();
-  const point = new Vector3();
-  used.forEach(({ points, corners, first }, bone) => {
-    const rows = shape.placings.subarray(12 * bone, 12 * bone + 12);
-    place.set(...([...rows, 0, 0, 0, 1] as Parameters<Matrix4["set"]>));
-    const near = shape.joints[2 * bone] ?? 0;
-    const far = shape.joints[2 * bone + 1] ?? 0;
-    for (let i = 0; i < points.length / 3; i++) {
-      point
-        .fromArray(points, 3 * i)
-        .applyMatrix4(place)
-        .toArray(data.positions, 3 * (at + i));
-      const share = shape.shares[first + i] ?? 0;
-      const two = 4 * (at + i); // of four joints: the others have no weight
-      data.joints[two] = near;
-      data.joints[two + 1] = far;
-      data.weights[two] = 255 - share;
-      data.weights[two + 1] = share;
-      data.owners[at + i] = share > 127 ? far : near;
-    }
-    // A mirror image has its outside inside, unless its triangles are turned.
-    const [second, third] = place.determinant() < 0 ? [2, 1] : [1, 2];
-    for (let i = 0; i < corners.length; i += 3) {
-      data.indices[corner] = at + (corners[i] as number);
-      data.indices[corner + 1] = at + (corners[i + second] as number);
-      data.indices[corner + 2] = at + (corners[i + third] as number);
-      corner += 3;
-    }
-    at += points.length / 3;
-  });
-  return data;
+/** Read the default human from the content of `human.glb`. */
+export async function readHuman(content: ArrayBuffer): Promise<HumanMeshes> {
+  const { scene } = await new GLTFLoader().parseAsync(content, "");
+  const geometry = (name: string) => (scene.getObjectByName(name) as SkinnedMesh).geometry;
+  return { bones: geometry("bones"), skin: geometry("skin") };
 }
 
-/** The skin; none where there is none. */
-export function skinFrom(shape: BodyShape, skeleton: Skeleton): FleshData | undefined {
-  if (!shape.skinPoints.length) return undefined;
-  const count = shape.skinWeights.length / 4;
-  const owners = new Uint16Array(count);
-  const { skinWeights, skinJoints } = shape;
-  for (let i = 0; i < count; i++) {
-    let most = 4 * i;
-    for (let k = 4 * i + 1; k < 4 * i + 4; k++)
-      if ((skinWeights[k] as number) > (skinWeights[most] as number)) most = k;
-    owners[i] = skinJoints[most] as number;
+/** Return the part of a mesh whose first segments have a joint, with weights that sum to 1. */
+function keepSegments(mesh: BufferGeometry, joints: number[]): BufferGeometry {
+  const kept = new BufferGeometry();
+  for (const [name, attribute] of Object.entries(mesh.attributes))
+    kept.setAttribute(name, attribute);
+  kept.setIndex(mesh.index);
+  if (!joints.includes(-1)) return kept;
+  const segments = mesh.getAttribute("skinIndex");
+  const weights = new Float32Array(4 * segments.count);
+  const isKept = (vertex: number) => (joints[segments.getX(vertex)] ?? -1) >= 0;
+  for (let vertex = 0; vertex < segments.count; vertex++) {
+    let sum = 0;
+    for (let k = 0; k < 4; k++) {
+      const known = (joints[segments.getComponent(vertex, k)] ?? -1) >= 0;
+      const weight = known ? mesh.getAttribute("skinWeight").getComponent(vertex, k) : 0;
+      weights[4 * vertex + k] = weight;
+      sum += weight;
+    }
+    if (sum === 0) weights[4 * vertex] = sum = 1;
+    for (let k = 4 * vertex; k < 4 * vertex + 4; k++) weights[k] = (weights[k] as number) / sum;
   }
-  const packed = { codes: shape.skinCodes, others: shape.skinOthers, points: shape.skinPoints };
-  const mesh = new MeshReader(packed).read(count, shape.skinTriangles, shape.skinStep);
-  return {
-    positions: mesh.points,
-    indices: mesh.corners,
-    joints: shape.skinJoints,
-    weights: shape.skinWeights,
-    owners,
-    bind: worldOf(skeleton, shape.skinRotations, shape.skinPositions),
-  };
+  const corners = mesh.index?.array ?? [];
+  const index: number[] = [];
+  for (let i = 0; i < corners.length; i += 3) {
+    const triangle = [...corners.slice(i, i + 3)];
+    if (triangle.every(isKept)) index.push(...triangle);
+  }
+  kept.setAttribute("skinWeight", new BufferAttribute(weights, 4));
+  kept.setIndex(index);
+  return kept;
 }
 
-function worldOf(skeleton: Skeleton, rotations: Float32Array, positions: Float32Array): WorldPose {
-  return forwardKinematics(skeleton, { rotations, positions });
-}
-
-/** Bones or skin in the scene: one mesh, which the graphics card bends. */
+/** Bones or skin in the scene: one mesh, deformed by the graphics card. */
 export class Flesh {
   readonly mesh: SkinnedMesh<BufferGeometry, MeshStandardMaterial>;
-  private joints: Bone[];
+  /** The joint of each segment. */
+  private joints: number[];
+  private segments: Bone[];
+  /** By vertex, the joint whose colour it has. */
   private owners: Uint16Array;
   private painted = "";
   private hidden = new Set<number>();
 
-  constructor(data: FleshData, material: MeshStandardMaterial) {
-    const geometry = new BufferGeometry();
-    geometry.setAttribute("position", new BufferAttribute(data.positions, 3));
-    geometry.setAttribute("skinIndex", new BufferAttribute(data.joints, 4));
-    geometry.setAttribute("skinWeight", new BufferAttribute(data.weights, 4, true));
+  constructor(
+    mesh: BufferGeometry,
+    { joints, offsets }: BodyShape,
+    material: MeshStandardMaterial,
+  ) {
+    this.joints = joints;
+    const geometry = keepSegments(mesh, joints);
+    if (!mesh.hasAttribute("normal")) mesh.computeVertexNormals();
+    geometry.setAttribute("normal", mesh.getAttribute("normal"));
+    const segments = geometry.getAttribute("skinIndex");
+    const weights = geometry.getAttribute("skinWeight");
+    this.owners = Uint16Array.from({ length: segments.count }, (_, vertex) => {
+      let best = 0;
+      for (let k = 1; k < 4; k++)
+        if (weights.getComponent(vertex, k) > weights.getComponent(vertex, best)) best = k;
+      return Math.max(joints[segments.getComponent(vertex, best)] ?? 0, 0);
+    });
     geometry.setAttribute(
       "color",
-      new BufferAttribute(new Uint8Array(data.owners.length * 3), 3, true),
+      new BufferAttribute(new Uint8Array(3 * segments.count), 3, true),
     );
-    geometry.setIndex(new BufferAttribute(data.indices, 1));
-    const normals = vertexNormals(data.positions, data.indices);
-    geometry.setAttribute("normal", new BufferAttribute(normals, 3));
-    this.owners = data.owners;
-    this.joints = data.bind.positions.map(() => {
-      const joint = new Bone();
-      joint.matrixAutoUpdate = false;
-      joint.matrixWorldAutoUpdate = false;
-      return joint;
+    this.segments = joints.map(() => {
+      const segment = new Bone();
+      segment.matrixAutoUpdate = false;
+      segment.matrixWorldAutoUpdate = false;
+      return segment;
     });
-    const inverses = data.bind.positions.map((position, joint) =>
-      worldMatrix(position, data.bind.rotations[joint]).invert(),
-    );
+    const matrices = this.segments.map((_, segment) => {
+      const rows = offsets.subarray(12 * segment, 12 * segment + 12);
+      return new Matrix4().set(...([...rows, 0, 0, 0, 1] as Parameters<Matrix4["set"]>));
+    });
     this.mesh = new SkinnedMesh(geometry, material);
     this.mesh.frustumCulled = false;
-    this.mesh.boundingSphere = new Sphere(); // or three.js bends every vertex to find it
-    this.mesh.bind(new ThreeSkeleton(this.joints, inverses), new Matrix4());
+    this.mesh.boundingSphere = new Sphere(); // otherwise three.js deforms every vertex to find it
+    this.mesh.bind(new ThreeSkeleton(this.segments, matrices), new Matrix4());
   }
 
   setPose({ positions, rotations }: WorldPose): void {
-    this.joints.forEach((joint, number) => {
-      joint.matrixWorld.copy(worldMatrix(positions[number] ?? new Vector3(), rotations[number]));
-      // What is not to be seen has no size.
-      if (this.hidden.has(number)) joint.matrixWorld.scale(new Vector3(0, 0, 0));
+    this.segments.forEach((segment, number) => {
+      const joint = this.joints[number] ?? -1;
+      segment.matrixWorld.copy(worldMatrix(positions[joint] ?? new Vector3(), rotations[joint]));
+      if (this.hidden.has(joint)) segment.matrixWorld.scale(new Vector3(0, 0, 0));
     });
   }
 
-  /** Leave out what goes with these joints, from the next pose on. */
+  /** Hide what moves with these joints, from the next pose on. */
   hide(joints: Set<number>): void {
     this.hidden = joints;
   }
 
-  /** Give what goes with each joint a colour. */
+  /** Colour what moves with each joint. */
   paint(colours: string[]): void {
     const key = colours.join();
     if (key === this.painted) return;

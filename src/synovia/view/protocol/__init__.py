@@ -174,47 +174,18 @@ class Opening(Orientation, State):
     positions: Floats
 
 
-class SkinShape(TypedDict):
-    """The skin around a body, packed as its bones are; no points where there is none."""
+class BodyShape(TypedDict):
+    """How the default human's meshes attach to a skeleton; empty where there is no human."""
 
-    skinStep: float
-    skinTriangles: int
-    skinPoints: Bytes
-    skinCodes: Bytes
-    skinOthers: Halves
-    skinJoints: Halves
-    """Of each vertex, four joints that it goes with."""
-    skinWeights: Bytes
-    """By how much, of 255."""
-    skinRotations: Floats
-    """Of joints, each as its parent sees it, in the pose in which the points are so."""
-    skinPositions: Floats
-
-
-class BodyShape(SkinShape):
-    """The bones of a human, each a surface that several may share; none where there is no human.
-
-    Triangles are said by a walk over them, `codes` and `others`, which meets vertices in their
-    order: see `synovia.body.connectivity`. Points are steps from where the walk guesses them, the
-    low bytes of all x, y and z before the high ones.
-    """
-
-    sizes: list[list[int]]
-    """Of each surface, how many vertices and triangles."""
-    steps: list[float]
-    """Of each surface, how long a step is."""
-    kinds: list[int]
-    """Of each bone, which surface it has."""
-    points: Bytes
-    codes: Bytes
-    others: Halves
-    shares: Bytes
-    """By how much, of 255, a vertex goes with its bone's second joint."""
-    joints: Halves
-    placings: Floats
-    """Of each bone, a matrix of three rows and four columns."""
-    bindRotations: Floats
-    bindPositions: Floats
+    human: Bytes
+    """The file `human.glb`: two skinned meshes, `bones` and `skin`, on the human's segments."""
+    joints: list[int]
+    """The joint that moves each segment, -1 where there is none."""
+    offsets: Floats
+    """For each segment, a matrix of three rows and four columns, from the file's coordinates to
+    the frame of its joint."""
+    skin: bool
+    """Whether the skin is to be shown."""
 
 
 class Check(TypedDict):

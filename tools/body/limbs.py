@@ -6,7 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from ..arrays import Floats, Vectors
+from synovia.arrays import Floats, Vectors
+
 from .solid import ball, blade, blend, carve, chain, plate, rod, stretch
 from .surface import Surface, around, curve_through, sweep
 

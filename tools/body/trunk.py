@@ -11,7 +11,8 @@ from functools import cache
 
 import numpy as np
 
-from ..arrays import Vectors
+from synovia.arrays import Vectors
+
 from .solid import Solid, ball, blade, blend, carve, chain, plate, rod, stretch, with_mirror
 from .surface import Surface, around, curve_through, sweep
 

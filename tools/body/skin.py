@@ -13,17 +13,17 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import quat
-from ..arrays import Floats, Ints, Vectors
-from ..skeleton import Pose, forward
-from .bones import MILLIMETRE, Mesh, reference_human
+from synovia import Pose, forward, quat
+from synovia.arrays import Floats, Ints, Vectors
+
+from .bones import MILLIMETRE, reference_human, simplify
 from .limbs import hand_digits
 from .solid import Solid, ball, blend, carve, chain, plate, rod, turn, with_mirror
-from .store import load_stored
-from .surface import SKIN_STEPS, Surface, along_grid, round_vertices
+from .surface import Surface, along_grid, without_shares
 
 APART = {"shoulder.abduction": 50.0, "hip.abduction": 12.0}
-"""Degrees by which the limbs are away from the trunk."""
+"""Controls of the bind pose in degrees: limbs are away from the trunk."""
+KEPT = 0.34  # share of triangles that simplification keeps
 NEAR, MOST = 46.0, 4
 """Segments that are so much farther than the nearest, in millimetres, have no part; so many may."""
 ROUNDS = 10
@@ -31,36 +31,24 @@ ROUNDS = 10
 Place = Callable[[str, ArrayLike], Vectors]
 
 
-@cache
-def human_skin() -> Mesh:
-    """Return the skin of the default human, of the reference height."""
-    bind = _bind()
-    stored = load_stored()
-    if stored is None:
-        surface, joints, weights = make_skin()
-    else:
-        surface, joints, weights = stored.skin, stored.joints, stored.weights
-    vertices = MILLIMETRE * surface.vertices
-    return Mesh(vertices, surface.triangles, joints, weights, bind, surface.connectivity)
-
-
 def make_skin() -> tuple[Surface, Ints, Floats]:
-    """Return the skin, made anew, in millimetres, and the joints that vertices go with."""
+    """Return the skin in the bind pose (metres), and segments (n, 4) and weights of vertices."""
     skeleton = reference_human().skeleton
-    places, turns = forward(skeleton, _bind())
+    positions, rotations = forward(skeleton, bind_pose())
 
     def place(name: str, point: ArrayLike) -> Vectors:
         joint = skeleton.index(name)
-        there = quat.rotate(turns[joint], np.asarray(point, dtype=float) * MILLIMETRE)
-        return np.asarray((places[joint] + there) / MILLIMETRE)
+        offset = quat.rotate(rotations[joint], np.asarray(point, dtype=float) * MILLIMETRE)
+        return np.asarray((positions[joint] + offset) / MILLIMETRE)
 
-    whole = _whole(place, quat.to_matrix(turns[skeleton.index("LeftHand")]))
-    surface = round_vertices(along_grid(whole, _grid(whole, place)), SKIN_STEPS)
-    return surface, *_weights(surface.vertices, surface.triangles, place, skeleton.names)
+    whole = _whole(place, quat.to_matrix(rotations[skeleton.index("LeftHand")]))
+    vertices, triangles = simplify(along_grid(whole, _grid(whole, place)), KEPT)
+    surface = without_shares(MILLIMETRE * vertices, triangles)
+    return surface, *_weights(vertices, triangles, place, skeleton.names)
 
 
 @cache
-def _bind() -> Pose:
+def bind_pose() -> Pose:
     """Return the pose that the skin is made around."""
     controls = {f"{side}_{name}": deg for side in ("left", "right") for name, deg in APART.items()}
     posed = reference_human().pose(controls)

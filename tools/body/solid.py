@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats, Scalars, Vectors
+from synovia.arrays import Floats, Scalars, Vectors
 
 Distance = Callable[[Vectors], Scalars]
 FAR, NOWHERE = 80.0, 1e6

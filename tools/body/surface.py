@@ -8,12 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats, Ints, Scalars, Vectors, cross, unit_vectors
-from .connectivity import Connectivity
-from .solid import Solid, turn
+from synovia.arrays import Floats, Ints, Scalars, Vectors, cross, unit_vectors
 
-STEPS, SKIN_STEPS = 2047, 4095
-"""Into which the farthest coordinate of a bone's surface, and that of the skin, is divided."""
+from .solid import Solid, turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,34 +23,13 @@ class Surface:
     vertices: Vectors
     triangles: Ints
     shares: Scalars
-    connectivity: Connectivity | None = None
-    """The walk over it, where vertices are in its order."""
 
     def place(self, placing: Floats) -> Surface:
         """Return the surface placed by a matrix (3, 4); a mirror turns its triangles."""
         vertices = self.vertices @ placing[:, :3].T + placing[:, 3]
         flipped = np.linalg.det(placing[:, :3]) < 0.0
         triangles = self.triangles[:, ::-1] if flipped else self.triangles
-        return replace(self, vertices=vertices, triangles=triangles, connectivity=None)
-
-
-def round_vertices(surface: Surface, steps: int = STEPS) -> Surface:
-    """Return a surface whose vertices are at whole steps, of which there are so many."""
-    step = float(np.abs(surface.vertices).max()) / steps
-    return replace(surface, vertices=step * np.round(surface.vertices / step))
-
-
-def reorder(surface: Surface, walk: Connectivity) -> Surface:
-    """Return a surface with its vertices in the order of the walk over it."""
-    number = np.zeros(len(surface.vertices), dtype=np.int64)
-    number[walk.order] = np.arange(len(walk.order))
-    same = replace(walk, order=np.arange(len(walk.order)))
-    return Surface(
-        surface.vertices[walk.order],
-        number[surface.triangles],
-        surface.shares[walk.order],
-        same,
-    )
+        return replace(self, vertices=vertices, triangles=triangles)
 
 
 def without_shares(vertices: Vectors, triangles: Ints) -> Surface:
@@ -71,16 +47,6 @@ def join_surfaces(*surfaces: Surface) -> Surface:
         ),
         np.concatenate([each.shares for each in surfaces]),
     )
-
-
-def normals(surface: Surface) -> Vectors:
-    """Return the outward normals (n, 3) of the vertices, unit."""
-    a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
-    faces = cross(b - a, c - a)
-    total = np.zeros_like(surface.vertices)
-    for k in range(3):
-        np.add.at(total, surface.triangles[:, k], faces)
-    return np.asarray(total / np.maximum(np.linalg.norm(total, axis=-1, keepdims=True), 1e-30))
 
 
 def around(
