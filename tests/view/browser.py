@@ -126,7 +126,7 @@ class Visit:
 
     def open(self):
         self.page.goto(self.server.url)
-        self.page.wait_for_selector("body[data-ready]", timeout=PATIENCE)
+        self.page.wait_for_selector("main[aria-busy=false]", timeout=PATIENCE)
         return self
 
     def answer(self, ask):

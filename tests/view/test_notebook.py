@@ -129,7 +129,7 @@ def test_the_frame_works_where_it_is_allowed_and_only_there(browser):
         faults.clear()
         tab.reload()
         inner = tab.frame_locator("iframe")
-        inner.locator("body[data-ready]").wait_for(timeout=PATIENCE)
+        inner.locator("main[aria-busy=false]").wait_for(timeout=PATIENCE)
         inner.get_by_role("treeitem", name="LeftArm", exact=True).click()
         assert inner.locator("aside h2:visible").inner_text() == "LeftArm"
         assert faults == []

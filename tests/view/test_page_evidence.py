@@ -212,4 +212,4 @@ def test_joints_without_names_are_mapped_by_two_and_get_human_limits(browser):
         seen.until(lambda: len(seen.server.scene.model.limits) > 8)
         assert f"bone{place['rightLowerLeg']}" in seen.server.scene.model.limits
         seen.until(lambda: seen.page.title().startswith("•"))
-        seen.page.wait_for_selector("body[data-ready]")
+        seen.page.wait_for_selector("main[aria-busy=false]")

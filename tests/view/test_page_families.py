@@ -335,7 +335,7 @@ def test_an_edit_is_of_the_joint_that_was_picked_when_it_was_made(seen):
 def test_what_can_be_undone_outlasts_the_page(seen):
     choose(seen, "Family", "kdop")
     seen.page.reload()
-    seen.page.wait_for_selector("body[data-ready]")
+    seen.page.wait_for_selector("main[aria-busy=false]")
     seen.page.keyboard.press("3")
     press_undo(seen)
     assert limit_of(seen).shape.name == "box"

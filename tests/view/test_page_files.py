@@ -105,6 +105,7 @@ def test_without_a_file_it_downloads_the_same_bytes(browser, model, tmp_path):
         assert "synovia view -o mine.limits.json" in told.inner_text()
         assert 'view(…, save_to="mine.limits.json")' in told.inner_text()
         told.get_by_role("button", name="Close").click()
+        seen.drawn()
         seen.page.keyboard.press("Control+s")
         with seen.page.expect_download() as coming:
             told.get_by_role("button", name="Download").click()
@@ -338,7 +339,7 @@ def test_edits_that_were_not_saved_are_offered_at_the_next_start(browser, model,
         seen.until(lambda: seen.page.title().startswith("•"))
         assert seen.server.scene.model.limits["LeftArm"].shape.high[0] == 0.7
         offer.wait_for(state="detached")
-        seen.page.wait_for_selector("body[data-ready]")
+        seen.page.wait_for_selector("main[aria-busy=false]")
         seen.page.keyboard.press("Control+s")
         said(seen, "Saved")
     assert [each.name for each in tmp_path.iterdir()] == [file.name]

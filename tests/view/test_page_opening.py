@@ -56,7 +56,7 @@ def test_the_human_opens_with_an_arm_raised_and_a_tour_that_stays_away(browser):
         other = PageServer(scene)  # another port, as at the next start
         try:
             seen.page.goto(other.url)
-            seen.page.wait_for_selector("body[data-ready]")
+            seen.page.wait_for_selector("main[aria-busy=false]")
             assert card.is_hidden()
             seen.page.keyboard.press("?")
             seen.page.get_by_role("button", name="Show the tour").click()
@@ -98,9 +98,9 @@ def test_a_frame_that_nobody_performed_is_grey_and_the_strip_is_looked_at_closel
         order = np.argsort(-violation.max(axis=0), kind="stable")
         names = [report.names[k] for k in order if violation[:, k].max() > 0.0]
         assert frame_of(seen) == 1 + int(violation[:, order[0]].argmax())
-        assert seen.page.locator("body[data-invented]").count() == 0
+        assert seen.page.locator("#stage.invented").count() == 0
         seen.page.keyboard.press("Home")
-        assert seen.page.locator("body[data-invented]").count() == 1
+        assert seen.page.locator("#stage.invented").count() == 1
         assert "Nobody performed" in text_of(seen, "#unperformed")
         seen.page.keyboard.press("ArrowRight")
         assert text_of(seen, "#unperformed") == ""
@@ -147,4 +147,4 @@ def test_a_frame_that_nobody_performed_is_grey_and_the_strip_is_looked_at_closel
 def test_a_clip_without_violations_opens_where_it_was_performed(browser, invented):
     with visit(browser, replace(invented, model=LimitModel({}, invented.clip.skeleton))) as seen:
         assert frame_of(seen) == 1
-        assert seen.page.locator("body[data-invented]").count() == 0
+        assert seen.page.locator("#stage.invented").count() == 0

@@ -11,7 +11,7 @@ from view.browser import text_of, visit
 def test_two_pages_at_once(browser, scene, seen):
     page = seen.page.context.new_page()
     page.goto(seen.server.url)
-    page.wait_for_selector("body[data-ready]")
+    page.wait_for_selector("main[aria-busy=false]")
     seen.pick("Chest")
     worst = scene.model.check(scene.clip).joints[0].name
     assert page.locator("aside h2:visible").inner_text() == worst

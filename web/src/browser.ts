@@ -1,37 +1,40 @@
-// What browsers offer besides elements: storage from page to page, and idle time.
+// Browser features besides elements: storage that outlasts the page, and idle time.
 
-const PREFIX = "synovia-";
+const COOKIE = "synovia";
 const YEAR_S = 365 * 24 * 3600;
+const SOON_MS = 400; // the longest wait for idle time
 
-/**
- * What was remembered from page to page; in a frame, browsers may forbid it. Cookies are for all
- * ports of a machine, and the server has another one at each start; a file has storage alone.
- */
-export function recall(name: string): string | null {
+/** Settings by name. Cookies are shared by all ports of a machine, as the server has many. */
+function settings(): Record<string, string> {
   try {
-    const own = document.cookie.split("; ").find((each) => each.startsWith(`${PREFIX}${name}=`));
-    return own?.slice(own.indexOf("=") + 1) ?? localStorage.getItem(name);
+    const own = document.cookie.split("; ").find((cookie) => cookie.startsWith(`${COOKIE}=`));
+    const text = own
+      ? decodeURIComponent(own.slice(COOKIE.length + 1))
+      : localStorage.getItem(COOKIE); // a file has no cookies
+    return JSON.parse(text ?? "{}");
   } catch {
-    return null;
+    return {}; // in a frame, browsers may forbid storage
   }
 }
+
+export const recall = (name: string): string | null => settings()[name] ?? null;
 
 export function remember(name: string, value: string): void {
   try {
-    // biome-ignore lint/suspicious/noDocumentCookie: the other way of setting one is not everywhere.
-    document.cookie = `${PREFIX}${name}=${value}; path=/; max-age=${YEAR_S}; samesite=strict`;
-    localStorage.setItem(name, value);
+    const text = JSON.stringify({ ...settings(), [name]: value });
+    const attributes = `path=/; max-age=${YEAR_S}; samesite=strict`;
+    // biome-ignore lint/suspicious/noDocumentCookie: not all browsers have the Cookie Store API.
+    document.cookie = `${COOKIE}=${encodeURIComponent(text)}; ${attributes}`;
+    localStorage.setItem(COOKIE, text);
   } catch {
-    // Then it is not.
+    // Storage is forbidden.
   }
 }
 
-const SOON_MS = 400;
-
-/** When the browser has nothing else to do, or else soon. */
+/** Resolves when the browser is idle, or soon. */
 export function whenIdle(): Promise<void> {
-  return new Promise((go) => {
-    if ("requestIdleCallback" in window) requestIdleCallback(() => go(), { timeout: SOON_MS });
-    else setTimeout(go, SOON_MS / 4);
+  return new Promise((resolve) => {
+    if ("requestIdleCallback" in window) requestIdleCallback(() => resolve(), { timeout: SOON_MS });
+    else setTimeout(resolve, SOON_MS / 4);
   });
 }

@@ -223,3 +223,17 @@ export class Latest<Request> {
     return this.busy ? new Promise((done) => this.idleListeners.push(done)) : Promise.resolve();
   }
 }
+
+/** Bytes of a part of a file: less than a request may have. */
+const PART = 512 << 10;
+
+/** Send a file in parts; return the id of the upload. */
+export async function sendFile(connection: Connection, file: File): Promise<string> {
+  const upload = crypto.randomUUID();
+  const { name, size } = file;
+  for (let at = 0; at === 0 || at < size; at += PART) {
+    const part = new Uint8Array(await file.slice(at, at + PART).arrayBuffer());
+    await connection.ask("send", { upload, name, size }, part);
+  }
+  return upload;
+}

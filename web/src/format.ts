@@ -1,21 +1,21 @@
-// Angles and shares as people read them.
+// Angles, shares and verdicts as text. Angles are degrees outside a limit; negative ones are unusual.
 
-/** Of an angle in degrees. */
+/** An angle in degrees. */
 export const formatDegrees = (angle: number): string =>
   angle > 0 && angle < 0.05 ? "<0.1°" : `${angle.toFixed(angle < 10 ? 1 : 0)}°`;
 
-/** Of a share, as `synovia.text.percent` writes it. */
+/** A share, as `synovia.text.percent` writes it. */
 export function formatPercent(share: number): string {
   if (share < 1e-6) return share === 0 ? "0%" : "<0.0001%";
   const percent = 100 * share;
   return `${share >= 0.01 ? percent.toFixed(1) : percent.toPrecision(2)}%`;
 }
 
-/** Of the share of all rotations that a limit allows. */
+/** The share of all rotations that a limit allows. */
 export const formatShare = (share: number): string =>
   share === 0 ? "a thin region" : `${formatPercent(share)} of all rotations`;
 
-/** Of what is called so, in the middle of a sentence: an oriented box, a k-DOP. */
+/** A label in the middle of a sentence: an oriented box, a k-DOP. */
 export function withArticle(label: string): string {
   const name = /^[A-Z][a-z]/.test(label) ? label[0]?.toLowerCase() + label.slice(1) : label;
   return `${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`;
@@ -23,15 +23,30 @@ export function withArticle(label: string): string {
 
 const UNITS: Record<string, string> = { degrees: "°", radians: " rad", length: "", share: "" };
 
-/** Of a control's value, as it is typed: with the decimals that matter. */
+/** A control's value without its unit, with the decimals that matter. */
 export const formatNumber = (value: number, unit: string): string => {
   const text = value.toFixed(unit === "degrees" ? 0 : 2);
   return Number(text) === 0 ? text.replace("-", "") : text;
 };
 
-/** Of a control's value, in its unit. */
+/** A control's value with its unit. */
 export const formatValue = (value: number, unit: string): string =>
   `${formatNumber(value, unit)}${UNITS[unit] ?? ""}`;
 
-/** A number with one digit after the point, and no minus before nothing. */
+/** A number with one decimal; zero has no minus sign. */
 export const formatTenths = (value: number): string => (Math.round(10 * value) / 10 + 0).toFixed(1);
+
+/** True if an angle is worse than another: any angle outside, or else the more unusual one. */
+export function isWorse(angle: number, other: number): boolean {
+  return angle > 0 ? angle > other : other <= 0 && angle < other;
+}
+
+/** An angle with its verdict, such as "3.2° unusual". */
+export function formatVerdict(angle: number, twoVerdicts: boolean): string {
+  const word = angle < 0 ? "unusual" : twoVerdicts ? "impossible" : "outside";
+  return `${formatDegrees(Math.abs(angle))} ${word}`;
+}
+
+/** The CSS class that colours a verdict. */
+export const verdictClass = (angle: number): string =>
+  angle > 0 ? "missed" : angle < 0 ? "unusual" : "met";

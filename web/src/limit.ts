@@ -1,147 +1,203 @@
-// The limit of the picked joint as it is shown: at the joint, in the panel, in what edits it.
+// The picked joint's limit: requested from Python, drawn on a sphere at the joint, and explained.
 
-import { Quaternion, Vector3 } from "three";
-import type { Clip } from "./clip";
-import type { Connection } from "./connection";
-import type { Editing } from "./edit/editing";
-import type { Families } from "./edit/families";
-import type { Modes } from "./modes";
-import { RegionHere } from "./panel/here";
-import type { JointPanel } from "./panel/joint";
+import { batch, effect, untracked } from "@preact/signals";
+import { type Quaternion, Vector3 } from "three";
+import { Latest, STILL_MS } from "./connection";
+import { showError } from "./notes";
 import { quaternionAt } from "./pose/kinematics";
-import type { Hinge, PoseRequest, Why } from "./protocol";
+import type { Picture } from "./protocol";
 import { type Region, regionFrom } from "./stage/region";
 import { JointSphere } from "./stage/sphere";
 import type { Stage } from "./stage/stage";
+import type { Store } from "./store";
+
+/** Requests what is legal while the driver of a joint is as it is: drafts while the driver moves. */
+export class RegionHere {
+  private region: Region | undefined;
+  /** The driver's rotation of the last request. */
+  private rotation: Quaternion | undefined;
+  /** Counts poses, and the pose of which a fine picture is shown. */
+  private asked = 0;
+  private fine = -1;
+  private still: number | undefined;
+  private latest = new Latest((joint: number) => this.request(joint, true));
+
+  constructor(private store: Store) {
+    effect(() => this.follow());
+  }
+
+  private follow(): void {
+    const { store } = this;
+    const [joint, region] = [store.picked.value, store.region.value];
+    if (region !== this.region) {
+      this.region = region;
+      this.rotation = undefined;
+      clearTimeout(this.still);
+      this.asked++;
+    }
+    if (joint === undefined || !region || !store.isDependent) return;
+    const rotation = store.measuredRotation(store.driver.value);
+    if (this.rotation?.equals(rotation)) return;
+    this.rotation = rotation;
+    this.asked++;
+    void this.latest.send(joint);
+    clearTimeout(this.still);
+    this.still = window.setTimeout(() => {
+      this.latest.cancel(); // a waiting draft would arrive after the fine picture
+      void this.request(joint, false);
+    }, STILL_MS);
+  }
+
+  private async request(joint: number, draft: boolean): Promise<void> {
+    const { asked, store } = this;
+    // A draft of an earlier pose is better than what is shown, unless that is the fine picture.
+    const matters = () =>
+      joint === store.picked.peek() &&
+      store.isDependent &&
+      (draft ? this.fine !== this.asked : asked === this.asked);
+    if (!matters()) return;
+    const request = { joint: store.nameOf(joint), pose: store.poseRequest(), draft };
+    try {
+      const picture = await store.connection.ask("here", request);
+      if (!matters()) return;
+      if (!draft) this.fine = asked;
+      store.regionHere.value = regionFrom(picture);
+    } catch (error) {
+      if (matters()) showError(error);
+    }
+  }
+}
 
 export class LimitView {
-  private joint: number | undefined;
-  sphere: JointSphere | undefined;
-  /** The one axis that the picked joint turns about, where that is known. */
-  hinge: Hinge | null = null;
-  /** The whole limit, whatever a driver does. */
-  private region: Region | undefined;
-  private here: RegionHere;
+  /** True until the camera has turned to the region that is being requested. */
+  private isAwaited = false;
+  private wondering: number | undefined;
+  private reasons = new Latest((joint: number) => this.explain(joint));
 
   constructor(
-    private clip: Clip,
-    private connection: Connection,
+    private store: Store,
     private stage: Stage,
-    private panel: JointPanel,
-    private editing: Editing,
-    private families: Families,
-    private modes: Modes,
-    /** Told of a new picture, which does not know yet how the joint is turned. */
-    private onShown: () => void,
-    /** Told when it is known what was observed of the joint. */
-    private onObserved: () => void,
-    pose: () => PoseRequest,
   ) {
-    this.here = new RegionHere(clip, connection, pose, (region) => this.showHere(region));
+    new RegionHere(store);
+    let shown: string | undefined;
+    effect(() => {
+      const name = store.pickedName.value;
+      void store.edition.value;
+      if (name !== shown)
+        batch(() => {
+          store.region.value = store.regionHere.value = undefined;
+        });
+      shown = name;
+      if (name !== undefined) void this.refresh(name);
+    });
+    effect(() => this.updateSphere());
+    effect(() => this.updatePose());
+    effect(() => {
+      const sphere = store.sphere.value;
+      const here = store.regionHere.value;
+      const whole = store.region.value;
+      if (!sphere || !here || !whole) return;
+      sphere.showHere({ ...here, twistSpan: whole.twistSpan });
+      stage.draw();
+    });
+    effect(() => {
+      if (store.sphere.value) store.sphere.value.group.visible = !store.hasMap.value;
+    });
+    effect(() => this.wonder());
+    effect(() => {
+      const why = store.why.value;
+      const bone = why && new Vector3().fromArray(why.bone);
+      const rotation = why && untracked(() => store.measuredRotation());
+      store.sphere.value?.showPathBack(rotation, why && quaternionAt(why.legal, 0), bone);
+      stage.draw();
+    });
   }
 
-  /** Show the limit of another joint, if it has one. */
-  pick(joint: number | undefined): void {
-    this.joint = joint;
-    this.hinge = null;
-    this.clear();
-    this.here.pick(joint);
-    this.panel.showHere(undefined);
-    if (this.isLimited) {
-      this.modes.setEditState("coming");
-      void this.refresh();
-    } else this.modes.setEditState(joint === undefined ? "nothing" : "none");
+  /** Show a picture of the picked joint's limit. */
+  show(picture: Picture): void {
+    const region = regionFrom(picture);
+    // If the limit depends on another joint, equal colours are equal twists wherever that is.
+    if (this.store.isDependent) region.twistSpan = [0, region.twistSpan[1]];
+    this.store.region.value = region;
+    if (this.isAwaited) this.turnToRegion();
   }
 
-  /** Whether the picked joint has a limit. */
-  get isLimited(): boolean {
-    return this.clip.hasRegion(this.joint);
+  private async refresh(joint: string): Promise<void> {
+    const { store } = this;
+    const matters = () => store.pickedName.peek() === joint;
+    const picture = await store.connection.askWhile(matters, "region", { joint });
+    if (picture && matters()) this.show(picture);
   }
 
-  /** Of the sphere that is drawn. */
-  get radius(): number | undefined {
-    return this.sphere?.radius;
+  /** Turn the camera to a side from which the picked joint's region is seen, once it is there. */
+  turnToRegion(): void {
+    const { store, stage } = this;
+    const { turntable } = stage;
+    const [sphere, hinge] = [store.sphere.peek(), store.region.peek()?.hinge];
+    this.isAwaited = store.pickedName.peek() !== undefined && !sphere;
+    if (sphere && hinge) {
+      const { positions } = store.world.peek();
+      const joint = positions[store.picked.peek() ?? 0] ?? new Vector3();
+      const outwards = joint.clone().sub(positions[0] ?? new Vector3());
+      const axis = new Vector3().fromArray(hinge.axis).applyQuaternion(store.baseRotation());
+      turntable.bringToSide(axis, outwards);
+    } else if (sphere?.facing) turntable.bringToFront(sphere.facing);
+    stage.draw();
   }
 
-  /** Ask for the limit as it is now. */
-  async refresh(): Promise<void> {
-    const { joint } = this;
-    if (joint === undefined) return;
-    const name = this.clip.skeleton.names[joint] ?? "";
-    const matters = () => this.joint === joint && this.isLimited;
-    const answer = await this.connection.askWhile(matters, "region", { joint: name });
-    if (answer && this.joint === joint) this.show(regionFrom(answer));
-  }
-
-  /** The colours are others now. */
-  updateTheme(): void {
-    if (this.sphere) void this.refresh();
-  }
-
-  show(whole: Region): void {
-    const { joint } = this;
-    if (joint === undefined) return;
-    // Colours of what depends on another joint are for the same twists wherever that is.
-    const most = whole.twistSpan[1];
-    const region: Region = this.here.isAvailable ? { ...whole, twistSpan: [0, most] } : whole;
-    this.region = region;
-    this.hinge = region.hinge;
-    const { body, theme } = this.stage;
-    const radius = body.sphereRadius(joint);
-    if (this.sphere?.radius === radius && this.sphere.theme === theme) this.sphere.show(region);
-    else {
-      this.clear();
-      this.sphere = new JointSphere(region, radius, theme);
-      this.stage.jointGroup.add(this.sphere.group);
+  private updateSphere(): void {
+    const { store, stage } = this;
+    const [region, theme] = [store.region.value, store.theme.value];
+    const isDependent = store.isDependent;
+    const before = store.sphere.peek();
+    let sphere: JointSphere | undefined;
+    if (region) {
+      const radius = stage.body.sphereRadius(store.picked.peek() ?? 0);
+      if (before?.radius === radius && before.theme === theme) sphere = before;
+      else sphere = new JointSphere(region, radius, theme);
+      sphere.show(region);
+      sphere.setDependent(isDependent);
     }
-    this.sphere.setDependent(this.here.isAvailable);
-    if (!this.here.isAvailable) this.panel.showHere(undefined);
-    const kind = region.hinge ? "hinge" : region.sculptable ? "field" : "other";
-    this.modes.setEditState(region.outline ? "cone" : kind);
-    this.editing.show(region, this.sphere);
-    this.families.show(region);
-    this.panel.show(region, joint, theme, () => this.onObserved());
-    this.here.pick(joint);
-    this.onShown();
+    if (sphere === before) return;
+    if (before) stage.jointGroup.remove(before.group);
+    before?.dispose();
+    if (sphere) stage.jointGroup.add(sphere.group);
+    store.sphere.value = sphere;
   }
 
-  /** Show what is legal now, where the joint depends on another one. */
-  private showHere(here: Region): void {
-    const { region, sphere } = this;
-    if (!region || !sphere) return;
-    sphere.showHere({ ...here, twistSpan: region.twistSpan });
-    this.panel.showHere(here);
+  private updatePose(): void {
+    const { store } = this;
+    const { sphere, region, picked } = store;
+    const position = store.world.value.positions[picked.value ?? -1];
+    if (sphere.value && region.value && position) {
+      const isOutside = store.pickedOutsideDeg.value > 0;
+      const rotation = store.measuredRotation();
+      sphere.value.setPose(position, store.baseRotation(), rotation, isOutside);
+    }
+    store.slice.value = sphere.value?.slice;
     this.stage.draw();
   }
 
-  /** Let it follow the pose, in which the joint is turned so and outside by so many degrees. */
-  setPose(turn: Quaternion, outsideDeg: number): void {
-    if (this.joint === undefined || !this.isLimited) return;
-    this.panel.showViolation(outsideDeg);
-    const { positions, rotations } = this.stage.body.world;
-    const place = positions[this.joint];
-    if (!this.sphere || !place) return;
-    this.here.setPose();
-    const { measuredFrom } = this.clip.skeleton;
-    const above = rotations[measuredFrom[this.joint] ?? -1] ?? new Quaternion();
-    this.sphere.setPose(place, above, turn, outsideDeg > 0);
-    this.editing.updateSlice();
-    this.panel.setRotation(turn, outsideDeg > 0);
-    this.families.setRotation(turn);
-    this.stage.draw();
+  /** Ask why the picked joint is outside, once the pose is still. */
+  private wonder(): void {
+    const { store } = this;
+    const joint = store.picked.value;
+    const isOutside = store.pickedOutsideDeg.value > 0;
+    void store.pose.value;
+    void store.edition.value;
+    clearTimeout(this.wondering);
+    store.why.value = undefined;
+    if (joint !== undefined && isOutside && !store.isPlaying.value)
+      this.wondering = window.setTimeout(() => void this.reasons.send(joint), STILL_MS);
   }
 
-  /** Explain why the joint is outside, as it is turned now; or not any more. */
-  showWhy(why: Why | undefined, turn?: Quaternion): void {
-    this.panel.showWhy(why);
-    const bone = why && new Vector3(...(why.bone as [number, number, number]));
-    this.sphere?.showWayBack(why && turn, why && quaternionAt(why.legal, 0), bone);
-    this.stage.draw();
-  }
-
-  private clear(): void {
-    if (this.sphere) this.stage.jointGroup.remove(this.sphere.group);
-    this.sphere?.dispose();
-    this.sphere = undefined;
+  private async explain(joint: number): Promise<void> {
+    const { store } = this;
+    const pose = store.pose.peek();
+    const isStill = () => store.pose.peek() === pose && store.picked.peek() === joint;
+    if (!isStill() || !(store.pickedOutsideDeg.peek() > 0)) return;
+    const request = { ...store.poseRequest(), joint: store.nameOf(joint) };
+    const why = await store.connection.ask("why", request);
+    if (isStill() && store.pickedOutsideDeg.peek() > 0) store.why.value = why;
   }
 }

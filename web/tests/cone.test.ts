@@ -1,6 +1,6 @@
 import { Quaternion, Vector3 } from "three";
 import { describe, expect, test } from "vitest";
-import { addEdit, moveEdit, moveTwistEnd, twistEdit } from "../src/edit/edits";
+import { addEdit, moveEdit, moveTwistEnd, twistEdit } from "../src/edit/points";
 import {
   anglesDeg,
   arc,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formatDegrees, formatPercent, formatShare, withArticle } from "../src/format";
-import { findViolations } from "../src/time/timeline";
+import { findViolations } from "../src/time/window";
 
 test.each([
   [0, "0.0°"],

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Connection } from "../src/connection";
-import { RegionHere } from "../src/panel/here";
+import { RegionHere } from "../src/limit";
 import type { Picture } from "../src/protocol";
-import { clip, conePicture, turn, wFirst, X } from "./samples";
+import { regionFrom } from "../src/stage/region";
+import { Store } from "../src/store";
+import { clip, conePicture, OPENING, turn, wFirst, X } from "./samples";
 
 const ARM = 2;
 const SPINE = 1;
@@ -10,7 +12,6 @@ const SPINE = 1;
 beforeEach(() => {
   vi.useFakeTimers();
   vi.stubGlobal("window", { setTimeout });
-  vi.stubGlobal("document", { body: { hasAttribute: () => false } });
 });
 
 afterEach(() => {
@@ -20,8 +21,6 @@ afterEach(() => {
 
 /** An arm that depends on the spine; requests wait until they are answered. */
 function setup() {
-  const body = clip();
-  body.state.drivers[ARM] = SPINE;
   const requests: { draft: boolean; answer: (label: string) => Promise<unknown> }[] = [];
   const ask = (_: string, { draft }: { draft: boolean }) =>
     new Promise<Picture>((done) => {
@@ -31,20 +30,21 @@ function setup() {
       };
       requests.push({ draft, answer });
     });
-  const pose = { frame: 0, rotations: [...body.rotations.slice(0, 24)], positions: [] };
+  const drivers = [-1, -1, SPINE, -1, -1, -1];
+  const body = clip();
+  const connection = { ask } as unknown as Connection;
+  const store = new Store(body, connection, { ...OPENING, drivers }, false);
+  store.picked.value = ARM;
+  store.region.value = regionFrom(conePicture());
+  new RegionHere(store);
   const shown: string[] = [];
-  const here = new RegionHere(
-    body,
-    { ask } as unknown as Connection,
-    () => pose as never,
-    ({ label }) => shown.push(label),
-  );
-  here.pick(ARM);
+  store.regionHere.subscribe((region) => region && shown.push(region.label));
   const bend = (degrees: number) => {
-    pose.rotations.splice(4 * SPINE, 4, ...wFirst(turn(X, degrees)));
-    here.setPose();
+    const { rotations, positions } = body.pose(0);
+    rotations.set(wFirst(turn(X, degrees)), 4 * SPINE);
+    store.history.take({ pose: { rotations, positions }, outside: undefined, values: undefined });
   };
-  return { here, bend, requests, shown };
+  return { bend, requests, shown };
 }
 
 test("no draft comes after the fine picture of the same pose", async () => {

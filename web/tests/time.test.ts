@@ -1,10 +1,15 @@
 // Time: loops, and violations that are not ignored.
 
 import { expect, test } from "vitest";
-import { sampleRow } from "../src/time/strip";
-import { findViolations, loopFrame } from "../src/time/timeline";
-import { followFrame, panWindow, zoomWindow } from "../src/time/window";
-import { formatVerdict } from "../src/verdict";
+import { formatVerdict } from "../src/format";
+import {
+  findViolations,
+  followFrame,
+  loopFrame,
+  panWindow,
+  sampleRow,
+  zoomWindow,
+} from "../src/time/window";
 
 test("all frames are played, or those of a loop", () => {
   expect([3, 9, 10, 25].map((count) => loopFrame(count, 10, []))).toEqual([3, 9, 0, 5]);

@@ -37,7 +37,7 @@ import {
   setLines,
   translucentMaterial,
 } from "../stage/sphere";
-import { moveEdit, moveTwistEnd, twistEdit } from "./edits";
+import { moveEdit, moveTwistEnd, twistEdit } from "./points";
 
 const SECTOR = 0.34;
 const SMALL_SECTOR = 0.09;
@@ -74,7 +74,7 @@ export class ConeHandles {
   private ghost = new Mesh(this.selectedDot.geometry, translucentMaterial(0.6, { color: OUTSIDE }));
 
   constructor(
-    private sphere: JointSphere,
+    readonly sphere: JointSphere,
     public outline: Outline,
     private selected: PointKey | undefined,
     private isEditing: boolean,

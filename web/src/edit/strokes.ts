@@ -1,4 +1,4 @@
-// Edits on their way to Python: drags whose latest edit wins, single steps one after the other.
+// Edits that are sent to Python: of a drag only the latest, single steps one after the other.
 
 import { type Connection, Latest } from "../connection";
 import type { Answers, Edit, Refit, Stroke } from "../protocol";
@@ -10,17 +10,17 @@ export type EditAnswer = Answers["edit" | "refit" | "undo" | "redo"];
 
 type StrokeEdit = AnyEdit & Stroke;
 
-/** Who is told what became of edits. */
+/** Called with the results of edits. */
 export interface EditListener {
-  /** An answer; where it says `refused`, the edit was not allowed. */
+  /** An answer; with `refused`, the edit was not allowed. */
   onAnswer(answer: EditAnswer, joint: string | null, edit?: AnyEdit): void;
-  /** There is no answer, for a reason. */
+  /** The request failed. */
   onFailure(reason: string): void;
-  /** A step was made. */
+  /** A step was made, with its description. */
   onDone(what: string): void;
-  /** A step was undone or done again, of another joint perhaps; or it was not, for a reason. */
-  onStep(message: string, well: boolean): void;
-  /** Limits have changed, and the drag is over. */
+  /** A step was undone or redone, perhaps of another joint; or it failed. */
+  onStep(message: string, good: boolean): void;
+  /** Limits have changed, and no drag is in progress. */
   onChange(): void;
 }
 
@@ -29,18 +29,18 @@ export class Strokes {
   private latest = new Latest(async (edit: StrokeEdit) => {
     if (await this.send(edit)) this.changedBy = edit.stroke;
   });
-  /** The last stroke of a drag that was allowed to change something. */
+  /** The last stroke of a drag that changed something. */
   private changedBy = "";
   private steps: Promise<unknown> = Promise.resolve();
 
   constructor(
     private connection: Connection,
-    /** The joint that is picked. */
+    /** The picked joint. */
     private joint: () => string | null,
     private listener: EditListener,
   ) {}
 
-  /** An edit in the middle of a drag: only the latest is sent, and all are one step. */
+  /** Send an edit of a drag. Only the latest is sent, and all are one step. */
   drag(edit: AnyEdit): void {
     const joint = this.joint();
     if (joint !== null)
@@ -54,7 +54,7 @@ export class Strokes {
     this.listener.onChange();
   }
 
-  /** Take the drag back: what it changed is undone. */
+  /** Revert the drag. */
   async cancelDrag(): Promise<void> {
     const stroke = `${SESSION}-${this.count++}`;
     this.latest.cancel();
@@ -63,23 +63,23 @@ export class Strokes {
     else this.listener.onChange();
   }
 
-  /** A stroke of its own, at the joint that is picked. */
+  /** A new stroke of the picked joint. */
   newStroke(): Stroke | undefined {
     const joint = this.joint();
     return joint === null ? undefined : { joint, stroke: `${SESSION}-${this.count++}` };
   }
 
-  /** An edit of a stroke that must not be left out for a later one; tell whether it was allowed. */
+  /** Send an edit that no later one replaces; return whether it was allowed. */
   sendInStroke(edit: AnyEdit, stroke: Stroke): Promise<boolean> {
     return this.send({ ...edit, ...stroke });
   }
 
-  /** Let undo, and single edits, wait for strokes that are being made; then tell of them. */
+  /** Let undo and single edits wait for strokes in progress. */
   waitFor(strokes: Promise<void>): void {
     this.steps = Promise.all([this.steps, strokes]).then(() => this.listener.onChange());
   }
 
-  /** One edit that is a step of its own, after those before it; tell whether it was allowed. */
+  /** Make an edit that is a step, after all before it; return whether it was allowed. */
   apply(edit: AnyEdit, done = ""): Promise<boolean> {
     const stroke = this.newStroke();
     const made = this.steps.then(async () => {
@@ -93,11 +93,11 @@ export class Strokes {
     return made;
   }
 
-  /** Undo or redo, once all that was done before is answered, if that is still `wanted` then. */
-  step(which: "undo" | "redo", wanted = () => true): Promise<unknown> {
+  /** Undo or redo after all edits before, if `isWanted` is true then. */
+  step(which: "undo" | "redo", isWanted = () => true): Promise<unknown> {
     this.steps = this.steps.then(async () => {
       await this.latest.whenIdle();
-      if (!wanted()) return;
+      if (!isWanted()) return;
       const joint = this.joint();
       try {
         const answer = await this.connection.ask(which, { joint });
@@ -127,5 +127,5 @@ export class Strokes {
 
 const STEP_LABELS = { undo: "Undone", redo: "Done again" };
 
-/** Of this page, so that strokes of two pages are not taken for one. */
+/** A number of this page, so that strokes of two pages differ. */
 const SESSION = crypto.getRandomValues(new Uint32Array(1))[0];

@@ -1,5 +1,6 @@
-// The limit in the space of rotation vectors, with what the clip does and where the joint is now.
+// The limit in the space of rotation vectors, with observed rotations and the present one.
 
+import { effect, untracked } from "@preact/signals";
 import {
   BackSide,
   Box3,
@@ -27,24 +28,27 @@ import {
 import { whenIdle } from "../browser";
 import type { Brush } from "../edit/brush";
 import { rotationVector } from "../pose/kinematics";
-import { steer, Turntable } from "../stage/camera";
+import { Turntable } from "../stage/camera";
 import { LEGAL, OUTSIDE, type Theme } from "../stage/colours";
 import { type Sample, SampleDots } from "../stage/dots";
 import type { Region } from "../stage/region";
+import type { Store } from "../store";
+import type { Evidence } from "./evidence";
 
-const TURN = 2 * Math.PI;
+const FULL_TURN = 2 * Math.PI;
 const BLUE = "#2f6fc1";
 const BRUSH = "#e8890c";
 const [BACK, FRONT] = [0.28, 0.3]; // opacity of a limit's sides
-const PALE = 0.3; // times as much, around what is legal now
+const PALE = 0.3; // factor of the opacity around the region that is legal now
 
 export class Inset {
+  readonly dots = new SampleDots(4);
   private scene = new Scene();
-  private turntable = new Turntable();
-  /** Made for the first region: a view of its own takes long to set up. */
+  private turntable: Turntable;
+  /** Created for the first region: a second WebGL context takes long to set up. */
   private renderer: WebGLRenderer | undefined;
   private contents = new Group();
-  /** What is legal now, where the limit depends on another joint. */
+  /** The region that is legal now, if the limit depends on another joint. */
   private inner = new Group();
   private marker = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial());
   private region: Region | undefined;
@@ -53,140 +57,129 @@ export class Inset {
   private isDrawRequested = false;
   private surface: Surface | undefined;
   private joint: number | undefined;
-  private marked: { rotation: Quaternion; outside: boolean } | undefined;
   private brushBall = new Mesh(
     new SphereGeometry(1, 32, 20),
     new MeshBasicMaterial({ color: BRUSH, transparent: true, opacity: 0.25, depthWrite: false }),
   );
-  private brushCenter = new Mesh(
-    new SphereGeometry(0.02, 12, 8),
-    new MeshBasicMaterial({ color: BRUSH }),
-  );
-  private activeBrush: Brush | undefined;
   private isBrushing = false;
-  private cancelTurn: () => boolean;
-  readonly dots = new SampleDots(4);
-  private ink = "";
 
-  constructor(readonly canvas: HTMLCanvasElement) {
+  constructor(
+    private canvas: HTMLCanvasElement,
+    private store: Store,
+    evidence: Evidence,
+    private brush: Brush,
+  ) {
     const light = new DirectionalLight("#ffffff", 2.4);
     light.position.set(2, 4, 3);
-    this.brushBall.add(this.brushCenter);
+    const sky = new HemisphereLight("#ffffff", "#777777", 1.2);
+    const center = new SphereGeometry(0.02, 12, 8);
+    this.brushBall.add(new Mesh(center, new MeshBasicMaterial({ color: BRUSH })));
     this.brushBall.visible = false;
-    this.scene.add(
-      this.contents,
-      this.inner,
-      this.marker,
-      this.brushBall,
-      light,
-      new HemisphereLight("#ffffff", "#777777", 1.2),
-    );
+    this.scene.add(this.contents, this.inner, this.marker, this.brushBall, light, sky);
+    this.turntable = new Turntable("y", canvas, () => this.draw());
     this.turntable.isParallel = true;
-    this.cancelTurn = steer(
-      canvas,
-      this.turntable,
-      () => this.draw(),
-      (event) => this.beginStroke(event),
-    );
+    this.turntable.claims = (event) => this.beginStroke(event);
     canvas.addEventListener("pointermove", (event) => this.hover(event));
     canvas.addEventListener("pointerleave", () => this.isBrushing || this.showBrush(undefined));
     for (const end of ["pointerup", "pointercancel"])
       canvas.addEventListener(end, () => this.endStroke());
     new ResizeObserver(() => this.resize()).observe(canvas);
-  }
-
-  /** What sculpts, where the limit is a field. */
-  set brush(brush: Brush | undefined) {
-    this.activeBrush = brush;
-    if (!brush) this.showBrush(undefined);
+    effect(() => {
+      const observations = evidence.observations.value;
+      const joint = store.picked.peek();
+      if (store.region.value && joint !== undefined && observations?.joint === joint)
+        this.show(store.region.value, evidence.shown.value, joint);
+    });
+    effect(() => this.showHere(store.regionHere.value));
+    effect(() => this.followPose());
+    effect(() => {
+      if (store.mode.value !== "edit") this.showBrush(undefined);
+    });
   }
 
   get camera() {
     return this.turntable.camera;
   }
 
-  get brush(): Brush | undefined {
-    return this.region?.sculptable ? this.activeBrush : undefined;
+  /** True if the brush works on the surface. */
+  get isSculpting(): boolean {
+    return this.region?.sculptable === true && this.store.mode.peek() === "edit";
   }
 
-  /** Take back the stroke or the turn that is under way; tell whether there is one. */
+  /** Revert the stroke or the drag of the camera; return whether there was one. */
   cancel(): boolean {
-    if (!this.isBrushing) return this.cancelTurn();
+    if (!this.isBrushing) return this.turntable.cancel();
     this.isBrushing = false;
-    this.brush?.cancel();
+    this.brush.cancel();
     return true;
   }
 
   private beginStroke(event: PointerEvent): boolean {
-    const met =
-      event.button === 0 && !event.ctrlKey && this.brush ? this.hitSurface(event) : undefined;
-    if (!met) return false;
+    const canBrush = event.button === 0 && !event.ctrlKey && this.isSculpting;
+    const point = canBrush ? this.hitSurface(event) : undefined;
+    if (!point) return false;
     this.canvas.setPointerCapture(event.pointerId);
     this.isBrushing = true;
-    this.brush?.press(met, event.shiftKey);
-    this.showBrush(met);
+    this.brush.press(point, event.shiftKey);
+    this.showBrush(point);
     return true;
   }
 
   private hover(event: PointerEvent): void {
-    if (!this.brush || (event.buttons && !this.isBrushing)) return;
-    const met = this.hitSurface(event);
-    this.showBrush(met);
-    if (this.isBrushing && met) this.brush.touch(met);
+    if (!this.isSculpting || (event.buttons && !this.isBrushing)) return;
+    const point = this.hitSurface(event);
+    this.showBrush(point);
+    if (this.isBrushing && point) this.brush.touch(point);
   }
 
   private endStroke(): void {
     if (!this.isBrushing) return;
     this.isBrushing = false;
-    this.activeBrush?.lift();
+    this.brush.lift();
   }
 
-  /** Put the brush's ball to a point of the surface. */
+  /** Show the brush at a point of the surface, or hide it. */
   private showBrush(at: Vector3 | undefined): void {
     if (!at && !this.brushBall.visible) return;
     this.brushBall.visible = at !== undefined;
     this.canvas.classList.toggle("brushing", this.brushBall.visible);
     if (at) this.brushBall.position.copy(at);
-    this.brushBall.scale.setScalar(this.activeBrush?.radius ?? 1);
+    this.brushBall.scale.setScalar(this.brush.radius);
     this.draw();
   }
 
-  /** Where the mouse is on the surface. */
+  /** The point of the surface under the mouse. */
   private hitSurface({ offsetX, offsetY }: PointerEvent): Vector3 | undefined {
     if (!this.surface) return undefined;
     const { clientWidth, clientHeight } = this.canvas;
-    const place = new Vector2((2 * offsetX) / clientWidth - 1, 1 - (2 * offsetY) / clientHeight);
+    const screen = new Vector2((2 * offsetX) / clientWidth - 1, 1 - (2 * offsetY) / clientHeight);
     const ray = new Raycaster();
-    ray.setFromCamera(place, this.turntable.camera);
+    ray.setFromCamera(screen, this.turntable.camera);
     return ray.intersectObject(this.surface, false)[0]?.point;
   }
 
-  /** Show other samples. */
-  showSamples(samples: Sample[]): Vector3[] {
-    this.draw();
-    return this.dots.show(samples, (rotation) => this.nearestVector(rotation), this.ink);
-  }
-
-  /** Show a region, and rotations that were observed; the same joint stays in the same view. */
-  show(region: Region, samples: Sample[], theme: Theme, joint: number): void {
+  /** Show a region and observed rotations; the camera moves only for another joint. */
+  private show(region: Region, samples: Sample[], joint: number): void {
+    const { theme } = this.store;
     this.region = region;
-    this.ink = theme.ink;
     for (const thing of this.contents.children) (thing as Mesh).geometry.dispose();
     this.contents.clear();
     const sides = createSurface(region);
-    this.surface = sides[1]; // the front, which the brush meets
+    this.surface = sides[1]; // the front, which the brush touches
     this.contents.add(...sides);
     this.updateOpacity();
     const bounds = new Box3().setFromBufferAttribute(
       this.surface.geometry.getAttribute("position") as BufferAttribute,
     );
     bounds.getCenter(this.middle);
-    for (const point of this.showSamples(samples)) bounds.expandByPoint(point);
+    const positionOf = (rotation: Quaternion) => this.nearestVector(rotation);
+    const points = this.dots.show(samples, positionOf, theme.value.ink);
+    for (const point of points) bounds.expandByPoint(point);
     const around = bounds.getBoundingSphere(new Sphere());
     const { radius } = around;
-    this.contents.add(this.dots.points, createAxes(radius, theme));
+    this.contents.add(this.dots.points, createAxes(radius, theme.value));
     this.marker.scale.setScalar(0.035 * radius);
-    if (this.marked) this.setRotation(this.marked.rotation, this.marked.outside);
+    untracked(() => this.followPose());
     if (this.joint !== joint) {
       this.joint = joint;
       this.framed = around;
@@ -195,8 +188,8 @@ export class Inset {
     } else this.draw();
   }
 
-  /** Show what is legal now of a limit that depends on another joint; or no such limit is shown. */
-  showHere(region: Region | undefined): void {
+  /** Show the region that is legal now, of a limit that depends on another joint. */
+  private showHere(region: Region | undefined): void {
     for (const thing of this.inner.children) (thing as Surface).geometry.dispose();
     this.inner.clear();
     if (region) this.inner.add(...createSurface(region));
@@ -204,7 +197,7 @@ export class Inset {
     this.draw();
   }
 
-  /** Let the limit be pale around what is legal now. */
+  /** Make the limit pale around the region that is legal now. */
   private updateOpacity(): void {
     const share = this.inner.children.length ? PALE : 1;
     for (const thing of this.contents.children)
@@ -212,29 +205,30 @@ export class Inset {
         thing.material.opacity = share * (thing.material.side === BackSide ? BACK : FRONT);
   }
 
-  setRotation(rotation: Quaternion, outside: boolean): void {
-    this.marked = { rotation, outside };
-    this.marker.position.copy(this.nearestVector(rotation));
-    this.marker.material.color.set(outside ? OUTSIDE : LEGAL);
+  private followPose(): void {
+    const { store, marker } = this;
+    if (store.picked.value === undefined) return;
+    marker.position.copy(this.nearestVector(store.measuredRotation()));
+    marker.material.color.set(store.pickedOutsideDeg.value > 0 ? OUTSIDE : LEGAL);
     this.includeMarker();
     this.draw();
   }
 
-  /** See as far as the present rotation is, however far outside. */
+  /** Show as much as the present rotation needs, however far outside it is. */
   private includeMarker(): void {
     const away = this.marker.position.distanceTo(this.framed.center);
-    if (!this.marked || !this.region || away <= this.framed.radius) return;
+    if (!this.region || away <= this.framed.radius) return;
     this.framed.radius = 1.05 * away;
     this.reframe();
   }
 
-  /** The rotation vector from the reference, in the cover that is nearer to the region. */
+  /** The rotation vector from the reference; of the two, the one nearer to the region. */
   private nearestVector(rotation: Quaternion): Vector3 {
     const reference = this.region?.reference.clone().invert() ?? new Quaternion();
     const folded = rotationVector(reference.multiply(rotation));
     const angle = folded.length();
     if (angle < 1e-9) return folded;
-    const other = folded.clone().multiplyScalar((angle - TURN) / angle);
+    const other = folded.clone().multiplyScalar((angle - FULL_TURN) / angle);
     return other.distanceTo(this.middle) < folded.distanceTo(this.middle) ? other : folded;
   }
 

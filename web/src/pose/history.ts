@@ -1,90 +1,73 @@
-// Poses that were made, by whatever means: one is shown, and those before it can be brought back.
+// Poses that were made by any means: one is shown, and earlier ones can be restored.
 
+import { computed, signal } from "@preact/signals";
 import type { Pose } from "../clip";
 
-/** A pose that is none of the clip's frames, with what is known of it. */
+/** A pose that is not a frame of the clip. */
 export interface MadePose {
   pose: Pose;
-  /** By limited joint; not known where it is left out. */
-  outsideDeg: number[] | undefined;
-  /** The controls that give it, where a figure's controls do. */
+  /** Degrees outside by joint; undefined if not known yet. */
+  outside: Map<number, number> | undefined;
+  /** The figure's controls that give the pose, if known. */
   values: Record<string, number> | undefined;
 }
 
-const MOST = 200;
+const MAX_STEPS = 200; // a pose of 60 joints has 2 kB
+type Step = MadePose | undefined;
 
 export class PoseHistory {
-  /** What is shown; where it is undefined, the clip's own pose is. */
-  present: MadePose | undefined;
-  private past: (MadePose | undefined)[] = [];
-  private future: (MadePose | undefined)[] = [];
+  /** The pose that is shown; undefined for the clip's own. */
+  readonly present = signal<Step>(undefined);
+  private past = signal<Step[]>([]);
+  private future = signal<Step[]>([]);
+  readonly canUndo = computed(() => this.past.value.length > 0);
+  readonly canRedo = computed(() => this.future.value.length > 0);
   private stroke: symbol | undefined;
-  private wasFuture: (MadePose | undefined)[] = [];
+  private futureBefore: Step[] = [];
 
-  /** Told when what is shown, or can be undone, is another. */
-  constructor(private onChange: () => void) {}
-
-  get canUndo(): boolean {
-    return this.past.length > 0;
-  }
-
-  get canRedo(): boolean {
-    return this.future.length > 0;
-  }
-
-  /** Show a pose; those of one stroke, such as a drag, are one step. */
-  take(made: MadePose | undefined, stroke = Symbol("step")): void {
+  /** Show a pose. Poses of one stroke, such as a drag, are one step. */
+  take(made: Step, stroke = Symbol("step")): void {
     if (stroke !== this.stroke) {
-      this.past = [...this.past, this.present].slice(-MOST);
-      this.wasFuture = this.future;
-      this.future = [];
+      this.past.value = [...this.past.value, this.present.value].slice(-MAX_STEPS);
+      this.futureBefore = this.future.value;
+      this.future.value = [];
       this.stroke = stroke;
     }
-    this.present = made;
-    this.onChange();
+    this.present.value = made;
   }
 
-  /** Show a pose to begin with, before which there is none to go back to. */
-  begin(made: MadePose): void {
-    this.present = made;
-    this.onChange();
-  }
-
-  /** What is shown is known better: the same pose, with its controls say. */
-  refine(made: MadePose): void {
-    this.present = made;
-  }
-
-  /** Show the clip's own pose again, if another is shown. */
+  /** Show the clip's own pose, if another is shown. */
   leave(): void {
-    if (this.present) this.take(undefined);
+    if (this.present.value) this.take(undefined);
   }
 
-  /** Forget a stroke, as though it had never been made. */
+  /** Remove a stroke, as if it had not been made. */
   cancel(stroke: symbol): void {
     if (stroke !== this.stroke) return;
-    this.present = this.past.pop();
-    this.future = this.wasFuture;
+    this.present.value = this.past.value.at(-1);
+    this.past.value = this.past.value.slice(0, -1);
+    this.future.value = this.futureBefore;
     this.stroke = undefined;
-    this.onChange();
   }
 
-  /** Go back one step; tell whether there was one. */
+  /** Undo a step; return whether there was one. */
   undo(): boolean {
-    if (!this.canUndo) return false;
-    this.future = [this.present, ...this.future];
-    this.present = this.past.pop();
+    if (!this.canUndo.value) return false;
+    this.future.value = [this.present.value, ...this.future.value];
+    const previous = this.past.value.at(-1);
+    this.past.value = this.past.value.slice(0, -1);
+    this.present.value = previous;
     this.stroke = undefined;
-    this.onChange();
     return true;
   }
 
   redo(): boolean {
-    if (!this.canRedo) return false;
-    this.past.push(this.present);
-    [this.present, ...this.future] = this.future;
+    if (!this.canRedo.value) return false;
+    const [next, ...rest] = this.future.value;
+    this.past.value = [...this.past.value, this.present.value];
+    this.future.value = rest;
+    this.present.value = next;
     this.stroke = undefined;
-    this.onChange();
     return true;
   }
 }

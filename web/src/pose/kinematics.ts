@@ -1,4 +1,4 @@
-// Just enough of rotations for forward kinematics: three.js quaternions, from w-first arrays.
+// Forward kinematics with three.js quaternions, from arrays that have w first.
 
 import { Quaternion, Vector3 } from "three";
 import type { Pose, Skeleton } from "../clip";
@@ -8,36 +8,41 @@ export function quaternionAt(values: ArrayLike<number>, joint: number): Quaterni
   return new Quaternion(values[i + 1], values[i + 2], values[i + 3], values[i]);
 }
 
+export const wFirst = ({ w, x, y, z }: Quaternion): number[] => [w, x, y, z];
+
 export function vectorAt(values: ArrayLike<number>, joint: number): Vector3 {
   return new Vector3(values[3 * joint], values[3 * joint + 1], values[3 * joint + 2]);
 }
 
-/** The rotation vector of a rotation, at most half a turn long. */
-export function rotationVector(turn: Quaternion): Vector3 {
-  const sign = turn.w < 0 ? -1 : 1;
-  const axis = new Vector3(turn.x, turn.y, turn.z).multiplyScalar(sign);
+/** The rotation vector of a rotation, at most π long. */
+export function rotationVector(rotation: Quaternion): Vector3 {
+  const sign = rotation.w < 0 ? -1 : 1;
+  const axis = new Vector3(rotation.x, rotation.y, rotation.z).multiplyScalar(sign);
   const sine = axis.length();
-  return sine < 1e-12 ? axis : axis.multiplyScalar((2 * Math.atan2(sine, sign * turn.w)) / sine);
+  return sine < 1e-12
+    ? axis
+    : axis.multiplyScalar((2 * Math.atan2(sine, sign * rotation.w)) / sine);
 }
 
-/** A joint's rotation as the one sees it that its limit is measured from, in frame `frame`. */
+/** A joint's rotation relative to its ancestor `from`, in frame `frame` of `rotations`. */
 export function measuredRotation(
-  { names, parents, measuredFrom }: Skeleton,
+  { names, parents }: Skeleton,
+  from: number,
   rotations: ArrayLike<number>,
   joint: number,
   frame = 0,
 ): Quaternion {
   const first = frame * names.length;
-  const turn = quaternionAt(rotations, first + joint);
-  let above = parents[joint] ?? -1;
-  while (above >= 0 && above !== measuredFrom[joint]) {
-    turn.premultiply(quaternionAt(rotations, first + above));
-    above = parents[above] ?? -1;
+  const rotation = quaternionAt(rotations, first + joint);
+  let ancestor = parents[joint] ?? -1;
+  while (ancestor >= 0 && ancestor !== from) {
+    rotation.premultiply(quaternionAt(rotations, first + ancestor));
+    ancestor = parents[ancestor] ?? -1;
   }
-  return turn;
+  return rotation;
 }
 
-/** Where the joints are in the world. */
+/** Positions and rotations of the joints in the world. */
 export interface WorldPose {
   positions: Vector3[];
   rotations: Quaternion[];
@@ -49,11 +54,10 @@ export function forwardKinematics(skeleton: Skeleton, pose: Pose): WorldPose {
   skeleton.parents.forEach((parent, joint) => {
     const position = vectorAt(pose.positions, joint);
     const rotation = quaternionAt(pose.rotations, joint);
-    const above = rotations[parent];
-    const from = positions[parent];
-    if (above && from) {
-      position.applyQuaternion(above).add(from);
-      rotation.premultiply(above);
+    const [parentRotation, parentPosition] = [rotations[parent], positions[parent]];
+    if (parentRotation && parentPosition) {
+      position.applyQuaternion(parentRotation).add(parentPosition);
+      rotation.premultiply(parentRotation);
     }
     positions.push(position);
     rotations.push(rotation);
@@ -61,15 +65,15 @@ export function forwardKinematics(skeleton: Skeleton, pose: Pose): WorldPose {
   return { positions, rotations };
 }
 
-/** The joints from a limb's root to one of its joints: as far up as nothing else of size hangs. */
+/** Names from a limb's root to `joint`: up to the first ancestor with another branch of joints. */
 export function limbJoints({ names, parents, children }: Skeleton, joint: number): string[] {
   const count = (root: number): number =>
     1 + (children[root] ?? []).reduce((sum, child) => sum + count(child), 0);
   const chain: string[] = [];
   for (let at = joint; (parents[at] ?? -1) >= 0; at = parents[at] as number) {
     chain.unshift(names[at] as string);
-    const beside = (children[parents[at] as number] ?? []).filter((child) => child !== at);
-    if (beside.some((child) => count(child) > 1)) break;
+    const siblings = (children[parents[at] as number] ?? []).filter((child) => child !== at);
+    if (siblings.some((child) => count(child) > 1)) break;
   }
   return chain;
 }

@@ -1,4 +1,4 @@
-// Rings at the picked joint that turn it by hand; a hinge has an arc, which ends where it does.
+// Rings at the picked joint that rotate it by hand; a hinge has an arc that ends at its limit.
 
 import {
   CatmullRomCurve3,
@@ -17,30 +17,30 @@ import { PICKED } from "../stage/colours";
 import type { Handle } from "../stage/pointer";
 import type { WorldPose } from "./kinematics";
 
-const RADIUS = 0.11;
-const THICKNESS = 0.028;
-const POINTS = 90;
+const RADIUS = 0.11; // of the body's size
+const THICKNESS = 0.028; // of the radius
+const POINTS = 90; // of a ring, which are also its handles
 const COLOURS = ["#2f6fde", "#7c5cd6", "#0b9488"];
 const AXES = [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)];
 
 /** One ring or arc: an axis in the world, and points at angles around it. */
 interface Arc {
   axis: Vector3;
-  /** Where angles count from, across the axis. */
+  /** The direction of angle 0, perpendicular to the axis. */
   from: Vector3;
   angles: number[];
 }
 
-export interface TurnListener {
-  /** A drag begins. */
+export interface RingListener {
+  /** Called when a drag begins. */
   onBegin(): void;
-  /** The rotation in the world that the joint should have. */
-  onTurn(joint: number, rotation: Quaternion): void;
+  /** Called with the rotation in the world that the joint should have. */
+  onRotate(joint: number, rotation: Quaternion): void;
   onEnd(): void;
   onCancel(): void;
 }
 
-export class TurnRing {
+export class RotationRing {
   readonly group = new Group();
   private arcs: Arc[] = [];
   private center = new Vector3();
@@ -50,12 +50,12 @@ export class TurnRing {
 
   constructor(
     private size: number,
-    private listener: TurnListener,
+    private listener: RingListener,
   ) {
     this.group.renderOrder = 4;
   }
 
-  /** Show the rings of a joint as it is turned now, or none. */
+  /** Show the rings of a joint at its present rotation, or none. */
   show(
     joint: number | undefined,
     world: WorldPose,
@@ -64,7 +64,7 @@ export class TurnRing {
   ): void {
     if (this.held) {
       this.place(world.positions[this.joint ?? 0]);
-      return; // what is in the hand stays as it was taken
+      return; // while it is dragged, the ring stays as it was
     }
     this.joint = joint;
     for (const part of this.group.children) (part as Mesh).geometry.dispose();
@@ -77,9 +77,9 @@ export class TurnRing {
     if (hinge) this.addHinge(hinge, world.rotations[parent] ?? new Quaternion());
     else
       AXES.forEach((axis, at) => {
-        const turned = axis.clone().applyQuaternion(rotation);
+        const rotated = axis.clone().applyQuaternion(rotation);
         const from = (AXES[(at + 1) % 3] as Vector3).clone().applyQuaternion(rotation);
-        this.add(turned, from, 0, 2 * Math.PI, COLOURS[at] ?? PICKED);
+        this.add(rotated, from, 0, 2 * Math.PI, COLOURS[at] ?? PICKED);
       });
   }
 
@@ -88,11 +88,11 @@ export class TurnRing {
     this.group.position.copy(this.center);
   }
 
-  /** The arc of a hinge: where its bone may point. */
-  private addHinge({ axis, zero, lowDeg, highDeg }: Hinge, above: Quaternion): void {
-    const turned = new Vector3(...(axis as [number, number, number])).applyQuaternion(above);
-    const from = new Vector3(...(zero as [number, number, number])).applyQuaternion(above);
-    this.add(turned, from, (lowDeg * Math.PI) / 180, (highDeg * Math.PI) / 180, PICKED);
+  /** The arc of a hinge's legal directions. */
+  private addHinge({ axis, zero, lowDeg, highDeg }: Hinge, base: Quaternion): void {
+    const rotated = new Vector3().fromArray(axis).applyQuaternion(base);
+    const from = new Vector3().fromArray(zero).applyQuaternion(base);
+    this.add(rotated, from, (lowDeg * Math.PI) / 180, (highDeg * Math.PI) / 180, PICKED);
     const ends = this.arcs[0]?.angles ?? [];
     for (const angle of [ends[0], ends.at(-1)]) {
       const end = new Mesh(
@@ -118,7 +118,7 @@ export class TurnRing {
     this.group.add(line);
   }
 
-  /** A point of an arc, from its centre. */
+  /** A point of an arc, relative to its centre. */
   private pointAt({ axis, from }: Arc, angle: number): Vector3 {
     return from
       .clone()
@@ -139,10 +139,10 @@ export class TurnRing {
     );
   }
 
-  private end(tell: () => void): void {
+  private end(notify: () => void): void {
     if (!this.held) return;
     this.held = undefined;
-    tell();
+    notify();
   }
 
   private drag(arc: Arc, angle: number, ray: Ray): void {
@@ -152,12 +152,12 @@ export class TurnRing {
       this.listener.onBegin();
     }
     const plane = new Plane().setFromNormalAndCoplanarPoint(arc.axis, this.center);
-    const place = ray.intersectPlane(plane, new Vector3());
-    if (!place) return;
-    const way = place.sub(this.center);
+    const hit = ray.intersectPlane(plane, new Vector3());
+    if (!hit) return;
+    const offset = hit.sub(this.center);
     const across = arc.axis.clone().cross(arc.from);
-    const to = Math.atan2(way.dot(across), way.dot(arc.from));
-    const turn = new Quaternion().setFromAxisAngle(arc.axis, to - this.held.angle);
-    this.listener.onTurn(this.joint, turn.multiply(this.held.rotation));
+    const to = Math.atan2(offset.dot(across), offset.dot(arc.from));
+    const rotation = new Quaternion().setFromAxisAngle(arc.axis, to - this.held.angle);
+    this.listener.onRotate(this.joint, rotation.multiply(this.held.rotation));
   }
 }

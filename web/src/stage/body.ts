@@ -245,8 +245,8 @@ export class Body {
     return shape;
   }
 
-  setPose(pose: Pose): void {
-    this.world = forwardKinematics(this.skeleton, pose);
+  setPose(pose: Pose, world = forwardKinematics(this.skeleton, pose)): void {
+    this.world = world;
     if (!this.meshes.length && !this.bonesFlesh) this.setStyle(this.style);
     this.bonesFlesh?.setPose(this.world);
     this.skinFlesh?.setPose(this.world);

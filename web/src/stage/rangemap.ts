@@ -1,4 +1,4 @@
-// A map at the driver of a joint: where its bone may point, coloured by what the joint may do there.
+// A map at the driver of a joint: the driver's directions, coloured by the joint's range.
 
 import {
   BufferAttribute,
@@ -22,7 +22,7 @@ const PAINT = 0.8; // opacity
 
 export class MapSphere {
   readonly group = new Group();
-  /** The middle of the directions; the shorter, the more they are all around. */
+  /** The mean of the directions; the shorter, the more they are all around. */
   private middle = new Vector3();
   private reference: Quaternion;
   private axis: Vector3;
@@ -31,7 +31,7 @@ export class MapSphere {
 
   constructor(
     map: RangeMap,
-    /** By direction, what it is coloured by. */
+    /** By direction, the value that is coloured. */
     values: ArrayLike<number>,
     [least, most]: [number, number],
     radius: number,
@@ -59,7 +59,7 @@ export class MapSphere {
       new SphereGeometry(0.035, 16, 12),
       new MeshBasicMaterial({ color: theme.ink, depthTest: false, transparent: true }),
     );
-    this.needle.material.depthTest = false; // where the bone is, is seen from everywhere
+    this.needle.material.depthTest = false; // the bone's direction is seen from every side
     this.tip.renderOrder = 5;
     this.group.add(
       new Mesh(new SphereGeometry(0.99, 48, 24), translucentMaterial(0.07, { color: theme.ink })),
@@ -71,23 +71,23 @@ export class MapSphere {
     this.group.scale.setScalar(radius);
   }
 
-  /** The way that the map faces in the world; none where it is all around. */
+  /** The direction that the map faces in the world; undefined if it is all around. */
   get facing(): Vector3 | undefined {
     if (this.middle.length() < ALL_AROUND) return undefined;
     return this.middle.clone().normalize().applyQuaternion(this.group.quaternion);
   }
 
-  /** Put it at a driver that is turned by `turn` as seen from where it is measured, `above`. */
-  setPose(position: Vector3, above: Quaternion, turn: Quaternion): void {
+  /** Place it at a driver whose rotation relative to `base` is `rotation`. */
+  setPose(position: Vector3, base: Quaternion, rotation: Quaternion): void {
     this.group.position.copy(position);
-    this.group.quaternion.copy(above).multiply(this.reference);
-    const local = this.reference.clone().invert().multiply(turn);
+    this.group.quaternion.copy(base).multiply(this.reference);
+    const local = this.reference.clone().invert().multiply(rotation);
     const direction = this.axis.clone().applyQuaternion(local);
     setLines(this.needle, [new Vector3(), direction]);
     this.tip.position.copy(direction);
   }
 
-  /** Give back what it takes on the graphics card. */
+  /** Free the memory of the graphics card. */
   dispose(): void {
     for (const part of this.group.children as Mesh[]) {
       part.geometry.dispose();

@@ -1,4 +1,4 @@
-// The sphere at a joint: where its bone may point, coloured by how far it may twist there.
+// The sphere at a joint: directions that its bone may have, coloured by the range of twist.
 
 import {
   BufferAttribute,
@@ -22,40 +22,37 @@ import { LEGAL, OUTSIDE, SLICE, type Theme, twistColour } from "./colours";
 import { arc, type Slice, segments, sliceAt } from "./cone";
 import type { Region } from "./region";
 
-/** What is drawn over the region is so much farther out. */
 const PAINT = 0.68; // opacity of the painted sphere
-const PALE = 0.35; // opacity of the outline of what may be legal elsewhere
-const OVER = 1.004;
-const RINGS = 10;
-/** How thick the way back to what is legal is. */
-const WAY = 0.012;
-/** A region whose middle is nearer to the joint than this is seen from everywhere. */
+const PALE = 0.35; // opacity of the outline of the whole limit of a dependent joint
+const OVER = 1.004; // radius of parts that are drawn over the region
+const RINGS = 10; // subdivisions of a slice, so that its triangles follow the sphere
+const PATH_RADIUS = 0.012; // of the tube to the nearest legal direction
+/** A region whose centroid is nearer to the joint than this is seen from every side. */
 export const ALL_AROUND = 0.2;
 
-/** The sphere at the joint: where the bone may point, coloured by how far it may twist. */
 export class JointSphere {
   readonly group = new Group();
-  /** Of reach cones: the slice that the bone is in. */
+  /** The slice of a reach cone that the bone is in. */
   slice: Slice | undefined;
   private shape = new BufferGeometry();
   private painted = new Mesh(this.shape, translucentMaterial(PAINT, { vertexColors: true }));
   private difference: Object3D | undefined;
   private isDependent = false;
-  /** Whether what is legal now has been told. */
+  /** True once the region that is legal now is known. */
   private isHereKnown = false;
   private outline = new BufferGeometry();
   private rim: Lines;
-  /** Where the whole limit ends, if what is painted is less because of another joint. */
+  /** The outline of the whole limit, if another joint makes the painted region smaller. */
   private wholeRim: Lines;
   private needle = createLines(LEGAL);
   private tip = new Mesh(
     new SphereGeometry(0.045, 16, 12),
     new MeshBasicMaterial({ color: LEGAL }),
   );
-  /** From where the bone points to where it would be legal. */
-  private wayBack = new Group();
-  private wayLine = new Mesh(new BufferGeometry(), coverMaterial(OUTSIDE));
-  private wayEnd = new Mesh(new SphereGeometry(0.03, 16, 12), coverMaterial(LEGAL));
+  /** The path from the bone's direction to the nearest legal one. */
+  private pathBack = new Group();
+  private pathLine = new Mesh(new BufferGeometry(), coverMaterial(OUTSIDE));
+  private pathEnd = new Mesh(new SphereGeometry(0.03, 16, 12), coverMaterial(LEGAL));
   private sides = createLines(SLICE);
   private edge = createLines(SLICE);
   private interior = new Mesh(new BufferGeometry(), translucentMaterial(0.45, { color: SLICE }));
@@ -72,13 +69,13 @@ export class JointSphere {
     this.rim = new LineSegments(this.outline, new LineBasicMaterial({ color: theme.ink }));
     const pale = new LineBasicMaterial({ color: theme.ink, transparent: true, opacity: PALE });
     this.wholeRim = new LineSegments(new BufferGeometry(), pale);
-    const { painted, rim, wholeRim, interior, sides, edge, needle, tip, wayBack } = this;
-    this.group.add(ball, painted, rim, wholeRim, interior, sides, edge, needle, tip, wayBack);
+    const { painted, rim, wholeRim, interior, sides, edge, needle, tip, pathBack } = this;
+    this.group.add(ball, painted, rim, wholeRim, interior, sides, edge, needle, tip, pathBack);
     this.group.scale.setScalar(radius);
-    for (const part of [interior, sides, edge, wayBack]) part.scale.setScalar(OVER);
-    wayBack.visible = false;
-    wayBack.add(this.wayLine, this.wayEnd);
-    for (const part of wayBack.children) part.renderOrder = 3;
+    for (const part of [interior, sides, edge, pathBack]) part.scale.setScalar(OVER);
+    pathBack.visible = false;
+    pathBack.add(this.pathLine, this.pathEnd);
+    for (const part of pathBack.children) part.renderOrder = 3;
     this.show(region);
   }
 
@@ -91,10 +88,7 @@ export class JointSphere {
     for (const part of [this.sides, this.edge, this.interior]) part.visible = false;
   }
 
-  /**
-   * Let the region be that of a joint that depends on another: it is an outline, and what is
-   * painted is what `showHere` says.
-   */
+  /** Set whether the joint depends on another: then the region of `showHere` is painted. */
   setDependent(isDependent: boolean): void {
     if (isDependent === this.isDependent) return;
     this.isDependent = isDependent;
@@ -105,7 +99,7 @@ export class JointSphere {
     this.updatePaint();
   }
 
-  /** Show what is legal now of a joint that depends on another. */
+  /** Show the region that is legal now, of a joint that depends on another. */
   showHere(region: Region): void {
     if (!this.isDependent) return;
     this.isHereKnown = true;
@@ -129,7 +123,7 @@ export class JointSphere {
     this.painted.visible = isKnown && !this.difference;
   }
 
-  /** Show what differs from another limit instead of twists; or twists again. */
+  /** Show the difference from another limit instead of twists; undefined shows twists. */
   setDifference(difference: Object3D | undefined): void {
     if (this.difference) this.group.remove(this.difference);
     this.difference = difference;
@@ -137,17 +131,17 @@ export class JointSphere {
     this.updatePaint();
   }
 
-  /** Let twists be pale, so that other colours are seen on them. */
+  /** Make twists pale, so that dots on them are seen. */
   setPale(pale: boolean): void {
     this.painted.material.opacity = pale ? 0.2 : PAINT;
   }
 
-  /** Put it at a joint that is turned by `turn` as seen from where it is measured, `above`. */
-  setPose(position: Vector3, above: Quaternion, turn: Quaternion, outside: boolean): void {
+  /** Place it at a joint whose rotation relative to `base` is `rotation`. */
+  setPose(position: Vector3, base: Quaternion, rotation: Quaternion, outside: boolean): void {
     const { reference, axis, compass, outline } = this.region;
     this.group.position.copy(position);
-    this.group.quaternion.copy(above).multiply(reference);
-    const local = reference.clone().invert().multiply(turn);
+    this.group.quaternion.copy(base).multiply(reference);
+    const local = reference.clone().invert().multiply(rotation);
     const direction = axis.clone().applyQuaternion(local);
     const mark = compass.up.clone().applyQuaternion(local).multiplyScalar(0.16).add(direction);
     setLines(this.needle, [new Vector3(), direction, direction, mark]);
@@ -164,28 +158,33 @@ export class JointSphere {
     this.slice = slice;
   }
 
-  /** The way that the region faces in the world; none where it is all around. */
+  /** The direction that the region faces in the world; undefined if it is all around. */
   get facing(): Vector3 | undefined {
     const { middle } = this.region;
     if (middle.length() < ALL_AROUND) return undefined;
     return middle.clone().normalize().applyQuaternion(this.group.quaternion);
   }
 
-  /** Draw the way from a rotation to the nearest legal one, for a bone; or none. */
-  showWayBack(turn?: Quaternion, legal?: Quaternion, bone?: Vector3): void {
-    this.wayBack.visible = turn !== undefined;
-    if (!turn || !legal || !bone) return;
+  /** Draw the path of `bone` from a rotation to the nearest legal one; or remove it. */
+  showPathBack(rotation?: Quaternion, legal?: Quaternion, bone?: Vector3): void {
+    this.pathBack.visible = rotation !== undefined;
+    if (!rotation || !legal || !bone) return;
     const back = this.region.reference.clone().invert();
-    const [start, end] = [turn, legal].map((each) =>
+    const [start, end] = [rotation, legal].map((each) =>
       bone.clone().applyQuaternion(back.clone().multiply(each)),
     ) as [Vector3, Vector3];
-    this.wayLine.geometry.dispose();
-    this.wayLine.visible = start.distanceTo(end) > 1e-3;
-    this.wayLine.geometry = new TubeGeometry(new CatmullRomCurve3(arc(start, end)), 48, WAY, 6);
-    this.wayEnd.position.copy(end);
+    this.pathLine.geometry.dispose();
+    this.pathLine.visible = start.distanceTo(end) > 1e-3;
+    this.pathLine.geometry = new TubeGeometry(
+      new CatmullRomCurve3(arc(start, end)),
+      48,
+      PATH_RADIUS,
+      6,
+    );
+    this.pathEnd.position.copy(end);
   }
 
-  /** Give back what it, and all that is drawn on it, takes on the graphics card. */
+  /** Free the memory of the graphics card, of parts that were added too. */
   dispose(): void {
     this.group.traverse((part) => {
       const { geometry, material } = part as Partial<Mesh>;
@@ -225,23 +224,23 @@ function sectorTriangles(middle: Vector3, rim: Vector3[]): Vector3[] {
   return corners;
 }
 
-/** Lines between pairs of points, none yet. */
+/** Lines between pairs of points, without any points. */
 export function createLines(color: string): Lines {
   return new LineSegments(new BufferGeometry(), new LineBasicMaterial({ color }));
 }
 
-/** Let lines run between pairs of points. */
+/** Set the pairs of points of lines. */
 export function setLines(segments: Lines, points: Vector3[]): void {
   segments.geometry.dispose();
   segments.geometry = new BufferGeometry().setFromPoints(points);
 }
 
-/** Of what is seen through all that is in front of it. */
+/** A material that is seen through everything in front of it. */
 function coverMaterial(color: string) {
   return new MeshBasicMaterial({ color, depthTest: false, transparent: true });
 }
 
-/** Let lines run where the directions of a region end. */
+/** Set lines to the boundary of a region's directions. */
 function setRim(lines: BufferGeometry, region: Region): void {
   lines.dispose();
   lines.setAttribute("position", new BufferAttribute(region.directions, 3));

@@ -1,150 +1,126 @@
 // The picked joint's distance to its limit over time, before and after clamping.
 
+import { effect } from "@preact/signals";
 import uPlot from "uplot";
 import { formatDegrees } from "../format";
 import "uplot/dist/uPlot.min.css";
 import { whenIdle } from "../browser";
-import type { Clip } from "../clip";
-import { type Connection, Latest } from "../connection";
-import { beginDrag } from "../drags";
-import { element } from "../elements";
-import type { Window } from "./window";
+import { Latest } from "../connection";
+import type { Store } from "../store";
+import { beginDrag, find } from "../ui";
+import { frameAt, shareOf } from "./window";
+
+const MAX_DEPTH_DEG = 180; // deeper inside than half a turn is not meaningful
 
 const cssColour = (name: string) => () =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 export class Curve {
-  readonly panel = element("div", { id: "curve", role: "group", hidden: true });
-  private heading = element("div", { class: "told" });
-  private valueText = element("b");
-  private rangeText = element("span");
-  private plotArea = element("div", { class: "paper", "aria-hidden": "true" });
-  private playhead = element("div", { class: "head" });
+  private panel = find("#curve");
+  private value = find("#curve b");
+  private range = find("#curve .told span:last-child");
+  private paper = find("#curve .paper");
+  private playhead = find("#curve .head");
   private plot: uPlot | undefined;
   private before: Float32Array | undefined;
   private joint: number | undefined;
-  private frame = 0;
-  private isTried = false;
-  private window: Window;
   private latest = new Latest((joint: number) => this.request(joint));
 
   constructor(
-    private clip: Clip,
-    private connection: Connection,
-    /** How the clip is clamped, as Python takes it. */
-    private soften: () => string | null,
-    frame: () => number,
-    go: (frame: number) => void,
+    private store: Store,
+    onJump: (frame: number) => void,
   ) {
-    this.window = { first: 0, last: clip.frames - 1 };
-    this.heading.append(
-      element("span", {}, "Distance to the limit"),
-      this.valueText,
-      this.rangeText,
-    );
-    this.plotArea.append(this.playhead);
-    this.panel.append(this.heading, this.plotArea);
-    const jump = (event: PointerEvent) => {
-      const { left, width } = this.plotArea.getBoundingClientRect();
-      const { first, last } = this.window;
-      go(first + ((event.clientX - left) / width) * (last - first + 1) - 0.5);
+    const { clip } = store;
+    const jump = ({ clientX }: PointerEvent) => {
+      const { left, width } = this.paper.getBoundingClientRect();
+      onJump(frameAt((clientX - left) / width, store.window.value));
     };
-    this.plotArea.addEventListener("pointerdown", (event) => {
-      const before = frame();
-      this.plotArea.setPointerCapture(event.pointerId);
+    this.paper.addEventListener("pointerdown", (event) => {
+      const before = store.frame.value;
+      this.paper.setPointerCapture(event.pointerId);
       beginDrag(() => {
-        this.plotArea.releasePointerCapture(event.pointerId);
-        go(before);
+        this.paper.releasePointerCapture(event.pointerId);
+        onJump(before);
       });
       jump(event);
     });
-    this.plotArea.addEventListener(
+    this.paper.addEventListener(
       "pointermove",
-      (event) => this.plotArea.hasPointerCapture(event.pointerId) && jump(event),
+      (event) => this.paper.hasPointerCapture(event.pointerId) && jump(event),
     );
-    new ResizeObserver(() => this.resize()).observe(this.plotArea);
+    new ResizeObserver(() => this.resize()).observe(this.paper);
+    effect(() => {
+      const joint = store.picked.value;
+      void [store.check.value, store.soften.value];
+      // It keeps its space, or else the view would change its size with the picked joint.
+      this.panel.hidden = !store.limited.value.length || clip.frames === 1;
+      this.pick(joint, store.limited.value.includes(joint ?? -1));
+    });
+    effect(() => {
+      const { first, last } = store.window.value;
+      this.plot?.setScale("x", { min: first - 0.5, max: last + 0.5 });
+    });
+    effect(() => this.showFrame());
+    effect(() => {
+      void store.theme.value;
+      this.plot?.redraw(false);
+    });
   }
 
-  /**
-   * Show the curve of a joint, if it has a limit and there is time to speak of. Its place is kept for
-   * it, or else the view would change its size with what is picked.
-   */
-  pick(joint: number | undefined): void {
-    const { limited, frames } = this.clip;
-    const shown = joint !== undefined && limited.includes(joint);
-    if (joint !== this.joint || !shown) this.clear();
+  private pick(joint: number | undefined, isLimited: boolean): void {
+    if (joint !== this.joint || !isLimited) {
+      this.before = undefined;
+      this.value.textContent = this.range.textContent = "";
+      this.paper.style.visibility = "hidden";
+    }
     this.joint = joint;
-    this.panel.hidden = !limited.length || frames === 1;
-    if (shown && frames > 1) void this.latest.send(joint);
-    if (!shown)
-      this.rangeText.textContent =
+    if (!isLimited)
+      this.range.textContent =
         joint === undefined ? "Pick a joint to see it" : "This joint has none";
+    else if (joint !== undefined && this.store.clip.frames > 1) void this.latest.send(joint);
   }
 
-  /** Until the curve of another joint is there, none is shown. */
-  private clear(): void {
-    this.before = undefined;
-    this.valueText.textContent = this.rangeText.textContent = "";
-    this.plotArea.style.visibility = "hidden";
-  }
-
-  /** Let the mark follow the frame. */
-  setFrame(frame: number): void {
-    this.frame = frame;
-    const { first, last } = this.window;
-    this.playhead.style.setProperty("--share", String((frame - first + 0.5) / (last - first + 1)));
-    const angle = this.before?.[frame];
+  private showFrame(): void {
+    const { frame, window, history } = this.store;
+    this.playhead.style.setProperty("--share", String(shareOf(frame.value, window.value)));
+    const isMade = history.present.value !== undefined;
+    const angle = this.before?.[frame.value];
     if (angle === undefined) return;
     const text = angle > 0 ? `${formatDegrees(angle)} outside` : `${formatDegrees(-angle)} inside`;
-    this.valueText.textContent = this.isTried ? `${text} in the clip` : text;
-    this.valueText.className = this.isTried ? "" : angle > 0 ? "missed" : "met";
-  }
-
-  /** Say whether a pose is shown that is not the clip's, which the curve does not know of. */
-  setTried(isTried: boolean): void {
-    if (isTried === this.isTried) return;
-    this.isTried = isTried;
-    this.setFrame(this.frame);
-  }
-
-  /** Show the frames that the strip shows. */
-  setWindow(window: Window): void {
-    this.window = window;
-    this.plot?.setScale("x", { min: window.first - 0.5, max: window.last + 0.5 });
-    this.setFrame(this.frame);
-  }
-
-  redraw(): void {
-    this.plot?.redraw(false);
+    this.value.textContent = isMade ? `${text} in the clip` : text;
+    this.value.className = isMade ? "" : angle > 0 ? "missed" : "met";
   }
 
   private async request(joint: number): Promise<void> {
-    const name = this.clip.skeleton.names[joint] ?? "";
-    const request = { joint: name, soften: this.soften() };
-    const matters = () => this.joint === joint && this.clip.limited.includes(joint);
-    const answer = await this.connection.askWhile(matters, "curve", request);
+    const { store } = this;
+    const request = { joint: store.nameOf(joint), soften: store.soften.peek() };
+    const matters = () => this.joint === joint && store.limited.peek().includes(joint);
+    const answer = await store.connection.askWhile(matters, "curve", request);
     if (!this.plot) await whenIdle();
     if (!answer || joint !== this.joint) return;
     this.before = answer.before;
-    this.plotArea.style.visibility = "";
-    this.panel.setAttribute("aria-label", `How far ${name} is from its limit`);
+    this.paper.style.visibility = "";
+    this.panel.setAttribute("aria-label", `How far ${request.joint} is from its limit`);
     this.draw(answer.before, answer.after);
-    this.setFrame(this.frame);
+    this.showFrame();
   }
 
   private draw(before: Float32Array, after: Float32Array): void {
-    const { frames } = this.clip;
     const most = before.reduce((a, b) => Math.max(a, b), 0);
     const least = Math.max(
       before.reduce((a, b) => Math.min(a, b), 0),
-      -180,
+      -MAX_DEPTH_DEG,
     );
-    this.rangeText.textContent = `${formatDegrees(-least)} inside at most${most > 0 ? `, ${formatDegrees(most)} outside` : ""}`;
-    const data: uPlot.AlignedData = [
-      Float64Array.from({ length: frames }, (_, frame) => frame),
-      Float64Array.from(before, (angle) => Math.max(angle, least)),
-      Float64Array.from(after, (angle) => Math.max(angle, least)),
-    ];
+    const outside = most > 0 ? `, ${formatDegrees(most)} outside` : "";
+    this.range.textContent = `${formatDegrees(-least)} inside at most${outside}`;
+    const clipped = (angles: Float32Array) =>
+      Float64Array.from(angles, (angle) => Math.max(angle, least));
+    const frames = Float64Array.from({ length: before.length }, (_, frame) => frame);
+    const line = (colour: string) => ({
+      stroke: cssColour(colour),
+      width: 1.5,
+      points: { show: false },
+    });
     this.plot?.destroy();
     this.plot = new uPlot(
       {
@@ -156,38 +132,36 @@ export class Curve {
         scales: {
           x: {
             time: false,
-            range: () => [this.window.first - 0.5, this.window.last + 0.5],
+            range: () => {
+              const { first, last } = this.store.window.peek();
+              return [first - 0.5, last + 0.5];
+            },
           },
           y: { range: [least - 1, Math.max(most, 1) + 1] },
         },
         axes: [{ show: false }, { show: false }],
-        series: [
-          {},
-          { stroke: cssColour("--red"), width: 1.5, points: { show: false } },
-          { stroke: cssColour("--accent"), width: 1.5, points: { show: false } },
-        ],
+        series: [{}, line("--red"), line("--accent")],
         hooks: { drawAxes: [drawZeroLine] },
       },
-      data,
-      this.plotArea,
+      [frames, clipped(before), clipped(after)],
+      this.paper,
     );
-    this.plotArea.append(this.playhead);
+    this.paper.append(this.playhead);
   }
 
   private resize(): void {
     const { plot, size } = this;
-    if (!plot || this.plotArea.clientWidth === 0) return;
+    if (!plot || this.paper.clientWidth === 0) return;
     if (size.width !== plot.width || size.height !== plot.height) plot.setSize(size);
   }
 
-  /** As large as its paper, which styles give a height. */
   private get size(): { width: number; height: number } {
-    const { clientWidth, clientHeight } = this.plotArea;
+    const { clientWidth, clientHeight } = this.paper;
     return { width: Math.max(clientWidth, 50), height: Math.max(clientHeight, 30) };
   }
 }
 
-/** The limit itself is a line at 0. */
+/** Draw the limit itself, a dashed line at 0. */
 function drawZeroLine(plot: uPlot): void {
   const { ctx, bbox } = plot;
   const y = Math.round(plot.valToPos(0, "y", true)) + 0.5;

@@ -1,0 +1,248 @@
+// Files in and out: opened or dropped files, clips of a folder, human limits, and downloads.
+
+import { signal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import { sendFile } from "../connection";
+import { formatDegrees, formatPercent } from "../format";
+import { report, showMessage } from "../notes";
+import type { ClipRow, Discards, ExportRequest, Refusal, State } from "../protocol";
+import type { Stage } from "../stage/stage";
+import { recordTurn } from "../stage/video";
+import type { Store } from "../store";
+import { Button, Dialog, DialogButtons, saveBlob } from "../ui";
+import type { Files } from "./files";
+import type { FitPanel } from "./fitting";
+import { RolesDialog } from "./roles";
+
+const SOON_MS = 1000; // until a list that is still being computed is requested again
+
+const EXPORTS: [string, string, ExportRequest["what"], ".glb"?][] = [
+  ["Clamped clip", "Take home the clip within its limits", "clamped"],
+  ["This pose", "Take home the pose that is shown, as BVH", "pose"],
+  ["Clip, glTF", "Take home the clip as it is, as glTF", "clip", ".glb"],
+  ["Clamped, glTF", "Take home the clip within its limits, as glTF", "clamped", ".glb"],
+  ["Pose, glTF", "Take home the pose that is shown, as glTF", "pose", ".glb"],
+];
+
+export class Exchange {
+  private clips = signal<ClipRow[]>([]);
+  private isChecking = signal(false);
+  private areClipsShown = signal(false);
+  private roles: RolesDialog;
+
+  constructor(
+    private store: Store,
+    private stage: Stage,
+    private files: Files,
+    private fitting: FitPanel,
+  ) {
+    this.roles = new RolesDialog(store, (roles) => void this.useHuman(roles));
+    if (store.isRecorded) return;
+    addEventListener("dragover", (event) => event.preventDefault());
+    addEventListener("drop", (event) => {
+      event.preventDefault();
+      void this.openAll([...(event.dataTransfer?.files ?? [])]);
+    });
+    void this.listClips();
+  }
+
+  /** Send files: the last is shown, clips before it go into the list. */
+  private async openAll(files: File[]): Promise<void> {
+    const { connection } = this.store;
+    for (const [index, file] of files.entries())
+      await report(async () => {
+        showMessage(`Opening ${file.name} …`);
+        const upload = await sendFile(connection, file);
+        if (index === files.length - 1)
+          await this.change((discard) => connection.ask("load", { upload, discard }));
+        else {
+          const answer = await connection.ask("keep", { upload });
+          if ("refused" in answer) throw new Error(answer.refused);
+        }
+      });
+  }
+
+  /** Do something that may lose unsaved edits, after asking. */
+  private async change(
+    act: (discard: boolean) => Promise<State | Refusal | Discards>,
+    onRefusal: (reason: string) => void = (reason) => showMessage(reason, false),
+  ): Promise<void> {
+    let answer = await act(false);
+    if ("discards" in answer) {
+      const text = <p>They would be gone: other limits take their place.</p>;
+      const question = { title: "Edits that are not saved", text, yes: "Go on without them" };
+      if (!(await this.files.confirm(question))) return;
+      answer = await act(true);
+    }
+    if ("refused" in answer) onRefusal(answer.refused);
+  }
+
+  private useHuman(roles: Record<string, string>): Promise<void> {
+    const { connection } = this.store;
+    return report(() =>
+      this.change(
+        (discard) => connection.ask("human", { source: "human", roles, discard }),
+        (reason) => void this.roles.show(reason),
+      ),
+    );
+  }
+
+  /** Request the clips of the folder, again and again while they are shown and checked. */
+  private async listClips(): Promise<void> {
+    const { clips, checking } = await this.store.connection.ask("clips", {});
+    this.clips.value = clips;
+    this.isChecking.value = checking;
+    if (checking && this.areClipsShown.value) setTimeout(() => void this.listClips(), SOON_MS);
+  }
+
+  private takeExport(what: ExportRequest["what"], suffix?: ".glb"): Promise<void> {
+    const { connection, soften } = this.store;
+    const pose = this.store.poseRequest();
+    const request = { what, soften: soften.value, ...(suffix ? { suffix } : {}), ...pose };
+    return report(async () => {
+      const answer = await connection.ask("export", request);
+      if ("refused" in answer) showMessage(answer.refused, false);
+      else saveBlob(answer.name, new Blob([answer.content]));
+    });
+  }
+
+  private takeVideo(): Promise<void> {
+    const { stage } = this;
+    const draw = (yaw: number) => {
+      stage.turntable.rotate(yaw, 0);
+      stage.drawNow();
+    };
+    let shown = "";
+    const showProgress = (share: number) => {
+      const text = `Recording one turn … ${10 * Math.floor(10 * share)}%`;
+      if (text !== shown) showMessage(text);
+      shown = text;
+    };
+    return report(async () => {
+      saveBlob("synovia.webm", await recordTurn(stage.canvas, draw, showProgress));
+      stage.draw();
+    });
+  }
+
+  Menu = () => {
+    const chooser = useRef<HTMLInputElement>(null);
+    const menu = useRef<HTMLDivElement>(null);
+    const entry = (text: string, label: string, act: () => void) => (
+      <Button
+        key={text}
+        label={label}
+        onClick={() => {
+          menu.current?.hidePopover();
+          act();
+        }}
+      >
+        {text}
+      </Button>
+    );
+    const take = ([text, label, what, suffix]: (typeof EXPORTS)[number]) =>
+      entry(text, label, () => void this.takeExport(what, suffix));
+    return (
+      <>
+        <Button label="Open files, and take some home" popovertarget="menu">
+          Files
+        </Button>
+        <input
+          type="file"
+          hidden
+          multiple
+          aria-label="File to open"
+          ref={chooser}
+          onChange={({ currentTarget }) => {
+            const files = [...(currentTarget.files ?? [])];
+            currentTarget.value = "";
+            void this.openAll(files);
+          }}
+        />
+        <div
+          id="menu"
+          class="menu"
+          popover="auto"
+          role="group"
+          aria-label="Files"
+          ref={menu}
+          onBeforeToggle={({ currentTarget }) => {
+            const button = currentTarget.parentElement?.querySelector("button");
+            const { left = 0, bottom = 0 } = button?.getBoundingClientRect() ?? {};
+            currentTarget.style.setProperty("--left", `${left}px`);
+            currentTarget.style.setProperty("--top", `${bottom + 4}px`);
+          }}
+        >
+          {entry("Open …", "Open a clip or limits; they can also be dropped", () =>
+            chooser.current?.click(),
+          )}
+          {this.clips.value.length > 0 &&
+            entry("Clips …", "The clips of the folder, the worst first", () => {
+              this.areClipsShown.value = true;
+              void this.listClips();
+            })}
+          {entry(
+            "Fit from these …",
+            "Fit limits from the clips of the list, or from this one",
+            () => void this.fitting.open(),
+          )}
+          {entry("Human limits", "Limits of a human for this rig", () => void this.useHuman({}))}
+          {entry(
+            "Map joints …",
+            "Say which joint is which, where names do not",
+            () => void this.roles.show(""),
+          )}
+          <hr />
+          <small>Take home</small>
+          {EXPORTS.map(take)}
+          {entry("Limits", "Take home the limits", () => void this.files.download())}
+          {take(["Violations", "Take home the violations as a table, CSV", "violations"])}
+          {entry(
+            "Picture",
+            "Take home what is seen, PNG",
+            () => void report(async () => saveBlob("synovia.png", await this.stage.picture())),
+          )}
+          {entry(
+            "Turntable",
+            "Take home a video of one turn around it",
+            () => void this.takeVideo(),
+          )}
+          {take(["Page", "Take home all of this as one file of HTML that needs no Python", "page"])}
+        </div>
+      </>
+    );
+  };
+
+  Dialogs = () => (
+    <>
+      <Dialog id="clips" label="Clips of the folder" open={this.areClipsShown}>
+        <h2>Clips of the folder</h2>
+        <p role="status">{this.isChecking.value ? "Still checking …" : ""}</p>
+        <div class="rows">
+          <table>{this.clips.value.map((row) => this.renderClip(row))}</table>
+        </div>
+        <DialogButtons cancel="Close" />
+      </Dialog>
+      <this.roles.View />
+    </>
+  );
+
+  private renderClip({ number, name, worstDeg, share, error }: ClipRow) {
+    const isKnown = worstDeg !== null && share !== null;
+    const outside = worstDeg ? `${formatDegrees(worstDeg)} outside` : "inside";
+    const choose = () => {
+      this.areClipsShown.value = false;
+      void report(() => this.change(() => this.store.connection.ask("choose", { number })));
+    };
+    return (
+      <tr key={number}>
+        <td>
+          <Button label={`Show ${name}`} onClick={choose}>
+            {name}
+          </Button>
+        </td>
+        <td title={error ?? ""}>{error ? "cannot be read" : isKnown ? outside : "…"}</td>
+        <td>{isKnown && worstDeg > 0 ? `in ${formatPercent(share)} of frames` : ""}</td>
+      </tr>
+    );
+  }
+}
