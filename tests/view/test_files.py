@@ -22,7 +22,7 @@ from synovia.view import messages, uploads
 from synovia.view.answers import answer
 from synovia.view.folder import Folder
 from synovia.view.session import Session, scene_of
-from synovia.view.standalone import question, standalone_html
+from synovia.view.standalone import request_key, standalone_html
 
 
 @pytest.fixture(scope="module")
@@ -111,13 +111,13 @@ def test_what_cannot_be_read_is_told_by_its_name(session, name, content, said):
 
 
 def test_files_too_large_or_not_whole_are_refused(session, monkeypatch):
-    monkeypatch.setattr(uploads, "MOST_BYTES", 3 << 20)
+    monkeypatch.setattr(uploads, "MAX_BYTES", 3 << 20)
     told = ask(session, "send", b"x", upload="u", name="a.bvh", size=(3 << 20) + 1)[0]
     assert "1 to 3 MiB" in told["error"]
     assert ask(session, "send", b"x", upload="u", name="a.bvh", size=2)[0]["received"] == 1
     assert "not all of the file" in ask(session, "load", upload="u", discard=False)[0]["error"]
     told = ask(session, "send", b"xyz", upload="v", name="a.bvh", size=2)[0]
-    assert "more than the 2 bytes" in told["error"]
+    assert "expected 2 bytes, got more" in told["error"]
 
 
 def test_a_human_gets_its_limits_by_one_request(tmp_path):
@@ -211,12 +211,12 @@ def test_one_file_of_html_holds_all_that_is_looked_at(session):
     told = {
         key: gzip.decompress(base64.b64decode(value)) for key, value in json.loads(data).items()
     }
-    header, arrays = messages.unpack(told[question("open", {})])
+    header, arrays = messages.unpack(told[request_key("open", {})])
     assert header["clip"] == "walk"
     np.testing.assert_allclose(arrays["rotations"], session.scene.clip.pose.rotations, atol=1e-6)
     for joint in session.scene.model.limits:
-        assert question("region", {"joint": joint}) in told
-        assert question("curve", {"soften": None, "joint": joint}) in told
+        assert request_key("region", {"joint": joint}) in told
+        assert request_key("curve", {"soften": None, "joint": joint}) in told
 
 
 def test_clips_of_a_folder_come_worst_first(session, tmp_path):

@@ -364,14 +364,16 @@ def test_the_next_start_offers_what_was_not_saved(session, model, file):
     following = Session(scene_of(model, clip(frames=3), names=OURS), file)
     kept = file.with_name("mine.unsaved.limits.json")
     assert following.state()["leftover"]["name"] == kept.name
-    turned(following, "Chest", box(0.5))  # what is edited meanwhile goes elsewhere
-    following.keep_unsaved()
-    assert file.with_name("mine.unsaved-2.limits.json").exists()
+    before = kept.read_bytes()
+    turned(following, "Chest", box(0.5))
+    with pytest.raises(FileExistsError, match="restore or remove them first"):
+        following.keep_unsaved()
+    assert kept.read_bytes() == before  # until it is decided
     scene = following.state()["scene"]
     told = ask(following, "recover", restore=True)
     assert (told["leftover"], told["unsaved"]) == (None, True)
     assert told["scene"] > scene  # pages show it all anew
-    assert not kept.exists()
+    assert following.kept == kept
     limits = following.scene.model.limits
     np.testing.assert_array_equal(limits["LeftArm"].shape.high, 0.1)
     assert limits["LeftArm"].relative_to == "Hips"

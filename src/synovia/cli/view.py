@@ -146,7 +146,7 @@ def view(
     says, or beside it.
     """
     from ..io import clip_suffix, load_limits
-    from ..view.doorway import open_browser
+    from ..view.open_browser import open_browser
     from ..view.server import PageServer
     from ..view.session import scene_of
     from ..view.start import start_of

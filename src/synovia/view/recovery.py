@@ -1,4 +1,4 @@
-"""Edits that are not saved yet, in a file beside the limits, for when this ends before they are."""
+"""Unsaved edits, kept in one file beside the limits until they are saved."""
 
 from __future__ import annotations
 
@@ -7,70 +7,63 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..io import limits_bytes, load_limits
+from ..io import limits_bytes
 from ..io.files import atomic_write
 from ..io.limits import SUFFIX
 from ..model import LimitModel
 
-MOST_FILES = 9
-"""Files of unsaved edits that one limits file may have."""
-
-
-def recovery_paths(file: Path) -> list[Path]:
-    """Return where unsaved edits of a limits file may be, in the order of preference."""
-    stem = file.name[: -len(SUFFIX)]
-    numbers = ("", *(f"-{number}" for number in range(2, MOST_FILES + 1)))
-    return [file.with_name(f"{stem}.unsaved{number}{SUFFIX}") for number in numbers]
-
 
 def find_recovery(file: Path) -> Path | None:
-    """Return the newest file of edits that were never saved; None where there is none.
+    """Return the file with unsaved edits of an earlier session; None if there is none.
 
-    Links are no such files.
+    Links do not count.
     """
-    found = [path for path in recovery_paths(file) if path.is_file() and not path.is_symlink()]
-    return max(found, key=lambda path: path.stat().st_mtime, default=None)
+    path = recovery_path(file)
+    return path if path.is_file() and not path.is_symlink() else None
+
+
+def recovery_path(file: Path) -> Path:
+    """Return the path of the unsaved edits of a limits file."""
+    return file.with_name(f"{file.name[: -len(SUFFIX)]}.unsaved{SUFFIX}")
 
 
 @dataclass
 class Recovery:
-    """Where one session keeps what is not saved: beside its limits file, or nowhere without one."""
+    """The recovery file of one session, beside its limits file; without one, nothing is kept."""
 
     file: Path | None
-    path: Path | None = None
-    """The file that holds it now."""
+    is_ours: bool = False
+    """True if the recovery file holds edits of this session, which it may replace."""
+
+    @property
+    def path(self) -> Path | None:
+        """The recovery file of this session, if it has written one."""
+        return recovery_path(self.file) if self.file is not None and self.is_ours else None
 
     def write(self, model: LimitModel) -> None:
-        """Keep limits; OSError or ValueError where they cannot be kept."""
+        """Keep limits; OSError or ValueError if that fails, as for a file of another session."""
         if self.file is None:
             return
         content = limits_bytes(model, self.file.name)
-        if self.path is None:
-            self.path = _reserve(recovery_paths(self.file))
-        atomic_write(self.path, content, follow=False)
+        path = recovery_path(self.file)
+        if not self.is_ours:
+            try:
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            except FileExistsError:
+                raise FileExistsError(
+                    f"{path} has edits of another session: restore or remove them first"
+                ) from None
+            self.is_ours = True
+        atomic_write(path, content, follow=False)
 
     def remove(self) -> None:
-        """Forget what is kept."""
+        """Remove the recovery file of this session."""
         if self.path is not None:
             discard(self.path)
-            self.path = None
+        self.is_ours = False
 
 
 def discard(path: Path) -> None:
     """Remove a file of unsaved edits, if it is still there."""
     with contextlib.suppress(OSError):
         path.unlink()
-
-
-def load(path: Path) -> LimitModel:
-    """Return the limits in a file of unsaved edits."""
-    return load_limits(path)
-
-
-def _reserve(paths: list[Path]) -> Path:
-    """Return the first of these that is free, made for its owner alone."""
-    for path in paths:
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            return path
-    raise FileExistsError(f"{paths[0]}: there are {len(paths)} files of unsaved edits already")

@@ -23,7 +23,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from . import fitting, messages
 from .answers import PageConnection, answer
-from .listening import SECONDS_TO_ASK, Line, Listener
+from .listener import REQUEST_SECONDS, Listener, PageSocket
 from .protocol import Failure, News
 from .session import Scene, Session
 
@@ -188,11 +188,11 @@ class PageServer:
             self._serve_socket,
             sock=self._listener,
             process_request=self._handle_http,
-            open_timeout=SECONDS_TO_ASK,
+            open_timeout=REQUEST_SECONDS,
             max_size=messages.MAX_REQUEST_BYTES,
             compression=None,
             server_header=None,
-            create_connection=Line,
+            create_connection=PageSocket,
         )
         self.guard = Guard(address, self._listener.getsockname()[1], names)
         self._closing = threading.Event()
@@ -251,11 +251,11 @@ class PageServer:
             closing = self._closing.wait(KEEP_SECONDS)
             changes = self.session.changes
             if changes != kept:
-                kept = changes
                 try:
                     self.session.keep_unsaved()
+                    kept = changes
                 except (OSError, ValueError) as error:
-                    if str(error) != told:  # once: the next edit may fail likewise
+                    if str(error) != told:  # once: it is tried again
                         told = str(error)
                         print(f"unsaved edits are not kept: {error}", file=sys.stderr)
             if closing:
@@ -272,7 +272,7 @@ class PageServer:
         wanted = self.guard.path_below_token(request.path)
         if wanted is None:
             return self._response(HTTPStatus.FORBIDDEN, "the link lacks its token: use all of it\n")
-        self._listener.let_in(connection.socket)
+        self._listener.authenticate(connection.socket)
         if wanted == SOCKET:
             if not self.guard.allows_origin(origin, host):
                 return self._response(HTTPStatus.FORBIDDEN, "only the page may open the socket\n")

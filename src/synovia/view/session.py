@@ -15,11 +15,12 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from ..components import Figure, clip_of, sweep
+from ..io import load_limits
 from ..limit import DependentLimit, Limit
 from ..model import LimitModel, couple
 from ..skeleton import Clip, Pose, Skeleton, list_names, match
 from .protocol import Leftover, State
-from .recovery import Recovery, discard, find_recovery, load
+from .recovery import Recovery, discard, find_recovery
 from .start import Start
 from .uploads import Uploads
 
@@ -567,7 +568,7 @@ class Session:
 
     def restore(self, leftover: Path) -> None:
         """Bring back edits that were not saved when this was last shown."""
-        found = load(leftover)
+        found = load_limits(leftover)
         with self._lock:
             source = _source(self._scene)
             edited = EDITED_KEY in found.provenance  # or they are others altogether
@@ -580,8 +581,9 @@ class Session:
                 clip, figure = self._scene.clip, self._scene.figure
                 self._set_scene(scene_of(found, clip, figure), unsaved=True)
             self._mark_new_scene()
+            self._leftover = None
+            self._recovery.is_ours = True
         self.keep_unsaved()
-        self.forget(leftover)
 
     def forget(self, leftover: Path) -> None:
         """Remove edits that were not saved when this was last shown."""

@@ -1,4 +1,4 @@
-"""One file of HTML that shows the scene without Python, read only: for a paper or a colleague."""
+"""Export of the page as one HTML file that works without Python, read only."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .protocol import Picture
 from .samples import observed_rotations
 from .session import Session
 
-MOST_OBSERVED = 3000
-"""Rotations of a joint that the page asks for."""
-MOST_NUMBERS = 30_000
-"""Coordinates of a picture that is not too large for a file."""
+MAX_OBSERVED = 3000
+"""Rotations of a joint that the page requests."""
+MAX_NUMBERS = 30_000
+"""Coordinates of a fine picture; larger ones are exported as drafts to keep the file small."""
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
-"""Nothing is loaded: all that runs and is seen is in the file itself."""
+"""Nothing is loaded: all scripts, styles and data are in the file."""
 _SCRIPT = re.compile(r'<script type="module"[^>]*src="\./([^"]+)"[^>]*></script>')
 _STYLE = re.compile(r'<link rel="stylesheet"[^>]*href="\./([^"]+)"[^>]*>')
 _URL = re.compile(r"""url\(["']?(?:\.\./|\./|/)*([^"')]+)["']?\)""")
@@ -34,7 +34,7 @@ _ICON = re.compile(r"\s*<link rel=\"icon\"[^>]*>")
 
 
 def answers_of(session: Session) -> Iterator[tuple[str, Request, Answer]]:
-    """Yield what the page asks for when one only looks: the question, and the answer."""
+    """Yield the requests that a read-only page makes: name, request and answer."""
     plain: Request = {"soften": None}
     opening = open_scene(session, {})
     alone = {"file": None, "unsaved": False, "leftover": None, "start": None}
@@ -49,44 +49,44 @@ def answers_of(session: Session) -> Iterator[tuple[str, Request, Answer]]:
         if name in session.scene.model.dependents:
             yield "dependence", joint, describe_dependence(session, joint)
             yield "map", {**joint, "pose": None}, range_map(session, {**joint, "pose": None})
-        most = {**joint, "most": MOST_OBSERVED}
+        most = {**joint, "most": MAX_OBSERVED}
         yield "observed", most, observed_rotations(session, most)
 
 
 def _picture(session: Session, name: str) -> Picture:
-    """Return the picture of a limit: a fine one, or a draft where that would take much room."""
+    """Return the fine picture of a limit, or a draft if the fine one is too large."""
     fine = pictures(session.scene, name)
-    large = fine["vectors"].size + fine["directions"].size > MOST_NUMBERS
+    large = fine["vectors"].size + fine["directions"].size > MAX_NUMBERS
     return pictures(session.scene, name, DRAFT) if large else fine
 
 
 def recording(session: Session) -> str:
-    """Return these answers as JSON: each compressed, in base64, by the page's question."""
-    told = {
-        question(ask, request): _encode(pack({"id": None, **answer}))
+    """Return the answers as JSON: gzip in base64, by the key of the request."""
+    recorded = {
+        request_key(ask, request): _encode(pack({"id": None, **answer}))
         for ask, request, answer in answers_of(session)
     }
-    return json.dumps(told)
+    return json.dumps(recorded)
 
 
 def _encode(message: bytes) -> str:
     return base64.b64encode(gzip.compress(message, mtime=0)).decode()
 
 
-def question(ask: str, request: Mapping[str, object]) -> str:
-    """Return a question as a key: its word, and what is asked in the order of the alphabet."""
+def request_key(ask: str, request: Mapping[str, object]) -> str:
+    """Return the key of a request: its name and its fields in alphabetical order, as JSON."""
     return json.dumps(
         [ask, dict(sorted(request.items()))], separators=(",", ":"), ensure_ascii=False
     )
 
 
 def standalone_html(session: Session, files: Mapping[str, tuple[str, bytes]]) -> str:
-    """Return the page of these files with all that it asks for, in one file."""
+    """Return the page built from `files`, with all answers, as one HTML file."""
     text = files["index.html"][1].decode()
     text = _ICON.sub("", text)
     script, style = (found(text) for found in (_SCRIPT.search, _STYLE.search))
     if script is None or style is None:
-        raise ValueError("the built page is not as it should be: build it again")
+        raise ValueError("index.html must load one script and one style: build the page again")
     code = files[script[1]][1].decode().replace("</script", "<\\/script")
     looks = _URL.sub(lambda found: _data_url(found, files), files[style[1]][1].decode())
     data = recording(session).replace("</", "<\\/")
@@ -103,7 +103,7 @@ def standalone_html(session: Session, files: Mapping[str, tuple[str, bytes]]) ->
 
 
 def _data_url(found: re.Match[str], files: Mapping[str, tuple[str, bytes]]) -> str:
-    """Return what a style refers to as data, where it is a file of the page."""
+    """Return a URL of a style sheet as a data URL, if it is a file of the page."""
     if found[1] not in files:
         return found[0]
     kind, content = files[found[1]]

@@ -1,4 +1,4 @@
-"""What the page opens with where there is no clip to open: a pose, and the joint that is picked."""
+"""The pose and the picked joint that the page opens with if there is no clip."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..components import Figure
 
 @dataclass(frozen=True)
 class Start:
-    """Controls of a figure, and the joint whose limit is shown."""
+    """Values of a figure's controls, and the picked joint."""
 
     values: Mapping[str, float]
     joint: str
@@ -28,11 +28,11 @@ RAISED_ARM = Start(
     },
     "LeftUpperArm",
 )
-"""Of the default human: one arm up, so that its scapula and its cone are seen. In degrees."""
+"""The default human with one arm raised, so that its scapula and its cone are seen; in degrees."""
 
 
 def start_of(figure: Figure | None) -> Start | None:
-    """Return what to open a figure with; None where it has other controls than the human."""
+    """Return the start of a figure; None if it does not have the controls of the human."""
     if figure is None or not RAISED_ARM.values.keys() <= figure.controls.keys():
         return None
     return RAISED_ARM if RAISED_ARM.joint in figure.skeleton.names else None

@@ -1,4 +1,4 @@
-"""The browser is shown the way by a file that only its owner can read, not by its arguments."""
+"""Open the page in the browser without showing its token in the list of processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def redirect_html(url: str) -> str:
-    """Return a page that leads to a link at once."""
+    """Return a page that redirects to `url` at once."""
     link = escape(url)
     return (
         '<!doctype html>\n<meta charset="utf-8">\n<title>Synovia</title>\n'
@@ -23,21 +23,15 @@ def redirect_html(url: str) -> str:
 
 
 @contextlib.contextmanager
-def redirect_file(url: str) -> Iterator[Path]:
-    """Write a file that leads to a link, for its owner alone; it is removed at the end.
+def open_browser(url: str) -> Iterator[None]:
+    """Open `url` through a redirect file that only its owner can read.
 
-    Who lists the processes of a machine sees their arguments, and a link with a token is a key.
+    Arguments of processes are visible to all users of a machine, and the link contains a token.
+    The file is removed at the end.
     """
     with tempfile.TemporaryDirectory(prefix="synovia-") as folder:  # which has mode 0700
         path = Path(folder) / "page.html"
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(redirect_html(url).encode())
-        yield path
-
-
-@contextlib.contextmanager
-def open_browser(url: str) -> Iterator[None]:
-    """Open a link in the browser, which may follow it until the end."""
-    with redirect_file(url) as path:
         webbrowser.open(path.as_uri())
         yield

@@ -1,4 +1,4 @@
-"""The way to the page: the browser is given a file that only its owner reads, not the token."""
+"""The browser is opened through a file that only its owner can read, not with the token."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
-from synovia.view import doorway
+from synovia.view import open_browser
 
 URL = "http://127.0.0.1:8123/se&cret/"
 
 
 def test_the_browser_is_not_given_the_token(monkeypatch):
     opened = []
-    monkeypatch.setattr(doorway.webbrowser, "open", opened.append)
-    with doorway.open_browser(URL):
+    monkeypatch.setattr(open_browser.webbrowser, "open", opened.append)
+    with open_browser.open_browser(URL):
         (given,) = opened
         assert "cret" not in given
         file = Path(url2pathname(urlparse(given).path))
