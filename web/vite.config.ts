@@ -28,7 +28,7 @@ export default defineConfig({
     target: "es2022",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    chunkSizeWarningLimit: 900,
+    chunkSizeWarningLimit: 1000,
     license: { fileName: LICENSES },
   },
   // What needs no browser; the rest is tested in one, from Python. One process starts soonest.

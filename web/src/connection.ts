@@ -2,7 +2,7 @@
 
 import type { Answers, Failure, Header, News, Requests, State } from "./protocol";
 
-/** What can be asked for. */
+/** Names of requests. */
 export type Ask = keyof Requests;
 
 export type Message = Header & (Answers[Ask] | News | Failure);
@@ -15,7 +15,7 @@ const KINDS = {
   u1: Uint8Array,
 };
 
-/** Read a message, whose arrays become fields like the others. */
+/** Decode a message; its arrays become fields. */
 export function decode(buffer: ArrayBuffer): Message {
   const length = new DataView(buffer).getUint32(0, true);
   const text = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
@@ -31,7 +31,7 @@ export function decode(buffer: ArrayBuffer): Message {
   return Object.assign(message, arrays);
 }
 
-/** A request with the bytes of a file behind it: the header's length, the header, the bytes. */
+/** Encode a request with bytes of a file: the header's length, the header, the bytes. */
 export function encode(request: object, content: Uint8Array): Uint8Array<ArrayBuffer> {
   const header = new TextEncoder().encode(JSON.stringify(request));
   const message = new Uint8Array(4 + header.length + content.length);
@@ -41,7 +41,7 @@ export function encode(request: object, content: Uint8Array): Uint8Array<ArrayBu
   return message;
 }
 
-/** Milliseconds after which an answer is late. */
+/** Milliseconds after which the user is told that an answer is late. */
 const LATE_MS = 2000;
 
 interface Pending {
@@ -50,11 +50,11 @@ interface Pending {
 }
 
 export class Connection {
-  /** Told when another page has changed the limits. */
+  /** Called when another page has changed the limits. */
   onNews: (news: News) => void = () => {};
-  /** Told with every answer that says whether the limits are saved. */
+  /** Called with every answer that contains the state of the limits. */
   onState: (state: State) => void = () => {};
-  /** Told when an answer is late, and when no answer is late any more. */
+  /** Called when an answer is late, and when none is late any more. */
   onLate: (late: boolean) => void = () => {};
   private pending = new Map<number, Pending>();
   private late = new Set<number>();
@@ -78,13 +78,13 @@ export class Connection {
     });
   }
 
-  /** Ask, with the bytes of a file perhaps. */
+  /** Send a request, with bytes of a file if they are given. */
   ask<Name extends Ask>(
     name: Name,
     request: Requests[Name],
     content?: Uint8Array,
   ): Promise<Answers[Name]> {
-    // A socket that is closing sends nothing any more, but has not said so yet.
+    // A closing socket sends nothing, but has not fired its event yet.
     if (this.socket?.readyState !== WebSocket.OPEN) this.close();
     if (this.closed) return Promise.reject(this.closed);
     const id = this.nextId++;
@@ -92,12 +92,12 @@ export class Connection {
     this.socket?.send(content ? encode(whole, content) : JSON.stringify(whole));
     setTimeout(() => this.markLate(id), LATE_MS);
     return new Promise((resolve, reject) => {
-      // Python answers a request as the protocol says: mypy sees to it.
+      // mypy checks that Python answers as the protocol says.
       this.pending.set(id, { resolve: (answer) => resolve(answer as Answers[Name]), reject });
     });
   }
 
-  /** The answer; none where there was a fault, but what was asked for does not matter any more. */
+  /** The answer; undefined if the request failed and does not matter any more. */
   async askWhile<Name extends Ask>(
     matters: () => boolean,
     name: Name,
@@ -121,7 +121,7 @@ export class Connection {
     if (this.late.delete(id) && !this.late.size) this.onLate(false);
   }
 
-  /** Tell all who wait that no answer will come. */
+  /** Reject all pending requests. */
   private close(): void {
     if (this.closed) return;
     const closed = new Error("the line to synovia is gone");
@@ -150,23 +150,23 @@ export class Connection {
   }
 }
 
-/** Those who opened the connection are told; who asks without a care for the answer need not be. */
+/** Do not report a rejection as unhandled: the user is told once that the connection is closed. */
 function ignoreUnhandled(reason: Error): void {
   addEventListener("unhandledrejection", (event) => {
     if (event.reason === reason) event.preventDefault();
   });
 }
 
-/** Answers that were recorded into the page itself, which nothing else is asked for. */
+/** Answers that are recorded in an exported page. */
 export class Recording extends Connection {
   private readOnly = new Error("this page is a recording: it is only looked at");
 
-  constructor(private told: Record<string, string>) {
+  constructor(private recorded: Record<string, string>) {
     super();
     ignoreUnhandled(this.readOnly);
   }
 
-  /** The recording that the page holds, if it does. */
+  /** The recording in the page, if there is one. */
   static find(): Recording | undefined {
     const text = document.querySelector("#recorded")?.textContent;
     return text ? new Recording(JSON.parse(text)) : undefined;
@@ -177,7 +177,7 @@ export class Recording extends Connection {
     request: Requests[Name],
   ): Promise<Answers[Name]> {
     const entries = Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1));
-    const text = this.told[JSON.stringify([name, Object.fromEntries(entries)])];
+    const text = this.recorded[JSON.stringify([name, Object.fromEntries(entries)])];
     if (text === undefined) throw this.readOnly;
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     const whole = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -185,10 +185,10 @@ export class Recording extends Connection {
   }
 }
 
-/** Milliseconds after which a pose is still, and what takes longer is asked of it. */
+/** Milliseconds after which a pose is still, and slow requests are sent. */
 export const STILL_MS = 150;
 
-/** One request in flight; of those that come meanwhile, only the latest is sent. */
+/** Sends one request at a time; of those that arrive meanwhile, only the latest is sent. */
 export class Latest<Request> {
   private busy = false;
   private next: { request: Request } | undefined;
@@ -209,16 +209,16 @@ export class Latest<Request> {
       const { next } = this;
       this.next = undefined;
       if (next) void this.send(next.request);
-      else for (const tell of this.idleListeners.splice(0)) tell();
+      else for (const notify of this.idleListeners.splice(0)) notify();
     }
   }
 
-  /** Forget what waits to be sent. */
+  /** Drop the request that waits to be sent. */
   cancel(): void {
     this.next = undefined;
   }
 
-  /** When all that was asked for has been answered. */
+  /** Resolves when all requests have been answered. */
   whenIdle(): Promise<void> {
     return this.busy ? new Promise((done) => this.idleListeners.push(done)) : Promise.resolve();
   }

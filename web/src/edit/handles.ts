@@ -1,4 +1,4 @@
-// Points and twists of reach cones on their sphere, as they are drawn and dragged.
+// Points and twists of reach cones on their sphere, drawn and dragged.
 
 import {
   BufferGeometry,
@@ -39,12 +39,12 @@ import {
 } from "../stage/sphere";
 import { moveEdit, moveTwistEnd, twistEdit } from "./points";
 
-const SECTOR = 0.34;
-const SMALL_SECTOR = 0.09;
-const DOT = 0.022;
-const STEP_DEG = 10;
+const SECTOR = 0.34; // radius of the fan of twists at the selected point, on the unit sphere
+const SMALL_SECTOR = 0.09; // likewise at other points
+const DOT = 0.022; // radius of a point
+const STEP_DEG = 10; // angle between the triangles of a fan
 
-/** What a drag or click does. */
+/** Called for drags and clicks. */
 interface DragListener {
   onDrag(edit: Edit): void;
   onDrop(): void;
@@ -52,7 +52,7 @@ interface DragListener {
   onSelect(key: PointKey): void;
 }
 
-/** What is wrong with an edit: an edge of the cone, a point's place. */
+/** Why an edit was refused: an edge of the cone, the direction of a point. */
 interface Refusal {
   edge: [Vector3, Vector3] | undefined;
   point: Vector3 | undefined;
@@ -93,7 +93,7 @@ export class ConeHandles {
     for (const part of [this.sectors, this.dots, this.visiblePoints])
       part.material.color.set(sphere.theme.ink);
     Object.assign(this.edges.material, { transparent: true, opacity: 0.5 });
-    // What is worked on is never hidden by the body.
+    // The body never hides what is edited.
     const front = [
       this.visiblePoints,
       this.sector,
@@ -111,7 +111,7 @@ export class ConeHandles {
     this.show(outline, selected, isEditing);
   }
 
-  /** Draw a cone's points; those of the one before are gone. */
+  /** Draw the points of an outline. */
   show(outline: Outline, selected: PointKey | undefined, editing: boolean): void {
     this.outline = outline;
     this.selected = selected;
@@ -124,7 +124,7 @@ export class ConeHandles {
       1,
     );
     this.visiblePoints.visible = this.sectors.visible = editing;
-    // Of several cones only what no other covers is drawn as the limit's rim.
+    // Of several cones, the limit's rim shows only edges that no other cone covers.
     this.edges.visible = editing && cones.length > 1;
     if (this.edges.visible) {
       const edges = cones.flatMap((cone) => listEdges(outline, cone));
@@ -142,7 +142,7 @@ export class ConeHandles {
     this.showSelection();
   }
 
-  /** Show which edge an edit would have broken, and where a point was to go. */
+  /** Show the edge that made an edit impossible, and where a point was to go. */
   showRefusal(wrong: Refusal | undefined): void {
     this.redEdge.visible = wrong?.edge !== undefined;
     if (wrong?.edge) setLines(this.redEdge, thickLines(arc(...wrong.edge)));
@@ -150,7 +150,7 @@ export class ConeHandles {
     if (wrong?.point) this.ghost.position.copy(wrong.point);
   }
 
-  /** What can be taken with the mouse: the ends of the chosen twist first. */
+  /** Handles for the mouse: the ends of the selected twist first. */
   listHandles(): Handle[] {
     const found = listPoints(this.outline).map((key) => this.pointHandle(key));
     const { selected } = this;
@@ -163,7 +163,7 @@ export class ConeHandles {
     return directionOf(this.outline, key);
   }
 
-  /** The same thing at other places, of which there may be more or fewer. */
+  /** Move instances to positions, of which there may be more or fewer. */
   private placeInstances(things: Instances, places: Vector3[], size: number): Instances {
     let made = things;
     if (made.count !== places.length) {
@@ -194,7 +194,7 @@ export class ConeHandles {
       end.position.copy((i === 0 ? rim[0] : rim.at(-1)) ?? place);
   }
 
-  /** Where the bone's upper side looks from a point, from one end of its twist to the other. */
+  /** Positions beside a point, from one end of its twist to the other. */
   private twistRim(place: Vector3, [low, high]: Span, radius: number): Vector3[] {
     const steps = Math.max(1, Math.ceil((high - low) / STEP_DEG));
     return Array.from({ length: steps + 1 }, (_, i) =>
@@ -259,8 +259,8 @@ export class ConeHandles {
 }
 
 /**
- * Where a ray meets a sphere's sphere, as the sphere's frame has it: in front or behind, whichever is
- * nearer to `last`. Beside the sphere it is the nearest point of it, if there was a `last`.
+ * The direction, in the sphere's frame, in which a ray meets it: in front or behind, whichever is
+ * nearer to `last`. If the ray misses, the nearest direction, or undefined without `last`.
  */
 export function intersectSphere(
   ray: Ray,
@@ -278,19 +278,19 @@ export function intersectSphere(
   return last && far.angleTo(last) < near.angleTo(last) ? far : near;
 }
 
-/** Which way a ray passes a direction's place on the sphere, across the direction. */
+/** The offset of a ray from a direction on the sphere, perpendicular to the direction. */
 function offsetAcross(ray: Ray, sphere: JointSphere, direction: Vector3): Vector3 {
   const place = sphere.group.localToWorld(direction.clone());
   const outward = direction.clone().applyQuaternion(sphere.group.quaternion);
   const plane = new Plane().setFromNormalAndCoplanarPoint(outward, place);
-  // Seen from the side the plane is a line: there the nearest point of the ray is better.
+  // Seen from the side the plane is a line: the nearest point of the ray is better.
   const steep = Math.abs(ray.direction.dot(outward)) > 0.1;
   const met = (steep && ray.intersectPlane(plane, new Vector3())) || undefined;
   const point = met ?? ray.closestPointToPoint(place, new Vector3());
   return point.sub(place).applyQuaternion(sphere.group.quaternion.clone().invert());
 }
 
-/** An arc as lines side by side, since lines are one pixel wide. */
+/** An arc as several lines, since lines are one pixel wide. */
 function thickLines(points: Vector3[]): Vector3[] {
   return [0.997, 1, 1.003, 1.006, 1.009].flatMap((scale) =>
     segments(points.map((point) => point.clone().multiplyScalar(scale))),

@@ -1,26 +1,26 @@
-// Colours that mean something are the same in light and dark; the rest follows the theme.
+// Colours: those with a meaning are the same in both themes.
 
 import { Color } from "three";
 
 export const OUTSIDE = "#dc2f45";
-/** Sky blue of Okabe and Ito, which every kind of colour vision tells from red. */
+/** Sky blue of Okabe and Ito, distinct from red for every kind of colour vision. */
 export const UNUSUAL = "#56b4e9";
 export const PICKED = "#f0a020";
 export const LEGAL = "#0b9488";
 export const SLICE = "#2f6fc1";
 
 const RAMP = ["#fad7a0", "#f4a259", "#ec6a4c", OUTSIDE, "#a11d36"];
-/** Lighter is wider, from blue to yellow, which all eyes tell apart; red is for what is outside. */
+/** From blue (narrow) to yellow (wide), distinct for all kinds of colour vision. */
 export const TWIST = ["#232c7a", "#2f63c8", "#5b9ddd", "#c3cf8e", "#ffd93b"];
 
-/** A way from colour to colour, which are parsed once: there may be one for each vertex. */
+/** Interpolate between colours, which are parsed once, since it runs for each vertex. */
 function createRamp(names: string[]): (share: number) => Color {
   const colours = names.map((name) => new Color(name));
   return (share) => {
-    const place = Math.min(Math.max(share, 0), 1) * (colours.length - 1);
-    const first = Math.min(Math.floor(place), colours.length - 2);
+    const position = Math.min(Math.max(share, 0), 1) * (colours.length - 1);
+    const first = Math.min(Math.floor(position), colours.length - 2);
     const [from, to] = [colours[first], colours[first + 1]] as [Color, Color];
-    return from.clone().lerp(to, place - first);
+    return from.clone().lerp(to, position - first);
   };
 }
 
@@ -44,7 +44,7 @@ export interface Theme {
   ink: string;
   line: string;
   ghost: string;
-  /** How dark the shadow on the ground is. */
+  /** The opacity of the shadow on the ground. */
   shade: number;
 }
 

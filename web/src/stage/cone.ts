@@ -1,4 +1,4 @@
-// Reach cones on their sphere: their points, and the geometry of angles, twists, slices and arcs.
+// The geometry of reach cones on the unit sphere: points, angles, twists, slices and arcs.
 
 import { Quaternion, Vector3 } from "three";
 import type { ConePoints } from "../protocol";
@@ -6,25 +6,25 @@ import type { ConePoints } from "../protocol";
 const DEGREE = Math.PI / 180;
 const STEP = 4 * DEGREE;
 
-/** What angles are counted from, in the limit's own frame: the bone, and two ways across it. */
+/** The axes of angles in the limit's frame: the bone, and two directions perpendicular to it. */
 export interface Compass {
   axis: Vector3;
-  /** Up at rest, or to the front where the bone is upright. */
+  /** Up at rest, or forward if the bone is upright. */
   up: Vector3;
   side: Vector3;
 }
 
-/** Of a limit whose bone is `axis` and whose reference turns its frame into the parent's. */
+/** The axes of a limit with the bone `axis`; `reference` maps its frame to the parent's. */
 export function createCompass(axis: Vector3, reference: Quaternion): Compass {
-  const back = reference.clone().invert();
-  const across = (way: Vector3) => way.applyQuaternion(back).projectOnPlane(axis);
+  const inverse = reference.clone().invert();
+  const across = (vector: Vector3) => vector.applyQuaternion(inverse).projectOnPlane(axis);
   let up = across(new Vector3(0, 1, 0));
   if (up.length() < 0.2) up = across(new Vector3(0, 0, 1));
   up.normalize();
   return { axis, up, side: axis.clone().cross(up) };
 }
 
-/** How far a direction is from the bone, and where around it: counter-clockwise from up. */
+/** Degrees from the bone, and around it, counter-clockwise from up. */
 export function anglesDeg({ axis, up, side }: Compass, direction: Vector3): [number, number] {
   const away = direction.angleTo(axis) / DEGREE;
   return [away, Math.atan2(direction.dot(side), direction.dot(up)) / DEGREE];
@@ -43,26 +43,26 @@ export function directionAt(
     .addScaledVector(side, Math.sin(away) * Math.sin(around));
 }
 
-/** Where the bone's upper side looks when it points in a direction and is twisted by an angle. */
+/** The direction of the bone's upper side, for a direction and a twist of the bone. */
 export function upAtTwist({ axis, up }: Compass, direction: Vector3, twistDeg: number): Vector3 {
   const swing = new Quaternion().setFromUnitVectors(axis, direction);
   const twist = new Quaternion().setFromAxisAngle(axis, twistDeg * DEGREE);
   return up.clone().applyQuaternion(swing.multiply(twist));
 }
 
-/** The twist, of those that differ by whole turns the one nearest to `near`, that looks `way`. */
+/** The twist whose upper side is towards `up`; modulo 360°, the one nearest to `near`. */
 export function twistDegTowards(
   compass: Compass,
   direction: Vector3,
-  way: Vector3,
+  up: Vector3,
   near: number,
 ): number {
   const zero = upAtTwist(compass, direction, 0);
-  const angle = Math.atan2(way.dot(direction.clone().cross(zero)), way.dot(zero)) / DEGREE;
+  const angle = Math.atan2(up.dot(direction.clone().cross(zero)), up.dot(zero)) / DEGREE;
   return angle + 360 * Math.round((near - angle) / 360);
 }
 
-/** Which of the triangles between the visible point and an edge a direction is in, by its number. */
+/** The index of the triangle of visible point and edge that contains a direction. */
 export function sliceIndex(corners: Vector3[], visible: Vector3, direction: Vector3): number {
   const aside = corners.map((corner) => visible.clone().cross(corner).dot(direction));
   const number = aside.findIndex(
@@ -71,7 +71,7 @@ export function sliceIndex(corners: Vector3[], visible: Vector3, direction: Vect
   return Math.max(number, 0);
 }
 
-/** How high a direction is over the great circle of an edge, as a sine: negative outside. */
+/** The sine of a direction's angle above the great circle of an edge; negative outside. */
 export function heightAboveEdge([start, end]: [Vector3, Vector3], direction: Vector3): number {
   return start.clone().cross(end).normalize().dot(direction);
 }
@@ -89,22 +89,22 @@ export function arc(from: Vector3, to: Vector3): Vector3[] {
   });
 }
 
-/** Directions kept in a flat array. */
+/** The vectors in a flat array. */
 export function unflatten(flat: Float32Array): Vector3[] {
   return Array.from({ length: flat.length / 3 }, (_, i) => new Vector3().fromArray(flat, 3 * i));
 }
 
-/** Pairs of points for lines that run through `points`. */
+/** Pairs of points for lines through `points`. */
 export const segments = (points: Vector3[]): Vector3[] =>
   points.slice(1).flatMap((point, i) => [points[i] as Vector3, point]);
 
-/** Least and greatest. */
+/** The least and the greatest value. */
 export type Span = [number, number];
 
-/** A corner by its number among those of all cones, or the visible point of a cone. */
+/** A corner by its index among those of all cones, or the visible point of a cone. */
 export type PointKey = number | `visible${number}`;
 
-/** One cone: which corners are its own, from `first` on, and its visible point. */
+/** One cone: its `count` corners from index `first`, and its visible point. */
 export interface Cone {
   first: number;
   count: number;
@@ -118,7 +118,7 @@ export interface Outline {
   cones: Cone[];
 }
 
-/** None where the limit is no cone. */
+/** The outline of a limit; undefined if it is not a cone. */
 export function outlineFrom(points: ConePoints): Outline | undefined {
   const counts = points.cornerCounts;
   if (!counts.length) return undefined;
@@ -139,7 +139,7 @@ function spansFrom(flat: Float32Array): Span[] {
   ]);
 }
 
-/** Which cone a point is of, and the number of a corner there; a visible point has none. */
+/** The cone of a point, and the index of a corner in it; null for a visible point. */
 export function locate(outline: Outline, key: number): { part: number; index: number };
 export function locate(outline: Outline, key: PointKey): { part: number; index: number | null };
 export function locate({ cones }: Outline, key: PointKey): { part: number; index: number | null } {
@@ -153,7 +153,7 @@ export function hasPoint(outline: Outline, key: PointKey): boolean {
   return typeof key === "number" ? key < corners.length : locate(outline, key).part < cones.length;
 }
 
-/** Corners and visible point of one cone after the other. */
+/** The corners and the visible point of each cone. */
 export function listPoints({ cones }: Outline): PointKey[] {
   return cones.flatMap(({ first, count }, part): PointKey[] => [
     ...Array.from({ length: count }, (_, i) => first + i),
@@ -182,7 +182,7 @@ export function listEdges({ corners }: Outline, { first, count }: Cone): [Vector
   ]);
 }
 
-/** What a point is called, to be read. */
+/** The label of a point. */
 export function labelOf(outline: Outline, key: PointKey): string {
   const { part, index } = locate(outline, key);
   const name = index === null ? "visible point" : `point ${index}`;
@@ -191,10 +191,10 @@ export function labelOf(outline: Outline, key: PointKey): string {
     : name[0]?.toUpperCase() + name.slice(1);
 }
 
-/** The slice that a direction is in, of the cone that holds it or comes nearest to it. */
+/** The slice of a direction, in the cone that contains it or is nearest to it. */
 export interface Slice {
   part: number;
-  /** The edge's own number in the cone, and its two ends. */
+  /** The index of the edge in the cone, and its two ends. */
   edge: number;
   ends: [Vector3, Vector3];
 }

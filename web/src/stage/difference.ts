@@ -1,4 +1,4 @@
-// Two limits on one sphere: what the present one allows beyond the other, and what it lacks.
+// The difference of two limits on one sphere.
 
 import { BufferAttribute, BufferGeometry, Color, Group, Mesh } from "three";
 import type { Comparison } from "../protocol";
@@ -8,10 +8,9 @@ export const GAINED = "#0b9488";
 export const LOST = "#c2378f";
 /** Where both limits agree. */
 const SAME = new Color("#9aa7b2");
-/** What is drawn over the sphere is so much farther out. */
-const OVER = 1.003;
+const OVER = 1.003; // radius of parts that are drawn over the sphere
 
-/** As a picture for the sphere at a joint. */
+/** The parts for the sphere at a joint. */
 export function createDifference(comparison: Comparison): Group {
   const { directions, faces, gainedTwists, lostTwists, rim } = comparison;
   const shape = new BufferGeometry();

@@ -1,4 +1,4 @@
-// Observed rotations as dots, each in the colour of its performer, and which of them the mouse is at.
+// Observed rotations as dots in the colours of their performers, and the dot under the mouse.
 
 import {
   BufferGeometry,
@@ -12,9 +12,9 @@ import {
   type Vector3,
 } from "three";
 
-const NEAR_PX = 7;
-const UNDER_PX = 2.5;
-/** Told apart by most eyes, and none of the colours that mean something here. */
+const NEAR_PX = 7; // a dot is hit within this distance
+const UNDER_PX = 2.5; // within this distance, the foremost dot is hit
+/** Distinct for most kinds of colour vision; none has another meaning in the page. */
 const COLOURS = [
   "#3b7dd8",
   "#ef8a17",
@@ -25,17 +25,17 @@ const COLOURS = [
   "#17a2c9",
   "#c2a500",
 ];
-/** The part of a turn by which further hues are apart. */
+/** Difference of further hues: the golden ratio spreads them evenly. */
 const GOLDEN = 0.618034;
 
 export const performerColour = (number: number): string =>
   COLOURS[number] ??
   `#${new Color().setHSL((number * GOLDEN) % 1, 0.55, 0.5 + 0.08 * (number % 3)).getHexString()}`;
 
-/** A rotation that was observed, and where. */
+/** An observed rotation with its source. */
 export interface Sample {
   rotation: Quaternion;
-  /** The number of the performer; -1 for the clip that is shown. */
+  /** The index of the performer; -1 for the clip that is shown. */
   performer: number;
   clip: string;
   frame: number;
@@ -44,7 +44,7 @@ export interface Sample {
 export class SampleDots {
   readonly points: Points<BufferGeometry, PointsMaterial>;
   private samples: Sample[] = [];
-  private places: Vector3[] = [];
+  private positions: Vector3[] = [];
 
   constructor(size: number) {
     const look = { size, sizeAttenuation: false, vertexColors: true };
@@ -52,17 +52,17 @@ export class SampleDots {
       new BufferGeometry(),
       new PointsMaterial({ ...look, map: createDisc(), transparent: true, depthWrite: false }),
     );
-    this.points.renderOrder = 1; // over what is transparent behind them
+    this.points.renderOrder = 1; // above transparent parts behind them
   }
 
-  /** Show samples at places, in the colours of their performers; those of a clip in `ink`. */
-  show(samples: Sample[], placeOf: (rotation: Quaternion) => Vector3, ink: string): Vector3[] {
+  /** Show samples; return their positions. Those of the clip have the colour `ink`. */
+  show(samples: Sample[], positionOf: (rotation: Quaternion) => Vector3, ink: string): Vector3[] {
     this.samples = samples;
-    this.places = samples.map(({ rotation }) => placeOf(rotation));
+    this.positions = samples.map(({ rotation }) => positionOf(rotation));
     const { material } = this.points;
     this.points.geometry.dispose();
-    // A new one: of another's points no more would be shown than there were before.
-    const geometry = new BufferGeometry().setFromPoints(this.places);
+    // A new geometry: an old one would show at most as many points as before.
+    const geometry = new BufferGeometry().setFromPoints(this.positions);
     this.points.geometry = geometry;
     const colour = new Color();
     const colours = samples.flatMap(({ performer }) =>
@@ -70,15 +70,15 @@ export class SampleDots {
     );
     geometry.setAttribute("color", new Float32BufferAttribute(colours, 3));
     material.opacity = samples.some(({ performer }) => performer >= 0) ? 0.9 : 0.5;
-    return this.places;
+    return this.positions;
   }
 
-  /** The sample nearest to the mouse; of those that are under it, the foremost. */
+  /** The sample nearest to the mouse; of those under it, the foremost. */
   sampleAt({ offsetX, offsetY }: MouseEvent, camera: Camera, canvas: HTMLElement) {
     const { clientWidth, clientHeight } = canvas;
     let found: { rank: number; sample: Sample } | undefined;
     for (const [number, sample] of this.samples.entries()) {
-      const place = this.points.localToWorld((this.places[number] as Vector3).clone());
+      const place = this.points.localToWorld((this.positions[number] as Vector3).clone());
       const { x, y, z } = place.project(camera);
       const across = (0.5 + 0.5 * x) * clientWidth - offsetX;
       const down = (0.5 - 0.5 * y) * clientHeight - offsetY;
@@ -93,7 +93,7 @@ export class SampleDots {
 
 let disc: CanvasTexture | undefined;
 
-/** What makes dots round. */
+/** The texture that makes dots round. */
 function createDisc(): CanvasTexture {
   if (disc) return disc;
   const canvas = document.createElement("canvas");

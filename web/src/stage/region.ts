@@ -1,4 +1,4 @@
-// A limit as Python draws it: the directions of the bone, and the boundary among rotations.
+// A limit as Python draws it: directions of the bone, and the boundary among rotations.
 
 import { type Quaternion, Triangle, Vector3 } from "three";
 import { quaternionAt } from "../pose/kinematics";
@@ -7,16 +7,16 @@ import { type Compass, createCompass, type Outline, outlineFrom, type Span } fro
 
 export interface Region {
   family: string;
-  /** What the family is called. */
+  /** The name of the family for people. */
   label: string;
   chart: string;
-  /** Whether it can be pushed and pulled. */
+  /** True if the brush can sculpt it. */
   sculptable: boolean;
-  /** Of all rotations. */
+  /** The share of all rotations that it allows. */
   share: number;
-  /** What can be typed. */
+  /** Numbers that can be typed. */
   numbers: ShapeNumber[];
-  /** Of a joint that turns about one axis. */
+  /** The hinge of a joint with one axis. */
   hinge: Hinge | null;
   reference: Quaternion;
   axis: Vector3;
@@ -26,9 +26,9 @@ export interface Region {
   rim: Uint32Array;
   twistDeg: Float32Array;
   twistSpan: Span;
-  /** The middle of the directions; the shorter, the more they are all around. */
+  /** The centroid of the directions; it is short if they are all around. */
   middle: Vector3;
-  /** Of a reach cone, or a union of them. */
+  /** The outline of reach cones. */
   outline: Outline | undefined;
   vectors: Float32Array;
   triangles: Uint32Array;
@@ -67,7 +67,7 @@ export function regionFrom(picture: Picture): Region {
   };
 }
 
-/** The mean of what triangles cover. */
+/** The centroid of triangles. */
 function middleOf(points: Float32Array, faces: Uint32Array): Vector3 {
   const sum = new Vector3();
   let whole = 0;

@@ -1,4 +1,4 @@
-// What the body stands on and is lit by: sky, key and rim, and a shadow where it touches the ground.
+// Ground, lights and shadow.
 
 import {
   AmbientLight,
@@ -21,13 +21,13 @@ export class Scenery {
   readonly group = new Group();
   private ground: GridHelper;
   private shade: Mesh<PlaneGeometry, ShadowMaterial>;
-  /** From above, so that the shadow is where the body touches the ground. */
+  /** From above, so that the shadow is below the body. */
   private overhead = new DirectionalLight("#ffffff", 0.7);
   private cell: number;
   private key = new DirectionalLight("#fff4e6", 2.1);
   private rim = new DirectionalLight("#cfe4ff", 2.4);
 
-  /** For a body of this size, in a world that is turned so from y up. */
+  /** For a body of `size`; `upright` rotates y to the world's up axis. */
   constructor(
     private size: number,
     private upright: Quaternion,
@@ -49,7 +49,7 @@ export class Scenery {
     this.group.add(this.key, this.rim, this.overhead, this.overhead.target);
   }
 
-  /** Let the light come over the watcher's left shoulder, and around the body from behind. */
+  /** Place the key light at the upper left of the camera, and the rim light behind the body. */
   lightFrom(view: Quaternion): void {
     this.key.position.set(-0.75, 0.85, 0.8).applyQuaternion(view);
     this.rim.position.set(0.9, 0.45, -0.75).applyQuaternion(view);
@@ -67,15 +67,15 @@ export class Scenery {
     shadow.camera.updateProjectionMatrix();
   }
 
-  /** Put the ground at this height along the axis that is up, under a place. */
-  setGround(up: "y" | "z", height: number, place: Vector3): void {
-    const below = place.clone();
+  /** Place the ground at a height along the up axis, below a position. */
+  setGround(up: "y" | "z", height: number, position: Vector3): void {
+    const below = position.clone();
     below[up] = height;
     this.shade.position.copy(below);
     this.overhead.target.position.copy(below);
     const above = new Vector3(0.1, 3, 0.12).multiplyScalar(this.size).applyQuaternion(this.upright);
     this.overhead.position.copy(below).add(above);
-    // Lines stay where they are in the world, so that one sees the body go.
+    // Lines keep their positions in the world, so that the body's motion is seen.
     for (const axis of ["x", "y", "z"] as const)
       if (axis !== up) below[axis] = this.cell * Math.round(below[axis] / this.cell);
     this.ground.position.copy(below);
