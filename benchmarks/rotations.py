@@ -58,7 +58,7 @@ BARS |= {"oriented box, uniform": 8, "ellipsoid, uniform": 14, "k-DOP, 13 axes, 
 @kernel("f8[] f8[] f8[]", "f4[] f8[] f4[]")
 def convert(rotations, reference, out):
     """Turn quaternions into rotation vectors and back, without a limit between."""
-    block = np.zeros(BLOCK, rotations.dtype)
+    block = np.zeros(BLOCK)
     count = rotations.shape[0] // 4
     for start in range(0, count, LANES):
         n = min(LANES, count - start)

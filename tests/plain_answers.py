@@ -203,7 +203,6 @@ def use_the_rest():
         Limit.fit(quat.exp(rng.normal(size=(50, 3)) / 4), "box").packed,
         0.1,
         np.zeros(24),
-        np.empty(2 * kernels.rotation.BLOCK),
     )
     kernels.circle_quartic.search_lanes(rng.normal(size=10 * 64), 64)
     lines = b"1\nroot 1 2\n leg\t3\n12x 4\n\n0123 \nroot 5\nROOT 6\nle 7"

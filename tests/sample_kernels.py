@@ -8,7 +8,7 @@ import numpy as np
 
 from synovia.kernels.jit import bundle, kernel
 from synovia.kernels.layout import Layout
-from synovia.kernels.vector import Quat, Vec3, conj, cross, dot, set_quat, vec3_at
+from synovia.kernels.vector import Vec3, conj, cross, dot, quat_at, set_quat, vec3_at
 
 TABLE = np.array([1.5, -2.0, 4.0])
 COUNT = 3
@@ -104,12 +104,8 @@ def take_table(n, out):
 
 @kernel("f8[] f8[]", "f4[] f4[]")
 def types(given, out):
-    real, single = given.dtype.type, given.itemsize == 4
-    half = real(0.5)
     for i in range(given.shape[0]):
-        x = given[i]
-        scaled = half * x + 0.25 if single else math.exp(-x)
-        out[i] = np.sqrt(scaled**2 + 1.0) * real(i)
+        out[i] = np.sqrt(float(given[i]) ** 2 + 1.0) * i
 
 
 @kernel("f8[] f8[] f8[]")
@@ -142,8 +138,8 @@ def functions(a, b):
 
 @kernel("f8[] f8[]", "f4[] f4[]")
 def records(given, out):
-    q, v = Quat(given[0], given[1], given[2], given[3]), vec3_at(given, ROW.axis)
-    w = -(v - v / given[0]) + given[1] * cross(v, Vec3(v.y, v.z, v.x))
+    q, v = quat_at(given, 0), vec3_at(given, ROW.axis)
+    w = -(v - v / q.w) + q.x * cross(v, Vec3(v.y, v.z, v.x))
     product = q * conj(q) * q
     for k in range(3):
         out[k] = w[k] if k < ROW.SIZE - 5 else dot(v, w)

@@ -81,7 +81,7 @@ def test_a_formula_and_differences_agree():
 def test_lengths_of_quaternions_scale_gradients_alone(length):
     limit = Limit(RotationVector(), Box(low=[-0.5] * 3, high=[0.7] * 3, axes=np.eye(3)))
     rotations = random_quats(300, np.random.default_rng(2))
-    found = np.empty(300), np.empty(1200), np.empty(2 * kernels.rotation.BLOCK)
+    found = np.empty(300), np.empty(1200)
     given = (length * rotations).ravel()
     kernels.gradient.measure(given, kernels.forms.QUATERNION, 4, limit.packed, *found)
     distances, gradients = limit.distance_and_gradient(rotations)

@@ -23,7 +23,7 @@ from synovia.limit import Limit
 from synovia.native import build
 from synovia.native.build import LIBRARY, find_compiler, is_current, load_outside, this_system
 from synovia.native.entries import translate_modules
-from synovia.native.translate import KernelError
+from synovia.native.types import KernelError
 
 pytestmark = pytest.mark.skipif(not find_compiler(), reason="there is no C compiler")
 
@@ -203,7 +203,7 @@ REFUSED = {
     "return np.zeros(int(a))[0] + q": "no variable named q",
     "del a": "not a statement",
     "return Vec3(a, a)": "Vec3 has 3 members",
-    "return Vec3(a, a, 1).x": "members of Vec3 are floats of one type",
+    "return Vec3(a, a, 1).x": "members of Vec3 are floats",
     "return Vec3(a, a, a) % a": "Vec3 has no",
     "return (a, a) + (a, a)": "a tuple has no __add__",
     "x: float = a": "not a statement",

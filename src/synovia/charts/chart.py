@@ -51,8 +51,6 @@ class Chart(ABC):
     """Period of each coordinate in radians; 0 for coordinates that do not wrap."""
     kernel: ClassVar[int | None] = None
     """Its number in `kernels.kinds`; None for a chart in NumPy alone."""
-    single_precision: ClassVar[bool] = True
-    """True if its kernels exist in float32."""
 
     def __init_subclass__(cls) -> None:
         if cls.kernel is not None and cls.kernel not in CHART_KINDS:

@@ -28,7 +28,6 @@ class DirectionTwist(FramedChart):
     name: ClassVar[str] = "direction-twist"
     like: ClassVar[str] = "direction-twist"
     kernel: ClassVar[int | None] = DIRECTION_TWIST
-    single_precision: ClassVar[bool] = False
     dimension: ClassVar[int] = 4
     periods: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, TURN)
     max_density: ClassVar[float] = 1.0 / (8.0 * np.pi**2)

@@ -63,7 +63,6 @@ class Hinges(FramedChart):
 
     name: ClassVar[str] = "hinges"
     kernel: ClassVar[int | None] = HINGES
-    single_precision: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

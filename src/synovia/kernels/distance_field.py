@@ -414,11 +414,11 @@ def search_cell(p, o, grid, work, i, a, b, c):
 @kernel
 def least_corner(values, at, slab, row):
     """Return the least Φ at the corners of the cell at an offset."""
-    above = at + slab
-    low = min(min(values[at], values[at + 1]), min(values[at + row], values[at + row + 1]))
-    high = min(values[above], values[above + 1])
-    high = min(high, min(values[above + row], values[above + row + 1]))
-    return float(min(low, high))
+    least = np.inf
+    for corner in range(8):
+        a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
+        least = min(least, float(values[at + a * slab + b * row + c]))
+    return least
 
 
 @kernel

@@ -1,8 +1,8 @@
 """Rotations in the forms that networks put out: to unit quaternions, and gradients back to them.
 
-Values of rotation i begin at `first + stride · i` of a flat array. A block may be of float64 where
-values are of float32. Gradients by the vector ω of a turn q · exp(ω) stand in the rows GX, GY, GZ;
-those by values are added to what stands in `gradients`, at the same places.
+Values of rotation i begin at `first + stride · i` of a flat array of float64 or float32. Gradients
+by the rotation vector ω of q · exp(ω) are in the three rows from GX on; those by values are added
+to `gradients`, at the same indices.
 """
 
 from __future__ import annotations
@@ -23,7 +23,19 @@ from .rotation import (
     set_lane_vec3,
     sinc_root,
 )
-from .vector import Mat3, Quat, Vec3, cross, dot, mat3_as, quat_as, quat_dot, vec3_as, wrap_angle
+from .vector import (
+    Mat3,
+    Quat,
+    Vec3,
+    cross,
+    dot,
+    mat3_at,
+    quat_at,
+    quat_dot,
+    set_quat,
+    vec3_at,
+    wrap_angle,
+)
 
 QUATERNION, VECTOR, SIX, MATRIX = range(4)  # as `synovia.torch` numbers its forms
 
@@ -73,37 +85,39 @@ def write_form(values, form, first, size, block, n, gradients):
     if form == QUATERNION:
         write_by_quaternions(first, block, n, gradients)
         return
-    kind = gradients.dtype.type
     for k in range(first, first + size * n):
-        gradients[k] = kind(0.0)
+        gradients[k] = 0.0
     add_form(values, form, first, size, block, n, gradients)
 
 
 @kernel
 def gather(values, first, stride, count, row, block, n):
     """Copy `count` numbers of each rotation to rows of the block, from `row` on."""
-    real = block.dtype.type
     for k in range(count):
         for i in range(n):
-            block[row + k * LANES + i] = real(values[first + stride * i + k])
+            block[row + k * LANES + i] = float(values[first + stride * i + k])
+
+
+@kernel
+def add_to(array, at, value):
+    """Add a number to an element of an array of float64 or float32."""
+    array[at] = float(array[at]) + value
 
 
 @inlined
 def scatter(count, block, n, first, stride, gradients):
     """Add the rows from V0 on to `count` numbers of each rotation."""
-    kind = gradients.dtype.type
     for i in range(n):
         for k in range(count):
-            gradients[first + stride * i + k] += kind(block[V0 + k * LANES + i])
+            add_to(gradients, first + stride * i + k, block[V0 + k * LANES + i])
 
 
 @kernel
 def load_quaternions(values, first, stride, block, n):
     """Write quaternions scaled to length 1, and the factors; none may be of length 0."""
-    real = block.dtype.type
     if stride == 4:  # with a known stride, the loop becomes vector code
         for i in range(n):
-            set_lane_quat(block, W0 + i, quat_as(values, first + 4 * i, real))
+            set_lane_quat(block, W0 + i, quat_at(values, first + 4 * i))
     else:
         gather(values, first, stride, 4, W0, block, n)
     far = 0
@@ -145,12 +159,9 @@ def add_by_quaternions(first, stride, block, n, gradients):
 @kernel
 def write_by_quaternions(first, block, n, gradients):
     """Write gradients by quaternions, which were loaded, one after another."""
-    kind = gradients.dtype.type
     for i in range(n):
-        at, scale = first + 4 * i, block[SCALE + i]
-        by = by_quaternion(lane_quat(block, W0 + i), scale * lane_vec3(block, GX + i))
-        gradients[at], gradients[at + 1] = kind(by.w), kind(by.x)
-        gradients[at + 2], gradients[at + 3] = kind(by.y), kind(by.z)
+        scaled = block[SCALE + i] * lane_vec3(block, GX + i)
+        set_quat(gradients, first + 4 * i, by_quaternion(lane_quat(block, W0 + i), scaled))
 
 
 @kernel
@@ -192,10 +203,10 @@ def unit(a):
 
 
 @kernel
-def orthonormal(values, at, real):
+def orthonormal(values, at):
     """Return the axes x, y, z of two columns, |first|, and the second across it and along it."""
-    b = vec3_as(values, at + 3, real)
-    x, length = unit(vec3_as(values, at, real))
+    b = vec3_at(values, at + 3)
+    x, length = unit(vec3_at(values, at))
     z, across = unit(cross(x, b))
     return x, cross(z, x), z, length, across, dot(b, x)
 
@@ -223,18 +234,17 @@ def largest_row(m):
 @kernel
 def load_matrices(values, form, first, stride, block, n):
     """Write the quaternions of matrices, or of two columns of them."""
-    real = block.dtype.type
     for i in range(n):
         at = first + stride * i
-        m = mat3_as(values, at, real) if form == MATRIX else columns_as(values, at, real)
+        m = mat3_at(values, at) if form == MATRIX else columns_at(values, at)
         q, _ = largest_row(m)
         set_lane_quat(block, W0 + i, (1.0 / np.sqrt(quat_dot(q, q))) * q)
 
 
 @kernel
-def columns_as(values, at, real):
+def columns_at(values, at):
     """Return the rotation matrix of two columns."""
-    x, y, z, _, _, _ = orthonormal(values, at, real)
+    x, y, z, _, _, _ = orthonormal(values, at)
     return Mat3(Vec3(x.x, y.x, z.x), Vec3(x.y, y.y, z.y), Vec3(x.z, y.z, z.z))
 
 
@@ -245,25 +255,23 @@ def add_by_columns(values, first, stride, block, n, gradients):
     A turn ω changes x by y ω_z − z ω_y, and the plane of both by ω_x: so ω_z is y · da/|a|,
     ω_y is −z · da/|a|, and ω_x is z · db, less what a has turned of b, over the part of b across.
     """
-    real, kind = block.dtype.type, gradients.dtype.type
     for i in range(n):
         at = first + stride * i
-        _, y, z, length, across, along = orthonormal(values, at, real)
+        _, y, z, length, across, along = orthonormal(values, at)
         g = lane_vec3(block, GX + i)
         gx, gz = g.x / across, g.z / length
         gy = (g.y + gx * along) / length
         for k in range(3):
-            gradients[at + k] += kind(gz * y[k] - gy * z[k])
-            gradients[at + 3 + k] += kind(gx * z[k])
+            add_to(gradients, at + k, gz * y[k] - gy * z[k])
+            add_to(gradients, at + 3 + k, gx * z[k])
 
 
 @kernel
 def add_by_matrices(values, first, stride, block, n, gradients):
     """Add gradients by matrices: those by the quaternion that is linear in them, spread."""
-    real, kind = block.dtype.type, gradients.dtype.type
     for i in range(n):
         at = first + stride * i
-        q, row = largest_row(mat3_as(values, at, real))
+        q, row = largest_row(mat3_at(values, at))
         dw, dx, dy, dz = by_quaternion(q, lane_vec3(block, GX + i) / quat_dot(q, q))
         # By the differences m21 − m12 …, by the sums m01 + m10 …, and by the diagonal.
         ax = dx if row == 0 else (dw if row == 1 else 0.0)
@@ -273,12 +281,12 @@ def add_by_matrices(values, first, stride, block, n, gradients):
         zx = dz if row == 1 else (dx if row == 3 else 0.0)
         yz = dz if row == 2 else (dy if row == 3 else 0.0)
         own = dw if row == 0 else (dx if row == 1 else (dy if row == 2 else dz))
-        gradients[at] += kind(own if row <= 1 else -own)
-        gradients[at + 4] += kind(own if row == 0 or row == 2 else -own)
-        gradients[at + 8] += kind(own if row == 0 or row == 3 else -own)
-        gradients[at + 1] += kind(xy - az)
-        gradients[at + 3] += kind(xy + az)
-        gradients[at + 2] += kind(zx + ay)
-        gradients[at + 6] += kind(zx - ay)
-        gradients[at + 5] += kind(yz - ax)
-        gradients[at + 7] += kind(yz + ax)
+        add_to(gradients, at, own if row <= 1 else -own)
+        add_to(gradients, at + 4, own if row == 0 or row == 2 else -own)
+        add_to(gradients, at + 8, own if row == 0 or row == 3 else -own)
+        add_to(gradients, at + 1, xy - az)
+        add_to(gradients, at + 3, xy + az)
+        add_to(gradients, at + 2, zx + ay)
+        add_to(gradients, at + 6, zx - ay)
+        add_to(gradients, at + 5, yz - ax)
+        add_to(gradients, at + 7, yz + ax)

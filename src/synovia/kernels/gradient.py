@@ -13,7 +13,6 @@ from .rotation import (
     BLOCK,
     DISTANCE,
     LANES,
-    OFF_UNIT,
     PX,
     PZ,
     SCRATCH,
@@ -36,11 +35,11 @@ from .vector import (
     axis_vector,
     cross,
     dot,
-    mat3_as,
+    mat3_at,
     matrix_of,
-    quat_as,
+    quat_at,
     rotate,
-    vec3_as,
+    vec3_at,
     wrap_angle,
 )
 
@@ -88,7 +87,7 @@ def solid_slopes(kind, p, o, block, n):
 @kernel
 def box_slopes(p, o, block, n):
     """Write the direction of the nearest face of a box, of equally near ones the first."""
-    axes, middle, half = load_box(p, o, block.dtype.type)
+    axes, middle, half = load_box(p, o)
     for i in range(n):
         local = apply(axes, lane_vec3(block, PX + i)) - middle
         over0, over1 = abs(local.x) - half.x, abs(local.y) - half.y
@@ -104,10 +103,8 @@ def box_slopes(p, o, block, n):
 @kernel
 def ellipsoid_slopes(p, o, block, n):
     """Write the gradient of (level − 1) times the least radius, by which an ellipsoid is deep."""
-    real, single = block.dtype.type, block.itemsize == 4
-    flat = real(1e-15 if single else 1e-150)
-    center, axes = vec3_as(p, o, real), mat3_as(p, o + 3, real)
-    radii = vec3_as(p, o + 12, real)
+    flat = 1e-150
+    center, axes, radii = vec3_at(p, o), mat3_at(p, o + 3), vec3_at(p, o + 12)
     least = max(min(radii.x, min(radii.y, radii.z)), flat)
     i0, i1, i2 = 1.0 / max(radii.x, flat), 1.0 / max(radii.y, flat), 1.0 / max(radii.z, flat)
     for i in range(n):
@@ -123,20 +120,19 @@ def ellipsoid_slopes(p, o, block, n):
 @kernel
 def kdop_slopes(p, o, block, n):
     """Write the direction of the nearest face of a k-DOP."""
-    real = block.dtype.type
     count = int(p[o])
     lows = o + 1 + 3 * count
     for i in range(n):
         block[DEPTH + i] = -np.inf
     for j in range(count):
-        axis = vec3_as(p, o + 1 + 3 * j, real)
-        low, high = real(p[lows + j]), real(p[lows + count + j])
+        axis = vec3_at(p, o + 1 + 3 * j)
+        low, high = p[lows + j], p[lows + count + j]
         for i in range(n):
             along = dot(axis, lane_vec3(block, PX + i))
             below, above = low - along, along - high
             over = max(below, above)
             nearer = over > block[DEPTH + i]
-            side = real(1.0) if above >= below else real(-1.0)
+            side = 1.0 if above >= below else -1.0
             block[DEPTH + i] = over if nearer else block[DEPTH + i]
             slope = lane_vec3(block, IX + i)
             set_lane_vec3(block, IX + i, side * axis if nearer else slope)
@@ -145,11 +141,11 @@ def kdop_slopes(p, o, block, n):
 @kernel
 def inner_slopes(p, o, block, n):
     """Write gradients of the distance of members of the convex shape at `o`."""
-    real, kind = block.dtype.type, int(p[o])
+    kind = int(p[o])
     if kind != PRODUCT:
         solid_slopes(kind, p, o + 1, block, n)
         return
-    low, high = real(p[o + 1]), real(p[o + 2])
+    low, high = p[o + 1], p[o + 2]
     twist = SCRATCH + 7 * LANES
     for i in range(n):
         block[twist + i] = block[PZ + i]
@@ -160,7 +156,7 @@ def inner_slopes(p, o, block, n):
         block[PZ + i] = z
         below, above = low - z, z - high
         twisted = max(below, above) > block[DEPTH + i]
-        side = real(1.0) if above >= below else real(-1.0)
+        side = 1.0 if above >= below else -1.0
         slope = lane_vec3(block, IX + i)
         set_lane_vec3(block, IX + i, Vec3(0.0, 0.0, side) if twisted else slope)
 
@@ -191,20 +187,14 @@ def slopes_in_chart(p, o, members, block, n):
     if strays == 0:
         return
     for i in range(n):
-        away, foot = float(block[DISTANCE + i]), double_vec3(block, PX + i)
-        own = double_vec3(block, GX + i)
+        away, foot = block[DISTANCE + i], lane_vec3(block, PX + i)
+        own = lane_vec3(block, GX + i)
         if not away > RIM:  # a member is its own foot, in the cover where it is one
             set_lane_vec3(block, X + i, foot)
         elif abs(dot(own, own) - 1.0) > 1e-3:  # the foot is in another cover
-            point = cover_of_foot(flat, double_vec3(block, X + i), foot, away)
+            point = cover_of_foot(flat, lane_vec3(block, X + i), foot, away)
             set_lane_vec3(block, X + i, point)
             set_lane_vec3(block, GX + i, (point - foot) / away)
-
-
-@kernel
-def double_vec3(block, at):
-    """Return the vector of a lane in float64."""
-    return Vec3(float(block[at]), float(block[at + LANES]), float(block[at + 2 * LANES]))
 
 
 @kernel
@@ -223,16 +213,6 @@ def cotangent_rest(u):
 
 
 @kernel
-def cotangent_rest_single(u):
-    """As `cotangent_rest`, for float32: to 2e-8."""
-    p = 1.2152911278231695e-09 * u + 1.1977336410854618e-08
-    p = p * u + 8.756801574367589e-07
-    p = p * u + 3.295108230019573e-05
-    p = p * u + 0.0013889903823178277
-    return p * u + 0.08333331935834974
-
-
-@kernel
 def cotangent_rest_far(u):
     """As `cotangent_rest`, beyond π, from its definition."""
     share, cosine, sine = half_angle_of(u)
@@ -247,12 +227,12 @@ def turn_vectors(block, n):
 
     k = (1 − θ/2 · cot θ/2)/θ², the transpose of the inverse right Jacobian of the exponential.
     """
-    single, far, rest = block.itemsize == 4, 0, DEPTH
+    far, rest = 0, DEPTH
     for i in range(n):
         x = lane_vec3(block, X + i)
         square = dot(x, x)
         far += 1 if square > np.pi * np.pi else 0
-        block[rest + i] = cotangent_rest_single(square) if single else cotangent_rest(square)
+        block[rest + i] = cotangent_rest(square)
     if far > 0:
         for i in range(n):
             x = lane_vec3(block, X + i)
@@ -319,7 +299,7 @@ def turn_hinges(p, t, block, n):
 def turn_to_joint(p, o, block, n):
     """Rotate the gradients from the chart's frame into the joint's own."""
     if is_turn(p, o + HEADER.into_right):
-        matrix = matrix_of(quat_as(p, o + HEADER.into_right, block.dtype.type))
+        matrix = matrix_of(quat_at(p, o + HEADER.into_right))
         for i in range(n):
             set_lane_vec3(block, GX + i, apply(matrix, lane_vec3(block, GX + i)))
 
@@ -364,24 +344,21 @@ def measure_block(p, o, least, block, other, lanes, n):
     """
     enter(p, o, block, n)
     nearest(p, o, -np.inf, np.inf, block, other, lanes, n)
-    real = block.dtype.type
-    enough, count, members = real(least), 0, 0
+    count, members = 0, 0
     for i in range(n):
         distance = block[DISTANCE + i]
-        count += 1 if not distance <= enough else 0
-        members += 1 if (not distance > RIM) & (distance > enough) else 0
+        count += 1 if not distance <= least else 0
+        members += 1 if (not distance > RIM) & (distance > least) else 0
     if count == 0:
         return False
-    if block.itemsize == 8:  # without a formula there is float64 alone
-        exact = has_formula(p, o)
-        if not exact:
-            differences(p, o, block, other, lanes, n)
-            return True
+    if not has_formula(p, o):
+        differences(p, o, block, other, lanes, n)
+        return True
     slopes_in_chart(p, o, members, block, n)
     chart = int(p[o + HEADER.chart])
     if chart == ROTATION_VECTOR:
         turn_vectors(block, n)
-    elif block.itemsize == 4 or chart == SWING_TWIST:
+    elif chart == SWING_TWIST:
         turn_swings(block, n)
     else:
         turn_hinges(p, tail(p, o), block, n)
@@ -389,29 +366,21 @@ def measure_block(p, o, least, block, other, lanes, n):
     return True
 
 
-@kernel(
-    "f8[] i8 i8 f8[] f8[] f8[] f8[]",
-    "f4[] i8 i8 f8[] f4[] f4[] f4[]",
-    "f4[] i8 i8 f8[] f4[] f4[] f8[]",
-)
-def measure(values, form, size, p, distances, gradients, work):
+@kernel("f8[] i8 i8 f8[] f8[] f8[]", "f4[] i8 i8 f8[] f4[] f4[]")
+def measure(values, form, size, p, distances, gradients):
     """Write signed distances of rotations of a form, flat, `size` numbers each, and gradients.
 
-    Gradients are by these numbers. `work` is room for two blocks, of the type that is computed in:
-    float32 for limits that have a formula (see `has_formula`). Returns 0, or OTHER_LAYOUT.
+    Gradients are by these numbers. Returns 0, or OTHER_LAYOUT.
     """
     if not is_whole(p, 0):
         return OTHER_LAYOUT
-    block, other = work[:BLOCK], work[BLOCK : 2 * BLOCK]
-    lanes, kind = np.empty(2 * LANES, np.int64), distances.dtype.type
-    for i in range(LANES):
-        block[OFF_UNIT + i] = 0.0
+    block, other, lanes = np.zeros(BLOCK), np.zeros(BLOCK), np.empty(2 * LANES, np.int64)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
         load_form(values, form, size * start, size, block, n)
         measure_block(p, 0, -np.inf, block, other, lanes, n)
         for i in range(n):
-            distances[start + i] = kind(block[DISTANCE + i])
+            distances[start + i] = block[DISTANCE + i]
         write_form(values, form, size * start, size, block, n, gradients)
     return 0.0
 
@@ -425,7 +394,7 @@ PATH = 2  # of a row of paths: where the limit stands, how many joints, then the
 def load_path(values, layout, path, start, block, n):
     """Write what the joints of a path turn together, from the outermost on, in `n` poses."""
     form, size, stride = layout[0], layout[1], layout[1] * layout[2]
-    above = np.empty(4 * LANES, block.dtype)
+    above = np.empty(4 * LANES)
     for k in range(path[1]):
         load_form(values, form, start * stride + size * path[PATH + k], stride, block, n)
         if k > 0:
@@ -454,22 +423,16 @@ def add_path(values, layout, path, start, block, n, gradients):
                 set_lane_vec3(block, GX + i, turned)
 
 
-@kernel(
-    "f8[] i8[] i8[,] f8[] f8 f8[] f8[]",
-    "f4[] i8[] i8[,] f8[] f8 f4[] f8[]",
-)
-def loss(values, layout, paths, p, margin, gradients, work):
+@kernel("f8[] i8[] i8[,] f8[] f8 f8[]", "f4[] i8[] i8[,] f8[] f8 f4[]")
+def loss(values, layout, paths, p, margin, gradients):
     """Return the sum of squares by which joints of poses are outside, less `margin` radians.
 
     `layout` is the form, its size, and how many joints a pose has; a row of `paths` has where a
     limit stands in `p`, how many joints it is measured over, and these. Gradients, which are 0
     before, are of the mean over poses. Returns a negative number for limits of another layout.
     """
-    block, other = work[:BLOCK], work[BLOCK : 2 * BLOCK]
-    lanes = np.empty(2 * LANES, np.int64)
+    block, other, lanes = np.zeros(BLOCK), np.zeros(BLOCK), np.empty(2 * LANES, np.int64)
     poses, total = values.shape[0] // max(layout[1] * layout[2], 1), 0.0
-    for i in range(LANES):
-        block[OFF_UNIT + i] = 0.0
     for k in range(paths.shape[0]):
         path, o = paths[k], paths[k, 0]
         if not is_whole(p, o):

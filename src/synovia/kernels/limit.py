@@ -64,14 +64,14 @@ COVERS = 8  # covers that `cover_of_foot` searches
 
 
 @kernel
-def cover_angle(radius, turns, real):
+def cover_angle(radius, turns):
     """Return the size of an angle of size `radius` <= π in its cover number `turns`.
 
     Covers 1, 3, … lie on the other side, at 2π − radius, 4π − radius, …
     """
     if turns % 2 == 1:
-        return real((turns + 1) * np.pi) - radius
-    return real(turns * np.pi) + radius
+        return (turns + 1) * np.pi - radius
+    return turns * np.pi + radius
 
 
 @kernel
@@ -85,12 +85,12 @@ def cover_of_foot(flat, point, foot, distance):
     for turns in range(COVERS):
         for twists in range(turns + 1 if flat else 1):
             swings = turns - twists
-            size = cover_angle(radius, swings, np.float64)
+            size = cover_angle(radius, swings)
             scale = size / radius if radius > 0.0 else 0.0
             scale = -scale if swings % 2 == 1 else scale
             twist = scale * point.z
             if flat:
-                twist = cover_angle(abs(point.z), twists, np.float64)
+                twist = cover_angle(abs(point.z), twists)
                 twist = twist if (point.z >= 0.0) == (twists % 2 == 0) else -twist
             cover = Vec3(scale * point.x if radius > 0.0 else size, scale * point.y, twist)
             off = abs(norm(cover - foot) - distance)
@@ -117,24 +117,20 @@ def find_lanes(p, o, settled, block, lanes, n):
 
     Lanes at a distance of at most `settled` need none.
     """
-    real = block.dtype.type
-    zero, done = real(0.0), real(settled)
-    swing, twist = real(TURN - p[o + HEADER.reach]), real(TURN - p[o + HEADER.reach_twist])
+    swing, twist = TURN - p[o + HEADER.reach], TURN - p[o + HEADER.reach_twist]
     flat = int(p[o + HEADER.chart]) == SWING_TWIST
     found = 0
     for i in range(n):  # nearly always none, which is soon seen
         x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
-        near = cover_excess(x, y, z, max(swing - distance, zero), twist - distance, flat) >= zero
-        found += 1 if near & (distance > done) else 0
+        near = cover_excess(x, y, z, max(swing - distance, 0.0), twist - distance, flat) >= 0.0
+        found += 1 if near & (distance > settled) else 0
     count = 0
     if found > 0:
         for i in range(n):
             x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
-            near = (
-                cover_excess(x, y, z, max(swing - distance, zero), twist - distance, flat) >= zero
-            )
+            near = cover_excess(x, y, z, max(swing - distance, 0.0), twist - distance, flat) >= 0.0
             lanes[count] = i
-            count += int(near & (distance > done))
+            count += int(near & (distance > settled))
     return count
 
 
@@ -144,18 +140,17 @@ def gather_cover(p, o, swings, twists, block, other, lanes, n):
 
     Returns how many there are; their numbers go to `lanes` from LANES on.
     """
-    real = block.dtype.type
-    reach, reach_twist = real(p[o + HEADER.reach]), real(p[o + HEADER.reach_twist])
+    reach, reach_twist = p[o + HEADER.reach], p[o + HEADER.reach_twist]
     flat = int(p[o + HEADER.chart]) == SWING_TWIST
     count = 0
     for k in range(n):
         i = lanes[k]
         x, y, z = block[X + i], block[Y + i], block[Z + i]
         radius = np.sqrt(x * x + y * y + (0.0 if flat else z * z))
-        size = cover_angle(radius, swings, real)
+        size = cover_angle(radius, swings)
         bound = size - reach
         if flat:
-            bound = max(bound, cover_angle(abs(z), twists, real) - reach_twist)
+            bound = max(bound, cover_angle(abs(z), twists) - reach_twist)
         if not bound < block[DISTANCE + i]:
             continue
         # At the origin every direction is a cover's: x stands for all.
@@ -164,7 +159,7 @@ def gather_cover(p, o, swings, twists, block, other, lanes, n):
         other[X + count] = scale * x if radius > 0.0 else size
         other[Y + count] = scale * y
         if flat:
-            twist = cover_angle(abs(z), twists, real)
+            twist = cover_angle(abs(z), twists)
             other[Z + count] = twist if (z >= 0.0) == (twists % 2 == 0) else -twist
         else:
             other[Z + count] = scale * z
@@ -200,11 +195,9 @@ def nearest(p, o, settled, depth, block, other, lanes, n):
     for i in range(n):
         block[BOUND + i] = np.inf
     region(p, o + HEADER.margin, depth, block, n)
-    if block.itemsize == 8:  # hinges have float64 alone
-        hinged = int(p[o + HEADER.chart]) == HINGES
-        if hinged:
-            nearest_hinges(p, o + HEADER.margin, tail(p, o), settled, block, other, lanes, n)
-            return
+    if int(p[o + HEADER.chart]) == HINGES:
+        nearest_hinges(p, o + HEADER.margin, tail(p, o), settled, block, other, lanes, n)
+        return
     if int(p[o + HEADER.chart]) >= DIRECTION_TWIST:  # these charts have one point for each rotation
         return
     found = find_lanes(p, o, settled, block, lanes, n)
@@ -273,7 +266,7 @@ def enter(p, o, block, n):
         log(block, n)
     elif chart == SWING_TWIST:
         split(block, n)
-    elif block.itemsize == 4 or chart == EULER:
+    elif chart == EULER:
         to_angles(block, n)
     elif chart == DIRECTION_TWIST:
         to_direction_twist(p, o + HEADER.axis, block, n)
@@ -296,7 +289,7 @@ def leave(p, o, tolerance, block, n):
             join(block, n)
         else:
             join_far(block, n)
-    elif block.itemsize == 4 or chart == EULER:
+    elif chart == EULER:
         from_angles(block, n)
     elif chart == DIRECTION_TWIST:
         from_direction_twist(p, o + HEADER.axis, block, n)
@@ -312,7 +305,7 @@ def off_unit(block):
     """Return the largest sum of squared errors of length over the lanes; NaN if one is NaN."""
     worst = 0.0
     for i in range(LANES):
-        off = float(block[OFF_UNIT + i])
+        off = block[OFF_UNIT + i]
         if not off <= worst:
             worst = off
         if worst != worst:
@@ -339,7 +332,7 @@ def project(rotations, p, tolerance, out):
     """
     if not is_whole(p, 0):
         return OTHER_LAYOUT
-    block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
+    block, other = np.zeros(BLOCK), np.zeros(BLOCK)
     lanes = np.empty(2 * LANES, np.int64)
     count = rotations.shape[0] // 4
     for start in range(0, count, LANES):
@@ -357,7 +350,7 @@ def measure(rotations, p, distances):
     """Write the signed distances of flat `rotations`; returns as `project` does."""
     if not is_whole(p, 0):
         return OTHER_LAYOUT
-    block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
+    block, other = np.zeros(BLOCK), np.zeros(BLOCK)
     lanes = np.empty(2 * LANES, np.int64)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
@@ -379,7 +372,7 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
     for k in range(joints.shape[0]):
         if not is_whole(p, offsets[k]):
             return OTHER_LAYOUT
-    block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
+    block, other = np.zeros(BLOCK), np.zeros(BLOCK)
     lanes = np.empty(2 * LANES, np.int64)
     frames = distances.shape[0]
     stride = rotations.shape[0] // max(frames, 1)

@@ -2,7 +2,7 @@
 
 A block is one flat array of rows of LANES numbers (structure of arrays), so that it stays in the
 first cache and loops over lanes become vector code. Rows are named by their offset: coordinate x of
-lane i is block[X + i]. A block has the type of the rotations, float64 or float32.
+lane i is block[X + i]. Blocks are of float64; float32 is converted when it is loaded and stored.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import math
 import numpy as np
 
 from .jit import inlined, kernel
-from .vector import Quat, Vec3, dot, quat_as, quat_at, quat_dot, set_quat
+from .vector import Quat, Vec3, dot, quat_at, quat_dot, set_quat
 from .vector import exp as exp_vector
 
 # Circular functions as polynomials in u, by Chebyshev interpolation on the interval named: without
-# branches and library calls, loops become vector code. float32 needs fewer terms.
+# branches and library calls, loops become vector code.
 
 
 @kernel
@@ -71,39 +71,6 @@ def sinc_root(u):
     p = p * u + 0.00833333333333004
     p = p * u - 0.16666666666666619
     return p * u + 1.0
-
-
-@kernel
-def atan_over_root_single(u):
-    """As `atan_over_root`, for float32: to 2e-8."""
-    p = 0.002766283501762026 * u - 0.01573124912218365
-    p = p * u + 0.04213762358919304
-    p = p * u - 0.07456854826004547
-    p = p * u + 0.10618370636953849
-    p = p * u - 0.14197797794085124
-    p = p * u + 0.19991872029109073
-    p = p * u - 0.33333036709286273
-    return p * u + 0.9999999817886557
-
-
-@kernel
-def cos_root_single(u):
-    """As `cos_root`, for float32: to 2e-8."""
-    p = -2.523633954279267e-07 * u + 2.4702219115060048e-05
-    p = p * u - 0.001388691454493305
-    p = p * u + 0.041666488835908254
-    p = p * u - 0.4999999413255055
-    return p * u + 0.9999999968591522
-
-
-@kernel
-def sinc_root_single(u):
-    """As `sinc_root`, for float32: to 1e-9."""
-    p = -2.3257315137201244e-08 * u + 2.7480343938325943e-06
-    p = p * u - 0.00019839739157494766
-    p = p * u + 0.008333319540368773
-    p = p * u - 0.1666666621147838
-    return p * u + 0.9999999997563277
 
 
 LANES = 96
@@ -171,7 +138,7 @@ def load_strided(rotations, first, stride, block, n):
 @kernel
 def turn_in(a, o, block, n):
     """Write a · q for the given quaternions q, a at a[o:o+4], and add to OFF_UNIT."""
-    left = quat_as(a, o, block.dtype.type)
+    left = quat_at(a, o)
     for i in range(n):
         q = lane_quat(block, W0 + i)
         set_lane_quat(block, QW + i, left * q)
@@ -182,7 +149,7 @@ def turn_in(a, o, block, n):
 @kernel
 def turn_right(a, o, block, n):
     """Multiply every quaternion of the block by the one at a[o:o+4] from the right."""
-    right = quat_as(a, o, block.dtype.type)
+    right = quat_at(a, o)
     for i in range(n):
         set_lane_quat(block, QW + i, lane_quat(block, QW + i) * right)
 
@@ -199,16 +166,15 @@ def turn_out(a, o, tolerance, block, n):
 
     Of the two quaternions of a rotation, the one nearer to the given one is written.
     """
-    real = block.dtype.type
-    left, slack = quat_as(a, o, real), real(tolerance)
+    left = quat_at(a, o)
     for i in range(n):
         q, given = left * lane_quat(block, QW + i), lane_quat(block, W0 + i)
         side = 1.0 if quat_dot(q, given) >= 0.0 else -1.0
-        inside = block[DISTANCE + i] <= slack
-        block[QW + i] = given.w if inside else real(side) * q.w
-        block[QX + i] = given.x if inside else real(side) * q.x
-        block[QY + i] = given.y if inside else real(side) * q.y
-        block[QZ + i] = given.z if inside else real(side) * q.z
+        inside = block[DISTANCE + i] <= tolerance
+        block[QW + i] = given.w if inside else side * q.w
+        block[QX + i] = given.x if inside else side * q.x
+        block[QY + i] = given.y if inside else side * q.y
+        block[QZ + i] = given.z if inside else side * q.z
 
 
 @kernel
@@ -218,13 +184,12 @@ def log(block, n):
     With s and w the vector's length and the scalar, tan(angle/4) = s/(|w| + 1): one division and a
     polynomial, good from 0 to π.
     """
-    single = block.itemsize == 4
     for i in range(n):
         q = lane_quat(block, QW + i)
         d = 1.0 / (abs(q.w) + 1.0)
         v = (d if q.w >= 0.0 else -d) * Vec3(q.x, q.y, q.z)
         u = dot(v, v)
-        factor = 4.0 * (atan_over_root_single(u) if single else atan_over_root(u))
+        factor = 4.0 * atan_over_root(u)
         set_lane_vec3(block, X + i, factor * v)
 
 
@@ -239,12 +204,11 @@ def half_angle(angle):
 @kernel
 def exp(block, n):
     """Write the quaternions of the rotation vectors at PX, PY, PZ."""
-    single = block.itemsize == 4
     for i in range(n):
         v = lane_vec3(block, PX + i)
         u = dot(v, v) * 0.0625
-        cosine = cos_root_single(u) if single else cos_root(u)
-        sine = sinc_root_single(u) if single else sinc_root(u)
+        cosine = cos_root(u)
+        sine = sinc_root(u)
         factor = 0.5 * sine * cosine
         block[QW + i] = 2.0 * cosine * cosine - 1.0
         set_lane_vec3(block, QX + i, factor * v)

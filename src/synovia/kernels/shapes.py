@@ -6,7 +6,7 @@ import numpy as np
 
 from .distance_field import field, shortest_move
 from .jit import inlined, kernel
-from .kinds import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, SOLIDS, TABLE, UNION
+from .kinds import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, TABLE, UNION
 from .reach_cone import HEADER as CONE_HEADER
 from .reach_cone import cone
 from .rotation import (
@@ -34,10 +34,9 @@ from .vector import (
     apply,
     apply_transposed,
     dot,
-    mat3_as,
+    mat3_at,
     norm,
     set_vec3,
-    vec3_as,
     vec3_at,
     wrap_angle,
 )
@@ -49,7 +48,6 @@ BEYOND = SCRATCH + LANES  # row of how far that is, negative below the low side
 LANE, QX = SCRATCH + 2 * LANES, SCRATCH + 3 * LANES
 SECOND, SECOND_BEYOND = SCRATCH + 7 * LANES, PX
 VIOLATION = 1e-13  # radians beyond a plane that count as on it
-VIOLATION_SINGLE = 1e-6  # the same in float32
 DEPENDENT = 1e-20  # squared length of what is left of a normal across the active ones
 
 
@@ -67,13 +65,13 @@ def nearest_in_polytope(p, count, axes, lows, highs, block, m):
     The dual active-set method of Goldfarb & Idnani (1983). It starts at the projection onto one
     plane, and adds the plane that is violated most; each step keeps the planes already met and
     drops one when its multiplier would turn negative. In three dimensions at most three planes are
-    active, with normals a, b, c and multipliers ma, mb, mc. In float64, whatever the block has.
+    active, with normals a, b, c and multipliers ma, mb, mc.
     """
     i = int(block[LANE + m])
-    ma = float(block[BEYOND + i])
+    ma = block[BEYOND + i]
     side = 1.0 if ma > 0.0 else -1.0
     a, ma = side * vec3_at(p, axes + 3 * int(block[FARTHEST + i])), side * ma
-    start = Vec3(float(block[X + i]), float(block[X + LANES + i]), float(block[Z + i]))
+    start = lane_vec3(block, X + i)
     x, b, c, mb, mc = start - ma * a, ZERO, ZERO, 0.0, 0.0
     active, chosen = 1, int(block[SECOND + m])
     for _ in range(8 * count + 32):
@@ -191,15 +189,15 @@ ROUNDING = 1e-14  # directions whose squared length is as near to 1 are taken as
 
 
 @kernel
-def load_box(p, o, real):
+def load_box(p, o):
     """Return the axes of a box, as rows, its middle along them, and half its widths."""
-    return mat3_as(p, o, real), vec3_as(p, o + 9, real), vec3_as(p, o + 12, real)
+    return mat3_at(p, o), vec3_at(p, o + 9), vec3_at(p, o + 12)
 
 
 @kernel
 def box(p, o, block, n):
     """Clamp along the axes. Parameters: see `load_box`."""
-    axes, middle, half = load_box(p, o, block.dtype.type)
+    axes, middle, half = load_box(p, o)
     for i in range(n):
         x = lane_vec3(block, X + i)
         local = apply(axes, x) - middle
@@ -228,13 +226,10 @@ def ellipsoid(p, o, block, n):
     the squares of s as weights, which is at most 3/8 · e² · (largest d)/(least d): with e small
     enough for that to be rounding, the step just made was the last.
     """
-    real, single = block.dtype.type, block.itemsize == 4
-    center, axes, radii = vec3_as(p, o, real), mat3_as(p, o + 3, real), vec3_as(p, o + 12, real)
+    center, axes, radii = vec3_at(p, o), mat3_at(p, o + 3), vec3_at(p, o + 12)
     # A flat ellipsoid has radii of 0: a tiny t and a huge inverse stand for the limits. Products of
     # six times t are no denormal numbers.
-    tiny, flat = real(1e-12 if single else 1e-40), real(1e-15 if single else 1e-150)
-    nonzero = real(1e-12 if single else 1e-300)
-    rounding = real(1e-6 if single else 1e-15)
+    tiny, flat, nonzero, rounding = 1e-40, 1e-150, 1e-300, 1e-15
     squares = Vec3(radii.x * radii.x, radii.y * radii.y, radii.z * radii.z)
     largest = max(squares.x, max(squares.y, squares.z))
     least = min(radii.x, min(radii.y, radii.z))
@@ -252,13 +247,10 @@ def ellipsoid(p, o, block, n):
         for i in range(n):
             t, y = block[t_ + i], lane_vec3(block, y_ + i)
             # All of s times the product of d: then the step has one division, the longest to wait
-            # for. Such products leave the range of float32.
+            # for.
             d0, d1, d2 = squares.x + t, squares.y + t, squares.z + t
             e0, e1, e2 = d1 * d2, d0 * d2, d0 * d1
             whole = d0 * e0
-            if single:
-                inverse = 1.0 / whole
-                e0, e1, e2, whole = e0 * inverse, e1 * inverse, e2 * inverse, real(1.0)
             u, v, w = radii.x * y.x * e0, radii.y * y.y * e1, radii.z * y.z * e2
             u, v, w = u * u, v * v, w * w
             square = u + v + w
@@ -290,15 +282,14 @@ def farthest_beyond(p, o, block, x, worst, number, n):
     Points stand in the rows from `x` on, results go to the rows `worst` and `number`. The k-DOP's
     parameters are at `o`. For a point inside, the axis is the one whose bounds are nearest.
     """
-    real = block.dtype.type
     count = int(p[o])
     lows = o + 1 + 3 * count
     for i in range(n):
         block[worst + i] = -np.inf
         block[number + i] = 0.0
     for j in range(count):
-        axis = vec3_as(p, o + 1 + 3 * j, real)
-        low, high, this = real(p[lows + j]), real(p[lows + count + j]), real(j)
+        axis = vec3_at(p, o + 1 + 3 * j)
+        low, high, this = p[lows + j], p[lows + count + j], float(j)
         for i in range(n):
             along = dot(axis, lane_vec3(block, x + i))
             beyond = max(low - along, along - high)
@@ -314,7 +305,6 @@ def kdop(p, o, block, n):
     Most are nearest to a point of the plane that they are farthest beyond: this is tried for all of
     them at once. Parameters: number of axes k, k × 3 unit axes, k lows, k highs.
     """
-    real, single = block.dtype.type, block.itemsize == 4
     count = int(p[o])
     axes = o + 1
     lows = axes + 3 * count
@@ -328,16 +318,15 @@ def kdop(p, o, block, n):
     for m in range(outside):
         i = int(block[LANE + m])
         j = int(block[FARTHEST + i])
-        axis, x = vec3_as(p, axes + 3 * j, real), lane_vec3(block, X + i)
+        axis, x = vec3_at(p, axes + 3 * j), lane_vec3(block, X + i)
         beyond = block[DISTANCE + i]
-        if dot(axis, x) < real(p[lows + j]):
+        if dot(axis, x) < p[lows + j]:
             beyond = -beyond
         block[BEYOND + i] = beyond
         set_lane_vec3(block, QX + m, x - beyond * axis)
     farthest_beyond(p, o, block, QX, SECOND_BEYOND, SECOND, outside)
-    enough = real(VIOLATION_SINGLE if single else VIOLATION)
     for m in range(outside):
-        if block[SECOND_BEYOND + m] > enough:
+        if block[SECOND_BEYOND + m] > VIOLATION:
             nearest_in_polytope(p, count, axes, lows, highs, block, m)
     for i in range(n):
         set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
@@ -366,8 +355,7 @@ def product(p, o, block, n):
     The swing shape is packed as a cylinder along z, so at z = 0 its distances are those of the
     plane.
     """
-    real = block.dtype.type
-    low, high = real(p[o]), real(p[o + 1])
+    low, high = p[o], p[o + 1]
     twist = SCRATCH + 6 * LANES
     for i in range(n):
         block[twist + i] = block[Z + i]
@@ -387,15 +375,10 @@ def product(p, o, block, n):
 
 @kernel
 def shape(p, o, depth, block, n):
-    """Run the shape that is packed at `o`: its kind, then its parameters.
-
-    Convex shapes are there for float32 too, all others iterate to the last digit in float64.
-    """
+    """Run the shape that is packed at `o`: its kind, then its parameters."""
     kind = int(p[o])
     if kind == PRODUCT:
         product(p, o + 1, block, n)
-    elif block.itemsize == 4 or kind in SOLIDS:
-        solid(kind, p, o + 1, block, n)
     elif kind == CONE:
         cone(p, o + 1, block, n)
     elif kind == TABLE:
@@ -415,13 +398,12 @@ EDGE = 1e-12  # radians beyond a margin that count as within it
 @kernel
 def region(p, o, depth, block, n):
     """Run the region that is packed at `o`: its margin in radians, then its shape."""
-    real, margin = block.dtype.type, p[o]
+    margin = p[o]
     if margin == 0.0:
         shape(p, o + 1, depth, block, n)
         return
-    wider = real(margin)
     for i in range(n):
-        block[BOUND + i] += wider
+        block[BOUND + i] += margin
     shape(p, o + 1, depth, block, n)
     grow(p, o + 1, margin, block, n)
 
@@ -435,21 +417,18 @@ def grow(p, o, margin, block, n):
     `grown_distance`. A negative margin changes distances alone.
     """
     kind = int(p[o])
-    if block.itemsize == 8:
-        if kind in (CONE, TABLE, UNION):
-            grow_directions(margin, block, n)
-            return
-        if kind == FIELD:
-            grow_field(p, o, margin, block, n)
-            return
-    real = block.dtype.type
-    wider = real(margin)
+    if kind in (CONE, TABLE, UNION):
+        grow_directions(margin, block, n)
+        return
+    if kind == FIELD:
+        grow_field(p, o, margin, block, n)
+        return
     for i in range(n):
         foot, distance = lane_vec3(block, PX + i), block[DISTANCE + i]
-        outside = (distance > wider) & (wider >= 0.0)
-        share = wider / distance if outside else 1.0
+        outside = (distance > margin) & (margin >= 0.0)
+        share = margin / distance if outside else 1.0
         set_lane_vec3(block, PX + i, foot + share * (lane_vec3(block, X + i) - foot))
-        block[DISTANCE + i] = distance - wider
+        block[DISTANCE + i] = distance - margin
 
 
 @inlined

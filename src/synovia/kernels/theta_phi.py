@@ -22,7 +22,7 @@ from .rotation import (
     lane_vec3,
     set_lane_vec3,
 )
-from .vector import TURN, apply, apply_transposed, mat3_as, norm, wrap_angle
+from .vector import TURN, apply, apply_transposed, mat3_at, norm, wrap_angle
 
 HEADER = Layout(
     "theta-phi table",
@@ -340,7 +340,7 @@ def table(p, o, depth, block, n):
     Inside, the depth is the distance to the walls, or the room of the twist over √(1 + G²), G the
     slope of its ends: however direction and twist share a move of that length, it stays inside.
     """
-    frame = mat3_as(p, o + HEADER.frame, np.float64)
+    frame = mat3_at(p, o + HEADER.frame)
     gentle = p[o + HEADER.gentle]
     pair = np.empty(16 * LANES)
     numbers = np.empty(3 * LANES, np.int64)

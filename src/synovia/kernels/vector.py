@@ -86,8 +86,8 @@ IDENTITY = Quat(1.0, 0.0, 0.0, 0.0)
 
 @kernel
 def vec3_at(a, o):
-    """Return the vector a[o:o+3]."""
-    return Vec3(a[o], a[o + 1], a[o + 2])
+    """Return the vector a[o:o+3]; the array may be of float32."""
+    return Vec3(float(a[o]), float(a[o + 1]), float(a[o + 2]))
 
 
 @kernel
@@ -98,8 +98,8 @@ def set_vec3(a, o, v):
 
 @kernel
 def quat_at(a, o):
-    """Return the quaternion a[o:o+4]."""
-    return Quat(a[o], a[o + 1], a[o + 2], a[o + 3])
+    """Return the quaternion a[o:o+4]; the array may be of float32."""
+    return Quat(float(a[o]), float(a[o + 1]), float(a[o + 2]), float(a[o + 3]))
 
 
 @kernel
@@ -109,21 +109,9 @@ def set_quat(a, o, q):
 
 
 @kernel
-def vec3_as(a, o, real):
-    """Return a[o:o+3] as a vector of type `real`."""
-    return Vec3(real(a[o]), real(a[o + 1]), real(a[o + 2]))
-
-
-@kernel
-def quat_as(a, o, real):
-    """Return a[o:o+4] as a quaternion of type `real`."""
-    return Quat(real(a[o]), real(a[o + 1]), real(a[o + 2]), real(a[o + 3]))
-
-
-@kernel
-def mat3_as(a, o, real):
-    """Return the matrix whose rows are a[o:o+9], of type `real`."""
-    return Mat3(vec3_as(a, o, real), vec3_as(a, o + 3, real), vec3_as(a, o + 6, real))
+def mat3_at(a, o):
+    """Return the matrix whose rows are a[o:o+9]."""
+    return Mat3(vec3_at(a, o), vec3_at(a, o + 3), vec3_at(a, o + 6))
 
 
 @kernel

@@ -35,7 +35,6 @@ from ..charts import (
     chart_to_dict,
     takes_axis,
 )
-from ..kernels.kinds import CONVEX
 from ..shapes import SHAPES, DistanceField, Shape, shape_to_dict
 from ..shapes.region import check_margin
 from .chart_support import (
@@ -309,14 +308,11 @@ class Limit:
         return Limit(chart, shape, self.relative_to)
 
     def precision(self, given: np.dtype[Any]) -> np.dtype[Any]:
-        """Return the type that `given` numbers are computed in: float32 for convex shapes alone.
+        """Return the type of projections for rotations of a type, before they are rounded to it.
 
-        Other shapes, and angles of hinges, have kernels in float64 alone. Members near a
-        singularity of the chart need float64.
+        Near a singularity of the chart, `round_members` needs more digits than float32 has.
         """
-        # Kernels of convex shapes exist in float32, too.
-        single = self.compiled and self.shape.kernel in CONVEX and self.chart.single_precision
-        return given if single and not self.is_steep else np.dtype(np.float64)
+        return np.dtype(np.float64) if self.is_steep else given
 
     @cached_property
     def is_steep(self) -> bool:
@@ -379,13 +375,11 @@ class Limit:
             slopes = [2.0 * self._nudged(rotations, axis) for axis in np.eye(3)]
             turns = np.stack([np.zeros_like(slopes[0]), *slopes], axis=-1).astype(rotations.dtype)
             return self.distance(rotations), quat.mul(rotations, turns)
-        gradient, given = kernels.gradient, rotations.dtype
-        precision = self.precision(given) if gradient.has_formula(self.packed, 0) else np.float64
         source = np.ascontiguousarray(rotations)
-        distances, gradients = np.empty(source.shape[:-1], given), np.empty_like(source)
+        distances, gradients = np.empty(source.shape[:-1], source.dtype), np.empty_like(source)
         flat = (distances.reshape(-1), gradients.reshape(-1))
-        work = np.empty(2 * kernels.rotation.BLOCK, precision)
-        gradient.measure(source.reshape(-1), kernels.forms.QUATERNION, 4, self.packed, *flat, work)
+        form = kernels.forms.QUATERNION
+        kernels.gradient.measure(source.reshape(-1), form, 4, self.packed, *flat)
         return distances, gradients
 
     def _nudged(self, rotations: Quats, axis: Vectors) -> Scalars:

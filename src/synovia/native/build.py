@@ -30,7 +30,7 @@ if __name__ == "__main__":
 
 from ..kernels.jit import CHECKOUT, is_cut_short, load_library, source_hash
 from .entries import kernel_modules, translate_modules
-from .translate import last_name
+from .types import last_name
 
 HERE = Path(__file__).parent
 KERNELS = HERE.parent / "kernels"

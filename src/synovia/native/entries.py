@@ -11,16 +11,15 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from .translate import (
+from .translate import Instance, Translator
+from .types import (
     FORMATS,
     NOTHING,
     Array,
-    Instance,
     KernelError,
     Number,
     Record,
     Source,
-    Translator,
     Type,
     parse_type,
     read_kernels,

@@ -14,218 +14,42 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 import math
 import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from types import ModuleType
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from ..kernels.layout import Layout
-
-# Types.
-
-
-@dataclass(frozen=True)
-class Number:
-    """A type of numbers: its code in signatures, and its name in C."""
-
-    code: str
-    c: str
-
-
-INT, BOOL = Number("i8", "int64_t"), Number("b1", "bool")
-DOUBLE, SINGLE = Number("f8", "double"), Number("f4", "float")
-BYTE = Number("u1", "uint8_t")  # only compared, and converted
-SHORT = Number("i4", "int32_t")  # only converted
-NUMBERS = {number.code: number for number in (INT, BOOL, DOUBLE, SINGLE, BYTE, SHORT)}
-KINDS = {"float64": DOUBLE, "float32": SINGLE, "int64": INT, "int32": SHORT, "bool_": BOOL}
-REAL = (SINGLE, DOUBLE)
-FORMATS = {"i8": "q", "b1": "?", "f8": "d", "f4": "f", "u1": "B", "i4": "i"}
-"""How the buffer protocol names them."""
-
-
-@dataclass(frozen=True)
-class Array:
-    """C-contiguous numbers with a number of dimensions."""
-
-    item: Number
-    ndim: int
-
-    @property
-    def c(self) -> str:
-        """The name of its struct in C."""
-        return f"{self.item.code}_{self.ndim}"
-
-
-@dataclass(frozen=True)
-class Record:
-    """A tuple; a named tuple also has the names of its members and of its class."""
-
-    members: tuple[Type, ...]
-    names: tuple[str, ...] = ()
-    label: str = ""
-
-    def field(self, k: int) -> str:
-        """Return the name of member k in C."""
-        return f"{self.names[k]}_" if self.names else f"m{k}"
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known when a function is translated: a type of numbers, an integer, or None."""
-
-    value: Number | int | bool | None
-
-
-NOTHING = Known(None)
-Type = Number | Array | Record | Known
-
-
-@dataclass(frozen=True)
-class Value:
-    """An expression in C, and its type.
-
-    Python's own floats, of literals and constants, take the type of what they meet, as in NumPy:
-    they are weak. Arrays have the parameters that they may be a part of.
-    """
-
-    code: str
-    type: Type
-    weak: bool = False
-    roots: frozenset[str] = frozenset()
-
-
-class KernelError(SyntaxError):
-    """Raised for what is not in the subset."""
-
-
-# Signatures of entries.
-
-
-def parse_type(text: str, records: dict[str, Record]) -> Type:
-    """Return the type that a word of a signature names: `f8`, `i8[,]`, or a record."""
-    if text in records:
-        return records[text]
-    code, bracket, rest = text.partition("[")
-    if code not in NUMBERS or (bracket and not (rest.endswith("]") and set(rest) <= {",", "]"})):
-        raise ValueError(f"no such type in a signature: {text!r}")
-    return Array(NUMBERS[code], rest.count(",") + 1) if bracket else NUMBERS[code]
-
-
-def record_of(bundle: Any) -> Record:
-    """Return the type of a named tuple that was made by `jit.bundle`."""
-    members = tuple(parse_type(text, {}) for text in bundle.types)
-    return Record(members, tuple(bundle._fields), bundle.__name__)
-
-
-# Sources.
-
-
-def last_name(module: ModuleType) -> str:
-    """Return the last part of a module's name."""
-    return module.__name__.rpartition(".")[2]
-
-
-@dataclass(frozen=True)
-class Source:
-    """A function under `@kernel`."""
-
-    module: ModuleType
-    tree: ast.FunctionDef
-    path: str
-
-    @property
-    def module_name(self) -> str:
-        """The last name of its module."""
-        return last_name(self.module)
-
-    @property
-    def name(self) -> str:
-        """Its name in C, but for the types it is translated for."""
-        return f"{self.module_name}_{self.tree.name.replace('.', '_')}"
-
-    @property
-    def parameters(self) -> list[str]:
-        """The names of its parameters."""
-        return [a.arg for a in self.tree.args.args]
-
-
-def is_kernel(tree: ast.stmt) -> TypeGuard[ast.FunctionDef]:
-    """Return True if a statement defines a kernel."""
-    return isinstance(tree, ast.FunctionDef) and any(
-        ast.unparse(d).partition("(")[0] in ("kernel", "inlined") for d in tree.decorator_list
-    )
-
-
-def is_record(tree: ast.stmt) -> TypeGuard[ast.ClassDef]:
-    """Return True if a statement defines a record, whose methods are kernels."""
-    return isinstance(tree, ast.ClassDef) and [*map(ast.unparse, tree.decorator_list)] == ["record"]
-
-
-def read_kernels(module: ModuleType, path: str) -> list[Source]:
-    """Return the kernels of a module, in order; methods of a record are named Record.method."""
-    tree, found = ast.parse(inspect.getsource(module), path), []
-    for statement in tree.body:
-        if is_kernel(statement):
-            found.append(Source(module, statement, path))
-        elif is_record(statement):
-            for method in statement.body:
-                if isinstance(method, ast.FunctionDef):
-                    method.name = f"{statement.name}.{method.name}"
-                    found.append(Source(module, method, path))
-    return found
-
-
-# Literals.
-
-RESERVED = {
-    *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else"),
-    *("enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register"),
-    *("restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef"),
-    *("union", "unsigned", "void", "volatile", "while", "bool", "true", "false", "arena"),
-    *("near", "far", "small"),  # macros on Windows
-}
-
-
-def may_stay(place: ast.Subscript, choice: ast.IfExp) -> bool:
-    """Tell whether a choice that is stored at a place is between a new value and what is there."""
-    sides = ast.unparse(choice.body), ast.unparse(choice.orelse)
-    calls = any(isinstance(each, ast.Call) for each in ast.walk(choice))  # which might write there
-    return ast.unparse(place) in sides and not calls
-
-
-def c_name(name: str) -> str:
-    """Return a variable's name in C."""
-    return f"{name}_" if name in RESERVED else name
-
-
-def literal(value: float, type: Number = DOUBLE) -> str:
-    """Return a float as a literal of C that has the same bits."""
-    if math.isnan(value):
-        code = "NAN"
-    elif math.isinf(value):
-        code = "INFINITY" if value > 0 else "(-INFINITY)"
-    else:
-        code = repr(float(value)) if value >= 0 else f"({float(value)!r})"
-    return code if type is DOUBLE else f"(float){code}"
-
-
-def constant(value: Any) -> Value | None:
-    """Return a number that is the same for all calls; None if it is none."""
-    if isinstance(value, bool | np.bool_):
-        return Value("true" if value else "false", BOOL)
-    if isinstance(value, int | np.integer):
-        whole = int(value)
-        return Value(f"INT64_C({whole})" if abs(whole) > 2**31 - 1 else f"{whole}", INT)
-    if isinstance(value, float | np.floating):
-        return Value(literal(float(value)), DOUBLE, weak=True)
-    return None
-
+from .types import (
+    ARITHMETIC_TYPES,
+    BOOL,
+    BYTE,
+    DOUBLE,
+    INT,
+    KINDS,
+    NOTHING,
+    SHORT,
+    SINGLE,
+    Array,
+    KernelError,
+    Number,
+    Record,
+    Source,
+    Type,
+    TypeName,
+    Value,
+    c_name,
+    constant,
+    has_array,
+    literal,
+    show,
+    suffix,
+)
 
 FUNCTIONS = {
     name: name for name in ("sqrt", "sin", "cos", "tan", "exp", "tanh", "floor", "rint", "copysign")
@@ -252,7 +76,11 @@ NEGATIVE = re.compile(r"\(-\d+\)")
 BITS = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
 
 
-# Functions.
+def may_stay(place: ast.Subscript, choice: ast.IfExp) -> bool:
+    """Tell whether a choice that is stored at a place is between a new value and what is there."""
+    sides = ast.unparse(choice.body), ast.unparse(choice.orelse)
+    calls = any(isinstance(each, ast.Call) for each in ast.walk(choice))  # which might write there
+    return ast.unparse(place) in sides and not calls
 
 
 @dataclass
@@ -280,9 +108,8 @@ class Instance:
 
     @property
     def passed(self) -> list[tuple[str, Type]]:
-        """Names and types of the parameters that it has in C."""
-        pairs = zip(self.source.parameters, self.types, strict=True)
-        return [(name, type) for name, type in pairs if not isinstance(type, Known)]
+        """Names and types of its parameters."""
+        return [*zip(self.source.parameters, self.types, strict=True)]
 
 
 class Translator:
@@ -311,9 +138,7 @@ class Translator:
                 key = sha256(repr(type).encode()).hexdigest()[:8]  # not of the order of need
                 self.records[type] = f"{type.label or 'tuple'}_{key}"
             return self.records[type]
-        if isinstance(type, Known):
-            return "void"
-        return type.c
+        return "void" if isinstance(type, TypeName) else type.c
 
     def instance(self, source: Source, types: tuple[Type, ...]) -> Instance:
         """Return a kernel for parameters of these types, translated now if it was not yet."""
@@ -378,29 +203,6 @@ class Translator:
         return f"{self.c(instance.returns)} {instance.name}({', '.join(given) or 'void'})"
 
 
-def suffix(types: Sequence[Type]) -> str:
-    """Return what the name of an instance ends with: its types, where they are not the usual ones.
-
-    Names must not depend on the order of translation, because compiled files are cached.
-    """
-    parts = dict.fromkeys(part for type in types for part in unusual(type))
-    return "".join(f"_{part}" for part in parts)
-
-
-def unusual(type: Type) -> list[str]:
-    """Return float32, and values that are known, in a type."""
-    match type:
-        case Array(item=item):
-            return unusual(item)
-        case Record(members=members):
-            return [part for member in members for part in unusual(member)]
-        case Known(value=Number() as number):
-            return unusual(number)
-        case Known(value=value):
-            return [str(value).replace("-", "minus")]
-    return [type.code] if type is SINGLE else []
-
-
 class Function:
     """The translation of one instance: statements to lines, until the types of variables settle."""
 
@@ -435,7 +237,7 @@ class Function:
         declared = [
             f"    {self.whole.c(type)} {c_name(name)};"
             for name, type in self.variables.items()
-            if name not in own and not isinstance(type, Known)
+            if name not in own
         ]
         body = [*declared, *self.buffers, *self.lines]
         self.made.code = "\n".join([" {", *body, "}", ""])
@@ -454,12 +256,14 @@ class Function:
     def declare(self, name: str, type: Type, node: ast.AST) -> None:
         """Note the type of a variable; integers give way to floats."""
         old = self.variables.get(name)
-        if old is None or (old != type and old in (INT, BOOL) and type in (INT, *REAL)):
+        if isinstance(type, TypeName):
+            raise self.fail(node, f"a variable cannot be {show(type)}")
+        if old is None or (old != type and old in (INT, BOOL) and type in ARITHMETIC_TYPES):
             if name in self.source.parameters and old is not None:
                 raise self.fail(node, f"the parameter {name} changes its type")
             self.variables[name] = type
             self.changed = True
-        elif old != type and not (old in (INT, *REAL) and type in (INT, BOOL)):
+        elif old != type and not (old in ARITHMETIC_TYPES and type in (INT, BOOL)):
             raise self.fail(node, f"the variable {name} is {show(old)} and {show(type)}")
 
     # Statements.
@@ -485,7 +289,7 @@ class Function:
                 self.loop(node)
             case ast.While(test=test, body=body, orelse=[]):
                 self.made.loops = True
-                self.emit(f"while ({self.truth(test)}) {{")
+                self.emit(f"while ({self.condition(test)}) {{")
                 self.block(body)
                 self.emit("}")
             case ast.Break():
@@ -505,13 +309,8 @@ class Function:
         self.depth -= 1
 
     def branch(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
-        """Translate `if`; of what is known, only the side that runs."""
-        condition = self.condition(test)
-        if isinstance(condition.type, Known):
-            for statement in body if condition.type.value else orelse:
-                self.statement(statement)
-            return
-        self.emit(f"if ({condition.code}) {{")
+        """Translate `if`."""
+        self.emit(f"if ({self.condition(test)}) {{")
         self.block(body)
         if orelse:
             self.emit("} else {")
@@ -549,7 +348,7 @@ class Function:
             return
         found = self.expression(value)
         old = self.made.returns
-        if old == NOTHING or (old == INT and found.type in REAL):
+        if old == NOTHING or (old is INT and found.type is DOUBLE):
             self.made.returns = found.type
             self.changed = True
         elif old != found.type and isinstance(old, Record) and isinstance(found.type, Record):
@@ -557,7 +356,7 @@ class Function:
             self.changed |= wider != old
             self.made.returns = wider
             found = self.record(value, wider)
-        elif old != found.type and not (old in REAL and found.type is INT):
+        elif old != found.type and not (old is DOUBLE and found.type is INT):
             raise self.fail(node, f"returns {show(old)} and {show(found.type)}")
         self.emit(f"return {found.code};")
 
@@ -601,8 +400,6 @@ class Function:
 
     def keep(self, value: Value) -> Value:
         """Return the value from a variable of its own."""
-        if isinstance(value.type, Known):
-            return value
         name = self.fresh()
         self.emit(f"{self.whole.c(value.type)} {name} = {value.code};")
         return replace(value, code=name)
@@ -614,8 +411,6 @@ class Function:
                 self.emit(f"(void)({value.code});")
             case ast.Name(id=name):
                 self.declare(name, value.type, node)
-                if isinstance(value.type, Known):
-                    return
                 self.roots[name] = self.roots.get(name, frozenset()) | value.roots
                 self.emit(f"{c_name(name)} = {value.code};")
             case ast.Subscript():
@@ -667,16 +462,8 @@ class Function:
                 raise self.fail(node, "not an expression of kernels")
 
     def junction(self, both: bool, values: list[ast.expr]) -> Value:
-        """Translate `and` and `or`, as far as what is known leaves them open."""
-        parts = []
-        for node in values:
-            found = self.condition(node)
-            if not isinstance(found.type, Known):
-                parts.append(found.code)
-            elif bool(found.type.value) != both:  # the rest does not count
-                return found if not parts else Value("false" if both else "true", BOOL)
-        if not parts:
-            return Value("", Known(both))
+        """Translate `and` and `or`."""
+        parts = [self.condition(node) for node in values]
         return Value(f"({(' && ' if both else ' || ').join(parts)})", BOOL)
 
     def tuple_of(self, parts: list[ast.expr]) -> Value:
@@ -720,7 +507,7 @@ class Function:
         match node:
             case ast.Attribute(value=ast.Name(id="np" | "math"), attr=name):
                 if name in KINDS:
-                    return Value("", Known(KINDS[name]))
+                    return Value("", TypeName(KINDS[name]))
                 found = constant(getattr(math, name, None))
                 if found is not None:
                     return found
@@ -728,18 +515,12 @@ class Function:
                 found = constant(getattr(outer, name, None))
                 if found is not None:
                     return found
-            case ast.Attribute(value=value, attr="type"):
-                return self.expression(value)
             case ast.Attribute(value=value, attr=name):
                 whole = self.expression(value)
                 if isinstance(whole.type, Record) and name in whole.type.names:
                     k = whole.type.names.index(name)
                     return self.member_at(whole, k)
                 if isinstance(whole.type, Array):
-                    if name == "dtype":
-                        return Value("", Known(whole.type.item))
-                    if name == "itemsize":
-                        return Value("", Known(int(whole.type.item.code[1])))
                     if name == "size" and whole.type.ndim == 1:
                         return Value(f"{whole.code}.n0", INT)
                     if name == "shape":
@@ -816,35 +597,26 @@ class Function:
     def number(self, node: ast.expr, type: Number) -> str:
         """Translate an expression that must be a number of this type."""
         found = self.expression(node)
-        if isinstance(found.type, Known) and isinstance(found.type.value, int):
-            return str(found.type.value)
         if found.type is not type:
             raise self.fail(node, f"must be {show(type)}, is {show(found.type)}")
         return found.code
 
-    def condition(self, node: ast.expr) -> Value:
-        """Translate a condition, which may be known."""
-        found = self.expression(node)
-        if found.type is not BOOL and not isinstance(found.type, Known):
-            raise self.fail(node, f"a condition must be a bool, is {show(found.type)}")
-        return found
-
-    def truth(self, node: ast.expr) -> str:
+    def condition(self, node: ast.expr) -> str:
         """Translate a condition."""
-        found = self.condition(node)
-        if isinstance(found.type, Known):
-            return "true" if found.type.value else "false"
+        found = self.expression(node)
+        if found.type is not BOOL:
+            raise self.fail(node, f"a condition must be a bool, is {show(found.type)}")
         return found.code
 
     def unary(self, op: ast.unaryop, operand: ast.expr, node: ast.expr) -> Value:
         """Translate `-x` and `not x`."""
         if isinstance(op, ast.Not):
-            return Value(f"(!{self.truth(operand)})", BOOL)
+            return Value(f"(!{self.condition(operand)})", BOOL)
         found = self.expression(operand)
         if isinstance(op, ast.USub) and isinstance(found.type, Record):
             return self.method("__neg__", [found], node)
-        if isinstance(op, ast.USub) and found.type in (INT, *REAL):
-            return Value(f"(-{found.code})", found.type, found.weak)
+        if isinstance(op, ast.USub) and found.type in ARITHMETIC_TYPES:
+            return Value(f"(-{found.code})", found.type)
         raise self.fail(node, "not an operation of kernels")
 
     def binary(
@@ -852,10 +624,9 @@ class Function:
     ) -> Value:
         """Translate arithmetic."""
         if isinstance(a.type, Record):
-            [b] = fit_weak([b], a.type.members)
             return self.method(OPERATORS.get(type(op), "the operator"), [a, b], node)
         if isinstance(b.type, Record) and isinstance(op, ast.Mult):
-            return self.method("__rmul__", [b, *fit_weak([a], b.type.members)], node)
+            return self.method("__rmul__", [b, a], node)
         if not (isinstance(a.type, Number) and isinstance(b.type, Number)):
             raise self.fail(node, f"no arithmetic with {show(a.type)} and {show(b.type)}")
         kind = type(op)
@@ -865,7 +636,7 @@ class Function:
             if not (isinstance(right, ast.Constant) and right.value in (2, 3, 4)):
                 raise self.fail(node, "powers are 2, 3 or 4")
             return Value(f"power_{right.value}_{a.type.code}({a.code})", a.type)
-        a, b, both = self.align(a, b, node)
+        both = self.align(a, b, node)
         if kind in BITS:
             if both is not INT:
                 raise self.fail(node, "bits are of integers")
@@ -875,22 +646,17 @@ class Function:
         if kind is ast.Div and both is INT:
             return Value(f"((double){a.code} / (double){b.code})", DOUBLE)
         if kind in ARITHMETIC:
-            return Value(f"({a.code} {ARITHMETIC[kind]} {b.code})", both, a.weak and b.weak)
+            return Value(f"({a.code} {ARITHMETIC[kind]} {b.code})", both)
         if kind in (ast.FloorDiv, ast.Mod) and both in (INT, DOUBLE):
             what = "quotient" if kind is ast.FloorDiv else "remainder"
             return Value(f"floor_{what}_{both.code}({a.code}, {b.code})", both)
         raise self.fail(node, "not an operation of kernels")
 
-    def align(self, a: Value, b: Value, node: ast.AST) -> tuple[Value, Value, Number]:
-        """Return two numbers and the type of what they make; float32 and float64 do not mix."""
-        if a.weak and b.type is SINGLE:
-            a = Value(f"(float){a.code}", SINGLE)
-        if b.weak and a.type is SINGLE:
-            b = Value(f"(float){b.code}", SINGLE)
-        types = {a.type, b.type} - {BOOL}
-        for both in (INT, DOUBLE, SINGLE):
-            if types <= ({both} if both is SINGLE else {INT, both}):
-                return a, b, both
+    def align(self, a: Value, b: Value, node: ast.AST) -> Number:
+        """Return the type of the result of two numbers."""
+        for both in ARITHMETIC_TYPES:
+            if {a.type, b.type} <= {BOOL, INT, both}:
+                return both
         raise self.fail(node, f"{show(a.type)} and {show(b.type)} do not mix")
 
     def compare(
@@ -901,25 +667,12 @@ class Function:
             found = self.among(self.expression(left), others[0], node)
             return found if isinstance(ops[0], ast.In) else Value(f"(!{found.code})", BOOL)
         values = [self.expression(v) for v in (left, *others)]
-        if (
-            all(
-                isinstance(v.type, Known) or isinstance(c, ast.Constant)
-                for v, c in zip(values, (left, *others), strict=True)
-            )
-            and len(ops) == 1
-        ):
-            one, two = (
-                v.type.value if isinstance(v.type, Known) else c.value  # type: ignore[attr-defined]
-                for v, c in zip(values, (left, *others), strict=True)
-            )
-            if isinstance(ops[0], ast.Eq | ast.NotEq):
-                return Value("", Known((one == two) == isinstance(ops[0], ast.Eq)))
         parts = []
         for a, op, b in zip(values, ops, values[1:], strict=False):
             if type(op) not in COMPARE:
                 raise self.fail(node, "not a comparison of kernels")
             if BYTE not in (a.type, b.type):
-                a, b, _ = self.align(a, b, node)
+                self.align(a, b, node)
             parts.append(f"({a.code} {COMPARE[type(op)]} {b.code})")
         return Value(parts[0] if len(parts) == 1 else f"({' && '.join(parts)})", BOOL)
 
@@ -928,25 +681,22 @@ class Function:
         if isinstance(those, ast.Tuple):
             found: list[Value | None] = [self.expression(one) for one in those.elts]
         elif isinstance(those, ast.Name) and those.id not in self.variables:
-            members = vars(self.source.module).get(those.id)
-            found = [constant(m) for m in members] if isinstance(members, tuple | range) else []
+            numbers = vars(self.source.module).get(those.id)
+            found = [constant(m) for m in numbers] if isinstance(numbers, tuple | range) else []
         else:
             found = []
-        pairs = [self.align(value, one, node) for one in found if one]
-        if not pairs:
+        members = [one for one in found if one]
+        if not members:
             raise self.fail(node, "`in` is followed by a tuple of numbers")
-        return Value(f"({' || '.join(f'({a.code} == {b.code})' for a, b, _ in pairs)})", BOOL)
+        for one in members:
+            self.align(value, one, node)
+        return Value(f"({' || '.join(f'({value.code} == {m.code})' for m in members)})", BOOL)
 
     def either(self, test: ast.expr, body: ast.expr, orelse: ast.expr, node: ast.expr) -> Value:
-        """Translate `a if test else b`; of what is known, only the side that counts."""
-        condition = self.condition(test)
-        if isinstance(condition.type, Known):
-            return self.expression(body if condition.type.value else orelse)
-        a, b = self.expression(body), self.expression(orelse)
-        type: Type = a.type
-        if a.type != b.type:
-            a, b, type = self.align(a, b, node)
-        return Value(f"({condition.code} ? {a.code} : {b.code})", type, a.weak and b.weak)
+        """Translate `a if test else b`."""
+        condition, a, b = self.condition(test), self.expression(body), self.expression(orelse)
+        type = a.type if a.type == b.type else self.align(a, b, node)
+        return Value(f"({condition} ? {a.code} : {b.code})", type)
 
     # Calls.
 
@@ -955,19 +705,17 @@ class Function:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             raise self.fail(node, "calls have positional arguments alone")
         match node.func:
-            case ast.Name(id=name) if name in self.variables:
-                return self.convert(self.variables[name], node)
             case ast.Name(id=name) if name in vars(self.source.module):
                 return self.call_kernel(vars(self.source.module)[name], node)
             case ast.Name(id="min" | "max" as name):
                 return self.extreme(name, node)
             case ast.Name(id="abs"):
                 found = self.expression(node.args[0])
-                if found.type not in (INT, *REAL):
+                if not isinstance(found.type, Number) or found.type not in ARITHMETIC_TYPES:
                     raise self.fail(node, "abs is of numbers")
                 return Value(f"abs_{found.type.code}({found.code})", found.type)
             case ast.Name(id="int" | "float" as name):
-                return self.convert(Known(INT if name == "int" else DOUBLE), node)
+                return self.convert(INT if name == "int" else DOUBLE, node)
             case ast.Name(id="len"):
                 return Value(f"{self.expression(node.args[0]).code}.n0", INT)
             case ast.Attribute(value=ast.Name(id="np" | "math" as module), attr=name):
@@ -982,7 +730,7 @@ class Function:
 
     def view(self, found: Value, to: Value, node: ast.Call) -> Value:
         """Translate `x.view(np.int64)`, the bits of a number, and an array of float64 as halves."""
-        kind = to.type.value if isinstance(to.type, Known) else None
+        kind = to.type.value if isinstance(to.type, TypeName) else None
         if found.type is DOUBLE and kind is INT:
             return Value(f"bits_of({found.code})", INT)
         if found.type == Array(DOUBLE, 1) and kind in (SINGLE, SHORT):
@@ -991,18 +739,12 @@ class Function:
             return Value(code, type, roots=found.roots)
         raise self.fail(node, "only float64 is viewed, as int64, float32 or int32")
 
-    def convert(self, to: Type, node: ast.Call) -> Value:
-        """Translate a number's conversion to another type."""
+    def convert(self, to: Number, node: ast.Call) -> Value:
+        """Translate the conversion of a number to another type."""
         found = self.expression(node.args[0])
-        if not (isinstance(to, Known) and isinstance(to.value, Number)):
-            raise self.fail(node, "not a function")
-        if isinstance(found.type, Known):
-            found = Value(str(found.type.value), INT)
         if not isinstance(found.type, Number):
             raise self.fail(node, f"{show(found.type)} is no number")
-        if found.type is to.value:
-            return found
-        return Value(f"({to.value.c})({found.code})", to.value)
+        return found if found.type is to else Value(f"({to.c})({found.code})", to)
 
     def extreme(self, name: str, node: ast.Call) -> Value:
         """Translate `min` and `max` of two or more, or of a tuple."""
@@ -1012,7 +754,7 @@ class Function:
             found = [self.member_at(whole, k) for k in range(len(type.members))]
         best = found[0]
         for other in found[1:]:
-            best, other, both = self.align(best, other, node)
+            both = self.align(best, other, node)
             best = Value(f"{name}_{both.code}({best.code}, {other.code})", both)
         return best
 
@@ -1020,24 +762,17 @@ class Function:
         """Translate functions of NumPy and of math."""
         if name in ("empty", "zeros", "full", "eye"):
             return self.allocate(name, node)
-        if name in ("float64", "float32", "int64"):
-            assert isinstance(node.func, ast.Attribute)
-            return self.convert(self.expression(node.func).type, node)
+        if name in ("float64", "int64"):
+            return self.convert(KINDS[name], node)
         found = [self.expression(a) for a in node.args]
         if name == "isfinite":
             return Value(f"isfinite({found[0].code})", BOOL)
-        if name not in FUNCTIONS or any(f.type not in (INT, *REAL) for f in found):
+        if name not in FUNCTIONS or any(f.type not in ARITHMETIC_TYPES for f in found):
             raise self.fail(node, "not a function of kernels")
-        if len(found) == 2:
-            found = list(self.align(found[0], found[1], node)[:2])
-        type = SINGLE if found[0].type is SINGLE else DOUBLE
-        c = FUNCTIONS[name] + ("f" if type is SINGLE else "")
-        code = f"{c}({', '.join(f.code for f in found)})"
-        return (
-            Value(f"(int64_t){code}", INT)
-            if (module, name) == ("math", "floor")
-            else Value(code, type)
-        )
+        code = f"{FUNCTIONS[name]}({', '.join(f.code for f in found)})"
+        if (module, name) == ("math", "floor"):
+            return Value(f"(int64_t){code}", INT)
+        return Value(code, DOUBLE)
 
     def allocate(self, name: str, node: ast.Call) -> Value:
         """Translate a new array: on the stack if its size is known, else from the arena."""
@@ -1045,8 +780,8 @@ class Function:
         item: Number = DOUBLE
         if len(node.args) > 1 and name != "full":
             kind = self.expression(node.args[1]).type
-            if not (isinstance(kind, Known) and isinstance(kind.value, Number)):
-                raise self.fail(node, "which type its numbers have must be known")
+            if not isinstance(kind, TypeName) or kind.value is None:
+                raise self.fail(node, "the type of its numbers must be named")
             item = kind.value
         sizes = [self.number(s, INT) for s in shape]
         type, made = Array(item, len(sizes)), self.fresh()
@@ -1097,10 +832,6 @@ class Function:
         found = [self.expression(a) for a in node.args]
         if isinstance(callee, builtins.type) and hasattr(callee, "_fields"):
             return self.named_tuple(callee, found, node)
-        if (value := getattr(callee, "__name__", None)) in ("float64", "float32", "int64"):
-            return self.convert(
-                Known({"float64": DOUBLE, "float32": SINGLE, "int64": INT}[value]), node
-            )
         source = self.whole.find(callee)
         if source is None:
             raise self.fail(node, "not a kernel")
@@ -1110,11 +841,9 @@ class Function:
         """Translate the making of a named tuple from the values of its members."""
         if len(found) != len(made._fields):
             raise self.fail(node, f"{made.__name__} has {len(made._fields)} members")
-        found = fit_weak(found, [f.type for f in found])
         type = Record(tuple(f.type for f in found), tuple(made._fields), made.__name__)
-        same = len({*type.members}) == 1 and type.members[0] in REAL
-        if f"{type.label}.__rmul__" in self.whole.methods and not same:
-            raise self.fail(node, f"members of {type.label} are floats of one type")
+        if f"{type.label}.__rmul__" in self.whole.methods and {*type.members} != {DOUBLE}:
+            raise self.fail(node, f"members of {type.label} are floats")
         return Value(f"(({self.whole.c(type)}){{{', '.join(f.code for f in found)}}})", type)
 
     def method(self, name: str, found: list[Value], node: ast.expr) -> Value:
@@ -1135,34 +864,7 @@ class Function:
         for argument, parameter in zip(found, source.parameters, strict=True):
             if parameter in made.writes:
                 self.made.writes |= argument.roots
-        codes = [f.code for f in found if not isinstance(f.type, Known)]
+        codes = [f.code for f in found]
         if made.allocates:
             codes.insert(0, "arena")
         return Value(f"{made.name}({', '.join(codes)})", made.returns)
-
-
-def fit_weak(found: list[Value], types: Sequence[Type]) -> list[Value]:
-    """Return values, with Python's own floats as float32 if one of the types is that."""
-    if SINGLE not in types:
-        return found
-    return [Value(f"(float){v.code}", SINGLE) if v.weak else v for v in found]
-
-
-def has_array(type: Type) -> bool:
-    """Tell whether a type is an array, or has one."""
-    if isinstance(type, Record):
-        return any(map(has_array, type.members))
-    return isinstance(type, Array)
-
-
-def show(type: Type) -> str:
-    """Return a type in words of signatures."""
-    match type:
-        case Number(code=code):
-            return code
-        case Array(item=item, ndim=ndim):
-            return f"{item.code}[{',' * (ndim - 1)}]"
-        case Record(members=members):
-            return f"({', '.join(map(show, members))})"
-        case Known(value=value):
-            return f"known {show(value) if isinstance(value, Number) else value}"

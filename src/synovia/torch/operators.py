@@ -121,10 +121,7 @@ def _distance(values: Tensor, limit: int, form: str) -> tuple[Tensor, Tensor]:
     batch = given.shape[: given.ndim - len(SIZES[form])]
     if known.compiled:
         distances, gradients = np.empty(batch, given.dtype), np.empty_like(given)
-        exact = kernels.gradient.has_formula(known.packed, 0)
-        precision = known.precision(given.dtype) if exact else np.float64
-        work = np.empty(2 * kernels.rotation.BLOCK, precision)
-        outputs = (distances.reshape(-1), gradients.reshape(-1), work)
+        outputs = (distances.reshape(-1), gradients.reshape(-1))
         number, size = FORMS.index(form), int(np.prod(SIZES[form]))
         kernels.gradient.measure(given.reshape(-1), number, size, known.packed, *outputs)
     else:
@@ -168,9 +165,8 @@ def _loss(poses: Tensor, loss: int) -> tuple[Tensor, Tensor]:
     given, known = np.ascontiguousarray(_array(poses)), object_of(loss)
     gradients, size = np.zeros_like(given), int(np.prod(SIZES[known.form]))
     layout = np.array([FORMS.index(known.form), size, known.joints])
-    work = np.empty(2 * kernels.rotation.BLOCK)
     cost = kernels.gradient.loss(
-        given.reshape(-1), layout, known.paths, known.packed, known.margin, gradients.ravel(), work
+        given.reshape(-1), layout, known.paths, known.packed, known.margin, gradients.ravel()
     )
     return poses.new_tensor(cost), torch.as_tensor(gradients).to(poses)
 
