@@ -43,7 +43,7 @@ ROUGH |= {"gradient.measure"}  # differences of distances
 ROUGH |= {"control_group.nearest_each", "pair.search"}
 # Numbers of the nearest of several, which may be as near as each other.
 TIES = {("distance_field_grid.nearest_in_lines", 5)}
-TIES |= {("theta_phi_packing.nearest_centres", 3), ("circle_quartic.search_lanes", 0)}
+TIES |= {("theta_phi_packing.nearest_centres", 3), ("scapula.nearest_roots", 1)}
 TIES |= {("shapes.project_directions", 2)}  # the distances are compared
 
 
@@ -204,7 +204,7 @@ def use_the_rest():
         0.1,
         np.zeros(24),
     )
-    kernels.circle_quartic.search_lanes(rng.normal(size=10 * 64), 64)
+    kernels.scapula.nearest_roots(rng.normal(size=(40, 5)), np.empty((40, 2)))
     lines = b"1\nroot 1 2\n leg\t3\n12x 4\n\n0123 \nroot 5\nROOT 6\nle 7"
     text, names = (np.frombuffer(each, np.uint8).copy() for each in (lines, b"rootleg"))
     kernels.amc.blank_names(text, names, np.array([4, 7]), np.empty(9, np.int64))

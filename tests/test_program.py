@@ -114,10 +114,9 @@ def test_circles_meet_the_ball_where_a_search_all_over_finds_them():
     for seed in range(6):
         n = LANES if seed else 5
         k = waves(n, seed)
-        s = np.zeros(kernels.circle_quartic.ROWS * LANES)
-        s.reshape(-1, LANES)[:5, :n] = k
-        kernels.circle_quartic.search_lanes(s, n)
-        found, off = s.reshape(-1, LANES)[5:7, :n]
+        roots = np.empty((n, 2))
+        kernels.scapula.nearest_roots(np.ascontiguousarray(k.T), roots)
+        found, off = roots.T
         ahead, behind = height(k, t), height(k, -t)
         start = np.sign(ahead[0])
         for i in range(n):

@@ -1,166 +1,213 @@
-"""Two turns that put two points of a bone onto an ellipsoid."""
+"""Two rotations of a bone that put two of its points onto an ellipsoid.
+
+In the frame where the ellipsoid is the unit sphere, a point that rotates about an axis moves on an
+ellipse q(t) = a + b cos t + c sin t, and f(t) = |q(t)|² - 1 = k₀ + k₁ cos t + k₂ sin t + k₃ cos 2t
++ k₄ sin 2t has two harmonics. The root of f nearest to 0 is bracketed in steps from 0 outwards on
+both sides, then found by Newton's method, safeguarded by bisection.
+"""
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
-from .circle_quartic import FOUND, HARMONICS, OFF, search_lanes
-from .circle_quartic import ROWS as SEARCH_ROWS
 from .jit import kernel
+from .joint_cone import row_at, set_row
 from .rotation import half_angle
 from .transforms import LANES
-
-# Of the parameters: first axis, centre of the ellipsoid, the three rows that make it a unit ball,
-# then three pairs of points.
-AXIS, CENTER, SHRINK, PAIRS = 0, 3, 6, 15
-# Rows of the work space, after those of the search: the two points, the axis, the matrix and the
-# shift into the ball's frame, both turns, and a circle there and here.
-ONE, OTHER, LINE, INTO, SHIFT, TURNED, AGAIN, THERE, HERE = (
-    (SEARCH_ROWS + k) * LANES for k in (0, 3, 6, 9, 18, 21, 30, 39, 48)
+from .vector import (
+    ZERO,
+    Mat3,
+    Quat,
+    Vec3,
+    apply,
+    apply_transposed,
+    cross,
+    dot,
+    mat3_at,
+    matrix_of,
+    norm,
+    vec3_at,
 )
-ROWS = SEARCH_ROWS + 57
+
+# Offsets of the parameters: first axis, centre of the ellipsoid, the matrix that makes it a unit
+# sphere, then three pairs of points.
+AXIS, CENTER, SHRINK, PAIRS = 0, 3, 6, 15
+STEPS = 48  # of half a rotation to each side, in which a root or a closest approach is bracketed
+ITERATIONS = 80  # at most: bisections, where Newton's steps do not do better
+CLOSE = 1e-12  # of f: points as near as this are on the sphere
+GRID = np.pi / STEPS * np.arange(STEPS + 1)
+GRID_COSINE, GRID_SINE = np.cos(GRID), np.sin(GRID)
+
+Harmonics = namedtuple("Harmonics", ["k0", "k1", "k2", "k3", "k4"])
 
 
 @kernel
-def blend(p, work, lift, rotation, s, n):
-    """Write the two points: a share of three pairs."""
-    for k in range(6):
-        q = PAIRS + k
-        a, b, c = p[q], p[q + 6], p[q + 12]
-        for i in range(n):
-            u = min(max(work[lift + i], 0.0), 1.0)
-            w = min(max(work[rotation + i], 0.0), 1.0)
-            s[ONE + k * LANES + i] = (1.0 - w) * ((1.0 - u) * b + u * a) + w * c
+def value(k, c, s):
+    """Return f(t), given the cosine and the sine of t."""
+    return k.k0 + k.k1 * c + k.k2 * s + k.k3 * (c * c - s * s) + 2.0 * k.k4 * c * s
 
 
 @kernel
-def enter(p, work, given, s, n):
-    """Write how the bone's frame stands in the one where the ellipsoid is the unit ball."""
-    for k in range(3):
-        a, b, c = p[SHRINK + 3 * k], p[SHRINK + 3 * k + 1], p[SHRINK + 3 * k + 2]
-        middle = a * p[CENTER] + b * p[CENTER + 1] + c * p[CENTER + 2]
-        for column in range(4):
-            to = SHIFT + k * LANES if column == 3 else INTO + (3 * k + column) * LANES
-            away = middle if column == 3 else 0.0
-            at = given + column * LANES
-            for i in range(n):
-                x, y, z = work[at + i], work[at + 4 * LANES + i], work[at + 8 * LANES + i]
-                s[to + i] = a * x + b * y + c * z - away
+def slope(k, c, s):
+    """Return f'(t), given the cosine and the sine of t."""
+    return k.k2 * c - k.k1 * s - 4.0 * k.k3 * c * s + 2.0 * k.k4 * (c * c - s * s)
 
 
 @kernel
-def write_harmonics(s, point, n):
-    """Write the harmonics of points turned about the line: how they come and go from the ball."""
-    for i in range(n):
-        ax, ay, az = s[LINE + i], s[LINE + LANES + i], s[LINE + 2 * LANES + i]
-        x, y, z = s[point + i], s[point + LANES + i], s[point + 2 * LANES + i]
-        along = ax * x + ay * y + az * z
-        mx, my, mz = along * ax, along * ay, along * az
-        s[THERE + i], s[THERE + LANES + i], s[THERE + 2 * LANES + i] = mx, my, mz
-        s[THERE + 3 * LANES + i] = x - mx
-        s[THERE + 4 * LANES + i] = y - my
-        s[THERE + 5 * LANES + i] = z - mz
-        s[THERE + 6 * LANES + i] = ay * z - az * y
-        s[THERE + 7 * LANES + i] = az * x - ax * z
-        s[THERE + 8 * LANES + i] = ax * y - ay * x
-    for k in range(9):
-        row, v = INTO + 3 * (k % 3) * LANES, THERE + 3 * (k // 3) * LANES
-        for i in range(n):
-            x, y, z = s[v + i], s[v + LANES + i], s[v + 2 * LANES + i]
-            moved = s[row + i] * x + s[row + LANES + i] * y + s[row + 2 * LANES + i] * z
-            s[HERE + k * LANES + i] = moved
-    for k in range(5):
-        for i in range(n):
-            s[HARMONICS + k * LANES + i] = -1.0 if k == 0 else 0.0
-    for k in range(3):
-        for i in range(n):
-            a = s[HERE + k * LANES + i] + s[SHIFT + k * LANES + i]
-            b, c = s[HERE + (3 + k) * LANES + i], s[HERE + (6 + k) * LANES + i]
-            s[HARMONICS + i] += a * a + 0.5 * (b * b + c * c)
-            s[HARMONICS + LANES + i] += 2.0 * a * b
-            s[HARMONICS + 2 * LANES + i] += 2.0 * a * c
-            s[HARMONICS + 3 * LANES + i] += 0.5 * (b * b - c * c)
-            s[HARMONICS + 4 * LANES + i] += b * c
+def second_derivative(k, c, s):
+    """Return f''(t), given the cosine and the sine of t."""
+    return -k.k1 * c - k.k2 * s - 4.0 * k.k3 * (c * c - s * s) - 8.0 * k.k4 * c * s
 
 
 @kernel
-def turn(s, to, n):
-    """Write the rotation matrices about the line by the angles found."""
-    for i in range(n):
-        x, y, z, angle = s[LINE + i], s[LINE + LANES + i], s[LINE + 2 * LANES + i], s[FOUND + i]
-        half_cosine, half_sine = half_angle(angle)
-        r, v = 2.0 * half_sine * half_cosine, 2.0 * half_sine * half_sine  # v = 1 - cosine
-        c = 1.0 - v
-        s[to + i] = c + v * x * x
-        s[to + LANES + i] = v * x * y - r * z
-        s[to + 2 * LANES + i] = v * x * z + r * y
-        s[to + 3 * LANES + i] = v * x * y + r * z
-        s[to + 4 * LANES + i] = c + v * y * y
-        s[to + 5 * LANES + i] = v * y * z - r * x
-        s[to + 6 * LANES + i] = v * x * z - r * y
-        s[to + 7 * LANES + i] = v * y * z + r * x
-        s[to + 8 * LANES + i] = c + v * z * z
+def bracketed_root(k, near, far, of_slope):
+    """Return a root of f, or of f' if `of_slope`, between two angles where its signs differ."""
+    c, s = half_angle(2.0 * near)
+    positive = (slope(k, c, s) if of_slope else value(k, c, s)) > 0.0
+    t = 0.5 * (near + far)
+    for _ in range(ITERATIONS):
+        c, s = half_angle(2.0 * t)
+        height = slope(k, c, s) if of_slope else value(k, c, s)
+        steep = second_derivative(k, c, s) if of_slope else slope(k, c, s)
+        if (height > 0.0) == positive:
+            near = t
+        else:
+            far = t
+        after = t - height / steep if steep != 0.0 else near
+        if not min(near, far) < after < max(near, far):
+            after = 0.5 * (near + far)
+        if abs(after - t) <= 1e-16 * abs(t) or after in (near, far):
+            return after
+        t = after
+    return t
 
 
 @kernel
-def multiply_matrices(s, a, b, out, o, wide, n):
-    """Write the products of matrices a and b of `s` to rows of `out`, `wide` apart; not to a, b."""
-    for k in range(9):
-        row, column = a + k // 3 * 3 * LANES, b + k % 3 * LANES
-        to = o + (k // 3 * wide + k % 3) * LANES
-        for i in range(n):
-            x, y, z = s[row + i], s[row + LANES + i], s[row + 2 * LANES + i]
-            u, v, w = s[column + i], s[column + 3 * LANES + i], s[column + 6 * LANES + i]
-            out[to + i] = x * u + y * v + z * w
+def nearest_root(k):
+    """Return the angle of least size that puts the point on the sphere, and the gap that is left.
+
+    The gap is 0 at a root. Without one, the closest approach and its distance from the sphere are
+    returned. An interval whose ends are on the same side may still have two roots between them:
+    then f has an extremum there.
+    """
+    start = value(k, 1.0, 0.0)
+    if abs(start) <= CLOSE:
+        return 0.0, 0.0
+    best, gap, outside = 0.0, abs(start), start > 0.0
+    ahead = behind = slope(k, 1.0, 0.0) > 0.0  # True if f rises, at the last grid angle on a side
+    for step in range(STEPS):
+        found, root = False, 0.0
+        c = GRID_COSINE[step + 1]
+        for number in range(2):
+            side = 1.0 - 2.0 * number
+            near, far, s = side * GRID[step], side * GRID[step + 1], side * GRID_SINE[step + 1]
+            there = value(k, c, s)
+            rises = slope(k, c, s) > 0.0
+            answer, has_root = 0.0, False
+            if (there > 0.0) != outside:
+                answer, has_root = bracketed_root(k, near, far, False), True
+            else:
+                if abs(there) < gap:
+                    best, gap = far, abs(there)
+                if (ahead if number == 0 else behind) != rises:
+                    middle = bracketed_root(k, near, far, True)
+                    cosine, sine = half_angle(2.0 * middle)
+                    dip = value(k, cosine, sine)
+                    if (dip > 0.0) != outside:
+                        answer, has_root = bracketed_root(k, near, middle, False), True
+                    elif abs(dip) < gap:
+                        best, gap = middle, abs(dip)
+            if number == 0:
+                ahead = rises
+            else:
+                behind = rises
+            if has_root and (not found or abs(answer) < abs(root)):
+                found, root = True, answer
+        if found:
+            return root, 0.0
+    cosine, sine = half_angle(2.0 * best)
+    off = abs(np.sqrt(max(1.0 + value(k, cosine, sine), 0.0)) - 1.0)
+    return best, off if gap > CLOSE else 0.0
+
+
+@kernel("f8[,] f8[,]")
+def nearest_roots(harmonics, out):
+    """Write `nearest_root` of rows (n, 5) of harmonics: angles and gaps (n, 2)."""
+    for i in range(out.shape[0]):
+        k = harmonics[i]
+        out[i, 0], out[i, 1] = nearest_root(Harmonics(k[0], k[1], k[2], k[3], k[4]))
+
+
+@kernel
+def harmonics_about(axis, point, into, shift):
+    """Return the harmonics of a point that rotates about a unit axis of the bone.
+
+    `into` and `shift` are the transform from the bone to the frame where the ellipsoid is a sphere.
+    """
+    along = dot(axis, point) * axis
+    a, b = apply(into, along) + shift, apply(into, point - along)
+    c = apply(into, cross(axis, point))
+    bb, cc = dot(b, b), dot(c, c)
+    return Harmonics(
+        dot(a, a) + 0.5 * (bb + cc) - 1.0,
+        2.0 * dot(a, b),
+        2.0 * dot(a, c),
+        0.5 * (bb - cc),
+        dot(b, c),
+    )
+
+
+@kernel
+def matrix_about(axis, angle):
+    """Return the matrix of the rotation about a unit axis by an angle of at most 2.5 π."""
+    c, s = half_angle(angle)
+    return matrix_of(Quat(c, s * axis.x, s * axis.y, s * axis.z))
+
+
+@kernel
+def matrix_product(m, n):
+    """Return the matrix product m n."""
+    return Mat3(apply_transposed(n, m.a), apply_transposed(n, m.b), apply_transposed(n, m.c))
+
+
+@kernel
+def blend(p, o, u, w):
+    """Return the point at `o` of the three pairs, mixed by lift u and rotation w in [0, 1]."""
+    mixed = (1.0 - u) * vec3_at(p, o + 6) + u * vec3_at(p, o)
+    return (1.0 - w) * mixed + w * vec3_at(p, o + 12)
 
 
 @kernel("f8[] i8[] i8 i8 f8[]")
 def scapula(p, places, n, stride, work):
-    """Write the two turns as one transform, their angles, and how far off the ellipsoid it is.
+    """Write both rotations as one transform, their angles, and the gap to the ellipsoid.
 
-    The places are those of transform, lift and rotation, then of all that is written, in order.
+    `places` are the offsets of transform, lift and rotation, then of the results in order.
     """
-    given, lift, rotation, out = places[0], places[1], places[2], places[3]
-    first, second, gap = places[4], places[5], places[6]
-    s, moved = np.empty(ROWS * LANES), np.empty(9 * LANES)
-    for start in range(0, n, LANES):
-        base, m = start // LANES * stride, min(LANES, n - start)
-        one, two, off = (
-            base + first,
-            base + second,
-            base + gap,
-        )
-        blend(p, work, base + lift, base + rotation, s, m)
-        enter(p, work, base + given, s, m)
+    axis, center, shrink = vec3_at(p, AXIS), vec3_at(p, CENTER), mat3_at(p, SHRINK)
+    for item in range(n):
+        base = item // LANES * stride + item % LANES
+        at, out = base + places[0], base + places[3]
+        u = min(max(work[base + places[1]], 0.0), 1.0)
+        w = min(max(work[base + places[2]], 0.0), 1.0)
+        one, other = blend(p, PAIRS, u, w), blend(p, PAIRS + 3, u, w)
+        bone = Mat3(row_at(work, at), row_at(work, at + 4 * LANES), row_at(work, at + 8 * LANES))
+        moved = Vec3(work[at + 3 * LANES], work[at + 7 * LANES], work[at + 11 * LANES])
+        into, shift = matrix_product(shrink, bone), apply(shrink, moved - center)
+        theta, off = nearest_root(harmonics_about(axis, one, into, shift))
+        first = matrix_about(axis, theta)
+        psi, far = 0.0, norm(one)
+        line = one / far if far > 0.0 else ZERO
+        if far > 0.0:
+            into = matrix_product(into, first)
+            psi, rest = nearest_root(harmonics_about(line, other, into, shift))
+            off = max(off, rest)
+        made = matrix_product(first, matrix_about(line, psi))
+        set_row(work, out, made.a)
+        set_row(work, out + 4 * LANES, made.b)
+        set_row(work, out + 8 * LANES, made.c)
         for k in range(3):
-            for i in range(m):
-                s[LINE + k * LANES + i] = p[AXIS + k]
-        write_harmonics(s, ONE, m)
-        search_lanes(s, m)
-        for i in range(m):
-            work[one + i] = s[FOUND + i]
-            work[off + i] = s[OFF + i]
-        turn(s, TURNED, m)
-        multiply_matrices(s, INTO, TURNED, moved, 0, 3, m)
-        for k in range(9):
-            for i in range(m):
-                s[INTO + k * LANES + i] = moved[k * LANES + i]
-        for i in range(m):
-            x, y, z = s[ONE + i], s[ONE + LANES + i], s[ONE + 2 * LANES + i]
-            scale = 1.0 / max(np.sqrt(x * x + y * y + z * z), 1e-300)
-            s[LINE + i], s[LINE + LANES + i] = x * scale, y * scale
-            s[LINE + 2 * LANES + i] = z * scale
-        write_harmonics(s, OTHER, m)
-        search_lanes(s, m)
-        for i in range(m):
-            x, y, z = s[ONE + i], s[ONE + LANES + i], s[ONE + 2 * LANES + i]
-            lies = (x != 0.0) | (y != 0.0) | (z != 0.0)  # else there is no line to turn about
-            s[FOUND + i] = s[FOUND + i] if lies else 0.0
-            work[two + i] = s[FOUND + i]
-            work[off + i] = max(work[off + i], s[OFF + i])
-        turn(s, AGAIN, m)
-        multiply_matrices(s, TURNED, AGAIN, work, base + out, 4, m)
-        for k in range(3):
-            to = base + out + (4 * k + 3) * LANES
-            for i in range(m):
-                work[to + i] = 0.0
+            work[out + (4 * k + 3) * LANES] = 0.0
+        work[base + places[4]], work[base + places[5]] = theta, psi
+        work[base + places[6]] = off
