@@ -10,7 +10,8 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels import runtime as layout
 from ..kernels.dependent import NODES
-from ..limit.pair import has_kernel
+from ..kernels.kinds import HINGES
+from ..limit import Limit
 from ..model import LimitModel, joint_by_joint, without_limbs
 
 SUFFIX = ".limits.bin"
@@ -96,6 +97,11 @@ def _joints_between(model: LimitModel) -> int:
     )
 
 
+def _is_searchable(limit: Limit | None) -> bool:
+    """Return True if the runtime can search pairs with this limit of a joint."""
+    return limit is None or (limit.compiled and limit.chart.kernel != HINGES)
+
+
 def _pairs_of(model: LimitModel) -> list[tuple[str, list[str]]]:
     """Return the drivers, and what depends on each, of which the runtime can know."""
     found: dict[str, list[str]] = {}
@@ -105,7 +111,7 @@ def _pairs_of(model: LimitModel) -> list[tuple[str, list[str]]]:
         small = small and each.packed[NODES.turns] <= layout.MOST_TURNS
         room = len(found.get(each.driver, ())) < layout.MOST_DEPENDENTS
         room = room and sum(map(len, found.values())) < layout.MOST_PAIRS
-        if small and room and has_kernel(limit) and (driver is None or has_kernel(driver)):
+        if small and room and _is_searchable(limit) and _is_searchable(driver):
             found.setdefault(each.driver, []).append(name)
     return list(found.items())
 

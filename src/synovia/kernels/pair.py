@@ -14,13 +14,14 @@ import numpy as np
 
 from .dependent import EDGE, NODES, TOLERANCE, gap_of, values_at
 from .jit import kernel
-from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
+from .kinds import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
 from .layout import Layout
 from .limit import HEADER, enter, leave, nearest
 from .rotation import (
     BLOCK,
     LANES,
     OFF_UNIT,
+    OTHER_X,
     QW,
     W0,
     Z0,
@@ -109,6 +110,12 @@ def vector_square(a, b):
 
 
 @kernel
+def wrap_vec3(v):
+    """Return a vector of angles, each less whole rotations."""
+    return Vec3(wrap_angle(v.x), wrap_angle(v.y), wrap_angle(v.z))
+
+
+@kernel
 def move_square(p, chart, block, i, seen, k):
     """Return the squared distance between points of two lanes, in the driver's chart."""
     a, b = lane_vec3(block, X + i), lane_vec3(seen, X + k)
@@ -116,6 +123,9 @@ def move_square(p, chart, block, i, seen, k):
         angle, turn = 2.0 * math.atan2(norm(a - b), norm(a + b)), seen[T + k] - block[T + i]
         turn = wrap_angle(turn)
         return angle * angle + turn * turn
+    if chart == HINGES:  # both solutions for the angles
+        one, two = wrap_vec3(b - a), wrap_vec3(lane_vec3(seen, OTHER_X + k) - a)
+        return min(dot(one, one), dot(two, two))
     move = periodic_move(p, HEADER.SIZE, b - a)
     best = dot(move, move)
     if best <= np.pi * np.pi:
@@ -317,7 +327,7 @@ def search(source, p, t, measured, widths, out, squares):
     source
         The driver's rotations (n, 4), of pairs that are not legal.
     p
-        The driver's packed limit; empty where it has none. Not in the chart of hinges.
+        The driver's packed limit; empty if it has none.
     t
         The packed dependent limits, one after the other.
     measured

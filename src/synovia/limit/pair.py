@@ -1,14 +1,10 @@
-"""Pairs of a joint and its driver: which are legal together, and the nearest that are.
+"""Pairs of a joint and its driver: the legal ones, and the nearest legal pair.
 
-A pair is as far from another as √(α² + β²), α and β how far the two joints are, each in the metric
-of its own limit's chart. The nearest legal pair has the driver somewhere near, and the joint at the
-nearest rotation that is legal there: so it is looked for among rotations of the driver alone. Where
-the driver can go to its own nearest legal rotation and the joint is legal there, that is the
-nearest pair. Else a fan of turns of the driver is tried, then ever shorter ones from the best of
-them.
-
-A kernel does that, where the driver's limit has one; the same in NumPy is its oracle, and serves
-drivers in the chart of hinges and shapes without a kernel.
+The distance between two pairs is √(α² + β²), with α and β the distances of the two joints in the
+metrics of their limits' charts. At a given rotation of the driver, the best rotation of the joint
+is the nearest one that is legal there. So the search is over rotations of the driver alone. If the
+joint is legal at the driver's own nearest legal rotation, that is the nearest pair. Otherwise
+`kernels.pair` tries a fan of rotations of the driver, then a pattern search from the best of them.
 """
 
 from __future__ import annotations
@@ -21,16 +17,13 @@ import numpy as np
 
 from .. import kernels, quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors, tolerance, unit_quats
-from ..kernels.kinds import HINGES
 from .dependent import DependentLimit
 from .limit import Limit
 
-BASINS = 2
-"""How many of the first turns are followed."""
-EDGE = 0.5 * TOLERANCE
+EDGE = 0.5 * TOLERANCE  # radians outside that count as legal in `first_exit`
 MIN_STEP = 5e-4  # radians; the shortest step of `first_exit`
-LAST_HALVINGS = 45  # of its last step
-DRAWS = 60  # times as many pairs as asked for are drawn at most, before a sample is given up
+LAST_HALVINGS = 45  # bisections of its last step, down to rounding
+MAX_DRAWS = 60  # pairs drawn for each one requested, before a sample is given up
 VOLUME_DRAWS = 20_000
 
 Dependents = Sequence[tuple[DependentLimit, Quats]]
@@ -40,37 +33,36 @@ Dependents = Sequence[tuple[DependentLimit, Quats]]
 def nearest_together(
     driver: Limit | None, rotations: Quats, dependents: Dependents
 ) -> tuple[Quats, list[Quats], Scalars]:
-    """Return the nearest legal rotations of a driver and of what depends on it, and how far.
+    """Return the nearest legal rotations of a driver and of its dependents, and the distances.
 
     Parameters
     ----------
     driver
-        The driver's own limit; None where it has none.
+        The driver's own limit, or None. One without a kernel is searched by its stand-in.
     rotations
         The driver's rotations (n, 4).
     dependents
-        One joint or more that depend on it, each with its rotations (n, 4).
+        One joint or more that depend on the driver, each with its rotations (n, 4).
 
     Returns
     -------
     rotations
-        The driver's, (n, 4).
+        The driver's legal rotations (n, 4).
     others
-        Those of each dependent, (n, 4).
+        The legal rotations (n, 4) of each dependent.
     distances
-        How far away they are, (n,), in radians. At most 0 for members, which come back as they
-        are; how deep inside at least.
+        Distances (n,) in radians. At most 0 for members, which come back unchanged: a lower bound
+        of their depth.
     """
     source = np.asarray(rotations, np.float64)
-    search = _Search(driver, source, tuple((each, each.measure(own)) for each, own in dependents))
-    distance = search.depths(source)
+    measured = [(each, each.measure(own)) for each, own in dependents]
+    distance = pair_depths(driver, source, measured)
     found, outside = np.array(source), distance > tolerance(rotations.dtype)
     if outside.any():
-        here = search.subset(outside)
-        known = here.driver is None or has_kernel(here.driver)
-        nearest = here.nearest_by_kernel() if known else here.nearest()
-        found[outside], distance[outside] = nearest
-        found *= np.where(np.sum(found * source, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
+        rows = [(each, numbers[outside]) for each, numbers in measured]
+        nearest, distance[outside] = _search(driver, source[outside], rows)
+        opposite = np.sum(nearest * source[outside], axis=-1, keepdims=True) < 0.0
+        found[outside] = np.where(opposite, -nearest, nearest)
     moved = [each.project(own, found) for each, own in dependents]
     kept = np.where((found == source).all(axis=-1, keepdims=True), rotations, found)
     for row, (_, own) in zip(moved, dependents, strict=True):
@@ -78,150 +70,54 @@ def nearest_together(
     return kept.astype(rotations.dtype), moved, np.asarray(distance, rotations.dtype)
 
 
-def has_kernel(driver: Limit) -> bool:
-    """Tell whether the kernel knows the chart and the shape of a driver's limit."""
-    return driver.compiled and int(driver.packed[kernels.limit.HEADER.chart]) != HINGES
+def pair_depths(
+    driver: Limit | None, rotations: Quats, measured: Sequence[tuple[DependentLimit, Floats]]
+) -> Scalars:
+    """Return lower bounds (n,) of the distance outside, or if negative of the depth, in radians.
 
-
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """Rotations of a driver (n, 4), and all that is to be known of those that depend on it."""
-
-    driver: Limit | None
-    source: Quats
-    dependents: tuple[tuple[DependentLimit, Floats], ...]
-
-    def subset(self, rows: Mask) -> _Search:
-        """Return the search for some of the pairs."""
-        own = tuple((each, measured[rows]) for each, measured in self.dependents)
-        return replace(self, source=self.source[rows], dependents=own)
-
-    def depths(self, rotations: Quats) -> Scalars:
-        """Return how far outside pairs are at least, or how deep inside, (n,)."""
-        outside = np.full(len(rotations), -np.inf)
-        if self.driver is not None:
-            outside = self.driver.distance(rotations)
-        for each, measured in self.dependents:
-            gap = each.gap(measured, each.values_at(rotations))
-            # With the driver's turn, ends move by their steepness.
-            gap = np.where(gap > 0.0, gap, gap / np.hypot(1.0, each.steepness))
-            outside = np.maximum(outside, gap)
-        return outside
-
-    def squares(self, tried: Quats) -> Scalars:
-        """Return the squared distances of pairs with legal rotations (n, t, 4) of the driver."""
-        total = self._moves(tried) ** 2
-        for each, measured in self.dependents:
-            gap = each.gap(measured[:, None], each.values_at(tried))
-            total = total + np.where(gap > EDGE, gap, 0.0) ** 2
-        return np.asarray(total)
-
-    def _moves(self, tried: Quats) -> Scalars:
-        """Return how far rotations (n, t, 4) are from the driver's own, in its limit's chart."""
-        source = self.source[:, None]
-        if self.driver is None:
-            return quat.angle_between(np.broadcast_to(source, tried.shape), tried)
-        chart, shape = self.driver.chart, self.driver.shape
-        here, there = chart.points(source), chart.points(tried)
-        near = np.linalg.norm(shape.moves(here, there), axis=-1)
-        if near.max(initial=0.0) > np.pi:  # a whole turn away there may be a nearer way
-            ways = [shape.moves(here, each) for each in chart.shifts(there, 1)]
-            near = np.min([np.linalg.norm(way, axis=-1) for way in ways], axis=0)
-        return np.asarray(near)
-
-    def legal(self, rotations: Quats) -> Quats:
-        """Return the driver's own nearest legal rotations."""
-        return rotations if self.driver is None else self.driver.project(rotations)
-
-    def nearest(self) -> tuple[Quats, Scalars]:
-        """Return the driver's rotations (n, 4) of the nearest legal pairs, and how far they are."""
-        best = np.array(self.legal(self.source))
-        square = self.squares(best[:, None])[:, 0]
-        left = square > self._moves(best[:, None])[:, 0] ** 2 + kernels.pair.STEP_BACK
-        if left.any():
-            here = self.subset(left)
-            best[left], square[left] = here._nearest_from(best[left], square[left])
-        return best, np.sqrt(square)
-
-    def nearest_by_kernel(self) -> tuple[Quats, Scalars]:
-        """Return what `nearest` does, by a kernel."""
-        rows = [measured.reshape(len(measured), -1) for _, measured in self.dependents]
-        found, squares = np.empty_like(self.source), np.empty(len(self.source))
-        kernels.pair.search(
-            np.ascontiguousarray(self.source),
-            np.empty(0) if self.driver is None else self.driver.packed,
-            np.concatenate([each.packed for each, _ in self.dependents]),
-            np.ascontiguousarray(np.hstack(rows)),
-            np.array([row.shape[1] for row in rows]),
-            found,
-            squares,
-        )
-        return found, np.sqrt(squares)
-
-    def _nearest_from(self, start: Quats, square: Scalars) -> tuple[Quats, Scalars]:
-        """Return better rotations of the driver than `start`, and the squared distances."""
-        room = np.sqrt(square) + self._moves(start[:, None])[:, 0]
-        tried = self.legal(quat.mul(_fan(self, start, room), start[:, None]))
-        squares = self.squares(tried)
-        order = np.argsort(squares, axis=1)[:, : BASINS - 1]
-        starts = np.concatenate(
-            [start[:, None], np.take_along_axis(tried, order[..., None], axis=1)], axis=1
-        )
-        found, squares = self._refine(starts, room)
-        best = squares.argmin(axis=1)
-        rows = np.arange(len(best))
-        return found[rows, best], squares[rows, best]
-
-    def _refine(self, start: Quats, room: Scalars) -> tuple[Quats, Scalars]:
-        """Return where short turns lead from rotations (n, b, 4), while they make pairs nearer."""
-        best, square, steps = start, self.squares(start), kernels.pair
-        step = np.repeat(steps.FIRST_STEP * room[:, None], start.shape[1], axis=1)
-        least = step * steps.LEAST_STEP
-        for compass in steps.AROUND.reshape(steps.MOST_STEPS, -1, 3):
-            turns = quat.exp(step[..., None, None] * compass)
-            tried = self.legal(quat.mul(turns, best[:, :, None]))
-            flat = tried.reshape(len(best), -1, 4)
-            squares = self.squares(flat).reshape(*best.shape[:2], -1)
-            chosen = squares.argmin(axis=-1)[..., None]
-            there = np.take_along_axis(squares, chosen, axis=-1)[..., 0]
-            better = (there < square - steps.STEP_BACK) & (step >= least)
-            moved = np.take_along_axis(tried, chosen[..., None], axis=2)[:, :, 0]
-            best, square = np.where(better[..., None], moved, best), np.where(better, there, square)
-            step = np.where(better, step, 0.5 * step)
-            if (step < least).all():
-                break
-        return best, square
-
-
-def _fan(search: _Search, start: Quats, room: Scalars) -> Quats:
-    """Return turns (n, t, 4) of the driver that take its bone all ways, as far as may pay.
-
-    Where its twist counts, it is turned about the bone as well.
+    `measured` is `DependentLimit.measure` of each dependent's rotations.
     """
-    along = quat.rotate(start, search.dependents[0][0].axis)
-    least = np.eye(3)[np.abs(along).argmin(axis=-1)]
-    one = np.cross(along, least)
-    one /= np.linalg.norm(one, axis=-1, keepdims=True)
-    two = np.cross(along, one)
-    angle = 2.0 * np.pi * np.arange(kernels.pair.WAYS) / kernels.pair.WAYS
-    about = np.cos(angle)[:, None] * one[:, None] + np.sin(angle)[:, None] * two[:, None]
-    if any(each.by_rotation for each, _ in search.dependents):
-        twists = np.stack([along, -along], axis=1)
-        tilted = np.concatenate([about[:, ::4] + twists[:, [k]] for k in (0, 1)], axis=1)
-        about = np.concatenate([about, twists, np.sqrt(0.5) * tilted], axis=1)
-    far = np.minimum(room, np.pi)[:, None] * kernels.pair.RADII
-    turns = far[:, :, None, None] * about[:, None]
-    return quat.exp(turns.reshape(len(start), -1, 3))
+    outside = np.full(len(rotations), -np.inf)
+    if driver is not None:
+        outside = driver.distance(rotations)
+    for each, numbers in measured:
+        gap = each.gap(numbers, each.values_at(rotations))
+        # As the driver rotates, the ends of ranges move by at most the steepness.
+        gap = np.where(gap > 0.0, gap, gap / np.hypot(1.0, each.steepness))
+        outside = np.maximum(outside, gap)
+    return outside
+
+
+def _search(
+    driver: Limit | None, source: Quats, measured: Sequence[tuple[DependentLimit, Floats]]
+) -> tuple[Quats, Scalars]:
+    """Return the driver's rotations (n, 4) of the nearest legal pairs, and the distances (n,)."""
+    rows = [numbers.reshape(len(numbers), -1) for _, numbers in measured]
+    found, squares = np.empty_like(source), np.empty(len(source))
+    kernels.pair.search(
+        np.ascontiguousarray(source),
+        np.empty(0) if driver is None else driver.stand_in.packed,
+        np.concatenate([each.packed for each, _ in measured]),
+        np.ascontiguousarray(np.hstack(rows)),
+        np.array([row.shape[1] for row in rows]),
+        found,
+        squares,
+    )
+    if driver is None or driver.compiled:
+        return found, np.sqrt(squares)
+    found = driver.project(found)
+    gaps = [np.maximum(each.gap(numbers, each.values_at(found)), 0.0) for each, numbers in measured]
+    return found, np.linalg.norm([quat.angle_between(source, found), *gaps], axis=0)
 
 
 def sample_together(
     driver: Limit | None, dependents: Sequence[DependentLimit], n: int, rng: np.random.Generator
 ) -> tuple[Quats, list[Quats]]:
-    """Return `n` legal rotations of a driver and of what depends on it, uniform among all."""
+    """Return `n` legal rotations of a driver and of its dependents, uniformly distributed."""
     kept: list[list[Quats]] = [[np.empty((0, 4))] for _ in range(1 + len(dependents))]
     count, drawn = 0, 0
     while count < n:
-        if drawn > DRAWS * max(n, VOLUME_DRAWS):
+        if drawn > MAX_DRAWS * max(n, VOLUME_DRAWS):
             raise ValueError("hardly any rotations are legal together: none are drawn at random")
         first, others = _draw(driver, dependents, 2 * n + 64, rng)
         legal = np.ones(len(first), dtype=bool)
@@ -237,14 +133,14 @@ def sample_together(
 def _draw(
     driver: Limit | None, dependents: Sequence[DependentLimit], n: int, rng: np.random.Generator
 ) -> tuple[Quats, list[Quats]]:
-    """Return rotations that are legal each for itself, uniform."""
+    """Return `n` rotations of each joint, legal by its own limit and uniformly distributed."""
     free = quat.normalize(rng.normal(size=(n, 4))) if driver is None else driver.sample(n, rng)
     return free, [each.limit.sample(n, rng) for each in dependents]
 
 
 @dataclass(frozen=True, eq=False)
 class PairLimit:
-    """The legal pairs of rotations: of a driver, within its own limit, and of what depends on it.
+    """Legal pairs of rotations: a driver's within its own limit, and those of a dependent joint.
 
     Examples
     --------
@@ -265,22 +161,22 @@ class PairLimit:
     dependent: DependentLimit
 
     def contains(self, driver: Quats, rotations: Quats) -> Mask:
-        """Tell which pairs are legal: the driver's rotations, and the joint's."""
+        """Return True for legal pairs of the driver's rotations and the joint's."""
         driver, rotations = self._checked(driver, rotations)
         slack = tolerance(np.result_type(driver, rotations))
         legal = self.dependent.distance(rotations, driver) <= slack
         return np.asarray(legal if self.driver is None else legal & self.driver.contains(driver))
 
     def distance(self, driver: Quats, rotations: Quats) -> Scalars:
-        """Return how far pairs are from the nearest legal one, in radians; at most 0 inside."""
+        """Return the distance to the nearest legal pair, in radians; at most 0 inside."""
         return self._nearest(driver, rotations)[2]
 
     def project(self, driver: Quats, rotations: Quats) -> tuple[Quats, Quats]:
         """Return the nearest legal pairs: the driver's rotations, and the joint's.
 
-        Nearest is meant in the sum of squared angles of both, each in its chart. Legal pairs come
-        back bit for bit. Others are at most 2 % and a tenth of a degree farther than the nearest,
-        where the families' own projections are exact.
+        The sum of squared distances of both, each in its chart, is least. Legal pairs come back
+        bit for bit. Others are at most 2 % and a tenth of a degree farther than the nearest, if
+        the driver's limit has a kernel and the families' own projections are exact.
         """
         found, moved, _ = self._nearest(driver, rotations)
         return found, moved
@@ -309,10 +205,10 @@ class PairLimit:
         return one, other
 
     def first_exit(self, previous: tuple[Quats, Quats], proposed: tuple[Quats, Quats]) -> Scalars:
-        """Return the largest t in [0, 1] with both joints' shortest turns legal before it.
+        """Return the largest t in [0, 1] up to which both joints' shortest rotations are legal.
 
         Pairs are the driver's rotations and the joint's. Steps are half of what is proved legal,
-        or 5e-4 radians: only a gap narrower than that is passed.
+        and at least `MIN_STEP`: narrower gaps may be passed.
         """
         start = [each.reshape(-1, 4).astype(np.float64) for each in self._checked(*previous)]
         shape = self._checked(*previous)[0].shape[:-1]
@@ -339,17 +235,18 @@ class PairLimit:
         return np.asarray(np.maximum(last, 0.0)).reshape(shape)
 
     def _depth(self, driver: Quats, rotations: Quats) -> Scalars:
-        """Return how deep inside pairs (n, 4) are at least, below 0; above it outside."""
-        measured = self.dependent.measure(rotations)
-        return _Search(self.driver, driver, ((self.dependent, measured),)).depths(driver)
+        """Return `pair_depths` (n,) of pairs (n, 4)."""
+        return pair_depths(
+            self.driver, driver, [(self.dependent, self.dependent.measure(rotations))]
+        )
 
     def _safe_share(
         self, driver: Quats, rotations: Quats, driver_angle: Scalars, angle: Scalars
     ) -> tuple[Mask, Scalars]:
-        """Return which pairs (n, 4) are legal, and what share of the way on is safe from there.
+        """Return a mask of legal pairs (n, 4), and the share of the remaining path that is safe.
 
-        The whole turns are by so many radians. While the driver turns, the joint's ends move by
-        their steepness at most.
+        The whole rotations are by `driver_angle` and `angle` radians. While the driver rotates, the
+        ends of the joint's range move by at most the steepness.
         """
         chart, depth = self.dependent.limit.chart, self.dependent.distance(rotations, driver)
         speed = angle * chart.stretch(chart.points(rotations))
@@ -364,7 +261,7 @@ class PairLimit:
         return legal, np.maximum(0.5 * safe, least)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Quats, Quats]:
-        """Return `n` legal pairs, uniform among all of them."""
+        """Return `n` legal pairs, uniformly distributed."""
         driver, (rotations,) = sample_together(self.driver, [self.dependent], n, rng)
         return driver, rotations
 
@@ -373,19 +270,19 @@ class PairLimit:
         return driver, rotations
 
     def share_of_product(self, samples: int = VOLUME_DRAWS, seed: int = 0) -> float:
-        """Return which share of the pairs that are legal each for itself is legal together."""
+        """Return the share of legal pairs among pairs of rotations that are each legal alone."""
         return float(self.contains(*self._draw(samples, np.random.default_rng(seed))).mean())
 
     def volume(self, samples: int = VOLUME_DRAWS, seed: int = 0) -> float:
-        """Return the share of all pairs of rotations that is legal, in [0, 1]; 0 if thin."""
+        """Return the share of all pairs of rotations that is legal, in [0, 1]; 0 without volume."""
         both = self.dependent.limit.volume(samples, seed)
         both *= 1.0 if self.driver is None else self.driver.volume(samples, seed)
         return both and both * self.share_of_product(samples, seed)
 
     def share_outside(self, other: PairLimit, samples: int = VOLUME_DRAWS, seed: int = 0) -> float:
-        """Return which share of the legal pairs is not legal by `other`, for the same joints.
+        """Return the share of the legal pairs that is not legal by `other`, for the same joints.
 
-        Times `volume` it is a share of all pairs.
+        Multiply it by `volume` for the share of all pairs.
         """
         pairs = self.sample(samples, np.random.default_rng(seed))
         return float((~other.contains(*pairs)).mean())
