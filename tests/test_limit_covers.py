@@ -19,7 +19,7 @@ from oracles import (
 from synovia import quat
 from synovia.arrays import TURN
 from synovia.charts import RotationVector
-from synovia.kernels import runtime
+from synovia.kernels import runtime_file
 from synovia.limit import Limit
 from synovia.shapes import Box
 
@@ -135,6 +135,6 @@ def test_a_limit_reaches_five_whole_turns_at_most():
     def bar(turns):
         return Limit(RotationVector(), Box([0.0, 0.0, 0.0], [turns * TURN, 0.0, 0.0], np.eye(3)))
 
-    assert runtime.check_limit(bar(4.999).packed, 0)
+    assert runtime_file.check_limit(bar(4.999).packed, 0)
     with pytest.raises(ValueError, match=r"within 5 whole turns of its reference, got one that"):
         bar(5.001)

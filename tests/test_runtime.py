@@ -34,13 +34,13 @@ from synovia import (
 from synovia.arrays import TOLERANCE
 from synovia.io import packed_limits
 from synovia.io.packed_limits import packed_limits_bytes
-from synovia.kernels import dependent
+from synovia.kernels import dependent, runtime
 from synovia.kernels import limit as limit_kernels
-from synovia.kernels import runtime as layout
+from synovia.kernels import runtime_file as layout
 from synovia.kernels import runtime_ik as kernels
 from synovia.kernels.distance_field import HEADER as SHAPE_HEADER  # the longest of all shapes
 from synovia.kernels.hinges import TAIL
-from synovia.kernels.kinds import BOX, CONE, ELLIPSOID, HINGES, KDOP, MOST_AXES, UNION
+from synovia.kernels.kinds import BOX, CONE, ELLIPSOID, HINGES, KDOP, MAX_AXES, UNION
 from synovia.kernels.limit import HEADER as LIMIT_HEADER
 from synovia.kernels.rotation import BLOCK, LANES, W0
 from synovia.limit import DependentMargin, DependentRange
@@ -341,7 +341,7 @@ def test_covers_are_bounded_whatever_a_file_says(monkeypatch):
     """A shape that is not within its reach is far from every cover."""
     packed = Limit(placed("swing-twist"), fitted("box", "tilted")).packed.copy()
     assert layout.check_limit(packed, 0)
-    packed[[LIMIT_HEADER.reach, LIMIT_HEADER.reach_twist]] = layout.MOST_REACH
+    packed[[LIMIT_HEADER.reach, LIMIT_HEADER.reach_twist]] = layout.MAX_REACH
     middle = LIMIT_HEADER.SIZE + 1 + 9  # after kind and axes
     packed[middle : middle + 3] = 1e9
     assert layout.check_limit(packed, 0)
@@ -357,13 +357,13 @@ def test_covers_are_bounded_whatever_a_file_says(monkeypatch):
 
 
 def test_tolerances_of_the_runtime_are_those_of_the_library():
-    assert layout.TOLERANCE == TOLERANCE
-    assert (layout.FINEST, layout.EDGE) == (MIN_STEP, EDGE)
+    assert runtime.TOLERANCE == TOLERANCE
+    assert (runtime.FINEST, runtime.EDGE) == (MIN_STEP, EDGE)
 
 
 def test_a_kdop_has_no_more_axes_in_a_file_than_in_python():
-    axes = directions(MOST_AXES, np.random.default_rng(0))
-    packed = Limit(RotationVector(), KDop(axes, -np.ones(MOST_AXES), np.ones(MOST_AXES))).packed
+    axes = directions(MAX_AXES, np.random.default_rng(0))
+    packed = Limit(RotationVector(), KDop(axes, -np.ones(MAX_AXES), np.ones(MAX_AXES))).packed
     assert layout.check_limit(packed, 0)
     more = np.concatenate([packed, np.ones(5)])
     more[[LIMIT_HEADER.size, LIMIT_HEADER.SIZE + 1]] += (
@@ -401,12 +401,12 @@ def test_pairs_are_packed_and_answered_as_by_the_model():
     pose = Pose(some, np.zeros((60, joints, 3)))
     found, away = some.copy(), np.empty((60, len(model.limits)))
     for k in range(60):
-        layout.project_pose(packed, found[k].reshape(-1), away[k])
+        runtime.project_pose(packed, found[k].reshape(-1), away[k])
     np.testing.assert_array_equal(found[:20], some[:20])
     np.testing.assert_allclose(found, model.project(pose).rotations, atol=1e-9)
     again = found.copy()
     for k in range(60):
-        layout.project_pose(packed, again[k].reshape(-1), np.empty(len(model.limits)))
+        runtime.project_pose(packed, again[k].reshape(-1), np.empty(len(model.limits)))
     np.testing.assert_array_equal(again, found)
     order = sorted(map(model.skeleton.index, model.limits))
     own = [k for k, joint in enumerate(order) if model.skeleton.names[joint] != "arm"]
@@ -428,7 +428,7 @@ def test_pairs_that_cannot_be_packed_are_named():
 
 
 def test_more_pairs_than_a_file_may_have_are_named_and_refused(monkeypatch):
-    most, one, names = layout.MOST_PAIRS, cube(0.5, 0.1), []
+    most, one, names = layout.MAX_PAIRS, cube(0.5, 0.1), []
     for k in range(most + 1):
         names += [f"hip {k}", f"knee {k}"]
     flat = Skeleton(

@@ -1,6 +1,6 @@
 """Packed limits, `*.limits.bin`: a model as programs without Python read it; see docs/runtime.md.
 
-One flat buffer of float64, little-endian: `kernels.runtime` tells where things stand.
+One flat buffer of float64, little-endian: `kernels.runtime_file` describes the layout.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Floats
-from ..kernels import runtime as layout
+from ..kernels import runtime_file as layout
 from ..kernels.dependent import NODES
 from ..kernels.kinds import HINGES
 from ..limit import Limit
@@ -33,9 +33,9 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
                 f"the limit of {name} cannot be packed: a {limit.shape.name} in the chart "
                 f"{limit.chart.name} has no kernel; convert it, as to a distance-field"
             )
-    if _joints_between(model) > layout.MOST_BETWEEN:
+    if _joints_between(model) > layout.MAX_BETWEEN:
         raise ValueError(
-            f"this model cannot be packed: there are more than {layout.MOST_BETWEEN:,} joints "
+            f"this model cannot be packed: there are more than {layout.MAX_BETWEEN:,} joints "
             "between limits and the ancestors that they are measured from"
         )
     texts = [name.encode() for name in skeleton.names]
@@ -78,8 +78,8 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
     if layout.check_file(whole) != layout.WHOLE:
         raise ValueError(
             f"{_out_of_range(model, [name for _, name in pairs])} cannot be packed: a number of it "
-            f"is out of range (all within {layout.MOST_NUMBER:g}, angles within 100 radians, a "
-            f"limit within {layout.MOST_REACH:g} of its reference; "
+            f"is out of range (all within {layout.MAX_NUMBER:g}, angles within 100 radians, a "
+            f"limit within {layout.MAX_REACH:g} of its reference; "
             "docs/runtime.md says how many there may be)"
         )
     return whole.astype("<f8").tobytes()
@@ -107,10 +107,10 @@ def _pairs_of(model: LimitModel) -> list[tuple[str, list[str]]]:
     found: dict[str, list[str]] = {}
     for name, each in model.dependents.items():
         driver, limit = model.limits.get(each.driver), each.limit
-        small = each.packed[NODES.divisions] <= layout.MOST_DIVISIONS
-        small = small and each.packed[NODES.turns] <= layout.MOST_TURNS
-        room = len(found.get(each.driver, ())) < layout.MOST_DEPENDENTS
-        room = room and sum(map(len, found.values())) < layout.MOST_PAIRS
+        small = each.packed[NODES.divisions] <= layout.MAX_DIVISIONS
+        small = small and each.packed[NODES.turns] <= layout.MAX_TURNS
+        room = len(found.get(each.driver, ())) < layout.MAX_DEPENDENTS
+        room = room and sum(map(len, found.values())) < layout.MAX_PAIRS
         if small and room and _is_searchable(limit) and _is_searchable(driver):
             found.setdefault(each.driver, []).append(name)
     return list(found.items())

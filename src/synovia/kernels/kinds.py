@@ -10,4 +10,4 @@ BOX, ELLIPSOID, KDOP, PRODUCT, CONE, TABLE, FIELD, UNION = SHAPE_KINDS = range(8
 SOLIDS = (BOX, ELLIPSOID, KDOP)  # convex shapes of points, which are the swing of a product too
 CONVEX = (*SOLIDS, PRODUCT)
 
-MOST_AXES = 64  # of a k-DOP: corners are looked for where three planes meet, some 300,000
+MAX_AXES = 64  # of a k-DOP: corners are looked for where three planes meet, some 300,000

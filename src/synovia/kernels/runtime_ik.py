@@ -35,20 +35,15 @@ from .rotation import (
     set_lane_vec3,
 )
 from .runtime import (
-    HINGE,
-    OFFSETS,
-    PARENTS,
-    ROW,
-    ROWS,
     TOLERANCE,
     ancestor_of,
     limit_of,
     load_usable,
     project_pose,
     rotation_above,
-    row_of,
     store_found,
 )
+from .runtime_file import HINGE, OFFSETS, PARENTS, ROW, ROWS, row_of
 from .shapes import periodic_move
 from .vector import (
     IDENTITY,

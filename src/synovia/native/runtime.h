@@ -139,7 +139,7 @@ int synovia_load(SynoviaLimits *limits, const void *bytes, size_t size) {
     limits->numbers = NULL;
     limits->count = 0;
     if ((uintptr_t)bytes % 8 != 0) return SYNOVIA_NOT_ALIGNED;
-    if (size % 8 == 0) error = (int)runtime_check_file(synovia_array((const double *)bytes, size / 8));
+    if (size % 8 == 0) error = (int)runtime_file_check_file(synovia_array((const double *)bytes, size / 8));
     if (error == SYNOVIA_OK) {
         limits->numbers = (const double *)bytes;
         limits->count = (int64_t)(size / 8);

@@ -10,29 +10,29 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ..kernels import runtime, runtime_ik
+from ..kernels import runtime, runtime_file, runtime_ik
 from .build import FLAGS, WASM, replace_file, run, zig_compiler
 from .entries import translate_modules
 
 HERE = Path(__file__).parent
 NUMBERS = [
     *("ROWS", "ROW", "JOINTS", "LIMITS", "NAMES", "TEXT", "PARENTS", "OFFSETS"),
-    *("JOINT", "ANCESTOR", "TOLERANCE"),
+    *("JOINT", "ANCESTOR"),
     *("PAIRS", "PAIR_ROWS", "PAIR_ROW", "ROW_OF", "DRIVER"),
 ]
 
 
 def header_text() -> str:
     """Return the text of `synovia.h`."""
-    library = translate_modules([runtime, runtime_ik])
+    library = translate_modules([runtime, runtime_file, runtime_ik])
     made = library.whole.order
     if asking := [each.name for each in made if each.allocates]:
         raise SyntaxError(f"the runtime must not allocate, but {', '.join(asking)} does")
     kernels = "\n".join([(HERE / "prelude.h").read_text("utf-8"), *library.whole.definitions()])
     text = (HERE / "runtime.h").read_text("utf-8")
     for name in NUMBERS:
-        text = text.replace(f"@{name}@", repr(getattr(runtime, name)))
-    text = text.replace("@KERNELS@", kernels)
+        text = text.replace(f"@{name}@", repr(getattr(runtime_file, name)))
+    text = text.replace("@TOLERANCE@", repr(runtime.TOLERANCE)).replace("@KERNELS@", kernels)
     assert not re.search(r"@[A-Z_]+@", text)
     return text
 

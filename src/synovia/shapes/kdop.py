@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 
 from ..arrays import Floats, Points, own, rows
-from ..kernels.kinds import KDOP, MOST_AXES
+from ..kernels.kinds import KDOP, MAX_AXES
 from .box import axes_along
 from .convex import Polytope, corners_of
 from .region import check_margin, sample_points
@@ -35,8 +35,8 @@ class KDop(Polytope):
         k, d = self.axes.shape
         if d not in (2, 3):
             raise ValueError(f"KDop.axes must have shape (k, 2) or (k, 3), got {self.axes.shape}")
-        if k > MOST_AXES:
-            raise ValueError(f"KDop.axes must be at most {MOST_AXES}, got {k}")
+        if k > MAX_AXES:
+            raise ValueError(f"KDop.axes must be at most {MAX_AXES}, got {k}")
         if np.abs(np.linalg.norm(self.axes, axis=1) - 1.0).max(initial=0.0) > 1e-9:
             raise ValueError(f"KDop.axes must be unit rows, got {self.axes.tolist()}")
         if np.linalg.matrix_rank(self.axes) < d:
