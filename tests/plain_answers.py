@@ -207,7 +207,7 @@ def use_the_rest():
     kernels.scapula.nearest_roots(rng.normal(size=(40, 5)), np.empty((40, 2)))
     lines = b"1\nroot 1 2\n leg\t3\n12x 4\n\n0123 \nroot 5\nROOT 6\nle 7"
     text, names = (np.frombuffer(each, np.uint8).copy() for each in (lines, b"rootleg"))
-    kernels.amc.blank_names(text, names, np.array([4, 7]), np.empty(9, np.int64))
+    kernels.text.blank_names(text, names, np.array([4, 7]), np.empty(9, np.int64))
 
 
 def use_groups():

@@ -195,7 +195,7 @@ def test_numbers_are_rounded_as_python_rounds_them():
     cursor, counts = np.zeros(3, np.int64), np.zeros(1, np.int64)
     values, hard = np.empty(len(words)), np.empty((100, 3), np.int64)
     while cursor[0] < len(text):
-        bad = kernels.bvh.scan(np.frombuffer(text, np.uint8), cursor, values, counts, hard)
+        bad = kernels.text.scan(np.frombuffer(text, np.uint8), cursor, values, counts, hard)
         assert bad == -1
         for number, start, stop in hard.tolist():
             if number < 0:

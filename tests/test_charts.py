@@ -231,7 +231,7 @@ def test_a_bad_reference_or_frame_is_refused(chart, reference, message):
 
 
 def test_an_unknown_kernel_is_refused():
-    with pytest.raises(ValueError, match=r"kernel must be in kernels\.kinds, got 99"):
+    with pytest.raises(ValueError, match=r"kernel must be in kernels\.layout, got 99"):
 
         class Unknown(Chart):
             kernel = 99

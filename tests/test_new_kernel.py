@@ -20,7 +20,7 @@ PACKAGE = Path(synovia.__file__).parent
 pytestmark = pytest.mark.skipif(not find_compiler(), reason="there is no C compiler")
 
 SHAPE = """
-from ..kernels import kinds
+from ..kernels.layout import BALL
 from .. import kernels
 from functools import cached_property
 from ..arrays import Floats

@@ -397,7 +397,7 @@ def test_the_command_line_takes_the_shape(name, tmp_path):
 
 
 def test_an_unknown_kernel_is_refused():
-    with pytest.raises(ValueError, match=r"kernel must be in kernels\.kinds, got 99"):
+    with pytest.raises(ValueError, match=r"kernel must be in kernels\.layout, got 99"):
 
         class Unknown(Region):
             kernel = 99

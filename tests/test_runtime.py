@@ -40,7 +40,7 @@ from synovia.kernels import runtime_file as layout
 from synovia.kernels import runtime_ik as kernels
 from synovia.kernels.distance_field import HEADER as SHAPE_HEADER  # the longest of all shapes
 from synovia.kernels.hinges import TAIL
-from synovia.kernels.kinds import BOX, CONE, ELLIPSOID, HINGES, KDOP, MAX_AXES, UNION
+from synovia.kernels.layout import BOX, CONE, ELLIPSOID, HINGES, KDOP, MAX_AXES, UNION
 from synovia.kernels.limit import HEADER as LIMIT_HEADER
 from synovia.kernels.rotation import BLOCK, LANES, W0
 from synovia.limit import DependentMargin, DependentRange

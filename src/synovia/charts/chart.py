@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Points, Quats, Scalars, Vectors, own, rows, unit_quats
-from ..kernels.kinds import CHART_KINDS
+from ..kernels.layout import CHART_KINDS
 
 STEP = 1e-5  # radians; half the base of the central differences of the Jacobian
 SAMPLES = 4096  # rotations by which an unknown chart's largest density and mirror are found
@@ -50,11 +50,11 @@ class Chart(ABC):
     periods: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0)
     """Period of each coordinate in radians; 0 for coordinates that do not wrap."""
     kernel: ClassVar[int | None] = None
-    """Its number in `kernels.kinds`; None for a chart in NumPy alone."""
+    """Its number in `kernels.layout`; None for a chart in NumPy alone."""
 
     def __init_subclass__(cls) -> None:
         if cls.kernel is not None and cls.kernel not in CHART_KINDS:
-            raise ValueError(f"{cls.__name__}.kernel must be in kernels.kinds, got {cls.kernel}")
+            raise ValueError(f"{cls.__name__}.kernel must be in kernels.layout, got {cls.kernel}")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", unit_quats("reference", self.reference))

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows
-from ..kernels.kinds import DIRECTION_TWIST
+from ..kernels.layout import DIRECTION_TWIST
 from .chart import reflect
 from .framed import FramedChart
 

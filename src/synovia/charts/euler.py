@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows, wrap_angles
-from ..kernels.kinds import EULER
+from ..kernels.layout import EULER
 from .chart import ROUNDING, unit_normal
 from .framed import FramedChart
 

@@ -19,7 +19,7 @@ from ..arrays import (
     Vectors,
     wrap_angles,
 )
-from ..kernels.kinds import HINGES
+from ..kernels.layout import HINGES
 from .chart import half_turn
 from .framed import FramedChart
 from .rotation_vector import whole_turns

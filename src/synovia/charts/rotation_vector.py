@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import kernels, quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows
-from ..kernels.kinds import ROTATION_VECTOR
+from ..kernels.layout import ROTATION_VECTOR
 from .chart import half_turn
 from .framed import FramedChart
 
@@ -66,7 +66,7 @@ def whole_turns(turns: int) -> list[int]:
 def follow_covers(points: Points, kind: int) -> Points:
     """Return a path of points (frames, 3), each in the cover nearest to the one before.
 
-    `kind` is the chart's number in `kernels.kinds`.
+    `kind` is the chart's number in `kernels.layout`.
     """
     path = np.ascontiguousarray(rows("rotations", points, 3), dtype=np.float64)
     out = np.empty_like(path)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors
-from ..kernels.kinds import SWING_TWIST
+from ..kernels.layout import SWING_TWIST
 from .chart import half_turn, reflect
 from .framed import FramedChart
 from .rotation_vector import follow_covers, whole_turns, wind

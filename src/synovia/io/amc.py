@@ -159,7 +159,7 @@ def _split_names(source: Source, origin: AsfOrigin) -> tuple[bytes, Ints]:
     bones = np.empty(len(starts), np.int64)
     names = np.frombuffer(b"".join(origin.bones), np.uint8)
     name_ends = np.cumsum([len(name) for name in origin.bones])
-    kernels.amc.blank_names(np.frombuffer(text, np.uint8), names, name_ends, bones)
+    kernels.text.blank_names(np.frombuffer(text, np.uint8), names, name_ends, bones)
     frames = -2 - bones[bones < -1]
     bones[bones < -1] = _FRAME
     for line in np.flatnonzero(bones == _OTHER).tolist():  # few: other case, nothing, mistakes

@@ -96,7 +96,7 @@ def scan_numbers(source: Source) -> tuple[Floats, Ints]:
     cursor = np.zeros(3, dtype=np.int64)
     bad = -1
     while cursor[0] < len(text) and bad < 0:
-        bad = int(kernels.bvh.scan(text, cursor, values, per_line, hard))
+        bad = int(kernels.text.scan(text, cursor, values, per_line, hard))
         for index, start, stop in hard.tolist():
             if index < 0:
                 break

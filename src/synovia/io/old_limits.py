@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..limit import DependentMargin, Limit, gained_and_lost
-from ..shapes import version1
+from ..shapes.stored import had_margin, without_margin
 from .encoding import Entry
 
 
 def take_table_margin(shape: Entry) -> float:
     """Remove the margin of a stored theta-phi table and return it, in radians; 0 for others."""
     stored = shape.members()
-    if "margin" not in stored or not version1.had_margin(shape.value.get("type")):
+    if "margin" not in stored or not had_margin(shape.value.get("type")):
         return 0.0
     del shape.value["margin"]
     return float(stored["margin"].floats())
@@ -24,7 +24,7 @@ def take_table_margin(shape: Entry) -> float:
 
 def with_margin(limit: Limit, table_margin: float) -> Limit:
     """Return the limit with the margin that version 1 kept in its shape."""
-    shape, margin = version1.without_margin(limit.shape, table_margin)
+    shape, margin = without_margin(limit.shape, table_margin)
     return limit if shape is limit.shape else replace(limit, shape=shape, margin=margin)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels import runtime_file as layout
 from ..kernels.dependent import NODES
-from ..kernels.kinds import HINGES
+from ..kernels.layout import HINGES
 from ..limit import Limit
 from ..model import LimitModel, joint_by_joint, without_limbs
 

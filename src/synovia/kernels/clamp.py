@@ -8,8 +8,7 @@ import numpy as np
 
 from .hinges import hinge_stretch
 from .jit import kernel
-from .kinds import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
-from .layout import Layout
+from .layout import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST, Layout
 from .limit import HEADER, enter, nearest, tail
 from .rotation import BLOCK, DISTANCE, LANES, PX, W0, X, lane_vec3, set_lane_quat
 from .vector import (

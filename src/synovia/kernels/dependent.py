@@ -11,8 +11,7 @@ import math
 import numpy as np
 
 from .jit import kernel
-from .kinds import ROTATION_VECTOR, SWING_TWIST
-from .layout import Layout
+from .layout import ROTATION_VECTOR, SWING_TWIST, Layout
 from .limit import HEADER, enter, leave
 from .rotation import (
     BOUND,

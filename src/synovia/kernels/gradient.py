@@ -7,7 +7,7 @@ import numpy as np
 from .forms import GX, add_form, half_angle_of, load_form, write_form
 from .hinges import TAIL, folds
 from .jit import kernel
-from .kinds import BOX, CONVEX, ELLIPSOID, HINGES, PRODUCT, ROTATION_VECTOR, SWING_TWIST
+from .layout import BOX, CONVEX, ELLIPSOID, HINGES, PRODUCT, ROTATION_VECTOR, SWING_TWIST
 from .limit import HEADER, OTHER_LAYOUT, cover_of_foot, enter, is_whole, nearest, tail
 from .rotation import (
     BLOCK,

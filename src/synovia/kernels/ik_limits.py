@@ -10,7 +10,7 @@ from .clamp import safe_step
 from .ik_chain import COMFORT, GOAL, INNER_LIMIT, INNER_MOVER, MOVER, STATE, about, to_relative
 from .ik_goals import TURN_SHARE
 from .jit import inlined, kernel
-from .kinds import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
+from .layout import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
 from .limit import HEADER, enter, leave, nearest
 from .rotation import DISTANCE, QW, W0, X, lane_quat, lane_vec3, set_lane_quat
 from .vector import axis_vector, dot, norm, quat_at, quat_dot, rotate, set_quat, vec3_at

@@ -1,4 +1,4 @@
-"""Layouts of packed numbers: one declaration gives offsets, writer, reader and checker.
+"""Layouts of packed numbers, and the numbers of charts and shapes that have kernels.
 
 Not compiled itself: to the translator an attribute of a layout is an integer constant.
 """
@@ -9,6 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+ROTATION_VECTOR, SWING_TWIST, DIRECTION_TWIST, EULER, HINGES = CHART_KINDS = range(5)
+BOX, ELLIPSOID, KDOP, PRODUCT, CONE, TABLE, FIELD, UNION = SHAPE_KINDS = range(8)
+SOLIDS = (BOX, ELLIPSOID, KDOP)  # convex shapes of points, which are the swing of a product too
+CONVEX = (*SOLIDS, PRODUCT)
+
+MAX_AXES = 64  # of a k-DOP: its corners are among the 300,000 points where three planes meet
 
 
 class Layout:

@@ -7,8 +7,7 @@ import numpy as np
 from .charts import from_angles, from_direction_twist, to_angles, to_direction_twist
 from .hinges import TAIL, from_hinges, nearest_hinges, to_hinges
 from .jit import kernel
-from .kinds import DIRECTION_TWIST, EULER, HINGES, ROTATION_VECTOR, SWING_TWIST
-from .layout import Layout
+from .layout import DIRECTION_TWIST, EULER, HINGES, ROTATION_VECTOR, SWING_TWIST, Layout
 from .rotation import (
     BLOCK,
     BOUND,
@@ -47,7 +46,7 @@ HEADER = Layout(
     "limit",
     version=1,  # LAYOUT
     size=1,  # of the whole packed limit, in numbers
-    chart=1,  # see `kinds`
+    chart=1,  # see CHART_KINDS
     into_left=4,  # the chart's quaternion is left · rotation · right
     into_right=4,
     back_left=4,  # the inverses of both

@@ -14,8 +14,7 @@ import numpy as np
 
 from .dependent import EDGE, NODES, TOLERANCE, gap_of, values_at
 from .jit import kernel
-from .kinds import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
-from .layout import Layout
+from .layout import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST, Layout
 from .limit import HEADER, enter, leave, nearest
 from .rotation import (
     BLOCK,

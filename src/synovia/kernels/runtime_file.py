@@ -17,7 +17,7 @@ from .dependent import NODES
 from .distance_field import HEADER as FIELD_HEADER
 from .hinges import TAIL
 from .jit import kernel
-from .kinds import (
+from .layout import (
     BOX,
     CHART_KINDS,
     CONE,

@@ -15,7 +15,7 @@ from .ik_chain import GOAL
 from .ik_goals import TURN_SHARE
 from .ik_limits import project_one
 from .jit import kernel
-from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
+from .layout import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
 from .limit import HEADER, cover_of_foot, enter, leave, nearest
 from .look_at import remaining_turn
 from .rotation import (

@@ -6,7 +6,7 @@ import numpy as np
 
 from .distance_field import field, shortest_move
 from .jit import inlined, kernel
-from .kinds import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, TABLE, UNION
+from .layout import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, TABLE, UNION
 from .reach_cone import HEADER as CONE_HEADER
 from .reach_cone import cone
 from .rotation import (

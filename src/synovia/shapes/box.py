@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 
 from ..arrays import Floats, Points, check_orthonormal, own, principal_axes
-from ..kernels.kinds import BOX
+from ..kernels.layout import BOX
 from .convex import Polytope
 from .region import check_margin, sample_points
 

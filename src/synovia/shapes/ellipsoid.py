@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 
 from ..arrays import Floats, Points, check_orthonormal, own, principal_axes
-from ..kernels.kinds import ELLIPSOID
+from ..kernels.layout import ELLIPSOID
 from .box import CYLINDER
 from .convex import THIN, Convex
 from .region import check_margin, sample_points

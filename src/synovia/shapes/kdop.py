@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 
 from ..arrays import Floats, Points, own, rows
-from ..kernels.kinds import KDOP, MAX_AXES
+from ..kernels.layout import KDOP, MAX_AXES
 from .box import axes_along
 from .convex import Polytope, corners_of
 from .region import check_margin, sample_points

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 
 from ..arrays import Floats, Points, Scalars
-from ..kernels.kinds import PRODUCT
+from ..kernels.layout import PRODUCT
 from .box import Box
 from .convex import THIN, Convex
 from .ellipsoid import Ellipsoid

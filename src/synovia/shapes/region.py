@@ -27,7 +27,7 @@ from ..arrays import (
     rows,
     tolerance,
 )
-from ..kernels.kinds import SHAPE_KINDS
+from ..kernels.layout import SHAPE_KINDS
 from . import extent
 
 RIM = 1e-7  # radians; shorter moves to the boundary do not give a direction
@@ -50,7 +50,7 @@ class Region(ABC):
     name: ClassVar[str]
     charts: ClassVar[tuple[str, ...]]
     kernel: ClassVar[int | None] = None
-    """Its number in `kernels.kinds`, or None for shapes in NumPy."""
+    """Its number in `kernels.layout`, or None for shapes in NumPy."""
     fits_margin: ClassVar[bool] = False
     """True if `fit` has a margin, and `grow` and `shrink` move faces, radii or a threshold.
 
@@ -61,7 +61,7 @@ class Region(ABC):
 
     def __init_subclass__(cls) -> None:
         if cls.kernel is not None and cls.kernel not in SHAPE_KINDS:
-            raise ValueError(f"{cls.__name__}.kernel must be in kernels.kinds, got {cls.kernel}")
+            raise ValueError(f"{cls.__name__}.kernel must be in kernels.layout, got {cls.kernel}")
         for name, check in _CHECKS.items() if cls.kernel is None else ():
             if name in vars(cls):
                 setattr(cls, name, check(vars(cls)[name]))

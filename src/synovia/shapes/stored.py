@@ -6,8 +6,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, get_args
 
+import numpy as np
+
 from ..arrays import field_types
+from .derived import Offset
 from .region import Region
+from .theta_phi.table import ThetaPhi
 
 
 def stored_shapes() -> dict[str, type[Region]]:
@@ -53,3 +57,24 @@ def nested_shapes(hint: Any) -> dict[str, type[Region]]:
     if isinstance(hint, type) and issubclass(hint, Region):
         return stored_shapes() if hint is Region else {hint.name: hint}
     return {name: kind for part in get_args(hint) for name, kind in nested_shapes(part).items()}
+
+
+def had_margin(name: str) -> bool:
+    """Return True if shapes of this name had a field `margin` in files of version 1."""
+    return name == ThetaPhi.name
+
+
+def without_margin(shape: Region, table_margin: float) -> tuple[Region, float]:
+    """Return a shape of a file of version 1 without its margin, and the margin in radians.
+
+    An offset of at least 0 is one. A table had `table_margin` at both ends of its ranges of twists:
+    they become shorter by it, at most to their middle.
+    """
+    if isinstance(shape, Offset) and shape.radius >= 0.0:
+        return shape.shape, shape.radius
+    if isinstance(shape, ThetaPhi) and table_margin != 0.0:
+        middle = 0.5 * (shape.low + shape.high)
+        low = np.minimum(shape.low + table_margin, middle)
+        high = np.maximum(shape.high - table_margin, middle)
+        return dataclasses.replace(shape, low=low, high=high), table_margin
+    return shape, 0.0

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
-from ..kernels.kinds import UNION
+from ..kernels.layout import UNION
 from .directional import Directional
 from .reach_cone.cone import ReachCone
 from .reach_cone.extent import cone_nodes, slice_areas

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 
 from ...arrays import Floats, Mask, Points, Scalars, Vectors, own
-from ...kernels.kinds import FIELD
+from ...kernels.layout import FIELD
 from ..region import Region, check_margin, sample_points
 from .build import (
     EDGE,

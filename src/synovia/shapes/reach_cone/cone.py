@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import kernels
 from ...arrays import TOLERANCE, TURN, Floats, Ints, Mask, Points, Scalars, Vectors, floats, own
-from ...kernels.kinds import CONE
+from ...kernels.layout import CONE
 from ..directional import Directional
 from ..region import sample_points
 from .extent import cone_bounds, cone_measure, sample_cone

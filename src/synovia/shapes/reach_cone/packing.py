@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import kernels
 from ...arrays import Floats, Ints, Vectors, cross
-from ...kernels.kinds import CONE
+from ...kernels.layout import CONE
 from .star import tangent_basis
 
 MOST_BUCKETS = 4096

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import kernels
 from ...arrays import TURN, Floats, Ints, Mask, Scalars
-from ...kernels.kinds import TABLE
+from ...kernels.layout import TABLE
 from . import grid
 
 # Walls: where legal and illegal cells meet, and which walls can be nearest to where.

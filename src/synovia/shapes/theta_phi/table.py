@@ -21,7 +21,7 @@ from ...arrays import (
     rows,
     tolerance,
 )
-from ...kernels.kinds import TABLE
+from ...kernels.layout import TABLE
 from ..directional import Directional
 from ..region import sample_points
 from . import grid
