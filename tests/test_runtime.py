@@ -440,7 +440,7 @@ def test_more_pairs_than_a_file_may_have_are_named_and_refused(monkeypatch):
     with pytest.warns(UserWarning, match=f"the runtime does not know that knee {most} depend on"):
         packed = np.frombuffer(packed_limits_bytes(model))
     assert packed[layout.PAIRS] == most
-    lenient = SimpleNamespace(**{**vars(layout), "MOST_PAIRS": most + 1})
+    lenient = SimpleNamespace(**{**vars(layout), "MAX_PAIRS": most + 1})
     monkeypatch.setattr(packed_limits, "layout", lenient)
     with pytest.raises(ValueError, match="this model cannot be packed"):
         packed_limits_bytes(model)
@@ -539,7 +539,7 @@ def test_a_chain_measured_from_its_root_is_walked_in_bounds(monkeypatch):
     model = model_of(dict.fromkeys(map(str, range(30)), replace(cube(0.5), relative_to="root")))
     numbers = np.frombuffer(packed_limits_bytes(model))
     for most in (29 * 30 // 2, 29 * 30 // 2 - 1):
-        monkeypatch.setattr(layout, "MOST_BETWEEN", most)
+        monkeypatch.setattr(layout, "MAX_BETWEEN", most)
         assert layout.check_skeleton(numbers) == (most == 29 * 30 // 2)
     for ancestor in (-1.0, 0.5, 7.0, 30.0, np.nan):  # of which none is above the third joint
         changed = numbers.copy()
@@ -556,9 +556,9 @@ def test_a_chain_of_1500_joints_measured_from_its_root_is_refused():
 
 def test_as_many_joints_between_limits_and_ancestors_as_there_may_be_are_packed(monkeypatch):
     model = model_of(dict.fromkeys(map(str, range(30)), replace(cube(0.5), relative_to="root")))
-    monkeypatch.setattr(layout, "MOST_BETWEEN", 29 * 30 // 2)
+    monkeypatch.setattr(layout, "MAX_BETWEEN", 29 * 30 // 2)
     assert packed_limits_bytes(model)
-    monkeypatch.setattr(layout, "MOST_BETWEEN", 29 * 30 // 2 - 1)
+    monkeypatch.setattr(layout, "MAX_BETWEEN", 29 * 30 // 2 - 1)
     with pytest.raises(ValueError, match="more than 434 joints between"):
         packed_limits_bytes(model)
 

@@ -1,4 +1,8 @@
-"""Reach cones in blocks of lanes: how they are packed, their nearest boundary, their twists."""
+"""Reach cones in blocks of lanes: how they are packed, their nearest boundary, their twists.
+
+A reach cone is a spherical star polygon about a visible point, with twist limits at each vertex.
+Slice i is the triangle of the visible point and of edge i, from vertex i to vertex i + 1.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,20 @@ import numpy as np
 from .charts import angle_of
 from .jit import kernel
 from .layout import Layout
-from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
-from .vector import TURN
+from .rotation import (
+    BLOCK,
+    DISTANCE,
+    LANES,
+    PT,
+    PX,
+    PY,
+    SCRATCH,
+    T,
+    X,
+    lane_vec3,
+    set_lane_vec3,
+)
+from .vector import dot, norm, vec3_at, wrap_angle
 
 HEADER = Layout(
     "packed reach cone",
@@ -17,7 +33,7 @@ HEADER = Layout(
     most=1,  # vertices in one bucket
     side=1,  # cells along the side of a face of the cube
     slope=1,  # 1/√(1 + G²): share of a twist's margin that is left for moves in any direction
-    free=1,  # 1 if every twist is legal everywhere
+    free=1,  # 1 if every twist is legal everywhere, else 0
     visible=2,  # twist limits at the visible point
     frame=6,  # two directions across the visible point
     slices=1,  # offsets of the tables
@@ -32,31 +48,29 @@ EDGE = Layout("edge", start=3, tangent=3, normal=3, cosine=1, sine=1, end=3, unu
 CELL = Layout("cell", list=1, clearance=1)
 """Offset of the list of its edges, and a lower bound of the distance to the boundary."""
 
-# Rows of a block: unit directions, buckets, cells, then heights over the edge and twist limits.
-NX, NY, NZ = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES
+# Rows of a block: unit directions (three), buckets, cells, then twist limits and heights over the
+# plane of the slice's edge.
+NX = SCRATCH
 BUCKET, CUBE_CELL = SCRATCH + 3 * LANES, SCRATCH + 4 * LANES
 LOW, HIGH, HEIGHT = SCRATCH + 5 * LANES, SCRATCH + 6 * LANES, SCRATCH + 7 * LANES
-# When buckets and cells have been used: what is left in twist and in direction.
+# After buckets and cells were used: depth inside the twist limits and inside the boundary, radians.
 MARGIN, ANGLE = BUCKET, CUBE_CELL
 
+TIE = 1.0 - 1e-13  # ratio of distances at which edges tie; then the lower index counts
 
-TIE = 1.0 - 1e-13  # edges that are as near as this go by their number
-
-# Rows of the work space, which has a column for each lane gathered, those outside first.
+# Rows of the work space, with a column for each lane that needs the boundary, first those outside.
 NUMBER, BEST, PENDING = 0, LANES, 2 * LANES
-ALONG, ACROSS, OVER = 3 * LANES, 4 * LANES, 5 * LANES  # a direction's coordinates at an edge
-LANE = 6 * LANES
-END, PAST = BEST, PENDING  # and those at its end, when the edge is known
-AWAY, SHARE, WHOLE = OVER, END, PAST  # in the end: the angle, and where on the edge
-WORK = 7 * LANES + 1  # a lane may be written after the last one, and not be counted
+ALONG, ACROSS, LANE = 3 * LANES, 4 * LANES, 6 * LANES
+AWAY, SHARE, WHOLE = 5 * LANES, BEST, PENDING  # angle to the edge, position on it, share of its end
+WORK = 7 * LANES + 1  # the last column is written before it is known whether it counts
 
 
 @kernel
 def gather(p, o, block, n, every, work):
-    """List the lanes that need the boundary; return how many are outside, and how many in all.
+    """List the lanes that need the boundary; return the number outside, and in all.
 
-    Inside, it matters only where it may be nearer than the twist's limits, or if `every` is True.
-    Gathered lanes run through the same loops: a branch for each lane would be mispredicted.
+    Inside, the boundary matters only if it may be nearer than the twist limits, or if `every` is
+    True. Lanes are gathered because a branch for each lane would be mispredicted.
     """
     cells, slope = o + int(p[o + HEADER.cells]), p[o + HEADER.slope]
     outside = 0
@@ -65,23 +79,30 @@ def gather(p, o, block, n, every, work):
         outside += 1 if block[HEIGHT + i] < 0.0 else 0
     count = outside
     for i in range(n):
-        clear = p[cells + CELL.SIZE * int(block[CUBE_CELL + i]) + 1]
+        clear = p[cells + CELL.SIZE * int(block[CUBE_CELL + i]) + CELL.clearance]
         margin = block[MARGIN + i]
-        asked = every | ((margin >= 0.0) & (slope * margin > clear))
+        wanted = every | ((margin >= 0.0) & (slope * margin > clear))
         work[LANE + count] = i
-        count += 1 if asked & (block[HEIGHT + i] >= 0.0) else 0
+        count += 1 if wanted & (block[HEIGHT + i] >= 0.0) else 0
     return outside, count
 
 
 @kernel
-def distance_to(p, e, x, y, z):
-    """Return 1 - cos of the distance from a direction to the edge at `e`."""
-    a = p[e] * x + p[e + 1] * y + p[e + 2] * z
-    t = p[e + 3] * x + p[e + 4] * y + p[e + 5] * z
-    s = p[e + 6] * x + p[e + 7] * y + p[e + 8] * z
-    cosine, sine = p[e + 9], p[e + 10]
-    end, past = a * cosine + t * sine, t * cosine - a * sine
-    # Forms that are exact for small distances.
+def edge_coordinates(p, e, v):
+    """Return components of a direction at the edge at `e`: along start, tangent and normal.
+
+    Then the first two again for the end of the edge instead of its start.
+    """
+    a, t = dot(vec3_at(p, e + EDGE.start), v), dot(vec3_at(p, e + EDGE.tangent), v)
+    s, cosine, sine = dot(vec3_at(p, e + EDGE.normal), v), p[e + EDGE.cosine], p[e + EDGE.sine]
+    return a, t, s, a * cosine + t * sine, t * cosine - a * sine
+
+
+@kernel
+def distance_to(p, e, v):
+    """Return 1 − cos of the angle from a direction to the edge at `e`."""
+    a, t, s, end, past = edge_coordinates(p, e, v)
+    # Forms that are exact for small angles.
     foot = s * s / (1.0 + np.sqrt(a * a + t * t))
     near, far = 1.0 - max(a, end), t if a >= end else past
     corner = 0.5 * (near * near + far * far + s * s)
@@ -90,9 +111,9 @@ def distance_to(p, e, x, y, z):
 
 @kernel
 def choose_edges(p, o, block, work, count):
-    """Write the number of the nearest edge; of those as near as each other, the lowest.
+    """Write the index of the nearest edge, the lowest of ties, for each gathered lane.
 
-    Round k looks at the k-th edge of the cells that have so many.
+    Round k compares the k-th edge of the cells that have so many.
     """
     cells, edges = o + int(p[o + HEADER.cells]), o + int(p[o + HEADER.edges])
     pending = 0
@@ -110,8 +131,7 @@ def choose_edges(p, o, block, work, count):
             i = int(work[LANE + j])
             cell = cells + CELL.SIZE * int(block[CUBE_CELL + i])
             number = p[cells + int(p[cell]) + k]
-            e = edges + EDGE.SIZE * int(number)
-            size = distance_to(p, e, block[NX + i], block[NY + i], block[NZ + i])
+            size = distance_to(p, edges + EDGE.SIZE * int(number), lane_vec3(block, NX + i))
             best = work[BEST + j]
             nearer = size < best * TIE
             work[BEST + j] = size if nearer else best
@@ -124,20 +144,11 @@ def choose_edges(p, o, block, work, count):
 
 @kernel
 def measure_edges(p, o, block, work, count):
-    """Write the angles to the nearest edges, and where on them: shares of start, tangent, end."""
+    """Write angles to the nearest edges, and the feet there: shares of start, tangent and end."""
     edges = o + int(p[o + HEADER.edges])
     for j in range(count):
-        i, e = int(work[LANE + j]), edges + EDGE.SIZE * int(work[NUMBER + j])
-        x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-        a = p[e] * x + p[e + 1] * y + p[e + 2] * z
-        t = p[e + 3] * x + p[e + 4] * y + p[e + 5] * z
-        work[ALONG + j], work[ACROSS + j] = a, t
-        work[OVER + j] = p[e + 6] * x + p[e + 7] * y + p[e + 8] * z
-        work[END + j] = a * p[e + 9] + t * p[e + 10]
-        work[PAST + j] = t * p[e + 9] - a * p[e + 10]
-    for j in range(count):
-        a, t, s = work[ALONG + j], work[ACROSS + j], work[OVER + j]
-        end, past = work[END + j], work[PAST + j]
+        v, e = lane_vec3(block, NX + int(work[LANE + j])), edges + EDGE.SIZE * int(work[NUMBER + j])
+        a, t, s, end, past = edge_coordinates(p, e, v)
         on_edge, at_start = (t >= 0.0) & (past <= 0.0), a >= end
         size = np.sqrt(a * a + t * t)
         across = t if at_start else past
@@ -153,9 +164,9 @@ def measure_edges(p, o, block, work, count):
 
 @kernel
 def reach_boundary(p, o, block, n, every):
-    """Write the angles to the boundary, negative outside, where they matter (elsewhere ∞).
+    """Write angles to the boundary, negative outside; ∞ where they are not needed (see `gather`).
 
-    Also the nearest legal directions, and for those outside the twist limits there.
+    Also writes the nearest legal directions, and for lanes outside the twist limits there.
     """
     work = np.empty(WORK)
     outside, count = gather(p, o, block, n, every, work)
@@ -163,57 +174,45 @@ def reach_boundary(p, o, block, n, every):
     measure_edges(p, o, block, work, count)
     edges, slices = o + int(p[o + HEADER.edges]), o + int(p[o + HEADER.slices])
     for i in range(n):
-        block[PX + i] = block[X + i]
-        block[PY + i] = block[Y + i]
-        block[PZ + i] = block[Z + i]
+        set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
         block[ANGLE + i] = np.inf
     for j in range(outside, count):
         block[ANGLE + int(work[LANE + j])] = work[AWAY + j]
     for j in range(outside):
         i, number = int(work[LANE + j]), int(work[NUMBER + j])
-        e, at = edges + EDGE.SIZE * number, slices + SLICE.SIZE * number
-        a, t, whole, share = work[ALONG + j], work[ACROSS + j], work[WHOLE + j], work[SHARE + j]
+        e, at, share = edges + EDGE.SIZE * number, slices + SLICE.SIZE * number, work[SHARE + j]
+        foot = work[ALONG + j] * vec3_at(p, e + EDGE.start)
+        foot = foot + work[ACROSS + j] * vec3_at(p, e + EDGE.tangent)
+        set_lane_vec3(block, PX + i, foot + work[WHOLE + j] * vec3_at(p, e + EDGE.end))
         block[ANGLE + i] = -work[AWAY + j]
-        block[PX + i] = a * p[e] + t * p[e + 3] + whole * p[e + 11]
-        block[PY + i] = a * p[e + 1] + t * p[e + 4] + whole * p[e + 12]
-        block[PZ + i] = a * p[e + 2] + t * p[e + 5] + whole * p[e + 13]
-        block[LOW + i] = (1.0 - share) * p[at + 9] + share * p[at + 11]
-        block[HIGH + i] = (1.0 - share) * p[at + 10] + share * p[at + 12]
-
-
-# Reach cones in blocks: a spherical star polygon about a visible point, twist limits at each.
-#
-# Parameters, from `o` on: see the names below. A slice is the part between two vertices as seen
-# from the visible point; slice i and edge i go from vertex i to vertex i + 1.
+        low, high = at + SLICE.limits, at + SLICE.limits + 1
+        block[LOW + i] = (1.0 - share) * p[low] + share * p[low + 2]
+        block[HIGH + i] = (1.0 - share) * p[high] + share * p[high + 2]
 
 
 @kernel
 def place(p, o, block, n):
-    """Write unit directions, and the numbers of their buckets of azimuth."""
-    ax, ay, az = p[o + HEADER.frame], p[o + HEADER.frame + 1], p[o + HEADER.frame + 2]
-    bx, by, bz = p[o + HEADER.frame + 3], p[o + HEADER.frame + 4], p[o + HEADER.frame + 5]
+    """Write unit directions, and the indices of their buckets of azimuth."""
+    across, other = vec3_at(p, o + HEADER.frame), vec3_at(p, o + HEADER.frame + 3)
     per_turn, last = 0.25 * p[o + HEADER.buckets], p[o + HEADER.buckets] - 1.0
     for i in range(n):
-        x, y, z = block[X + i], block[Y + i], block[Z + i]
-        scale = 1.0 / np.sqrt(x * x + y * y + z * z)
-        x, y, z = x * scale, y * scale, z * scale
-        block[NX + i] = x
-        block[NY + i] = y
-        block[NZ + i] = z
-        u, v = ax * x + ay * y + az * z, bx * x + by * y + bz * z
+        direction = lane_vec3(block, X + i)
+        direction = (1.0 / norm(direction)) * direction
+        set_lane_vec3(block, NX + i, direction)
+        u, v = dot(across, direction), dot(other, direction)
         q = v / max(abs(u) + abs(v), 1e-300)
         bucket = (1.0 + (q if u >= 0.0 else 2.0 - q)) * per_turn
         bucket = bucket if bucket < last else last
-        block[BUCKET + i] = bucket if bucket >= 0.0 else 0.0  # also for what is not a number
+        block[BUCKET + i] = bucket if bucket >= 0.0 else 0.0  # also for NaN
 
 
 @kernel
 def place_on_cube(p, o, block, n):
-    """Write the numbers of the directions' cells."""
+    """Write the indices of the directions' cells on the cube."""
     side, last_cell = p[o + HEADER.side], p[o + HEADER.side] - 1.0
     half, cells = 0.5 * side, 6.0 * side * side
     for i in range(n):
-        x, y, z = block[NX + i], block[NY + i], block[NZ + i]
+        x, y, z = lane_vec3(block, NX + i)
         sx, sy, sz = abs(x), abs(y), abs(z)
         by_x = (sx >= sy) & (sx >= sz)
         by_y = sy >= sz
@@ -231,42 +230,41 @@ def place_on_cube(p, o, block, n):
 
 @kernel
 def find_slices(p, o, block, n):
-    """Write, in place of the buckets, where the directions' slices stand.
+    """Replace the buckets by the offsets of the directions' slices.
 
-    That is where its bucket begins, or later. After the last slice the first ones stand once
-    more, so none is looked for in vain.
+    A slice is the first of its bucket, or a later one. The first slices are repeated after the
+    last, so that the search always ends.
     """
     table, most = o + int(p[o + HEADER.table]), int(p[o + HEADER.most])
     for i in range(n):
-        x, y, z = block[NX + i], block[NY + i], block[NZ + i]
+        direction = lane_vec3(block, NX + i)
         at = p[table + int(block[BUCKET + i])]
         for _ in range(most):
-            here = o + int(at)
-            beyond = p[here + 3] * x + p[here + 4] * y + p[here + 5] * z >= 0.0
+            beyond = dot(vec3_at(p, o + int(at) + SLICE.right), direction) >= 0.0
             at += SLICE.SIZE if beyond else 0.0
         block[BUCKET + i] = at
 
 
 @kernel
 def look_up_limits(p, o, block, n):
-    """Write the twist limits in the directions' slices, and the heights over their edges' planes.
+    """Write the twist limits in the directions' slices, and heights over their edges' planes.
 
-    L = aV + bP + cQ has a, b, c as its edge's height and the heights over the two slice planes,
-    each over the plane that its own corner is not in. Two loops: the second is vector code.
+    Limits are interpolated with the direction's heights over the three planes of the slice as
+    weights, each for the corner opposite its plane. Two loops: the second is vector code.
     """
     find_slices(p, o, block, n)
     middle_low, middle_high = p[o + HEADER.visible], p[o + HEADER.visible + 1]
     start, end = PX, PY
     for i in range(n):
-        x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-        at = o + int(block[BUCKET + i])
-        c = max(p[at] * x + p[at + 1] * y + p[at + 2] * z, 0.0)
-        b = max(-(p[at + 3] * x + p[at + 4] * y + p[at + 5] * z), 0.0)
+        direction, at = lane_vec3(block, NX + i), o + int(block[BUCKET + i])
+        c = max(dot(vec3_at(p, at + SLICE.left), direction), 0.0)
+        b = max(-dot(vec3_at(p, at + SLICE.right), direction), 0.0)
+        low, high = at + SLICE.limits, at + SLICE.limits + 1
         block[start + i] = b
         block[end + i] = c
-        block[HEIGHT + i] = p[at + 6] * x + p[at + 7] * y + p[at + 8] * z
-        block[LOW + i] = b * p[at + 9] + c * p[at + 11]
-        block[HIGH + i] = b * p[at + 10] + c * p[at + 12]
+        block[HEIGHT + i] = dot(vec3_at(p, at + SLICE.edge), direction)
+        block[LOW + i] = b * p[low] + c * p[low + 2]
+        block[HIGH + i] = b * p[high] + c * p[high + 2]
     for i in range(n):
         a = max(block[HEIGHT + i], 0.0)
         scale = 1.0 / max(a + block[start + i] + block[end + i], 1e-300)
@@ -276,31 +274,31 @@ def look_up_limits(p, o, block, n):
 
 @kernel
 def twist(p, o, block, n):
-    """Write what is left of the twist, negative outside, and the nearest legal one."""
+    """Write the depth inside the twist limits, negative outside, and the nearest legal twist."""
     free = p[o + HEADER.free] > 0.0
     for i in range(n):
         low, high, given = block[LOW + i], block[HIGH + i], block[T + i]
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
-        turned = given - TURN * np.rint((given - middle) / TURN)
-        margin = half - abs(turned - middle)
+        off = wrap_angle(given - middle)
+        margin = half - abs(off)
         block[MARGIN + i] = np.inf if free else margin
-        nearest = low if turned < middle else high
+        nearest = low if off < 0.0 else high
         block[PT + i] = given if (margin >= 0.0) | (half >= np.pi) else nearest
 
 
 @kernel
 def measure_margins(p, o, block, n, every):
-    """Write the nearest legal points, and what is left in direction and in twist.
+    """Write the nearest legal points, and the depth in direction and in twist.
 
-    ANGLE and MARGIN have that, negative outside. The first is ∞ where the second is nearer, in
-    any direction, unless `every` is asked for.
+    ANGLE and MARGIN have the depths, negative outside. ANGLE is ∞ where the twist limits are
+    nearer, unless `every` is True.
     """
     place(p, o, block, n)
     place_on_cube(p, o, block, n)
     look_up_limits(p, o, block, n)
     twist(p, o, block, n)
     reach_boundary(p, o, block, n, every)
-    twist(p, o, block, n)  # once more, where the nearest legal direction is another
+    twist(p, o, block, n)  # again, where the nearest legal direction is another one
 
 
 @kernel
@@ -318,40 +316,31 @@ def cone(p, o, block, n):
 
 @kernel("f8[] f8[] f8[] f8[]")
 def margins_of(points, p, angles, margins):
-    """Write what is left to the boundary in direction and in twist, for flat points."""
+    """Write the depth in direction and in twist, in radians, of flat points (x, y, z, twist, …)."""
     block = np.empty(BLOCK)
-    o = 1
     for start in range(0, angles.shape[0], LANES):
         n = min(LANES, angles.shape[0] - start)
-        first = 4 * start
         for i in range(n):
-            block[X + i] = points[first + 4 * i]
-            block[Y + i] = points[first + 4 * i + 1]
-            block[Z + i] = points[first + 4 * i + 2]
-            block[T + i] = points[first + 4 * i + 3]
-        measure_margins(p, o, block, n, True)
+            set_lane_vec3(block, X + i, vec3_at(points, 4 * (start + i)))
+            block[T + i] = points[4 * (start + i) + 3]
+        measure_margins(p, 1, block, n, True)
         for i in range(n):
-            angles[start + i] = block[ANGLE + i]
-            margins[start + i] = block[MARGIN + i]
+            angles[start + i], margins[start + i] = block[ANGLE + i], block[MARGIN + i]
 
 
 @kernel("f8[] f8[] i8[] f8[] f8[]")
 def locate(directions, p, slices, heights, ranges):
-    """Write the slices of flat directions, heights over their edges' planes, and twist limits."""
+    """Write slices of flat directions, heights over their edges' planes, and twist limits."""
     block = np.empty(BLOCK)
-    o = 1
-    first_slice, count = int(p[o + HEADER.slices]), int(p[o + HEADER.count])
+    first_slice, count = int(p[1 + HEADER.slices]), int(p[1 + HEADER.count])
     for start in range(0, heights.shape[0], LANES):
         n = min(LANES, heights.shape[0] - start)
-        first = 3 * start
         for i in range(n):
-            block[X + i] = directions[first + 3 * i]
-            block[Y + i] = directions[first + 3 * i + 1]
-            block[Z + i] = directions[first + 3 * i + 2]
-        place(p, o, block, n)
-        look_up_limits(p, o, block, n)
+            set_lane_vec3(block, X + i, vec3_at(directions, 3 * (start + i)))
+        place(p, 1, block, n)
+        look_up_limits(p, 1, block, n)
         for i in range(n):
-            slices[start + i] = (int(block[BUCKET + i]) - first_slice) // SLICE.SIZE % count
-            heights[start + i] = block[HEIGHT + i]
-            ranges[2 * (start + i)] = block[LOW + i]
-            ranges[2 * (start + i) + 1] = block[HIGH + i]
+            at = start + i
+            slices[at] = (int(block[BUCKET + i]) - first_slice) // SLICE.SIZE % count
+            heights[at] = block[HEIGHT + i]
+            ranges[2 * at], ranges[2 * at + 1] = block[LOW + i], block[HIGH + i]
