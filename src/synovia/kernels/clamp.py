@@ -1,4 +1,4 @@
-"""Limits along paths: the cheapest path through candidates, and where turns leave a limit."""
+"""Limits along paths: cheapest paths through candidates, roadmaps, and exits from limits."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .vector import (
 NEIGHBOURS = 13  # candidates of a frame
 HALVINGS = 45  # of a last step: down to rounding
 TURN = Layout("turn", number=1, angle=1, halved=1, last=1, outside=1, ahead=1)
-"""Its number and angle, bisections of its last step, the last legal share of it, the least share
-that is not legal, and the next one to evaluate."""
+"""A rotation along which `first_exit` moves: its index and angle, bisections of its last step, the
+last legal share of it, the least share known to be illegal, and the next share to evaluate."""
 
 
 @kernel("f8[,] f8[,] f8[]")
@@ -39,7 +39,7 @@ def angles(one, other, out):
 
 @kernel("f8[,] f8[,] i8[] f8[] f8[,]")
 def turn_along(start, end, run, shares, out):
-    """Write the rotations at shares (n,) of the turns, by number (n,), from `start` to `end`."""
+    """Write the rotations at shares (n,) of the shortest rotations `run` (n,) from start to end."""
     for i in range(shares.shape[0]):
         p, q = quat_at(start[run[i]], 0), quat_at(end[run[i]], 0)
         half = math.acos(min(abs(quat_dot(p, q)), 1.0))
@@ -59,8 +59,8 @@ def write_moves(rotation, target, step, out, at):
 def neighbours(path, inputs, nearest, frames, steps, size, out):
     """Write, as (n · NEIGHBOURS, 4), candidates near to the path in each of n frames.
 
-    They are earlier and later on it, straighter, and nearer to the input and to its nearest legal
-    rotation, by `size` of a step.
+    Candidates are earlier and later rotations of the path, straighter ones, and ones nearer to the
+    input and to its nearest legal rotation, by `size` times the step.
     """
     last = path.shape[0] - 1
     for i in range(frames.shape[0]):
@@ -84,8 +84,8 @@ def neighbours(path, inputs, nearest, frames, steps, size, out):
 def candidate_costs(frames, rotations, inputs, nearest, weights, pull, out):
     """Write the costs of rotations (n, 4) in frames (n,).
 
-    That is their squared angle to the input less `weights[t, 0]`, but at least 0; `pull` times the
-    squared chord to the nearest; and `weights[t, 1]` where they are not the nearest.
+    A cost is the squared angle to the input less `weights[t, 0]`, at least 0; plus `pull` times the
+    squared chord to the nearest legal rotation; plus `weights[t, 1]` unless it is that rotation.
     """
     for i in range(frames.shape[0]):
         t, same = frames[i], True
@@ -103,7 +103,7 @@ def candidate_costs(frames, rotations, inputs, nearest, weights, pull, out):
 
 @kernel("i8[] f8[,] f8[] f8[] f8 i8[]")
 def cheapest_path(first, candidates, costs, bounds, over, chosen):
-    """Write, for each frame, which of its candidates to take: the least sum of costs.
+    """Write the index of the candidate of each frame that gives the least sum of costs.
 
     The candidates (n, 4) of frame t are those from `first[t]` to before `first[t + 1]`. A step to
     frame t of more than `bounds[t]` radians costs `over`, and more the longer it is. Dynamic
@@ -138,10 +138,10 @@ def cheapest_path(first, candidates, costs, bounds, over, chosen):
 
 @kernel("f8[,] f8[,] i8[] i8[] i8[] f8[,] i8[] f8[,]")
 def gather_candidates(path, nearest, frames, counts, first, candidates, every, out):
-    """Write what each of `frames` (n,) may take, as rows from `first[i]` on, and of which frame.
+    """Write the candidates of each of `frames` (n,) as rows from `first[i]` on, and their frames.
 
-    That is the path itself; if `counts[i]` is not negative also the nearest, and so many of the
-    `candidates`, which are in the order of frames.
+    The path itself is one. If `counts[i]` is not negative, the nearest legal rotation is another,
+    and so are `counts[i]` of the `candidates`, which are in the order of frames.
     """
     taken = 0
     for i in range(frames.shape[0]):
@@ -159,9 +159,9 @@ def gather_candidates(path, nearest, frames, counts, first, candidates, every, o
 
 @kernel("f8[,] f8[,] i8[,]")
 def nearest_members(rotations, members, out):
-    """Write the numbers of the members nearest to each rotation, in any order: (n, count).
+    """Write the indices of the `count` members nearest to each rotation, in any order: (n, count).
 
-    There are `count` members or more.
+    There must be at least `count` members.
     """
     count = out.shape[1]
     nearness = np.empty(count)  # cosines of half the angles
@@ -184,9 +184,9 @@ def nearest_members(rotations, members, out):
 
 @kernel
 def shortest_way(first, links, lengths, entries, exits, ahead, before):
-    """Write, for each member, the link to it on the shortest way; return the last of that way.
+    """Write the link to each member on its shortest path; return the last member of the whole path.
 
-    See `shortest_ways`. By A*: from each member it is at least `ahead` to the end.
+    A* with the lower bound `ahead` of the remaining length; see `shortest_ways`.
     """
     n = before.shape[0]
     cost, reached, waiting = np.empty(n), np.empty(n, np.int64), 0
@@ -221,12 +221,12 @@ def shortest_way(first, links, lengths, entries, exits, ahead, before):
 
 @kernel("i8[] i8[,] f8[] f8[,] f8[,] f8[,] i8[,] i8[]")
 def shortest_ways(first, links, lengths, entries, exits, ahead, before, last):
-    """Write the last members (n,) of shortest ways through a roadmap, -1 where there is none.
+    """Write the last members (n,) of shortest paths through a roadmap, -1 if there is none.
 
-    Of m members, number i has `links` from `first[i]` to before `first[i + 1]`: the other member,
-    and the number of its length. Way k begins at any member, at the cost of `entries[k]`, (m,), and
-    ends at that of `exits[k]`; from each member it is at least `ahead[k]` to the end. The row of
-    `links` that leads to a member on it is written to `before[k]`, -1 for the first.
+    Member i of m has the `links` from `first[i]` to before `first[i + 1]`: the other member, and
+    the index of the length. Path k starts at any member at the cost `entries[k]` (m,), and ends at the
+    cost `exits[k]`; `ahead[k]` are lower bounds of the cost from each member to the end. The row of
+    `links` that leads to each member is written to `before[k]`, -1 for the first.
     """
     for k in range(last.shape[0]):
         last[k] = shortest_way(first, links, lengths, entries[k], exits[k], ahead[k], before[k])
@@ -234,9 +234,9 @@ def shortest_ways(first, links, lengths, entries, exits, ahead, before, last):
 
 @kernel("f8[,] i8[] f8 b1[]")
 def thin_ways(rotations, first, hop, out):
-    """Mark as few rotations as go from the first to the last of each way by hops, in radians.
+    """Mark a subset of each path, with its ends, whose steps are at most `hop` radians.
 
-    Way k has those from `first[k]` to before `first[k + 1]`, in steps of at most a hop.
+    Path k has the rotations from `first[k]` to before `first[k + 1]`, in steps of at most a hop.
     """
     for k in range(first.shape[0] - 1):
         here = first[k]
@@ -250,7 +250,7 @@ def thin_ways(rotations, first, hop, out):
 
 @kernel
 def stretch_within(p, o, block, i, angle):
-    """Return how much longer a path within `angle` of lane i is in the chart than its angle."""
+    """Return a bound on the length in the chart of a path within `angle` of lane i, per radian."""
     chart, point = int(p[o + HEADER.chart]), lane_vec3(block, PX + i)
     if chart == ROTATION_VECTOR:
         half = 0.5 * (norm(point) + angle)
@@ -273,7 +273,7 @@ def stretch_within(p, o, block, i, angle):
 
 @kernel
 def safe_step(p, o, block, i):
-    """Return an angle by which lane i, measured, may turn any way and stay as legal as it is."""
+    """Return an angle by which the measured lane i may rotate about any axis and stay legal."""
     depth = max(-block[DISTANCE + i], 0.0)
     step = depth / stretch_within(p, o, block, i, 0.0)
     return depth / stretch_within(p, o, block, i, step)
@@ -281,7 +281,7 @@ def safe_step(p, o, block, i):
 
 @kernel
 def advance(p, o, block, i, edge, finest, turns):
-    """Continue the turn of lane i from its share `ahead`, which was measured; True if done.
+    """Continue the path of lane i from its share `ahead`, which was measured; return True if done.
 
     Where a step ends outside, its boundary is found by bisection.
     """
@@ -308,10 +308,9 @@ def advance(p, o, block, i, edge, finest, turns):
 
 @kernel("f8[] f8[] f8[] f8[] f8 f8 f8[]")
 def first_exit(start, end, angles, p, edge, finest, reached):
-    """Write the largest t in [0, 1] with the turn from start to end legal before it.
+    """Write the largest t in [0, 1] up to which the shortest rotation from start to end is legal.
 
-    A lane that is `depth` inside goes on by the angle that stays within it, and by `finest` at
-    least.
+    A lane advances by an angle that its depth proves legal, and by at least `finest` radians.
     """
     block, other = np.zeros(BLOCK), np.empty(BLOCK)
     lanes = np.empty(2 * LANES, np.int64)

@@ -1,8 +1,8 @@
-"""The controls of a group whose pose is nearest to a given one, with a tolerance by segment.
+"""Controls of a group whose pose is nearest to a given one, with a tolerance for each segment.
 
-What is left of a segment is the angle to what the controls give, less its tolerance; the weighted
-sum of squares of these is the squared distance to the set of poses that are within it. A task of
-`controls` is given whose goals are that segments stay as they are: `STAY`, with their weights.
+The residual of a segment is its angle to the pose of the controls, less its tolerance. The weighted
+sum of squared residuals is the squared distance to the poses within the tolerances. The goals of
+the given task of `controls` are `STAY`, one for each segment, with its weight.
 """
 
 from __future__ import annotations
@@ -24,40 +24,37 @@ from .ik_goals import TURN_SHARE, find_gaps, refresh_rates
 from .jit import kernel
 from .vector import ZERO, Vec3, dot, norm, set_vec3, vec3_at
 
-STEPS, RACE_STEPS = 60, 4  # of one descent, at most; the same where many race
-DAMPING, LEAST_DAMPING = 1e-2, 1e-14  # times what is left, and at least
-ENOUGH = 1e-20  # radians squared: less is a member
-STALL_STEPS, STALL_RATIO = 2, 1.0 - 1e-5  # so many steps that leave more than this are the last
-NEAR_STARTS = 2  # stored controls that are nearest to a pose, from each of which it is tried,
-FAR_STARTS = 24  # and the first ones, wherever they are, so many where there are
-MANY_CONTROLS, FEW_STARTS = 4, 1  # controls or more, and so many where there are not
-NEARER = 0.25  # of what is left: a stored pose that leaves less is worth a look
-FINALISTS = 2  # of all these, the best after a few steps, go on
-CLOSE = 0.03  # radians squared: what leaves less may be a member that the search has missed,
-NEXT_ROUNDS = 16  # and is tried from the next of the nearest stored ones, so many times
-ROUNDS, HALVINGS = 2, 8  # over controls without effect, and of the search for where they have one
-BEYOND = 0.01  # share of a range by which they are set beyond that
-SAME, WORTH = 1e-9, 0.99  # shares of what is left: less is no effect; a round should leave less
-FLAT = 1e-9  # of the square of the largest rate: controls that change less have no effect
-APART = 0.1  # share of a range, in one control at least, by which the nearest differ
+STEPS, RACE_STEPS = 60, 4  # of one descent, at most; and of each of many that compete
+DAMPING, LEAST_DAMPING = 1e-2, 1e-14  # times the sum of squares, and the minimum
+ENOUGH = 1e-20  # squared radians at which a pose is a member
+STALL_STEPS, STALL_RATIO = 2, 1.0 - 1e-5  # a descent ends after so many steps above this ratio
+NEAR_STARTS = 2  # initial guesses: stored controls whose poses are nearest
+MANY_CONTROLS = 4  # number of controls from which on more initial guesses are needed:
+FAR_STARTS, FEW_STARTS = 24, 1  # the first of the stored controls, with many controls and with few
+NEARER = 0.25  # ratio of squares at which a stored pose is tried instead of the last controls
+FINALISTS = 2  # initial guesses that continue after RACE_STEPS
+CLOSE = 0.03  # squared radians below which a member may have been missed
+NEXT_ROUNDS = 16  # further rounds of NEAR_STARTS initial guesses in that case
+ROUNDS, HALVINGS = 2, 8  # over controls without effect, and bisections for where an effect begins
+BEYOND = 0.01  # share of a range by which such a control is set beyond that
+SAME, WORTH = 1e-9, 0.99  # relative change that is no effect; ratio below which a round pays
+FLAT = 1e-9  # share of the largest squared rate below which a control has no effect
+APART = 0.1  # share of a range by which initial guesses differ, in one control at least
 COLD, WARM, BRANCH, QUICK = range(4)
-"""Where the way to a pose begins; see `nearest_each`."""
-
-
-# What is left of a pose, and how that changes.
+"""Where the search for a pose begins; see `nearest_each`."""
 
 
 @kernel
 def weight_of(task, g):
-    """Return the root of what a squared angle of segment g counts."""
+    """Return the square root of the weight of segment g's squared angle."""
     return TURN_SHARE * task.goals[g, GOAL.weight]
 
 
 @kernel
 def dead_zone(task, tolerances, scale, work):
-    """Write the residuals of segments beyond `scale` times their tolerances; return their squares.
+    """Write the residuals beyond `scale` times the tolerances; return their sum of squares.
 
-    Residuals point along what is left to turn by.
+    Residuals point along the remaining rotation vectors.
     """
     square = 0.0
     for g in range(task.goals.shape[0]):
@@ -71,9 +68,9 @@ def dead_zone(task, tolerances, scale, work):
 
 @kernel
 def slack_rates(task, tolerances, scale, work):
-    """Change how fast gaps close to how fast residuals do: nothing across within the tolerance.
+    """Change the rates of gaps to those of residuals, which are 0 within the tolerance.
 
-    Of v (1 − t/|v|) with u = v/|v|: v' − (t/|v|) (v' − u (u · v')).
+    The rate of v (1 − t/|v|) with u = v/|v| is v' − (t/|v|) (v' − u (u · v')).
     """
     state = work.state
     for g in range(task.goals.shape[0]):
@@ -92,16 +89,16 @@ def slack_rates(task, tolerances, scale, work):
 
 @kernel
 def measure(task, tolerances, scale, target, work):
-    """Write the residuals of segments that are posed; return the sum of squares."""
+    """Write the residuals of the posed segments; return the sum of squares."""
     find_gaps(task.goals, target, work.q, work.world, work.state)
     return dead_zone(task, tolerances, scale, work)
 
 
 @kernel
 def descend(task, tolerances, scale, target, most, shares, work):
-    """Bring shares (F,) nearer to a pose (G, 4), until steps no longer help.
+    """Minimise the distance to a pose (G, 4) over shares (F,), in place, by at most `most` steps.
 
-    Returns the sum of squares; the segments are posed by these shares.
+    Returns the sum of squares; the segments are then posed by these shares.
     """
     damping, stalled = DAMPING, 0
     pose_controls(task, shares, True, work)
@@ -138,9 +135,9 @@ def descend(task, tolerances, scale, target, most, shares, work):
 
 @kernel
 def end_of_flat(task, tolerances, target, square, c, end, trial, work):
-    """Return where, from its share towards `end`, control c begins to have an effect.
+    """Return the share, from the present one towards `end`, at which control c takes effect.
 
-    Or `end` where it has none all the way. `trial` are all shares, and come back as they were.
+    Returns `end` if it has none. `trial` are all shares, and come back unchanged.
     """
     here = trial[c]
     low, high = here, end
@@ -161,10 +158,10 @@ def end_of_flat(task, tolerances, target, square, c, end, trial, work):
 
 @kernel
 def leave_flat(task, tolerances, target, square, shares, work):
-    """Set controls that have no effect to where they have one, and go on from there.
+    """Move controls without effect to where they have one, and descend from there.
 
-    Beyond a cone or a bound a control changes nothing, so that no slope leads back. Each that way
-    brings the pose nearer is kept. Returns the sum of squares.
+    Beyond a cone or a bound a control changes nothing, so no gradient leads back. Moves that bring
+    the pose nearer are kept. Returns the sum of squares.
     """
     free, best = shares.shape[0], square
     flat, trial, there = np.zeros(free), np.empty(free), np.empty(free)
@@ -194,9 +191,9 @@ def leave_flat(task, tolerances, target, square, shares, work):
 
 @kernel
 def settle(task, tolerances, target, square, shares, work):
-    """Bring shares (F,), where a descent ended, nearer by controls that have no effect there.
+    """Improve shares (F,) at which a descent ended by controls that have no effect there.
 
-    `square` is what is left there; returns what is left then.
+    `square` is the sum of squares before; returns the one afterwards.
     """
     for _ in range(ROUNDS):
         if square <= ENOUGH:
@@ -210,10 +207,10 @@ def settle(task, tolerances, target, square, shares, work):
 
 @kernel
 def fit_from(task, tolerances, target, shares, work):
-    """Bring shares (F,) to the nearest pose about them; return its square.
+    """Descend from shares (F,), in place; return the sum of squares.
 
-    First without any tolerance. For most members that is where the way ends: so controls of a
-    member depend on the pose alone, and not on the start.
+    First without tolerances. For most members the search ends there, so that the controls of a
+    member depend on the pose only, not on the initial guess.
     """
     descend(task, tolerances, 0.0, target, STEPS, shares, work)
     square = dead_zone(task, tolerances, 1.0, work)
@@ -222,12 +219,9 @@ def fit_from(task, tolerances, target, shares, work):
     return square
 
 
-# Starts: controls that are stored with their poses.
-
-
 @kernel
 def stored_square(task, tolerances, target, pose):
-    """Return the square of what is left of a pose, to a stored one, both (G, 4)."""
+    """Return the squared distance beyond the tolerances from a pose to a stored one (G, 4)."""
     square = 0.0
     for g in range(target.shape[0]):
         along = 0.0
@@ -241,7 +235,7 @@ def stored_square(task, tolerances, target, pose):
 
 @kernel
 def far_from(library, chosen, count, n):
-    """Tell whether the controls of row n differ from those of the first rows that are chosen."""
+    """Return True if the controls of row n differ by APART from those of the first chosen rows."""
     for k in range(count):
         apart = 0.0
         for c in range(library.shape[1]):
@@ -253,9 +247,9 @@ def far_from(library, chosen, count, n):
 
 @kernel
 def choose_starts(library, far, squares, chosen):
-    """Write rows of the library: those with the least squares, apart, then the first `far` ones.
+    """Write rows of the library: the nearest that are APART, then the first `far` ones.
 
-    Returns how many.
+    Returns their number.
     """
     count = 0
     while count < NEAR_STARTS:
@@ -277,9 +271,9 @@ def choose_starts(library, far, squares, chosen):
 
 @kernel
 def race(task, tolerances, target, runners, squares, work):
-    """Bring rows of shares (n, F) nearer: a few steps each, then the best go on.
+    """Descend from rows of shares (n, F): a few steps each, then the best continue.
 
-    Returns the square of the best, or of the first that is a member, and makes it the first row.
+    Returns the sum of squares of the best, or of the first member, and copies it to the first row.
     """
     n, free, best = runners.shape[0], runners.shape[1], -1
     for k in range(n):
@@ -307,7 +301,7 @@ def race(task, tolerances, target, runners, squares, work):
 
 @kernel
 def take_found(task, work, found):
-    """Write rotations (G, 5) of segments that are posed and measured, each with what is left."""
+    """Write rotations of the posed segments, each with its remaining angle: (G, 5)."""
     for g in range(found.shape[0]):
         j = int(task.goals[g, GOAL.owner])
         for k in range(4):
@@ -317,7 +311,7 @@ def take_found(task, work, found):
 
 @kernel
 def rank_stored(task, tolerances, target, stored, squares):
-    """Write the squares of what is left of a pose to stored ones; return the nearest of these."""
+    """Write the squared distances of a pose from stored ones; return the index of the nearest."""
     best = 0
     for n in range(stored.shape[0]):
         squares[n] = stored_square(task, tolerances, target, stored[n])
@@ -328,7 +322,7 @@ def rank_stored(task, tolerances, target, stored, squares):
 
 @kernel
 def race_from(task, tolerances, library, target, chosen, runners, squares, work):
-    """Race from chosen rows of the library; return the square of the best, the second runner."""
+    """Run `race` from chosen rows of the library; return the least sum of squares, of runner 1."""
     count = chosen.shape[0]
     for k in range(count):
         for c in range(runners.shape[1]):
@@ -338,7 +332,7 @@ def race_from(task, tolerances, library, target, chosen, runners, squares, work)
 
 @kernel
 def take_nearer(square, now, runners):
-    """Make the second runner the first if what it leaves, `now`, is less; return the lesser."""
+    """Copy runner 1 to runner 0 if its sum of squares, `now`, is less; return the lesser."""
     if now < square:
         for c in range(runners.shape[1]):
             runners[0, c] = runners[1, c]
@@ -347,10 +341,10 @@ def take_nearer(square, now, runners):
 
 @kernel
 def find_elsewhere(task, tolerances, library, target, stored_squares, runners, squares, work):
-    """Look for a nearer pose than that of the first runner; return its square, shares first.
+    """Search for a nearer pose than that of runner 0, which is replaced; return its sum of squares.
 
-    From there by controls without effect, then from the nearest of stored controls, and where
-    there are many controls from others as well.
+    First by controls without effect, then from the nearest stored controls, and with many controls
+    from others as well.
     """
     chosen = np.zeros(NEAR_STARTS + FAR_STARTS, np.int64)
     square = settle(task, tolerances, target, squares[0], runners[0], work)
@@ -364,10 +358,7 @@ def find_elsewhere(task, tolerances, library, target, stored_squares, runners, s
 
 @kernel
 def find_missed(task, tolerances, library, target, stored_squares, runners, squares, work):
-    """Look for a member from the next of the nearest stored controls, where one is likely.
-
-    Returns as `find_elsewhere`, after which it is called.
-    """
+    """Continue `find_elsewhere` with the next nearest stored controls while a member is likely."""
     chosen, square = np.zeros(NEAR_STARTS, np.int64), squares[0]
     for _ in range(NEXT_ROUNDS):
         starts = chosen[: choose_starts(library, 0, stored_squares, chosen)]
@@ -383,10 +374,11 @@ def nearest_each(task, tolerances, library, stored, targets, shares, search, fou
     """Write shares (n, F) whose poses are nearest to `targets` (n, G, 4), and those (n, G, 5).
 
     `library` (N, F) are stored controls, neutral ones first, and `stored` (N, G, 4) their poses.
-    `search` (n,) says where a row begins: `QUICK`, at the nearest of these; `COLD`, then at others;
-    `WARM` and `BRANCH`, where the row before ended, the first at its own `shares`. Where that does
-    not end in a member, others are tried after a row that does, and where a stored pose is much
-    nearer: `WARM` takes the nearest pose that is found, `BRANCH` only a member.
+    `search` (n,) selects the initial guesses of a row. `QUICK`: the nearest stored controls.
+    `COLD`: these, then others. `WARM` and `BRANCH`: the result of the row before, for the first row
+    its own `shares`. If that does not lead to a member, others are tried if the row before was a
+    member or a stored pose is much nearer; `WARM` takes the nearest pose found, `BRANCH` only a
+    member.
     """
     work = new_work(task)
     start_pose(task, work)

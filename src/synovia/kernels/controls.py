@@ -1,8 +1,8 @@
-"""Controls of a figure, within their ranges, by damped least squares: for goals, or for a pose.
+"""Damped least squares over the controls of a figure, within their ranges: for goals, or a pose.
 
-The variables are shares, from 0 to 1, of the ranges of the controls that are free. A joint set is a
-few of them and a stretch of the figure's program, so its transforms change with its own controls
-alone: that is all of the Jacobian that is ever computed.
+The variables are the shares, from 0 to 1, of the ranges of the free controls. A joint set has some
+of the controls and a part of the figure's program. Its transforms change with its own controls
+only, so only these blocks of the Jacobian are computed.
 """
 
 from __future__ import annotations
@@ -32,47 +32,47 @@ from .vector import (
     vec3_at,
 )
 
-# Of a joint set: rows of the code, from one to another; its free controls among all that are free,
-# from which on and how many; its controls among all.
+# Columns of `sets`: first row of the code and the end; index of its first free control among all
+# free ones, and their number; its first control among all, and the end.
 FIRST_ROW, END_ROW, FIRST, COUNT, FIRST_CONTROL, END_CONTROL = range(6)
 
 Task = bundle(
     "Task",
     code="i8[,]",  # (steps, COLUMNS) the program of the joint sets that matter; see `figure`
-    lists="i8[]",  # its places
+    lists="i8[]",  # its offsets
     numbers="f8[]",  # its numbers, the offsets of segments first
     sizes="i8[]",  # (2,) rows of its work space, most free controls of one set
-    sets="i8[,]",  # (sets, 6) those with free controls first
-    active="i8[]",  # (1,) how many these are
-    free="i8[]",  # (F,) controls, by number
+    sets="i8[,]",  # (sets, 6) those with free controls first, see above
+    active="i8[]",  # (1,) number of sets with free controls
+    free="i8[]",  # (F,) indices of the free controls
     ranges="f8[,]",  # (6, F) of free controls, see below
     values="f8[]",  # (C,) all controls
     parents="i8[]",  # (J,)
     order="i8[]",  # joints that goals hang on, parents first
-    set_of="i8[]",  # (J,) which of the sets moves a joint, -1 for none with free controls
+    set_of="i8[]",  # (J,) index of the set that moves a joint, -1 if none has free controls
     goals="f8[,]",  # (G, GOAL.SIZE) as those of `ik_chain`
     targets="f8[,]",  # (G, 4)
-    above="b1[,]",  # (G, J) whether a goal moves with a joint: those above it, `Stay` with itself
-    wanted="f8[,]",  # (W, 12) transforms that segments should have
-    wanted_of="i8[]",  # (J,) which of them a segment has, -1 for none
-    scales="f8[]",  # (12,) what their numbers are worth
+    above="b1[,]",  # (G, J) True if a goal moves with a joint above it; `STAY` with its own joint
+    wanted="f8[,]",  # (W, 12) target transforms of segments
+    wanted_of="i8[]",  # (J,) index of the target of a segment, -1 for none
+    scales="f8[]",  # (12,) weights of their numbers
 )
-# Of ranges: low ends, widths, shares to stay near, how stiff each is; and how near to either end it
-# is not at ease, as a share, and what that weighs.
+# Rows of `ranges`: low ends, widths, shares to stay near, stiffness; the share of the range at each
+# end that is uncomfortable, and the weight of discomfort.
 LOW, WIDTH, HOME, STIFFNESS, MARGIN, UNEASE = range(6)
 
-# Of the settings: steps at most, the weight of staying near, 1 over the length of a chain, damping
-# at first, as a share of what is left, what it is at least, and a sum of squares that is enough.
+# Settings: maximum number of steps, weight of staying near, 1 over the length of a chain, initial
+# damping as a share of the sum of squares, minimum damping, and a sum of squares that is enough.
 ITERATIONS, STAY_WEIGHT, SCALE, DAMPING, LEAST_DAMPING, ENOUGH = range(6)
-# Of what is found: steps taken, sum of squares, worst goal; then errors of goals, and then how fast
-# the sum of squares falls, by half, with each share.
+# Results: steps taken, sum of squares, largest error of a goal; then errors of goals, then Jᵀ r,
+# half the rate at which the sum of squares falls with each share.
 STEPS, SQUARE, WORST, ERRORS = range(4)
 
-TRIES = 8  # how often damping may grow in a step
-MAX_STEP = 0.3  # share of its range that a control goes in one step
-STALL_STEPS, STALL_RATIO = 4, 0.995  # so many steps that leave more than this share are enough
+TRIES = 8  # increases of the damping in one step, at most
+MAX_STEP = 0.3  # share of its range that a control may move in one step
+STALL_STEPS, STALL_RATIO = 4, 0.995  # the search ends after so many steps above this ratio
 STEP = 1e-7  # share of a range, for derivatives by differences: relative errors of some 1e-7
-MIN_ROOM = 0.1  # of a range; room on one side of a start counts no less
+MIN_ROOM = 0.1  # least share of a range by which distances from the start are divided
 
 Work = namedtuple(
     "Work",
@@ -88,11 +88,11 @@ Work = namedtuple(
         "jacobian",  # (F, 3 G)
         "normal",  # (2, F, F) Jᵀ J, and the factor of its free part
         "vectors",  # (5, F) see below
-        "numbers",  # (F,) the variables that are free in a step
+        "numbers",  # (F,) indices of the variables that are free in a step
     ],
 )
 DOWN, MOVE, TRIAL, SOLUTION, FIXED = range(5)
-"""Of vectors: Jᵀ r, the step, shares after it, what the factor gives, 1 where a step is fixed."""
+"""Rows of `vectors`: Jᵀ r, the step, shares after it, its solution, 1 where a step is fixed."""
 
 
 @kernel
@@ -207,12 +207,9 @@ def pose_controls(task, shares, differ, work):
         run_set(task, s, n, work)
 
 
-# What is left of the goals, of transforms that are wanted, and of the wish to stay.
-
-
 @kernel
 def stay_slope(share, home, weight):
-    """Return how much a share weighs, as it leaves home: by the room that it has on that side."""
+    """Return the weight of a share's distance from home: `weight` over the room on its side."""
     below, above = weight / max(home, MIN_ROOM), weight / max(1.0 - home, MIN_ROOM)
     if share == home and share > 0.0 and share < 1.0:
         return 0.5 * (below + above)
@@ -221,7 +218,7 @@ def stay_slope(share, home, weight):
 
 @kernel
 def end_excess(share, margin):
-    """Return by how much a share is nearer to an end than `margin`: below 0 at the high end."""
+    """Return by how much a share is nearer to an end than `margin`; negative at the high end."""
     low, high = margin - share, margin - (1.0 - share)
     if low <= 0.0 and high <= 0.0:
         return 0.0
@@ -230,7 +227,7 @@ def end_excess(share, margin):
 
 @kernel
 def transform_error(task, j, i, work):
-    """Return what number i of the transform of segment j should still change by, weighted."""
+    """Return the weighted residual of number i of the transform of segment j."""
     q, p, wanted = work.q, work.p, task.wanted
     r, c = i // 4, i % 4
     if c == 3:
@@ -242,9 +239,9 @@ def transform_error(task, j, i, work):
 
 @kernel
 def evaluate(task, settings, shares, work):
-    """Write the residuals for segments that are posed; return their sum of squares, and the worst.
+    """Write the residuals of the posed segments; return the sum of squares, and the largest error.
 
-    The worst is that of goals, `Stay` apart.
+    The largest error is that of goals, without `STAY`.
     """
     place(task.parents, task.order, work.q, work.p, work.world)
     find_gaps(task.goals, task.targets, work.q, work.world, work.state)
@@ -266,12 +263,9 @@ def evaluate(task, settings, shares, work):
     return square, worst
 
 
-# How that changes: J, as how fast residuals close, Jᵀ J and Jᵀ r.
-
-
 @kernel
 def add_joint(task, j, d, column, work):
-    """Add how fast goals close as joint j turns and moves in direction d, to a column of J."""
+    """Add to a column of J the rates at which goals close as control d of joint j changes."""
     up, at = task.parents[j], work.world[j]
     own, move = vec3_at(work.moves[j, d], 0), vec3_at(work.moves[j, d], 3)
     parent = quat_at(work.world[up], 0) if up >= 0 else IDENTITY
@@ -292,7 +286,7 @@ def add_joint(task, j, d, column, work):
 
 @kernel
 def refresh_jacobian(task, work):
-    """Write J of the goals."""
+    """Write the Jacobian of the goals: the rates at which residuals close."""
     jacobian = work.jacobian
     for c in range(jacobian.shape[0]):
         for a in range(jacobian.shape[1]):
@@ -307,9 +301,9 @@ def refresh_jacobian(task, work):
 
 @kernel
 def add_transform(task, j, errors, columns, work):
-    """Add what a wanted transform gives to Jᵀ J, the lower half, and to Jᵀ r.
+    """Add the terms of a target transform to the lower half of Jᵀ J, and to Jᵀ r.
 
-    `errors` (12,) and `columns` (directions, 12) are room for its residuals and their rates.
+    `errors` (12,) and `columns` (controls, 12) are buffers for its residuals and their rates.
     """
     s = task.set_of[j]
     first, count = task.sets[s, FIRST], task.sets[s, COUNT]
@@ -336,7 +330,7 @@ def add_transform(task, j, errors, columns, work):
 
 @kernel
 def linear_system(work):
-    """Write Jᵀ J, the lower half, and Jᵀ r, of the goals."""
+    """Write the lower half of Jᵀ J, and Jᵀ r, of the goals."""
     normal, vectors, jacobian, residuals = work.normal, work.vectors, work.jacobian, work.residuals
     for a in range(jacobian.shape[0]):
         for b in range(a + 1):
@@ -352,7 +346,7 @@ def linear_system(work):
 
 @kernel
 def linearize(task, settings, shares, work):
-    """Write Jᵀ J, the lower half, and Jᵀ r, for segments that are posed and evaluated."""
+    """Write the lower half of Jᵀ J, and Jᵀ r, for segments that are posed and evaluated."""
     if work.jacobian.shape[1] > 0:
         refresh_rates(task.goals, task.targets, settings[SCALE], work.world, work.state)
         refresh_jacobian(task, work)
@@ -373,12 +367,9 @@ def linearize(task, settings, shares, work):
                 add_transform(task, j, errors, columns, work)
 
 
-# A step within the ranges.
-
-
 @kernel
 def solve_free(damping, n, work):
-    """Write the step of the n free variables, by Cholesky's method, the others being fixed."""
+    """Write the step of the n free variables by Cholesky decomposition; the others are fixed."""
     normal, vectors, number = work.normal, work.vectors, work.numbers
     for i in range(n):
         a = number[i]
@@ -396,7 +387,7 @@ def solve_free(damping, n, work):
         for k in range(i):
             total -= normal[1, i, k] * normal[1, i, k]
             value -= normal[1, i, k] * vectors[SOLUTION, k]
-        normal[1, i, i] = 1.0 / math.sqrt(max(total, 1e-30))  # so that nothing is divided again
+        normal[1, i, i] = 1.0 / math.sqrt(max(total, 1e-30))  # inverted once
         vectors[SOLUTION, i] = value * normal[1, i, i]
     for i in range(n - 1, -1, -1):
         vectors[SOLUTION, i] *= normal[1, i, i]
@@ -407,7 +398,10 @@ def solve_free(damping, n, work):
 
 @kernel
 def propose(shares, damping, work):
-    """Write shares after a step: what would leave its range is fixed at its end, others go on."""
+    """Write the shares after a step: those that would leave their range are fixed at its end.
+
+    The step of the others is then solved again.
+    """
     vectors, number, free = work.vectors, work.numbers, shares.shape[0]
     for c in range(free):
         vectors[MOVE, c], vectors[FIXED, c] = 0.0, 0.0
@@ -440,7 +434,7 @@ def propose(shares, damping, work):
 
 @kernel("Task f8[] f8[] f8[]")
 def descend(task, settings, shares, found):
-    """Bring shares (F,) nearer to what is wanted, until steps no longer help; see `ERRORS`."""
+    """Minimise over shares (F,), in place, until steps no longer help; write the results."""
     work = new_work(task)
     start_pose(task, work)
     free, goals = shares.shape[0], task.goals
@@ -454,7 +448,7 @@ def descend(task, settings, shares, found):
         for _ in range(TRIES):
             propose(shares, damping * square + settings[LEAST_DAMPING], work)
             trial = work.vectors[TRIAL]
-            pose_controls(task, trial, not again, work)  # mostly the first is taken
+            pose_controls(task, trial, not again, work)  # the first is usually accepted
             now, worst_now = evaluate(task, settings, trial, work)
             if now < square:
                 for c in range(free):
@@ -477,9 +471,6 @@ def descend(task, settings, shares, found):
         found[ERRORS + g] = unit * norm(vec3_at(work.state[g], STATE.gap))
     for c in range(free):
         found[ERRORS + goals.shape[0] + c] = work.vectors[DOWN, c]
-
-
-# Many rows of shares, a block of lanes at a time.
 
 
 @kernel
@@ -506,7 +497,7 @@ def pose_lanes(task, table, rotations, positions, work):
 
 @kernel("Task f8[] f8[,] f8[]")
 def measure_each(task, settings, table, squares):
-    """Write the sums of squares of what is left, for each row of shares (n, F)."""
+    """Write the sum of squared residuals for each row of shares (n, F)."""
     work, joints = new_work(task), task.parents.shape[0]
     start_pose(task, work)
     rotations, positions = np.zeros((LANES, joints, 4)), np.zeros((LANES, joints, 3))

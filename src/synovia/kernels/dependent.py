@@ -1,7 +1,7 @@
-"""Limits that depend on another joint: their numbers at a rotation of that, and the nearest legal.
+"""Limits that depend on another joint, the driver: interpolated values, and the nearest rotation.
 
-A packed dependent limit is a header, then its numbers at the nodes: ends of a range, or a margin
-around the shape of the joint's own packed limit, which is given beside it.
+A packed dependent limit is a header, then its values at the nodes: the ends of a range, or a margin
+around the shape of the joint's own packed limit, which is passed separately.
 """
 
 from __future__ import annotations
@@ -40,28 +40,27 @@ NODES = Layout(
     along=3,  # the direction of a range in its limit's chart, and its widest ends
     low=1,
     high=1,
-    turns=1,  # whole turns away in which a point may be nearer
+    turns=1,  # whole turns by which another cover of a point may be nearer
 )
 """Followed by the numbers at the nodes."""
 
 TOLERANCE = 1e-9  # radians outside that count as inside
 EDGE = 0.5 * TOLERANCE
-MOST_TOTAL = 1e100  # of sizes of coordinates; beyond it, and for NaN, x or w stands for all
+MAX_TOTAL = 1e100  # of absolute coordinates; beyond it, and for NaN, the first axis is taken
 
-
-# Nodes: whole numbers whose sizes sum to n, in the order of their coordinates.
+# Nodes are integer points whose absolute coordinates sum to n, in lexicographic order.
 
 
 @kernel
 def ring_node(m, j, k):
-    """Return the number of (j, k) among those with |j| + |k| = m."""
+    """Return the index of (j, k) among those with |j| + |k| = m."""
     before = 0 if j == -m else 1 + 2 * (j + m - 1)
     return before + (1 if k > 0 and j != -m and j != m else 0)
 
 
 @kernel
 def direction_node(n, i, j, k):
-    """Return the number of the node (i, j, k) among those with |i| + |j| + |k| = n."""
+    """Return the index of the node (i, j, k) among those with |i| + |j| + |k| = n."""
     if i <= 0:
         s = i + n
         before = 0 if s == 0 else 1 + 2 * s * (s - 1)
@@ -79,7 +78,7 @@ def squares_to(m):
 
 @kernel
 def rotation_node(n, w, x, y, z):
-    """Return the number of the node (w, x, y, z), or of the opposite one, which is the same."""
+    """Return the index of the node (w, x, y, z), or of the opposite one, which is the same."""
     first = w if w != 0 else (x if x != 0 else (y if y != 0 else z))
     if first < 0:
         w, x, y, z = -w, -x, -y, -z
@@ -98,7 +97,7 @@ def rotation_node(n, w, x, y, z):
 
 @kernel
 def corner_values(t, o, node, weight, low, high):
-    """Return the sums of two numbers with those at a node, by its weight; a margin has one."""
+    """Return two numbers, each plus the weighted value at a node; a margin has one value."""
     if t[o + NODES.numbers] == 2.0:
         at = o + NODES.SIZE + 2 * node
         return low + weight * t[at], high + weight * t[at + 1]
@@ -107,9 +106,9 @@ def corner_values(t, o, node, weight, low, high):
 
 @kernel
 def at_direction(t, o, x, y, z):
-    """Return the numbers, two at most, at a direction; see `octahedral.locate`."""
+    """Return the one or two values at a direction; see `octahedral.locate`."""
     n, total = int(t[o + NODES.divisions]), abs(x) + abs(y) + abs(z)
-    if not total <= MOST_TOTAL:
+    if not total <= MAX_TOTAL:
         x, y, z, total = 1.0, 0.0, 0.0, 1.0
     scale = n / max(total, 1e-300)
     px, py, pz = scale * abs(x), scale * abs(y), scale * abs(z)
@@ -135,9 +134,9 @@ def at_direction(t, o, x, y, z):
 
 @kernel
 def at_rotation(t, o, w, x, y, z):
-    """Return the numbers, two at most, at a rotation; see `rotation_nodes.locate`."""
+    """Return the one or two values at a rotation; see `rotation_nodes.locate`."""
     n, total = int(t[o + NODES.divisions]), abs(w) + abs(x) + abs(y) + abs(z)
-    if not total <= MOST_TOTAL:
+    if not total <= MAX_TOTAL:
         w, x, y, z, total = 1.0, 0.0, 0.0, 0.0, 1.0
     total = max(total, 1e-300)
     first = abs(w) / total
@@ -175,7 +174,7 @@ def at_rotation(t, o, w, x, y, z):
 
 @kernel
 def values_at(t, o, w, x, y, z):
-    """Return the numbers of the dependent limit at `o` at a rotation of the driver."""
+    """Return the values of the dependent limit at `o` at a rotation of the driver."""
     q = quat_at(t, o + NODES.into) * Quat(w, x, y, z)
     if t[o + NODES.by_rotation] > 0.0:
         q = q * quat_at(t, o + NODES.bone)
@@ -186,7 +185,7 @@ def values_at(t, o, w, x, y, z):
 
 @kernel
 def gap_of(t, o, measured, low, high):
-    """Return how far outside a joint is, by what was measured of it, at such numbers."""
+    """Return the signed distance of a joint from its limit, given what `measure` wrote."""
     if t[o + NODES.numbers] == 1.0:
         return measured[0] - low
     least = np.inf
@@ -199,12 +198,9 @@ def gap_of(t, o, measured, low, high):
     return least
 
 
-# Points of a joint's own limit, in all covers that may be nearest.
-
-
 @kernel
 def wind(v, turns):
-    """Return a vector made longer by whole turns; at the origin along x."""
+    """Return a vector lengthened by whole turns; at the origin along x."""
     size = norm(v)
     if size == 0.0:
         return Vec3(TURN * turns, 0.0, 0.0)
@@ -213,13 +209,16 @@ def wind(v, turns):
 
 @kernel
 def whole_turn(k):
-    """Return the number k of whole turns, the least first: 0, -1, 1, -2, …"""
+    """Return entry k of 0, -1, 1, -2, 2, …"""
     return k // 2 if k % 2 == 0 else -(k + 1) // 2
 
 
 @kernel
 def load_covers(p, turns, rotation, block):
-    """Write the points of a rotation in all covers, up to so many turns away; return how many."""
+    """Write the points of a rotation in all covers up to `turns` away, and their nearest members.
+
+    Returns the number of covers.
+    """
     set_lane_quat(block, W0, rotation)
     enter(p, 0, block, 1)
     chart, count = int(p[HEADER.chart]), 2 * turns + 1
@@ -240,7 +239,7 @@ def load_covers(p, turns, rotation, block):
 
 @kernel
 def find_members(p, block, n):
-    """Write the nearest members of the shape, without its margin, and how far they are."""
+    """Write the nearest members of the shape without its margin, and the distances."""
     for k in range(n):
         block[BOUND + k] = np.inf
     shape(p, HEADER.SIZE, np.inf, block, n)
@@ -248,7 +247,11 @@ def find_members(p, block, n):
 
 @kernel
 def measure(t, o, p, rotation, block, measured):
-    """Write what `gap_of` needs to know of a joint's rotation; return how many numbers."""
+    """Write what `gap_of` needs of a joint's rotation; return the number of values.
+
+    For a margin that is the distance from the shape. For a range it is three values for each
+    cover: distance across the range, coordinate along it, and the depth, which is not positive.
+    """
     n = load_covers(p, int(t[o + NODES.turns]), rotation, block)
     if t[o + NODES.numbers] == 1.0:
         measured[0] = block[DISTANCE + nearest_lane(block, n)]
@@ -284,7 +287,7 @@ def keep_lane(block, k):
 
 @kernel
 def move_to_range(t, o, p, rotation, low, high, block):
-    """Write to lane 0 the nearest point with a rotation that is legal between such ends."""
+    """Write to lane 0 the nearest point that is legal between the ends `low` and `high`."""
     n = load_covers(p, int(t[o + NODES.turns]), rotation, block)
     axis = vec3_at(t, o + NODES.along)
     widest, own = np.inf, 0
@@ -317,9 +320,9 @@ def move_into_margin(t, o, p, rotation, margin, block):
 
 @kernel
 def project(t, o, p, rotation, driver, block):
-    """Write, as lane 0 goes out, the nearest legal rotation while the driver stays.
+    """Write to QW of lane 0 the nearest legal rotation of an illegal one, with the driver fixed.
 
-    Of one that is not legal; `p` is the joint's own packed limit.
+    `p` is the joint's own packed limit.
     """
     dw, dx, dy, dz = driver
     low, high = values_at(t, o, dw, dx, dy, dz)
@@ -328,5 +331,5 @@ def project(t, o, p, rotation, driver, block):
     else:
         move_to_range(t, o, p, rotation, low, high, block)
     set_lane_quat(block, W0, rotation)
-    block[DISTANCE] = 1.0  # outside: what comes in does not go out as it is
+    block[DISTANCE] = 1.0  # outside, so that `leave` does not keep the given rotation
     leave(p, 0, TOLERANCE, block, 1)

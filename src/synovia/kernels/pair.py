@@ -1,8 +1,7 @@
-"""Pairs of a driver and of joints that depend on it: the nearest legal rotation of the driver.
+"""The nearest legal pair of a driver and of joints that depend on it, by a search over the driver.
 
-Packed dependent limits stand one after the other. What there is to know of the joints' own
-rotations does not change while the driver is turned about: it is measured before, see `dependent`.
-`limit.pair` says how the driver's rotation is searched for.
+Packed dependent limits are concatenated. The joints' own rotations are measured once, before the
+search (see `dependent.measure`). `limit.pair` describes the search.
 """
 
 from __future__ import annotations
@@ -48,14 +47,14 @@ from .vector import (
     wrap_angle,
 )
 
-RADII = np.array([0.12, 0.3, 0.5, 0.75, 1.0])  # first turns, as shares of the largest useful one
-WAYS = 16  # directions into which the bone is turned at first
-TWISTED = WAYS + 2 + WAYS // 2  # the same where the twist counts: about the bone, and both
-FIRST_STEP, MOST_STEPS = 0.15, 26  # first step as a share of the largest useful turn; their number
-LEAST_STEP = 0.5**11  # the last, as a share of the first
-STEP_BACK = 1e-12  # radians² by which a step must improve to be taken
+RADII = np.array([0.12, 0.3, 0.5, 0.75, 1.0])  # angles of the fan: shares of the largest useful
+FAN = 16  # axes of the fan, across the bone
+TWISTED_FAN = FAN + 2 + FAN // 2  # axes if twist counts: also along the bone, and between
+FIRST_STEP, MAX_STEPS = 0.15, 26  # of the pattern search; the first as a share of the useful angle
+MIN_STEP = 0.5**11  # the last step, as a share of the first
+MIN_GAIN = 1e-12  # squared radians by which a step must improve to be accepted
 BEST = Layout("best", rotation=4, square=1, useful=1)
-"""A rotation of the driver, the squared distance of its pair, the largest useful turn (radians)."""
+"""A rotation of the driver, its pair's squared distance, the largest useful angle (radians)."""
 
 
 def _compass():
@@ -66,15 +65,15 @@ def _compass():
 
 
 def _turned_compass():
-    """Return the compass of each step, (MOST_STEPS, 14, 3), turned at random."""
+    """Return the compass of each step, randomly rotated: (MAX_STEPS, 14, 3)."""
     compass = _compass()
-    spins = np.random.default_rng(0).normal(size=(MOST_STEPS, 4))
+    spins = np.random.default_rng(0).normal(size=(MAX_STEPS, 4))
     spins /= np.linalg.norm(spins, axis=1, keepdims=True)
-    return np.array([[rotate(Quat(*spin), Vec3(*way)) for way in compass] for spin in spins])
+    return np.array([[rotate(Quat(*spin), Vec3(*axis)) for axis in compass] for spin in spins])
 
 
 COMPASS = 14
-AROUND = _turned_compass().ravel()  # by step, then by way, then x, y, z
+AROUND = _turned_compass().ravel()  # by step, then by axis, then x, y, z
 
 
 @kernel
@@ -92,7 +91,7 @@ def squared_gaps(t, measured, widths, q):
 
 @kernel
 def winding_factor(v, turns):
-    """Return the factor that makes a vector longer by whole turns."""
+    """Return the factor that lengthens a vector by whole turns."""
     size = norm(v)
     return 1.0 + TURN * turns / size if size > 0.0 else 1.0
 
@@ -142,12 +141,12 @@ def move_square(p, chart, block, i, seen, k):
 Room = namedtuple(
     "Room",
     [
-        "block",  # of rotations that come in
+        "block",  # of rotations to be made legal
         "other",
-        "seen",  # of those that are legal
-        "source",  # whose lane 0 has the driver's rotation
+        "seen",  # of the legal ones
+        "source",  # lane 0 has the driver's given rotation
         "lanes",
-        "scores",  # (2 · LANES) the squared ways of pairs, and of the driver alone
+        "scores",  # (2 · LANES) squared distances of pairs, then of the driver alone
         "best",  # (2, BEST.SIZE) the present rotation, and the best one of the fan
     ],
 )
@@ -165,9 +164,9 @@ def clear(room):
 
 @kernel
 def make_legal(p, room, n):
-    """Make the driver's rotations that come into the block legal: they come in as `seen`.
+    """Write the nearest legal rotations of the block, and their points in the chart, to `seen`.
 
-    There, their points in the chart are found, too. Without a limit of its own all are legal.
+    Without a limit of its own, every rotation of the driver is legal.
     """
     block, seen = room.block, room.seen
     if p.shape[0] == 0:
@@ -185,9 +184,9 @@ def make_legal(p, room, n):
 
 @kernel
 def score(p, t, measured, widths, room, n):
-    """Write the squared ways of pairs with the legal rotations that are `seen`, from the source.
+    """Write the squared distances from the source of the pairs with the rotations in `seen`.
 
-    That of the driver alone goes to the scores after all others, at LANES.
+    Those of the driver alone follow in the scores at LANES.
     """
     source, seen, scores = room.source, room.seen, room.scores
     for i in range(n):
@@ -212,25 +211,25 @@ def lowest(scores, first, count):
 
 @kernel
 def fan_axis(k, across, other, along):
-    """Return axis k of a fan: at a right angle to the bone, about it, or between.
+    """Return axis k of the fan: at a right angle to the bone, along it, or between.
 
     `along` is the bone's direction; the three unit vectors are orthogonal.
     """
-    if k < WAYS:
-        angle = 2.0 * np.pi * k / WAYS
+    if k < FAN:
+        angle = 2.0 * np.pi * k / FAN
         return math.cos(angle) * across + math.sin(angle) * other
-    if k < WAYS + 2:
-        return (1.0 if k == WAYS else -1.0) * along
-    way = k - WAYS - 2
-    side = 1.0 if way < WAYS // 4 else -1.0
-    angle = 2.0 * np.pi * (4 * (way % (WAYS // 4))) / WAYS
+    if k < FAN + 2:
+        return (1.0 if k == FAN else -1.0) * along
+    tilted = k - FAN - 2
+    side = 1.0 if tilted < FAN // 4 else -1.0
+    angle = 2.0 * np.pi * (4 * (tilted % (FAN // 4))) / FAN
     middle = math.cos(angle) * across + math.sin(angle) * other + side * along
     return math.sqrt(0.5) * middle
 
 
 @kernel
 def turns_by_rotation(t, count):
-    """Tell whether the driver's twist counts for one of the dependent limits."""
+    """Return True if one of the dependent limits depends on the driver's twist."""
     o, counts = 0, False
     for _ in range(count):
         counts = counts or t[o + NODES.by_rotation] > 0.0
@@ -240,9 +239,9 @@ def turns_by_rotation(t, count):
 
 @kernel
 def search_fan(p, t, measured, widths, room):
-    """Turn the driver from best[0] in all directions, and write the nearest pair to best[1]."""
+    """Rotate the driver from best[0] about the axes of the fan; write the best pair to best[1]."""
     best, scores = room.best, room.scores
-    count = TWISTED if turns_by_rotation(t, widths.shape[0]) else WAYS
+    count = TWISTED_FAN if turns_by_rotation(t, widths.shape[0]) else FAN
     rotation = quat_at(best[0], BEST.rotation)
     along = rotate(rotation, vec3_at(t, NODES.axis))
     across = cross(along, least_axis(along))
@@ -271,22 +270,22 @@ def keep(seen, scores, i, best):
 
 @kernel
 def refine(p, t, measured, widths, room):
-    """Improve both rows of `best` by pattern search with ever shorter turns."""
+    """Improve both rows of `best` by a pattern search with decreasing steps."""
     best, scores = room.best, room.scores
     start = FIRST_STEP * best[0, BEST.useful]
-    steps, least = np.empty(2), start * LEAST_STEP
+    steps, least = np.empty(2), start * MIN_STEP
     steps[0] = steps[1] = start
-    for k in range(MOST_STEPS):
+    for k in range(MAX_STEPS):
         for basin in range(2):
             rotation = quat_at(best[basin], BEST.rotation)
-            for way in range(COMPASS):
-                turn = exp(steps[basin] * vec3_at(AROUND, 3 * (COMPASS * k + way)))
-                set_lane_quat(room.block, W0 + COMPASS * basin + way, turn * rotation)
+            for axis in range(COMPASS):
+                turn = exp(steps[basin] * vec3_at(AROUND, 3 * (COMPASS * k + axis)))
+                set_lane_quat(room.block, W0 + COMPASS * basin + axis, turn * rotation)
         make_legal(p, room, 2 * COMPASS)
         score(p, t, measured, widths, room, 2 * COMPASS)
         for basin in range(2):
             i = lowest(scores, COMPASS * basin, COMPASS)
-            if scores[i] < best[basin, BEST.square] - STEP_BACK and steps[basin] >= least:
+            if scores[i] < best[basin, BEST.square] - MIN_GAIN and steps[basin] >= least:
                 keep(room.seen, scores, i, best[basin])
             else:
                 steps[basin] = 0.5 * steps[basin]
@@ -308,7 +307,7 @@ def search_one(p, t, measured, widths, rotation, room):
     make_legal(p, room, 1)
     score(p, t, measured, widths, room, 1)
     keep(room.seen, scores, 0, best[0])
-    if best[0, BEST.square] > scores[LANES] + STEP_BACK:
+    if best[0, BEST.square] > scores[LANES] + MIN_GAIN:
         best[0, BEST.useful] = math.sqrt(best[0, BEST.square]) + math.sqrt(scores[LANES])
         search_fan(p, t, measured, widths, room)
         refine(p, t, measured, widths, room)
@@ -319,7 +318,7 @@ def search_one(p, t, measured, widths, rotation, room):
 
 @kernel("f8[,] f8[] f8[] f8[,] i8[] f8[,] f8[]")
 def search(source, p, t, measured, widths, out, squares):
-    """Write the driver's rotations of the nearest legal pairs, and how far these are, squared.
+    """Write the driver's rotations of the nearest legal pairs, and their squared distances.
 
     Parameters
     ----------
@@ -328,12 +327,12 @@ def search(source, p, t, measured, widths, out, squares):
     p
         The driver's packed limit; empty if it has none.
     t
-        The packed dependent limits, one after the other.
+        The packed dependent limits, concatenated.
     measured
-        What is known of the joints' rotations: (n, sum of widths), by dependent limit the distance
-        from the core, or for each cover how far it is across the range, where along it, and depth.
+        `dependent.measure` of the joints' rotations, (n, sum of widths): for a margin the distance
+        from the shape, for a range three numbers for each cover.
     widths
-        How many numbers of that each dependent limit has.
+        The number of these for each dependent limit.
     """
     room = Room(
         np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK),
