@@ -224,9 +224,9 @@ def shortest_ways(first, links, lengths, entries, exits, ahead, before, last):
     """Write the last members (n,) of shortest paths through a roadmap, -1 if there is none.
 
     Member i of m has the `links` from `first[i]` to before `first[i + 1]`: the other member, and
-    the index of the length. Path k starts at any member at the cost `entries[k]` (m,), and ends at the
-    cost `exits[k]`; `ahead[k]` are lower bounds of the cost from each member to the end. The row of
-    `links` that leads to each member is written to `before[k]`, -1 for the first.
+    the index of the length. Path k starts at any member at the cost `entries[k]` (m,), and ends at
+    the cost `exits[k]`; `ahead[k]` are lower bounds of the cost from each member to the end. The
+    row of `links` that leads to each member is written to `before[k]`, -1 for the first.
     """
     for k in range(last.shape[0]):
         last[k] = shortest_way(first, links, lengths, entries[k], exits[k], ahead[k], before[k])
