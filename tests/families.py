@@ -8,6 +8,7 @@ from functools import cache, partial
 import numpy as np
 
 import cones
+import fields
 from cones import CONES, star
 from oracles import (
     CONVEX,
@@ -67,14 +68,18 @@ LIMIT_CASES = [
 """A way to fit a shape, a chart, and a kind of data: convex shapes first."""
 SHAPE_CASES = list({(case if chart in ("rotation-vector", "swing-twist") else (case, chart), kind):
                     (case, chart, kind) for case, chart, kind in LIMIT_CASES}.values())  # fmt: skip
-"""The same, with each convex shape in one chart, and with cones, tables and a union by hand."""
+"""The same, with each convex shape in one chart; and fields, cones, tables and a union by hand."""
 SPECIAL = {
+    "field": fields.field,
     "cone": lambda kind: CONES[kind](),
     "table": table,
     "union": lambda kind: Union(
         (star(8, 0.5, 0.9, 41), star(6, 0.4, 0.8, 42), star(5, 0.3, 0.6, 41))
     ),
 }
+SHAPE_CASES += [
+    ("field", "euler" if kind in fields.WRAPPED else "rotation-vector", kind) for kind in fields.FEW
+]
 SHAPE_CASES += [("cone", "direction-twist", kind) for kind in CONES]
 SHAPE_CASES += [("table", "direction-twist", kind) for kind in MASKS]
 SHAPE_CASES += [("union", "direction-twist", "of two")]
@@ -133,6 +138,12 @@ def points_of(case, limit):
         return queries(shape)
     if case == "cone":
         points = cones.queries(shape, rng, 600)
+    elif case == "field":
+        points = fields.queries(shape, 300)
+        first = shape.low + np.mod(
+            points - shape.low, np.where(shape.wraps == 1.0, shape.periods, 1.0)
+        )
+        points = np.where(shape.wraps == 1.0, first, points)
     elif case in SPECIAL:
         points = np.concatenate([points_around(600, rng), shape.scatter(300, rng)])
     else:
