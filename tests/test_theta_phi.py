@@ -100,11 +100,3 @@ def test_wrong_samples_are_named():
         ThetaPhi.fit(np.eye(4)[:1], holes="some")
     with pytest.raises(ValueError, match="directions must be unit"):
         table("blob").distance([[2.0, 0.0, 0.0, 0.0]])
-
-
-def test_arrays_are_copied_and_locked():
-    counts = np.ones((4, 8))
-    shape = ThetaPhi(counts, counts, counts)
-    counts[0, 0] = 9.0
-    assert shape.counts[0, 0] == 1.0
-    assert not shape.low.flags.writeable
