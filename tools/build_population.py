@@ -350,7 +350,7 @@ def widen(limit: Limit, allowance: float) -> Limit:
     # Around the region, and as much as it grows.
     corners = np.concatenate([seen - allowance, seen + allowance])
     corners = corners[np.linalg.norm(corners, axis=1) < np.pi]
-    field = DistanceField.approximate(chart, corners, distance, exact=False, resolution=24)
+    field = DistanceField.from_distances(corners, distance, exact=False, resolution=24)
     return round_field(Limit(chart, field))
 
 

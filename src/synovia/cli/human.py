@@ -76,13 +76,12 @@ def limits_on_clip(
     `place` is what errors begin with, the file; `skeleton` the file with the skeleton of clips that
     come without.
     """
-    from ..io.gltf import humanoid
-    from ..population import limits_on
-    from ..rigs import NotHumanError, align, recognize
+    from ..population import limits_on, recognize_clip
+    from ..rigs import NotHumanError, align
 
     reference = _tpose(clip, place, skeleton)
     try:
-        rig = recognize(clip.skeleton, roles, humanoid(clip) or None)
+        rig = recognize_clip(clip, roles)
     except NotHumanError as error:
         raise NoHumanLimitsError(f"{place}: {error}") from None
     except ValueError as error:

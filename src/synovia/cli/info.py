@@ -124,15 +124,11 @@ def describe_clip(clip: Clip) -> dict[str, Any]:
 
 def describe_human(clip: Clip) -> dict[str, Any]:
     """Return which joints are the bones of a human, as plain values; else why there is none."""
-    from ..rigs import MEASURED_FROM, NotHumanError, align, recognize
+    from ..population import recognize_clip
+    from ..rigs import MEASURED_FROM, NotHumanError, align
 
-    declared = None
-    if clip.origin is not None:
-        from ..io.gltf import humanoid
-
-        declared = humanoid(clip)
     try:
-        rig = recognize(clip.skeleton, humanoid=declared)
+        rig = recognize_clip(clip)
     except NotHumanError as error:
         return {"recognized": False, "reason": str(error)}
     try:

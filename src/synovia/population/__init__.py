@@ -17,6 +17,7 @@ from .limits import (
     limits_for,
     limits_on,
     people_near,
+    recognize_clip,
 )
 from .palms import describe_spans
 from .sources import SOURCES, Source
@@ -40,4 +41,5 @@ __all__ = [
     "limits_for",
     "limits_on",
     "people_near",
+    "recognize_clip",
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -58,7 +58,7 @@ def possible_model(*, palm_known: bool = True) -> LimitModel:
         )
         for roles, shifts in ((LEFT_ARM, ARM_SHIFTS), (LEFT_LEG, LEG_SHIFTS))
     ]
-    about = {"published": [asdict(row) for row in published_ranges()]}
+    about = {"published": [dict(vars(row)) for row in published_ranges()]}
     return LimitModel(couple(limits, {}, limbs), canonical_skeleton(), about)
 
 
@@ -143,8 +143,10 @@ def hinge_limit(data: Mapping[str, Any]) -> Limit:
             normal = np.zeros(3)
             normal[[0, column]] = first - last, f1 - f0
             normals += [normal, normal * [-1.0, 1.0, 1.0]][: 2 if column == 1 else 1]
-    # Parallel normals, of which there are some where a range does not change, count once.
-    axes = np.unique(np.round(unit(normals), 12), axis=0)
+    # Parallel normals, of which there are some where a range does not change, count once. Without
+    # `return_index`, `unique` imports masked arrays.
+    rounded = np.round(unit(normals), 12)
+    axes = rounded[np.unique(rounded, axis=0, return_index=True)[1]]
     return Limit(
         Hinges(axes=np.asarray(data["axes"], np.float64)),
         KDop.fit(np.array(corners), axes=axes, along="chart"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -17,11 +18,9 @@ from ..anatomy import human, limits_of
 from ..anatomy.part import REFERENCE_HEIGHT
 from ..arrays import TURN, Bytes, Quats
 from ..io import load_limits
-from ..io.gltf import humanoid
-from ..learn import Progress
 from ..limit import Limit, mirror_limit
 from ..model import JointReport, Limb, LimitModel, Report, couple, limbs_on_rig
-from ..rigs import FACE, FINGERS, ROLES, Alignment, align, recognize
+from ..rigs import FACE, FINGERS, ROLES, Alignment, Rig, align, recognize
 from ..rigs.canonical import LEFT, canonical_skeleton, dependents_on_rig, limits_on_rig
 from ..rigs.reference import MIN_CONFIDENCE
 from ..skeleton import Clip, Pose, Skeleton
@@ -29,6 +28,9 @@ from .envelope import possible_model
 from .findings import Finding, join_sides, joint_name
 from .hand import hand_constraints
 from .sources import SOURCES, VERDICTS, WORDS, Source
+
+if TYPE_CHECKING:
+    from ..learn import Progress
 
 
 def human_limits(height: float = REFERENCE_HEIGHT, *, source: Source = "anatomy") -> LimitModel:
@@ -78,7 +80,6 @@ def canonical_limits(
     else:
         with as_file(files(__package__) / f"{source}.limits.json") as path:
             left = load_limits(path)
-    limits = both_sides(left.limits)
     lefts = [name for name in left.limits if name.startswith("left")]
     names = {name: f"right{name.removeprefix('left')}" for name in lefts}
     right = {
@@ -86,8 +87,10 @@ def canonical_limits(
         for name, each in left.dependents.items()
         if name in names
     }
-    limbs = [*left.limbs, *(limb.mirror(LEFT, names) for limb in left.limbs)]
-    constraints = couple(limits, {**left.dependents, **right}, limbs)
+    limbs = [limb.mirror(LEFT, names) for limb in left.limbs]
+    mirrored = {name: limit for limb in limbs for name, limit in limb.limits.items()}
+    limits = both_sides({**left.limits, **mirrored})
+    constraints = couple(limits, {**left.dependents, **right}, [*left.limbs, *limbs])
     small = hand_constraints() if source == "possible" and hands else []
     return replace(left, constraints=[*constraints, *small], skeleton=canonical_skeleton())
 
@@ -95,14 +98,14 @@ def canonical_limits(
 def both_sides(limits: Mapping[str, Limit]) -> dict[str, Limit]:
     """Return limits of the trunk and left side, with mirrored ones for the right side.
 
-    Roles are in the order of the canonical skeleton.
+    Limits of the right side that are given are kept. Roles are in the order of the canonical
+    skeleton.
     """
-    mirrored = {
-        f"right{role.removeprefix('left')}": mirror_limit(limit, LEFT)
-        for role, limit in limits.items()
-        if role.startswith("left")
-    }
-    every = {**limits, **mirrored}
+    every = dict(limits)
+    for role in (role for role in limits if role.startswith("left")):
+        other = f"right{role.removeprefix('left')}"
+        if other not in every:
+            every[other] = mirror_limit(limits[role], LEFT)
     return {role: every[role] for role in canonical_skeleton().names if role in every}
 
 
@@ -232,8 +235,20 @@ def limits_for(
     clips = [clips] if isinstance(clips, Clip) else list(clips)
     if not clips:
         raise ValueError("clips must be at least one, got none")
-    rig = recognize(clips[0].skeleton, roles, humanoid(clips[0]) or None)
+    rig = recognize_clip(clips[0], roles)
     return limits_on(align(rig, clips, reference=reference), source)
+
+
+def recognize_clip(clip: Clip, roles: Mapping[str, str] | None = None) -> Rig:
+    """Return the rig of a clip: by `roles`, by the bones that its VRM file names, or by names.
+
+    `roles` are as for `limits_for`.
+    """
+    if clip.origin is None:  # not from a file with bones: saves the import of glTF
+        return recognize(clip.skeleton, roles)
+    from ..io.gltf import humanoid
+
+    return recognize(clip.skeleton, roles, humanoid(clip) or None)
 
 
 def limits_on(alignment: Alignment, source: Source = "human") -> HumanLimits:
@@ -252,7 +267,7 @@ def _canonical_limits_for(alignment: Alignment, source: Source) -> LimitModel:
     return canonical_limits(
         source,
         palm_known=bool(palms) and None not in palms,
-        hands=not alignment.frames.keys().isdisjoint((*FINGERS, *FACE)),
+        hands=not alignment.trusted.keys().isdisjoint((*FINGERS, *FACE)),
     )
 
 
@@ -305,9 +320,8 @@ def people_near(role: str, rotation: Quats) -> float | None:
 
     It is read from a coarse grid of rotation vectors; None for roles without one.
     """
-    counted = canonical_limits("people").provenance.get("people_within_10_degrees", {})
     mirror = role.startswith("right")
-    entry = counted.get(f"left{role.removeprefix('right')}" if mirror else role)
+    entry = _counts_of_people().get(f"left{role.removeprefix('right')}" if mirror else role)
     if entry is None:
         return None
     seen = rotation * [1.0, 1.0, -1.0, -1.0] if mirror else rotation
@@ -315,6 +329,14 @@ def people_near(role: str, rotation: Quats) -> float | None:
     step = TURN / (nodes - 1)
     node = np.clip(np.rint((quat.log(seen) + np.pi) / step).astype(int), 0, nodes - 1)
     return float(decode_counts(entry["counts"], nodes)[tuple(node)] / entry["people"])
+
+
+@cache
+def _counts_of_people() -> Mapping[str, Any]:
+    """Return grids of how many people come near, by role, without building the limits."""
+    document = json.loads((files(__package__) / "people.limits.json").read_text("utf-8"))
+    counts: Mapping[str, Any] = document["provenance"]["people_within_10_degrees"]
+    return counts
 
 
 @cache

@@ -15,7 +15,7 @@ from . import grid
 # Walls: where legal and illegal cells meet, and which walls can be nearest to where.
 
 WIDEST = 0.25 * np.pi  # of the first nodes that are looked at; wider ones would have poor bounds
-MANY = 10_000  # cells; for fewer, the places of lists are finer than the cells
+MANY = 5_000  # cells; for fewer, the places of lists are finer than the cells
 LONGEST = 0.75 * np.pi  # of walls along a parallel
 
 
@@ -79,9 +79,8 @@ class WallLists:
 def lists_for(legal: Mask) -> WallLists:
     """Return the walls that can be nearest to any point of each place."""
     walls, (rows, columns) = walls_between(legal), legal.shape
-    fine = 4 if rows * columns <= MANY else 2
-    if not kernels.jit.COMPILED:  # uncompiled, few places with longer lists are soon made
-        fine = 1
+    # Uncompiled, or of many cells, few places with longer lists are made sooner.
+    fine = 4 if rows * columns <= MANY and kernels.jit.COMPILED else 1
     shape = (rows * fine, columns * fine)
     # Half a place has closer bounds; a place then has the walls of all four.
     halves = _nearby(walls, (2 * shape[0], 2 * shape[1]))
