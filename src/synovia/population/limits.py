@@ -20,7 +20,7 @@ from ..arrays import TURN, Bytes, Quats
 from ..io import load_limits
 from ..limit import Limit, mirror_limit
 from ..model import JointReport, Limb, LimitModel, Report, couple, limbs_on_rig
-from ..rigs import FACE, FINGERS, ROLES, Alignment, Rig, align, recognize
+from ..rigs import FACE, FINGERS, MEASURED_FROM, ROLES, Alignment, Rig, align, recognize
 from ..rigs.canonical import LEFT, canonical_skeleton, dependents_on_rig, limits_on_rig
 from ..rigs.reference import MIN_CONFIDENCE
 from ..skeleton import Clip, Pose, Skeleton
@@ -127,20 +127,30 @@ class HumanLimits:
 
     @property
     def no_verdict(self) -> dict[str, list[str]]:
-        """Common names of the rig's joints without a verdict, by reason."""
-        known = _judged(_canonical_limits_for(self.alignment, self.source))
-        judged = set(self.roles.values())
-        silent = [role for role in self.alignment.measured if role not in judged]
-        without = [joint_name(role) for role in silent if role not in known]
-        if not judged.intersection(FINGERS) and set(FINGERS).intersection(self.alignment.rig.roles):
-            without.append("fingers")
-        found = {
-            f"confidence below {MIN_CONFIDENCE}": [
-                joint_name(role) for role in silent if role in known
-            ],
-            "no limits": without,
-        }
-        return {reason: names for reason, names in found.items() if names}
+        """Common names of the rig's joints without a verdict, by reason.
+
+        Joints whose bone is recognised are named; fingers together if none of them is judged.
+        """
+        judged, alignment = set(self.roles.values()), self.alignment
+        measured, trusted = alignment.measured, alignment.trusted
+        names = {role: joint_name(role) for role in MEASURED_FROM}
+        if judged.isdisjoint(FINGERS):
+            names |= dict.fromkeys(FINGERS, "fingers")
+        found: dict[str, list[str]] = {}
+        named = set()
+        for role in (role for role in names if role in alignment.rig.roles and role not in judged):
+            if role in trusted:
+                reason = "no limits"
+            elif role in alignment.reasons:
+                reason = alignment.reasons[role]
+            elif role not in measured:
+                reason = "not below the bone from which it is measured"
+            else:
+                reason = f"confidence below {MIN_CONFIDENCE}"
+            if names[role] not in named:
+                named.add(names[role])
+                found.setdefault(reason, []).append(names[role])
+        return found
 
     @property
     def silent(self) -> list[str]:
