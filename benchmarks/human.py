@@ -226,22 +226,24 @@ def print_detection(
     """Print how often one wrong joint is found, by new and old limits, at equal false alarms.
 
     The score is the signed distance of the joint. Its threshold is the quantile that
-    `FALSE_ALARMS` of the true rotations exceed.
+    `FALSE_ALARMS` of the true rotations exceed. The difference has its standard error over people.
     """
     new, skeleton, rng = canonical_limits(source), canonical_skeleton(), np.random.default_rng(0)
-    parts = []
-    for names in people.values():
+    parts, performers = [], []
+    for person, names in people.items():
         clips = list(clips_of(folder, names))
         alignment = align(recognize(clips[0].skeleton), clips)
         for clip in clips:
             parts.append(canonical_pose(alignment, frames_of(clip, slice(None, None, step)).pose))
+            performers += [person] * len(parts[-1].rotations)
+    owner = np.array(performers)
     pose = Pose(
         *(
             np.concatenate([getattr(part, each) for part in parts])
             for each in ("rotations", "positions")
         )
     )
-    print(f"{'joint':<12}" + "".join(f"{angle:>8}° new    old" for angle in ANGLES_DEG))
+    print(f"{'joint':<12}" + "".join(f"{angle:>8}° old    new − old     " for angle in ANGLES_DEG))
     for role in (role for role in skeleton.names if not role.startswith("right")):
         models = (new, old)
         if not all(role in model.names for model in models):
@@ -257,11 +259,16 @@ def print_detection(
             rotations = pose.rotations.copy()
             rotations[:, joint] = quat.mul(rotations[:, joint], turns)
             wrong = Pose(rotations, pose.positions)
-            rates = [
-                (model.distance(wrong)[:, joint] > level).mean()
+            found, found_before = (
+                model.distance(wrong)[:, joint] > level
                 for model, level in zip(models, levels, strict=True)
-            ]
-            cells.append(f"{100.0 * rates[0]:>10.1f} {100.0 * rates[1]:>7.1f}")
+            )
+            gain = found.astype(float) - found_before
+            shares = {
+                person: [(gain[owner == person].sum(), (owner == person).sum())]
+                for person in people
+            }
+            cells.append(f"{100.0 * found_before.mean():>13.1f}{mean_of_people(shares):>17}")
         print(f"{joint_name(role).split()[-1]:<12}{''.join(cells)}", flush=True)
 
 
@@ -318,7 +325,7 @@ def main() -> None:
             continue
         if options.against is not None:
             left = load_limits(options.against)
-            old = left.with_limits(both_sides(left.limits))
+            old = LimitModel(both_sides(left.limits), canonical_skeleton())
             for source in options.sources:
                 print(f"\nhalf {half}, {source}: wrong joints found, %")
                 print_detection(options.clips, people, source, old, 6 * options.step)

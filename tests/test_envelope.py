@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
-from synovia import Pose, quat
-from synovia.population import canonical_limits
+import rigs
+from synovia import Clip, Pose, Skeleton, quat
+from synovia.population import canonical_limits, limits_for
 from synovia.population.envelope import (
     EXCEPTION_DEG,
+    allows,
     envelope_data,
     neutral_rotation,
     possible_limits,
     published_ranges,
     range_end,
 )
+from synovia.rigs import MEASURED_FROM
 from synovia.shapes.mesh import contains_strictly
 
 MODEL = canonical_limits("possible")
@@ -49,6 +54,50 @@ def test_possible_ranges_end_between_mean_and_mean_plus_two_sd_plus_15_degrees(r
     assert row.exception == 0.0 or (row.exception <= EXCEPTION_DEG and row.reason)
     assert row.status in "VSM"
     assert row.mean <= range_end(LIMITS[row.joint], row) <= row.farthest
+
+
+class OnRig:
+    """A limit of a rig, asked about canonical rotations of a role."""
+
+    def __init__(self, human, role):
+        rig, frames = human.alignment.rig, human.alignment.frames
+        self.limit = human.model.limits[rig.roles[role]]
+        self.above, self.below = frames[MEASURED_FROM[role]], quat.inverse(frames[role])
+
+    def contains(self, rotations):
+        return self.limit.contains(quat.mul(quat.mul(self.above, rotations), self.below))
+
+
+ARMS_DOWN = {
+    **rigs.PLACES,
+    "LowerArm": (0.378, 1.252, 0.0),
+    "Hand": (0.555, 1.075, 0.0),
+}
+"""A rest pose with the arms 45 degrees below level."""
+
+
+@pytest.mark.parametrize("places", [rigs.PLACES, ARMS_DOWN], ids=["T-pose", "A-pose"])
+@pytest.mark.parametrize("name", ["Mixamo", "SMPL", "VRM", "CMU", "CMU, ASF"])
+def test_ranges_on_rigs_are_those_of_the_canonical_human(name, places):
+    skeleton, _, _ = rigs.rig(rigs.RIGS[name], places=places)
+    upright = quat.exp(np.array([0.5 * np.pi, 0.0, 0.0]))  # z up, facing −y
+    offsets = quat.rotate(upright, skeleton.offsets)
+    skeleton = Skeleton(skeleton.names, skeleton.parents, offsets)
+    rest = Pose(np.tile(quat.IDENTITY, (1, len(skeleton), 1)), offsets[None])
+    human = limits_for(Clip(skeleton, rest, 1.0), "possible")
+    rows = [row for row in published_ranges() if row.joint in human.roles.values()]
+    assert len(rows) >= 30
+    palm_known = None not in human.alignment.palm.values()
+    for row in rows:
+        there, end = OnRig(human, row.joint), canonical_end(row, palm_known)
+        assert allows(there, row, max(end - 3.0, 0.0)), row
+        assert end > 350.0 or not allows(there, row, end + 3.0), row
+
+
+@cache
+def canonical_end(row, palm_known):
+    limits = canonical_limits("possible", palm_known=palm_known).limits
+    return range_end(limits[row.joint], row)
 
 
 def test_there_are_at_least_forty_clinical_axes_with_a_source_each():

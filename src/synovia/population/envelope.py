@@ -252,25 +252,26 @@ def published_ranges() -> tuple[PublishedRange, ...]:
     )
 
 
-def range_end(limit: Limit, row: PublishedRange) -> float:
-    """Return how far a limit lets a joint go along a clinical axis, in degrees from the start."""
+def allows(limit: Limit, row: PublishedRange, degrees: float) -> bool:
+    """Return True if a limit lets a joint go so far along a clinical axis, from the start."""
     start = quat.IDENTITY
     for vector in row.start:
         start = quat.mul(start, quat.exp(np.radians(vector)))
-    about, bone = unit(row.about), BONE_DIRECTIONS.get(row.joint, FORWARD)
     twists = TWISTS if row.any_rotation else np.zeros(1)
+    there = quat.mul(quat.exp(np.radians(degrees) * unit(row.about)), start)
+    bone = BONE_DIRECTIONS.get(row.joint, FORWARD)
+    return bool(limit.contains(quat.mul(there, quat.exp(twists[:, None] * bone))).any())
 
-    def is_legal(degrees: float) -> bool:
-        there = quat.mul(quat.exp(np.radians(degrees) * about), start)
-        return bool(limit.contains(quat.mul(there, quat.exp(twists[:, None] * bone))).any())
 
-    if not is_legal(0.0):
+def range_end(limit: Limit, row: PublishedRange) -> float:
+    """Return how far a limit lets a joint go along a clinical axis, in degrees from the start."""
+    if not allows(limit, row, 0.0):
         raise ValueError(f"the start of {row.joint} {row.motion} is outside the limit")
     last = 0.0
-    while last < 360.0 and is_legal(last + STEP_DEG):
+    while last < 360.0 and allows(limit, row, last + STEP_DEG):
         last += STEP_DEG
     step = STEP_DEG
     for _ in range(BISECTIONS):
         step *= 0.5
-        last += step if is_legal(last + step) else 0.0
+        last += step if allows(limit, row, last + step) else 0.0
     return last
