@@ -319,3 +319,12 @@ def test_a_shoulder_blade_is_not_judged_as_a_collarbone():
     found = limits_for(demo.wild())
     assert "left collarbone" in found.silent
     assert "LeftScapula" not in found.model.limits
+
+
+def test_a_thigh_that_swings_forwards_at_wide_abduction_is_flexed_only():
+    start = quat.exp(np.radians([0.0, 0.0, 73.0]))
+    end = quat.mul(quat.exp(np.radians([-60.0, 0.0, 0.0])), start)
+    before, after = (quat.rotate(each, [0.0, -1.0, 0.0]) for each in (start, end))
+    assert describe_move("leftUpperLeg", start, quat.mul(quat.between(before, after), start)) == (
+        "flexion"
+    )

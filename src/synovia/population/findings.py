@@ -207,6 +207,13 @@ def _components(role: str, start: Quats, end: Quats) -> list[tuple[str, float]]:
             ("sideways bend", abs(float(turn @ HINGES[bone]))),
             *twists,
         ]
+    if bone == "UpperLeg":
+        first, last = (clinical_angles(role, each) for each in (start, end))
+        abduction = last["abduction"] - first["abduction"]
+        # The plane of flexion shrinks to a point as the thigh points to the side.
+        scale = np.cos(0.5 * (first["abduction"] + last["abduction"]))
+        flexion = scale * (last["flexion"] - first["flexion"])
+        return [*_both_directions(LIMB_TERMS, [abduction, float(flexion)]), *twists]
     # Arc of the bone's direction, as components outwards, upwards and forwards.
     angle = float(np.arccos(np.clip(before @ after, -1.0, 1.0)))
     length = float(np.linalg.norm(after - before))

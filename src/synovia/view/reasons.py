@@ -30,20 +30,18 @@ def explain(session: Session, request: Request) -> Why:
 
     The swing is how far the bone would have to go, the twist how far it would have to turn about
     itself. Words are there for the joints of a rig that is recognised as a human's, and the nearest
-    rotation that was observed where the limits kept samples.
+    rotation that was observed where the limits kept samples. A joint that is possible is compared
+    with the usual limits, if there are any.
     """
     scene, name = session.scene, word(request, "joint")
     joint = scene.clip.skeleton.index(name)
-    if name not in scene.model.limits:
-        raise ValueError(f"{name} has no limit")
-    pose = scene.model.share_twist(pose_from(scene, request))
-    limit = limit_in_pose(scene.model, name, pose)
-    way = lineage(scene.clip.skeleton, name, limit.relative_to)
-    seen = way.relative_rotation(pose.rotations)
+    model, pose = _deciding(scene.model, name, pose_from(scene, request))
+    limit = limit_in_pose(model, name, pose)
+    seen = _relative_rotation(model, name, pose)
     legal = limit.project(seen)
     bone = bone_of(scene, joint)
     swing, twist = swing_and_twist(quat.mul(quat.inverse(legal), seen), bone)
-    role, move = _in_words(scene, name, pose)
+    role, move = _in_words(scene, model, name, pose)
     return {
         "joint": name,
         "outsideDeg": float(np.degrees(limit.violation(seen))),
@@ -51,11 +49,33 @@ def explain(session: Session, request: Request) -> Why:
         "twistDeg": float(np.degrees(twist)),
         "name": role,
         "move": move,
-        "heldBy": _held_by(scene, name, seen, limit),
+        "heldBy": _held_by(model, name, seen, limit),
         "legal": legal.tolist(),
         "bone": bone.tolist(),
         "nearest": nearest_sample(scene, name, seen),
     }
+
+
+def _deciding(model: LimitModel, name: str, pose: Pose) -> tuple[LimitModel, Pose]:
+    """Return the model whose limit of a joint decides, and the pose as this model judges it.
+
+    These are the possible limits, or the usual ones where the possible ones are kept.
+    """
+    models = [each for each in (model, model.usual) if each is not None and name in each.limits]
+    if not models:
+        raise ValueError(f"{name} has no limit")
+    for each in models:
+        judged = each.share_twist(pose)
+        seen = _relative_rotation(each, name, judged)
+        if not limit_in_pose(each, name, judged).contains(seen):
+            break
+    return each, judged
+
+
+def _relative_rotation(model: LimitModel, name: str, pose: Pose) -> Quats:
+    """Return the rotation (4,) of a joint as its limit measures it."""
+    relative_to = model.limits[name].relative_to
+    return lineage(model.skeleton, name, relative_to).relative_rotation(pose.rotations)
 
 
 def swing_and_twist(turn: Quats, axis: Quats) -> tuple[float, float]:
@@ -67,20 +87,22 @@ def swing_and_twist(turn: Quats, axis: Quats) -> tuple[float, float]:
     return swing, float((about + np.pi) % (2.0 * np.pi) - np.pi)
 
 
-def _held_by(scene: Scene, name: str, seen: Quats, limit: Limit) -> str | None:
+def _held_by(model: LimitModel, name: str, seen: Quats, limit: Limit) -> str | None:
     """Return the driver of a joint that is illegal at its rotation, and else would not be."""
-    each = scene.model.dependents.get(name)
+    each = model.dependents.get(name)
     held = each is not None and not limit.contains(seen) and each.limit.contains(seen)
     return each.driver if each is not None and held else None
 
 
-def _in_words(scene: Scene, name: str, pose: Pose) -> tuple[str | None, str | None]:
+def _in_words(
+    scene: Scene, model: LimitModel, name: str, pose: Pose
+) -> tuple[str | None, str | None]:
     """Return what people call a joint, and which way a pose is beyond its limit, if known."""
     known = _alignment(scene.clip)
     role = None if known is None else _role_moved_by(known, name)
     if known is None or role is None:
         return None, None
-    own = LimitModel({name: limit_in_pose(scene.model, name, pose)}, scene.clip.skeleton)
+    own = LimitModel({name: limit_in_pose(model, name, pose)}, scene.clip.skeleton)
     before, after = (_canonical_rotation(known, role, each) for each in (own.project(pose), pose))
     return joint_name(role), describe_move(role, before, after) or None
 
