@@ -3,7 +3,7 @@
     python tools/build_population.py FOLDER [-o OUT]
 
 FOLDER holds BVH files and people.csv with the columns clip,performer. What is written are regions
-and counts, no observations: people.limits.json, anatomy.limits.json and human.limits.json, in the
+and counts, no observations: people.limits.json, anatomy.limits.json and usual.limits.json, in the
 package unless OUT is given. The recipe is in docs/population.md.
 """
 
