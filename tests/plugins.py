@@ -24,7 +24,12 @@ def load(room, name):
 
 
 def register(monkeypatch, registry, kind):
-    """Add a class to a registry, for one test: the one line that it takes.
+    """Add a class to a registry under its name, for one test: the one line that it takes."""
+    add(monkeypatch, registry, kind.name, kind)
+
+
+def add(monkeypatch, registry, name, entry):
+    """Add an entry to a registry, for one test.
 
     A command offers what was registered when it was loaded, so it is loaded again in the test, and
     the module from before is put back afterwards.
@@ -35,7 +40,7 @@ def register(monkeypatch, registry, kind):
         importlib.import_module(module)
     for module in modules:
         monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(registry, kind.name, kind)
+    monkeypatch.setitem(registry, name, entry)
 
 
 def laws_of(module, *fixtures):

@@ -10,17 +10,19 @@ import pytest
 
 from command_line import acted, result_of, run
 from gltfs import walking
+from plugins import load
 from synovia import load_clip, quat, save_clip
-from synovia.io import CLIP_FORMATS, ClipFormat
+from synovia.io import CLIP_FORMATS, ClipFormat, FormatEntry
 from synovia.skeleton import forward
-from test_new_format import read_poses, write_poses
+
+new_format = load("io", "poses")
 
 
 @pytest.fixture
 def poses(monkeypatch):
     """A format with its own idea of what is up, whose files hold more than motion."""
-    form = ClipFormat(read_poses, write_poses, up="z", beside="meshes")
-    monkeypatch.setitem(CLIP_FORMATS, ".poses", form)
+    form = ClipFormat(new_format.read_poses, new_format.write_poses, up="z", beside="meshes")
+    monkeypatch.setitem(CLIP_FORMATS, ".poses", FormatEntry("poses", form))
 
 
 @pytest.fixture
@@ -32,17 +34,17 @@ def several(monkeypatch):
         if options.clip not in kept:
             raise ValueError(f"{path}: expected one of {', '.join(kept)}, got {options.clip!r}")
         (path.parent / "one.poses").write_text(json.dumps(kept[options.clip]))
-        return read_poses(path.parent / "one.poses", options)
+        return new_format.read_poses(path.parent / "one.poses", options)
 
     def write(clips, path):
         kept = {}
         for clip in clips:
-            write_poses([clip], path.parent / "one.poses")
+            new_format.write_poses([clip], path.parent / "one.poses")
             kept[clip.name] = json.loads((path.parent / "one.poses").read_text())
         path.write_text(json.dumps(kept))
 
     form = ClipFormat(read, write, contents=lambda path: list(json.loads(path.read_text())))
-    monkeypatch.setitem(CLIP_FORMATS, ".takes", form)
+    monkeypatch.setitem(CLIP_FORMATS, ".takes", FormatEntry("takes", form))
 
 
 @pytest.mark.usefixtures("poses")
@@ -77,7 +79,7 @@ def test_a_directory(here, tmp_path):
 @pytest.mark.usefixtures("several")
 def test_files_with_several_clips(here, tmp_path):
     two = tmp_path / "two.takes"
-    CLIP_FORMATS[".takes"].write([_named("walk", 1), _named("a/b: run", 2)], two)
+    CLIP_FORMATS[".takes"].format.write([_named("walk", 1), _named("a/b: run", 2)], two)
     said = run("info", two)
     assert "two.takes: 2 clips" in said
     assert "a/b: run" in said
@@ -134,7 +136,9 @@ def test_clips_are_read_on_the_skeleton_that_is_given(here, tmp_path, monkeypatc
         seen.append(options.skeleton)
         return acted(1)
 
-    monkeypatch.setitem(CLIP_FORMATS, ".apart", ClipFormat(read))
+    monkeypatch.setitem(
+        CLIP_FORMATS, ".apart", FormatEntry("apart", ClipFormat(read), writable=False)
+    )
     save_clip(acted(1), tmp_path / "bones.bvh")
     (tmp_path / "a.apart").touch()
     run("info", tmp_path / "a.apart", "--skeleton", tmp_path / "bones.bvh")

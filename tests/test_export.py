@@ -27,9 +27,8 @@ from synovia import (
     save_figure,
 )
 from synovia.export import EXPORTERS, HingedBody, export_limits, hinged_body, hinged_joint
-from synovia.export.hinged import in_metres
+from synovia.export.body import SEGMENT_MASSES, capsules, in_metres
 from synovia.export.into import fit_joint, narrow_ranges, write_into
-from synovia.export.mass import SEGMENT_MASSES, capsules
 from synovia.export.mjcf import OVERSHOOT_DEG, hinge_names, mjcf_text
 from synovia.export.opensim import opensim_text
 from synovia.export.pairs import tightest_slope

@@ -13,7 +13,7 @@ import pytest
 from clips import clip
 from command_line import wait_for
 from synovia import Clip, load_clip
-from synovia.io import CLIP_FORMATS, ClipFormat, fbx, list_clips
+from synovia.io import CLIP_FORMATS, ClipFormat, FormatEntry, fbx, list_clips
 from synovia.skeleton import forward
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "fbx"
@@ -37,7 +37,7 @@ def glb(monkeypatch):
         return Clip(*vars(clip(name="Walk", frames=3)).values())
 
     stand_in = ClipFormat(read, contents=lambda path: ["Walk", "Run"])
-    monkeypatch.setitem(CLIP_FORMATS, ".glb", stand_in)
+    monkeypatch.setitem(CLIP_FORMATS, ".glb", FormatEntry("glTF", stand_in))
     return given
 
 

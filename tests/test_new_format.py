@@ -1,47 +1,35 @@
-"""A clip format is one file and one line: here it is, and all that reads and writes clips works."""
+"""A clip format, an exporter and a naming convention are each one file and one registry line."""
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from clips import clip
-from synovia import Clip, LimitModel, Pose, Skeleton, load_clip, save_clip, save_limits
+from plugins import add, load
+from rigs import rig
+from synovia import Clip, LimitModel, Pose, load_clip, quat, save_clip, save_limits
 from synovia.cli import main
-from synovia.io import CLIP_FORMATS, ClipFormat, save_clips
+from synovia.export import EXPORTERS, Exporter
+from synovia.io import CLIP_FORMATS, ClipFormat, FormatEntry, save_clips
+from synovia.rigs.conventions import CONVENTIONS
 
-
-# The file.
-def read_poses(path, _options):
-    with open(path, encoding="utf-8") as file:
-        found = json.load(file)
-    skeleton = Skeleton(found["names"], found["parents"], found["offsets"])
-    pose = Pose(np.array(found["rotations"]), np.array(found["positions"]))
-    return Clip(skeleton, pose, found["frame_time"], name=path.stem)
-
-
-def write_poses(clips, path):
-    (clip,) = clips
-    skeleton, pose = clip.skeleton, clip.pose
-    found = {
-        "names": list(skeleton.names),
-        "parents": np.asarray(skeleton.parents).tolist(),
-        "offsets": skeleton.offsets.tolist(),
-        "rotations": pose.rotations.tolist(),
-        "positions": pose.positions.tolist(),
-        "frame_time": clip.frame_time,
-    }
-    path.write_text(json.dumps(found), encoding="utf-8")
+DOCS = Path(__file__).parents[1] / "docs"
+new_format = load("io", "poses")
+load("export", "angles")
+ACME = load("rigs", "acme").ACME
 
 
 @pytest.fixture
 def poses(monkeypatch):
-    # The line.
-    monkeypatch.setitem(CLIP_FORMATS, ".poses", ClipFormat(read_poses, write_poses))
+    add(monkeypatch, CLIP_FORMATS, ".poses", FormatEntry("poses", "synovia.io.poses:POSES"))
 
 
 def run(*words):
@@ -90,8 +78,74 @@ def test_a_file_without_a_known_suffix_is_told_by_how_it_begins(tmp_path):
 
 
 def test_a_format_that_is_only_read_says_what_can_be_written(tmp_path, monkeypatch):
-    monkeypatch.setitem(CLIP_FORMATS, ".poses", ClipFormat(read_poses))
+    read_only = FormatEntry("poses", ClipFormat(new_format.read_poses), writable=False)
+    monkeypatch.setitem(CLIP_FORMATS, ".poses", read_only)
     with pytest.raises(ValueError, match=r"walk\.poses: \.poses is only read; \.bvh.* written"):
         save_clip(clip(frames=3), tmp_path / "walk.poses")
     with pytest.raises(ValueError, match=r"walk\.bvh: a \.bvh file holds one clip, got 2"):
         save_clips([clip(frames=3)] * 2, tmp_path / "walk.bvh")
+
+
+def test_an_exporter_works_with_to_and_by_its_suffix(tmp_path, monkeypatch):
+    entry = Exporter("largest angles as text", (".angles",), "synovia.export.angles:write_angles")
+    add(monkeypatch, EXPORTERS, "angles", entry)
+    save_limits(LimitModel.fit([clip(frames=60)], "box"), tmp_path / "a.limits.json")
+    assert "angles: largest angles as text" in " ".join(run("export", "--help").output.split())
+    for words in (("-o", tmp_path / "a.angles"), ("--to", "angles", "-o", tmp_path / "a.txt")):
+        result = run("export", tmp_path / "a.limits.json", *words)
+        assert result.exit_code == 0, result.output
+        assert "joints as angles; wrote" in result.output
+    assert (tmp_path / "a.angles").read_text().startswith("# a\n")
+    refused = run("export", tmp_path / "a.limits.json", "--to", "nothing", "-o", tmp_path / "a.b")
+    assert refused.exit_code == 2
+    assert "'angles'" in refused.output
+
+
+def test_a_naming_convention_is_recognised(tmp_path, monkeypatch):
+    text = """
+acme_beck hips
+ acme_rumpf chest
+  acme_kopf head
+  acme_oberarm_{l} UpperArm
+   acme_unterarm_{l} LowerArm
+ acme_bein_{l} UpperLeg
+  acme_wade_{l} LowerLeg
+"""
+    skeleton = rig(text)[0]
+    rest = Pose(np.tile(quat.IDENTITY, (2, len(skeleton), 1)), np.tile(skeleton.offsets, (2, 1, 1)))
+    save_clip(Clip(skeleton, rest, 1 / 30), tmp_path / "a.bvh")
+    assert "Acme" not in run("info", tmp_path / "a.bvh").output
+    add(monkeypatch, CONVENTIONS, "Acme", ACME)
+    assert "Acme" in run("info", tmp_path / "a.bvh").output
+
+
+def test_entries_of_the_registry_agree_with_their_formats():
+    for suffix, entry in CLIP_FORMATS.items():
+        assert entry.writable == (entry.load().write is not None), suffix
+
+
+def test_checking_suffixes_imports_no_format():
+    code = (
+        "import sys; from synovia.io import *; clip_suffix('a.glb'), writable_suffixes(); "
+        "from synovia.export import EXPORTERS, target_of; target_of('a.xml'); "
+        "print([name for name in sys.modules if name.startswith('synovia.')])"
+    ).replace("import *", "import clip_suffix, writable_suffixes")
+    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
+    names = set(json.loads(imported.decode().replace("'", '"')))
+    modules = {entry.format.partition(":")[0] for entry in CLIP_FORMATS.values()}
+    modules |= {each.write.partition(":")[0] for each in EXPORTERS.values()}
+    assert not names & modules
+
+
+def test_the_tables_of_the_docs_are_those_of_the_registries():
+    formats = (DOCS / "formats.md").read_text(encoding="utf-8")
+    titles = dict.fromkeys(entry.title for entry in CLIP_FORMATS.values())
+    rows = re.findall(r"^\| \[([^]]*)\]\([^)]*\) \| ([^|]*) \|", formats, flags=re.MULTILINE)
+    assert [title for title, _ in rows] == list(titles)
+    for title, suffixes in rows:
+        own = [suffix for suffix, entry in CLIP_FORMATS.items() if entry.title == title]
+        assert suffixes == ", ".join(f"`{suffix}`" for suffix in own)
+    targets = (DOCS / "export.md").read_text(encoding="utf-8")
+    for name, each in EXPORTERS.items():
+        suffixes = ", ".join(f"`{suffix}`" for suffix in each.suffixes)
+        assert f"| `{name}` | {suffixes} | {each.about} |" in targets

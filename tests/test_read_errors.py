@@ -12,6 +12,7 @@ from synovia import LimitModel, human, load_clip, load_limits, save_limits
 from synovia.io import (
     CLIP_FORMATS,
     ClipFormat,
+    FormatEntry,
     list_clips,
     load_figure,
     save_figure,
@@ -89,7 +90,7 @@ def test_errors_of_any_format_name_the_file(tmp_path, monkeypatch, read, error):
     def fail(*_):
         raise error
 
-    monkeypatch.setitem(CLIP_FORMATS, ".bad", ClipFormat(fail, contents=fail))
+    monkeypatch.setitem(CLIP_FORMATS, ".bad", FormatEntry("bad", ClipFormat(fail, contents=fail)))
     (tmp_path / "a.bad").touch()
     assert message_of(read, tmp_path / "a.bad")
 

@@ -24,7 +24,6 @@ from synovia.rigs import (
     parent_role,
     recognize,
 )
-from synovia.rigs.conventions import CONVENTIONS, Convention
 from synovia.rigs.words import words_of
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -121,26 +120,6 @@ def test_world_and_unit_do_not_matter(text, turn):
 )
 def test_conventions_are_told(name, convention):
     assert recognize(rig(RIGS[name])[0]).convention == convention
-
-
-def test_a_convention_is_one_entry(monkeypatch):
-    text = """
-acme_beck hips
- acme_rumpf chest
-  acme_kopf head
-  acme_oberarm_{l} UpperArm
-   acme_unterarm_{l} LowerArm
- acme_bein_{l} UpperLeg
-  acme_wade_{l} LowerLeg
-"""
-    skeleton, roles, _ = rig(text)
-    refusal(skeleton)
-    words = {"beck": "pelvis", "rumpf": "chest", "kopf": "head", "oberarm": "upperarm"}
-    words |= {"unterarm": "forearm", "bein": "thigh", "wade": "shin"}
-    german = Convention(joints=("acme_beck acme_kopf",), words=words, ignored=("acme",))
-    monkeypatch.setitem(CONVENTIONS, "Acme", german)
-    found = recognize(skeleton)
-    assert (found.convention, dict(found.roles)) == ("Acme", roles)
 
 
 @pytest.mark.parametrize(

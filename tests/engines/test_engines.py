@@ -17,7 +17,7 @@ from synovia import (
     quat,
 )
 from synovia.export import export_limits, hinged_body
-from synovia.export.hinged import in_metres
+from synovia.export.body import in_metres
 from synovia.export.mjcf import hinge_names, mjcf_text
 from synovia.export.opensim import opensim_text
 from synovia.export.urdf import urdf_text

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..export import EXPORTERS, export_limits, target_of
 from ..text import percent
 from . import inputs, terminal
 from .convert import metres
@@ -40,8 +41,6 @@ SECTIONS = {
     "What is written": ("output", "force", "to", "into", "figure", "mass"),
     "Units": ("up", "unit"),
 }
-TARGETS = ("mjcf", "urdf", "usd", "opensim", "blender", "vrm", "godot", "unity", "physx")
-"""The names of `export.EXPORTERS`, which takes longer to import."""
 
 
 @click.command(cls=terminal.TeachingCommand, examples=EXAMPLES, sections=SECTIONS)
@@ -55,7 +54,11 @@ TARGETS = ("mjcf", "urdf", "usd", "opensim", "blender", "vrm", "godot", "unity",
     help="The file to write; its suffix tells the target: .xml, .urdf, .blender.json …",
 )
 @click.option(
-    "--to", type=click.Choice(TARGETS), help="The target, where the suffix does not tell it."
+    "--to",
+    type=click.Choice(list(EXPORTERS)),
+    help="The target, if the suffix does not tell it. "
+    + "; ".join(f"{name}: {exporter.about}" for name, exporter in EXPORTERS.items())
+    + ".",
 )
 @click.option(
     "--into",
@@ -116,7 +119,6 @@ def export(
     other way round, with the largest angles. The same is in the file, as a comment. With --into,
     shares are of the model's own ranges, and no range becomes wider.
     """
-    from ..export import export_limits, target_of
     from ..io.files import atomic_write
 
     inputs.check_output(output, force=force)
@@ -133,7 +135,7 @@ def export(
         target = to or target_of(output.name) or ""
         if not target:
             raise click.UsageError(
-                f"--output does not tell the target, one of {', '.join(TARGETS)}: give --to, got "
+                f"--output does not tell the target, one of {', '.join(EXPORTERS)}: give --to, got "
                 f"{output.name!r}"
             )
         exported = export_limits(

@@ -1,34 +1,31 @@
-"""Limits for engines and editors: one file a target, and `EXPORTERS` the one registry.
+"""Limits for engines and editors. `EXPORTERS` is the registry: one file and one line per target.
 
-What a target cannot say is measured, and told: shares of all rotations, and the largest angle.
+What a target cannot express is measured: shares of all rotations, and the largest angle.
 """
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from ..components import Figure
-from ..model import LimitModel, joint_by_joint, without_limbs
-from .coupled import CoupledJoint, coupled_joints, coupled_note, split_model
-from .hinged import HingedBody, HingedJoint, Loss, hinged_body, hinged_joint, measure_loss
-from .mjcf import mjcf_text
-from .opensim import opensim_text
-from .pairs import HingedPair
-from .tables import TABLES, table_rows, table_text
-from .urdf import urdf_text
-from .usd import usd_text
+if TYPE_CHECKING:
+    from ..components import Figure
+    from ..model import LimitModel
+    from .coupled import CoupledJoint, coupled_joints
+    from .hinged import HingedBody, HingedJoint, Loss, hinged_body, hinged_joint, measure_loss
+    from .pairs import HingedPair
 
 Progress = Callable[[Iterable[str]], Iterable[str]]
 
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """What is to be written, and what each joint gains and loses by it, with a note on it.
+    """The bytes of a file, with the loss of each joint and a note about it.
 
-    Of the losses, the last `pairs` are of two joints together.
+    The last `pairs` entries of `losses` are those of two joints together.
     """
 
     content: bytes
@@ -39,90 +36,78 @@ class Exported:
 
 @dataclass(frozen=True)
 class Exporter:
-    """A target: what it is, the suffixes that tell it, and how a model is written for it.
+    """A target: its description, the suffixes of its files, and the function that writes them.
 
-    `write` takes the model, the name of what is written, the mass in kilograms, and what shows
-    progress over the names of joints.
+    `write` takes the model, the name of the result, the mass in kilograms and a function that shows
+    progress over the names of joints. It is a function, or its location as "package.module:name",
+    imported on first use. `write_curves` takes a figure as second argument: joints that one of its
+    controls moves become curves of that control. `has_pairs` is true if the target can express that
+    a joint depends on another.
     """
 
     about: str
     suffixes: tuple[str, ...]
-    write: Callable[[LimitModel, str, float, Progress], Exported]
+    write: Callable[..., Exported] | str
     has_pairs: bool = False
-    """Whether it can say that a joint depends on another."""
-    write_curves: Callable[[LimitModel, Figure, str, float, Progress], Exported] | None = None
-    """The same where joints that one control of a figure moves become curves of it, if it can."""
-
-
-def _write_body(
-    text: Callable[..., str | bytes],
-    slanted: bool,
-    model: LimitModel,
-    name: str,
-    mass: float,
-    progress: Progress,
-) -> Exported:
-    body = hinged_body(model, slanted=slanted, progress=progress)
-    written: Any = text(body, name=name, mass=mass)
-    content = written if isinstance(written, bytes) else written.encode()
-    return Exported(content, body.losses, body.notes, len(body.pairs))
-
-
-def _write_opensim_curves(
-    model: LimitModel, figure: Figure, name: str, mass: float, progress: Progress
-) -> Exported:
-    others, coupled, losses = split_model(model, figure)
-    body = hinged_body(others, slanted=False, progress=progress)
-    text = opensim_text(body, name=name, mass=mass, coupled=coupled, losses=losses)
-    notes = {name: coupled_note(each, model.limits.get(name)) for name, each in coupled.items()}
-    return Exported(text.encode(), body.losses | losses, body.notes | notes)
-
-
-def _write_table(
-    target: str, model: LimitModel, name: str, mass: float, progress: Progress
-) -> Exported:
-    rows = table_rows(model, target, progress)
-    content = table_text(rows, target).encode()
-    return Exported(content, {row.name: row.loss for row in rows}, {})
+    write_curves: Callable[..., Exported] | str | None = None
 
 
 EXPORTERS: dict[str, Exporter] = {
     "mjcf": Exporter(
         "MuJoCo: a body of hinges, tendons for half-spaces",
         (".xml", ".mjcf"),
-        partial(_write_body, mjcf_text, True),
+        "synovia.export.mjcf:write_mjcf",
         has_pairs=True,
     ),
     "urdf": Exporter(
-        "URDF: a body of revolute joints", (".urdf",), partial(_write_body, urdf_text, False)
+        "URDF: a body of revolute joints", (".urdf",), "synovia.export.urdf:write_urdf"
     ),
-    "usd": Exporter(
-        "USD: a body of UsdPhysics joints", (".usda",), partial(_write_body, usd_text, False)
-    ),
+    "usd": Exporter("USD: a body of UsdPhysics joints", (".usda",), "synovia.export.usd:write_usd"),
     "opensim": Exporter(
         "OpenSim: a body of CustomJoints with clamped coordinates",
         (".osim",),
-        partial(_write_body, opensim_text, False),
-        write_curves=_write_opensim_curves,
+        "synovia.export.opensim:write_opensim",
+        write_curves="synovia.export.opensim:write_opensim_curves",
     ),
-    **{
-        name: Exporter(f"JSON for {name}: {about}", (f".{name}.json",), partial(_write_table, name))
-        for name, (about, _) in TABLES.items()
-    },
+    "blender": Exporter(
+        "JSON for Blender's Limit Rotation: ranges of Euler angles, order XYZ (z · y · x)",
+        (".blender.json",),
+        "synovia.export.tables:write_blender",
+    ),
+    "vrm": Exporter(
+        "JSON for VRM: ranges of Euler angles from the T-pose, order XYZ",
+        (".vrm.json",),
+        "synovia.export.tables:write_vrm",
+    ),
+    "godot": Exporter(
+        "JSON for Godot's JointLimitationCone3D: a round cone, no twist",
+        (".godot.json",),
+        "synovia.export.tables:write_godot",
+    ),
+    "unity": Exporter(
+        "JSON for Unity's Character Joint: an elliptic cone of swings, a range of twist",
+        (".unity.json",),
+        "synovia.export.tables:write_unity",
+    ),
+    "physx": Exporter(
+        "JSON for PhysX's D6 joint: an elliptic cone of swings, a range of twist",
+        (".physx.json",),
+        "synovia.export.tables:write_physx",
+    ),
 }
-"""Every target by its name."""
+"""The registry of export targets, by name."""
 
 
 def target_of(file: str) -> str | None:
-    """Return the target that a file's suffix tells; None if none does."""
+    """Return the target of a file by its suffix; None if the suffix is not known."""
     name = file.lower()
-    found = [
+    known = [
         (len(suffix), target)
-        for target, each in EXPORTERS.items()
-        for suffix in each.suffixes
+        for target, exporter in EXPORTERS.items()
+        for suffix in exporter.suffixes
         if name.endswith(suffix)
     ]
-    return max(found)[1] if found else None
+    return max(known)[1] if known else None
 
 
 def export_limits(
@@ -134,10 +119,11 @@ def export_limits(
     figure: Figure | None = None,
     progress: Progress = iter,
 ) -> Exported:
-    """Return a model's limits for `target`, one of `EXPORTERS`, and what they gain and lose.
+    """Return a model's limits for `target`, one of `EXPORTERS`, with the losses.
 
     `mass` is that of the whole body, in kilograms, for targets that have one. Joints that one
-    control of `figure` moves, as knees do, become curves of that control: OpenSim knows such.
+    control of `figure` moves, such as knees, become curves of that control, for targets that
+    support curves.
 
     Examples
     --------
@@ -149,22 +135,46 @@ def export_limits(
     >>> exported.losses["Lower"].lost < 1e-4
     True
     """
+    from ..model import joint_by_joint, without_limbs
+
     if target not in EXPORTERS:
         raise ValueError(f"target must be one of {', '.join(EXPORTERS)}, got {target!r}")
     if not 0.0 < mass < 1e6:
         raise ValueError(f"mass must be above 0 kilograms, got {mass}")
-    if model.groups or not EXPORTERS[target].has_pairs:
+    exporter = EXPORTERS[target]
+    if model.groups or not exporter.has_pairs:
         model = joint_by_joint(model, f"an export to {target}")
     model = without_limbs(model, f"an export to {target}")
     if not model.limits:
         raise ValueError("a model without limits has nothing to export")
     if figure is None:
-        return EXPORTERS[target].write(model, name, mass, progress)
-    write = EXPORTERS[target].write_curves
-    if write is None:
+        return _resolved(exporter.write)(model, name, mass, progress)
+    if exporter.write_curves is None:
         known = [each for each, exporter in EXPORTERS.items() if exporter.write_curves]
         raise ValueError(f"curves of a figure are for {', '.join(known)}, got the target {target}")
-    return write(model, figure, name, mass, progress)
+    return _resolved(exporter.write_curves)(model, figure, name, mass, progress)
+
+
+def _resolved(function: Callable[..., Exported] | str) -> Callable[..., Exported]:
+    if not isinstance(function, str):
+        return function
+    resolved: Callable[..., Exported] = pkgutil.resolve_name(function)
+    return resolved
+
+
+_HOMES = {
+    "coupled": ("CoupledJoint", "coupled_joints"),
+    "hinged": ("HingedBody", "HingedJoint", "Loss", "hinged_body", "hinged_joint", "measure_loss"),
+    "pairs": ("HingedPair",),
+}
+"""Public names by module; imported on first use, so that the registry is quick to read."""
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [

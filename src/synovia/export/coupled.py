@@ -14,7 +14,8 @@ from ..limit import Limit
 from ..limit.chart_support import align_hinges
 from ..model import LimitModel
 from ..skeleton import Skeleton
-from .hinged import Loss, in_metres, measured_note
+from .body import in_metres
+from .hinged import Loss, measured_note
 
 KNOTS, ROUNDS = 25, 16
 """Points of each curve at first, and how often more are put where it is not yet followed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -19,6 +19,8 @@ from ..model import LimitModel
 from ..shapes import Box, KDop, Product, Region
 from ..shapes.convex import Polytope
 from ..skeleton import Skeleton
+from . import Exported, Progress
+from .body import in_metres
 
 if TYPE_CHECKING:
     from .pairs import HingedPair
@@ -215,7 +217,7 @@ def hinged_body(
     model: LimitModel,
     *,
     slanted: bool = True,
-    progress: Callable[[Iterable[str]], Iterable[str]] = iter,
+    progress: Progress = iter,
 ) -> HingedBody:
     """Return all joints of a model that have limits, as hinges, on its skeleton.
 
@@ -235,46 +237,18 @@ def hinged_body(
     return with_pairs(body, model)
 
 
-HUMAN_REACH = 1.7
-"""Metres from the lowest joint or tip to the highest, of a skeleton that does not say its unit."""
-
-
-def in_metres(skeleton: Skeleton) -> Skeleton:
-    """Return a skeleton with lengths in metres; one without a unit becomes as tall as a human."""
-    if skeleton.unit == 1.0:
-        return skeleton
-    scale = skeleton.unit
-    if not scale:
-        places = rest_places(skeleton)
-        tips = places[skeleton.end_parents] + skeleton.end_offsets
-        height = np.ptp(np.concatenate([places, tips])[:, "xyz".index(skeleton.up or "y")])
-        scale = HUMAN_REACH / float(height) if height > 0.0 else 1.0
-    return Skeleton(
-        skeleton.names,
-        skeleton.parents,
-        scale * skeleton.offsets,
-        skeleton.channels,
-        skeleton.end_parents,
-        scale * skeleton.end_offsets,
-        skeleton.rest_rotations,
-        skeleton.up or "y",
-        1.0,
-    )
-
-
-def rest_places(skeleton: Skeleton) -> Floats:
-    """Return where the joints are at rest (J, 3), in the skeleton's unit."""
-    places = skeleton.offsets.copy()
-    for joint, parent in enumerate(skeleton.parents.tolist()):
-        if parent >= 0:
-            places[joint] += places[parent]
-    return places
-
-
-def upright(skeleton: Skeleton) -> Quats:
-    """Return the rotation (4,) that turns the skeleton's axis that is up to z."""
-    up = np.eye(3)["xyz".index(skeleton.up or "y")]
-    return quat.between(up, np.array([0.0, 0.0, 1.0]))
+def export_body(
+    text: Callable[..., str],
+    slanted: bool,
+    model: LimitModel,
+    name: str,
+    mass: float,
+    progress: Progress,
+) -> Exported:
+    """Return a model as a body of hinges; `text(body, name=, mass=)` gives the file's text."""
+    body = hinged_body(model, slanted=slanted, progress=progress)
+    content = text(body, name=name, mass=mass).encode()
+    return Exported(content, body.losses, body.notes, len(body.pairs))
 
 
 def loss_lines(losses: Mapping[str, Loss], notes: Mapping[str, str]) -> Iterator[str]:

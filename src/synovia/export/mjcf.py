@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from ..arrays import Floats
-from .hinged import HingedBody, HingedJoint, loss_lines, rest_places, upright
-from .mass import Capsule, capsules, touching
+from .body import Capsule, capsules, rest_positions, touching, upright
+from .hinged import HingedBody, HingedJoint, export_body, loss_lines
 
 TIMESTEP = 0.002
 """Seconds; a limit needs at least two of them to act."""
@@ -120,7 +121,7 @@ def _geom(capsule: Capsule) -> str:
 
 def _height(body: HingedBody, segments: list[Capsule]) -> float:
     """Return how high the root must be for the skeleton at rest to be just above the ground."""
-    places, up = rest_places(body.skeleton), "xyz".index(body.skeleton.up or "y")
+    places, up = rest_positions(body.skeleton), "xyz".index(body.skeleton.up)
     lowest = min(
         float(min((places[each.joint] + end)[up] for end in (each.start, each.end)) - each.radius)
         for each in segments
@@ -204,3 +205,6 @@ def _key_lines(
     place = [0.0, 0.0, _height(body, segments), *upright(body.skeleton)]
     rest = numbers([*place, *(angles[hinge] for hinge in order)])
     return ["  <keyframe>", f'    <key name="rest" qpos="{rest}"/>', "  </keyframe>"]
+
+
+write_mjcf = partial(export_body, mjcf_text, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from xml.sax.saxutils import escape, quoteattr
 
@@ -10,14 +11,16 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
-from .coupled import CoupledJoint
-from .hinged import HingedBody, HingedJoint, Loss, loss_lines, upright
-from .mass import capsules
+from ..components import Figure
+from ..model import LimitModel
+from . import Exported, Progress
+from .body import capsules, total_mass, upright
+from .coupled import CoupledJoint, coupled_note, split_model
+from .hinged import HingedBody, HingedJoint, Loss, export_body, hinged_body, loss_lines
 from .mjcf import comment_text, hinge_names, numbers
 
 VERSION = 40500
-SMALL_INERTIA = 1e-4
-"""kg·m² that a body has at least about each axis."""
+MIN_INERTIA = 1e-4  # kg·m² about any axis: lighter bodies make the integrator slow
 NO_CURVES: Mapping[str, CoupledJoint] = MappingProxyType({})
 NO_LOSS: Mapping[str, Loss] = MappingProxyType({})
 
@@ -44,16 +47,14 @@ def opensim_text(
     for joint, parent in enumerate(skeleton.parents.tolist()):
         title = element_name(skeleton.names[joint])
         own = [each for each in segments if each.joint == joint]
-        total = sum(each.mass for each in own)
-        middle = (
-            sum((each.mass * 0.5 * (each.start + each.end) for each in own), np.zeros(3)) / total
-        )
-        size = max(max(float(np.linalg.norm(each.end - each.start)) for each in own), 0.05)
-        inertia = max(total * size**2 / 12.0, SMALL_INERTIA)
+        mass_of_body = total_mass(own)
+        inertia = mass_of_body.inertia
+        inertia += max(0.0, MIN_INERTIA - np.linalg.eigvalsh(inertia)[0]) * np.eye(3)
+        moments = [*inertia.diagonal(), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
         bodies += [
-            f"<Body name={quoteattr(title)}><mass>{total:.6g}</mass>"
-            f"<mass_center>{numbers(middle)}</mass_center>"
-            f"<inertia>{inertia:.6g} {inertia:.6g} {inertia:.6g} 0 0 0</inertia></Body>"
+            f"<Body name={quoteattr(title)}><mass>{mass_of_body.mass:.6g}</mass>"
+            f"<mass_center>{numbers(mass_of_body.center)}</mass_center>"
+            f"<inertia>{' '.join(f'{each:.6g}' for each in moments)}</inertia></Body>"
         ]
         if parent < 0:
             joints += _joint(
@@ -177,3 +178,17 @@ def _constraint(coordinate: str, leader: str) -> str:
         f"<dependent_coordinate_name>{escape(coordinate)}</dependent_coordinate_name>"
         "<scale_factor>1</scale_factor></CoordinateCouplerConstraint>"
     )
+
+
+def write_opensim_curves(
+    model: LimitModel, figure: Figure, name: str, mass: float, progress: Progress
+) -> Exported:
+    """Return a model whose joints that one control of `figure` moves are curves of it."""
+    others, coupled, losses = split_model(model, figure)
+    body = hinged_body(others, slanted=False, progress=progress)
+    text = opensim_text(body, name=name, mass=mass, coupled=coupled, losses=losses)
+    notes = {name: coupled_note(each, model.limits.get(name)) for name, each in coupled.items()}
+    return Exported(text.encode(), body.losses | losses, body.notes | notes)
+
+
+write_opensim = partial(export_body, opensim_text, False)

@@ -1,63 +1,44 @@
-"""Tables of swing–twist or Euler ranges, for editors and engines that have no more than these.
+"""JSON tables of swing–twist or Euler ranges, for editors and engines with simple joint limits.
 
-Every one of them is a limit of ours in another family, so that what it gains and loses is measured
-as for any conversion.
+Each table entry is itself a `Limit` of another family, so that its loss is measured like that of
+any conversion.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Vectors
+from ..arrays import Vectors
 from ..charts import Hinges, SwingTwist
 from ..limit import Limit
 from ..limit.convert import approximate
 from ..model import LimitModel
 from ..shapes import Box, Ellipsoid, Product
+from . import EXPORTERS, Exported, Progress
 from .hinged import MEMBERS, Loss, measure_loss
 
-SLIMMEST = 1e-6
-"""Radians that a cone has at least, and is short of half a turn."""
+MIN_CONE = 1e-6  # radians: half angle of a cone at least, and its distance from π
+Values = dict[str, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class TableRow:
-    """A joint's limit as an engine has it: the numbers, what they accept, and the loss."""
-
-    name: str
-    values: dict[str, Any]
-    limit: Limit
-    loss: Loss
-
-
-def bone_axis(model: LimitModel, name: str) -> Vectors:
-    """Return the direction (3,) of a joint's bone in its rest-aligned frame."""
-    along = model.skeleton.rest_directions[model.skeleton.index(name)]
-    return along if along.any() else np.array([0.0, 1.0, 0.0])
-
-
-def _twist_chart(limit: Limit, axis: Vectors) -> SwingTwist:
-    members = limit.sample(MEMBERS // 4, np.random.default_rng(0))
-    return SwingTwist(quat.mean(members), axis)
-
-
-def elliptic_cone(limit: Limit, axis: Vectors) -> tuple[Limit, dict[str, Any]]:
-    """Return an ellipse of swings about a bone's axis and a range of twist, in degrees."""
+def elliptic_cone(limit: Limit, axis: Vectors) -> tuple[Limit, Values]:
+    """Return an elliptic cone of swings about a bone's axis with a range of twist, in degrees."""
     chart = _twist_chart(limit, axis)
     points = chart.points(limit.sample(MEMBERS // 2, np.random.default_rng(1)))
-    half = np.maximum(np.abs(points[:, :2]).max(axis=0), SLIMMEST)
+    half = np.maximum(np.abs(points[:, :2]).max(axis=0), MIN_CONE)
     half = half * np.sqrt(np.square(points[:, :2] / half).sum(axis=1).max())
-    half = np.minimum(half, np.pi - SLIMMEST)
+    half = np.minimum(half, np.pi - MIN_CONE)
     twist = np.array([points[:, 2].min(), points[:, 2].max()])
-    made = Product(Ellipsoid(np.zeros(2), half, np.eye(2)), float(twist[0]), float(twist[1]))
+    cone = Product(Ellipsoid(np.zeros(2), half, np.eye(2)), float(twist[0]), float(twist[1]))
     x, y = quat.rotate(chart.swing_frame, np.eye(3)[:2])
-    return Limit(chart, made), {
+    return Limit(chart, cone), {
         "reference_wxyz": chart.reference,
         "axis": chart.axis,
         "swing_x_axis": x,
@@ -69,80 +50,66 @@ def elliptic_cone(limit: Limit, axis: Vectors) -> tuple[Limit, dict[str, Any]]:
     }
 
 
-def round_cone(limit: Limit, axis: Vectors) -> tuple[Limit, dict[str, Any]]:
+def round_cone(limit: Limit, axis: Vectors) -> tuple[Limit, Values]:
     """Return a round cone of swings about a bone's axis, in degrees; the twist is free."""
     chart = _twist_chart(limit, axis)
     points = chart.points(limit.sample(MEMBERS // 2, np.random.default_rng(1)))
-    angle = min(float(np.linalg.norm(points[:, :2], axis=1).max()), np.pi - SLIMMEST)
-    made = Product(Ellipsoid(np.zeros(2), np.full(2, angle), np.eye(2)), -np.pi, np.pi)
-    return Limit(chart, made), {
+    angle = min(float(np.linalg.norm(points[:, :2], axis=1).max()), np.pi - MIN_CONE)
+    cone = Product(Ellipsoid(np.zeros(2), np.full(2, angle), np.eye(2)), -np.pi, np.pi)
+    return Limit(chart, cone), {
         "reference_wxyz": chart.reference,
         "axis": chart.axis,
         "cone_deg": np.degrees(angle),
     }
 
 
-def euler_box(order: str) -> Callable[[Limit, Vectors], tuple[Limit, dict[str, Any]]]:
-    """Return what makes ranges of Euler angles from rest, in degrees, turned in this order.
-
-    q = first letter · second · third, so that the last letter's turn comes first.
-    """
-
-    def make(limit: Limit, axis: Vectors) -> tuple[Limit, dict[str, Any]]:
-        chart = Hinges(quat.IDENTITY, np.eye(3)[["XYZ".index(letter) for letter in order]])
-        made = approximate(limit, Box, chart, MEMBERS, {"along": "chart"})
-        low, high = np.degrees(made.bounds)
-        ranges = {
-            f"{letter.lower()}_{end}_deg": value
-            for k, letter in enumerate(order)
-            for end, value in (("low", low[k]), ("high", high[k]))
-        }
-        return Limit(chart, made), {"order": order, **ranges}
-
-    return make
+def euler_box(order: str, limit: Limit, _axis: Vectors) -> tuple[Limit, Values]:
+    """Return ranges of Euler angles from rest, in degrees: q = first letter · second · third."""
+    chart = Hinges(quat.IDENTITY, np.eye(3)[["XYZ".index(letter) for letter in order]])
+    box = approximate(limit, Box, chart, MEMBERS, {"along": "chart"})
+    low, high = np.degrees(box.bounds)
+    values: Values = {"order": order}
+    for letter, least, greatest in zip(order.lower(), low, high, strict=True):
+        values |= {f"{letter}_low_deg": least, f"{letter}_high_deg": greatest}
+    return Limit(chart, box), values
 
 
-TABLES: dict[str, tuple[str, Callable[[Limit, Vectors], tuple[Limit, dict[str, Any]]]]] = {
-    "blender": ("Limit Rotation: ranges of Euler angles, order XYZ (z · y · x)", euler_box("ZYX")),
-    "vrm": ("ranges of Euler angles from the T-pose, order XYZ", euler_box("XYZ")),
-    "godot": ("JointLimitationCone3D: a round cone; no twist", round_cone),
-    "unity": ("Character Joint: an elliptic cone of swings, a range of twist", elliptic_cone),
-    "physx": ("D6 joint: an elliptic cone of swings, a range of twist", elliptic_cone),
-}
-"""What editors and engines have, and what makes it of a limit and its bone's axis."""
+def _twist_chart(limit: Limit, axis: Vectors) -> SwingTwist:
+    members = limit.sample(MEMBERS // 4, np.random.default_rng(0))
+    return SwingTwist(quat.mean(members), axis)
 
 
-def table_rows(
-    model: LimitModel,
+def _write_table(
     target: str,
-    progress: Callable[[Iterable[str]], Iterable[str]] = iter,
-) -> list[TableRow]:
-    """Return every limit of a model as `target` has it."""
-    _, make = TABLES[target]
-    rows = []
+    make: Callable[[Limit, Vectors], tuple[Limit, Values]],
+    model: LimitModel,
+    _name: str,
+    _mass: float,
+    progress: Progress,
+) -> Exported:
+    """Return a table as JSON. `make` takes a limit and the direction (3,) of the joint's bone."""
+    joints: dict[str, Any] = {}
+    losses: dict[str, Loss] = {}
     for name in progress(list(model.limits)):
         limit = model.limits[name]
-        made, values = make(limit, bone_axis(model, name))
-        rows.append(TableRow(name, values, made, measure_loss(limit, made)))
-    return rows
+        bone = model.skeleton.rest_directions[model.skeleton.index(name)]
+        made, values = make(limit, bone if bone.any() else np.array([0.0, 1.0, 0.0]))
+        losses[name] = measure_loss(limit, made)
+        plain = {
+            key: value if isinstance(value, str) else np.asarray(value, np.float64).tolist()
+            for key, value in values.items()
+        }
+        joints[name] = {**plain, "loss": asdict(losses[name])}
+    about = (
+        f"Joint limits by Synovia. {EXPORTERS[target].about}. Losses are shares of all rotations; "
+        "angles of losses are radians."
+    )
+    text = json.dumps({"about": about, "joints": joints}, indent=2, allow_nan=False)
+    return Exported(f"{text}\n".encode(), losses, {})
 
 
-def table_text(rows: Iterable[TableRow], target: str) -> str:
-    """Return a table as JSON: degrees where a name says so, losses as shares of all rotations."""
-    document = {
-        "about": f"Joint limits by Synovia for {target}. {TABLES[target][0]}. Losses are shares of "
-        "all rotations; angles of losses are radians.",
-        "joints": {
-            row.name: {**{key: _plain(value) for key, value in row.values.items()},
-                       "loss": asdict(row.loss)}
-            for row in rows
-        },
-    }  # fmt: skip
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, str):
-        return value
-    array: Floats = np.asarray(value, dtype=np.float64)
-    return array.tolist() if array.ndim else float(array)
+write_blender = partial(_write_table, "blender", partial(euler_box, "ZYX"))
+write_vrm = partial(_write_table, "vrm", partial(euler_box, "XYZ"))
+write_godot = partial(_write_table, "godot", round_cone)
+write_unity = partial(_write_table, "unity", elliptic_cone)
+write_physx = partial(_write_table, "physx", elliptic_cone)

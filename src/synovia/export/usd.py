@@ -1,21 +1,22 @@
-"""USD: UsdPhysics joints with limits of rotX, rotY and rotZ; ranges alone. Needs usd-core."""
+"""USD: UsdPhysics joints with limits of rotX, rotY and rotZ. Needs usd-core."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 
 from .. import quat
 from ..arrays import Quats, Vectors
-from .hinged import HingedBody, HingedJoint, loss_lines, rest_places, upright
-from .mass import capsules
+from .body import capsules, rest_positions, upright
+from .hinged import HingedBody, HingedJoint, export_body, loss_lines
 from .opensim import element_name
 
-SQUARE = 1e-6
-"""How far axes may be off right angles: rotX, rotY and rotZ are at right angles."""
+MAX_SKEW = 1e-6  # tolerance of the orthonormality of axes: rotX, rotY, rotZ are orthogonal
 
 
 def usd_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) -> str:
-    """Return a stage of the whole body as .usda; lengths are metres, z is up, limits degrees."""
+    """Return a stage of the whole body as .usda: metres, z up, limits in degrees."""
     try:
         from pxr import Gf, Usd, UsdGeom, UsdPhysics
     except ImportError:
@@ -30,33 +31,30 @@ def usd_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) -> 
     root = UsdGeom.Xform.Define(stage, f"/{_identifier(name)}")
     stage.SetDefaultPrim(root.GetPrim())
     skeleton, stand = body.skeleton, upright(body.skeleton)
-    places = quat.rotate(stand, rest_places(skeleton))
+    positions = quat.rotate(stand, rest_positions(skeleton))
     segments = capsules(skeleton, mass)
     paths = [f"{root.GetPath()}/{_identifier(title)}" for title in skeleton.names]
 
-    def rotation(turn: Quats) -> object:
-        return Gf.Quatf(float(turn[0]), Gf.Vec3f(*map(float, turn[1:])))
+    def rotation(quaternion: Quats) -> object:
+        return Gf.Quatf(float(quaternion[0]), Gf.Vec3f(*map(float, quaternion[1:])))
 
-    def place(vector: Vectors) -> object:
-        return Gf.Vec3f(*map(float, vector))
+    def vector(values: Vectors) -> object:
+        return Gf.Vec3f(*map(float, values))
 
     for joint, parent in enumerate(skeleton.parents.tolist()):
         link = UsdGeom.Xform.Define(stage, paths[joint])
-        link.AddTranslateOp().Set(Gf.Vec3d(*map(float, places[joint])))
+        link.AddTranslateOp().Set(Gf.Vec3d(*map(float, positions[joint])))
         link.AddOrientOp().Set(rotation(stand))
         UsdPhysics.RigidBodyAPI.Apply(link.GetPrim())
         own = [each for each in segments if each.joint == joint]
         UsdPhysics.MassAPI.Apply(link.GetPrim()).CreateMassAttr(sum(each.mass for each in own))
         for k, each in enumerate(own):
-            way = each.end - each.start
-            length = float(np.linalg.norm(way))
             shape = UsdGeom.Capsule.Define(stage, f"{paths[joint]}/capsule{k + 1}")
             shape.CreateRadiusAttr(each.radius)
-            shape.CreateHeightAttr(length)
+            shape.CreateHeightAttr(each.length)
             shape.CreateAxisAttr(UsdGeom.Tokens.z)
-            along = way / length if length else np.array([0.0, 0.0, 1.0])
-            shape.AddTranslateOp().Set(Gf.Vec3d(*map(float, each.start + 0.5 * way)))
-            shape.AddOrientOp().Set(rotation(quat.between(np.array([0.0, 0.0, 1.0]), along)))
+            shape.AddTranslateOp().Set(Gf.Vec3d(*map(float, each.center)))
+            shape.AddOrientOp().Set(rotation(quat.between(np.array([0.0, 0.0, 1.0]), each.axis)))
             UsdPhysics.CollisionAPI.Apply(shape.GetPrim())
         if parent < 0:
             continue
@@ -66,17 +64,17 @@ def usd_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) -> 
         made = kind.Define(stage, title)
         made.CreateBody0Rel().SetTargets([paths[parent]])
         made.CreateBody1Rel().SetTargets([paths[joint]])
-        made.CreateLocalPos0Attr(place(skeleton.offsets[joint]))
-        made.CreateLocalPos1Attr(place(np.zeros(3)))
+        made.CreateLocalPos0Attr(vector(skeleton.offsets[joint]))
+        made.CreateLocalPos1Attr(vector(np.zeros(3)))
         if hinged is None:
             continue
         frame = joint_frame(hinged)
         made.CreateLocalRot0Attr(rotation(quat.mul(hinged.reference, frame)))
         made.CreateLocalRot1Attr(rotation(frame))
         for axis in ("transX", "transY", "transZ"):
-            still = UsdPhysics.LimitAPI.Apply(made.GetPrim(), axis)
-            still.CreateLowAttr(1.0)  # a low end above the high one holds still
-            still.CreateHighAttr(-1.0)
+            locked = UsdPhysics.LimitAPI.Apply(made.GetPrim(), axis)
+            locked.CreateLowAttr(1.0)  # low above high locks the axis
+            locked.CreateHighAttr(-1.0)
         for axis, low, high in zip(("rotX", "rotY", "rotZ"), hinged.low, hinged.high, strict=True):
             limit = UsdPhysics.LimitAPI.Apply(made.GetPrim(), axis)
             limit.CreateLowAttr(float(np.degrees(low)))
@@ -85,11 +83,11 @@ def usd_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) -> 
 
 
 def joint_frame(joint: HingedJoint) -> Quats:
-    """Return the rotation (4,) that turns x, y and z to a joint's three axes.
+    """Return the rotation (4,) from x, y and z to a joint's three axes.
 
-    ValueError where they are not at right angles, as USD's are.
+    Raises ValueError unless they are orthogonal and right-handed, as USD requires.
     """
-    if np.abs(joint.axes @ joint.axes.T - np.eye(3)).max() > SQUARE:
+    if np.abs(joint.axes @ joint.axes.T - np.eye(3)).max() > MAX_SKEW:
         raise ValueError(f"{joint.name}: USD has axes at right angles, got {joint.axes.tolist()}")
     if np.linalg.det(joint.axes) < 0.0:
         raise ValueError(f"{joint.name}: USD has right-handed axes, got {joint.axes.tolist()}")
@@ -99,3 +97,6 @@ def joint_frame(joint: HingedJoint) -> Quats:
 def _identifier(name: str) -> str:
     plain = "".join(letter if letter.isalnum() else "_" for letter in element_name(name))
     return f"_{plain}" if plain[:1].isdigit() else plain
+
+
+write_usd = partial(export_body, usd_text, False)

@@ -1,4 +1,4 @@
-"""Files: one module a format, chosen by suffix. Only this room and `cli` touch files."""
+"""Reading and writing files: one module per format, chosen by suffix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..skeleton import Clip
 from .bounds import check_skeleton
 from .encoding import errors_name
-from .format import ClipFormat, ReadOptions
+from .format import ClipFormat, FormatEntry, ReadOptions
 
 if TYPE_CHECKING:
     from .figure import figure_schema, load_figure, load_network, save_figure, save_network
@@ -22,36 +22,35 @@ if TYPE_CHECKING:
     from .smpl import clip_from_poses, poses_of
 
 
-CLIP_FORMATS: dict[str, ClipFormat | str] = {
-    ".bvh": "bvh.BVH",
-    ".amc": "amc.AMC",
-    ".asf": "amc.ASF",
-    ".glb": "gltf.GLTF",
-    ".gltf": "gltf.GLTF",
-    ".vrm": "gltf.GLTF",
-    ".vrma": "gltf.VRMA",
-    ".npz": "smpl.NPZ",
-    ".motion.csv": "table.CSV",
-    ".motion.parquet": "table.PARQUET",
-    ".fbx": "fbx.FBX",
+CLIP_FORMATS: dict[str, FormatEntry] = {
+    ".bvh": FormatEntry("BVH", "synovia.io.bvh:BVH"),
+    ".amc": FormatEntry("ASF/AMC", "synovia.io.amc:AMC"),
+    ".asf": FormatEntry("ASF/AMC", "synovia.io.amc:ASF", writable=False),
+    ".glb": FormatEntry("glTF, VRM", "synovia.io.gltf:GLTF"),
+    ".gltf": FormatEntry("glTF, VRM", "synovia.io.gltf:GLTF"),
+    ".vrm": FormatEntry("glTF, VRM", "synovia.io.gltf:GLTF"),
+    ".vrma": FormatEntry("glTF, VRM", "synovia.io.gltf:VRMA"),
+    ".npz": FormatEntry("SMPL, AMASS", "synovia.io.smpl:NPZ"),
+    ".motion.csv": FormatEntry("tables", "synovia.io.table:CSV"),
+    ".motion.parquet": FormatEntry("tables", "synovia.io.table:PARQUET"),
+    ".fbx": FormatEntry("FBX", "synovia.io.fbx:FBX", writable=False),
 }
-"""Every clip format by its suffix, in lower case; ours by where they are, loaded when needed."""
+"""The registry of clip formats, by suffix in lower case."""
 _MARKERS = (
     "it holds positions of markers, not rotations of joints: solve them for joint angles, with "
     "OpenSim or the capture software; or write them as NAME.markers.csv with the columns "
     "frame,marker,x,y,z for `synovia figure human --fit`"
 )
 ADVICE = {".c3d": _MARKERS, ".trc": _MARKERS}
-"""What to do with files that hold motion and are no clips, by suffix."""
-HEAD = 4096
-"""Bytes by which a format is told where the suffix does not tell it."""
+"""Advice for files that hold motion but are not clips, by suffix."""
+HEAD_BYTES = 4096  # read from a file with an unknown suffix, to recognise its format
 
 
 def load_clip(path: str | PathLike[str], *, skeleton: str | PathLike[str] | None = None) -> Clip:
-    """Return the clip in the file at `path`; the suffix tells the format, else the content.
+    """Return the clip in the file at `path`. The suffix gives the format, else the content does.
 
-    A file may hold several clips: `robot.glb#Walk` is the one called Walk. `skeleton` is the file
-    with the skeleton, where the format has one apart and it does not stand beside the clip.
+    A file may hold several clips: `robot.glb#Walk` is the one called Walk. `skeleton` is the
+    skeleton's file, for formats that keep it apart; by default, the one in the same folder.
     """
     file, clip = split_clip(path)
     options = ReadOptions(clip, None if skeleton is None else Path(skeleton))
@@ -62,7 +61,7 @@ def load_clip(path: str | PathLike[str], *, skeleton: str | PathLike[str] | None
 
 
 def save_clip(clip: Clip, path: str | PathLike[str]) -> None:
-    """Write `clip` to the file at `path`, whole or not at all; the suffix tells the format.
+    """Write `clip` to the file at `path`, atomically, in the format of its suffix.
 
     Examples
     --------
@@ -75,27 +74,21 @@ def save_clip(clip: Clip, path: str | PathLike[str]) -> None:
 
 
 def save_clips(clips: Sequence[Clip], path: str | PathLike[str]) -> None:
-    """Write several clips of one skeleton to one file, whole or not at all, as `save_clip` does."""
+    """Write several clips of one skeleton to one file, atomically, as `save_clip` does."""
     path = Path(path)
-    write = _writable_format(path).write
-    if not clips:
-        raise ValueError(f"{path}: expected a clip to write, got none")
-    assert write is not None
-    write(clips, path)
-
-
-def _writable_format(path: Path) -> ClipFormat:
-    form = clip_format(path)
-    if form.write is None:
+    write = clip_format(path).write
+    if write is None:
         raise ValueError(
             f"{path}: {clip_suffix(path)} is only read; "
             f"{', '.join(writable_suffixes())} can be written"
         )
-    return form
+    if not clips:
+        raise ValueError(f"{path}: expected a clip to write, got none")
+    write(clips, path)
 
 
 def list_clips(path: str | PathLike[str]) -> list[str]:
-    """Return the names of the clips in a file, as they stand after `#`; [""] for a single one."""
+    """Return the names of the clips in a file, as written after `#`; [""] for a single clip."""
     file, clip = split_clip(path)
     with errors_name(str(file)):
         contents = clip_format(file).contents
@@ -103,25 +96,25 @@ def list_clips(path: str | PathLike[str]) -> list[str]:
 
 
 def split_clip(path: str | PathLike[str]) -> tuple[Path, str]:
-    """Return the file and the clip that `file.glb#Walk` stands for; names of files may have #."""
+    """Return the file and the clip's name in `file.glb#Walk`; a file's own name may contain #."""
     text = os.fspath(path)
-    marks = [] if os.path.exists(text) else [at for at, sign in enumerate(text) if sign == "#"]
-    for at in marks:
-        if os.path.isfile(text[:at]):
-            return Path(text[:at]), text[at + 1 :]
+    marks = [] if os.path.exists(text) else [k for k, sign in enumerate(text) if sign == "#"]
+    for mark in marks:
+        if os.path.isfile(text[:mark]):
+            return Path(text[:mark]), text[mark + 1 :]
     return Path(text), ""
 
 
 def clip_format(path: Path) -> ClipFormat:
-    """Return the format of a file by its suffix, else by how it begins; ValueError if unknown."""
+    """Return the format of a file by its suffix, else by its first bytes; ValueError if unknown."""
     if suffix := clip_suffix(path):
-        return _loaded(suffix)
+        return CLIP_FORMATS[suffix].load()
     if path.is_file():
         with open(path, "rb") as file:
-            head = file.read(HEAD)
-        for each in map(_loaded, CLIP_FORMATS):
-            if each.begins(head):
-                return each
+            head = file.read(HEAD_BYTES)
+        for entry in CLIP_FORMATS.values():
+            if entry.load().begins(head):
+                return entry.load()
     if advice := ADVICE.get(path.suffix.lower()):
         raise ValueError(f"{path}: {advice}")
     raise ValueError(
@@ -130,7 +123,7 @@ def clip_format(path: Path) -> ClipFormat:
 
 
 def is_clip(path: Path) -> bool:
-    """Return whether a file has a format of clips, by its suffix or by how it begins."""
+    """Return whether a file is a clip, by its suffix or by its first bytes."""
     try:
         clip_format(path)
     except (ValueError, OSError):
@@ -147,17 +140,7 @@ def clip_suffix(path: str | PathLike[str]) -> str:
 
 def writable_suffixes() -> list[str]:
     """Return the suffixes of the formats that can be written."""
-    return [suffix for suffix in CLIP_FORMATS if _loaded(suffix).write is not None]
-
-
-def _loaded(suffix: str) -> ClipFormat:
-    found = CLIP_FORMATS[suffix]
-    if isinstance(found, str):
-        module, _, name = found.partition(".")
-        found = getattr(import_module(f"{__name__}.{module}"), name)
-        assert isinstance(found, ClipFormat)
-        CLIP_FORMATS[suffix] = found
-    return found
+    return [suffix for suffix, entry in CLIP_FORMATS.items() if entry.writable]
 
 
 _HOMES = {
@@ -167,7 +150,7 @@ _HOMES = {
     "schema": ("limits_schema",),
     "smpl": ("clip_from_poses", "poses_of"),
 }
-"""Functions of files that need much of the package: imported when first asked for."""
+"""Functions that need much of the package, by module; imported on first use."""
 
 
 def __getattr__(name: str) -> Any:
@@ -181,6 +164,7 @@ __all__ = [
     "ADVICE",
     "CLIP_FORMATS",
     "ClipFormat",
+    "FormatEntry",
     "ReadOptions",
     "clip_format",
     "clip_from_poses",

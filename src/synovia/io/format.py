@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ..skeleton import Axis, Clip
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Which clip of a file is wanted, where it holds several, and which file has its skeleton."""
+    """Options for reading: the clip's name in a file of several, and the skeleton's file."""
 
     clip: str = ""
     skeleton: Path | None = None
@@ -19,17 +21,16 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class ClipFormat:
-    """How clips are read from, and written to, files of a format.
+    """Functions and properties of one clip format.
 
-    `read` is given the file, and options that few formats need. `write` is given clips, mostly one;
-    None where a format is only read. `contents` names the clips in a file, if it may hold several.
-    `begins` tells by the first bytes of a file without a known suffix if it is one.
-    `up` and `unit` (in metres) are what everybody takes such files to have, where that is agreed.
-    `beside` says what such files hold beside a skeleton and its motion.
-    `skip` says why a file with this suffix is passed over among others, empty for no word about it;
-    None for a clip.
-    `as_written` returns a clip with the joints and the rest pose that a file of this format gives
-    it; ValueError where the format cannot hold the clip.
+    `read` takes the file and options, which most formats ignore. `write` takes the clips, usually
+    one; None if the format is only read. `contents` returns the names of the clips in a file that
+    may hold several. `begins` recognises a file without a known suffix by its first bytes.
+    `up` and `unit` (in metres) are set where all files of the format agree on them.
+    `beside` names what such files hold besides a skeleton and its motion.
+    `skip` returns why a file of a folder is not read, "" to skip it silently, None to read it.
+    `as_written` returns a clip with the joints and the rest pose that it has after writing;
+    ValueError if the format cannot hold the clip.
     """
 
     read: Callable[[Path, ReadOptions], Clip]
@@ -43,8 +44,24 @@ class ClipFormat:
     as_written: Callable[[Clip], Clip] = lambda clip: clip
 
 
+class FormatEntry(NamedTuple):
+    """One line of the registry of clip formats, which is read without importing the format."""
+
+    title: str
+    """The format's name in tables; several suffixes may share one."""
+    format: ClipFormat | str
+    """The format, or its location as "package.module:NAME", imported on first use."""
+    writable: bool = True
+
+    def load(self) -> ClipFormat:
+        """Return the format, importing its module if necessary."""
+        found = pkgutil.resolve_name(self.format) if isinstance(self.format, str) else self.format
+        assert isinstance(found, ClipFormat)
+        return found
+
+
 def only_clip(clips: Sequence[Clip], path: Path) -> Clip:
-    """Return the one clip to write to a file that cannot hold several; ValueError for more."""
+    """Return the clip to write to a file that holds one; ValueError for several."""
     if len(clips) != 1:
         raise ValueError(f"{path}: a {path.suffix} file holds one clip, got {len(clips)}")
     return clips[0]
