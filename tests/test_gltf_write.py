@@ -1,4 +1,4 @@
-"""glTF: what has not changed keeps its bytes, and what is written is read back."""
+"""glTF: what has not changed stays, and what is written is read back."""
 
 import json
 import shutil
@@ -45,23 +45,6 @@ def written(clip, path):
     return path.read_bytes()
 
 
-def sampler_range(content, animation, node, path="rotation"):
-    """Where the output of a channel stands in a GLB whose views are tight."""
-    root, _ = split(content)
-    found = root["animations"][animation]
-    sampler = next(
-        found["samplers"][each["sampler"]]
-        for each in found["channels"]
-        if each["target"] == {"node": node, "path": path}
-    )
-    view = root["bufferViews"][root["accessors"][sampler["output"]]["bufferView"]]
-    start = 28 + int.from_bytes(content[12:16], "little") + view.get("byteOffset", 0)
-    return start, start + view["byteLength"]
-
-
-# Unchanged, and changed in place
-
-
 @pytest.mark.parametrize("name", ["Walk", "Wave"])
 @pytest.mark.parametrize("suffix", [".glb", ".vrm", ".gltf"])
 def test_an_unchanged_clip_gives_the_same_bytes(tmp_path, name, suffix):
@@ -80,81 +63,33 @@ def test_an_unchanged_robot_gives_the_same_bytes(tmp_path, name):
     assert written(load_clip(f"{ROBOT}#{name}"), tmp_path / "b.glb") == ROBOT.read_bytes()
 
 
-def test_only_the_bytes_of_a_changed_joint_change(tmp_path):
-    content = walking().glb()
-    clip = turned(read(tmp_path, walking(), "Wave"), "spine", frames=slice(3, 5))
-    after = written(clip, tmp_path / "b.glb")
-    start, stop = sampler_range(content, 1, 2)
-    assert after[:start] + after[stop:] == content[:start] + content[stop:]
-    before, now = (np.frombuffer(each[start:stop], "<f4") for each in (content, after))
-    changed = (before != now).reshape(-1, 4).any(axis=1)
-    assert np.flatnonzero(changed).tolist() == [3, 4]
-    assert_same_motion(load_clip(f"{tmp_path / 'b.glb'}#Wave"), clip)
+@pytest.mark.parametrize("suffix", [".glb", ".gltf"])
+def test_all_else_in_a_changed_file_stays(tmp_path, suffix):
+    made = walking()
+    content = made.gltf() if suffix == ".gltf" else made.glb()
+    clip = turned(load_clip(f"{saved(tmp_path, content, 'a' + suffix)}#Wave"), "spine")
+    after = written(clip, tmp_path / f"b{suffix}")
+    root = json.loads(after) if suffix == ".gltf" else split(after)[0]
+    before = json.loads(content) if suffix == ".gltf" else split(content)[0]
+    for key, value in before.items():
+        if key in ("accessors", "bufferViews"):
+            assert root[key][: len(value)] == value
+        elif key not in ("animations", "buffers"):
+            assert root[key] == value
+    assert root["animations"][0] == before["animations"][0]
+    if suffix == ".gltf":
+        assert root["buffers"][:-1] == before["buffers"]
+    else:
+        assert split(after)[1].startswith(bytes(made.data))
+    assert_same_motion(load_clip(f"{tmp_path / 'b'}{suffix}#Wave"), clip)
 
 
 @needs_robot
-def test_only_the_bytes_of_a_changed_joint_of_the_robot_change(tmp_path):
-    content = ROBOT.read_bytes()
+def test_a_joint_of_the_robot_changes(tmp_path):
     clip = turned(load_clip(f"{ROBOT}#Walking"), "Neck")
     after = written(clip, tmp_path / "b.glb")
-    start, stop = sampler_range(content, 10, 11)
-    assert after[:start] + after[stop:] == content[:start] + content[stop:]
-    assert after[start:stop] != content[start:stop]
+    assert split(after)[1].startswith(split(ROBOT.read_bytes())[1])
     assert_same_motion(load_clip(f"{tmp_path / 'b.glb'}#Walking"), clip)
-
-
-def test_bounds_in_the_json_follow_and_its_other_text_stays(tmp_path):
-    content = walking().glb()
-    clip = turned(read(tmp_path, walking(), "Walk"), "hip")
-    after = written(clip, tmp_path / "b.glb")
-    (root, data), (now, new) = split(content), split(after)
-    output = root["animations"][0]["samplers"][0]["output"]
-    view = now["bufferViews"][now["accessors"][output]["bufferView"]]
-    place = slice(view["byteOffset"], view["byteOffset"] + view["byteLength"])
-    values = np.frombuffer(new[place], "<f4").reshape(-1, 4)
-    assert now["accessors"][output]["min"] == values.min(0).tolist()
-    assert now["accessors"][output]["max"] == values.max(0).tolist()
-    assert new[: place.start] + new[place.stop :] == data[: place.start] + data[place.stop :]
-    # The text without the eight numbers is that of the source.
-    text, before = (
-        each[20 : 20 + int.from_bytes(each[12:16], "little")] for each in (after, content)
-    )
-    for key in ("min", "max"):
-        text = text.replace(
-            json.dumps(now["accessors"][output][key], separators=(",", ":")).encode(),
-            json.dumps(root["accessors"][output][key]).encode(),
-        )
-    assert text.rstrip() == before.rstrip()
-
-
-def test_a_buffer_in_a_uri_changes_in_place(tmp_path):
-    content = walking().gltf()
-    path = saved(tmp_path, content, "a.gltf")
-    clip = turned(load_clip(f"{path}#Wave"), "arm")
-    after = written(clip, tmp_path / "b.gltf")
-    assert len(after) == len(content)
-    differ = [k for k, (a, b) in enumerate(zip(after, content, strict=True)) if a != b]
-    assert max(differ) - min(differ) < FRAMES * 16 * 4 / 3 + 8
-    assert_same_motion(load_clip(f"{tmp_path / 'b.gltf'}#Wave"), clip)
-
-
-def test_accessors_side_by_side_in_one_view_change_in_place(tmp_path):
-    made = chain()
-    rows = np.concatenate([quats(FRAMES, 1), quats(FRAMES, 2)]).astype("<f4")
-    view = made.view(rows.tobytes())
-    about = {"bufferView": view, "componentType": 5126, "count": FRAMES, "type": "VEC4"}
-    animation = made.animation("Nod")
-    for number, node in enumerate((1, 2)):
-        values = made.add({**about, "byteOffset": number * FRAMES * 16})
-        made.channel(animation, node, "rotation", TIMES, values)
-    clip = turned(read(tmp_path, made), "spine")
-    after = written(clip, tmp_path / "b.glb")
-    assert after[: -FRAMES * 16].startswith(made.glb()[: -FRAMES * 16 - 2 * 4 * FRAMES - 8])
-    assert len(after) == len(made.glb())
-    assert_same_motion(load_clip(tmp_path / "b.glb"), clip)
-
-
-# New accessors
 
 
 def shared_output(made):
@@ -281,9 +216,6 @@ def test_numbers_beyond_float32_are_refused(tmp_path):
         save_clip(replace(clip, pose=far), tmp_path / "b.glb")
 
 
-# Containers and what stands beside them
-
-
 def test_files_beside_it_come_along(tmp_path):
     made = walking()
     made.root["images"] = [{"uri": "skin.png"}, {"uri": "gone.png"}]
@@ -329,7 +261,7 @@ def test_one_container_becomes_the_other(tmp_path, before, after, joints):
 def test_json_that_would_lose_something_is_not_written_anew(tmp_path):
     text = walking().gltf().replace(b'"scene": 0', b'"extras": {"a": 1, "a": 2}, "scene": 0')
     clip = load_clip(f"{saved(tmp_path, text, 'a.gltf')}#Walk")
-    assert written(turned(clip, "hip"), tmp_path / "b.gltf").count(b'"a": 1, "a": 2') == 1
+    assert written(clip, tmp_path / "b.gltf").count(b'"a": 1, "a": 2') == 1
     with pytest.raises(ValueError, match=r"c\.gltf: expected JSON that can be written again"):
         save_clip(turned(clip, "spine"), tmp_path / "c.gltf")
     assert not (tmp_path / "c.gltf").exists()
@@ -340,9 +272,6 @@ def test_unknown_chunks_are_kept(tmp_path):
     content[8:12] = len(content).to_bytes(4, "little")
     clip = turned(load_clip(f"{saved(tmp_path, bytes(content))}#Walk"), "hip", "arm")
     assert written(clip, tmp_path / "b.glb").endswith(b"\4\0\0\0XTRAwxyz")
-
-
-# New files
 
 
 def posed(rest=True):

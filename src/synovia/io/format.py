@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pkgutil
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from ..skeleton import Axis, Clip
+from ..skeleton import Axis, Clip, with_unit
 
 
 @dataclass(frozen=True)
@@ -65,3 +66,16 @@ def only_clip(clips: Sequence[Clip], path: Path) -> Clip:
     if len(clips) != 1:
         raise ValueError(f"{path}: a {path.suffix} file holds one clip, got {len(clips)}")
     return clips[0]
+
+
+def in_metres(clip: Clip, path: Path) -> Clip:
+    """Return a clip with lengths in metres, as `path` is to hold them.
+
+    If the unit is not known, lengths stay as they are, with a warning.
+    """
+    if clip.skeleton.unit:
+        return with_unit(clip, 1.0)
+    warnings.warn(
+        f"{path}: the unit is not known; lengths are written as metres", UserWarning, stacklevel=4
+    )
+    return clip

@@ -35,8 +35,6 @@ MAX_NUMBER = 1e12
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _OUTSIDE = re.compile(r"[\\\0]|\A/|\A\Z|(\A|/)\.\.(/|\Z)")
-_SPACE = re.compile(r"[ \t\r\n]*+")
-_decode_value = json.JSONDecoder().raw_decode
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,12 +135,6 @@ class Layout:
     width: int
     dtype: str
 
-    @property
-    def stop(self) -> int:
-        """The byte after the last element."""
-        size = np.dtype(self.dtype).itemsize
-        return self.start + self.stride * (self.count - 1) + size * self.width
-
     def view(self, data: bytes | bytearray) -> Any:
         """Return the numbers as an array (count, width) that shares the memory of `data`."""
         strides = (self.stride, np.dtype(self.dtype).itemsize)
@@ -239,9 +231,6 @@ def _optional(
     return default if found is None else whole_number(found, least, most)
 
 
-# Entries
-
-
 def member(entry: Entry, key: str) -> Entry | None:
     """Return what an object has under `key`, if anything."""
     if not isinstance(entry.value, dict):
@@ -279,9 +268,6 @@ def numbers(entry: Entry, count: int) -> list[float]:
         for each in found
     )
     return [float(each) for each in found] if sane else entry.fail(f"{count} numbers")
-
-
-# Containers
 
 
 def _split_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -349,52 +335,7 @@ def data_uri(content: bytes, kind: str = BYTES) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
-# JSON text
-
-
-def replace_values(text: str, changes: Mapping[Any, Any]) -> str:
-    """Return JSON text with values replaced where they stand, and all else as it was.
-
-    `changes` has the keys and numbers that lead to a value, inside each other.
-    """
-    parts, done = [], 0
-    for start, stop, value in _edits(text, text.index("{"), changes):
-        parts += [text[done:start], value]
-        done = stop
-    return "".join([*parts, text[done:]])
-
-
-def _edits(text: str, at: int, changes: Mapping[Any, Any]) -> Iterator[tuple[int, int, str]]:
-    for key, start, stop in _members(text, at):
-        change = changes.get(key)
-        if isinstance(change, dict):
-            yield from _edits(text, start, change)
-        elif change is not None:
-            yield start, stop, json_line(change)
-
-
-def _members(text: str, at: int) -> Iterator[tuple[str | int, int, int]]:
-    """Yield the key of each member of the object or list at `at`, and where its value stands."""
-    is_object, count = text[at] == "{", 0
-    at = _skip(text, at + 1)
-    while text[at] not in "]}":
-        key: str | int = count
-        if is_object:
-            key, at = _decode_value(text, at)
-            at = _skip(text, _skip(text, at) + 1)
-        stop = _decode_value(text, at)[1]
-        yield key, at, stop
-        at = _skip(text, stop)
-        at = _skip(text, at + 1) if text[at] == "," else at
-        count += 1
-
-
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
-
-
-def json_line(value: Any, indent: int | None = None) -> str:
+def json_text(value: Any, indent: int | None = None) -> str:
     """Return `value` as JSON; ValueError where it has what JSON, or glTF, does not allow."""
     separators = None if indent else (",", ":")
     try:
