@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import errno
 import glob
-import io
 import math
 import os
 import warnings
@@ -288,25 +286,17 @@ def _table_rows(
     path: str, columns: Sequence[str], maybe: Sequence[str] = ()
 ) -> list[tuple[str, dict[str, str]]]:
     """Return the rows of a CSV file, each with its place; `maybe` columns may be empty or lack."""
-    reader = csv.DictReader(io.StringIO(_read_text(Path(path)), newline=""), skipinitialspace=True)
+    from ..io.lines import csv_table
+
+    check_file(Path(path))
     rows = []
-    try:
-        titles = reader.fieldnames or []
-        if not set(columns) <= set(titles):
+    for place, row in csv_table(path, columns):
+        cells = {column: row[column] for column in columns}
+        if not all(cells.values()):
             raise ValueError(
-                f"{path}:1: expected the columns {','.join(columns)}, got {','.join(titles)!r:.80}"
+                f"{place}: expected {' and '.join(columns)}, got {','.join(cells.values())!r:.80}"
             )
-        for row in reader:
-            cells = {column: (row[column] or "").strip() for column in columns}
-            if not all(cells.values()):
-                raise ValueError(
-                    f"{path}:{reader.line_num}: expected {' and '.join(columns)}, "
-                    f"got {','.join(cells.values())!r:.80}"
-                )
-            cells |= {column: (row.get(column) or "").strip() for column in maybe}
-            rows.append((f"{path}:{reader.line_num}", cells))
-    except csv.Error as error:
-        raise ValueError(f"{path}:{reader.line_num}: {error}") from None
+        rows.append((place, cells | {column: row.get(column, "") for column in maybe}))
     return rows
 
 
@@ -662,36 +652,16 @@ def load_points(file: Path, frames: int) -> Vectors:
     return np.array(points).reshape(-1, 3)
 
 
-def _read_text(file: Path) -> str:
-    """Return the text of a file; ValueError with the line where it is not UTF-8."""
-    from ..io.files import read_file
-
-    check_file(file)
-    content = read_file(file)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ValueError(f"{file}:{line}: expected text in UTF-8, got other bytes") from None
-
-
 def _read_rows(file: Path) -> list[Row]:
     """Return all rows of a file that are not blank."""
-    reader = csv.reader(io.StringIO(_read_text(file), newline=""))
-    found: list[Row] = []
-    try:
-        for row in reader:
-            cells = [cell.strip() for cell in row]
-            if len(cells) == 1 and (";" in row[0] or "\t" in row[0]):
-                raise ValueError(
-                    f"{file}:{reader.line_num}: columns must be separated by commas, "
-                    f"got {row[0]!r:.80}"
-                )
-            if any(cells):
-                found.append((f"{file}:{reader.line_num}", cells))
-    except csv.Error as error:
-        raise ValueError(f"{file}:{reader.line_num}: {error}") from None
-    return found
+    from ..io.lines import csv_rows
+
+    check_file(file)
+    rows = csv_rows(file)
+    for place, cells in rows:
+        if len(cells) == 1 and (";" in cells[0] or "\t" in cells[0]):
+            raise ValueError(f"{place}: columns must be separated by commas, got {cells[0]!r:.80}")
+    return [row for row in rows if any(row[1])]
 
 
 def _parse_point(row: Row, columns: Sequence[str], frame: int) -> list[float]:

@@ -1,16 +1,21 @@
-"""Text files, line by line: errors name the file and the line."""
+"""Text and CSV files, line by line: errors name the file and the line."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from os import PathLike, fspath
 from typing import NoReturn
 
 import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Ints
+from .files import read_file
 
 LINE_END = re.compile(rb"\r\n|\r|\n")
 _NUMBER = re.compile(rb"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+(?=[\s+-]|\Z)\s*+")
@@ -112,3 +117,42 @@ def scan_numbers(source: Source) -> tuple[Floats, Ints]:
         word = b"".join(part[0] for part in (before, after) if part)
         source.fail_at(number, "expected finite numbers", quote_line(word))
     return values[: cursor[1]], per_line[: cursor[2] + 1]
+
+
+def csv_rows(path: str | PathLike[str]) -> list[tuple[str, list[str]]]:
+    """Return the rows of a CSV file, each with its position "path:line"; cells are stripped."""
+    content = read_file(path)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ValueError(
+            f"{fspath(path)}:{line}: expected text in UTF-8, got other bytes"
+        ) from None
+    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
+    rows = []
+    try:
+        for row in reader:
+            if row:
+                rows.append((f"{fspath(path)}:{reader.line_num}", [cell.strip() for cell in row]))
+    except csv.Error as error:
+        raise ValueError(f"{fspath(path)}:{reader.line_num}: {error}") from None
+    return rows
+
+
+def csv_table(
+    path: str | PathLike[str], columns: Sequence[str]
+) -> list[tuple[str, dict[str, str]]]:
+    """Return the rows of a CSV file by the titles of its first row, each with "path:line".
+
+    Missing cells are empty. Raises ValueError unless all `columns` are among the titles.
+    """
+    rows = csv_rows(path)
+    titles = rows[0][1] if rows else []
+    if not set(columns) <= set(titles):
+        raise ValueError(
+            f"{fspath(path)}:1: expected the columns {','.join(columns)}, "
+            f"got {','.join(titles)!r:.80}"
+        )
+    empty = [""] * len(titles)
+    return [(place, dict(zip(titles, [*cells, *empty], strict=False))) for place, cells in rows[1:]]

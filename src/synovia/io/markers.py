@@ -6,8 +6,6 @@ that is not seen in a frame has no row there, or empty numbers.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from os import PathLike, fspath
 from pathlib import Path
@@ -16,7 +14,7 @@ import numpy as np
 
 from ..anatomy.observations import MarkerTracks
 from ..arrays import Vectors
-from .files import read_file
+from .lines import csv_table
 
 SUFFIX = ".markers.csv"
 COLUMNS = ("frame", "marker", "x", "y", "z")
@@ -27,7 +25,7 @@ MAX_POINTS_PER_ROW = 100  # frames × markers a row beyond that; captures have f
 
 def load_markers(path: str | PathLike[str]) -> MarkerTracks:
     """Return the tracks in the file at `path`, in its own unit; NaN where a marker is not seen."""
-    rows = _rows(path, COLUMNS)
+    rows = csv_table(path, COLUMNS)
     seen: dict[tuple[int, str], list[float]] = {}
     for place, row in rows:
         name = row["marker"]
@@ -59,7 +57,7 @@ def load_markers(path: str | PathLike[str]) -> MarkerTracks:
 def load_marker_table(path: str | PathLike[str]) -> dict[str, tuple[str, Vectors | None]]:
     """Return by marker its segment, and its place there in metres where the table has `x,y,z`."""
     found: dict[str, tuple[str, Vectors | None]] = {}
-    for place, row in _rows(path, TABLE_COLUMNS):
+    for place, row in csv_table(path, TABLE_COLUMNS):
         if not row["marker"] or not row["segment"]:
             raise ValueError(
                 f"{place}: expected a marker and its segment, got {list(row.values())}"
@@ -69,31 +67,6 @@ def load_marker_table(path: str | PathLike[str]) -> dict[str, tuple[str, Vectors
         if at is not None and np.isnan(at).any():
             raise ValueError(f"{place}: expected three numbers x,y,z or none, got {numbers}")
         found[row["marker"]] = (row["segment"], at)
-    return found
-
-
-def _rows(path: str | PathLike[str], columns: tuple[str, ...]) -> list[tuple[str, dict[str, str]]]:
-    """Return each row by the titles of the first line, with where it stands."""
-    try:
-        text = read_file(path).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{fspath(path)}: expected text in UTF-8") from None
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    titles = [title.strip() for title in reader.fieldnames or []]
-    missing = [name for name in columns if name not in titles]
-    if missing:
-        raise ValueError(
-            f"{fspath(path)}: expected the columns {','.join(columns)} in the first line, "
-            f"got {','.join(titles)[:80] or 'nothing'}"
-        )
-    reader.fieldnames = titles
-    found = []
-    try:
-        for row in reader:
-            cells = {key: (cell or "").strip() for key, cell in row.items() if key in titles}
-            found.append((f"{fspath(path)}:{reader.line_num}", cells))
-    except csv.Error as error:
-        raise ValueError(f"{fspath(path)}:{reader.line_num}: {error}") from None
     return found
 
 
