@@ -24,15 +24,15 @@ from .executors import run
 from .store import Corpus, Entry, Outcome, error_message
 from .summary import (
     Cells,
+    CellsMember,
     Head,
     Pair,
-    Place,
+    cell_members,
     frames_of,
     load_cells,
     load_head,
     merge_cells,
     numbered,
-    places_of,
     take_of,
 )
 
@@ -42,14 +42,14 @@ class JointTask:
     """A joint to fit: its cells in all clips, each with the number of the clip and who performs."""
 
     joint: str
-    parts: tuple[tuple[int, str, Place], ...]
+    parts: tuple[tuple[int, str, CellsMember], ...]
     flips: int
     """Frames of capture flips, which are in no cell."""
 
     @property
     def size(self) -> int:
         """How many cells there are before they are merged."""
-        return sum(place.size for _, _, place in self.parts)
+        return sum(member.size for _, _, member in self.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +58,13 @@ class PairTask:
 
     joint: str
     driver: str
-    parts: tuple[tuple[int, str, Place], ...]
+    parts: tuple[tuple[int, str, CellsMember], ...]
     variable: VariableLimit
 
     @property
     def size(self) -> int:
         """How many cells there are before they are merged."""
-        return sum(place.size for _, _, place in self.parts)
+        return sum(member.size for _, _, member in self.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,14 +181,14 @@ def _tasks(
     names: Mapping[str, Mapping[str, str]],
 ) -> list[JointTask]:
     """Return the joints to fit, those with the most cells first, since they take the longest."""
-    parts: dict[str, list[tuple[int, str, Place]]] = {joint: [] for joint in wanted}
+    parts: dict[str, list[tuple[int, str, CellsMember]]] = {joint: [] for joint in wanted}
     flips: Counter[str] = Counter()
     for number, entry in enumerate(entries):
         head = heads[entry.mark]
-        places, _ = places_of(head)
+        members, _ = cell_members(head)
         for theirs, ours in names[entry.mark].items():
-            if theirs in places:  # summaries have no roots
-                parts[ours].append((number, entry.performer, places[theirs]))
+            if theirs in members:  # summaries have no roots
+                parts[ours].append((number, entry.performer, members[theirs]))
                 flips[ours] += head.flips[theirs]
     tasks = [JointTask(joint, tuple(own), flips[joint]) for joint, own in parts.items()]
     return sorted(tasks, key=lambda task: -task.size)
@@ -248,13 +248,13 @@ def _pair_tasks(
     names: Mapping[str, Mapping[str, str]],
 ) -> list[PairTask]:
     """Return the pairs to learn, those with the most cells first."""
-    parts: dict[str, list[tuple[int, str, Place]]] = {name: [] for name in drivers}
+    parts: dict[str, list[tuple[int, str, CellsMember]]] = {name: [] for name in drivers}
     for number, entry in enumerate(entries):
         head = heads[entry.mark]
-        places = places_of(head)[1]
+        _, members = cell_members(head)
         for theirs, (name, driver) in _pairs_here(head, names[entry.mark]).items():
             if drivers.get(name) == driver:
-                parts[name].append((number, entry.performer, places[theirs]))
+                parts[name].append((number, entry.performer, members[theirs]))
     tasks = []
     for name, driver in drivers.items():
         variable = learned.variable.get(name)  # none where all of its frames are capture flips
@@ -281,12 +281,12 @@ def pair_work(skeleton: Skeleton, options: FitOptions, folder: str, task: PairTa
     return Outcome(task, found)
 
 
-def _merged_parts(folder: str, parts: Sequence[tuple[int, str, Place]]) -> dict[str, Cells]:
+def _merged_parts(folder: str, parts: Sequence[tuple[int, str, CellsMember]]) -> dict[str, Cells]:
     """Return the cells of one joint or pair, by performer, from the summaries in a folder."""
     corpus = Corpus.open(Path(folder))
     return merge_cells(
-        (performer, numbered(load_cells(corpus.summary_file(place.mark), place), number))
-        for number, performer, place in parts
+        (performer, numbered(load_cells(corpus.summary_file(member.mark), member), number))
+        for number, performer, member in parts
     )
 
 

@@ -1,7 +1,7 @@
 """A corpus on disk: a folder with a file for each clip, which is all that a stopped run needs.
 
 corpus/corpus.json            the options of its summaries
-corpus/summaries/<mark>       a clip in little, by the hash of its content
+corpus/summaries/<mark>.npz   the summary of a clip, by the hash of its content
 corpus/clips/<path's hash>    the clip's path from the corpus, its performer and its mark
 """
 
@@ -32,7 +32,7 @@ from .summary import (
     summarize,
 )
 
-FORMAT, VERSION = "synovia-corpus", 2
+FORMAT, VERSION = "synovia-corpus", 3
 _MARK = re.compile("[0-9a-f]{40}")
 
 
@@ -150,8 +150,8 @@ class Corpus:
         return self.folder / "clips" / hashlib.sha256(f"{path}#{clip}".encode()).hexdigest()[:40]
 
     def summary_file(self, mark: str) -> Path:
-        """Return where the summary with this mark belongs."""
-        return self.folder / "summaries" / mark
+        """Return the file of the summary with this mark."""
+        return self.folder / "summaries" / f"{mark}.npz"
 
     @cached_property
     def entries(self) -> list[Entry]:

@@ -10,20 +10,21 @@ same comes out whatever the order, the split and the number of workers.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import os
+import zipfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Ints, Mask, Points, Quats
+from ..arrays import Ints, Mask, Points, Quats
 from ..io.bounds import check_frame_time
 from ..io.files import atomic_write
 from ..learn import Take, flips, invented_first_frame
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
     from ..learn.dependents import PairFrames
 
 Key = TypeVar("Key", str, tuple[str, str])
-MAGIC = b"synovia-summary\n"
-VERSION = 1
+VERSION = 2
 CELL = 0.02
 """Radians along the sides of a cell of rotation vectors."""
 PAIR_CELLS = 2
@@ -47,21 +47,10 @@ MAX_WAITING = 20_000
 """Cells that wait to be merged with those of other clips, at most, or as many as there are."""
 AT_ONCE = 2**15
 """Frames, summed over joints, whose cells are found at once: what a processor's cache holds."""
-COLUMNS = {"keys": ("<i2", 3), "counts": ("<i8", 1), "frames": ("<i8", 1), "rotations": ("<f8", 4)}
-"""What is kept of each cell of one joint, with its type and how many numbers that is."""
-BY_JOINT = ("keys", "rotations")
-"""What is kept of both joints, the driver's first, where the cell is one of pairs."""
-CELL_BYTES, PAIR_BYTES = (
-    sum(
-        np.dtype(kind).itemsize * count * (joints if name in BY_JOINT else 1)
-        for name, (kind, count) in COLUMNS.items()
-    )
-    for joints in (1, 2)
-)
 Pair = tuple[str, str]
-MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
-"""What JSON with other types, sizes or keys than expected raises."""
 """A joint, and the driver that it may depend on."""
+MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""Exceptions raised by JSON with unexpected types, sizes or keys."""
 
 
 @dataclass(frozen=True)
@@ -176,18 +165,15 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the cells of one joint, or of a pair, are in the file of a summary."""
+class CellsMember:
+    """The member of a summary's file that holds the cells of one joint, or of a pair."""
 
     mark: str
-    from_end: int
-    """In bytes: cells are the last things in a file."""
+    name: str
     size: int
-    """How many cells there are."""
+    """Number of cells."""
     nanoseconds: int
     """From frame to frame."""
-    joints: int = 1
-    """2 for a pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,12 +327,12 @@ def frames_of(cells: Cells, performer: str) -> PairFrames:
     return PairFrames(performer, both[:, :4], both[:, 4:], counts)
 
 
-# Files of summaries: a line of JSON, then the columns of all cells, pair after pair, then joint
-# after joint.
-
-
 def save_summary(summary: Summary, path: Path) -> None:
-    """Write a summary, whole or not at all; the same summary gives the same bytes."""
+    """Write a summary as npz, atomically; the same summary gives the same bytes.
+
+    `header` is JSON; `joint0`, `joint1`, … and `pair0`, … are records of cells, in the order of
+    `sizes` and `pairs` in the header.
+    """
     head, skeleton = summary.head, summary.head.skeleton
     header = {
         "version": VERSION,
@@ -358,54 +344,76 @@ def save_summary(summary: Summary, path: Path) -> None:
         "offsets": skeleton.offsets.tolist(),
         "end_parents": skeleton.end_parents.tolist(),
         "end_offsets": skeleton.end_offsets.tolist(),
+        "up": skeleton.up,
+        "unit": skeleton.unit,
         "frames": head.frames,
         "frame_time": head.frame_time,
         "first_frame_dropped": head.first_frame_dropped,
         "sizes": head.sizes,
         "flips": head.flips,
+        "pairs": [[*pair, size] for pair, size in head.pairs.items()],
     }
-    if skeleton.up:
-        header["up"] = skeleton.up
-    if skeleton.unit:
-        header["unit"] = skeleton.unit
-    if head.pairs:
-        header["pairs"] = [[*pair, size] for pair, size in head.pairs.items()]
-    parts = [MAGIC, json.dumps(header).encode(), b"\n"]
-    for cells in (*summary.pairs.values(), *summary.joints.values()):
-        for name, (kind, _) in COLUMNS.items():
-            parts.append(np.ascontiguousarray(getattr(cells, name)).astype(kind).tobytes())
-    atomic_write(path, b"".join(parts))
+    arrays: dict[str, Any] = {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
+    for kind, cells in (("joint", summary.joints), ("pair", summary.pairs)):
+        arrays |= {f"{kind}{k}": _record(each) for k, each in enumerate(cells.values())}
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    atomic_write(path, buffer.getvalue())
 
 
 def load_head(path: Path) -> Head:
-    """Return what a summary says of its clip; ValueError where the file is damaged."""
+    """Return the header of a summary; ValueError if the file is damaged."""
     return load_summary(path, ()).head
 
 
 def load_summary(path: Path, joints: Iterable[str] | None = None) -> Summary:
-    """Return the summary in a file; ValueError where it is damaged.
+    """Return the summary in a file; ValueError if it is damaged.
 
-    With all joints and pairs, or with some joints and no pairs.
+    By default it has all joints and pairs; with `joints`, those joints and no pairs.
     """
-    try:
-        with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-            return _parse_summary(content, None if joints is None else set(joints))
-    except MALFORMED as error:
-        raise ValueError(f"{path}: not a summary that can be read: {error}") from None
+    wanted = None if joints is None else set(joints)
+    with _open(path) as archive:
+        head = _decode_head(json.loads(archive["header"].tobytes()))
+        ours, pairs = cell_members(head)
+        for member in (*ours.values(), *pairs.values()):
+            bytes_there = archive.zip.getinfo(f"{member.name}.npy").file_size
+            if not 0 <= member.size * cell_type(1).itemsize <= bytes_there:
+                raise ValueError(f"expected {member.size} cells in {member.name}")
+        return Summary(
+            head,
+            {
+                name: _cells(archive[member.name], member)
+                for name, member in ours.items()
+                if wanted is None or name in wanted
+            },
+            {
+                pair: _cells(archive[member.name], member)
+                for pair, member in pairs.items()
+                if wanted is None
+            },
+        )
 
 
-def _parse_summary(content: mmap, wanted: set[str] | None) -> Summary:
-    end = content.find(b"\n", len(MAGIC))
-    if content[: len(MAGIC)] != MAGIC or end < 0:
-        raise ValueError("expected it to begin with synovia-summary and a line of JSON")
-    header = json.loads(content[len(MAGIC) : end])
+def load_cells(path: Path, member: CellsMember) -> Cells:
+    """Return the cells of one joint or pair; ValueError if the file is damaged."""
+    with _open(path) as archive:
+        return _cells(archive[member.name], member)
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[Any]:
+    """Open an npz file of ours; ValueError names it where it is damaged."""
+    with open(path, "rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                yield archive
+        except (*MALFORMED, OSError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path}: not a summary that can be read: {error}") from None
+
+
+def _decode_head(header: Mapping[str, Any]) -> Head:
     if header["version"] != VERSION:
         raise ValueError(f"expected version {VERSION}, got {header['version']}")
-    sizes = {str(name): int(size) for name, size in header["sizes"].items()}
-    pairs = {(str(name), str(driver)): int(size) for name, driver, size in header.get("pairs", [])}
-    cells = CELL_BYTES * sum(sizes.values()) + PAIR_BYTES * sum(pairs.values())
-    if end + 1 + cells != len(content) or min([0, *sizes.values(), *pairs.values()]) < 0:
-        raise ValueError("expected as many cells as it says")
     skeleton = Skeleton(
         tuple(header["names"]),
         np.array(header["parents"], np.int64),
@@ -413,67 +421,70 @@ def _parse_summary(content: mmap, wanted: set[str] | None) -> Summary:
         (),
         np.array(header["end_parents"], np.int64),
         np.array(header["end_offsets"], float).reshape(-1, 3),
-        up=header.get("up", ""),
-        unit=float(header.get("unit", 0.0)),
+        up=header["up"],
+        unit=float(header["unit"]),
     )
-    head = Head(
-        header["mark"], header["fingerprint"],
-        SummaryOptions.from_dict(header["options"]), skeleton,
-        int(header["frames"]), check_frame_time("frame_time", float(header["frame_time"])),
-        bool(header["first_frame_dropped"]), sizes,
-        {str(name): int(count) for name, count in header["flips"].items()}, pairs,
-    )  # fmt: skip
-    joints, together = places_of(head)
-    found = {
-        name: _read_cells(content, len(content) - place.from_end, place)
-        for name, place in joints.items()
-        if wanted is None or name in wanted
-    }
-    if wanted is not None:
-        together = {}
-    others = {
-        pair: _read_cells(content, len(content) - place.from_end, place)
-        for pair, place in together.items()
-    }
-    return Summary(head, found, others)
+    return Head(
+        header["mark"],
+        header["fingerprint"],
+        SummaryOptions.from_dict(header["options"]),
+        skeleton,
+        int(header["frames"]),
+        check_frame_time("frame_time", float(header["frame_time"])),
+        bool(header["first_frame_dropped"]),
+        {str(name): int(size) for name, size in header["sizes"].items()},
+        {str(name): int(count) for name, count in header["flips"].items()},
+        {(str(name), str(driver)): int(size) for name, driver, size in header["pairs"]},
+    )
 
 
-def places_of(head: Head) -> tuple[dict[str, Place], dict[Pair, Place]]:
-    """Return where the cells of each joint are, and those of each pair."""
-    nanoseconds, left = round(head.frame_time * SECOND), CELL_BYTES * sum(head.sizes.values())
-    before = left + PAIR_BYTES * sum(head.pairs.values())
-    joints, pairs = dict[str, Place](), dict[Pair, Place]()
-    for name, size in head.sizes.items():
-        joints[name] = Place(head.mark, left, size, nanoseconds)
-        left -= CELL_BYTES * size
-    for pair, size in head.pairs.items():
-        pairs[pair] = Place(head.mark, before, size, nanoseconds, joints=2)
-        before -= PAIR_BYTES * size
+def cell_members(head: Head) -> tuple[dict[str, CellsMember], dict[Pair, CellsMember]]:
+    """Return the members of a summary's file that hold the cells of joints, and of pairs."""
+    nanoseconds = round(head.frame_time * SECOND)
+    joints = {
+        name: CellsMember(head.mark, f"joint{k}", size, nanoseconds)
+        for k, (name, size) in enumerate(head.sizes.items())
+    }
+    pairs = {
+        pair: CellsMember(head.mark, f"pair{k}", size, nanoseconds)
+        for k, (pair, size) in enumerate(head.pairs.items())
+    }
     return joints, pairs
 
 
-def load_cells(path: Path, place: Place) -> Cells:
-    """Return the cells of one joint or pair; ValueError where they are not there any more."""
-    with open(path, "rb") as file:
-        file.seek(-place.from_end, os.SEEK_END)
-        content = file.read((CELL_BYTES if place.joints == 1 else PAIR_BYTES) * place.size)
-    return _read_cells(content, 0, place)
+def cell_type(joints: int) -> np.dtype[Any]:
+    """Return the record type of a cell of one joint, or of two joints together."""
+    return np.dtype(
+        [
+            ("keys", "<i2", (3 * joints,)),
+            ("counts", "<i8"),
+            ("frames", "<i8"),
+            ("rotations", "<f8", (4 * joints,)),
+        ]
+    )
 
 
-def _read_cells(content: mmap | bytes, at: int, place: Place) -> Cells:
-    columns: dict[str, Any] = {}
-    size = place.size
-    for name, (kind, numbers) in COLUMNS.items():
-        count = numbers * (place.joints if name in BY_JOINT else 1)
-        column = np.frombuffer(content, kind, size * count, at)
-        at += column.nbytes
-        columns[name] = column.reshape(size, count) if count > 1 else column
-    counts = columns["counts"].astype(np.int64)
-    rotations: Floats = columns["rotations"].astype(np.float64)
+def _record(cells: Cells) -> Any:
+    """Return the cells of one clip as records (n,)."""
+    record = np.empty(len(cells.counts), cell_type(cells.keys.shape[1] // 3))
+    for name in record.dtype.names or ():
+        record[name] = getattr(cells, name)
+    return record
+
+
+def _cells(record: Any, member: CellsMember) -> Cells:
+    """Return the cells in records (n,)."""
+    if record.shape != (member.size,):
+        raise ValueError(f"expected {member.size} cells in {member.name}, got {record.shape}")
+    counts = record["counts"].astype(np.int64)
     return Cells(
-        columns["keys"].astype(np.int64), counts, counts * place.nanoseconds,
-        np.zeros(size, np.int64), columns["frames"].astype(np.int64), rotations,
-    )  # fmt: skip
+        record["keys"].astype(np.int64),
+        counts,
+        counts * member.nanoseconds,
+        np.zeros(member.size, np.int64),
+        record["frames"].astype(np.int64),
+        record["rotations"].astype(np.float64),
+    )
 
 
 def numbered(cells: Cells, clip: int) -> Cells:
