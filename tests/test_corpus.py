@@ -29,12 +29,11 @@ from synovia.corpus import (
     Task,
     fit_corpus,
     load_summary,
-    merge,
     save_summary,
     summarize,
 )
 from synovia.corpus.executors import KILLED, LOCAL, run_dask, run_processes
-from synovia.corpus.summary import PAIR_CELLS, numbered, take_of
+from synovia.corpus.summary import PAIR_CELLS, merge_cells, numbered, take_of
 from synovia.learn import FitOptions, flips, learn_from_takes
 
 PEOPLE = ("ann", "bob", "cat", "dan")
@@ -59,6 +58,25 @@ def made(captures, tmp_path_factory):
     return folder
 
 
+def summaries(corpus):
+    """The number, the performer and the summary of each entry."""
+    for number, entry in enumerate(corpus.entries):
+        yield number, entry.performer, load_summary(corpus.summary_file(entry.mark))
+
+
+def merge(every):
+    """Merged cells by joint and performer."""
+    merged = merge_cells(
+        ((joint, performer), numbered(cells, number))
+        for number, performer, summary in every
+        for joint, cells in summary.joints.items()
+    )
+    people = {}
+    for (joint, performer), cells in merged.items():
+        people.setdefault(joint, {})[performer] = cells
+    return people
+
+
 def contents(corpus):
     """All bytes of a corpus, by file; when files were changed is not compared.
 
@@ -81,13 +99,12 @@ def tree(cells):
 
 def test_merging_gives_the_same_bytes_for_any_order_and_split(made):
     corpus = Corpus.open(made)
-    every = list(corpus.summaries(corpus.entries))
-    names = {each.head.mark: {n: n for n in each.joints} for _, _, each in every}
-    whole = merge(every, names)
+    every = list(summaries(corpus))
+    whole = merge(every)
     rng = random.Random(3)
     for _ in range(10):
         rng.shuffle(every)
-        assert tree(merge(every, names)) == tree(whole)
+        assert tree(merge(every)) == tree(whole)
         parts = [[numbered(each.joints["LeftArm"], k)] for k, _, each in every]
         while len(parts) > 1:  # a random tree of merges
             one, other = parts.pop(rng.randrange(len(parts))), parts.pop(rng.randrange(len(parts)))
@@ -584,11 +601,10 @@ def test_limits_from_cells_are_those_from_frames_to_within_a_cell(captures, made
 
 def test_a_corpus_fit_is_the_fit_of_its_cells(made):
     corpus = Corpus.open(made)
-    every = list(corpus.summaries(corpus.entries))
-    names = {each.head.mark: {n: n for n in each.joints} for _, _, each in every}
+    every = list(summaries(corpus))
     takes = {
         joint: [take_of(cells, who) for who, cells in people.items()]
-        for joint, people in merge(every, names).items()
+        for joint, people in merge(every).items()
     }
     options = FitOptions.of("kdop", None, reject=0.02)
     skeleton = every[0][2].head.skeleton

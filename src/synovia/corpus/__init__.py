@@ -1,4 +1,4 @@
-"""Whole corpora: clips in little, which merge exactly; limits from them; any number of workers."""
+"""Corpora of clips: summaries that merge exactly, and limits learned from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from .summary import (
     Summary,
     SummaryOptions,
     load_summary,
-    merge,
     save_summary,
     summarize,
 )
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "fit_corpus":  # needs charts and shapes, which workers that summarise do not
+    if name == "fit_corpus":  # imports charts and shapes, which summarising does not need
         from .fit import fit_corpus
 
         return fit_corpus
@@ -45,7 +44,6 @@ __all__ = [
     "Task",
     "fit_corpus",
     "load_summary",
-    "merge",
     "merge_corpora",
     "pending",
     "save_summary",

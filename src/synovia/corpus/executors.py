@@ -1,4 +1,4 @@
-"""Who does the work: this process, processes beside it, or a cluster of Dask's."""
+"""Executors: tasks run in this process, in other processes, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from ..processes import process_pool
 from .store import Outcome, work
 
 Work = Callable[[str, Any], Outcome]
-"""What is done with a task, given the place of the corpus or of whatever else it needs."""
-BATCHES, MOST_TOGETHER = 20, 16
-"""Each process, or thread of a cluster, gets about so many batches, of at most so many clips."""
-RETRIES = 2
-"""How often a cluster tries a clip whose worker died, before it is told as broken."""
+"""Function of a folder and a task. It must not raise, and must be importable by workers."""
+BATCHES, MAX_BATCH = 20, 16  # batches per worker, so that all end together; tasks per batch
+RETRIES = 2  # of a batch on a cluster whose worker died
 LOCAL = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
@@ -26,9 +24,8 @@ LOCAL = {
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
 }
-"""Settings of a cluster that is started here. By default, workers sample their stacks and look at
-themselves up to a hundred times a second; and they return memory to the system after each array, so
-that the next one is cleared page by page, which takes half as long again as the work itself."""
+"""Settings of a local cluster. By default, workers profile themselves 100 times a second, and return
+memory to the system after each array, which makes the work 1.5 times slower."""
 KILLED = "the process at work on it was killed"
 
 
@@ -40,7 +37,11 @@ def run(
     jobs: int = 1,
     scheduler: str | None = None,
 ) -> Iterator[Outcome]:
-    """Yield the outcomes of tasks as they come: from here, from processes or from a scheduler."""
+    """Yield the outcomes of tasks as they complete.
+
+    They run on the Dask cluster of `scheduler` if one is given ("local" starts one), else in `jobs`
+    processes, or in this one.
+    """
     if not tasks:
         return iter(())
     if scheduler:
@@ -51,37 +52,37 @@ def run(
 
 
 def run_here(folder: str, tasks: Sequence[Any], work: Work = work) -> Iterator[Outcome]:
-    """Yield the outcomes of tasks, one after the other."""
+    """Yield the outcomes of tasks that run in this process, in order."""
     yield from map(partial(work, folder), tasks)
 
 
 def run_processes(
     folder: str, tasks: Sequence[Any], jobs: int, work: Work = work
 ) -> Iterator[Outcome]:
-    """Yield the outcomes of tasks as they come, from so many processes.
+    """Yield the outcomes of tasks as they complete in `jobs` processes.
 
-    Where a process dies, all batches in flight are tried again, task by task, and where one dies
-    then, those in flight alone: who dies again is told.
+    If a process dies, the batches in flight are repeated task by task. If one dies again, the tasks
+    in flight are repeated alone, and the one that kills its process gets an error.
     """
     left = batches_of(tasks, jobs)
     while left:
         suspects: list[Sequence[Any]] = []
         with process_pool(jobs) as pool:
             waiting = iter(left)
-            flying: dict[Future[list[Outcome]], Sequence[Any]] = {}
+            in_flight: dict[Future[list[Outcome]], Sequence[Any]] = {}
             broken = False
             while True:
-                while not broken and len(flying) < 2 * jobs and (batch := next(waiting, None)):
+                while not broken and len(in_flight) < 2 * jobs and (batch := next(waiting, None)):
                     try:
-                        flying[pool.submit(_work_batch, folder, batch, work)] = batch
+                        in_flight[pool.submit(_work_batch, folder, batch, work)] = batch
                     except BrokenProcessPool:
                         broken = True
                         suspects.append(batch)
-                if not flying:
+                if not in_flight:
                     break
-                done, _ = wait(flying, return_when=FIRST_COMPLETED)
+                done, _ = wait(in_flight, return_when=FIRST_COMPLETED)
                 for future in done:
-                    batch = flying.pop(future)
+                    batch = in_flight.pop(future)
                     try:
                         yield from future.result()
                     except BrokenProcessPool:
@@ -95,8 +96,8 @@ def run_processes(
 
 
 def batches_of(tasks: Sequence[Any], workers: int) -> list[Sequence[Any]]:
-    """Return the tasks in batches, since handing one out takes a while, too."""
-    size = min(max(len(tasks) // (BATCHES * workers), 1), MOST_TOGETHER)
+    """Return the tasks in batches, which reduces the overhead per task."""
+    size = min(max(len(tasks) // (BATCHES * workers), 1), MAX_BATCH)
     return [tasks[k : k + size] for k in range(0, len(tasks), size)]
 
 
@@ -111,9 +112,9 @@ def _run_alone(folder: str, task: Any, work: Work) -> Outcome:
 def run_dask(
     folder: str, tasks: Sequence[Any], scheduler: str, jobs: int, work: Work = work
 ) -> Iterator[Outcome]:
-    """Yield the outcomes of tasks as they come, from a cluster; "local" starts one here.
+    """Yield the outcomes of tasks as they complete on a Dask cluster; "local" starts one.
 
-    Where a batch kills its worker, its tasks are tried one by one.
+    If a batch kills its worker, its tasks are repeated one by one.
     """
     with _client(scheduler, jobs) as client:
         from distributed import as_completed
@@ -123,8 +124,8 @@ def run_dask(
             client.submit(_work_batch, folder, part, work, retries=RETRIES, pure=False): part
             for part in batches_of(tasks, max(len(client.nthreads()), 1))
         }
-        coming = as_completed(batches)
-        for future in coming:
+        completed = as_completed(batches)
+        for future in completed:
             part = batches.pop(future)
             try:
                 yield from future.result()
@@ -139,7 +140,7 @@ def run_dask(
                 for task in part if len(part) > 1 else ():
                     again = client.submit(_work_batch, folder, [task], work, pure=False)
                     batches[again] = [task]
-                    coming.add(again)
+                    completed.add(again)
 
 
 def _work_batch(folder: str, tasks: Sequence[Any], work: Work) -> list[Outcome]:
@@ -147,7 +148,7 @@ def _work_batch(folder: str, tasks: Sequence[Any], work: Work) -> list[Outcome]:
 
 
 def print_link(client: Any) -> None:
-    """Say where the cluster can be watched."""
+    """Print the address of the cluster's dashboard."""
     import sys
 
     if link := client.dashboard_link:
@@ -172,7 +173,7 @@ def _client(scheduler: str, jobs: int) -> Iterator[Any]:
 
 @contextmanager
 def local_cluster(jobs: int) -> Iterator[Any]:
-    """Start a cluster of Dask's here, with so many workers of one thread each."""
+    """Start a local Dask cluster of `jobs` workers with one thread each."""
     import dask
     from distributed import LocalCluster
 

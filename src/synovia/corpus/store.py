@@ -1,4 +1,4 @@
-"""A corpus on disk: a folder with a file for each clip, which is all that a stopped run needs.
+"""A corpus on disk: a folder with one summary per clip, so that a stopped run can be continued.
 
 corpus/corpus.json            the options of its summaries
 corpus/summaries/<mark>.npz   the summary of a clip, by the hash of its content
@@ -13,7 +13,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,6 @@ from ..io.encoding import json_text
 from ..io.files import atomic_write, read_file
 from .summary import (
     MALFORMED,
-    Summary,
     SummaryOptions,
     load_summary,
     mark_of,
@@ -38,7 +37,7 @@ _MARK = re.compile("[0-9a-f]{40}")
 
 @dataclass(frozen=True)
 class Task:
-    """A clip to summarise: its file, which clip of it, its name, and who performs."""
+    """A clip to summarise: its file, the clip in it, its name and its performer."""
 
     path: str
     clip: str
@@ -54,7 +53,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Entry:
-    """A clip that was summarised, and the size and time of its file then."""
+    """A summarised clip, with the size and modification time of its file."""
 
     path: str
     """Relative to the corpus's folder, with / between its parts."""
@@ -65,7 +64,7 @@ class Entry:
     frames: int
     size: int
     modified: int
-    """When the file was changed, in nanoseconds."""
+    """Modification time of the file, in nanoseconds."""
 
     def __post_init__(self) -> None:
         for name, kind in get_type_hints(Entry).items():
@@ -79,15 +78,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a task: a result, or what went wrong; and the processor seconds it took."""
+    """Result or error of a task, and the processor seconds it took."""
 
     task: Any
-    """A `Task`, or what else the work takes."""
+    """A `Task`, or whatever the work function takes."""
     result: Any = None
-    """An entry, or whatever the work gives."""
+    """An `Entry`, or whatever the work function returns."""
     error: str = ""
     disk_full: bool = False
-    """Whether the error is one that all others will meet, too: there is no room for results."""
+    """True if there is no space left for results, which stops all other tasks, too."""
     reading: float = 0.0
     summarizing: float = 0.0
 
@@ -160,26 +159,14 @@ class Corpus:
         return sorted(found, key=lambda entry: (entry.mark, entry.name, entry.path))
 
     def entry_of(self, task: Task) -> Entry | None:
-        """Return the entry of a clip that need not be read again: its file is as it was."""
+        """Return the entry of a clip whose file did not change; None if it must be read."""
         file = self.entry_file(self.relative_path(task.path), task.clip)
         try:
             entry, about = _read_entry(file), os.stat(task.path)
         except (OSError, ValueError):
             return None
-        same = (entry.size, entry.modified) == _looks(about)
+        same = (entry.size, entry.modified) == _file_state(about)
         return entry if same and self.summary_file(entry.mark).exists() else None
-
-    def summaries(
-        self, entries: Sequence[Entry], joints: Iterable[str] | None = None
-    ) -> Iterator[tuple[int, str, Summary]]:
-        """Yield number, performer and summary of entries; those with one mark are read once."""
-        wanted = None if joints is None else list(joints)
-        seen: set[str] = set()
-        for number, entry in enumerate(entries):
-            if entry.mark not in seen:  # the same clip under two names counts once
-                seen.add(entry.mark)
-                summary = load_summary(self.summary_file(entry.mark), wanted)
-                yield number, entry.performer, summary
 
 
 def _is_ours(file: Path) -> bool:
@@ -194,7 +181,7 @@ def _read_entry(file: Path) -> Entry:
 
 
 def pending(corpus: Corpus, tasks: Sequence[Task]) -> list[Task]:
-    """Return the tasks that are not done; of the others, performers that changed are noted."""
+    """Return the tasks that are not done; update changed performers of the others."""
     left = []
     for task in tasks:
         entry = corpus.entry_of(task)
@@ -218,7 +205,7 @@ def work(folder: str, task: Task) -> Outcome:
         about = os.stat(task.path)
         start = time.process_time()
         clip = load_clip(task.place, skeleton=task.skeleton)
-        if _looks(os.stat(task.path)) != _looks(about):
+        if _file_state(os.stat(task.path)) != _file_state(about):
             raise ValueError("it was changed while it was read: add it again")
         read = time.process_time()
         mark = mark_of(clip, corpus.options)
@@ -226,26 +213,26 @@ def work(folder: str, task: Task) -> Outcome:
             summary = summarize(clip, corpus.options, mark=mark)
             save_summary(summary, corpus.summary_file(mark))
         done = time.process_time()
-        entry = _write_entry(corpus, task, mark, clip.frames, *_looks(about))
+        entry = _write_entry(corpus, task, mark, clip.frames, *_file_state(about))
     except (ValueError, OSError) as error:
         return Outcome(task, error=error_message(error), disk_full=is_disk_full(error))
     return Outcome(task, entry, reading=read - start, summarizing=done - read)
 
 
 def error_message(error: ValueError | OSError) -> str:
-    """Return what went wrong: the file first, where the system names one."""
+    """Return the message of an error, after the name of the file if there is one."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fspath(error.filename)}: {error.strerror or error}"
     return str(error)
 
 
 def is_disk_full(error: Exception) -> bool:
-    """Tell whether there is no room left to write to: on the disk, or of the user's share of it."""
+    """Return whether an error says that the disk or the user's quota is full."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def _looks(about: os.stat_result) -> tuple[int, int]:
-    """Return what tells that a file was changed: its size, and when that was, in nanoseconds."""
+def _file_state(about: os.stat_result) -> tuple[int, int]:
+    """Return the size and the modification time in nanoseconds, which identify a change."""
     return about.st_size, about.st_mtime_ns
 
 
@@ -296,7 +283,7 @@ def merge_corpora(sources: Sequence[Corpus], into: Path) -> tuple[Corpus, int]:
 
 
 def status(corpus: Corpus) -> Mapping[str, Any]:
-    """Return what is in a corpus, and what of it is damaged, gone or changed since."""
+    """Return counts of a corpus, and the clips that are damaged, gone or changed."""
     damaged, gone, changed = [], [], []
     for entry in corpus.entries:
         path = corpus.clip_path(entry)
@@ -307,7 +294,7 @@ def status(corpus: Corpus) -> Mapping[str, Any]:
         except OSError:
             gone.append(path)
             continue
-        if _looks(about) != (entry.size, entry.modified):
+        if _file_state(about) != (entry.size, entry.modified):
             changed.append(path)
     entries = corpus.entries
     return {

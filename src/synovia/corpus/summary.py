@@ -1,10 +1,8 @@
-"""A clip in little: cells of the rotations of its joints, and how many frames are in each.
+"""Summaries of clips: cells of the rotations of each joint, with the number of frames in each.
 
-Of pairs that are asked for, a joint and the one that it may depend on, there are cells of both
-together.
-
-Summaries merge exactly: counts add up, and a cell is stood for by its lowest clip and frame. So the
-same comes out whatever the order, the split and the number of workers.
+Pairs of a joint and the joint that it may depend on have cells of both together. Summaries merge
+exactly: counts add up, and a cell is represented by its lowest clip and frame. The result does not
+depend on the order, the split or the number of workers.
 """
 
 from __future__ import annotations
@@ -37,16 +35,11 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key", str, tuple[str, str])
 VERSION = 2
-CELL = 0.02
-"""Radians along the sides of a cell of rotation vectors."""
-PAIR_CELLS = 2
-"""How many times as long the sides of cells of pairs are."""
-SECOND = 10**9
-"""Nanoseconds: times add up as integers, so that their order does not matter."""
-MAX_WAITING = 20_000
-"""Cells that wait to be merged with those of other clips, at most, or as many as there are."""
-AT_ONCE = 2**15
-"""Frames, summed over joints, whose cells are found at once: what a processor's cache holds."""
+CELL = 0.02  # radians: side of a cell of rotation vectors
+PAIR_CELLS = 2  # side of a cell of pairs, in cells of single joints
+SECOND = 10**9  # nanoseconds: integer times add up exactly, in any order
+MAX_WAITING = 20_000  # cells that wait before they are merged with those of other clips
+MAX_FRAMES_AT_ONCE = 2**15  # frames × joints processed together: fits the processor's cache
 Pair = tuple[str, str]
 """A joint, and the driver that it may depend on."""
 MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
@@ -55,13 +48,13 @@ MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError
 
 @dataclass(frozen=True)
 class SummaryOptions:
-    """How clips are summarised; summaries of different options do not merge."""
+    """Options of summaries; summaries with different options do not merge."""
 
     cell: float = CELL
     ancestors: Mapping[str, str] = field(default_factory=dict)
-    """What joints are measured from, by joint, where that is not the parent."""
+    """Ancestors from which joints are measured, by joint, if not from the parent."""
     pairs: Mapping[str, str] | str = field(default_factory=dict)
-    """By joint, the driver whose rotations are kept together with its own; or "auto"."""
+    """Drivers by joint: cells of both together are kept; or "auto"."""
 
     def __post_init__(self) -> None:
         if isinstance(self.pairs, str) and self.pairs != "auto":
@@ -78,7 +71,7 @@ class SummaryOptions:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options as JSON holds them; pairs only where some are asked for."""
+        """Return the options for JSON; without "pairs" if there are none."""
         found: dict[str, Any] = {
             "cell": self.cell,
             "ancestors": dict(sorted(self.ancestors.items())),
@@ -145,23 +138,23 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """What a summary says of its clip, cells aside."""
+    """Header of a summary: everything but the cells."""
 
     mark: str
-    """The hash of the clip's content and of the options."""
+    """Hash of the clip's content and of the options."""
     fingerprint: str
-    """The hash of its rotations alone: that of the same motion under another name."""
+    """Hash of the rotations alone, which identifies the same motion under another name."""
     options: SummaryOptions
     skeleton: Skeleton
     frames: int
     frame_time: float
     first_frame_dropped: bool
     sizes: dict[str, int]
-    """How many cells each joint has; roots are left out."""
+    """Number of cells by joint, without roots."""
     flips: dict[str, int]
-    """How many frames of each joint belong to capture flips, and are in no cell."""
+    """Number of frames by joint that are capture flips and in no cell."""
     pairs: dict[Pair, int] = field(default_factory=dict)
-    """How many cells each pair has."""
+    """Number of cells by pair."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +171,7 @@ class CellsMember:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """One clip in little: the cells of each of its joints but the roots, and those of pairs."""
+    """Summary of one clip: the cells of its joints, except roots, and of pairs."""
 
     head: Head
     joints: dict[str, Cells]
@@ -186,7 +179,7 @@ class Summary:
 
 
 def mark_of(clip: Clip, options: SummaryOptions) -> str:
-    """Return the hash of all that the summary of a clip depends on."""
+    """Return the hash of everything that the summary of a clip depends on."""
     skeleton = clip.skeleton
     about = {
         "version": VERSION,
@@ -202,9 +195,9 @@ def mark_of(clip: Clip, options: SummaryOptions) -> str:
 
 
 def summarize(clip: Clip, options: SummaryOptions = USUAL, *, mark: str = "") -> Summary:
-    """Return the summary of a clip: cells of each joint, capture flips aside.
+    """Return the summary of a clip: cells of each joint, without capture flips.
 
-    `mark` is that of the clip and the options, where it is known.
+    `mark` is `mark_of(clip, options)`, if it is already known.
     """
     if clip.frames == 0:
         raise ValueError(f"{clip.name or 'clip'}: no frames to summarise")
@@ -255,7 +248,7 @@ def _cells_of(
 ) -> list[Cells]:
     """Return the cells of each joint, by rotations (J, n, 4) and points (J, n, 3), or of pairs."""
     joints, frames = kept.shape
-    together = max(AT_ONCE // frames, 1)
+    together = max(MAX_FRAMES_AT_ONCE // frames, 1)
     if together < joints:
         parts = (slice(k, k + together) for k in range(0, joints, together))
         found = (
@@ -288,7 +281,7 @@ def _cells_of(
 
 
 def _changes(codes: Sequence[Ints]) -> Ints:
-    """Return where any of some columns (n,) has another number than just before, 0 included."""
+    """Return the indices at which any of the columns (n,) changes, and 0."""
     if len(codes[0]) == 0:
         return np.zeros(0, np.int64)
     changes = np.any([code[1:] != code[:-1] for code in codes], axis=0)
@@ -296,7 +289,7 @@ def _changes(codes: Sequence[Ints]) -> Ints:
 
 
 def _codes(keys: Ints) -> list[Ints]:
-    """Return, for each joint, one number for the three of each key, in their order."""
+    """Return one sortable integer per key and joint, which packs the three numbers of the key."""
     found = []
     for k in range(0, keys.shape[1], 3):
         x, y, z = (np.asarray(keys[:, k : k + 3], np.int64) + 2**15).T
@@ -305,7 +298,7 @@ def _codes(keys: Ints) -> list[Ints]:
 
 
 def take_of(cells: Cells, performer: str) -> Take:
-    """Return cells as a take: rotations in the order in which they were met, with their frames."""
+    """Return cells as a take: rotations in order of time, with their number of frames."""
     order = np.lexsort((cells.frames, cells.clips))
     frames = int(cells.counts.sum())
     return Take(
@@ -319,7 +312,7 @@ def take_of(cells: Cells, performer: str) -> Take:
 
 
 def frames_of(cells: Cells, performer: str) -> PairFrames:
-    """Return cells of a pair as what one person did with both, in the order they were met."""
+    """Return cells of a pair as the frames of one performer, in order of time."""
     from ..learn.dependents import PairFrames
 
     order = np.lexsort((cells.frames, cells.clips))
@@ -492,27 +485,8 @@ def numbered(cells: Cells, clip: int) -> Cells:
     return replace(cells, clips=np.full(len(cells.counts), clip, np.int64))
 
 
-def merge(
-    summaries: Iterable[tuple[int, str, Summary]], names: Mapping[str, Mapping[str, str]]
-) -> dict[str, dict[str, Cells]]:
-    """Return merged cells by joint and performer.
-
-    Each summary comes with its number among all and its performer. `names` maps, by mark, what a
-    clip calls its joints to what they are called here; others are left out.
-    """
-    merged = merge_cells(
-        ((ours, performer), numbered(summary.joints[theirs], number))
-        for number, performer, summary in summaries
-        for theirs, ours in names[summary.head.mark].items()
-    )
-    found: dict[str, dict[str, Cells]] = {}
-    for (joint, performer), cells in merged.items():
-        found.setdefault(joint, {})[performer] = cells
-    return found
-
-
 def merge_cells(parts: Iterable[tuple[Key, Cells]]) -> dict[Key, Cells]:
-    """Return the cells of each key as one, sorted by the keys; parts may come in any order."""
+    """Return the merged cells of each key, sorted by key; the order of `parts` does not matter."""
     merged: dict[Key, list[Cells]] = {}
     waiting: Counter[Key] = Counter()
     for key, cells in parts:
