@@ -22,7 +22,7 @@ from ..text import csv_text, percent, printable
 from .store import Outcome, Task, error_message
 
 EDGES_DEG = (1.0, 2.0, 5.0, 10.0, 20.0, 45.0, 90.0)
-"""Where the bars of a histogram of violations end, in degrees; the last has no end."""
+"""Upper ends of the bars of a histogram of violations, in degrees; the last bar is open."""
 
 
 @dataclass(frozen=True)
@@ -39,28 +39,28 @@ class Row:
     worst_frame: int
     mean_deg: float
     histogram: tuple[int, ...]
-    """How many of the frames outside are in each bar of `EDGES_DEG`, and beyond the last."""
+    """Number of frames outside in each bar of `EDGES_DEG`, and beyond the last."""
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
-    """A skeleton at one frame, from the front: ends of bones (n, 2, 2), and who is to blame."""
+class StickFigure:
+    """A skeleton at one frame, seen from the front: ends of bones (n, 2, 2)."""
 
     bones: Floats
     worst: tuple[int, ...]
-    """The bones of the worst joint, by number."""
+    """Indices of the bones of the worst joint."""
     joint: Floats
-    """Where it is: (2,)."""
+    """Position (2,) of the worst joint."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClipCheck:
-    """What was found in one clip."""
+    """Result of the check of one clip."""
 
     rows: tuple[Row, ...]
     listed: tuple[int, ...]
     """The frames in which some joint is outside."""
-    figure: Figure | None
+    figure: StickFigure | None
 
 
 def check_work(names: dict[str, str], limits: str, task: Task) -> Outcome:
@@ -112,7 +112,7 @@ def check_clip(model: LimitModel, clip: Clip, performer: str, names: dict[str, s
     return ClipCheck(rows, listed, figure)
 
 
-def _figure(model: LimitModel, clip: Clip, names: dict[str, str], worst: Row) -> Figure:
+def _figure(model: LimitModel, clip: Clip, names: dict[str, str], worst: Row) -> StickFigure:
     """Return the clip at its worst frame, seen along the axis across which it is thinnest."""
     skeleton, frame = clip.skeleton, worst.worst_frame
     pose = clip.pose
@@ -125,15 +125,12 @@ def _figure(model: LimitModel, clip: Clip, names: dict[str, str], worst: Row) ->
     limbs = np.flatnonzero(skeleton.parents >= 0)
     bones: Floats = np.stack([flat[skeleton.parents[limbs]], flat[limbs]], axis=1)
     joint = model.match(skeleton, names_in(names, skeleton)).joints[worst.joint]
-    blamed: Ints = np.flatnonzero(
+    worst_bones: Ints = np.flatnonzero(
         (skeleton.parents[limbs] == joint)
         if (skeleton.parents == joint).any()
         else (limbs == joint)
     )
-    return Figure(bones, tuple(blamed.tolist()), flat[joint])
-
-
-# What is written: a table, the frames to drop, and a page.
+    return StickFigure(bones, tuple(worst_bones.tolist()), flat[joint])
 
 
 def table_csv(rows: Iterable[Row]) -> str:
@@ -144,7 +141,7 @@ def table_csv(rows: Iterable[Row]) -> str:
 
 
 def bar_names() -> list[str]:
-    """Return what the columns of a histogram are called."""
+    """Return the names of the columns of a histogram."""
     lows = (0.0, *EDGES_DEG)
     return [
         *(f"deg_{low:g}_to_{high:g}" for low, high in zip(lows, EDGES_DEG, strict=False)),
@@ -158,7 +155,7 @@ def table_jsonl(rows: Iterable[Row]) -> str:
 
 
 def write_parquet(rows: Sequence[Row], path: Path) -> bool:
-    """Write the rows as Parquet, if pyarrow is there; tell whether it is."""
+    """Write the rows as Parquet and return True; False if pyarrow is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -189,8 +186,7 @@ th:first-child,td:first-child{text-align:left}.bar{fill:#c2410c}.axis{fill:#888;
 @media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}.clip svg{background:#242424}
 td{border-color:#333}.bone{stroke:#aaa}}
 """
-MOST_CLIPS = 24
-"""How many clips the page shows, the worst first."""
+MAX_CLIPS = 24  # clips that the page shows, the worst first
 
 
 def report_page(checks: Sequence[ClipCheck], limits: str, failed: Sequence[str]) -> str:
@@ -216,9 +212,9 @@ def report_page(checks: Sequence[ClipCheck], limits: str, failed: Sequence[str])
         _group_table(rows, "joint", lambda row: row.joint),
         "<h2>By performer</h2>",
         _group_table(rows, "performer", lambda row: row.performer),
-        f"<h2>The worst clips{f', {MOST_CLIPS} of {len(worst)}' if len(worst) > MOST_CLIPS else ''}"
+        f"<h2>The worst clips{f', {MAX_CLIPS} of {len(worst)}' if len(worst) > MAX_CLIPS else ''}"
         "</h2><div class='clips'>",
-        *(_clip_card(check) for check in worst[:MOST_CLIPS]),
+        *(_clip_card(check) for check in worst[:MAX_CLIPS]),
         "</div></html>",
     ]
     return "\n".join(parts)
@@ -246,7 +242,7 @@ def _group_table(rows: Sequence[Row], title: str, key: Callable[[Row], str]) -> 
 
 
 def _histogram(bars: Sequence[int]) -> str:
-    """Return bars as a small picture; heights go by the logarithm, since few are far outside."""
+    """Return bars as SVG, on a logarithmic scale, since few frames are far outside."""
     tall = np.log1p(np.array(bars, float))
     heights = 22.0 * tall / max(float(tall.max()), 1e-9)
     drawn = "".join(
@@ -263,9 +259,9 @@ def _clip_card(check: ClipCheck) -> str:
         ends = check.figure.bones
         low, high = ends.min(axis=(0, 1)), ends.max(axis=(0, 1))
         scale = 90.0 / max(float((high - low).max()), 1e-9)
-        turn, middle = np.array([scale, -scale]), 0.5 * (low + high)
-        places = (ends - middle) * turn + 50.0
-        x, y = ((check.figure.joint - middle) * turn + 50.0).tolist()
+        flip, middle = np.array([scale, -scale]), 0.5 * (low + high)
+        places = (ends - middle) * flip + 50.0
+        x, y = ((check.figure.joint - middle) * flip + 50.0).tolist()
         lines = [
             f"<line class='{'worst' if k in check.figure.worst else 'bone'}' "
             f"x1='{a[0]:.1f}' y1='{a[1]:.1f}' x2='{b[0]:.1f}' y2='{b[1]:.1f}'/>"

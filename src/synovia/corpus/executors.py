@@ -24,8 +24,8 @@ LOCAL = {
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
 }
-"""Settings of a local cluster. By default, workers profile themselves 100 times a second, and return
-memory to the system after each array, which makes the work 1.5 times slower."""
+"""Settings of a local cluster. By default, workers profile themselves 100 times a second, and
+return memory to the system after each array, which makes the work 1.5 times slower."""
 KILLED = "the process at work on it was killed"
 
 

@@ -1,4 +1,4 @@
-"""Joints that one control of a figure moves, as curves of one coordinate: a knee in OpenSim."""
+"""Joints moved by one control of a figure, as curves of one coordinate: knees in OpenSim."""
 
 from __future__ import annotations
 
@@ -17,14 +17,10 @@ from ..skeleton import Skeleton
 from .body import in_metres
 from .hinged import Loss, measured_note
 
-KNOTS, ROUNDS = 25, 16
-"""Points of each curve at first, and how often more are put where it is not yet followed."""
-OFF = 1e-7
-"""How far off, in radians and in the figure's unit, a spline may be halfway between two points."""
-ALONG = np.cos(np.radians(5.0))
-"""The least cosine of the angle between a bone and the figure's."""
-SEEN = 1000
-"""Legal rotations whose distance to a curve is measured, and places along it."""
+KNOTS, MAX_REFINEMENTS = 25, 16  # initial knots of a curve; bisections of its intervals
+MAX_ERROR = 1e-7  # radians, or the figure's unit: of a spline halfway between two knots
+MIN_COSINE = np.cos(np.radians(5.0))  # of the angle between a bone and the figure's
+SAMPLES = 1000  # legal rotations, and points of the curve, between which distances are measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +68,7 @@ def coupled_joints(skeleton: Skeleton, figure: Figure) -> dict[str, CoupledJoint
                     f"{name} must hang from {above}, as in the figure {figure.name}, for its "
                     f"curves to fit, got {_parent(skeleton, here)}"
                 )
-            if min(lengths) == 0.0 or bones[0] @ bones[1] < ALONG * lengths[0] * lengths[1]:
+            if min(lengths) == 0.0 or bones[0] @ bones[1] < MIN_COSINE * lengths[0] * lengths[1]:
                 raise ValueError(
                     f"{name} must lie in the same direction from {above} as in the figure "
                     f"{figure.name}, for its curves to fit, got {bones[0]} and there {bones[1]}"
@@ -110,13 +106,13 @@ def _values_along(figure: Figure, coordinate: str, span: Control) -> Floats:
         return moved.reshape(len(values), -1)
 
     values = np.linspace(span.low, span.high, KNOTS)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_REFINEMENTS):
         halfway = 0.5 * (values[:-1] + values[1:])
         columns = [Curve(values, column, "spline")(halfway) for column in numbers(values).T]
         off = np.abs(np.stack(columns, axis=1) - numbers(halfway)).max(axis=1)
-        if not (off > OFF).any():
+        if not (off > MAX_ERROR).any():
             break
-        values = np.sort(np.concatenate([values, halfway[off > OFF]]))
+        values = np.sort(np.concatenate([values, halfway[off > MAX_ERROR]]))
     return values
 
 
@@ -127,9 +123,9 @@ def measure_curve(limit: Limit, joint: CoupledJoint, figure: Figure) -> Loss:
     """
     title, _, control = joint.coordinate.partition(".")
     span = figure.joint_sets[title].controls[control]
-    pose = figure.pose({joint.coordinate: np.linspace(span.low, span.high, SEEN)})
+    pose = figure.pose({joint.coordinate: np.linspace(span.low, span.high, SAMPLES)})
     along = pose.rotations[:, figure.skeleton.index(joint.name)]
-    members = limit.sample(SEEN, np.random.default_rng(0))
+    members = limit.sample(SAMPLES, np.random.default_rng(0))
     nearest = 2.0 * np.arccos(np.minimum(np.abs(members @ along.T).max(axis=1), 1.0))
     share = limit.volume()
     return Loss(share, 0.0, share, float(limit.violation(along).max()), float(nearest.max()))

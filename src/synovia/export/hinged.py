@@ -1,4 +1,4 @@
-"""Limits as engines can say them: ranges of three hinges, half-spaces beside them, and the loss."""
+"""Limits as ranges of three hinges with optional half-spaces, and the loss of this conversion."""
 
 from __future__ import annotations
 
@@ -25,25 +25,20 @@ from .body import in_metres
 if TYPE_CHECKING:
     from .pairs import HingedPair
 
-MEMBERS = 20_000
-"""Legal rotations that hinges are fitted to, beside those on the boundary."""
-SEEN = 10_000
-"""Rotations that each share of a loss is the mean of."""
-CUTS = 1e-3
-"""The share of a box that a half-space must take away to be worth a tendon."""
-THINNEST = 1e-3
-"""Radians that a range has at least: engines refuse hinges that cannot move."""
-ALONG = 1e-9
-"""How far off a coordinate's axis a half-space of it may be."""
+MEMBERS = 20_000  # sampled legal rotations to which hinges are fitted
+LOSS_SAMPLES = 10_000  # rotations per share of a loss: standard error below 0.5 %
+MIN_CUT = 1e-3  # share of a box that a half-space must remove to be worth a tendon
+MIN_RANGE = 1e-3  # radians: engines refuse hinges that cannot move
+AXIS_TOLERANCE = 1e-9  # of the direction of a half-space that is a range of one hinge
 
 
 @dataclass(frozen=True)
 class Loss:
-    """How an exported limit differs from the one that it stands for.
+    """Difference between an exported limit and the original.
 
-    Shares are of all rotations: what the limit has, what only the export accepts, and what only the
-    limit does. Angles, in radians, are the largest that were found: how far outside of the limit
-    something is that the export accepts, and the other way round.
+    `share`, `gained` and `lost` are shares of all rotations: those that the limit accepts, that
+    only the export accepts, and that only the limit accepts. Angles, in radians, are the largest
+    violations found: of the limit by what is gained, and of the export by what is lost.
     """
 
     share: float
@@ -74,7 +69,7 @@ class HingedJoint:
 
     @cached_property
     def limit(self) -> Limit:
-        """What the hinges accept, exactly."""
+        """The rotations that the hinges accept."""
         chart = Hinges(self.reference, self.axes)
         if not len(self.slants):
             return Limit(chart, Box(self.low, self.high, np.eye(3)))
@@ -84,14 +79,14 @@ class HingedJoint:
 
     @cached_property
     def rest(self) -> Points:
-        """The angles (3,), in radians, at rest; the nearest legal ones where rest is outside."""
+        """The angles (3,), in radians, of the legal rotation nearest to rest."""
         limit = self.limit
         return limit.region.project(limit.nearest_cover(limit.project(quat.IDENTITY)))
 
 
 @dataclass(frozen=True, eq=False)
 class HingedBody:
-    """A skeleton in metres with z up, and the joints of it that turn, as hinges, by name.
+    """A skeleton in metres, and its joints with limits as hinges, by name.
 
     `pairs` are half-spaces of two joints together, where one depends on the other.
     """
@@ -102,25 +97,25 @@ class HingedBody:
 
     @property
     def losses(self) -> dict[str, Loss]:
-        """What each joint gains and loses, and each pair."""
+        """The loss of each joint, then of each pair."""
         alone = {name: joint.loss for name, joint in self.joints.items()}
         return alone | {pair.title: pair.loss for pair in self.pairs}
 
     @property
     def notes(self) -> dict[str, str]:
-        """What else is to be said about each joint and pair, mostly nothing."""
+        """Notes about joints and pairs; most are empty."""
         alone = {name: joint.note for name, joint in self.joints.items()}
         return alone | {pair.title: alone[pair.name] or alone[pair.driver] for pair in self.pairs}
 
 
 class Rotations(Protocol):
-    """A region of rotations, of which members can be drawn: a `Limit`, or what an engine allows."""
+    """A region of rotations that can be sampled: a `Limit`, or an engine's own limit."""
 
     def contains(self, rotations: Quats) -> Mask:
-        """Tell which rotations (..., 4) are members."""
+        """Return which rotations (..., 4) are members."""
 
     def violation(self, rotations: Quats) -> Scalars:
-        """Return by how much, in radians, rotations (..., 4) are outside."""
+        """Return the angles (...), in radians, by which rotations (..., 4) are outside."""
 
     def sample(self, n: int, rng: np.random.Generator) -> Quats:
         """Return `n` members (n, 4), uniform in rotation."""
@@ -129,8 +124,10 @@ class Rotations(Protocol):
         """Return the share of all rotations."""
 
 
-def measure_loss(old: Rotations, new: Rotations, samples: int = SEEN, seed: int = 0) -> Loss:
-    """Return how `new` differs from `old`, by so many members of each."""
+def measure_loss(
+    old: Rotations, new: Rotations, samples: int = LOSS_SAMPLES, seed: int = 0
+) -> Loss:
+    """Return the difference of `new` from `old`, estimated from `samples` members of each."""
     rng = np.random.default_rng(seed)
 
     def beyond(inner: Rotations, judge: Rotations) -> tuple[float, float, float]:
@@ -145,10 +142,10 @@ def measure_loss(old: Rotations, new: Rotations, samples: int = SEEN, seed: int 
 
 
 def fit_hinges(limit: Limit, name: str, *, slanted: bool, chart: Hinges | None = None) -> Limit:
-    """Return a limit as ranges of hinges, with half-spaces beside them where `slanted`.
+    """Return a limit as ranges of hinges, with additional half-spaces if `slanted`.
 
-    A limit that is made of half-spaces of hinges' angles stays what it is. The axes are chosen by
-    what is legal, unless `chart` gives them.
+    A limit that consists of half-spaces in a chart of hinges is returned unchanged. The axes are
+    fitted to the legal rotations, unless `chart` gives them.
     """
     if chart is None and isinstance(limit.chart, Hinges) and half_spaces(limit.region) is not None:
         if slanted or not len(split_ranges(limit)[2]):
@@ -162,31 +159,31 @@ def fit_hinges(limit: Limit, name: str, *, slanted: bool, chart: Hinges | None =
 
 
 def split_ranges(limit: Limit) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return low and high (3,) of the angles, and directions (k, 3) with low and high beside them.
+    """Return low and high (3,) of the angles, and other directions (k, 3) with low and high (k,).
 
-    The limit is of half-spaces in a chart of hinges. Those that cut off next to nothing are left
-    out.
+    The limit must consist of half-spaces in a chart of hinges. Half-spaces that remove less than
+    `MIN_CUT` of the box are left out.
     """
     planes = half_spaces(limit.region)
     if planes is None:
         raise ValueError(f"a {limit.region.name} is not made of half-spaces")
     low, high = (end.copy() for end in limit.region.bounds)
-    along = np.abs(np.abs(planes.axes).max(axis=1) - 1.0) <= ALONG
+    along = np.abs(np.abs(planes.axes).max(axis=1) - 1.0) <= AXIS_TOLERANCE
     slants = [planes.axes[~along], planes.low[~along], planes.high[~along]]
-    thin = high - low < THINNEST
+    thin = high - low < MIN_RANGE
     middle = 0.5 * (low + high)
-    low = np.where(thin, middle - 0.5 * THINNEST, low)
-    high = np.where(thin, middle + 0.5 * THINNEST, high)
-    inside = np.random.default_rng(0).uniform(low, high, size=(SEEN, 3)) @ slants[0].T
-    cut = ((inside < slants[1]) | (inside > slants[2])).mean(axis=0) > CUTS
-    room = 0.5 * THINNEST * np.sqrt(3.0) * bool(thin.any())
+    low = np.where(thin, middle - 0.5 * MIN_RANGE, low)
+    high = np.where(thin, middle + 0.5 * MIN_RANGE, high)
+    inside = np.random.default_rng(0).uniform(low, high, size=(LOSS_SAMPLES, 3)) @ slants[0].T
+    cut = ((inside < slants[1]) | (inside > slants[2])).mean(axis=0) > MIN_CUT
+    room = 0.5 * MIN_RANGE * np.sqrt(3.0) * bool(thin.any())
     return low, high, slants[0][cut], slants[1][cut] - room, slants[2][cut] + room
 
 
 def hinged_joint(
     limit: Limit, name: str, *, slanted: bool = True, chart: Hinges | None = None
 ) -> HingedJoint:
-    """Return a joint's limit as hinges, with what that gains and loses.
+    """Return a joint's limit as hinges, with the loss.
 
     Examples
     --------
@@ -200,7 +197,7 @@ def hinged_joint(
     hinges = fitted.chart
     assert isinstance(hinges, Hinges)
     reference, axes = hinges.reference, hinges.in_joint(hinges.axes)
-    # Only signs of zero may differ, but engines print them.
+    # Adding 0.0 removes negative zeros, which engines would print.
     made = HingedJoint(name, reference, axes + 0.0, *split_ranges(fitted), Loss(0, 0, 0, 0, 0))
     note = "" if limit.relative_to is None else measured_note(limit.relative_to)
     ends = (made.low, made.high, made.slants, made.slant_low, made.slant_high)
@@ -209,7 +206,7 @@ def hinged_joint(
 
 
 def measured_note(ancestor: str) -> str:
-    """Return what it means for an export that a limit is measured from an ancestor."""
+    """Return a note about a limit that is measured from an ancestor."""
     return f"measured from {ancestor}: as if the joints between were at rest"
 
 
@@ -219,10 +216,9 @@ def hinged_body(
     slanted: bool = True,
     progress: Progress = iter,
 ) -> HingedBody:
-    """Return all joints of a model that have limits, as hinges, on its skeleton.
+    """Return all joints of a model with limits, except roots, as hinges.
 
-    A root is free to move, and has none. Where `slanted`, joints that depend on others have
-    half-spaces of both, too.
+    If `slanted`, joints that depend on others have half-spaces of both joints, too.
     """
     skeleton = in_metres(model.skeleton)
     moving = [name for name in model.limits if skeleton.parents[skeleton.index(name)] >= 0]
@@ -252,7 +248,7 @@ def export_body(
 
 
 def loss_lines(losses: Mapping[str, Loss], notes: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each joint, for the comment in a file: shares of all rotations."""
+    """Yield a line per joint for the comment in a file: shares of all rotations."""
     for name, loss in losses.items():
         note = f"; {notes[name]}" if notes.get(name) else ""
         yield (

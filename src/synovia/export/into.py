@@ -1,4 +1,4 @@
-"""Ranges written into a model that exists: MJCF or URDF, by the names of its bodies."""
+"""Writing ranges into an existing MJCF or URDF model, by the names of its bodies."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ..model import LimitModel, joint_by_joint, without_limbs
 from ..skeleton import Skeleton
 from . import Exported
 from .hinged import (
+    LOSS_SAMPLES,
     MEMBERS,
-    SEEN,
-    THINNEST,
+    MIN_RANGE,
     HingedBody,
     HingedJoint,
     Loss,
@@ -33,7 +33,7 @@ from .hinged import (
 from .mjcf import Slant, comment_text, name_slants, tendon_lines
 from .pairs import with_pairs
 
-MOST = 3  # hinges of a joint
+MAX_HINGES = 3  # of a joint
 DIGITS = 9  # of an end that the limit gives
 OWN_DIGITS = 15  # of an end that the file gave: the same number again
 ROOT_END = re.compile(r"</mujoco\s*>")
@@ -44,10 +44,8 @@ ABOUT = (
 OUR_COMMENTS = re.compile(
     r"\n  <!-- Ranges by Synovia; [^\n]* -->(?:\n  <!-- [^\n]*: limit [\d.]+%, gained [^\n]* -->)*"
 )
-NEAR = np.radians(20.0)
-"""Radians from what fewer hinges make that what is legal may be."""
-SAME_FRAMES = np.radians(5.0)
-"""Radians between bones of two skeletons at rest up to which they stand alike."""
+MAX_OFF_HINGES = np.radians(20.0)  # of legal rotations from those that one or two hinges make
+SAME_DIRECTION = np.radians(5.0)  # between bones of two skeletons that have the same rest pose
 
 
 def write_into(
@@ -108,7 +106,7 @@ def write_into(
 
 
 def stands_alike(one: Skeleton, other: Skeleton) -> bool:
-    """Tell whether all joints of `one` that `other` has are there with bones of its directions."""
+    """Return whether the joints that two skeletons share have bones of the same directions."""
     shared = [name for name in one.names if name in other.names]
     if not shared:
         return False
@@ -118,7 +116,7 @@ def stands_alike(one: Skeleton, other: Skeleton) -> bool:
     )
     known = a.any(axis=1) & b.any(axis=1)
     apart = np.arccos(np.clip((a * b).sum(axis=1)[known], -1.0, 1.0))
-    return bool(len(shared) > 1 and (apart <= SAME_FRAMES).all())
+    return bool(len(shared) > 1 and (apart <= SAME_DIRECTION).all())
 
 
 def fit_joint(
@@ -132,16 +130,16 @@ def fit_joint(
     """
     axes, _, _ = complete_axes(hinges)
     chart, count = Hinges(quat.IDENTITY, axes), len(hinges)
-    if count == MOST:
+    if count == MAX_HINGES:
         return hinged_joint(limit, name, slanted=slanted, chart=chart)
     members = limit.sample(MEMBERS // 4, np.random.default_rng(0))
     points = gather(chart, members)
     points[:, count:] = 0.0
-    near = quat.angle_between(chart.rotations(points), members) <= NEAR
+    near = quat.angle_between(chart.rotations(points), members) <= MAX_OFF_HINGES
     points = points[near] if near.any() else points
     low, high = points.min(axis=0), points.max(axis=0)
-    thin = (high - low < THINNEST) & (np.arange(MOST) < count)
-    low, high = low - 0.5 * THINNEST * thin, high + 0.5 * THINNEST * thin
+    thin = (high - low < MIN_RANGE) & (np.arange(MAX_HINGES) < count)
+    low, high = low - 0.5 * MIN_RANGE * thin, high + 0.5 * MIN_RANGE * thin
     none, loss = np.empty(0), Loss(0, 0, 0, 0, 0)
     return HingedJoint(name, quat.IDENTITY, axes, low, high, np.empty((0, 3)), none, none, loss)
 
@@ -159,7 +157,7 @@ def narrow_ranges(
     ends = [sorted((hinge.low, hinge.high)) for hinge in hinges]
     own_low[:count], own_high[:count] = np.transpose(ends)
     low, high = np.maximum(fitted.low, own_low), np.minimum(fitted.high, own_high)
-    thin = high - low < np.minimum(THINNEST, own_high - own_low)
+    thin = high - low < np.minimum(MIN_RANGE, own_high - own_low)
     disjoint = [hinge.name for hinge, is_thin in zip(hinges, thin, strict=False) if is_thin]
     joint = replace(fitted, low=low, high=high)
     if not disjoint and _is_empty(joint):
@@ -194,7 +192,7 @@ def measure_own_loss(limit: Limit, joint: HingedJoint, low: Floats, high: Floats
     """
     middle, free = 0.5 * (joint.low + joint.high), ~np.isfinite(high - low)
     low, high = np.where(free, middle - FULL, low), np.where(free, middle + FULL, high)
-    angles = np.random.default_rng(0).uniform(low, high, size=(SEEN, MOST))
+    angles = np.random.default_rng(0).uniform(low, high, size=(LOSS_SAMPLES, MAX_HINGES))
     rotations = joint.limit.chart.rotations(angles)
     legal = limit.contains(rotations)
     gained = joint.limit.shape.contains(angles) & ~legal
@@ -228,7 +226,9 @@ def _own_slants(
     title: str, slants: Floats, low: Floats, high: Floats, joints: list[list[HingeRange]]
 ) -> Iterator[Slant]:
     """Yield half-spaces (k, 3 · joints) of the angles of joints, of the hinges that are there."""
-    there = [(MOST * j + k, each) for j, own in enumerate(joints) for k, each in enumerate(own)]
+    there = [
+        (MAX_HINGES * j + k, each) for j, own in enumerate(joints) for k, each in enumerate(own)
+    ]
     slants = slants[:, [column for column, _ in there]]
     shift = slants @ np.array([each.zero for _, each in there])
     yield from name_slants(

@@ -1,4 +1,4 @@
-"""Joints that depend on others, as engines can say it: half-spaces in the angles of both."""
+"""Joints that depend on others, as half-spaces in the angles of both."""
 
 from __future__ import annotations
 
@@ -12,16 +12,12 @@ from ..arrays import Floats, Mask, Points, Quats
 from ..limit import DependentLimit, Limit, PairLimit
 from ..model import LimitModel
 from ..skeleton import list_names
-from .hinged import CUTS, SEEN, HingedBody, HingedJoint, Loss
+from .hinged import LOSS_SAMPLES, MIN_CUT, HingedBody, HingedJoint, Loss
 
-MOST = 8
-"""Half-spaces of a pair at most."""
-DRIVERS = 4000
-"""Rotations of the driver that half-spaces are fitted to, half of them on its boundary."""
-THINNED = 4
-"""One of so many pairs is in a linear program; all are in what it finds."""
-NEAR_ENDS = 0.35
-"""The share of the driver's rotations at either end of a hinge that a half-space is tight at."""
+MAX_HALF_SPACES = 8  # of a pair
+DRIVERS = 4000  # rotations of the driver in the fit, half of them on its boundary
+THINNING = 4  # every 4th pair is in the linear program; the offsets hold for all
+END_SHARE = 0.35  # of the driver's rotations, at one end of a hinge, where a plane is tight
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,19 +74,19 @@ def hinged_pair(
     Each is as tight as a linear program makes it: of all sums that are at least an angle of the
     joint wherever a pair is legal, the one that exceeds it least in the mean over the driver's
     rotations, or over those at one end of one of its hinges. Those are kept that cut off most of
-    what is not legal, and at most `MOST`.
+    what is not legal, and at most `MAX_HALF_SPACES`.
     """
     pair, rng = PairLimit(driver, dependent), np.random.default_rng(0)
     angles = _legal_angles(driver, dependent, above, below, rng)
-    rotations = above.limit.sample(SEEN, rng), below.limit.sample(SEEN, rng)
+    rotations = above.limit.sample(LOSS_SAMPLES, rng), below.limit.sample(LOSS_SAMPLES, rng)
     accepted = _angles_of(above, below, *rotations)
     wrong = ~pair.contains(*rotations)
     planes = _candidates(angles) if wrong.any() else np.empty((0, 7))
     left, chosen = wrong.copy(), list[Floats]()
-    while len(planes) and len(chosen) < MOST:
+    while len(planes) and len(chosen) < MAX_HALF_SPACES:
         cut = (accepted @ planes[:, :6].T > planes[:, 6]) & left[:, None]
         best = int(cut.sum(axis=0).argmax())
-        if cut[:, best].mean() <= CUTS:
+        if cut[:, best].mean() <= MIN_CUT:
             break
         chosen.append(planes[best])
         left &= ~cut[:, best]
@@ -102,7 +98,7 @@ def hinged_pair(
     made = HingedPair(
         below.name, above.name, slants[:, :6], ends, slants[:, 6], Loss(0, 0, 0, 0, 0)
     )
-    rotations = driver.sample(SEEN, rng), dependent.limit.sample(SEEN, rng)
+    rotations = driver.sample(LOSS_SAMPLES, rng), dependent.limit.sample(LOSS_SAMPLES, rng)
     return replace(made, loss=_measure(pair, made, above, below, rotations))
 
 
@@ -137,11 +133,11 @@ def _legal_angles(
 
 def _candidates(angles: Points) -> Floats:
     """Return half-spaces (k, 7) with all legal angles (n, 6): shares, and what sums are at most."""
-    few = angles[::THINNED]
+    few = angles[::THINNING]
     drivers = few[:, :3]
     groups = [np.ones(len(few), dtype=bool)]
     for k in range(3):
-        low, high = np.quantile(drivers[:, k], [NEAR_ENDS, 1.0 - NEAR_ENDS])
+        low, high = np.quantile(drivers[:, k], [END_SHARE, 1.0 - END_SHARE])
         groups += [drivers[:, k] <= low, drivers[:, k] >= high]
     found = []
     for k in range(3):
