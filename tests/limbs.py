@@ -6,9 +6,7 @@ import numpy as np
 
 from synovia import Box, Ellipsoid, Limit, LimitModel, SwingTwist, quat
 from synovia.charts import Hinges
-from synovia.limit import DependentRange
-from synovia.limit.octahedral import node_directions
-from synovia.model import ARM_SHIFTS, LEG_SHIFTS, Limb, couple
+from synovia.model import ARM_SHIFTS, LEG_SHIFTS, Limb, TwoJointMuscle, couple
 from synovia.rigs import canonical_skeleton
 
 X, Y, Z = np.eye(3)
@@ -37,7 +35,7 @@ def arm(**changes):
     return Limb(**{"limits": limits, "axes": [X, X], "shifts": ARM_SHIFTS, **changes})
 
 
-def leg(depends=False, **changes):
+def leg(muscles=False, **changes):
     hip = Limit(
         SwingTwist(quat.exp(np.radians([-45.0, 0, 0])), -Y),
         Ellipsoid(np.zeros(3), np.radians([85.0, 50.0, 50.0]), np.eye(3)),
@@ -45,12 +43,15 @@ def leg(depends=False, **changes):
     knee = hinges([X, Z, -Y], [-10, -9, -40], [160, 9, 40])
     ankle = hinges([X, Z, Y], [-50, -40, -30], [70, 40, 30])
     limits = {"leftUpperLeg": hip, "leftLowerLeg": knee, "leftFoot": ankle}
-    dependents = {}
-    if depends:  # the knee cannot be straight while the thigh is raised
-        low = np.radians(-10.0 + 60.0 * np.clip(node_directions(4)[:, 2], 0.0, 1.0))
-        high = np.full(len(low), np.radians(160.0))
-        dependents["leftLowerLeg"] = DependentRange(knee, "leftUpperLeg", -Y, low, high, X)
-    fields = {"axes": [-Y, -Y], "shifts": LEG_SHIFTS, "neutral": None, "dependents": dependents}
+    fields = {"axes": [-Y, -Y], "shifts": LEG_SHIFTS, "neutral": None}
+    if muscles:
+        fields["muscles"] = [
+            TwoJointMuscle(
+                "hamstrings", "leftUpperLeg", -Y, -Y, -X, np.radians([[0, 60], [60, 110]])
+            ),
+            TwoJointMuscle("rectus", "leftUpperLeg", -Y, -Y, X, np.radians([[60, 40], [140, 0]])),
+            TwoJointMuscle("calf", "leftFoot", -Y, -Y, -X, np.radians([[0, 20], [40, 45]])),
+        ]
     return Limb(**{"limits": limits, **fields, **changes})
 
 
@@ -58,14 +59,13 @@ LIMBS = {
     "arm": arm(),
     "two bones": arm(limits=dict(list(arm().limits.items())[:2])),
     "leg": leg(),
-    "dependent leg": leg(depends=True),
+    "leg with muscles": leg(muscles=True),
 }
 
 
 def model_of(*limbs, others=None):
     limits = {name: limit for limb in limbs for name, limit in limb.limits.items()}
-    dependents = {name: each for limb in limbs for name, each in limb.dependents.items()}
-    constraints = couple({**limits, **(others or {})}, dependents, limbs)
+    constraints = couple({**limits, **(others or {})}, {}, limbs)
     return LimitModel(constraints, canonical_skeleton())
 
 
@@ -95,7 +95,7 @@ def legal_by_search(limb, rotations, step_deg=0.1):
     for each, end in zip(pooled, most, strict=True):
         steps = np.radians(np.append(np.arange(-end, end, step_deg), [end, 0.0]))
         tried = limb.shift_twist(np.broadcast_to(each, (len(steps), *each.shape)), steps)
-        distance = limb.joint_distance(tried).max(axis=-1)
+        distance = np.maximum(limb.joint_distance(tried), limb.muscle_excess(each)).max(axis=-1)
         legal.append((distance <= 1e-9).any())
         least.append(distance.min())
     return np.array(legal), np.array(least)

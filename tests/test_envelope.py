@@ -104,7 +104,7 @@ def test_there_are_at_least_forty_clinical_axes_with_a_source_each():
     rows = published_ranges()
     assert len({(row.joint, row.motion) for row in rows}) == len(rows) >= 40
     assert set(envelope_data()["sources"]) == {
-        row["source"] for row in envelope_data()["published"]
+        row["source"] for row in [*envelope_data()["published"], *envelope_data()["muscles"]]
     }
 
 
@@ -163,6 +163,27 @@ POSSIBLE = {
         "leftLowerLeg": turn((90, 0, 0)),
         "leftFoot": turn((-25, 0, 0)),
         "leftToes": turn((-60, 0, 0)),
+    },
+    "front kick": {"leftUpperLeg": turn((-95, 0, 0)), "leftLowerLeg": turn((10, 0, 0))},
+    "high front kick, knee a little bent": {
+        "leftUpperLeg": turn((-115, 0, 0)),
+        "leftLowerLeg": turn((25, 0, 0)),
+    },
+    "seated toe touch": {
+        "chest": turn((60, 0, 0)),
+        "leftUpperLeg": turn((-95, 0, 0)),
+        "leftFoot": turn((-15, 0, 0)),
+    },
+    "back leg of a deep lunge": {
+        "leftUpperLeg": turn((30, 0, 0)),
+        "leftLowerLeg": turn((20, 0, 0)),
+        "leftFoot": turn((-38, 0, 0)),
+    },
+    "quadriceps stretch": {"leftUpperLeg": turn((10, 0, 0)), "leftLowerLeg": turn((140, 0, 0))},
+    "deep squat": {
+        "leftUpperLeg": turn((-130, 0, 0)),
+        "leftLowerLeg": turn((150, 0, 0)),
+        "leftFoot": turn((-45, 0, 0)),
     },
     "high side kick": {"leftUpperLeg": turn((0, 0, 75), (0, 35, 0))},
     "reach across to the far shoulder": {
@@ -282,6 +303,12 @@ IMPOSSIBLE = {
     "hip abducted 90, knee forward": {"leftUpperLeg": turn((0, 0, 90))},
     "leg back and out": {"leftUpperLeg": turn((0, 60, 0), (70, 0, 0))},
     "hip turned 180": {"leftUpperLeg": turn((0, 180, 0))},
+    "straight leg raised 130": {"leftUpperLeg": turn((-130, 0, 0))},
+    "heel to buttock, hip extended 25": {
+        "leftUpperLeg": turn((25, 0, 0)),
+        "leftLowerLeg": turn((155, 0, 0)),
+    },
+    "foot lifted 45, knee straight": {"leftFoot": turn((-45, 0, 0))},
     "head flexed 100": {"head": turn((100, 0, 0))},
     "head back 120": {"head": turn((-120, 0, 0))},
     "head turned 85 and bent back 85": {"head": turn((0, 85, 0), (-85, 0, 0))},

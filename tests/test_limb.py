@@ -11,11 +11,12 @@ import jsonschema
 import numpy as np
 import pytest
 
-from limbs import LIMBS, arm, leg, legal_by_search, model_of, random_limbs, twins
+from limbs import LIMBS, Y, arm, leg, legal_by_search, model_of, random_limbs, twins
 from synovia import Clip, LimitModel, Pose, Skeleton, load_limits, quat, save_limits
 from synovia.ik import Reach, solve
 from synovia.io import limits_schema
 from synovia.io.smpl import smpl_skeleton
+from synovia.limit import DependentRange
 from synovia.limit.softening import Beyond, Inside
 from synovia.model import Limb, LiveClamp, couple, joint_by_joint, limbs_on_rig
 from synovia.model.clamp import step_bounds
@@ -24,8 +25,6 @@ from synovia.rigs import (
     FINGERS,
     MEASURED_FROM,
     canonical_skeleton,
-    dependents_from_rig,
-    dependents_on_rig,
     limits_from_rig,
     limits_on_rig,
 )
@@ -217,8 +216,9 @@ def test_limbs_follow_the_limits_of_a_model():
     short = {name: model.limits[name] for name in limb.joints[:2]}
     assert model.with_limits(short).limbs[0].joints == limb.joints[:2]
     assert model.with_limits({"leftHand": wider["leftHand"]}).limbs == ()
-    depends = leg(depends=True).dependents["leftLowerLeg"]
-    with pytest.raises(ValueError, match="may only depend on"):
+    ends = np.radians(np.tile([[0.0], [90.0]], 6))
+    depends = DependentRange(model.limits["leftLowerArm"], "leftUpperArm", [1, 0, 0], *ends, -Y)
+    with pytest.raises(ValueError, match="leftLowerArm is in a limb"):
         couple(model.limits, {"leftLowerArm": depends}, [limb])
 
 
@@ -229,6 +229,7 @@ def test_limbs_follow_the_limits_of_a_model():
         ({"shifts": [[1.0, 0.5], [0.5, 0.5]]}, "rising"),
         ({"shifts": [[1.0, 4.0]]}, "0 to π"),
         ({"limits": {}}, "2 or 3 joints"),
+        ({"muscles": leg(muscles=True).muscles}, "hamstrings .* must bound its upper bone or"),
     ],
 )
 def test_wrong_limbs_are_refused(change, message):
@@ -244,7 +245,7 @@ def test_joints_of_a_limb_hang_on_one_another():
 
 
 def test_files_keep_limbs(tmp_path):
-    model = model_of(arm(), leg(depends=True))
+    model = model_of(arm(), leg(muscles=True))
     save_limits(model, tmp_path / "human.limits.json")
     again = load_limits(tmp_path / "human.limits.json")
     document = json.loads((tmp_path / "human.limits.json").read_text())
@@ -290,8 +291,7 @@ def test_a_rig_with_other_frames_gets_the_same_verdicts(limb):
     _, alignment = rig_with_frames()
     frames = alignment.frames
     limits = limits_on_rig(model.limits, alignment)
-    dependents = dependents_on_rig(model.dependents, limits, alignment)
-    (there,) = limbs_on_rig(model.limbs, limits, dependents, alignment)
+    (there,) = limbs_on_rig(model.limbs, limits, alignment)
     limbs = random_limbs(limb, 300, seed=13)
     above = np.stack([frames[MEASURED_FROM[name]] for name in limb.joints])
     own = np.stack([frames[name] for name in limb.joints])
@@ -299,8 +299,7 @@ def test_a_rig_with_other_frames_gets_the_same_verdicts(limb):
     assert np.array_equal(there.contains(on_rig), limb.contains(limbs))
     assert np.allclose(there.distance(on_rig), limb.distance(limbs), atol=1e-5)
     back = limits_from_rig(limits, alignment)
-    depends = dependents_from_rig(dependents, back, alignment)
-    (again,) = limbs_from_rig([there], back, depends, alignment)
+    (again,) = limbs_from_rig([there], back, alignment)
     assert np.array_equal(again.contains(limbs), limb.contains(limbs))
 
 
@@ -337,7 +336,7 @@ def test_skeletons_without_an_end_have_limbs_of_two_bones():
 
 
 def test_features_for_single_joints_take_the_joints_own_limits():
-    model = model_of(arm(), leg(depends=True))
+    model = model_of(arm(), leg(muscles=True))
     with pytest.warns(UserWarning, match="the loss does not share twist along limbs"):
         alone = joint_by_joint(model, "the loss")
     assert alone.limbs == ()

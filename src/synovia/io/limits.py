@@ -17,7 +17,7 @@ from ..arrays import field_types, optional_fields, unit_quats
 from ..charts import CHARTS, Chart
 from ..learn import Sample
 from ..limit import DEPENDENT_LIMITS, DependentLimit, DependentMargin, Limit
-from ..model import Constraint, ControlGroup, Limb, LimitModel, couple
+from ..model import Constraint, ControlGroup, Limb, LimitModel, TwoJointMuscle, couple
 from ..shapes.stored import nested_shapes, shape_from_dict, stored_shapes
 from ..skeleton import Skeleton
 from . import old_limits, packed_limits
@@ -159,13 +159,23 @@ def _limb_entry(limb: Limb) -> dict[str, Any]:
     """Return what makes joints a limb; their limits are among those of single joints."""
     neutral = {} if limb.neutral is None else {"neutral": encode_array(limb.neutral)}
     axes, shifts = encode_array(limb.axes), encode_array(limb.shifts)
-    return {"joints": list(limb.joints), "axes": axes, "shifts": shifts, **neutral}
+    muscles = [
+        {
+            "name": muscle.name,
+            "joint": muscle.joint,
+            "bone": encode_array(muscle.bone),
+            "zero": encode_array(muscle.zero),
+            "axis": encode_array(muscle.axis),
+            "rows": encode_array(muscle.rows),
+        }
+        for muscle in limb.muscles
+    ]
+    optional = {**neutral, **({"muscles": muscles} if muscles else {})}
+    return {"joints": list(limb.joints), "axes": axes, "shifts": shifts, **optional}
 
 
-def _limb(
-    entry: Entry, limits: Mapping[str, Limit], dependents: Mapping[str, DependentLimit]
-) -> Limb:
-    fields = entry.fields("joints", "axes", "shifts", maybe=("neutral",))
+def _limb(entry: Entry, limits: Mapping[str, Limit]) -> Limb:
+    fields = entry.fields("joints", "axes", "shifts", maybe=("neutral", "muscles"))
     joints = fields["joints"].texts()
     if missing := [name for name in joints if name not in limits]:
         fields["joints"].refuse(f"{missing[0]} must have a limit of its own, among limits")
@@ -176,7 +186,20 @@ def _limb(
             fields["axes"].floats(2, 3),
             fields["shifts"].floats(None, 2),
             neutral,
-            {name: dependents[name] for name in joints if name in dependents},
+            tuple(map(_muscle, fields["muscles"].items() if "muscles" in fields else ())),
+        )
+
+
+def _muscle(entry: Entry) -> TwoJointMuscle:
+    fields = entry.fields("name", "joint", "bone", "zero", "axis", "rows")
+    with entry.locate_errors():
+        return TwoJointMuscle(
+            fields["name"].text(),
+            fields["joint"].text(),
+            fields["bone"].floats(3),
+            fields["zero"].floats(3),
+            fields["axis"].floats(3),
+            fields["rows"].floats(None, 2),
         )
 
 
@@ -282,7 +305,7 @@ def _constraints(entry: Entry, skeleton: Skeleton, path: str, old: bool) -> list
             dependents[name] = _dependent(name, each, limits[name], skeleton, old)
             limits[name] = dependents[name].limit
     entries = parts["limbs"].items() if "limbs" in parts else []
-    limbs = [_limb(each, limits, dependents) for each in entries]
+    limbs = [_limb(each, limits) for each in entries]
     with entry.locate_errors():
         single = couple(limits, dependents, limbs)
     return [*single, *(_groups(parts["groups"], path) if "groups" in parts else ())]

@@ -127,6 +127,10 @@ def limits_schema() -> Schema:
     texts: Schema = {"type": "array", "items": {"type": "string"}}
     limb = _object(joints=texts, axes=_array(2, 3), shifts=_array("n>=1", 2))
     limb["properties"]["neutral"] = _array(4)
+    text: Schema = {"type": "string"}
+    directions = {each: _array(3) for each in ("bone", "zero", "axis")}
+    muscle = _object(name=text, joint=text, **directions, rows=_array("n>=1", 2))
+    limb["properties"]["muscles"] = {"type": "array", "items": muscle}
     schema["properties"]["limbs"] = {
         "description": "Joints along which twist is shared: upper bone, lower bone and perhaps an "
         "end; optional.",

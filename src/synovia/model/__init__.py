@@ -7,6 +7,7 @@ from .coupled import Coupled, couple
 from .limb import ARM_SHIFTS, LEG_SHIFTS, Limb
 from .live import LiveClamp, LivePath
 from .model import LimitModel
+from .muscle import TwoJointMuscle
 from .packed import pack_limits
 from .report import ClampReport, JointReport, Report
 from .retarget import hold_fixed, joint_by_joint, limbs_on_rig, without_limbs
@@ -29,6 +30,7 @@ __all__ = [
     "LiveClamp",
     "LivePath",
     "Report",
+    "TwoJointMuscle",
     "clamp_path",
     "control_groups",
     "couple",

@@ -218,7 +218,7 @@ class LiveCoupled(LivePaths):
                 frame_time,
                 look_ahead=look_ahead,
                 max_speed=max_speed,
-                dependent=dependent,
+                within=None if dependent is None else dependent.project,
             )
 
         own = coupled.driver_limit
@@ -264,16 +264,16 @@ def couple(
         By joint, how its limit depends on another one; its own `limit` is replaced by the one in
         `limits`. ValueError where the joint has none there, or its driver is a follower itself.
     limbs
-        Joints that share twist. Their limits, and how these depend on one another, are replaced by
-        those given; limbs without limits of both bones are left out.
+        Joints that share twist. Their limits are replaced by those given; limbs without limits
+        of both bones are left out. ValueError if a joint of a limb is among `dependents`.
     """
-    kept = [there for limb in limbs if (there := limb.rebuild(limits, dependents)) is not None]
+    kept = [there for limb in limbs if (there := limb.rebuild(limits)) is not None]
     in_limbs = {name for limb in kept for name in limb.joints}
     followers: dict[str, dict[str, DependentLimit]] = {}
     for name, dependent in dependents.items():
-        if name in in_limbs:
-            continue
         driver = dependent.driver
+        if name in in_limbs:
+            raise ValueError(f"{name} is in a limb: it must not depend on {driver}")
         if name not in limits:
             raise ValueError(f"{name} depends on {driver}, but has no limit of its own")
         if driver in dependents:

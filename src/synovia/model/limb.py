@@ -14,12 +14,13 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Mask, Quats, Scalars, Vectors, tolerance, unit_quats
 from ..charts.chart import mirror_rotations, reflect
-from ..limit import DependentLimit, Limit, mirror_limit
+from ..limit import Limit, mirror_limit
 from ..limit.softening import Beyond, Softening
 from ..skeleton import Lineage, Skeleton, measure_from_ancestor
-from .clamp import MAX_SPEED, same_sign
+from .clamp import same_sign
 from .constraint import Carried, ClampedPaths, Constraint, JointLimit
 from .live import LivePaths
+from .muscle import TwoJointMuscle, check_rows
 from .report import NEGLIGIBLE, Held
 
 ARM_SHIFTS = np.radians([[15.0, 90.0], [25.0, 45.0]])
@@ -33,6 +34,7 @@ GOLDEN_STEPS = 48  # from two grid steps down to 1e-11 radians
 STEEPEST = 4.0  # excess per radian of φ: a bracket whose excess is above this cannot become legal
 COARSE = np.radians(0.05)  # width of a bracket at which hopeless searches stop
 ROUNDS = 12  # of projection; two suffice for nearly all limbs
+ORDER = (1, 0, 2)  # of projections: muscles of the others depend on the lower bone
 EXIT_STEP = np.radians(0.25)  # of `first_exit`; shorter ways outside are passed
 EXIT_HALVINGS = 34  # of that step: to 1e-13 radians
 
@@ -76,8 +78,8 @@ class Limb(Constraint):
     between rows and constant beyond them; see `ARM_SHIFTS`."""
     neutral: Quats | None = field(default_factory=lambda: quat.IDENTITY)
     """The end's rotation (4,) without swing and twist; None: the end keeps its own twist."""
-    dependents: Mapping[str, DependentLimit] = field(default_factory=dict)
-    """How limits depend on the joint before, by joint; such as the knee's on the hip."""
+    muscles: tuple[TwoJointMuscle, ...] = ()
+    """Bounds of upper bone and end that depend on the angle between the bones."""
 
     kind: ClassVar[str] = "limb"
 
@@ -88,32 +90,23 @@ class Limb(Constraint):
         first = next(iter(self.limits))
         if axes.shape != (2, 3) or not np.allclose(np.linalg.norm(axes, axis=-1), 1.0):
             raise ValueError(f"Limb.axes of {first} must be 2 unit vectors, got {axes.tolist()}")
-        rising = shifts.ndim == 2 and shifts.shape[1:] == (2,) and len(shifts) > 0
-        if not rising or (np.diff(shifts[:, 0]) <= 0.0).any():
-            raise ValueError(
-                f"Limb.shifts of {first} must be rows of an angle, rising, and the largest shift "
-                f"there, got {shifts.tolist()}"
-            )
+        check_rows(f"Limb.shifts of {first}", shifts)
         if not ((shifts[:, 1] >= 0.0) & (shifts[:, 1] <= np.pi)).all():
             raise ValueError(f"Limb.shifts of {first} must be 0 to π, got {shifts[:, 1].tolist()}")
         joints = list(self.limits)
-        dependents = {}
-        for name, dependent in self.dependents.items():
-            above = joints[joints.index(name) - 1] if name in joints[1:] else None
-            if dependent.driver != above:
+        for muscle in self.muscles:
+            if muscle.joint not in joints[::2]:
                 raise ValueError(
-                    f"{name} in the limb of {first} may only depend on "
-                    f"{above or 'no other joint'}, got {dependent.driver}"
+                    f"the {muscle.name} in the limb of {first} must bound its upper bone or its "
+                    f"end, got {muscle.joint}"
                 )
-            same = dependent.limit is self.limits[name]
-            dependents[name] = dependent if same else replace(dependent, limit=self.limits[name])
         neutral = None if self.neutral is None else unit_quats("Limb.neutral", self.neutral)
         for name, value in {
             "limits": MappingProxyType(dict(self.limits)),
             "axes": axes,
             "shifts": shifts,
             "neutral": neutral,
-            "dependents": MappingProxyType(dependents),
+            "muscles": tuple(self.muscles),
         }.items():
             object.__setattr__(self, name, value)
 
@@ -129,23 +122,24 @@ class Limb(Constraint):
                 raise ValueError(f"{name} in a limb must be measured from {above}")
 
     def rebuild(
-        self,
-        limits: Mapping[str, Limit],
-        dependents: Mapping[str, DependentLimit],
-        names: Mapping[str, str] | None = None,
-        **changes: Any,
+        self, limits: Mapping[str, Limit], names: Mapping[str, str] | None = None, **changes: Any
     ) -> Limb | None:
         """Return the limb with other limits; None if upper or lower bone has none.
 
-        `names` are the joints' names in `limits` and `dependents`, by those of this limb, where
-        they differ. `changes` are other fields. An end without a limit is left out.
+        `names` are the joints' names in `limits`, by those of this limb, where they differ.
+        `changes` are other fields. An end without a limit is left out, with its muscles.
         """
-        joints = [name if names is None else names.get(name) for name in self.joints]
-        there = {name: limits[name] for name in joints if name is not None and name in limits}
-        if joints[0] not in there or joints[1] not in there:
+        names = {name: name for name in self.joints} if names is None else names
+        present = {name: names[name] for name in self.joints if names.get(name) in limits}
+        if not {*self.joints[:2]} <= present.keys():
             return None
-        depends = {name: dependents[name] for name in there if name in dependents}
-        return replace(self, limits=there, dependents=depends, **changes)
+        muscles = tuple(
+            replace(muscle, joint=present[muscle.joint])
+            for muscle in changes.pop("muscles", self.muscles)
+            if muscle.joint in present
+        )
+        there = {new: limits[new] for new in present.values()}
+        return replace(self, limits=there, muscles=muscles, **changes)
 
     def mirror(self, normal: Vectors, names: Mapping[str, str]) -> Limb:
         """Return the limb of the other side, for parallel frames of its joints.
@@ -153,17 +147,9 @@ class Limb(Constraint):
         `normal` (3,) is that of the mirror, and `names` are the joints of the other side, by name.
         """
         other = {names[name]: mirror_limit(limit, normal) for name, limit in self.limits.items()}
-        dependents = {
-            names[name]: replace(
-                dependent.mirror(normal, names[dependent.driver]), limit=other[names[name]]
-            )
-            for name, dependent in self.dependents.items()
-        }
         neutral = None if self.neutral is None else mirror_rotations(self.neutral, normal)
-        axes = reflect(self.axes, normal)
-        return Limb(other, axes, self.shifts, neutral, dependents)
-
-    # Twist along the limb. Arrays are (n, k, 4), in double precision.
+        muscles = tuple(muscle.mirror(normal, names) for muscle in self.muscles)
+        return Limb(other, reflect(self.axes, normal), self.shifts, neutral, muscles)
 
     @property
     def moves_end_twist(self) -> bool:
@@ -189,35 +175,65 @@ class Limb(Constraint):
         ends = [np.broadcast_to(pooled[..., k, :], upper.shape) for k in range(2, len(self.limits))]
         return np.stack([upper, lower, *ends], axis=-2)
 
+    def bend(self, lower: Quats) -> Scalars:
+        """Return the angle (...) between the bones, in radians; twist does not change it.
+
+        `lower` (..., 4) are rotations of the lower bone.
+        """
+        lower = quat.rotate(lower, self.axes[1])
+        across = np.linalg.norm(np.cross(self.axes[0], lower), axis=-1)
+        return np.asarray(np.arctan2(across, lower @ self.axes[0]))
+
     def max_shift(self, rotations: Quats) -> Scalars:
         """Return T (...), the largest shift of twist of each limb, in radians."""
-        lower = quat.rotate(rotations[..., 1, :], self.axes[1])
-        across = np.linalg.norm(np.cross(self.axes[0], lower), axis=-1)
-        bend = np.arctan2(across, lower @ self.axes[0])
-        return np.asarray(np.interp(bend, *self.shifts.T))
+        return np.asarray(np.interp(self.bend(rotations[..., 1, :]), *self.shifts.T))
 
     def joint_distance(self, rotations: Quats) -> Scalars:
         """Return the signed distance (..., k) of each joint by its limit, without moving twist."""
-        found = []
-        for k, (name, limit) in enumerate(self.limits.items()):
-            dependent, rotation = self.dependents.get(name), rotations[..., k, :]
-            found.append(
-                limit.distance(rotation)
-                if dependent is None
-                else dependent.distance(rotation, rotations[..., k - 1, :])
-            )
-        return np.stack(found, axis=-1)
+        limits = self.limits.values()
+        return np.stack(
+            [limit.distance(rotations[..., k, :]) for k, limit in enumerate(limits)], axis=-1
+        )
 
-    @cached_property
-    def _end_follows(self) -> bool:
-        """True if the legality of the end depends on the shift of twist."""
-        return len(self.limits) == 3 and self.joints[2] in self.dependents
+    def has_muscle(self, k: int) -> bool:
+        """Return True if a muscle bounds joint k."""
+        return any(muscle.joint == self.joints[k] for muscle in self.muscles)
+
+    def muscle_excess(self, pooled: Quats) -> Scalars:
+        """Return by how many radians (..., k) muscles are stretched too far; −inf without any."""
+        excess = np.full(pooled.shape[:-1], -np.inf)
+        if not self.muscles:
+            return excess
+        bend = self.bend(pooled[..., 1, :])
+        for muscle in self.muscles:
+            k = self.joints.index(muscle.joint)
+            excess[..., k] = np.maximum(excess[..., k], muscle.excess(pooled[..., k, :], bend))
+        return excess
+
+    def hold(self, k: int, rotations: Quats, lower: Quats) -> Quats:
+        """Return rotations (n, 4) of joint k that its limit and its muscles allow.
+
+        `lower` (n, 4) are rotations of the lower bone. Both are projected to in turn, as long as
+        they differ; legal rotations come back unchanged.
+        """
+        limit = self.limits[self.joints[k]]
+        rotations = limit.project(rotations)
+        muscles = [muscle for muscle in self.muscles if muscle.joint == self.joints[k]]
+        if not muscles:
+            return rotations
+        bend = self.bend(lower)
+        for _ in range(ROUNDS):
+            held = rotations
+            for muscle in muscles:
+                held = muscle.pull(held, bend)
+            if (held == rotations).all():
+                break
+            rotations = limit.project(held)
+        return rotations
 
     def excess(self, distance: Scalars) -> Scalars:
         """Return how far limbs (...) are outside, as far as a shift of twist can change it."""
-        beyond = np.maximum(distance, 0.0)
-        larger = beyond[..., :2].max(axis=-1)
-        return np.asarray(larger + beyond[..., 2] if self._end_follows else larger)
+        return np.asarray(np.maximum(distance[..., :2], 0.0).max(axis=-1))
 
     def excess_at(self, pooled: Quats, shift: Scalars) -> Scalars:
         """Return `excess` (n, ...) of limbs (n, k, 4) at shifts (n, ...)."""
@@ -239,6 +255,7 @@ class Limb(Constraint):
             shift[outside] = self._best_shift(pooled[outside], slack)
             limbs[outside] = self.shift_twist(pooled[outside], shift[outside])
             distance[outside] = self.joint_distance(limbs[outside])
+        distance = np.maximum(distance, self.muscle_excess(pooled))
         return SharedTwist(limbs, distance, shift, twist)
 
     def _best_shift(self, pooled: Quats, slack: float) -> Scalars:
@@ -294,8 +311,6 @@ class Limb(Constraint):
         """Return limbs (n, k, 4) of any float type as their limits see them."""
         return self.share_twist(rotations.astype(np.float64), tolerance(rotations.dtype))
 
-    # Verbs.
-
     def redistribute(self, rotations: Quats) -> Quats:
         """Return the rotations (..., k, 4) as the joints' limits judge them: with twist shared."""
         shared = self._shared(self._flat(rotations))
@@ -311,23 +326,18 @@ class Limb(Constraint):
         outside = shared.distance > tolerance(flat.dtype)
         some = np.flatnonzero(outside.any(axis=-1))
         limbs = shared.rotations[some]
-        nearest = self._project_each(limbs, drivers=limbs)
+        nearest = self.project_each(limbs, lower=limbs[:, 1])
         angles[some] = np.where(outside[some], quat.angle_between(limbs, nearest), 0.0)
         return angles.reshape(np.shape(rotations)[:-1])
 
-    def _project_each(self, limbs: Quats, drivers: Quats | None = None) -> Quats:
+    def project_each(self, limbs: Quats, lower: Quats | None = None) -> Quats:
         """Return limbs (n, k, 4) projected joint by joint, without moving twist.
 
-        Limits that depend on the joint before see that of `drivers`, or else its projection.
+        Muscles depend on the lower bone's rotation `lower` (n, 4), by default its projection.
         """
         out = np.empty_like(limbs)
-        for k, (name, limit) in enumerate(self.limits.items()):
-            dependent = self.dependents.get(name)
-            out[:, k] = (
-                limit.project(limbs[:, k])
-                if dependent is None
-                else dependent.project(limbs[:, k], (out if drivers is None else drivers)[:, k - 1])
-            )
+        for k in ORDER[: len(self.limits)]:
+            out[:, k] = self.hold(k, limbs[:, k], out[:, 1] if lower is None else lower)
         return out
 
     def project(self, rotations: Quats) -> Quats:
@@ -346,7 +356,7 @@ class Limb(Constraint):
                     return out.reshape(np.shape(rotations))
                 shared = SharedTwist(*(each[outside] for each in shared))
                 going, given = going[outside], given[outside]
-                limbs = self._project_each(shared.rotations)
+                limbs = self.project_each(shared.rotations)
                 given = (
                     self.restore_twist(given, shared, limbs)
                     if kept
@@ -378,10 +388,8 @@ class Limb(Constraint):
             return soft.astype(flat.dtype).reshape(np.shape(rotations))
         shared = self._shared(flat)
         limbs = shared.rotations.copy()
-        for k, (name, limit) in enumerate(self.limits.items()):
+        for k, limit in enumerate(self.limits.values()):
             limbs[:, k] = limit.soften(limbs[:, k], softening)
-            if name in self.dependents:
-                limbs[:, k] = self.dependents[name].project(limbs[:, k], limbs[:, k - 1])
         return self.project(self.restore_twist(flat, shared, limbs)).reshape(np.shape(rotations))
 
     def first_exit(self, previous: Quats, proposed: Quats) -> Scalars:
@@ -427,30 +435,36 @@ class Limb(Constraint):
             drawn = np.stack([limit.sample(n, rng) for limit in self.limits.values()], axis=1)
             pooled, _ = self.pool(drawn)
             drawn[:, 2:] = pooled[:, 2:]
-            legal = self.joint_distance(drawn) <= 0.5 * tolerance(drawn.dtype)
+            distance = np.maximum(self.joint_distance(drawn), self.muscle_excess(drawn))
+            legal = distance <= 0.5 * tolerance(drawn.dtype)
             kept.append(drawn[legal.all(axis=-1)])
         raise ValueError(f"{self.joints[0]}: no legal rotations of the limb were found")
 
+    def tight_muscle(self, name: str, limbs: Quats) -> tuple[TwoJointMuscle, Mask] | None:
+        """Return the muscle that makes a joint illegal in most limbs, and a mask (n,) of these.
+
+        `limbs` (n, k, 4) have their twist shared (`redistribute`); those that the joint's own
+        limit does not contain are not counted. None if there are no others.
+        """
+        k = self.joints.index(name)
+        alone, bend = self.limits[name].contains(limbs[:, k]), self.bend(limbs[:, 1])
+        found = [
+            (muscle, alone & (muscle.excess(limbs[:, k], bend) > NEGLIGIBLE))
+            for muscle in self.muscles
+            if muscle.joint == name
+        ]
+        muscle, frames = max(found, key=lambda each: each[1].sum(), default=(None, alone))
+        return None if muscle is None or not frames.any() else (muscle, frames)
+
     def held_frames(self, rotations: Quats, violation: Scalars) -> dict[str, Held]:
         limbs = self.redistribute(rotations)
-        held = {}
-        for name, dependent in self.dependents.items():
-            k = self.joints.index(name)
-            legal_alone = dependent.limit.contains(limbs[:, k])
-            held[name] = Held(dependent.driver, (violation[:, k] > NEGLIGIBLE) & legal_alone)
-        return held
+        tight = {name: self.tight_muscle(name, limbs) for name in self.joints}
+        return {name: Held(self.joints[1], each[1]) for name, each in tight.items() if each}
 
-    def clamp_paths(
-        self,
-        rotations: Quats,
-        frame_time: float,
-        *,
-        softening: Softening | None = None,
-        max_speed: float = MAX_SPEED,
-    ) -> ClampedPaths:
+    def clamp_paths(self, rotations: Quats, frame_time: float, **options: Any) -> ClampedPaths:
         from .limb_paths import clamp_limb
 
-        return clamp_limb(self, rotations, frame_time, softening, max_speed)
+        return clamp_limb(self, rotations, frame_time, **options)
 
     def live_paths(self, frame_time: float, look_ahead: int, max_speed: float) -> LivePaths:
         """Return an object that clamps frames as they come in; limbs do not look ahead."""
@@ -466,12 +480,7 @@ class Limb(Constraint):
             for name, limit in self.limits.items()
             if name in found
         }
-        dependents = {
-            names[name]: replace(each, limit=limits[names[name]], driver=names[each.driver])
-            for name, each in self.dependents.items()
-            if name in found and each.driver in found
-        }
-        limb = self.rebuild(limits, dependents, names)
+        limb = self.rebuild(limits, names)
         if limb is not None:
             try:
                 limb.check(skeleton)

@@ -8,15 +8,16 @@ is clamped by its own limit; then the twist is moved back.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..arrays import TOLERANCE, Floats, Ints, Quats, Scalars, tolerance, unit_quats
-from ..limit import DependentLimit
 from ..limit.softening import Softening
 from .bounded import SLACK
-from .clamp import MAX_SPEED, Within, check_speed, clamp_path, step_bounds
+from .clamp import MAX_SPEED, check_speed, clamp_path, step_bounds
 from .constraint import ClampedPaths
-from .limb import GRID_STEP, Limb, SharedTwist
+from .limb import GRID_STEP, ORDER, Limb, SharedTwist
 from .live import LivePath, LivePaths
 from .roadmap import angles
 
@@ -31,6 +32,7 @@ def clamp_limb(
     limb: Limb,
     rotations: Quats,
     frame_time: float,
+    *,
     softening: Softening | None = None,
     max_speed: float = MAX_SPEED,
 ) -> ClampedPaths:
@@ -50,15 +52,15 @@ def clamp_limb(
     shift = _smooth_shift(limb, pooled, shared.shift, PACE * max_speed * frame_time)
     paths = limb.shift_twist(pooled, shift)
     moved = paths.copy()
-    for k, (name, limit) in enumerate(limb.limits.items()):
-        dependent = limb.dependents.get(name)
+    limits = list(limb.limits.values())
+    for k in ORDER[: len(limits)]:
         moved[:, k] = clamp_path(
-            limit,
+            limits[k],
             paths[:, k],
             frame_time,
             softening=softening,
             max_speed=(1.0 - PACE) * max_speed,
-            within=None if dependent is None else _within(dependent, moved[:, k - 1]),
+            within=partial(_hold, limb, k, moved[:, 1]) if limb.has_muscle(k) else None,
         ).rotations
     out = limb.restore_twist(rotations, SharedTwist(paths, shared.distance, shift, twist), moved)
     if softening is None:
@@ -72,8 +74,9 @@ def clamp_limb(
     return ClampedPaths(out, legal[:, None] & changed & (softening is None), over)
 
 
-def _within(dependent: DependentLimit, drivers: Quats) -> Within:
-    return lambda rotations, frames: dependent.project(rotations, drivers[frames])
+def _hold(limb: Limb, k: int, lower: Quats, rotations: Quats, frames: Ints) -> Quats:
+    """Return rotations of joint k that `Limb.hold` allows, with the lower bone's by frame."""
+    return limb.hold(k, rotations, lower[frames])
 
 
 def _smooth_shift(limb: Limb, pooled: Quats, best: Scalars, max_change: float) -> Scalars:
@@ -136,8 +139,13 @@ class LiveLimb(LivePaths):
         self.limb, self.max_change = limb, PACE * max_speed * frame_time
         speed = (1.0 - PACE) * max_speed
         self.paths = [
-            LivePath(limit, frame_time, max_speed=speed, dependent=limb.dependents.get(name))
-            for name, limit in limb.limits.items()
+            LivePath(
+                limit,
+                frame_time,
+                max_speed=speed,
+                within=partial(limb.hold, k) if limb.has_muscle(k) else None,
+            )
+            for k, limit in enumerate(limb.limits.values())
         ]
         self.shift: float | None = None
 
@@ -154,10 +162,9 @@ class LiveLimb(LivePaths):
             shift = self.shift + np.clip(shift - self.shift, -self.max_change, self.max_change)
         self.shift = float(shift[0])
         limbs = self.limb.shift_twist(pooled, shift)
-        moved, above = limbs.copy(), None
-        for k, path in enumerate(self.paths):
-            above = path.push(limbs[0, k], above if path.dependent is not None else None)
-            moved[0, k] = above
+        moved = limbs.copy()
+        for k in ORDER[: len(self.paths)]:
+            moved[0, k] = self.paths[k].push(limbs[0, k], moved[0, 1])
         shared = SharedTwist(limbs, shared.distance, shift, twist)
         found: Quats = self.limb.project(self.limb.restore_twist(given, shared, moved))[0]
         return found

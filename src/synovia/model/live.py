@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Quats, unit_quats, whole_number
-from ..limit import DependentLimit, Limit
+from ..limit import Limit
 from ..skeleton import Pose
 from .bounded import Problem, bound_steps
 from .clamp import MAX_SPEED, LimitRegion, check_speed, same_sign, step_bounds
@@ -26,7 +27,8 @@ class LivePath:
     after it went in, and changes of side begin as many frames before. A side that cannot be reached
     in time is reached later: until then legal rotations move too.
 
-    With `dependent`, the limit depends on a driver, whose legal rotations are pushed as well.
+    With `within`, the limit depends on a driver, whose legal rotations are pushed as well: it
+    returns rotations (n, 4) projected to what those of the driver (n, 4) allow.
     """
 
     def __init__(
@@ -36,10 +38,10 @@ class LivePath:
         *,
         look_ahead: int = 0,
         max_speed: float = MAX_SPEED,
-        dependent: DependentLimit | None = None,
+        within: Callable[[Quats, Quats], Quats] | None = None,
     ) -> None:
         check_speed(max_speed)
-        self.limit, self.dependent = limit, dependent
+        self.limit, self.within = limit, within
         self.frame_time, self.max_speed = frame_time, max_speed
         self.look_ahead = whole_number("look_ahead", look_ahead, least=0)
         self.waiting: deque[tuple[Quats, Quats]] = deque()  # rotations and those of the driver
@@ -62,9 +64,9 @@ class LivePath:
             inputs = np.concatenate([self.last[0][None], inputs])
             drivers = np.concatenate([self.last[1][None], drivers])
         region = LimitRegion(self.limit)
-        if (dependent := self.dependent) is not None:
+        if (within := self.within) is not None:
             region = LimitRegion(
-                self.limit, within=lambda found, frames: dependent.project(found, drivers[frames])
+                self.limit, within=lambda found, frames: within(found, drivers[frames])
             )
         nearest = region.project(inputs, np.arange(len(inputs)))
         kept = (nearest == inputs).all(axis=-1)

@@ -169,7 +169,6 @@ class LimitModel:
     def dependents(self) -> Mapping[str, DependentLimit]:
         """The limits that depend on another joint, by name."""
         found = [each.followers for each in self._of(Coupled)]
-        found += [limb.dependents for limb in self.limbs]
         return MappingProxyType({name: each for pair in found for name, each in pair.items()})
 
     @cached_property

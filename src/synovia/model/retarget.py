@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Quats
-from ..limit import DependentLimit, Limit
+from ..limit import Limit
 from ..skeleton import Clip, Match, Pose, Skeleton, check_joints, lineage, list_names
 from .constraint import Constraint
 from .coupled import couple
@@ -89,7 +89,7 @@ def retarget(
             alignment = align(rig, own_clips)
             canonical = limits_from_rig(model.limits, alignment)
             dependents = dependents_from_rig(model.dependents, canonical, alignment)
-            limbs = limbs_from_rig(model.limbs, canonical, dependents, alignment)
+            limbs = limbs_from_rig(model.limbs, canonical, alignment)
         except ValueError as error:
             raise ValueError(f"of the rig that these limits are for: {error}") from None
         names = dict(rig.roles)
@@ -106,7 +106,7 @@ def retarget(
             "one is not carried over",
             stacklevel=3,
         )
-    limbs = limbs_on_rig(limbs, limits, dependents, there)
+    limbs = limbs_on_rig(limbs, limits, there)
     if apart := len(model.limbs) - len(limbs):
         warnings.warn(
             f"{apart} of {len(model.limbs)} limbs are limited joint by joint here, because a bone "
@@ -129,40 +129,45 @@ def retarget(
 def limbs_on_rig(
     limbs: Sequence[Limb],
     limits: Mapping[str, Limit],
-    dependents: Mapping[str, DependentLimit],
     alignment: Alignment,
 ) -> list[Limb]:
     """Return limbs of the canonical human, converted to a rig.
 
-    `limits` and `dependents` are the results of `rigs.limits_on_rig` and
-    `rigs.dependents_on_rig`. Limbs without limits of both bones are left out;
-    those without an end have two joints.
+    `limits` is the result of `rigs.limits_on_rig`. Limbs without limits of both bones are left
+    out; those without an end have two joints.
     """
     frames, roles = alignment.frames, alignment.rig.roles
-    return _limbs_in_frames(limbs, limits, dependents, frames, roles)
+    parents = {role: frames[above] for role, above in alignment.trusted.items()}
+    return _limbs_in_frames(limbs, limits, frames, parents, roles)
 
 
 def limbs_from_rig(
     limbs: Sequence[Limb],
     limits: Mapping[str, Limit],
-    dependents: Mapping[str, DependentLimit],
     alignment: Alignment,
 ) -> list[Limb]:
     """Return limbs of a rig, converted to the canonical human; the reverse of `limbs_on_rig`."""
     roles = {joint: role for role, joint in alignment.rig.roles.items()}
     known = [limb for limb in limbs if all(roles.get(name) in limits for name in limb.joints)]
-    frames = {alignment.rig.roles[role]: quat.inverse(alignment.frames[role]) for role in limits}
-    return _limbs_in_frames(known, limits, dependents, frames, roles)
+    back = {role: quat.inverse(frame) for role, frame in alignment.frames.items()}
+    joints, trusted = alignment.rig.roles, alignment.trusted
+    frames = {joints[role]: back[role] for role in limits}
+    parents = {joints[role]: back[trusted[role]] for role in limits}
+    return _limbs_in_frames(known, limits, frames, parents, roles)
 
 
 def _limbs_in_frames(
     limbs: Sequence[Limb],
     limits: Mapping[str, Limit],
-    dependents: Mapping[str, DependentLimit],
     frames: Mapping[str, Quats],
+    parents: Mapping[str, Quats],
     names: Mapping[str, str],
 ) -> list[Limb]:
-    """Return limbs with joints renamed by `names`, and axes rotated by the joints' `frames`."""
+    """Return limbs with joints renamed by `names`, and directions rotated.
+
+    `frames` and `parents` are rotations (4,) by joint, for directions in the frame of the joint
+    and in that of the bone that it is measured from.
+    """
     found = []
     for limb in limbs:
         upper, lower, *end = limb.joints
@@ -172,7 +177,12 @@ def _limbs_in_frames(
         neutral = limb.neutral
         if neutral is not None and end and names.get(end[0]) in limits:
             neutral = quat.mul(quat.mul(frames[lower], neutral), quat.inverse(frames[end[0]]))
-        there = limb.rebuild(limits, dependents, names, axes=axes, neutral=neutral)
+        muscles = [
+            muscle.in_frames(parents[muscle.joint], frames[muscle.joint])
+            for muscle in limb.muscles
+            if names.get(muscle.joint) in limits
+        ]
+        there = limb.rebuild(limits, names, axes=axes, neutral=neutral, muscles=muscles)
         found += [] if there is None else [there]
     return found
 
@@ -193,7 +203,7 @@ def hold_fixed(model: LimitModel, pose: Pose, moving: Iterable[str] = ()) -> Lim
             f"pose, got poses of shape {pose.rotations.shape[:-2]}"
         )
     moving, limits, dependents = set(moving), dict(model.limits), dict(model.dependents)
-    rotations = pose.rotations.astype(np.float64)
+    rotations, parents = pose.rotations.astype(np.float64), {}
     for name, ancestor in model.ancestors.items():
         joint = lineage(model.skeleton, name, ancestor)
         between = [model.skeleton.names[each] for each in joint.between]
@@ -211,7 +221,18 @@ def hold_fixed(model: LimitModel, pose: Pose, moving: Iterable[str] = ()) -> Lim
         for follower, each in dependents.items():
             if each.driver == name:  # which is measured from its parent from now on
                 dependents[follower] = each.in_frames(parent, quat.IDENTITY)
-    limbs = [limb for limb in model.limbs if not {*limb.joints[1:]} & {*model.ancestors}]
+        parents[name] = parent
+    limbs = [
+        replace(
+            limb,
+            muscles=tuple(
+                each.in_frames(parents.get(each.joint, quat.IDENTITY), quat.IDENTITY)
+                for each in limb.muscles
+            ),
+        )
+        for limb in model.limbs
+        if not {*limb.joints[1:]} & {*model.ancestors}
+    ]
     return replace(
         model, constraints=(*couple(limits, dependents, limbs), *model.groups), samples={}
     )
@@ -239,7 +260,7 @@ def joint_by_joint(model: LimitModel, what: str) -> LimitModel:
 def without_limbs(model: LimitModel, what: str) -> LimitModel:
     """Return the limits with joints of limbs limited one by one, for a feature `what`.
 
-    Warns if there are limbs. What depends on another joint within a limb is as wide as it gets.
+    Warns if there are limbs. Muscles that span two joints are left out.
     """
     if not model.limbs:
         return model
@@ -249,5 +270,4 @@ def without_limbs(model: LimitModel, what: str) -> LimitModel:
         "itself",
         stacklevel=4,
     )
-    kept = {name: each for name, each in model.dependents.items() if name not in joints}
-    return replace(model, constraints=(*couple(model.limits, kept), *model.groups))
+    return replace(model, constraints=(*couple(model.limits, model.dependents), *model.groups))

@@ -19,7 +19,7 @@ from .. import quat
 from ..arrays import Floats, Quats, Scalars, Vectors
 from ..charts import DirectionTwist, Hinges, RotationVector, SwingTwist
 from ..limit import Limit
-from ..model import ARM_SHIFTS, LEG_SHIFTS, Limb, LimitModel, couple
+from ..model import ARM_SHIFTS, LEG_SHIFTS, Limb, LimitModel, TwoJointMuscle, couple
 from ..rigs.canonical import BONE_DIRECTIONS, FORWARD, canonical_skeleton
 from ..shapes import KDop, Product, ThetaPhi
 from ..shapes.kdop import CORNERS, EDGES, FACES
@@ -55,6 +55,7 @@ def possible_model(*, palm_known: bool = True) -> LimitModel:
             {role: limits[role] for role in roles},
             np.stack([BONE_DIRECTIONS[role] for role in roles[:2]]),
             shifts,
+            muscles=tuple(muscle for muscle in muscles() if muscle.joint in roles),
         )
         for roles, shifts in ((LEFT_ARM, ARM_SHIFTS), (LEFT_LEG, LEG_SHIFTS))
     ]
@@ -80,6 +81,22 @@ def possible_limits(*, palm_known: bool = True) -> dict[str, Limit]:
         limits["leftHand"] = end_limit("leftHand", hand)
         limits["leftLowerArm"] = hinge_limit({**elbow, "rows": rows})
     return limits
+
+
+def muscles() -> list[TwoJointMuscle]:
+    """Return the muscles of the left side that span two joints."""
+    down = BONE_DIRECTIONS["leftLowerLeg"]  # the thigh's direction as well; the foot swings from it
+    return [
+        TwoJointMuscle(
+            row["name"],
+            row["joint"],
+            down,
+            down,
+            row["about"],
+            np.radians(row["rows"]),
+        )
+        for row in envelope_data()["muscles"]
+    ]
 
 
 # Shoulder and hip: a region of directions, each with its interval of rotation.

@@ -108,6 +108,8 @@ class Finding:
     verdict: Verdict | Literal["inside"]
     people: float | None = None
     """Share of people who come within 10 degrees; None if unknown."""
+    reason: str = ""
+    """Why the range ends where it does, such as "for a knee bent by 10° (hamstrings)"."""
 
     @property
     def name(self) -> str:
@@ -137,8 +139,9 @@ class Finding:
         """
         beyond_deg = np.degrees(self.violation)
         size = f"{beyond_deg:.0f}" if beyond_deg >= 1.0 else f"{beyond_deg:.1g}"
-        posture = f" ({self.posture})" if self.posture else ""
-        return f"{self.name}: {size}° beyond {self.direction or 'its range'}{posture}"
+        posture = f"({self.posture})" if self.posture else ""
+        beyond = f"{self.name}: {size}° beyond {self.direction or 'its range'}"
+        return f"{beyond} {self.reason or posture}".strip()
 
 
 def joint_name(role: str) -> str:

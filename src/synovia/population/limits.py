@@ -200,10 +200,15 @@ class HumanLimits:
         placed = next(each for each in model.placed if row.name in each.constraint.joints)
         k, role = placed.constraint.joints.index(row.name), self.roles[row.name]
         relative = placed.relative(pose.rotations)
-        if isinstance(placed.constraint, Limb):  # with shared twist, joints are judged one by one
-            legal = placed.constraint.limits[row.name].project(relative[k])
+        limb, reason = placed.constraint, ""
+        if isinstance(limb, Limb):  # with shared twist, joints are judged one by one
+            legal = limb.project_each(relative[None], relative[None, 1])[0, k]
+            if (tight := limb.tight_muscle(row.name, relative[None])) is not None:
+                bend_deg = np.degrees(limb.bend(relative[1]))
+                hinge = joint_name(self.roles[limb.joints[1]]).split()[-1]
+                reason = f"for a {hinge} bent by {bend_deg:.0f}° ({tight[0].name})"
         else:
-            legal = placed.constraint.project(relative)[k]
+            legal = limb.project(relative)[k]
         actual, nearest = (self.alignment.to_canonical(role, each) for each in (relative[k], legal))
         return Finding(
             role,
@@ -214,6 +219,7 @@ class HumanLimits:
             nearest,
             row.verdict,
             people_near(role, actual),
+            reason,
         )
 
 
@@ -285,7 +291,7 @@ def _model_on(alignment: Alignment, canonical: LimitModel, source: Source) -> Li
     """Return limits of the canonical human for an aligned rig."""
     limits = limits_on_rig(canonical.limits, alignment)
     dependents = dependents_on_rig(canonical.dependents, limits, alignment)
-    limbs = limbs_on_rig(canonical.limbs, limits, dependents, alignment)
+    limbs = limbs_on_rig(canonical.limbs, limits, alignment)
     return LimitModel(
         couple(limits, dependents, limbs),
         alignment.rig.skeleton,
