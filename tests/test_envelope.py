@@ -333,6 +333,17 @@ def test_impossible_poses_are_refused_and_brought_back(name, side):
     assert MODEL.contains(MODEL.project(posed(IMPOSSIBLE[name], side))).all()
 
 
+def test_findings_name_the_muscle_and_the_bend_of_the_joint_between():
+    skeleton = MODEL.skeleton
+    pose = posed(IMPOSSIBLE["straight leg raised 130"])
+    still = Pose(np.tile(pose.rotations, (3, 1, 1)), np.tile(pose.positions, (3, 1, 1)))
+    human = limits_for(Clip(skeleton, still, 1 / 30), "possible")
+    report, (finding,) = human.check(Clip(skeleton, still, 1 / 30))
+    assert finding.text == "left hip: 32° beyond flexion for a knee bent by 0° (hamstrings)"
+    (row,) = [row for row in report.joints if row.frames]
+    assert (row.held_by, row.held_frames) == ("leftLowerLeg", 3)
+
+
 @pytest.mark.parametrize("role", envelope_data()["balls"])
 def test_anchors_are_possible_at_their_neutral_rotation(role):
     # A thigh at 85 degrees of abduction, or as a frog's, has to be rotated outwards.

@@ -10,7 +10,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Quats
 from ..limit import Limit
-from ..model import LimitModel
+from ..model import Limb, LimitModel
 from ..population.findings import JOINT_NAMES, describe_move, joint_name
 from ..rigs import MEASURED_FROM, Alignment, align, recognize
 from ..skeleton import Clip, Pose, forward, lineage
@@ -38,18 +38,26 @@ def explain(session: Session, request: Request) -> Why:
     model, pose = _deciding(scene.model, name, pose_from(scene, request))
     limit = limit_in_pose(model, name, pose)
     seen = _relative_rotation(model, name, pose)
-    legal = limit.project(seen)
+    legal, outside = limit.project(seen), limit.violation(seen)
+    held_by = _held_by(model, name, seen, limit)
+    for placed in model.placed:
+        limb = placed.constraint
+        if isinstance(limb, Limb) and name in limb.joints:
+            limbs = placed.relative(pose.rotations)[None]
+            if limb.tight_muscle(name, limbs) is not None:
+                legal = limb.project_each(limbs, limbs[:, 1])[0, limb.joints.index(name)]
+                outside, held_by = quat.angle_between(legal, seen), limb.joints[1]
     bone = bone_of(scene, joint)
     swing, twist = swing_and_twist(quat.mul(quat.inverse(legal), seen), bone)
     role, move = _in_words(scene, model, name, pose)
     return {
         "joint": name,
-        "outsideDeg": float(np.degrees(limit.violation(seen))),
+        "outsideDeg": float(np.degrees(outside)),
         "swingDeg": float(np.degrees(swing)),
         "twistDeg": float(np.degrees(twist)),
         "name": role,
         "move": move,
-        "heldBy": _held_by(model, name, seen, limit),
+        "heldBy": held_by,
         "legal": legal.tolist(),
         "bone": bone.tolist(),
         "nearest": nearest_sample(scene, name, seen),
