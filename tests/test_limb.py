@@ -64,6 +64,9 @@ def test_equivalent_limbs_get_the_same_verdict(limb):
     shift = rng.uniform(-1.0, 1.0, len(legal)) * most
     twist = rng.uniform(-1.0, 1.0, len(legal)) if limb.moves_end_twist else None
     assert limb.contains(twins(limb, legal, shift, twist)).mean() >= 0.999
+    limbs = random_limbs(limb, 1000, seed=14)
+    same = twins(limb, limbs, rng.uniform(-1.0, 1.0, 1000) * np.radians(30.0))
+    assert (limb.contains(same) == limb.contains(limbs)).mean() >= 0.97
     if limb.moves_end_twist:  # between lower bone and end, whether legal or not
         limbs = random_limbs(limb, 2000, seed=3)
         same = twins(limb, limbs, np.zeros(2000), rng.uniform(-1.0, 1.0, 2000))

@@ -23,10 +23,13 @@ from .live import LivePaths
 from .muscle import TwoJointMuscle, check_rows
 from .report import NEGLIGIBLE, Held
 
-ARM_SHIFTS = np.radians([[15.0, 90.0], [25.0, 45.0]])
-LEG_SHIFTS = np.radians([[30.0, 20.0], [60.0, 45.0]])
-"""Largest twist moved between the bones, by the angle between them; 45° covers the elbows of SMPL,
-and a straight elbow shows no axial rotation."""
+ARM_SHIFTS = np.radians([[15.0, 90.0], [25.0, 50.0], [30.0, 50.0], [45.0, 62.0], [60.0, 70.0]])
+LEG_SHIFTS = np.radians([[30.0, 20.0], [60.0, 70.0]])
+"""Largest twist moved between the bones, by the angle between them, in radians.
+
+As large as possible while a joint bent by 30° or more to the side (20° at the knee) stays illegal:
+a shift by 90° less the hinge's tolerance would make that a flexion. A straight elbow shows no axial
+rotation; a straight knee does at the foot."""
 GRID_STEP = np.radians(5.0)  # of the search for φ; refined where no node is legal
 NEAREST_TO_0 = np.ravel([[k, -k] for k in range(37)])[1:] * GRID_STEP  # up to ±180°, 0 first
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
