@@ -21,7 +21,7 @@ from .limb import GRID_STEP, ORDER, Limb, SharedTwist
 from .live import LivePath, LivePaths
 from .roadmap import angles
 
-PACE = 0.2  # share of the steps that joints may always take which φ takes; they get the rest
+PACE = 0.1  # share of the bound on steps that φ may use; joints use the rest
 FINER = (4.0, 16.0)  # times finer than the first grid are the next ones
 OFFSETS = np.arange(-4.0, 5.0)  # their nodes, in steps from the path before
 TOO_FAST = 1e3  # cost of a change beyond its bound, per radian; excesses cost their squares
