@@ -40,13 +40,11 @@ def explain(session: Session, request: Request) -> Why:
     seen = _relative_rotation(model, name, pose)
     legal, outside = limit.project(seen), limit.violation(seen)
     held_by = _held_by(model, name, seen, limit)
-    for placed in model.placed:
-        limb = placed.constraint
-        if isinstance(limb, Limb) and name in limb.joints:
-            limbs = placed.relative(pose.rotations)[None]
-            if limb.tight_muscle(name, limbs) is not None:
-                legal = limb.project_each(limbs, limbs[:, 1])[0, limb.joints.index(name)]
-                outside, held_by = quat.angle_between(legal, seen), limb.joints[1]
+    tight = _tight_limb(model, name, pose)
+    if tight is not None:
+        limb, limbs = tight
+        legal = limb.project_each(limbs, limbs[:, 1])[0, limb.joints.index(name)]
+        outside, held_by = quat.angle_between(legal, seen), limb.joints[1]
     bone = bone_of(scene, joint)
     swing, twist = swing_and_twist(quat.mul(quat.inverse(legal), seen), bone)
     role, move = _in_words(scene, model, name, pose)
@@ -75,9 +73,21 @@ def _deciding(model: LimitModel, name: str, pose: Pose) -> tuple[LimitModel, Pos
     for each in models:
         judged = each.share_twist(pose)
         seen = _relative_rotation(each, name, judged)
-        if not limit_in_pose(each, name, judged).contains(seen):
+        is_legal = limit_in_pose(each, name, judged).contains(seen)
+        if not is_legal or _tight_limb(each, name, judged) is not None:
             break
     return each, judged
+
+
+def _tight_limb(model: LimitModel, name: str, pose: Pose) -> tuple[Limb, Quats] | None:
+    """Return the limb with a muscle that is too tight at a joint, and its rotations (1, 3, 4)."""
+    for placed in model.placed:
+        limb = placed.constraint
+        if isinstance(limb, Limb) and name in limb.joints:
+            rotations = placed.relative(pose.rotations)[None]
+            if limb.tight_muscle(name, rotations) is not None:
+                return limb, rotations
+    return None
 
 
 def _relative_rotation(model: LimitModel, name: str, pose: Pose) -> Quats:
