@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from synovia.cli.inputs import clip_files, performers
+from synovia.cli.clips import clip_files, performers_by_clip
 from synovia.corpus import Corpus, SummaryOptions, Task
 from synovia.corpus.executors import local_cluster, run_dask, run_here, run_processes
 from synovia.processes import BLAS_THREADS
@@ -84,7 +84,7 @@ def say_seconds(label: str, bar: int, *words: str) -> None:
 def tasks_of(clips: str, people: str | None) -> list[Task]:
     """Return all clips to summarise, the largest first, so that none is left to one worker."""
     files = clip_files([clips])
-    who = performers(people, files)
+    who = performers_by_clip(people, files)
     files.sort(key=lambda file: -file.path.stat().st_size)
     return [Task(str(file.path.resolve()), "", file.name, who[file.name]) for file in files]
 

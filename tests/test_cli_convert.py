@@ -49,10 +49,10 @@ def several(monkeypatch):
 
 @pytest.mark.usefixtures("poses")
 def test_there_and_back(here, tmp_path):
-    said = run("convert", "wild.bvh", tmp_path / "a.poses")
+    said = run("convert", "wild.bvh", "-o", tmp_path / "a.poses")
     assert "wild: 4 joints, 200 frames at 60 a second; wrote" in said
     assert "lost" not in said
-    said = run("convert", tmp_path / "a.poses", tmp_path / "b.bvh", "--from-up", "z")
+    said = run("convert", tmp_path / "a.poses", "-o", tmp_path / "b.bvh", "--from-up", "z")
     assert "not in it: meshes, if a.poses has any" in said
     before, after = load_clip("wild.bvh"), load_clip(tmp_path / "b.bvh")
     assert np.degrees(quat.angle_between(before.pose.rotations, after.pose.rotations)).max() < 1e-6
@@ -61,7 +61,7 @@ def test_there_and_back(here, tmp_path):
 
 def test_another_axis_up_another_unit_another_rate(here, tmp_path):
     words = ("--up", "z", "--from-unit", "cm", "--unit", "m", "--fps", "30")
-    run("convert", "wild.bvh", tmp_path / "a.bvh", *words)
+    run("convert", "wild.bvh", "-o", tmp_path / "a.bvh", *words)
     before, after = load_clip("wild.bvh"), load_clip(tmp_path / "a.bvh")
     assert after.frames == 100
     assert after.frame_time == pytest.approx(1.0 / 30.0)
@@ -71,7 +71,7 @@ def test_another_axis_up_another_unit_another_rate(here, tmp_path):
 
 
 def test_a_directory(here, tmp_path):
-    run("convert", "captures", tmp_path / "out", "--to", "bvh", "--fps", "10")
+    run("convert", "captures", "-o", tmp_path / "out", "--to", "bvh", "--fps", "10")
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["ann_1.bvh", "ann_2.bvh", "bob_1.bvh", "cat_1.bvh"]
 
@@ -83,9 +83,9 @@ def test_files_with_several_clips(here, tmp_path):
     said = run("info", two)
     assert "two.takes: 2 clips" in said
     assert "a/b: run" in said
-    run("convert", f"{two}#walk", tmp_path / "walk.bvh")
+    run("convert", f"{two}#walk", "-o", tmp_path / "walk.bvh")
     assert load_clip(tmp_path / "walk.bvh").frames == 200
-    run("convert", two, tmp_path / "all", "--to", ".bvh")
+    run("convert", two, "-o", tmp_path / "all", "--to", ".bvh")
     assert sorted(each.name for each in (tmp_path / "all").iterdir()) == [
         "two_a_b_ run.bvh",
         "two_walk.bvh",
@@ -98,7 +98,7 @@ def test_files_with_several_clips(here, tmp_path):
     ]
     assert list(json.loads((tmp_path / "legal.takes").read_text())) == ["walk", "a/b: run"]
     run("check", tmp_path / "legal.takes", *limits)
-    wrong = result_of("convert", two, tmp_path / "both.bvh", code=2).output
+    wrong = result_of("convert", two, "-o", tmp_path / "both.bvh", code=2).output
     assert "a .bvh file holds one clip, got 2" in wrong
 
 
@@ -109,17 +109,20 @@ def _named(name, seed):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["wild.bvh"], "give at least one CLIP, and OUT after it"),
-        (["wild.bvh", "a.mp4"], "OUT must end in .bvh"),
-        (["wild.bvh", "captures"], "'captures' is a directory: --to must say which format"),
-        (["captures", "a.bvh"], "4 clips need a directory to go to, and --to"),
-        (["captures", "out", "--to", "mp4"], "--to must be .bvh"),
-        (["gone.bvh", "a.bvh"], "gone.bvh: No such file"),
-        (["wild.bvh", "a.bvh", "--from-unit", "1e-320"], "from 1e-09 to 1e+09, got '1e-320'"),
-        (["wild.bvh", "wild.bvh"], "wild.bvh: the file exists; --force replaces it"),
-        (["wild.bvh", "a.bvh", "--unit", "m"], "does not say what unit its lengths are in"),
-        (["wild.bvh", "a.bvh", "--unit", "league"], "must be m, dm, cm, mm, in, ft, or a number"),
-        (["wild.bvh", "a.bvh", "--fps", "0"], "--fps"),
+        (["wild.bvh"], "Missing option '-o'"),
+        (["wild.bvh", "-o", "a.mp4"], "--output must end in .bvh"),
+        (["wild.bvh", "-o", "captures"], "'captures' is a directory: --to must say which format"),
+        (["captures", "-o", "a.bvh"], "4 clips need a directory to go to"),
+        (["captures", "-o", "out", "--to", "mp4"], "--to must be .bvh"),
+        (["gone.bvh", "-o", "a.bvh"], "gone.bvh: No such file"),
+        (["wild.bvh", "-o", "a.bvh", "--from-unit", "1e-320"], "from 1e-09 to 1e+09, got '1e-320'"),
+        (["wild.bvh", "-o", "wild.bvh"], "wild.bvh: the file exists; --force replaces it"),
+        (["wild.bvh", "-o", "a.bvh", "--unit", "m"], "does not say what unit its lengths are in"),
+        (
+            ["wild.bvh", "-o", "a.bvh", "--unit", "league"],
+            "must be m, dm, cm, mm, in, ft, or a number",
+        ),
+        (["wild.bvh", "-o", "a.bvh", "--fps", "0"], "--fps"),
     ],
 )
 def test_what_makes_no_sense_is_said(here, words, said):
@@ -148,13 +151,13 @@ def test_clips_are_read_on_the_skeleton_that_is_given(here, tmp_path, monkeypatc
 
 def test_one_of_several_animations_into_the_same_format(tmp_path):
     (tmp_path / "a.glb").write_bytes(walking().glb())
-    said = run("convert", f"{tmp_path / 'a.glb'}#Walk", tmp_path / "b.glb")
+    said = run("convert", f"{tmp_path / 'a.glb'}#Walk", "-o", tmp_path / "b.glb")
     assert "lost" not in said
     assert load_clip(f"{tmp_path / 'b.glb'}#Walk").frames > 1
 
 
 def test_another_unit_is_no_loss(here, tmp_path):
-    said = run("convert", "wild.bvh", tmp_path / "a.amc", "--from-unit", "m")
+    said = run("convert", "wild.bvh", "-o", tmp_path / "a.amc", "--from-unit", "m")
     assert "lost" not in said
     before, after = load_clip("wild.bvh"), load_clip(tmp_path / "a.amc")
     assert after.skeleton.unit < 0.1
@@ -168,6 +171,6 @@ def test_names_that_a_format_changes_are_no_lost_joints(tmp_path):
     names = (clip.skeleton.names[0], "Left Arm", *clip.skeleton.names[2:])
     skeleton = replace(clip.skeleton, names=names, unit=1.0)
     save_clip(replace(clip, skeleton=skeleton), tmp_path / "a.glb")
-    said = result_of("convert", tmp_path / "a.glb", tmp_path / "a.amc", code=0).output
+    said = result_of("convert", tmp_path / "a.glb", "-o", tmp_path / "a.amc", code=0).output
     assert "renamed: the joints Left Arm" in said
     assert "lost" not in said

@@ -114,7 +114,7 @@ def test_limits_files_keep_both_verdicts(folder):
     run("limits", "--rig", "walk.bvh", "-o", "a.limits.json")
     assert "unusual, 1 of 18 joints" in run("check", "possible.bvh", "-l", "a.limits.json")
     run("check", "possible.bvh", "-l", "a.limits.json", "--strict", code=1)
-    run("retarget-limits", "a.limits.json", "--rig", "smpl", "-o", "smpl.limits.json")
+    run("limits", "a.limits.json", "--rig", "smpl", "-o", "smpl.limits.json")
     assert load_limits("smpl.limits.json").usual.limits.keys() >= {"left_elbow", "left_hip"}
 
 
@@ -237,10 +237,10 @@ def test_limits_as_a_file(folder):
 
 def test_limits_of_one_rig_on_another(folder):
     save_limits(limits_for(walker()).model, "mixamo.limits.json")
-    run("retarget-limits", "mixamo.limits.json", "--rig", "smpl", "-o", "smpl.limits.json")
+    run("limits", "mixamo.limits.json", "--rig", "smpl", "-o", "smpl.limits.json")
     assert "left_shoulder" in load_limits("smpl.limits.json").limits
     assert "No such file" in complaint(
-        "retarget-limits", "gone.limits.json", "--rig", "smpl", "-o", "b.limits.json"
+        "limits", "gone.limits.json", "--rig", "smpl", "-o", "b.limits.json"
     )
 
 
@@ -249,7 +249,7 @@ def test_a_clip_shows_how_the_rig_stood_that_limits_were_learned_on(folder):
     lost = {name: quat.normalize(rng.normal(size=4)) for name in walker().skeleton.names}
     save_clip(with_rest(walker(), lost), "lost.bvh")
     run("fit", "lost.bvh", "-o", "lost.limits.json", "--trim", "0")
-    order = ("retarget-limits", "lost.limits.json", "--rig", "smpl", "-fo", "smpl.limits.json")
+    order = ("limits", "lost.limits.json", "--rig", "smpl", "-fo", "smpl.limits.json")
     said = complaint(*order)
     assert "lost.limits.json on smpl: of the rig that these limits are for: no pose" in said
     assert "--learned-on CLIP" in said

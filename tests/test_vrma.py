@@ -103,12 +103,12 @@ def test_a_vrma_is_written_again_with_the_same_bytes(written, tmp_path):
 
 def test_convert_says_what_is_left_out(walk, tmp_path):
     save_clip(walk, tmp_path / "a.npz")
-    done = result_of("convert", tmp_path / "a.npz", tmp_path / "a.vrma", code=0)
+    done = result_of("convert", tmp_path / "a.npz", "-o", tmp_path / "a.vrma", code=0)
     assert "left out left_hand, right_hand, which are no bones of VRM" in done.output
     assert "lost" not in done.output
 
 
 def test_what_is_no_human_is_refused_before_writing(here, tmp_path):
-    said = result_of("convert", "wild.bvh", tmp_path / "a.vrma", code=2).output
+    said = result_of("convert", "wild.bvh", "-o", tmp_path / "a.vrma", code=2).output
     assert f"{tmp_path / 'a.vrma'}: a VRMA file holds the motion of a human: no human" in said
     assert not (tmp_path / "a.vrma").exists()

@@ -17,7 +17,8 @@ from pathlib import Path
 import click
 
 from synovia import Clip, __version__
-from synovia.cli import inputs, terminal
+from synovia.cli import clips as clip_arguments
+from synovia.cli import terminal
 from synovia.demo import range_of_motion
 from synovia.io.files import atomic_write
 
@@ -93,7 +94,7 @@ def lines_of(finding: Finding) -> Iterator[str]:
     """Yield the tables and notes of a finding."""
     for table in finding.tables:
         yield from terminal.wrap(table.title)
-        yield from terminal.heading(terminal.table(table.columns, table.rows))
+        yield from terminal.table(table.columns, table.rows)
         yield ""
     for note in finding.notes:
         yield from terminal.wrap(note)
@@ -102,8 +103,8 @@ def lines_of(finding: Finding) -> Iterator[str]:
 def _clips(folders: tuple[str, ...]) -> tuple[tuple[Clip, ...], str]:
     """Return the captures asked for, or some made like those of the demo, and where from."""
     if folders:
-        files = inputs.clip_files(folders)
-        return tuple(inputs.load_all(files)), terminal.pluralize(len(files), "clip")
+        files = clip_arguments.clip_files(folders)
+        return tuple(clip_arguments.load_clips(files)), terminal.pluralize(len(files), "clip")
     made = [replace(range_of_motion(frames, k), name=f"{who}_{k}") for who, frames, k in MADE]
     return tuple(made), "made in code, as in the demo"
 

@@ -1,4 +1,4 @@
-"""The command line: one file a command, loaded when it is asked for."""
+"""The command line: one file for each command, imported when the command runs."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from .. import __version__
 from ..processes import limit_blas_threads
 from ..text import printable
 from . import terminal
+from .options import Settings, debug_option
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -31,8 +32,7 @@ COMMANDS = {
     "solve": "Drive joints of CLIP to their goals, frame by frame.",
     "look": "Turn spine, neck and head of CLIP towards something.",
     "info": "Show what is in FILE: a clip, or limits.",
-    "limits": "Write the limits of a human for a rig.",
-    "retarget-limits": "Write the limits in FILE for another rig of a human.",
+    "limits": "Write human limits, or those in FILE, for a rig.",
     "export": "Write limits for an engine or an editor, and say what that gains and loses.",
     "lint": "Show what is wrong with the ranges in a model of another tool.",
     "convert": "Write clips in another format, with another axis up, another unit or rate.",
@@ -43,17 +43,14 @@ COMMANDS = {
     "figure": "Pose the human, or the figure in FILE.xml, by its controls; or fit it to a person.",
     "demo": "Learn limits from motion, and clamp a wild clip with them.",
 }
-"""In the order in which people need them, with what their help begins with.
-
-The list of commands is thus shown without loading one of them.
-"""
-FILES = {"retarget-limits": "limits"}
-"""The files of commands that are not called like them."""
+"""Commands with the first line of their help, so that the list is shown without importing them."""
+FILES = {"runtime": "limits"}
+"""Files of commands that do not have the command's name."""
 FAILED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
 
 class Commands(click.Group):
-    """The commands by name; whatever goes wrong in one ends as a sentence, not as a traceback."""
+    """The commands by name. An error in one is printed as a sentence, without a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, in order."""
@@ -65,13 +62,12 @@ class Commands(click.Group):
             close = get_close_matches(name, COMMANDS, 1, 0.5)
             hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(COMMANDS)}"
             raise click.UsageError(f"no command {name!r:.40}; {hint}", ctx)
-        function = name.replace("-", "_")
         module = importlib.import_module(f"{__name__}.{FILES.get(name, name)}")
-        command = getattr(module, function)
+        command = getattr(module, name)
         return command if isinstance(command, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the names with what the commands do."""
+        """Write the names and summaries of the commands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -79,21 +75,24 @@ class Commands(click.Group):
         """Return the commands that begin with `incomplete`, or the options that do."""
         from click.shell_completion import CompletionItem
 
-        fitting = {name: line for name, line in COMMANDS.items() if name.startswith(incomplete)}
         return [
-            *(CompletionItem(name, help=line) for name, line in fitting.items()),
+            *(
+                CompletionItem(name, help=line)
+                for name, line in COMMANDS.items()
+                if name.startswith(incomplete)
+            ),
             *super(click.Group, self).shell_complete(ctx, incomplete),
         ]
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, with its warnings shown; nobody reading on is no error."""
-        if terminal.colourless():
+        """Run the command and show its warnings; a closed pipe is not an error."""
+        if terminal.is_colourless():
             ctx.color = False
         try:
             with terminal.show_warnings():
-                outcome = super().invoke(ctx)
+                result = super().invoke(ctx)
                 sys.stdout.flush()
-                return outcome
+                return result
         except BrokenPipeError:
             _discard_output()
             raise click.exceptions.Exit(BROKEN_PIPE) from None
@@ -105,10 +104,7 @@ class Commands(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run, and exit: 0, 1 for what a command found, 2 for an error, 130 when interrupted.
-
-        A signal that ends the process gives 128 plus its number, as in a shell.
-        """
+        """Run a command and exit with the codes that the help lists."""
         if not standalone_mode:
             return super().main(args, prog_name, standalone_mode=False, **extra)
         limit_blas_threads()
@@ -118,7 +114,8 @@ class Commands(click.Group):
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(AttributeError):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-        terminal.DEBUG.set(False)
+        chosen = Settings()
+        extra["obj"] = chosen
         try:
             with _exit_at_signals():
                 code = super().main(args, prog_name, standalone_mode=False, **extra)
@@ -126,14 +123,14 @@ class Commands(click.Group):
             code = INTERRUPTED
         except Exception as error:
             with contextlib.suppress(OSError):  # stderr may be on a full disk
-                _print_error(error)
+                _print_error(error, debug=chosen.debug)
             code = FAILED
         sys.exit(code if isinstance(code, int) else 0)
 
 
 @contextlib.contextmanager
 def _exit_at_signals() -> Iterator[None]:
-    """Raise SystemExit at SIGTERM and SIGHUP, so that temporary files are removed on the way out.
+    """Raise SystemExit at SIGTERM and SIGHUP, so that temporary files are removed.
 
     A signal that is ignored or handled already, as under nohup, stays so.
     """
@@ -150,9 +147,9 @@ def _exit_at_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _print_error(error: Exception) -> None:
-    """Print what went wrong, in one line; before it the traceback, for those who asked."""
-    if terminal.DEBUG.get():
+def _print_error(error: Exception, *, debug: bool) -> None:
+    """Print an error in one line; with `debug`, the traceback before it."""
+    if debug:
         terminal.note("".join(traceback.format_exception(error)))
     prefix = click.style("synovia: error:", fg="red", bold=True)
     terminal.echo(f"{prefix} {printable(_error_message(error))}", err=True)
@@ -161,7 +158,7 @@ def _print_error(error: Exception) -> None:
 
 
 def _error_message(error: Exception) -> str:
-    """Return what went wrong: the file first, where the system names one."""
+    """Return the message of an error, preceded by the file of a system error."""
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, OSError) and error.filename is not None:
@@ -175,7 +172,7 @@ def _error_message(error: Exception) -> str:
 
 
 def _discard_output() -> None:
-    """Let what is still to be printed go nowhere, since nobody reads it."""
+    """Discard what is still to be printed to a closed pipe."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -190,12 +187,12 @@ Completion, for bash (zsh and fish alike), in your ~/.bashrc:
 """,
 )
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
-@terminal.debug_option
+@debug_option
 def main() -> None:
     """Joint limits: of a human on any rig, or learned from motion capture.
 
     \b
-    See who leaves them, bring clips back inside, and look:
+    Find joints outside their limits, bring clips back inside, and look:
       synovia check walk.bvh
       synovia clamp walk.bvh -o clamped.bvh
       synovia view walk.bvh
@@ -205,8 +202,16 @@ def main() -> None:
       synovia fit captures/ -o mine.limits.json
       synovia check walk.bvh --limits mine.limits.json
 
-    Angles are in degrees, frames count from 0. A file that exists is replaced only with --force.
-    The exit code is 0 when all is well, 1 when `check` finds joints outside, a clip among several
-    is left out because it is no human, or goals of `solve` and `look` are not met, and 2 for an
-    error.
+    CLIPs are files, directories (with all that is below them) and globs; FILE#NAME is one of
+    several clips in a file. Angles are in degrees, frames count from 0. A file that exists is
+    replaced only with --force.
+
+    \b
+    Exit codes:
+      0    success, and nothing to report
+      1    check, lint or corpus check found something; a clip was left out because it is
+           not human or cannot be read; a goal of solve, look or figure --reach is not met;
+           a joint gains more than export --max-gain
+      2    an error; one line on stderr describes it
+      130  interrupted; nothing is half-written
     """

@@ -1,8 +1,7 @@
-"""`synovia compare`: which family of limits fits these clips, judged by people left out."""
+"""`synovia compare`: which family of limits fits clips best, by leave-one-out."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..text import percent
-from . import inputs, terminal
+from . import options, terminal
+from .clips import check_map, clip_files, joint_names, load_clips, performers_by_clip
 
 if TYPE_CHECKING:
     from ..evidence import Comparison, Trial
@@ -27,11 +27,6 @@ EXAMPLES = (
         "one performer: leave out clip by clip, and draw what is rejected against what is accepted",
         "synovia compare ann/ --by clip -o tradeoff.png",
     ),
-    ("a first look at many clips, in seconds", "synovia compare captures/ --quick"),
-    (
-        "all at a margin of 5 degrees, every number for a script",
-        "synovia compare captures/ --margin 5 --json > comparison.json",
-    ),
 )
 SECTIONS = {
     "What is compared": ("shapes", "margin_deg", "reject", "joints"),
@@ -40,8 +35,8 @@ SECTIONS = {
     "Output": ("every", "as_json", "output", "force"),
 }
 SWEEP_DEG = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 13.0, 17.0, 22.0, 28.0, 35.0, 45.0, 60.0, 80.0)
-"""The margins, in degrees, that curves are drawn through."""
-MOST_PANELS = 6
+"""Margins of the points of curves, in degrees."""
+MAX_PANELS = 6
 TITLES = ("margin", "rejected", "95th", "worst", "volume", "moved", "outside", "bytes", "ns")
 SHORT_CHARTS = {"rotation-vector": "vector", "swing-twist": "swing"}
 """Charts as the tables name them, so that a line has room for all of its numbers."""
@@ -61,8 +56,8 @@ QUICK_LOOK = (
 )
 
 
-@click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
-@inputs.clips_argument
+@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.clips_argument
 @click.option("-s", "--shapes", multiple=True, metavar="A,B", help="Only these shapes.")
 @click.option(
     "--margin",
@@ -73,12 +68,12 @@ QUICK_LOOK = (
 )
 @click.option(
     "--reject",
-    callback=inputs.share,
+    callback=options.parse_share,
     metavar="SHARE",
     help="Compare each at the least margin that leaves at most this share (1% or 0.01) of the "
     "frames of those left out outside.  [default: 1%]",
 )
-@inputs.joints_option
+@options.joints_option
 @click.option(
     "--by",
     type=click.Choice(["performer", "subject", "clip"]),
@@ -86,9 +81,9 @@ QUICK_LOOK = (
     show_default=True,
     help="What is left out in turn: all clips of a performer (or subject: the same), or each clip.",
 )
-@inputs.performer_option
-@inputs.map_option
-@inputs.skeleton_option
+@options.performer_option
+@options.map_option
+@options.skeleton_option
 @click.option(
     "--quick",
     is_flag=True,
@@ -96,16 +91,10 @@ QUICK_LOOK = (
     "each shape in one chart.",
 )
 @click.option("-a", "--all", "every", is_flag=True, help="Every family at every joint.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="PICTURE",
-    type=click.Path(path_type=Path),
-    help="Draw rejection against volume, like tradeoff.png.",
+@options.json_option
+@options.output_option(
+    "Draw rejection against volume, like tradeoff.png.", "PICTURE", required=False
 )
-@inputs.force_option
-@terminal.debug_option
 def compare(
     clips: tuple[str, ...],
     shapes: tuple[str, ...],
@@ -130,25 +119,24 @@ def compare(
     """
     from .. import evidence
 
-    if margin_deg is not None and reject is not None:
-        raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
+    options.check_margin_or_reject(margin_deg, reject)
     if output is not None:
         check_picture(output, force=force)
     target = 0.01 if reject is None else reject
-    names = inputs.joint_names(maps)
-    files = inputs.clip_files(clips)
-    who = inputs.performers(performer, files)
-    loaded = inputs.load_all(files)
-    inputs.check_map(names, loaded[0].skeleton, loaded)
+    names = joint_names(maps)
+    files = clip_files(clips)
+    performers = performers_by_clip(performer, files)
+    loaded = load_clips(files)
+    check_map(names, loaded[0].skeleton, loaded)
     compared = evidence.compare(
         loaded,
-        inputs.split_names(shapes) or None,
+        options.split_names(shapes) or None,
         by="clip" if by == "clip" else "performer",
         margin=None if margin_deg is None else math.radians(margin_deg),
         reject=target,
         margins=[math.radians(deg) for deg in SWEEP_DEG] if output or as_json else (),
-        performers=who,
-        joints=inputs.split_names(joints) or None,
+        performers=performers,
+        joints=options.split_names(joints) or None,
         names=names or None,
         excerpt=evidence.QUICK if quick else None,
         progress=terminal.progress("comparing"),
@@ -157,24 +145,17 @@ def compare(
     if output is not None:
         save_tradeoff(compared, rejection, output)
     if as_json:
-        terminal.echo(
-            json.dumps(
-                {"reject": rejection, "quick": quick, **compared.to_dict()},
-                indent=2,
-                allow_nan=False,
-            )
-        )
+        terminal.echo_json({"reject": rejection, "quick": quick, **compared.to_dict()})
         return
     if quick:
         terminal.echo("\n".join(terminal.wrap(QUICK_LOOK)))
-    for line in summary(compared, rejection, every=every):
-        terminal.echo(line)
+    terminal.echo_lines(summary(compared, rejection, every=every))
     if output is not None:
         terminal.echo(f"wrote {output}")
 
 
 def check_picture(output: Path, *, force: bool) -> None:
-    """Raise before the work, not after it, where the picture cannot be drawn or written."""
+    """Raise unless the picture can be drawn and written."""
     from ..draw.style import picture_format
 
     try:
@@ -183,13 +164,13 @@ def check_picture(output: Path, *, force: bool) -> None:
         raise click.ClickException(
             "no picture without matplotlib; pip install 'synovia[draw]' brings it"
         ) from None
-    inputs.check_output(output, force=force)
+    options.check_output(output, force=force)
 
 
 def summary(compared: Comparison, reject: float | None, *, every: bool) -> Iterator[str]:
-    """Yield who was left out, the families over all joints, and the best at each joint."""
+    """Yield the groups left out, families over all joints, and the best family at each joint."""
     groups, joints = compared.groups, compared.joints
-    named = ", ".join(groups[:8]) + ", …" * (len(groups) > 8)
+    named = terminal.list_some(groups)
     thing = "performer" if compared.by == "performer" else "clip"
     yield from terminal.wrap(
         f"left out in turn: {terminal.pluralize(len(groups), thing)} ({named})"
@@ -209,7 +190,7 @@ def summary(compared: Comparison, reject: float | None, *, every: bool) -> Itera
     elif len(joints) > 1:
         titles = ("joint", "closest family", *TITLES[:5])
         rows = [(name, *_cells(rank_trials(trials)[0])[:6]) for name, trials in joints.items()]
-        yield from terminal.heading(terminal.table(titles, rows, left=2))
+        yield from terminal.table(titles, rows, left=2)
         yield ""
     yield from verdict(overall, reject)
 
@@ -217,17 +198,17 @@ def summary(compared: Comparison, reject: float | None, *, every: bool) -> Itera
 def family_lines(title: str, trials: Sequence[Trial]) -> Iterator[str]:
     """Yield a table of families, the closest first."""
     rows = [_cells(trial) for trial in rank_trials(trials)]
-    yield click.style(terminal.printable(title), bold=True)
-    yield from terminal.heading(terminal.table(("family", *TITLES), rows))
+    yield terminal.bold(title)
+    yield from terminal.table(("family", *TITLES), rows)
 
 
 def rank_trials(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the families, those with the least volume first, of those that could do as asked."""
+    """Return the families by volume, those that met the target first."""
     return sorted(trials, key=lambda trial: (not trial.met_target, trial.outcome.volume))
 
 
 def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
-    """Yield what to make of it."""
+    """Yield lines about the family with the smallest volume."""
     best = rank_trials(trials)[0]
     if reject is None:
         yield from terminal.wrap(
@@ -247,7 +228,7 @@ def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
 
 
 def short_name(trial: Trial) -> str:
-    """Return the family as a table names it: the chart only of shapes that work in several."""
+    """Return the family for a table, with the chart only if the shape works in several."""
     from ..limit import charts_of
     from ..shapes import SHAPES
 
@@ -287,12 +268,12 @@ def save_tradeoff(compared: Comparison, reject: float | None, path: Path) -> Non
 
     joints = compared.joints
     largest = sorted(joints, key=lambda name: -min(t.outcome.volume for t in joints[name]))
-    panels = {name: joints[name] for name in largest[:MOST_PANELS]}
+    panels = {name: joints[name] for name in largest[:MAX_PANELS]}
     if len(joints) > 1:
         panels = {"all joints": compared.overall, **panels}
     drawn = {
         title: [trial.curve for trial in trials if trial.curve is not None]
-        for title, trials in list(panels.items())[:MOST_PANELS]
+        for title, trials in list(panels.items())[:MAX_PANELS]
     }
     write_picture(draw_tradeoff(drawn, reject=reject), path)
 

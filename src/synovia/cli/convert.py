@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -12,81 +11,58 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import inputs, terminal
-from .clamp import check_targets
+from . import options, terminal
+from .clips import ClipFile, clip_files, output_paths
+from .options import UNITS, parse_unit
 
 if TYPE_CHECKING:
     from ..skeleton import Axis, Clip
 
 EXAMPLES = (
-    ("one clip", "synovia convert walk.amc walk.bvh"),
-    ("one clip of several in a file", "synovia convert robot.glb#Walk walk.bvh"),
-    ("a directory, in centimetres", "synovia convert amass/ bvh/ --to .bvh --unit cm"),
-    ("at another rate", "synovia convert walk.bvh walk30.bvh --fps 30"),
+    ("one clip", "synovia convert walk.amc -o walk.bvh"),
+    ("a directory, in centimetres", "synovia convert amass/ -o bvh/ --to .bvh --unit cm"),
     (
         "a file that does not say that z is up and lengths are inches",
-        "synovia convert old.bvh new.glb --from-up z --from-unit in",
+        "synovia convert old.bvh -o new.glb --from-up z --from-unit in",
     ),
 )
 SECTIONS = {
     "What the clips are": ("from_up", "from_unit"),
-    "What they become": ("to", "up", "unit", "fps", "force"),
+    "What they become": ("output", "to", "up", "unit", "fps", "force"),
 }
-NOTABLE_DEG = 1e-3  # rotations that differ by less are the same to anybody
-NOTABLE_SHARE = 1e-5  # of the lengths of all bones together, or the largest position: likewise
-SMALLEST_UNIT, LARGEST_UNIT = 1e-9, 1e9  # metres
-UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
+NOTABLE_DEG = 1e-3  # smaller differences of rotation are not reported
+NOTABLE_SHARE = 1e-5  # of all bone lengths together or the largest position; smaller: likewise
 
 
-def metres(ctx: click.Context, param: click.Parameter, value: str | None) -> float:
-    """Return how many metres a unit has, given by name or as a number; 0 for none."""
-    if value is None:
-        return 0.0
-    try:
-        unit = UNITS[value] if value in UNITS else float(value)
-    except ValueError:
-        unit = math.nan
-    if not SMALLEST_UNIT <= unit <= LARGEST_UNIT:
-        raise click.BadParameter(
-            f"must be {', '.join(UNITS)}, or a number of metres from {SMALLEST_UNIT:g} to "
-            f"{LARGEST_UNIT:g}, got {value!r}",
-            ctx,
-            param,
-        )
-    return unit
-
-
-@click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
-@click.argument("clips", nargs=-1, required=True, metavar="CLIP... OUT", type=click.Path())
+@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.clips_argument
+@options.output_option("The clip to write, whose suffix gives the format; with --to, a directory.")
 @click.option(
     "--from-up", type=click.Choice(["x", "y", "z"]), help="Which axis is up in the CLIPs."
 )
 @click.option(
     "--from-unit",
-    callback=metres,
+    callback=parse_unit,
     metavar="UNIT",
     help=f"What lengths in the CLIPs are: {', '.join(UNITS)}, or a number of metres.",
 )
-@click.option(
-    "--to", metavar="SUFFIX", help="The format to write into the directory OUT, like .bvh."
-)
+@click.option("--to", metavar="SUFFIX", help="The format of clips in the directory OUT, like .bvh.")
 @click.option(
     "--up",
     type=click.Choice(["x", "y", "z"]),
     help="Which axis is to be up. Without it, what the format is usually taken to have.",
 )
-@click.option("--unit", callback=metres, metavar="UNIT", help="What lengths are to be.")
+@click.option("--unit", callback=parse_unit, metavar="UNIT", help="What lengths are to be.")
 @click.option(
     "--fps",
     type=click.FloatRange(min=0.0, min_open=True, max=1e5),
     metavar="RATE",
     help="Frames a second; those between are interpolated.",
 )
-@inputs.skeleton_option
-@inputs.force_option
-@terminal.debug_option
+@options.skeleton_option
 def convert(
     clips: tuple[str, ...],
+    output: Path,
     from_up: Axis | None,
     from_unit: float,
     to: str | None,
@@ -97,20 +73,14 @@ def convert(
 ) -> None:
     """Write clips in another format, with another axis up, another unit or rate.
 
-    CLIPs are files, directories (with all that is below them) and globs; FILE#NAME is one of
-    several clips in a file. OUT is a file, whose suffix tells the format, or with --to a directory.
     The skeleton at rest, the names of its joints and their rotations stay as they are: another
-    axis up turns the whole body. What a format cannot hold is said.
+    axis up rotates the whole body. What a format cannot hold is reported.
     """
     from ..io import clip_format, save_clips
 
-    if len(clips) < 2:
-        raise click.UsageError("give at least one CLIP, and OUT after it")
-    *named, last = clips
-    files, output = inputs.clip_files(named), Path(last)
-    targets = dict(zip(files, output_paths(files, output, to), strict=True))
-    check_targets(targets, output, force=force)
-    groups = defaultdict[Path, list[inputs.ClipFile]](list)
+    files = clip_files(clips)
+    targets = output_paths(clips, files, output, to=_suffix(output, to), force=force)
+    groups = defaultdict[Path, list[ClipFile]](list)
     for file, target in targets.items():
         groups[target].append(file)
     lines: list[str] = []
@@ -123,7 +93,7 @@ def convert(
             written.append(replace(clip, name=file.clip) if len(group) > 1 else clip)
         target.parent.mkdir(parents=True, exist_ok=True)
         with warnings.catch_warnings():
-            if source is not form:  # channels are BVH's, and nobody asked for fewer
+            if source is not form:  # channels are BVH's alone
                 warnings.filterwarnings("ignore", ".*: added the channels that the motion needs")
             save_clips(written, target)
         lines.append(f"{describe(group, written)}; wrote {target}")
@@ -131,46 +101,31 @@ def convert(
             lines.append(f"  not in it: {source.beside}, if {group[0].path.name} has any")
         for file, clip in zip(group, written, strict=True):
             lines += [f"  {line}" for line in losses(form.as_written(clip), target, file.clip)]
-    for line in lines:
-        terminal.echo(line)
+    terminal.echo_lines(lines)
 
 
-def output_paths(files: Sequence[inputs.ClipFile], output: Path, to: str | None) -> list[Path]:
-    """Return where each clip is to be written."""
+def _suffix(output: Path, to: str | None) -> str | None:
+    """Return the suffix of `--to`; None if `output` is a file and its suffix gives the format."""
     from ..io import clip_suffix, writable_suffixes
 
     known = writable_suffixes()
-    if to is None and not output.is_dir():
-        if clip_suffix(output) not in known:
-            raise click.UsageError(
-                f"OUT must end in {' or '.join(known)}, or be a directory with --to, "
-                f"got {str(output)!r}"
-            )
-        if len({file.path for file in files}) > 1:
-            raise click.UsageError(
-                f"{len(files)} clips need a directory to go to, and --to, got {str(output)!r}"
-            )
-        return [output] * len(files)
-    if to is None:
+    if to is not None:
+        suffix = f".{to.lstrip('.').lower()}"
+        if suffix not in known:
+            raise click.UsageError(f"--to must be {' or '.join(known)}, got {to!r}")
+        return suffix
+    if output.is_dir():
         raise click.UsageError(f"{str(output)!r} is a directory: --to must say which format")
-    suffix = f".{to.lstrip('.').lower()}"
-    if suffix not in known:
-        raise click.UsageError(f"--to must be {' or '.join(known)}, got {to!r}")
-    if output.exists() and not output.is_dir():
-        raise click.UsageError(f"clips need a directory to go to, and {str(output)!r} is a file")
-    return [output / file.relative_path.with_name(_file_name(file) + suffix) for file in files]
-
-
-def _file_name(file: inputs.ClipFile) -> str:
-    """Return the name of a clip as that of a file, without a suffix."""
-    name = "".join(sign if sign.isprintable() and sign not in '/\\:*?"<>|' else "_"
-                   for sign in file.clip)  # fmt: skip
-    stem = file.path.name[: len(file.path.name) - len(file.suffix)]
-    return f"{stem}_{name}" if file.clip else stem
+    if clip_suffix(output) not in known:
+        raise click.UsageError(
+            f"--output must end in {' or '.join(known)}, or be a directory with --to, "
+            f"got {str(output)!r}"
+        )
+    return None
 
 
 def with_facts(clip: Clip, up: Axis | None, unit: float) -> Clip:
-    """Return a clip that says what is up and what its unit is, as the user says."""
+    """Return the clip with this up axis and unit, if given, instead of its own."""
     skeleton = clip.skeleton
     return replace(
         clip, skeleton=replace(skeleton, up=up or skeleton.up, unit=unit or skeleton.unit)
@@ -178,7 +133,7 @@ def with_facts(clip: Clip, up: Axis | None, unit: float) -> Clip:
 
 
 def change_world(clip: Clip, up: Axis, unit: float, fps: float | None, *, asked: bool) -> Clip:
-    """Return a clip with this axis up, in this unit, at this rate; nothing stays as it is."""
+    """Return the clip with this axis up, in this unit, at this rate; None or 0 changes nothing."""
     from ..skeleton import resample, with_unit, with_up
 
     if up:
@@ -192,10 +147,9 @@ def change_world(clip: Clip, up: Axis, unit: float, fps: float | None, *, asked:
     return clip if fps is None else resample(clip, 1.0 / fps)
 
 
-def describe(group: Sequence[inputs.ClipFile], written: Sequence[Clip]) -> str:
-    """Return in one line what was converted."""
-    name = click.style(terminal.printable(group[0].name if len(group) == 1 else str(group[0].path)),
-                       bold=True)  # fmt: skip
+def describe(group: Sequence[ClipFile], written: Sequence[Clip]) -> str:
+    """Return a line about the clips that were converted."""
+    name = terminal.bold(group[0].name if len(group) == 1 else str(group[0].path))
     clip = written[0]
     joints = terminal.pluralize(len(clip.skeleton), "joint")
     if len(group) > 1:
@@ -205,9 +159,9 @@ def describe(group: Sequence[inputs.ClipFile], written: Sequence[Clip]) -> str:
 
 
 def losses(clip: Clip, target: Path, name: str) -> Iterator[str]:
-    """Yield how a clip that is read back differs from what was written, where it does.
+    """Read a clip back from `target`, and yield notable differences from what was written.
 
-    `name` is the clip's among those of `target`, where that holds several.
+    `name` is that of the clip if the file holds several.
     """
     import numpy as np
 

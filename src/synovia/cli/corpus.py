@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..text import percent
-from . import inputs, terminal
-from .fit import depends_option, drivers_of, fit_options, summary
-from .inputs import shape_options
+from . import options, terminal
+from .clips import clip_files, joint_names, performers_by_clip
+from .fit import fit_options, save_fit
 
 if TYPE_CHECKING:
     from ..corpus import Corpus, Outcome
 
-MOST_FAILURES = 20
-"""How many clips that could not be read are named."""
-FAILED = 1
-"""The exit code where some clips could not be read."""
-
-
+MAX_FAILURES = 20  # names of clips that could not be read
+FOUND = 1  # exit code for clips that could not be read or have a joint outside
 EPILOG = """\b
 Examples:
-  # all clips below a directory, as many processes as cores; run it again to go on
+  # all clips below a directory, as many processes as cores; run it again to continue
   synovia corpus add captures/ -o corpus/
-  # what is in it
-  synovia corpus status corpus/
   # limits from it
   synovia corpus fit corpus/ -o human.limits.json
 """
@@ -68,13 +59,9 @@ folder_argument = click.argument(
 
 
 @corpus.command(
-    cls=terminal.TeachingCommand,
+    cls=options.TeachingCommand,
     examples=(
         ("all clips below a directory", "synovia corpus add captures/ -o corpus/"),
-        (
-            "who performs in a table, two processes",
-            "synovia corpus add mocap/ -o corpus/ -p people.csv --jobs 2",
-        ),
         ("a list of clips: path,performer", "synovia corpus add clips.csv -o corpus/"),
         (
             "knees together with hips, for limits that depend on both",
@@ -83,25 +70,13 @@ folder_argument = click.argument(
         ("on a cluster", "synovia corpus add /data -o /data/corpus --scheduler tcp://head:8786"),
     ),
 )
-@inputs.clips_argument
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    required=True,
-    metavar="CORPUS",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The corpus to add to; made if there is none.",
+@options.clips_argument
+@options.output_option(
+    "The corpus to add to; created if missing.", "CORPUS", folder=True, force=False
 )
 @jobs_option
 @scheduler_option
-@click.option(
-    "--relative-to",
-    "ancestors",
-    multiple=True,
-    metavar="JOINT=ANCESTOR",
-    help="Measure a joint from a joint above it instead of from its parent. Repeat it for more.",
-)
+@options.relative_option
 @click.option(
     "--pairs",
     multiple=True,
@@ -109,15 +84,14 @@ folder_argument = click.argument(
     help="Also keep the rotations of a joint and of another together, LeftLeg:LeftUpLeg, for "
     "`corpus fit --depends`. Repeat it for more. With auto: of each joint and its parent.",
 )
-@inputs.performer_option
-@inputs.skeleton_option
+@options.performer_option
+@options.skeleton_option
 @click.option("--strict", is_flag=True, help="Stop at the first clip that cannot be read.")
-@terminal.debug_option
 @click.pass_context
 def add(
     ctx: click.Context,
     clips: tuple[str, ...],
-    folder: Path,
+    output: Path,
     jobs: int,
     scheduler: str | None,
     ancestors: tuple[str, ...],
@@ -127,34 +101,30 @@ def add(
 ) -> None:
     """Summarise clips into a corpus; what is there already is not read again.
 
-    CLIPs are files, directories (with all that is below them), globs, and tables (.csv) with the
-    columns path and performer. A run that was stopped goes on where it was: clips that were added
-    or changed alone are read. Clips that cannot be read are named at the end; then the exit code
-    is 1.
+    CLIPs may also be tables (.csv) with the columns path and performer. A run that was stopped
+    continues: only clips that were added or changed are read. Clips that cannot be read are named
+    at the end.
     """
     from ..corpus import Corpus, SummaryOptions, pending
     from ..corpus.executors import run
     from ..corpus.store import Task
 
-    files = inputs.clip_files(clips, unread=True)
-    who = inputs.performers(performer, files)
-    bones = inputs.SKELETON.get()
+    files = clip_files(clips, allow_unreadable=True)
+    performers = performers_by_clip(performer, files)
+    skeleton = _skeleton_path()
     tasks = [
-        Task(
-            str(file.path.resolve()), file.clip, file.name, who[file.name],
-            None if bones is None else str(bones.resolve()),
-        )
+        Task(str(file.path.resolve()), file.clip, file.name, performers[file.name], skeleton)
         for file in files
-    ]  # fmt: skip
-    options = SummaryOptions(
-        ancestors=inputs.pairs(ancestors, "--relative-to"),
-        pairs=drivers_of(pairs, "--pairs") or {},
+    ]
+    kept = SummaryOptions(
+        ancestors=options.parse_pairs(ancestors, "--relative-to"),
+        pairs=options.parse_drivers(pairs, "--pairs") or {},
     )
-    corpus = Corpus.make(folder, options)
+    corpus = Corpus.make(output, kept)
     left = pending(corpus, tasks)
     start, failed, done, frames = time.monotonic(), [], 0, 0
-    outcomes = run(str(folder.resolve()), left, jobs=jobs, scheduler=scheduler)
-    for outcome in _with_bar("summarising", outcomes, len(left)):
+    outcomes = run(str(output.resolve()), left, jobs=jobs, scheduler=scheduler)
+    for outcome in terminal.progress("summarising", len(left))(outcomes):
         if outcome.error:
             failed.append(outcome)
             if outcome.disk_full:
@@ -172,16 +142,16 @@ def add(
         f"added {terminal.pluralize(done, 'clip')} ({terminal.pluralize(frames, 'frame')}) in "
         f"{seconds:.0f} s; {len(tasks) - len(left)} were there; "
         f"{f'{len(failed)} could not be read; ' if failed else ''}"
-        f"{len(Corpus.open(folder).entries)} in {folder}"
+        f"{len(Corpus.open(output).entries)} in {output}"
     )
-    if missing := missing_pairs(Corpus.open(folder)):
+    if missing := missing_pairs(Corpus.open(output)):
         terminal.note(f"no clip has both joints of {', '.join(missing)} below a root")
     if failed:
-        ctx.exit(FAILED)
+        ctx.exit(FOUND)
 
 
 def missing_pairs(corpus: Corpus) -> list[str]:
-    """Return the pairs that are asked for by name, and that no clip of a corpus has."""
+    """Return the pairs named in the options of a corpus that none of its clips has."""
     from ..corpus.summary import load_head
 
     pairs = corpus.options.pairs
@@ -194,41 +164,42 @@ def missing_pairs(corpus: Corpus) -> list[str]:
 
 
 def note_failures(what: str, failures: Sequence[str]) -> None:
-    """Say which clips were not done, and why; of very many the first."""
-    for line in failures[:MOST_FAILURES]:
+    """Print the first clips that failed, with reasons, and the number of the others."""
+    for line in failures[:MAX_FAILURES]:
         terminal.note(f"{click.style(f'{what}:', fg='red')} {line}")
-    if len(failures) > MOST_FAILURES:
-        terminal.note(f"{what}: {len(failures) - MOST_FAILURES} more")
+    if len(failures) > MAX_FAILURES:
+        terminal.note(f"{what}: {len(failures) - MAX_FAILURES} more")
 
 
 def describe_failure(outcome: Outcome) -> str:
-    """Return in one line why a clip is not in the corpus."""
+    """Return a line about a clip that could not be read."""
     known = outcome.task.path in outcome.error
     return outcome.error if known else f"{outcome.task.place}: {outcome.error}"
 
 
-def _with_bar(label: str, outcomes: Iterator[Outcome], count: int) -> Iterator[Outcome]:
-    if count < 2 or not sys.stderr.isatty():
-        yield from outcomes
-        return
-    with click.progressbar(outcomes, count, label, file=sys.stderr, show_pos=True) as bar:
-        yield from bar
+def _skeleton_path() -> str | None:
+    """Return the absolute path of `--skeleton`, for other processes."""
+    skeleton = options.settings().skeleton
+    return None if skeleton is None else str(skeleton.resolve())
 
 
-@corpus.command("status")
+@corpus.command(
+    "status",
+    cls=options.TeachingCommand,
+    examples=(("what is in a corpus", "synovia corpus status corpus/"),),
+)
 @folder_argument
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
-@terminal.debug_option
+@options.json_option
 def show_status(folder: Path, as_json: bool) -> None:
     """Show what is in a corpus, and what is to be done again."""
     from ..corpus import Corpus, status
 
     found = status(Corpus.open(folder))
     if as_json:
-        terminal.echo(json.dumps(found, indent=2))
+        terminal.echo_json(found)
         return
     terminal.echo(
-        f"{click.style(str(folder), bold=True)}: {terminal.pluralize(found['clips'], 'clip')} of "
+        f"{terminal.bold(str(folder))}: {terminal.pluralize(found['clips'], 'clip')} of "
         f"{terminal.pluralize(found['performers'], 'performer')}, "
         f"{terminal.pluralize(found['frames'], 'frame')}, {found['bytes'] / 1e6:.1f} MB"
     )
@@ -243,7 +214,7 @@ def show_status(folder: Path, as_json: bool) -> None:
 
 @corpus.command(
     "fit",
-    cls=terminal.TeachingCommand,
+    cls=options.TeachingCommand,
     examples=(
         ("limits of all joints", "synovia corpus fit corpus/ -o human.limits.json"),
         (
@@ -260,28 +231,15 @@ def show_status(folder: Path, as_json: bool) -> None:
     type=click.Choice(["mean", "rest"]),
     default="mean",
     show_default=True,
-    help="What angles are measured from.",
+    help="The origin of angles.",
 )
-@depends_option
 @jobs_option
 @scheduler_option
-@terminal.debug_option
 def fit_command(
     folder: Path,
     output: Path,
-    shape: str,
-    chart: str | None,
-    options: tuple[str, ...],
-    margin_deg: float | None,
-    reject: float | None,
-    trim: float,
-    joints: tuple[str, ...],
-    exclude: tuple[str, ...],
-    maps: tuple[str, ...],
-    keep_samples: bool,
-    force: bool,
+    chosen: dict[str, Any],
     reference: str,
-    depends: tuple[str, ...],
     jobs: int,
     scheduler: str | None,
 ) -> None:
@@ -292,39 +250,22 @@ def fit_command(
     was made with --pairs.
     """
     from ..corpus import Corpus, fit_corpus
-    from ..io import save_limits
     from ..learn import FitOptions
 
-    if margin_deg is not None and reject is not None:
-        raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
-    inputs.check_limits_output(output, force=force)
-    corpus = Corpus.open(folder)
-    chosen = FitOptions.of(
-        shape,
-        chart,
-        margin=None if margin_deg is None else math.radians(margin_deg),
-        reject=reject,
-        trim=trim,
-        reference=reference,
-        joints=inputs.split_names(joints) or None,
-        exclude=inputs.split_names(exclude),
-        names=inputs.joint_names(maps) or None,
-        keep_samples=keep_samples,
-        depends=drivers_of(depends),
-        **shape_options(shape, inputs.pairs(options, "--with")),
-    )
+    fitting = FitOptions.of(reference=reference, **chosen)
     model = fit_corpus(
-        corpus, chosen, jobs=jobs, scheduler=scheduler, progress=terminal.progress("fitting")
+        Corpus.open(folder),
+        fitting,
+        jobs=jobs,
+        scheduler=scheduler,
+        progress=terminal.progress("fitting"),
     )
-    save_limits(model, output)
-    for line in summary(model):
-        terminal.echo(line)
-    terminal.echo(f"wrote {output}")
+    save_fit(model, output)
 
 
 @corpus.command(
     "check",
-    cls=terminal.TeachingCommand,
+    cls=options.TeachingCommand,
     examples=(
         (
             "a table and a page in report/",
@@ -337,14 +278,19 @@ def fit_command(
     ),
 )
 @folder_argument
-@inputs.limits_file_option
 @click.option(
-    "-o",
-    "--output",
+    "-l",
+    "--limits",
+    "limits_path",
     required=True,
-    metavar="DIRECTORY",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where to write report.html, and violations.csv, .jsonl and (with pyarrow) .parquet.",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The limits, as `synovia fit` writes them.",
+)
+@options.output_option(
+    "The directory of report.html, and violations.csv, .jsonl and (with pyarrow) .parquet.",
+    "DIRECTORY",
+    folder=True,
 )
 @click.option(
     "--list",
@@ -353,12 +299,10 @@ def fit_command(
     type=click.Path(path_type=Path),
     help="Also write all frames in which a joint is outside: clip, frame.",
 )
-@inputs.force_option
 @jobs_option
 @scheduler_option
-@inputs.map_option
-@inputs.skeleton_option
-@terminal.debug_option
+@options.map_option
+@options.skeleton_option
 @click.pass_context
 def check_command(
     ctx: click.Context,
@@ -373,8 +317,7 @@ def check_command(
 ) -> None:
     """Hold the clips of a corpus against limits: by clip, joint and performer.
 
-    The clips are read again, from where they were added. The exit code is 0 when all joints stay
-    inside, 1 when one does not or a clip could not be read, and 2 for an error.
+    The clips are read again, from where they were added.
     """
     from ..corpus import Corpus, check
     from ..corpus.executors import run
@@ -382,23 +325,22 @@ def check_command(
     from ..io import load_limits
     from ..io.files import atomic_write
 
-    load_limits(limits_path)
+    load_limits(limits_path)  # report errors before any work is done
     output.mkdir(parents=True, exist_ok=True)
     tables = [output / f"violations.{suffix}" for suffix in ("csv", "jsonl", "parquet")]
     page = output / "report.html"
     for target in (page, *tables, *([] if listed is None else [listed])):
-        inputs.check_output(target, force=force)
-    bones = inputs.SKELETON.get()
-    skeleton = None if bones is None else str(bones.resolve())
+        options.check_output(target, force=force)
+    skeleton = _skeleton_path()
     corpus = Corpus.open(folder)
     tasks = [
         Task(corpus.clip_path(entry), entry.clip, entry.name, entry.performer, skeleton)
         for entry in corpus.entries
     ]
-    work = partial(check.check_work, inputs.joint_names(maps))
+    work = partial(check.check_work, joint_names(maps))
     outcomes = run(str(limits_path.resolve()), tasks, work, jobs=jobs, scheduler=scheduler)
     found = sorted(
-        _with_bar("checking", outcomes, len(tasks)),
+        terminal.progress("checking", len(tasks))(outcomes),
         key=lambda outcome: (outcome.task.name, outcome.task.place),
     )
     failed = [describe_failure(outcome) for outcome in found if outcome.error]
@@ -422,22 +364,20 @@ def check_command(
         f"{terminal.pluralize(frames, 'frame')} ({percent(bad / max(frames, 1))}) have a "
         f"joint outside; wrote {page}"
     )
-    ctx.exit(FAILED if outside or failed else 0)
+    ctx.exit(FOUND if outside or failed else 0)
 
 
-@corpus.command("merge")
+@corpus.command(
+    "merge",
+    cls=options.TeachingCommand,
+    examples=(("the corpora of two labs", "synovia corpus merge lab1/ lab2/ -o both/"),),
+)
 @click.argument(
     "folders", nargs=-1, required=True, metavar="CORPUS...", type=click.Path(path_type=Path)
 )
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="CORPUS",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The corpus to write; what is there stays.",
+@options.output_option(
+    "The corpus to write; what is there stays.", "CORPUS", folder=True, force=False
 )
-@terminal.debug_option
 def merge_command(folders: tuple[Path, ...], output: Path) -> None:
     """Join corpora, as those of several labs, into one."""
     from ..corpus import Corpus, merge_corpora

@@ -1,4 +1,4 @@
-"""`synovia demo`: the whole job, on a human whose true limits are known."""
+"""`synovia demo`: learn, check and clamp on a human whose true limits are known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..text import percent
-from . import inputs, terminal
+from . import options, terminal
 
 if TYPE_CHECKING:
     from ..demo import Score
@@ -21,21 +21,20 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("learn, check and clamp, and leave the files in synovia-demo", "synovia demo"),
-    ("the same, in a place of your choice", "synovia demo /tmp/limits"),
+    ("the same, in another directory", "synovia demo /tmp/limits"),
 )
 BEST = ("kdop", "swing-twist")
 SHOWN_JOINT = "RightUpperArm"
 SHOWN_VIOLATIONS = ("LeftLowerArm", "RightUpperArm", "LeftLowerLeg", "Head")
-"""Whose worst frames the picture shows."""
+"""Joints whose worst frames the picture shows."""
 FILES = ("rom.bvh", "wild.bvh", "clamped.bvh", "human.limits.json", "limits.png")
 
 
-@click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @click.argument(
     "directory", metavar="[DIR]", default="synovia-demo", type=click.Path(path_type=Path)
 )
-@inputs.force_option
-@terminal.debug_option
+@options.force_option
 def demo(directory: Path, force: bool) -> None:
     """Learn limits from motion, and clamp a wild clip with them.
 
@@ -49,15 +48,14 @@ def demo(directory: Path, force: bool) -> None:
     try:
         _make_directory(directory)
         for name in FILES:
-            inputs.check_output(directory / name, force=force)
-        for line in run_demo(directory):
-            terminal.echo(line)
+            options.check_output(directory / name, force=force)
+        terminal.echo_lines(run_demo(directory))
     except OSError as error:
         raise click.ClickException(f"{error.filename or directory}: {error.strerror}") from error
 
 
 def run_demo(directory: Path) -> Iterator[str]:
-    """Do the whole job, and yield what there is to say about it, line by line."""
+    """Learn, check and clamp; write the files, and yield lines about each step."""
     from .. import demo as made
     from ..io import save_clip, save_limits
 
@@ -83,7 +81,7 @@ def run_demo(directory: Path) -> Iterator[str]:
         drawn = "limits.png         all of this in one picture"
     except ImportError:
         drawn = "(no picture: matplotlib is missing; pip install 'synovia[draw]' brings it)"
-    others = terminal.count_progress("learning", learned, len(made.CASES) - 1)
+    others = terminal.progress("learning", len(made.CASES) - 1)(learned)
     euler = exam.score("euler box", "min and max of each angle", made.euler_ranges(rom))
     yield from score_lines([first, *others, euler])
 
@@ -109,7 +107,7 @@ def run_demo(directory: Path) -> Iterator[str]:
 
 
 def score_lines(scores: Sequence[Score]) -> Iterator[str]:
-    """Yield the table of shapes, and what its columns mean."""
+    """Yield a table of shapes, and the meaning of its columns."""
     rows = [
         (
             _shape_name(score.shape),
@@ -121,7 +119,7 @@ def score_lines(scores: Sequence[Score]) -> Iterator[str]:
         for score in scores
     ]
     titles = ("shape", "chart", "legal accepted", "near misses accepted", "volume")
-    yield from terminal.heading(terminal.table(titles, rows, left=2))
+    yield from terminal.table(titles, rows, left=2)
     yield ""
     yield "Legal: random rotations that the truth allows. Near misses: random rotations that it"
     yield "forbids, 5 to 45 degrees from a legal one. Shares are means over joints. Volume: as a"
@@ -143,11 +141,11 @@ def report_lines(report: Report) -> Iterator[str]:
         if row.frames
     ]
     titles = ("joint", "worst deg", "at frame", "frames outside")
-    yield from terminal.heading(terminal.table(titles, rows))
+    yield from terminal.table(titles, rows)
 
 
 def clamp_lines(model: LimitModel, wild: Clip, clamped: Clip) -> Iterator[str]:
-    """Yield whether all is inside now, and the largest steps from one frame to the next."""
+    """Yield a line about joints still outside, and a table of the largest steps between frames."""
     import numpy as np
 
     from ..demo import largest_step
@@ -170,26 +168,26 @@ def clamp_lines(model: LimitModel, wild: Clip, clamped: Clip) -> Iterator[str]:
         step, joint = largest_step(clip)
         rows.append((name, terminal.degrees(float(np.degrees(step))), joint))
     titles = ("clamped", "largest step deg", "of joint")
-    yield from terminal.heading(terminal.table(titles, rows))
+    yield from terminal.table(titles, rows)
     yield ""
     yield "By itself, a frame goes to the side of its limit that is nearest, and pops where that"
     yield "changes; a path begins earlier, and turns at 400 degrees a second at most."
 
 
 def save_overview(model: LimitModel, rom: Clip, wild: Clip, clamped: Clip, path: Path) -> None:
-    """Draw the demo in one picture, and write it to the file at `path`."""
+    """Draw the demo in one picture, and write it to `path`."""
     from ..draw import draw_overview
     from ..draw import save_picture as write_picture
     from ..skeleton import lineage
 
-    way = lineage(rom.skeleton, SHOWN_JOINT, model.limits[SHOWN_JOINT].relative_to)
+    path_up = lineage(rom.skeleton, SHOWN_JOINT, model.limits[SHOWN_JOINT].relative_to)
     worst = {row.name: row.worst_frame for row in model.check(wild).joints}
     figure = draw_overview(
         model,
         wild,
         clamped,
         joint=SHOWN_JOINT,
-        samples=way.relative_rotation(rom.pose.rotations),
+        samples=path_up.relative_rotation(rom.pose.rotations),
         frames=sorted(worst[name] for name in SHOWN_VIOLATIONS),
     )
     write_picture(figure, path)
@@ -215,7 +213,7 @@ def _family_name(best: tuple[str, str]) -> str:
 
 
 def _shape_name(shape: str) -> str:
-    """Return a shape as people write it; a baseline, which is none, begins like a heading."""
+    """Return the label of a shape; other names with a capital letter."""
     from ..edit import label
     from ..shapes import SHAPES
 

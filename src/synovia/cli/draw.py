@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import human, inputs, terminal
+from . import options, terminal
+from .apply import load_model, model_on_rig
+from .clips import joint_names, load_clip
 
 if TYPE_CHECKING:
     from ..model import LimitModel
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 HUMAN: Source = "human"
 EXAMPLES = (
     ("what humans can do, every joint on one sheet", "synovia draw -o human.png"),
-    ("the same on the rig of a clip", "synovia draw walk.bvh -o rig.png"),
-    ("every joint of a file", "synovia draw mine.limits.json -o joints.png"),
     (
         "one joint: where the bone may point and twist, and the region in space",
         "synovia draw human.limits.json --joint LeftUpperArm -o shoulder.png",
@@ -33,8 +33,8 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
-@click.argument("file", metavar="[FILE|human|possible|usual|anatomy]", required=False)
+@options.command(examples=EXAMPLES)
+@click.argument("file", metavar=f"[{options.LIMITS_METAVAR}]", required=False)
 @click.option("-j", "--joint", metavar="NAME", help="Draw this joint alone, in detail.")
 @click.option(
     "--depends",
@@ -47,20 +47,8 @@ EXAMPLES = (
     help="Draw a plate of joint components instead: knee, bend, neck, lumbar, abduction or "
     "scapula. FILE is then a figure (.xml) with such joints, if not the default human.",
 )
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="PICTURE",
-    type=click.Path(path_type=Path),
-    help="Where to write the picture: a name that ends in .png, .svg or .pdf.",
-)
-@inputs.force_option
-@inputs.map_option
-@human.tpose_option
-@inputs.skeleton_option
-@human.verbose_option
-@terminal.debug_option
+@options.output_option("The picture: a name that ends in .png, .svg or .pdf.", "PICTURE")
+@options.rig_options
 def draw(
     file: str | None,
     joint: str | None,
@@ -82,15 +70,15 @@ def draw(
         raise click.ClickException(
             "pictures need matplotlib: pip install 'synovia[draw]' brings it"
         )
-    inputs.check_output(output, force=force)
-    asked = {"--joint": joint, "--depends": depends, "--plate": plate}
-    if len(given := [name for name, value in asked.items() if value is not None]) > 1:
+    options.check_output(output, force=force)
+    kinds = {"--joint": joint, "--depends": depends, "--plate": plate}
+    if len(given := [name for name, value in kinds.items() if value is not None]) > 1:
         raise click.UsageError(f"{' and '.join(given)} draw different things: give one of them")
     if plate is not None:
         _save_plate(plate, None if file is None else Path(file), output)
         terminal.echo(f"wrote {output}")
         return
-    model = _model(HUMAN if file is None else file, inputs.joint_names(maps))
+    model = _model(HUMAN if file is None else file, joint_names(maps))
     if joint is not None and joint not in model.limits:
         known = ", ".join(model.limits) or "none"
         raise click.UsageError(f"--joint must be one of those with a limit ({known}), got {joint}")
@@ -109,15 +97,12 @@ def draw(
 
 
 def _model(file: str, roles: Mapping[str, str]) -> LimitModel:
-    """Return the limits in a file, those of a human for the rig of a clip, or by role."""
-    from ..io import clip_suffix, load_clip, split_clip
-    from ..population import canonical_limits
+    """Return the limits in a file, human limits for the rig of a clip, or those by role."""
+    from ..io import clip_suffix, split_clip
 
     if clip_suffix(split_clip(file)[0]):
-        clip = load_clip(file, skeleton=inputs.SKELETON.get())
-        return inputs.apply_human(HUMAN, clip, roles, file).model
-    model = inputs.load_limits_of(file, "FILE")
-    return canonical_limits(model) if isinstance(model, str) else model
+        return model_on_rig(HUMAN, load_clip(file), roles, file)
+    return load_model(file, "FILE")
 
 
 def _save(model: LimitModel, joint: str | None, depends: str | None, output: Path) -> None:

@@ -11,13 +11,12 @@ import click
 
 from ..export import EXPORTERS, export_limits, target_of
 from ..text import percent
-from . import inputs, terminal
-from .convert import metres
+from . import options, terminal
+from .apply import load_model
 from .figure import figure_of
 
 if TYPE_CHECKING:
     from ..export import Exported
-    from ..model import LimitModel
     from ..skeleton import Axis
 
 EXAMPLES = (
@@ -26,11 +25,6 @@ EXAMPLES = (
     (
         "into a model that you have, by the names of its bodies",
         "synovia export human --into humanoid.xml -o limited.xml",
-    ),
-    ("limits of the default human's own segments", "synovia figure human -o human.limits.json"),
-    (
-        "these for OpenSim, the knees as curves of their flexion",
-        "synovia export human.limits.json --figure human -o human.osim",
     ),
     (
         "a table for Unity; fail where a joint gains more than 5% of all rotations",
@@ -43,16 +37,9 @@ SECTIONS = {
 }
 
 
-@click.command(cls=terminal.TeachingCommand, examples=EXAMPLES, sections=SECTIONS)
-@click.argument("limits", metavar="FILE|human|possible|usual|anatomy")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="OUT",
-    type=click.Path(path_type=Path),
-    help="The file to write; its suffix tells the target: .xml, .urdf, .blender.json …",
-)
+@options.command(examples=EXAMPLES, sections=SECTIONS)
+@click.argument("limits", metavar=options.LIMITS_METAVAR)
+@options.output_option("The file to write; its suffix gives the target: .xml, .urdf …")
 @click.option(
     "--to",
     type=click.Choice(list(EXPORTERS)),
@@ -82,22 +69,20 @@ SECTIONS = {
 )
 @click.option(
     "--max-gain",
-    callback=inputs.share,
+    callback=options.parse_share,
     metavar="SHARE",
-    help="Write nothing, and exit with 1, where a joint gains more than this share (5% or 0.05) of "
+    help="Write nothing if a joint gains more than this share (5% or 0.05) of "
     "all rotations; with --into, of the model's own range.",
 )
 @click.option("--up", type=click.Choice(["x", "y", "z"]), help="Which axis of the skeleton is up.")
 @click.option(
     "--unit",
-    callback=metres,
+    callback=options.parse_unit,
     metavar="UNIT",
     help="What its lengths are: m, cm, in, or a number of metres. Unless known or given, it "
     "becomes as tall as a human.",
 )
-@inputs.force_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
-@terminal.debug_option
+@options.json_option
 def export(
     limits: str,
     output: Path,
@@ -121,8 +106,12 @@ def export(
     """
     from ..io.files import atomic_write
 
-    inputs.check_output(output, force=force)
-    model = load_model(limits, up, unit)
+    options.check_output(output, force=force)
+    model = load_model(limits, "FILE")
+    if up or unit:
+        own = model.skeleton
+        skeleton = replace(own, up=up or own.up, unit=unit or own.unit)
+        model = replace(model, skeleton=skeleton)
     shown = terminal.progress("fitting hinges")
     if into is not None:
         if figure:
@@ -153,17 +142,14 @@ def export(
     if not over:
         atomic_write(output, exported.content)
     if as_json:
-        import json
-
         losses = {name: asdict(loss) for name, loss in joints.items()}
         pairs = {
             name: asdict(exported.losses[name]) for name in exported.losses if name not in joints
         }
         document = {"target": target, "losses": losses, "pairs": pairs, "refused": over}
-        terminal.echo(json.dumps(document, indent=2, allow_nan=False))
+        terminal.echo_json(document)
     else:
-        for line in terminal.heading(loss_table(exported)):
-            terminal.echo(line)
+        terminal.echo_lines(loss_table(exported))
         for name, note in exported.notes.items():
             if note:
                 terminal.echo(f"{terminal.printable(name)}: {note}")
@@ -175,18 +161,6 @@ def export(
     if over:
         terminal.note(f"not written: {', '.join(over)} gain more than {percent(max_gain or 0.0)}")
         raise click.exceptions.Exit(1)
-
-
-def load_model(limits: str, up: Axis | None, unit: float) -> LimitModel:
-    """Return the limits of a file, or of a human on the canonical skeleton."""
-    from ..io import load_limits
-    from ..population.limits import canonical_limits
-
-    if limits in inputs.SOURCES:
-        return canonical_limits(limits)
-    model = load_limits(limits)
-    own = model.skeleton
-    return replace(model, skeleton=replace(own, up=up or own.up, unit=unit or own.unit))
 
 
 def loss_table(exported: Exported) -> Iterator[str]:

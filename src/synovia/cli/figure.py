@@ -1,4 +1,4 @@
-"""`synovia figure`: pose the human, or a figure of your own, by its controls."""
+"""`synovia figure`: pose the default human or another figure by its controls, or fit it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import inputs, terminal
+from . import options, terminal
+from .clips import clip_files, joint_names, load_clips
 
 if TYPE_CHECKING:
     from ..anatomy import FittedFigure
@@ -23,29 +24,19 @@ SIDES = ("left", "right")
 UNITS = {"degrees": "°", "radians": " rad", "length": "", "share": ""}
 FRAMES_A_SECOND = 30
 FIGURE_SUFFIXES = (".xml", ".limits.json")
-"""How files of a whole figure end: the figure itself, and the limits of its joints."""
+"""Suffixes of a whole figure: the figure itself, and the limits of its joints."""
 EXAMPLES = (
     ("which controls there are, and how far they go", "synovia figure human --list"),
     ("both arms out to the side", "synovia figure human --set shoulder.abduction=90 -o pose.bvh"),
     (
-        "a step: one side has its own name",
-        "synovia figure human --set left_hip.flexion=40 --set left_knee.flexion=60 -o step.bvh",
-    ),
-    (
-        "the left hand at a place, in metres: the controls are found",
+        "the left hand at a point, in metres: finds the controls",
         "synovia figure human --reach LeftHand=0.2,1.3,0.4 -o reaching.bvh",
     ),
-    (
-        "every control through its range, one after the other",
-        "synovia figure human --sweep -o rom.bvh",
-    ),
-    ("the figure itself, to be changed by hand and used again", "synovia figure human -o mine.xml"),
     ("its limits, to check clips of it", "synovia figure human -o human.limits.json"),
     (
         "a human of your own, with the lengths, joints and axes of a person's captures",
         "synovia figure human --fit captures/ -o me.xml",
     ),
-    ("the same from tracks of markers", "synovia figure human --fit rom.markers.csv -o me.xml"),
 )
 SECTIONS = {
     "Pose": ("sets", "reaches", "strict", "sweep_all", "height"),
@@ -54,7 +45,7 @@ SECTIONS = {
 }
 
 
-@click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
+@options.command(sections=SECTIONS, examples=EXAMPLES)
 @click.argument("which", metavar="human|FILE.xml")
 @click.argument("more", metavar="[CLIP…]", nargs=-1)
 @click.option(
@@ -72,8 +63,8 @@ SECTIONS = {
     "reaches",
     multiple=True,
     metavar="SEGMENT=X,Y,Z",
-    help="Find controls that bring a segment to a place in the world, in the figure's unit, and "
-    "print them; what --set says stays. The exit code is 1 where that cannot be done.",
+    help="Find controls that bring a segment to a point in the world, in the figure's unit, and "
+    "print them; controls of --set stay.",
 )
 @click.option(
     "--strict", is_flag=True, help="Refuse numbers out of range instead of clamping them."
@@ -102,7 +93,7 @@ SECTIONS = {
     metavar="N",
     help="How many frames --fit looks at, those that differ most.  [default: 150]",
 )
-@inputs.map_option
+@options.map_option
 @click.option(
     "--markers",
     "marker_table",
@@ -112,16 +103,11 @@ SECTIONS = {
     "and, where they are known, x,y,z in the segment's frame, in metres.",
 )
 @click.option("--list", "show", is_flag=True, help="List the controls with their ranges.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="OUT",
-    type=click.Path(path_type=Path),
-    help="Where to write the pose or the sweep (.bvh), the figure itself (.xml), or limits of its "
+@options.output_option(
+    "Where to write the pose or the sweep (.bvh), the figure itself (.xml), or limits of its "
     "joints (.limits.json).",
+    required=False,
 )
-@inputs.force_option
-@terminal.debug_option
 @click.pass_context
 def figure(
     ctx: click.Context,
@@ -164,26 +150,24 @@ def figure(
     if output is not None:
         check_output(output, posed=bool(sets or reaches or sweep_all), force=force)
     body = figure_of(which, height)
-    controls = controls_of(body, inputs.pairs(sets, "--set"))
+    controls = parse_controls(body, options.parse_pairs(sets, "--set"))
     if show:
-        for line in control_lines(body):
-            terminal.echo(line)
+        terminal.echo_lines(control_lines(body))
     met = True
     if reaches:
-        for line in clamped_lines(body, body.pose(controls, strict=strict), controls):
-            terminal.echo(line)
-        found = find_controls(body, controls, inputs.pairs(reaches, "--reach"))
-        controls, met = found.values, found.met
-        for line in found.lines:
-            terminal.echo(line)
+        terminal.echo_lines(clamped_lines(body, body.pose(controls, strict=strict), controls))
+        result = find_controls(body, controls, options.parse_pairs(reaches, "--reach"))
+        controls, met = result.values, result.met
+        terminal.echo_lines(result.lines)
     if output is not None:
-        for line in write_output(body, controls, output, sweep_all=sweep_all, strict=strict):
-            terminal.echo(line)
+        terminal.echo_lines(
+            write_output(body, controls, output, sweep_all=sweep_all, strict=strict)
+        )
     ctx.exit(0 if met else 1)
 
 
 def check_output(output: Path, *, posed: bool, force: bool) -> None:
-    """Raise an error unless `output` is a clip, or else for a figure that is not posed."""
+    """Raise unless `output` is a clip, or a file of the figure itself and it is not posed."""
     from ..io import clip_suffix, writable_suffixes
 
     clips = clip_suffix(output) in writable_suffixes()
@@ -195,7 +179,7 @@ def check_output(output: Path, *, posed: bool, force: bool) -> None:
             f"{' and '.join(FIGURE_SUFFIXES)} files are of the figure, not of a pose: leave out "
             f"--set, --reach and --sweep, or write a {writable_suffixes()[0]} file, got {output}"
         )
-    inputs.check_output(output, force=force)
+    options.check_output(output, force=force)
 
 
 def figure_of(which: str, height: float | None) -> Figure:
@@ -211,11 +195,8 @@ def figure_of(which: str, height: float | None) -> Figure:
         raise click.UsageError(f"give {HUMAN!r} or a figure's .xml file, got {which}")
     from ..io import load_figure
 
-    inputs.check_file(path)
+    options.check_file(path)
     return load_figure(path)
-
-
-# --fit: a human of one's own.
 
 
 def fit_human(
@@ -228,16 +209,16 @@ def fit_human(
     *,
     force: bool,
 ) -> None:
-    """Fit the human to captures, write it, and print what is left by segment."""
+    """Fit the human to captures, write it, and print the residuals by segment."""
     from ..anatomy import fit_figure
     from ..io import load_marker_table, load_markers, save_figure
     from ..io.markers import SUFFIX
 
     if output is None or output.suffix.lower() != ".xml":
         raise click.UsageError(f"--fit writes a figure: give -o and a .xml file, got {output}")
-    inputs.check_output(output, force=force)
-    tracks = [each for each in arguments if each.lower().endswith(SUFFIX)]
-    clips = [each for each in arguments if each not in tracks]
+    options.check_output(output, force=force)
+    tracks = [path for path in arguments if path.lower().endswith(SUFFIX)]
+    clips = [path for path in arguments if path not in tracks]
     if tracks and clips:
         raise click.UsageError(
             f"--fit takes clips or tracks of markers, not both, got {clips[0]} and {tracks[0]}"
@@ -249,73 +230,64 @@ def fit_human(
     table = None if marker_table is None else load_marker_table(marker_table)
     captures: list[Any] = [load_markers(path) for path in tracks]
     if clips:
-        captures = inputs.load_all(inputs.clip_files(clips))
-    with terminal.share_bar("fitting") as tell:
-        found = fit_figure(
+        captures = load_clips(clip_files(clips))
+    with terminal.share_bar("fitting") as update:
+        fitted = fit_figure(
             captures,
             height=height,
-            names=inputs.joint_names(maps),
+            names=joint_names(maps),
             markers=table,
-            progress=tell,
+            progress=update,
             **({} if frames is None else {"frames": frames}),
         )
-    save_figure(found.figure, output)
-    for line in fit_lines(found):
-        terminal.echo(line)
+    save_figure(fitted.figure, output)
+    terminal.echo_lines(fit_lines(fitted))
     terminal.echo(f"wrote {output}")
 
 
-def fit_lines(found: FittedFigure) -> Iterator[str]:
-    """Yield what a fit found: lengths, and what is left by segment, before and after."""
-    left_out = f", {found.left_out} of them left out" if found.left_out else ""
+def fit_lines(fitted: FittedFigure) -> Iterator[str]:
+    """Yield tables of bone lengths and of residuals by segment, before and after the fit."""
+    left_out = f", {fitted.left_out} of them left out" if fitted.left_out else ""
     yield (
-        f"{terminal.pluralize(found.frames, 'frame')}{left_out}; lengths in {found.unit}; a human "
-        f"of {found.height:.2f} m to start from"
+        f"{terminal.pluralize(fitted.frames, 'frame')}{left_out}; lengths in {fitted.unit}; "
+        f"a human of {fitted.height:.2f} m to start from"
     )
     yield ""
     rows = [
         (name, f"{1e3 * was:.0f}", f"{1e3 * now:.0f}", f"± {1e3 * error:.1f}")
-        for name, (was, now, error) in found.lengths.items()
+        for name, (was, now, error) in fitted.lengths.items()
     ]
     titles = ("joint, from the one before", "mm at first", "mm fitted", "")
-    yield from terminal.heading(terminal.table(titles, rows))
+    yield from terminal.table(titles, rows)
     yield ""
     residuals = [
-        (name, *_residual_cells(found.before[name]), *_residual_cells(now))
-        for name, now in found.after.items()
+        (name, *_residual_cells(fitted.before[name]), *_residual_cells(now))
+        for name, now in fitted.after.items()
     ]
     heads = ("what is left of", "mm at first", "degrees", "mm fitted", "degrees")
-    yield from terminal.heading(terminal.table(heads, residuals))
+    yield from terminal.table(heads, residuals)
     yield ""
 
 
 def _residual_cells(left: Residual) -> tuple[str, str]:
-    """Return millimetres and degrees; nothing where there is nothing to compare."""
+    """Return millimetres and degrees; empty strings for NaN."""
     mm, degrees = 1e3 * left.shift, math.degrees(left.angle)
     return ("" if math.isnan(mm) else f"{mm:.1f}", "" if math.isnan(degrees) else f"{degrees:.1f}")
 
 
-def controls_of(body: Figure, pairs: Mapping[str, str]) -> dict[str, float]:
-    """Return what --set says, by full names: a name without its side stands for both."""
-    found: dict[str, float] = {}
+def parse_controls(body: Figure, pairs: Mapping[str, str]) -> dict[str, float]:
+    """Return the values of `--set` by full names; a name without its side stands for both."""
+    values: dict[str, float] = {}
     for name, text in pairs.items():
         both = [f"{side}_{name}" for side in SIDES]
         names = both if name not in body.controls and set(both) <= set(body.controls) else [name]
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not inputs.is_usable(number):
-            raise click.UsageError(
-                f"--set {name} takes a number of at most {inputs.LARGEST:g}, got {text!r}"
-            )
-        found |= dict.fromkeys(names, number)
-    return found
+        values |= dict.fromkeys(names, options.parse_number(f"--set {name}", text))
+    return values
 
 
 @dataclass(frozen=True)
 class ReachResult:
-    """Controls that were found for --reach, whether that is met, and what there is to say."""
+    """Controls found for `--reach`, whether all targets are met, and lines to print."""
 
     values: dict[str, float]
     met: bool
@@ -323,35 +295,35 @@ class ReachResult:
 
 
 def find_controls(
-    body: Figure, controls: Mapping[str, float], places: Mapping[str, str]
+    body: Figure, controls: Mapping[str, float], targets: Mapping[str, str]
 ) -> ReachResult:
-    """Return controls, those given within their ranges, that bring segments to their places."""
+    """Return controls that bring segments to their targets X,Y,Z; those in `controls` stay."""
     from ..ik import Reach, solve_controls
 
     goals = [
-        Reach(segment_of(body, name), inputs.parse_vector("--reach", text))
-        for name, text in places.items()
+        Reach(segment_of(body, name), options.parse_vector("--reach", text))
+        for name, text in targets.items()
     ]
     start = body.pose(controls)
     free = [name for name in body.controls if name not in controls]
-    found = solve_controls(body, start.controls, goals, only=free)
-    values = dict(zip(body.controls, found.controls.tolist(), strict=True))
+    solution = solve_controls(body, start.controls, goals, only=free)
+    values = dict(zip(body.controls, solution.controls.tolist(), strict=True))
     changed = [
         f"{name}={values[name]:.4g}"
         for name, before in zip(body.controls, start.controls, strict=True)
         if abs(values[name] - before) > 1e-9
     ]
     lines = [f"found {' '.join(changed)}"] if changed else []
-    if not changed or not found.converged:
-        lines.append(found.reason())
-    return ReachResult(values, bool(found.converged), lines)
+    if not changed or not solution.converged:
+        lines.append(solution.reason())
+    return ReachResult(values, bool(solution.converged), lines)
 
 
 def segment_of(body: Figure, name: str) -> str:
-    """Return the segment of this name; left_hand is LeftHand, too."""
-    plain = {each.replace("_", "").lower(): each for each in body.skeleton.names}
-    known = plain.get(name.replace("_", "").lower(), name)
-    return body.skeleton.names[body.skeleton.index(known)]
+    """Return the segment of this name in any case and with underscores, as in left_hand."""
+    plain = {segment.replace("_", "").lower(): segment for segment in body.skeleton.names}
+    segment = plain.get(name.replace("_", "").lower(), name)
+    return body.skeleton.names[body.skeleton.index(segment)]
 
 
 def control_lines(body: Figure) -> Iterator[str]:
@@ -360,7 +332,7 @@ def control_lines(body: Figure) -> Iterator[str]:
         (name, *(_with_unit(value, limits) for value in (limits.low, limits.neutral, limits.high)))
         for name, limits in body.controls.items()
     ]
-    yield from terminal.heading(terminal.table(("control", "from", "neutral", "to"), rows))
+    yield from terminal.table(("control", "from", "neutral", "to"), rows)
     yield ""
     segments = terminal.pluralize(len(body.skeleton), "segment")
     yield f"{terminal.pluralize(len(rows), 'control')} for {segments}"
@@ -369,7 +341,7 @@ def control_lines(body: Figure) -> Iterator[str]:
 def write_output(
     body: Figure, controls: Mapping[str, float], output: Path, *, sweep_all: bool, strict: bool
 ) -> Iterator[str]:
-    """Write the figure, its pose or its sweep, and yield what there is to say."""
+    """Write the figure, its pose or its sweep, and yield lines about it."""
     import numpy as np
 
     from ..components import clip_of, sweep
@@ -395,7 +367,7 @@ def write_output(
 
 
 def clamped_lines(body: Figure, posed: FigurePose, controls: Mapping[str, float]) -> Iterator[str]:
-    """Yield what became of controls out of their range."""
+    """Yield a line for each control that was clamped to its range."""
     for name, beyond in posed.clamped.items():
         limits, given = body.controls[name], controls[name]
         used = given - float(beyond)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
@@ -13,13 +14,13 @@ from ..charts import CHARTS
 from ..learn import ESTIMATORS
 from ..shapes import SHAPES
 from ..text import percent
-from . import inputs, terminal
-from .inputs import shape_options
+from . import options, terminal
+from .clips import check_map, clip_files, joint_names, load_clip, load_clips, performers_by_clip
+from .info import ANGLE_OPTIONS, provenance_lines
 
 if TYPE_CHECKING:
     from ..model import LimitModel
     from ..skeleton import Clip
-
 
 EXAMPLES = (
     ("learn from every clip in a directory", "synovia fit captures/ -o human.limits.json"),
@@ -28,20 +29,8 @@ EXAMPLES = (
         "synovia fit 'rom/*.bvh' -o human.limits.json --reject 0.5%",
     ),
     (
-        "accept what is near to many performers, as wide as newcomers require",
-        "synovia fit captures/ -o human.limits.json -s people --reject 0.5%",
-    ),
-    (
         "performers by folder, swing and twist each by itself, a joint left out",
         "synovia fit s*/ -o arm.limits.json -p 's([0-9]+)/' -s product -w swing=kdop -x LThumb",
-    ),
-    (
-        "an arm measured from the chest, whatever the collar bone does",
-        "synovia fit captures/ -o human.limits.json --relative-to LeftArm=Spine1",
-    ),
-    (
-        "a knee that bends as far as people bend it at each rotation of the hip",
-        "synovia fit captures/ -o human.limits.json --depends LeftLeg:LeftUpLeg",
     ),
     (
         "limits for one performer, filled up with what others do",
@@ -49,44 +38,37 @@ EXAMPLES = (
     ),
 )
 SECTIONS = {
-    "The region": ("shape", "chart", "options", "reference", "ancestors", "depends"),
+    "The region": ("shape", "chart", "shape_options", "reference", "ancestors", "depends"),
     "How wide it is, and what is believed": ("margin_deg", "reject", "trim", "performer", "blend"),
     "Joints": ("joints", "exclude", "maps"),
     "Output": ("output", "force", "keep_samples"),
 }
-Command = TypeVar("Command", bound=Callable[..., Any])
 DROPPED = ("flips", "unconfirmed", "isolated")
+"""Reasons for dropping frames, as provenance names them."""
 
 
 FIT_OPTIONS = (
-    click.option(
-        "-o",
-        "--output",
-        required=True,
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        help="Where to write the limits: a name that ends in .limits.json.",
-    ),
+    options.limits_output_option,
     click.option(
         "-s",
         "--shape",
         type=click.Choice([*SHAPES, *ESTIMATORS]),
         default="kdop",
         show_default=True,
-        help="What the region of a joint looks like; people is a distance field of the rotations "
-        "near to many performers.",
+        help="The shape of a joint's region; people is a distance field of the rotations near to "
+        "many performers.",
     ),
     click.option(
         "-c",
         "--chart",
         type=click.Choice(list(CHARTS)),
         show_default="swing-twist, or what the shape needs",
-        help="What coordinates it is drawn in.",
+        help="The coordinates of the region.",
     ),
     click.option(
         "-w",
         "--with",
-        "options",
+        "shape_options",
         multiple=True,
         metavar="KEY=VALUE",
         help="An option of the shape, like along=chart for box and kdop, by=volume for ellipsoid, "
@@ -103,50 +85,88 @@ FIT_OPTIONS = (
     ),
     click.option(
         "--reject",
-        callback=inputs.share,
+        callback=options.parse_share,
         metavar="SHARE",
         help="Widen each joint's margin until at most this share (0.5% or 0.005) of the frames of "
-        "people who are not in the clips is to be expected outside, on average; performers are "
-        "left out in turn to tell. Needs two clips or more.",
+        "people who are not in the clips is expected outside, on average; estimated by leaving "
+        "out performers in turn. Needs two clips or more.",
     ),
     click.option(
         "--trim",
-        callback=inputs.share,
+        callback=options.parse_share,
         metavar="SHARE",
         default="5%",
         show_default=True,
-        help="The most to drop of a joint's frames because nobody else comes near them; 0 keeps "
-        "every frame, capture flips too.",
+        help="The largest share of a joint's frames to drop because no other performer comes near "
+        "them; 0 keeps every frame, capture flips too.",
     ),
-    inputs.joints_option,
+    options.joints_option,
     click.option("-x", "--exclude", multiple=True, metavar="A,B", help="Not these joints."),
-    inputs.map_option,
+    options.map_option,
+    click.option(
+        "--depends",
+        multiple=True,
+        metavar="JOINT:DRIVER|auto",
+        help="Let the limit of a joint depend on the rotation of another joint: "
+        "LeftLeg:LeftUpLeg. Repeat it for more. With auto: where that pays on people who are left "
+        "out.",
+    ),
     click.option(
         "--keep-samples", is_flag=True, help="Also keep what was observed, thinned, in the file."
     ),
-    inputs.force_option,
 )
-"""What a fit is asked for, whatever it learns from."""
+"""Options of `fit` and of `corpus fit`."""
 
 
-depends_option = click.option(
-    "--depends",
-    multiple=True,
-    metavar="JOINT:DRIVER|auto",
-    help="Let the limit of a joint depend on how another joint is turned: LeftLeg:LeftUpLeg. "
-    "Repeat it for more. With auto: where that pays on people who are left out.",
-)
+def fit_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add `FIT_OPTIONS` to a command, which gets them as `chosen`: arguments of `FitOptions.of`.
 
+    The output is checked before the command runs.
+    """
 
-def fit_options(command: Command) -> Command:
-    """Give a command the options of a fit."""
+    @wraps(function)
+    def run(
+        *,
+        output: Path,
+        force: bool,
+        shape: str,
+        chart: str | None,
+        shape_options: tuple[str, ...],
+        margin_deg: float | None,
+        reject: float | None,
+        trim: float,
+        joints: tuple[str, ...],
+        exclude: tuple[str, ...],
+        maps: tuple[str, ...],
+        depends: tuple[str, ...],
+        keep_samples: bool,
+        **others: Any,
+    ) -> None:
+        options.check_margin_or_reject(margin_deg, reject)
+        options.check_limits_output(output, force=force)
+        chosen = {
+            "shape": shape,
+            "chart": chart,
+            "margin": None if margin_deg is None else math.radians(margin_deg),
+            "reject": reject,
+            "trim": trim,
+            "joints": options.split_names(joints) or None,
+            "exclude": options.split_names(exclude),
+            "names": joint_names(maps) or None,
+            "depends": options.parse_drivers(depends),
+            "keep_samples": keep_samples,
+            **parse_shape_options(shape, options.parse_pairs(shape_options, "--with")),
+        }
+        function(output=output, chosen=chosen, **others)
+
+    decorated: Callable[..., None] = run
     for option in reversed(FIT_OPTIONS):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
-@click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
-@inputs.clips_argument
+@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.clips_argument
 @fit_options
 @click.option(
     "-r",
@@ -154,18 +174,11 @@ def fit_options(command: Command) -> Command:
     default="mean",
     show_default=True,
     metavar="mean|rest|frame:N|FILE",
-    help="What angles are measured from: the mean of what was observed, the file's pose without "
-    "rotation, frame N of the first clip, or the first frame of another clip.",
+    help="The origin of angles: the mean of what was observed, the file's pose without rotation, "
+    "frame N of the first clip, or the first frame of another clip.",
 )
-@click.option(
-    "--relative-to",
-    "ancestors",
-    multiple=True,
-    metavar="JOINT=ANCESTOR",
-    help="Measure a joint from a joint above it instead of from its parent. Repeat it for more.",
-)
-@depends_option
-@inputs.performer_option
+@options.relative_option
+@options.performer_option
 @click.option(
     "--blend",
     metavar="FILE",
@@ -173,98 +186,84 @@ def fit_options(command: Command) -> Command:
     help="Limits of a population, written with --keep-samples: the CLIPs are one performer's, who "
     "is believed in every frame and counts for 20 people; what the others did fills the rest.",
 )
-@inputs.skeleton_option
-@terminal.debug_option
+@options.skeleton_option
 def fit(
     clips: tuple[str, ...],
     output: Path,
-    shape: str,
-    chart: str | None,
-    options: tuple[str, ...],
+    chosen: dict[str, Any],
     reference: str,
     ancestors: tuple[str, ...],
-    depends: tuple[str, ...],
-    margin_deg: float | None,
-    reject: float | None,
-    trim: float,
     performer: str | None,
     blend: Path | None,
-    joints: tuple[str, ...],
-    exclude: tuple[str, ...],
-    maps: tuple[str, ...],
-    keep_samples: bool,
-    force: bool,
 ) -> None:
     """Learn the limits of every joint from clips.
 
-    CLIPs are files, directories (with all that is below them) and globs. Names of joints are those
-    of the first. Capture flips are dropped, and frames that no other performer confirms.
+    Names of joints are those of the first clip. Capture flips are dropped, and frames that no
+    other performer confirms.
     """
-    from ..io import load_limits, save_limits
+    from ..io import load_limits
     from ..model import LimitModel
 
-    if margin_deg is not None and reject is not None:
-        raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
-    inputs.check_limits_output(output, force=force)
-    settings = shape_options(shape, inputs.pairs(options, "--with"))
-    names = inputs.joint_names(maps)
-    files = inputs.clip_files(clips)
-    who = inputs.performers(performer, files)
-    start = reference_of(reference)
+    files = clip_files(clips)
+    performers = performers_by_clip(performer, files)
+    start = parse_reference(reference)
     population = None if blend is None else load_limits(blend)
     if population is not None and not any(population.samples.values()):
         raise ValueError(f"{blend}: no samples to blend with; write it with fit --keep-samples")
-    loaded = inputs.load_all(files)
-    inputs.check_map(names, loaded[0].skeleton, loaded)
+    loaded = load_clips(files)
+    check_map(chosen["names"] or {}, loaded[0].skeleton, loaded)
     model = LimitModel.fit(
         loaded,
-        shape,
-        chart,
-        margin=None if margin_deg is None else math.radians(margin_deg),
-        reject=reject,
-        trim=trim,
         reference=start,
-        performers=who,
-        joints=inputs.split_names(joints) or None,
-        exclude=inputs.split_names(exclude),
-        names=names or None,
-        keep_samples=keep_samples,
+        performers=performers,
         blend=population,
-        relative_to=inputs.pairs(ancestors, "--relative-to"),
-        depends=drivers_of(depends),
+        relative_to=options.parse_pairs(ancestors, "--relative-to"),
         progress=terminal.progress("fitting"),
-        **settings,
+        **chosen,
     )
+    save_fit(model, output)
+
+
+def save_fit(model: LimitModel, output: Path) -> None:
+    """Write learned limits, and print a summary of them."""
+    from ..io import save_limits
+
     save_limits(model, output)
-    for line in summary(model):
-        terminal.echo(line)
+    terminal.echo_lines(summary(model))
     terminal.echo(f"wrote {output}")
 
 
-def dependence_line(name: str, row: Mapping[str, Any]) -> str:
-    """Return what is said of a learned dependence, and what it saves."""
-    said = f"{name} depends on {row['driver']}"
-    if row["volume_share"] is None:
-        return said
-    share, error = (100.0 * row[key] for key in ("volume_share", "volume_share_error"))
-    return (
-        f"{said}: together {share:.0f} ± {error:.0f}% of the volume without, at the same rejection "
-        "of people left out"
-    )
+def parse_shape_options(shape: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options of a shape's fit, or of an estimator, converted to their types."""
+    takes = (SHAPES[shape] if shape in SHAPES else ESTIMATORS[shape]).fit_options(texts)
+    offered = ", ".join(f"{key}={_option_form(key, kind)}" for key, kind in takes.items())
+    values: dict[str, Any] = {}
+    for key, text in texts.items():
+        if key not in takes:
+            raise click.UsageError(f"--with {key}: {shape} takes {offered or 'no options'}")
+        kind = takes[key]
+        try:
+            if get_origin(kind) is Literal:
+                values[key] = get_args(kind)[get_args(kind).index(text)]
+            else:
+                values[key] = math.radians(kind(text)) if key in ANGLE_OPTIONS else kind(text)
+        except ValueError:
+            raise click.UsageError(
+                f"--with {key} must be {_option_form(key, kind)}, got {text!r}"
+            ) from None
+    return values
 
 
-def drivers_of(texts: tuple[str, ...], option: str = "--depends") -> dict[str, str] | str | None:
-    """Return what --depends, or another option, says: drivers by joint, or auto."""
-    if "auto" in texts:
-        if len(texts) > 1:
-            raise click.UsageError(f"{option} auto finds the joints itself: give it alone")
-        return "auto"
-    return inputs.pairs(texts, option, sign=":", form="JOINT:DRIVER or auto") or None
+def _option_form(key: str, kind: Any) -> str:
+    """Return what users type for an option: a unit, alternatives, or the name of a type."""
+    if key in ANGLE_OPTIONS:
+        return "DEGREES"
+    return "|".join(get_args(kind)) if get_origin(kind) is Literal else kind.__name__.upper()
 
 
-def reference_of(text: str) -> str | int | Clip:
-    """Return what --reference says, a clip loaded."""
-    from ..io import clip_suffix, load_clip, split_clip
+def parse_reference(text: str) -> str | int | Clip:
+    """Return the value of `--reference`: a word, a frame index, or a clip."""
+    from ..io import clip_suffix, split_clip
 
     word, colon, number = text.partition(":")
     if text in ("mean", "rest"):
@@ -273,11 +272,11 @@ def reference_of(text: str) -> str | int | Clip:
         return int(number)
     if not clip_suffix(split_clip(text)[0]):
         raise click.UsageError(f"--reference takes mean, rest, frame:N or a clip, got {text!r}")
-    return load_clip(text, skeleton=inputs.SKELETON.get())
+    return load_clip(text)
 
 
 def summary(model: LimitModel) -> Iterator[str]:
-    """Yield a table of the joints, then what it was learned from."""
+    """Yield a table of the joints, then lines about what was learned from."""
     joints, volumes = model.provenance["joints"], model.volume()
     drops = [key for key in DROPPED if key == "flips" or any(row[key] for row in joints.values())]
     shares = {"held out": "rejected", "newcomers": "promised"}
@@ -293,9 +292,21 @@ def summary(model: LimitModel) -> Iterator[str]:
         rows.append([*cells, percent(volumes[name])])
     totals = [sum(row[key] for row in joints.values()) for key in ("frames", *drops)]
     rows.append(["all joints", "", *map(str, totals), *[""] * (2 + len(shares))])
-    yield from terminal.heading(terminal.table(titles, rows, left=2))
+    yield from terminal.table(titles, rows, left=2)
     yield ""
     for name, row in joints.items():
         if "depends" in row:
-            yield dependence_line(name, row["depends"])
-    yield from terminal.provenance_lines(model.provenance)
+            yield _dependence_line(name, row["depends"])
+    yield from provenance_lines(model.provenance)
+
+
+def _dependence_line(name: str, row: Mapping[str, Any]) -> str:
+    """Return a line about a learned dependence and the volume that it saves."""
+    text = f"{name} depends on {row['driver']}"
+    if row["volume_share"] is None:
+        return text
+    share, error = (100.0 * row[key] for key in ("volume_share", "volume_share_error"))
+    return (
+        f"{text}: together {share:.0f} ± {error:.0f}% of the volume without, at the same rejection "
+        "of people left out"
+    )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..text import percent
-from . import inputs, terminal
+from . import options, terminal
+from .clips import clip_files, load_clips
 
 if TYPE_CHECKING:
     from ..learn import JointKind
@@ -25,19 +26,23 @@ EXAMPLES = (
     ("the ranges that were learned, and from what", "synovia info human.limits.json"),
     ("the same, for a script", "synovia info human.limits.json --json"),
 )
-DEEPEST = 12
+MAX_INDENT = 12  # levels of the tree of joints
 LIMITS = ".limits.json"
-MOST_CLIPS = 40
-"""So many of the clips that limits were learned from are named."""
-SURE = 0.85
-"""Confidence in a bone below this is shown."""
+MAX_CLIPS = 40  # names of clips that limits were learned from
+CERTAIN = 0.85  # lower confidence in a bone is shown
+ANGLE_OPTIONS = ("cell", "spread")
+"""Options of shapes that are angles: radians inside, degrees for users."""
+DROP_REASONS = {
+    "flips": "flips of the capture",
+    "unconfirmed": "unconfirmed, no other performer comes near them",
+    "isolated": "isolated, they stand apart from all others",
+}
 
 
-@click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
-@inputs.skeleton_option
-@terminal.debug_option
+@options.json_option
+@options.skeleton_option
 def info(file: Path, as_json: bool) -> None:
     """Show what is in FILE: a clip, or limits.
 
@@ -48,18 +53,77 @@ def info(file: Path, as_json: bool) -> None:
     """
     described, lines = describe_file(file)
     if as_json:
-        terminal.echo(json.dumps({"file": str(file), **described}, indent=2, allow_nan=False))
+        terminal.echo_json({"file": str(file), **described})
         return
-    for line in lines:
-        terminal.echo(line)
+    terminal.echo_lines(lines)
+
+
+def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
+    """Yield lines about what limits were learned from; provenance may hold anything."""
+    clips = _complete_rows(
+        provenance.get("clips"), performer=object, frames=int, frame_time=float | int
+    )
+    joints = _complete_rows(
+        provenance.get("joints"), frames=int, **dict.fromkeys(DROP_REASONS, int)
+    )
+    origin = people if isinstance(people := provenance.get("people"), Mapping) else provenance
+    if rows := _complete_rows(provenance.get("published"), motion=str):
+        yield f"possible ranges after {terminal.pluralize(len(rows), 'published range')} of motion"
+    if "data" in origin:
+        yield from terminal.wrap(
+            f"learned from {origin.get('people', '?')} people in {origin.get('clips', '?')} clips "
+            f"of {origin['data']}; {origin.get('rights', 'rights not known')}"
+        )
+        yield from terminal.wrap(str(origin.get("credits", "")))
+    if clips:
+        performers = list(dict.fromkeys(str(clip["performer"]) for clip in clips))
+        frames = sum(clip["frames"] for clip in clips)
+        seconds = sum(clip["frames"] * clip["frame_time"] for clip in clips)
+        yield (
+            f"learned from {terminal.pluralize(frames, 'frame')} ({seconds:.0f} s) in "
+            f"{terminal.pluralize(len(clips), 'clip')} of {_list_performers(performers)}"
+        )
+        if first := sum(bool(clip.get("first_frame_dropped")) for clip in clips):
+            dropped = terminal.pluralize(first, "clip")
+            yield f"left out the first frame of {dropped}: nobody performed it"
+    for row in _complete_rows(
+        [provenance.get("blend")], performers=list, samples=int, counted_as=float | int
+    ):
+        yield (
+            f"blended with {terminal.pluralize(row['samples'], 'sample')} of "
+            f"{_list_performers([str(name) for name in row['performers']])}, "
+            f"and counted as {row['counted_as']} people"
+        )
+    for key, why in DROP_REASONS.items():
+        if lost := sum(row[key] for row in joints):
+            share = lost / max(sum(row["frames"] for row in joints), 1)
+            yield f"left out {percent(share)} of the joints' frames: {why}"
+
+
+def _list_performers(names: Sequence[str]) -> str:
+    """Return the number of performers, and the names of the first ones."""
+    listed = terminal.printable(terminal.list_some(names))
+    return f"{terminal.pluralize(len(names), 'performer')} ({listed})"
+
+
+def _complete_rows(rows: Any, **kinds: type | UnionType) -> list[Mapping[str, Any]]:
+    """Return the rows that have values of these types, because files may hold any provenance."""
+    rows = list(rows.values()) if isinstance(rows, Mapping) else rows
+    rows = rows if isinstance(rows, list) else []
+    return [
+        row
+        for row in rows
+        if isinstance(row, Mapping)
+        and all(key in row and isinstance(row[key], kind) for key, kind in kinds.items())
+    ]
 
 
 def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:
-    """Return what is in a file as plain values, angles in degrees, and as lines for people."""
+    """Return the contents of a file as plain values, angles in degrees, and as lines of text."""
     from ..io import ADVICE, CLIP_FORMATS, clip_suffix, is_clip, list_clips, split_clip
 
     path, _ = split_clip(file)
-    inputs.check_file(path)
+    options.check_file(path)
     title = terminal.printable(file.name)
     if path.name.lower().endswith(LIMITS) or (not clip_suffix(path) and _has_ranges(path)):
         from ..io import load_limits  # needs much more of the package than a clip
@@ -70,7 +134,7 @@ def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:
         expected = f"expected a clip ({', '.join(CLIP_FORMATS)}) or limits ({LIMITS})"
         raise ValueError(f"{file}: {ADVICE.get(path.suffix.lower(), expected)}")
     names = list_clips(file)
-    clips = inputs.load_all(inputs.clip_files([str(file)]))
+    clips = load_clips(clip_files([str(file)]))
     described = describe_clip(clips[0])
     if len(clips) == 1:
         return described, clip_lines(title, described)
@@ -82,14 +146,14 @@ def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:
 
 
 def _has_ranges(path: Path) -> bool:
-    """Tell whether a file is a model with ranges of joints, by its name."""
+    """Return True if the suffix is that of a model with ranges of joints."""
     from ..io.ranges import range_suffix  # as much as limits
 
     return bool(range_suffix(path))
 
 
 def describe_clip(clip: Clip) -> dict[str, Any]:
-    """Return what is in a clip as plain values, angles in degrees."""
+    """Return the contents of a clip as plain values, angles in degrees."""
     import numpy as np
 
     from ..learn import invented_first_frame, joint_kinds
@@ -123,7 +187,7 @@ def describe_clip(clip: Clip) -> dict[str, Any]:
 
 
 def describe_human(clip: Clip) -> dict[str, Any]:
-    """Return which joints are the bones of a human, as plain values; else why there is none."""
+    """Return the joints by human role as plain values, or why the rig is not human."""
     from ..population import recognize_clip
     from ..rigs import MEASURED_FROM, NotHumanError, align
 
@@ -165,10 +229,10 @@ def _describe_kind(kind: JointKind | None) -> dict[str, Any]:
 
 
 def clip_lines(title: str, clip: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what people want to know of a clip."""
+    """Yield lines about a clip: channels, a tree of joints, and human roles."""
     joints = clip["joints"]
     yield (
-        f"{click.style(title, bold=True)}: {terminal.pluralize(len(joints), 'joint')}, "
+        f"{terminal.bold(title)}: {terminal.pluralize(len(joints), 'joint')}, "
         f"{terminal.pluralize(clip['frames'], 'frame')}, "
         f"{clip['duration']:.2f} s at {clip['fps']:.4g} frames a second"
     )
@@ -182,20 +246,18 @@ def clip_lines(title: str, clip: Mapping[str, Any]) -> Iterator[str]:
     rows = []
     for joint in joints:
         depth[joint["name"]] = depth[joint["parent"]] + 1
-        indent = "  " * min(depth[joint["name"]], DEEPEST)
-        turns = _turns(joint)
-        rows.append((indent + joint["name"], joint["kind"] or "", turns[0]))
-        rows.extend(("", "", turn) for turn in turns[1:])
+        indent = "  " * min(depth[joint["name"]], MAX_INDENT)
+        texts = _range_texts(joint)
+        rows.append((indent + joint["name"], joint["kind"] or "", texts[0]))
+        rows.extend(("", "", text) for text in texts[1:])
     yield ""
-    yield from terminal.heading(
-        terminal.table(("joint", "kind", "turns, in degrees"), rows, left=3)
-    )
+    yield from terminal.table(("joint", "kind", "turns, in degrees"), rows, left=3)
     yield ""
     yield from human_lines(clip["human"])
 
 
 def human_lines(human: Mapping[str, Any]) -> Iterator[str]:
-    """Yield which joints are the bones of a human, both sides in a line; else why there is none."""
+    """Yield a table of joints by human role, both sides in a line, or why the rig is not human."""
     if not human["recognized"]:
         yield from terminal.wrap(human["reason"])
         return
@@ -224,11 +286,11 @@ def human_lines(human: Mapping[str, Any]) -> Iterator[str]:
                 rows.append(row)
         elif role in joints and not role.startswith("right"):
             rows.append((role, joints[role], ""))
-    yield from terminal.heading(terminal.table(("bone", "joint, left", "right"), rows, left=3))
+    yield from terminal.table(("bone", "joint, left", "right"), rows, left=3)
 
 
 def _join_sides(roles: Sequence[str]) -> list[str]:
-    """Return bones without their sides, each once."""
+    """Return roles without their sides, each once."""
     bones = [role.removeprefix("left").removeprefix("right") for role in roles]
     return list(dict.fromkeys(bone[:1].lower() + bone[1:] for bone in bones))
 
@@ -236,29 +298,30 @@ def _join_sides(roles: Sequence[str]) -> list[str]:
 def _bone_joints(bone: Mapping[str, Any]) -> str:
     """Return the joints of a bone: the first and the last where it is split."""
     ends = [bone["start"], bone["joint"]] if bone["start"] != bone["joint"] else [bone["joint"]]
-    doubt = f" ({bone['confidence']:.1f})" if bone["confidence"] < SURE else ""
+    doubt = f" ({bone['confidence']:.1f})" if bone["confidence"] < CERTAIN else ""
     return " … ".join(ends) + doubt
 
 
 def several_clips_lines(title: str, clip: Mapping[str, Any]) -> Iterator[str]:
-    """Yield which clips there are in a file, and what people want to know of the first."""
+    """Yield a table of the clips in a file, then lines about the first."""
     clips = clip["clips"]
     first = f"{title}#{terminal.printable(clips[0]['name'])}"
-    yield f"{click.style(title, bold=True)}: {len(clips)} clips; {first} is the first alone"
+    yield f"{terminal.bold(title)}: {len(clips)} clips; {first} is the first alone"
     yield ""
     rows = [(each["name"], str(each["frames"]), f"{each['duration']:.2f}") for each in clips]
-    yield from terminal.heading(terminal.table(("clip", "frames", "seconds"), rows))
+    yield from terminal.table(("clip", "frames", "seconds"), rows)
     yield ""
     yield from clip_lines(first, clip)
 
 
 def _by_channels(joints: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return who has which channels, in the file's order."""
+    """Return names of joints by their channels, in the file's order."""
     owners: dict[str, list[str]] = {}
     for joint in joints:
-        places = "".join(name[0] for name in joint["channels"] if name.endswith("position"))
-        turns = "".join(name[0] for name in joint["channels"] if name.endswith("rotation"))
-        parts = [f"position {places}"] * bool(places) + [f"rotation {turns}"] * bool(turns)
+        positions = "".join(name[0] for name in joint["channels"] if name.endswith("position"))
+        rotations = "".join(name[0] for name in joint["channels"] if name.endswith("rotation"))
+        parts = [f"position {positions}"] * bool(positions)
+        parts += [f"rotation {rotations}"] * bool(rotations)
         owners.setdefault(", ".join(parts) or "none", []).append(terminal.printable(joint["name"]))
     return {
         channels: ", ".join(names) if len(names) <= 3 else terminal.pluralize(len(names), "joint")
@@ -266,13 +329,13 @@ def _by_channels(joints: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     }
 
 
-def _turns(joint: Mapping[str, Any]) -> list[str]:
-    """Return the ranges: a line for each axis of a joint that turns about one or two."""
+def _range_texts(joint: Mapping[str, Any]) -> list[str]:
+    """Return ranges in words: a line for each axis of a joint that rotates about one or two."""
     ranges = [terminal.interval(*ends) for ends in joint["ranges_deg"]]
     if len(ranges) not in (1, 2):
         return [", ".join(ranges)]
     pairs = zip(ranges, map(_axis, joint["axes"]), strict=True)
-    return [f"{turns} about {axis}" for turns, axis in pairs]
+    return [f"{text} about {axis}" for text, axis in pairs]
 
 
 def _axis(axis: Sequence[float]) -> str:
@@ -283,7 +346,7 @@ def _axis(axis: Sequence[float]) -> str:
 
 
 def describe_limits(model: LimitModel) -> dict[str, Any]:
-    """Return what is in a file of limits as plain values, angles in degrees."""
+    """Return the contents of a limits file as plain values, angles in degrees."""
     volumes = model.volume()
     return {
         "type": "limits",
@@ -316,7 +379,7 @@ def describe_limits(model: LimitModel) -> dict[str, Any]:
 
 
 def _frame(limit: Limit) -> list[float] | None:
-    """Return how the chart's axes are turned in the joint's frame, w first; None if not."""
+    """Return the rotation of the chart's axes in the joint's frame, w first; None for none."""
     from ..limit import frame_of
 
     frame = frame_of(limit.chart)
@@ -324,7 +387,7 @@ def _frame(limit: Limit) -> list[float] | None:
 
 
 def _bounds_deg(limit: Limit) -> list[list[float]]:
-    """Return the range of each coordinate in degrees; of directions, how far towards each axis."""
+    """Return the range of each coordinate in degrees; of directions, the elevation to each axis."""
     import numpy as np
 
     from ..shapes import as_directional
@@ -337,17 +400,17 @@ def _bounds_deg(limit: Limit) -> list[list[float]]:
 
 
 def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what people want to know of limits."""
+    """Yield lines about limits: what they were learned from, and a table of ranges."""
     from ..charts import CHARTS
     from ..mesh import coordinate_names
 
     joints = limits["joints"]
     kinds = {f"{joint['shape']} in {joint['chart']}" for joint in joints}
     yield (
-        f"{click.style(title, bold=True)}: limits for {len(joints)} of "
+        f"{terminal.bold(title)}: limits for {len(joints)} of "
         f"{terminal.pluralize(len(limits['skeleton']), 'joint')}, {' and '.join(sorted(kinds))}"
     )
-    yield from terminal.provenance_lines(limits["provenance"])
+    yield from provenance_lines(limits["provenance"])
     options = limits["provenance"].get("options")
     if isinstance(options, Mapping) and options:
         text = ", ".join(f"{key} {_option(key, options[key])}" for key in options)
@@ -369,25 +432,26 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
         row = [joint["name"], *ranges, percent(joint["volume"])]
         row += [joint["shape"], joint["chart"]] * mixed
         row += [joint["relative_to"] or "its parent"] * far
-        rows.append(row + [_turn(joint["frame"])] * turned)
+        rows.append(row + [_rotation_text(joint["frame"])] * turned)
     titles += ["shape", "chart"] * mixed + ["measured from"] * far + ["axes turned by"] * turned
     yield ""
-    yield from terminal.heading(terminal.table(titles, rows))
+    yield from terminal.table(titles, rows)
     for each in limits["dependents"]:
         yield ""
         yield from terminal.wrap(
             f"{each['name']} depends on {each['driver']}: {percent(each['share'])} of "
             "what both could do by themselves is legal together"
         )
-    if names := terminal.clip_names(limits["provenance"]):
+    clips = _complete_rows(limits["provenance"].get("clips"), name=object)
+    if names := [str(clip["name"]) for clip in clips]:
         yield ""
-        left = f" and {len(names) - MOST_CLIPS} more (--json has all)"
-        listed = ", ".join(names[:MOST_CLIPS]) + left * (len(names) > MOST_CLIPS)
+        left = f" and {len(names) - MAX_CLIPS} more (--json has all)"
+        listed = ", ".join(names[:MAX_CLIPS]) + left * (len(names) > MAX_CLIPS)
         yield from terminal.wrap(f"clips: {listed}")
 
 
-def _turn(frame: Sequence[float] | None) -> str:
-    """Return a rotation, w first, in words."""
+def _rotation_text(frame: Sequence[float] | None) -> str:
+    """Return a rotation, w first, as angle and axis in words."""
     if frame is None:
         return ""
     sine, side = math.hypot(*frame[1:]), math.copysign(1.0, frame[0])
@@ -396,8 +460,9 @@ def _turn(frame: Sequence[float] | None) -> str:
 
 
 def _option(key: str, value: Any) -> str:
-    if terminal.is_number(value) and (key == "margin" or key in terminal.ANGLES):
-        return f"{math.degrees(value):.3g} deg"
-    if terminal.is_number(value) and key in ("trim", "reject"):
-        return percent(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if key == "margin" or key in ANGLE_OPTIONS:
+            return f"{math.degrees(value):.3g} deg"
+        if key in ("trim", "reject"):
+            return percent(value)
     return "none" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""`synovia limits` and `retarget-limits`: limits of a human as a file, for the rig at hand."""
+"""`synovia limits` and `synovia runtime`: limits as files, for a rig and for the C runtime."""
 
 from __future__ import annotations
 
@@ -7,124 +7,98 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import human, inputs, terminal
+from . import options, terminal
+from .apply import load_limits, model_on_rig
+from .clips import joint_names, load_clip
 
 if TYPE_CHECKING:
     from ..model import LimitModel
-    from ..population import Source
     from ..skeleton import Clip, Skeleton
 
 RIGS = ("smpl", "smplh", "smplx", "vrm", "mixamo", "mujoco-cmu")
 """Rigs that need no file."""
 LIMITS_EXAMPLES = (
-    ("for every SMPL body there is", "synovia limits --rig smpl -o smpl.limits.json"),
+    ("human limits for every SMPL body", "synovia limits --rig smpl -o smpl.limits.json"),
     (
-        "for the rig of a clip, what people did",
-        "synovia limits people --rig walk.bvh -o walk.limits.json",
+        "limits learned on one rig, for another",
+        "synovia limits captured.limits.json --rig character.glb -o character.limits.json",
     ),
 )
-RETARGET_EXAMPLES = (
-    (
-        "learned on one rig, used on another",
-        "synovia retarget-limits captured.limits.json --rig character.glb -o character.limits.json",
-    ),
-    (
-        "for a training set of SMPL poses",
-        "synovia retarget-limits captured.limits.json --rig smpl -o smpl.limits.json",
-    ),
+RUNTIME_EXAMPLES = (
+    ("the header, and limits", "synovia runtime -o game/ --limits walk.limits.json"),
 )
-rig_option = click.option(
+
+
+@options.command(examples=LIMITS_EXAMPLES)
+@click.argument("source", metavar=f"[{options.LIMITS_METAVAR}]", default="human")
+@click.option(
     "--rig",
     required=True,
     metavar=f"{'|'.join(RIGS)}|FILE",
     help="The rig: one of these, a clip of it, limits for it, or a model of it (MJCF, URDF).",
 )
-output_option = click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Where to write the limits: a name that ends in .limits.json.",
-)
-
-
-@click.command(cls=terminal.TeachingCommand, examples=LIMITS_EXAMPLES)
-@click.argument(
-    "source",
-    metavar="[human|possible|usual|anatomy]",
-    default="human",
-    type=click.Choice(inputs.SOURCES),
-)
-@rig_option
-@inputs.map_option
-@human.tpose_option
-@inputs.skeleton_option
-@human.verbose_option
-@output_option
-@inputs.force_option
-@terminal.debug_option
-def limits(source: Source, rig: str, maps: tuple[str, ...], output: Path, force: bool) -> None:
-    """Write the limits of a human for a rig.
-
-    They give both verdicts, impossible and unusual, unless one set of limits is named. Every tool
-    that reads limits files can use them from then on.
-    """
-    inputs.check_limits_output(output, force=force)
-    skeleton, clip = _rig(rig)
-    names = inputs.joint_names(maps)
-    _write(inputs.apply_human(source, clip or _still(skeleton, rig), names, rig).model, output)
-
-
-@click.command(cls=terminal.TeachingCommand, examples=RETARGET_EXAMPLES)
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@rig_option
-@inputs.map_option
+@options.rig_options
 @click.option(
     "--learned-on",
-    "own_clip",
+    "original",
     metavar="CLIP",
-    help="A clip of the rig that the limits were learned on: it shows how that stands, where its "
-    "rest pose does not.",
+    help="A clip of the rig that the limits in FILE were learned on. It shows how that rig stands "
+    "if its rest pose does not.",
 )
-@inputs.skeleton_option
-@output_option
-@inputs.force_option
-@terminal.debug_option
-def retarget_limits(
-    file: Path, rig: str, maps: tuple[str, ...], own_clip: str | None, output: Path, force: bool
+@options.limits_output_option
+def limits(
+    source: str, rig: str, maps: tuple[str, ...], original: str | None, output: Path, force: bool
 ) -> None:
-    """Write the limits in FILE for another rig of a human.
+    """Write human limits, or those in FILE, for a rig.
 
-    Names, rest pose and frames of the rigs may differ: both are recognised as humans and brought
-    to the same T-pose. Limits of joints that both have are carried over exactly, others are named.
+    Human limits give both verdicts, impossible and unusual, unless one is named. Limits in FILE
+    are carried over from their own rig, which may have other names, another rest pose and other
+    frames: both rigs are recognised as humans and brought to the same T-pose. Limits of joints
+    that both have are carried over exactly, others are named.
     """
-    from ..io import load_clip, load_limits
+    from ..io import save_limits
 
-    inputs.check_limits_output(output, force=force)
-    skeleton, clip = _rig(rig)
-    limits = load_limits(file)
-    own = [] if own_clip is None else [load_clip(own_clip, skeleton=inputs.SKELETON.get())]
-    if own and own[0].skeleton.names != limits.skeleton.names:
-        raise ValueError(f"{own_clip}: --learned-on takes a clip of the joints that {file} is for")
+    options.check_limits_output(output, force=force)
+    skeleton, clip = _load_rig(rig)
+    names = joint_names(maps)
+    loaded = load_limits(source, "FILE")
+    if not isinstance(loaded, str):
+        model = _retarget(loaded, source, rig, skeleton, clip, names, original)
+    elif original is not None:
+        raise click.UsageError(f"--learned-on is for limits in a file, got {source}")
+    else:
+        model = model_on_rig(loaded, clip or _empty_clip(skeleton, rig), names, rig)
+    save_limits(model, output)
+    terminal.echo(f"limits of {terminal.pluralize(len(model.limits), 'joint')}; wrote {output}")
+
+
+def _retarget(
+    model: LimitModel,
+    file: str,
+    rig: str,
+    skeleton: Skeleton,
+    clip: Clip | None,
+    names: dict[str, str],
+    original: str | None,
+) -> LimitModel:
+    """Return limits on another rig; `file` and `rig` are named in errors."""
+    own_clips = [] if original is None else [load_clip(original)]
+    if own_clips and own_clips[0].skeleton.names != model.skeleton.names:
+        raise ValueError(f"{original}: --learned-on takes a clip of the joints that {file} is for")
+    clips = [] if clip is None else [clip]
     try:
-        model = limits.on(
-            skeleton,
-            clips=[] if clip is None else [clip],
-            roles=inputs.joint_names(maps),
-            own_clips=own,
-        )
+        retargeted = model.on(skeleton, clips=clips, roles=names, own_clips=own_clips)
     except ValueError as error:
-        hint = "" if own else "; --learned-on CLIP may show how its rig stands"
+        hint = "" if own_clips else "; --learned-on CLIP may show how its rig stands"
         raise ValueError(f"{file} on {rig}: {error}{hint}") from None
-    if not model.limits:
+    if not retargeted.limits:
         raise ValueError(f"{file}: none of its limits can be carried over to {rig}")
-    _write(model, output)
+    return retargeted
 
 
-def _rig(rig: str) -> tuple[Skeleton, Clip | None]:
-    """Return the skeleton of a known rig or of a file, and the clip in the file if there is."""
-    from ..io import clip_suffix, load_clip, load_limits
+def _load_rig(rig: str) -> tuple[Skeleton, Clip | None]:
+    """Return the skeleton of a known rig or of a file, and the clip if the file is one."""
+    from .. import io
     from ..io.limits import SUFFIX
     from ..io.ranges import range_suffix, read_ranges
     from ..io.smpl import smpl_skeleton
@@ -137,17 +111,17 @@ def _rig(rig: str) -> tuple[Skeleton, Clip | None]:
         named = {"vrm": vrm_skeleton, "mixamo": mixamo_skeleton, "mujoco-cmu": mujoco_cmu_skeleton}
         return named[rig](), None
     if rig.lower().endswith(SUFFIX):
-        return load_limits(rig).skeleton, None
-    if range_suffix(rig) and not clip_suffix(rig) and Path(rig).exists():
+        return io.load_limits(rig).skeleton, None
+    if range_suffix(rig) and not io.clip_suffix(rig) and Path(rig).exists():
         return read_ranges(rig).skeleton, None
     if not Path(rig.split("#")[0]).exists():
         raise click.UsageError(f"--rig must be one of {', '.join(RIGS)}, or a file, got {rig!r}")
-    clip = load_clip(rig, skeleton=inputs.SKELETON.get())
+    clip = load_clip(rig)
     return clip.skeleton, clip
 
 
-def _still(skeleton: Skeleton, name: str) -> Clip:
-    """Return a clip of a skeleton at rest, without frames."""
+def _empty_clip(skeleton: Skeleton, name: str) -> Clip:
+    """Return a clip of a skeleton without frames."""
     import numpy as np
 
     from ..skeleton import Clip, Pose
@@ -156,8 +130,45 @@ def _still(skeleton: Skeleton, name: str) -> Clip:
     return Clip(skeleton, Pose(np.empty((0, joints, 4)), np.empty((0, joints, 3))), 1.0, name)
 
 
-def _write(model: LimitModel, output: Path) -> None:
-    from ..io import save_limits
+@options.command(examples=RUNTIME_EXAMPLES)
+@options.output_option("The directory to write to; created if missing.", "DIR", folder=True)
+@click.option(
+    "--limits",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Limits to pack, a .limits.json. Repeat it for more.",
+)
+def runtime(output: Path, files: tuple[Path, ...], force: bool) -> None:
+    """Write a C header that applies limits, and limits as it reads them.
 
-    save_limits(model, output)
-    terminal.echo(f"limits of {terminal.pluralize(len(model.limits), 'joint')}; wrote {output}")
+    synovia.h needs libm alone, allocates nothing and may be used by many threads. It loads the
+    NAME.limits.bin that is written for each FILE.
+    """
+    from .. import io
+    from ..io.files import atomic_write
+    from ..io.limits import SUFFIX as LIMITS_SUFFIX
+    from ..io.packed_limits import SUFFIX, packed_limits_bytes
+    from ..native.runtime import header_text
+
+    contents = {output / "synovia.h": header_text().encode()}
+    for file in files:
+        if not file.name.lower().endswith(LIMITS_SUFFIX):
+            raise click.UsageError(
+                f"--limits takes a file that ends in {LIMITS_SUFFIX}, got {str(file)!r}"
+            )
+        target = output / (file.name[: -len(LIMITS_SUFFIX)] + SUFFIX)
+        if target in contents:
+            raise ValueError(f"{file}: {target} would be written twice; rename one of the files")
+        model = io.load_limits(file)
+        try:
+            contents[target] = packed_limits_bytes(model)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
+    output.mkdir(parents=True, exist_ok=True)
+    for target in contents:
+        options.check_output(target, force=force)
+    for target, content in contents.items():
+        atomic_write(target, content)
+        terminal.note(f"wrote {target}, {len(content) / 1e3:.0f} kB")

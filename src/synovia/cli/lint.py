@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import inputs, terminal
+from . import options, terminal
+from .clips import clip_files, load_clips
 
 if TYPE_CHECKING:
     from ..export.lint import Finding
@@ -28,7 +28,7 @@ EXAMPLES = (
 COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
-@click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
     "--against",
@@ -37,9 +37,8 @@ COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
     help="Clips of the same skeleton, whose frames should be inside; or limits, a file or human, "
     "people or anatomy, whose legal rotations should be.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
-@inputs.skeleton_option
-@terminal.debug_option
+@options.json_option
+@options.skeleton_option
 def lint(file: Path, against: tuple[str, ...], as_json: bool) -> None:
     """Show what is wrong with the ranges in a model of another tool.
 
@@ -47,14 +46,13 @@ def lint(file: Path, against: tuple[str, ...], as_json: bool) -> None:
     are exchanged, units mistaken, rest poses outside, ranges that allow everything, gimbal lock
     inside, couplings that drive joints beyond their ranges, axes not of unit length,
     sides that are not mirror images, and ranges that captures break or hardly use. Each with its
-    place in the file, and a value to write instead where there is one.
-
-    The exit code is 1 where there are errors or warnings, 0 for notes alone.
+    place in the file, and a value to write instead where there is one. Notes do not count for the
+    exit code.
     """
     from ..export.lint import lint_ranges
     from ..io.ranges import read_ranges
 
-    inputs.check_file(file)
+    options.check_file(file)
     clips, limits = _references(against)
     found = lint_ranges(read_ranges(file), clips=clips, limits=limits)
     if as_json:
@@ -69,10 +67,9 @@ def lint(file: Path, against: tuple[str, ...], as_json: bool) -> None:
             for each in found
         ]
         document = {"file": str(file), "findings": findings}
-        terminal.echo(json.dumps(document, indent=2, allow_nan=False))
+        terminal.echo_json(document)
     else:
-        for line in report_lines(file, found):
-            terminal.echo(line)
+        terminal.echo_lines(report_lines(file, found))
     if any(each.severity != "note" for each in found):
         raise click.exceptions.Exit(1)
 
@@ -86,12 +83,12 @@ def _references(against: Sequence[str]) -> tuple[list[Clip], list[LimitModel]]:
     clips: list[Clip] = []
     limits: list[LimitModel] = []
     for each in against:
-        if each in inputs.SOURCES:
+        if each in options.SOURCES:
             limits.append(canonical_limits(each))
         elif each.lower().endswith(SUFFIX) or (range_suffix(each) and not clip_suffix(each)):
             limits.append(load_limits(each))
         else:
-            clips += inputs.load_all(inputs.clip_files([each]))
+            clips += load_clips(clip_files([each]))
     return clips, limits
 
 
@@ -100,11 +97,10 @@ def report_lines(file: Path, found: Sequence[Finding]) -> Iterator[str]:
     from ..export.lint import range_text
 
     for each in found:
-        place = f"{file}:{each.line}" if each.line else str(file)
+        position = f"{file}:{each.line}" if each.line else str(file)
         severity = click.style(each.severity, fg=COLOURS[each.severity], bold=True)
         title = each.joint if each.hinge == each.joint else f"{each.joint} ({each.hinge})"
-        line = f"{place}: {severity}: {title}: {each.message} [{each.rule}]"
-        yield terminal.printable(line) if "\x1b" not in line else line
+        yield f"{position}: {severity}: {title}: {each.message} [{each.rule}]"
         if each.low is not None and each.high is not None:
             yield f"    write {range_text(each.low, each.high)}: {each.source}"
     counts = {severity: sum(each.severity == severity for each in found) for severity in COLOURS}

@@ -1,8 +1,7 @@
-"""`synovia solve`: drive joints of a clip to where they should be; what `look` shares with it."""
+"""`synovia solve`: drive joints of a clip to goals; and what `look` shares with it."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,31 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import inputs, terminal
-from .clamp import growth
+from . import options, terminal
+from .apply import AppliedLimits, clips_for, load_limits
+from .clamp import largest_growth
+from .clips import clip_files, joint_names, parse_target
 
 if TYPE_CHECKING:
     from ..arrays import Mask
     from ..ik import ClipSolution
     from ..skeleton import Clip
 
-
-# What `solve` and `look` share: one clip in, one out, and a report of how near it came.
-
-MOST_NAMED = 6  # joints that block, named in the summary
-
+MAX_BLOCKING = 6  # joints that block, named in the summary
 clip_argument = click.argument("clip_path", metavar="CLIP", type=click.Path())
-output_option = click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="OUT.bvh",
-    type=click.Path(path_type=Path),
-    help="The clip to write.",
-)
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print a JSON report of all frames, and nothing else."
-)
+output_option = options.output_option("The clip to write.", "OUT.bvh")
 speed_option = click.option(
     "--speed",
     "speed_deg",
@@ -42,47 +29,44 @@ speed_option = click.option(
     default=600.0,
     show_default=True,
     metavar="DEG",
-    help="How fast a joint may turn away from what it does in the clip, in degrees a second; what "
+    help="How fast a joint may rotate away from its motion in the clip, in degrees a second; what "
     "needs a jump takes some frames.",
 )
 
 
-def load_inputs(
+def load_clip_and_limits(
     clip_path: str, limits: str, maps: Sequence[str], output: Path, *, force: bool
-) -> tuple[Clip, inputs.Applied]:
-    """Return a clip and its limits, once it is sure that the output can be written."""
-    names = inputs.joint_names(maps)
-    files = inputs.clip_files([clip_path])
+) -> tuple[Clip, AppliedLimits]:
+    """Return a clip and its limits, after checking that the output can be written."""
+    names = joint_names(maps)
+    files = clip_files([clip_path])
     if len(files) != 1:
         several = "; name one as FILE#NAME" if not Path(clip_path).is_dir() else ""
         raise click.UsageError(f"give one clip, got {len(files)} in {clip_path}{several}")
-    inputs.check_clip_output(output, force=force)
-    found = inputs.clips_for(inputs.load_limits_or_figure(limits), files, names, "loading")
-    _, clip, applied = next(iter(found))
-    if clip.frames == 0:
-        raise ValueError(f"{clip.name}: a clip to drive must have frames, got none")
+    options.check_clip_output(output, force=force)
+    model = load_limits(limits, figures=True)
+    _, clip, applied = next(iter(clips_for(model, files, names, "loading")))
     return clip, applied
 
 
 def finish(
     clip: Clip, driven: ClipSolution, output: Path, *, as_json: bool, exit: Callable[[int], Any]
 ) -> None:
-    """Write the clip, say how near it came, and exit: 0 when all goals are met, 1 when not."""
+    """Write the clip, report its errors, and exit with 0 if all goals are met, else with 1."""
     from ..io import save_clip
 
     save_clip(driven.clip, output)
     if as_json:
-        terminal.echo(json.dumps(report(driven), indent=2, allow_nan=False))
+        terminal.echo_json(report(driven))
     else:
-        for line in summary(clip, driven, output):
-            terminal.echo(line)
+        terminal.echo_lines(summary(clip, driven, output))
     exit(0 if driven.solution.converged.all() else 1)
 
 
 def summary(clip: Clip, driven: ClipSolution, output: Path) -> Iterator[str]:
-    """Yield one line for a clip whose goals are all met, and otherwise also what is in the way."""
+    """Yield a line about the goals, and lines about what blocks those that are not met."""
     met, frames = int(driven.solution.converged.sum()), driven.clip.frames
-    name = click.style(terminal.printable(driven.clip.name), bold=True)
+    name = terminal.bold(driven.clip.name)
     farthest = ", ".join(_goal_text(row) for row in _goal_rows(driven))
     yield (
         f"{name}: goals met in {met} of {terminal.pluralize(frames, 'frame')}; {farthest}; "
@@ -90,11 +74,11 @@ def summary(clip: Clip, driven: ClipSolution, output: Path) -> Iterator[str]:
     )
     if met < frames:
         yield from _reason_lines(driven)
-    yield from growth(clip, driven.clip)
+    yield from largest_growth(clip, driven.clip)
 
 
 def _reason_lines(driven: ClipSolution) -> Iterator[str]:
-    """Yield what is in the way: the worst frame, then how often what is."""
+    """Yield the reason in the worst frame, then how often each reason occurs."""
     worst = _worst_frame(driven)
     time = worst * driven.clip.frame_time
     yield from terminal.wrap(f"frame {worst} ({time:.2f} s): {driven.reason(worst)}")
@@ -104,8 +88,8 @@ def _reason_lines(driven: ClipSolution) -> Iterator[str]:
             f"({terminal.degrees(row['worst_deg'])} degrees more)"
             for joint, row in blocking.items()
         ]
-        more = f" and {len(joints) - MOST_NAMED} more" if len(joints) > MOST_NAMED else ""
-        yield from terminal.wrap(f"held by limits: {', '.join(joints[:MOST_NAMED])}{more}")
+        more = f" and {len(joints) - MAX_BLOCKING} more" if len(joints) > MAX_BLOCKING else ""
+        yield from terminal.wrap(f"held by limits: {', '.join(joints[:MAX_BLOCKING])}{more}")
     for count, what in (
         (_beyond(driven).sum(), "beyond reach in {}"),
         (driven.late.sum(), "still on the way in {}; --speed lets joints turn faster"),
@@ -116,7 +100,7 @@ def _reason_lines(driven: ClipSolution) -> Iterator[str]:
 
 
 def report(driven: ClipSolution) -> dict[str, Any]:
-    """Return everything that is known of the frames, with angles in degrees."""
+    """Return the errors and reasons of all frames as plain values, angles in degrees."""
     solution = driven.solution
     unmet = [frame for frame, met in enumerate(solution.converged.tolist()) if not met]
     rows = _goal_rows(driven)
@@ -146,7 +130,7 @@ def report(driven: ClipSolution) -> dict[str, Any]:
 
 
 def _goal_rows(driven: ClipSolution) -> list[dict[str, Any]]:
-    """Return by goal how far it is off in each frame, and at most; lengths, or degrees."""
+    """Return the error of each goal by frame, and the largest; lengths, or degrees."""
     from ..ik import Comfort, Reach, Stay
 
     rows = []
@@ -177,7 +161,7 @@ def _goal_text(row: dict[str, Any]) -> str:
 
 
 def _worst_frame(driven: ClipSolution) -> int:
-    """Return the frame that is farthest off; of those on their way only where there is no other."""
+    """Return the frame with the largest error; frames still moving count only if no other does."""
     import numpy as np
 
     unmet = ~driven.solution.converged
@@ -189,16 +173,16 @@ def _worst_frame(driven: ClipSolution) -> int:
 
 
 def _beyond(driven: ClipSolution) -> Mask:
-    """Tell in which frames a target is farther away than the chain is long."""
+    """Return a mask (frames,): a target is farther away than the chain is long."""
     import numpy as np
 
     return np.asarray(driven.solution.beyond.any(axis=1) & ~driven.solution.converged)
 
 
 def _blocking(driven: ClipSolution) -> dict[str, dict[str, Any]]:
-    """Return the joints whose limits are in the way, in most frames first, and how far at most.
+    """Return the joints whose limits block, by decreasing number of frames, with the largest angle.
 
-    Frames on their way, and those that no joint could help, do not count.
+    Frames still moving to a goal, and those beyond reach, do not count.
     """
     counts = ~driven.solution.converged & ~driven.late & ~_beyond(driven)
     angles = driven.solution.blocked_angle[counts]
@@ -210,31 +194,15 @@ def _blocking(driven: ClipSolution) -> dict[str, dict[str, Any]]:
     }
 
 
-# `synovia solve`: drive joints of a clip to where they should be, within limits.
-
-
 EXAMPLES = (
     (
         "the left hand along a path, a row x,y,z for each frame",
         "synovia solve walk.bvh -l human.limits.json -g LeftHand=path.csv -o driven.bvh",
     ),
     (
-        "both hands, one of them at one place throughout; the left arm alone turns",
-        "synovia solve walk.bvh -l h.limits.json -g LeftHand=a.csv -g RightHand=0,30,8 "
-        "-j LeftArm -o b.bvh",
-    ),
-    (
         "the hips may move, the feet stay on their tracks",
         "synovia solve walk.bvh -l h.limits.json -g LeftHand=a.csv --free-root "
         "--pin LFoot,RFoot -o b.bvh",
-    ),
-    (
-        "away from the limits by 15 degrees, where there is a choice",
-        "synovia solve walk.bvh -l h.limits.json -g LeftHand=a.csv --comfort 15 -o b.bvh",
-    ),
-    (
-        "for a script: exit code 1 where a goal is not met, and why",
-        "synovia solve walk.bvh -l human.limits.json -g LeftHand=path.csv -o driven.bvh --json",
     ),
 )
 SECTIONS = {
@@ -245,9 +213,9 @@ SECTIONS = {
 }
 
 
-@click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
+@options.command(sections=SECTIONS, examples=EXAMPLES)
 @clip_argument
-@inputs.human_options
+@options.human_options
 @click.option(
     "-g",
     "--goal",
@@ -255,9 +223,9 @@ SECTIONS = {
     multiple=True,
     required=True,
     metavar="JOINT=FILE.csv|JOINT=X,Y,Z",
-    help="Where a joint should be, in the world and in the clip's unit: a file with a row x,y,z "
-    "for each frame, or one place for all. With titles in its first line, a file may have other "
-    "columns too. Repeat it for more joints.",
+    help="The target position of a joint, in the world and in the clip's unit: a file with a row "
+    "x,y,z for each frame, or one position for all. With titles in its first line, a file may "
+    "have other columns too. Repeat it for more joints.",
 )
 @click.option(
     "--pin",
@@ -271,10 +239,10 @@ SECTIONS = {
     "--joints",
     multiple=True,
     metavar="JOINT",
-    help="Turn these only; without it, all on the way to the goals but the root. Repeat it, or "
-    "give A,B.",
+    help="Rotate these only; without it, all between the root and the goals. Repeat it, or give "
+    "A,B.",
 )
-@click.option("--free-root", is_flag=True, help="Let the root turn and move as well.")
+@click.option("--free-root", is_flag=True, help="Let the root rotate and move as well.")
 @click.option(
     "--comfort",
     "comfort_deg",
@@ -287,9 +255,7 @@ SECTIONS = {
 )
 @speed_option
 @output_option
-@inputs.force_option
-@json_option
-@terminal.debug_option
+@options.json_option
 @click.pass_context
 def solve(
     ctx: click.Context,
@@ -310,30 +276,28 @@ def solve(
 
     Every joint stays inside its limits. Each frame begins where the last one ended, and what the
     goals leave open stays near the clip, so nothing pops. Where a goal cannot be met, the frame
-    comes as near as limits allow, and the joints that are in the way are named. The exit code is 0
-    when all goals are met in every frame, 1 when not (the clip is written all the same), and 2 for
-    an error.
+    comes as near as limits allow, and the joints that block are named; the clip is written in any
+    case.
     """
     from ..ik import Comfort, Reach, follow
 
-    places = inputs.pairs(goals, "--goal")
-    clip, applied = load_inputs(clip_path, limits, maps, output, force=force)
-    for joint in (*places, *inputs.split_names(pins), *inputs.split_names(joints)):
+    targets = options.parse_pairs(goals, "--goal")
+    clip, applied = load_clip_and_limits(clip_path, limits, maps, output, force=force)
+    for joint in (*targets, *options.split_names(pins), *options.split_names(joints)):
         clip.skeleton.index(joint)
     reaches = [
-        Reach(joint, inputs.parse_target("--goal", text, clip.frames))
-        for joint, text in places.items()
+        Reach(joint, parse_target("--goal", text, clip.frames)) for joint, text in targets.items()
     ]
-    ease = [] if comfort_deg is None else [Comfort(margin=math.radians(comfort_deg))]
-    found = follow(
+    comfort = [] if comfort_deg is None else [Comfort(margin=math.radians(comfort_deg))]
+    driven = follow(
         applied.model,
         clip,
-        [*reaches, *ease],
-        joints=inputs.split_names(joints) or None,
-        pinned=inputs.split_names(pins),
+        [*reaches, *comfort],
+        joints=options.split_names(joints) or None,
+        pinned=options.split_names(pins),
         free_root=free_root,
         max_speed=math.radians(speed_deg),
         names=applied.names,
         progress=terminal.progress("solving"),
     )
-    finish(clip, found, output, as_json=as_json, exit=ctx.exit)
+    finish(clip, driven, output, as_json=as_json, exit=ctx.exit)

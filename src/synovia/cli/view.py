@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import human, inputs, terminal
+from . import options, terminal
+from .apply import NoHumanLimitsError, load_limits, model_on_rig
+from .clips import check_map, clip_files, joint_names, load_clip
 
 if TYPE_CHECKING:
     from ..components import Figure
@@ -23,10 +25,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("the default human, an arm raised; Space moves every control", "synovia view"),
     ("a clip of a human against what humans can do", "synovia view wild.bvh"),
-    ("a clip against limits of your own", "synovia view wild.bvh --limits mine.limits.json"),
     ("all clips of a folder, the worst first", "synovia view captures/"),
-    ("limits alone, joint by joint", "synovia view --limits human.limits.json"),
-    ("a figure of your own", "synovia view --figure mine.xml"),
     (
         "what one file of limits allows beyond another",
         "synovia view --limits mine.limits.json --compare human.limits.json",
@@ -48,7 +47,7 @@ SECTIONS = {
 
 
 def _parse_address(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    """Return the address, before anything is loaded."""
+    """Return the address of `--allow-remote`."""
     from ..view.server import parse_address
 
     try:
@@ -60,7 +59,7 @@ def _parse_address(_ctx: click.Context, _param: click.Parameter, value: str | No
 def _parse_hosts(
     _ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the names of this machine, before anything is loaded."""
+    """Return the names of `--host`."""
     from ..view.server import parse_host
 
     try:
@@ -69,13 +68,13 @@ def _parse_hosts(
         raise click.BadParameter(str(error)) from None
 
 
-@click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
+@options.command(sections=SECTIONS, examples=EXAMPLES)
 @click.argument("clip", metavar="[CLIP]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "-l",
     "--limits",
     "limits",
-    metavar="FILE|human|possible|usual|anatomy",
+    metavar=options.LIMITS_METAVAR,
     help="The limits, as `synovia fit` writes them, or those of a human on the clip's rig.  "
     "[default: those of the figure, if there is one, else human where a human is recognised]",
 )
@@ -92,17 +91,13 @@ def _parse_hosts(
     metavar="human|FILE.xml",
     help="A figure with controls.  [default: human, where neither clip nor limits are given]",
 )
-@inputs.map_option
-@human.tpose_option
-@inputs.skeleton_option
-@human.verbose_option
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Where the page saves edited limits: a name that ends in .limits.json.  [default: the "
-    "file of --limits, after a question]",
+@options.rig_options
+@options.output_option(
+    "Where the page saves edited limits: a name that ends in .limits.json.  [default: the file of "
+    "--limits, after a question]",
+    "FILE",
+    required=False,
+    force=False,
 )
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="[default: any that is free]"
@@ -124,7 +119,6 @@ def _parse_hosts(
     help="A name by which others reach this machine: links with other names than that and the "
     "address are refused. May be repeated; with --allow-remote.",
 )
-@terminal.debug_option
 def view(
     clip: Path | None,
     limits: str | None,
@@ -145,7 +139,8 @@ def view(
     to it. Nothing is loaded from elsewhere, and files are written only where --output or --limits
     says, or beside it.
     """
-    from ..io import clip_suffix, load_limits
+    from .. import io
+    from ..io import clip_suffix
     from ..view.open_browser import open_browser
     from ..view.server import PageServer
     from ..view.session import scene_of
@@ -154,11 +149,11 @@ def view(
     if hosts and allow_remote is None:
         raise click.UsageError("--host names a machine for others: it needs --allow-remote")
     if output is not None:
-        inputs.check_limits_output(output, force=True)  # the page asks before it replaces a file
+        options.check_limits_output(output, force=True)  # the page asks before it replaces a file
     folder = _folder_of(clip)
     if folder is not None:
         clip = folder.paths[0]
-    other = None if compare is None else (compare.name, load_limits(compare))
+    other = None if compare is None else (compare.name, io.load_limits(compare))
     scene = scene_of(*_load_inputs(clip, limits, which, maps))
     if clip is None:
         scene = replace(scene, start=start_of(scene.figure))
@@ -194,12 +189,12 @@ def view(
 
 
 def _folder_of(path: Path | None) -> Folder | None:
-    """Return the clips of a folder, to choose between; None for anything else."""
+    """Return the clips of a folder; None for anything else."""
     from ..view.folder import Folder
 
     if path is None or not path.is_dir():
         return None
-    files = [file for file in inputs.clip_files([str(path)]) if not file.clip]
+    files = [file for file in clip_files([str(path)]) if not file.clip]
     if not files:
         raise click.UsageError(f"{path} has no clips")
     return Folder([file.path for file in files], [str(file.name) for file in files])
@@ -208,9 +203,8 @@ def _folder_of(path: Path | None) -> Folder | None:
 def _load_inputs(
     clip_path: Path | None, limits: str | None, which: str | None, maps: Sequence[str]
 ) -> tuple[LimitModel, Clip | None, Figure | None, dict[str, str]]:
-    """Return what the command line names: limits, clip, figure, and the map of joints."""
+    """Return the limits, clip, figure and map of joints that were requested."""
     from ..anatomy import limits_of
-    from ..io import load_clip
     from ..io.limits import SUFFIX
     from ..population import canonical_limits
     from .figure import HUMAN, figure_of
@@ -220,33 +214,33 @@ def _load_inputs(
     if clip_path is not None and clip_path.name.endswith(SUFFIX):
         raise click.UsageError(f"{clip_path} is no clip but limits: give it after --limits")
     body = None if which is None else figure_of(which, None)
-    clip = None if clip_path is None else load_clip(clip_path, skeleton=inputs.SKELETON.get())
-    names = inputs.joint_names(maps)
+    clip = None if clip_path is None else load_clip(clip_path)
+    names = joint_names(maps)
     if limits is None and body is not None:
         model: LimitModel | Source = limits_of(body)
     elif limits is None and clip is None:
         raise click.UsageError("nothing to show: give a clip, limits or a figure")
     else:
-        model = inputs.load_limits_of(HUMAN if limits is None else limits)
+        model = load_limits(HUMAN if limits is None else limits)
     if isinstance(model, str):
         if clip is None:
             return canonical_limits(model), None, body, names
         on_rig = _on_rig(model, clip, names, str(clip_path), wanted=limits is not None)
         return on_rig, clip, body, {}
     if clip is not None:
-        inputs.check_map(names, model.skeleton, [clip])
+        check_map(names, model.skeleton, [clip])
     return model, clip, body, names
 
 
 def _on_rig(
-    source: Source, clip: Clip, names: dict[str, str], place: str, *, wanted: bool
+    source: Source, clip: Clip, names: dict[str, str], path: str, *, wanted: bool
 ) -> LimitModel:
-    """Return the limits of a human for a clip; none where it is no human and nobody asked."""
+    """Return human limits for a clip; no limits if it is not human, unless they are `wanted`."""
     from ..model import LimitModel
 
     try:
-        return inputs.apply_human(source, clip, names, place).model
-    except human.NoHumanLimitsError as error:
+        return model_on_rig(source, clip, names, path)
+    except NoHumanLimitsError as error:
         if wanted or names:
             raise
         terminal.note(f"{terminal.printable(str(error))}; shown without limits")

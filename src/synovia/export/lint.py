@@ -284,7 +284,7 @@ def against_clips(subject: Subject, clips: Sequence[Clip]) -> Iterator[Finding]:
         strange = next(clip for clip in clips if clip not in alike)
         raise ValueError(
             f"{strange.name} has other joints than {subject.file.path.name}, or stands otherwise: "
-            "convert the limits to its rig with `synovia retarget-limits`"
+            "convert the limits to its rig with `synovia limits`"
         )
     for name, limit in model.limits.items():
         seen = [

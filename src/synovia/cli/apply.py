@@ -1,0 +1,260 @@
+"""Limits as users name them, put on the rigs of clips, and the messages about that."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import options
+from .clips import ClipFile, check_map, load_clip
+from .terminal import note, pluralize, printable, progress, wrap
+
+if TYPE_CHECKING:
+    from ..learn import Progress
+    from ..model import ClampReport, LimitModel, Report
+    from ..population import Finding, HumanLimits, Source
+    from ..skeleton import Clip
+
+FIGURE_SUFFIX = ".xml"
+
+
+class NoHumanLimitsError(ValueError):
+    """Human limits do not apply to a clip; the message names the clip and the reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedLimits:
+    """Limits as they apply to one clip."""
+
+    model: LimitModel
+    names: dict[str, str]
+    """Names of joints in the clip to names in the model."""
+    human: HumanLimits | None = None
+    """How the rig was recognised, for human limits."""
+
+    def check(self, clip: Clip, progress: Progress) -> tuple[Report, Sequence[Finding]]:
+        """Return the report of a clip, and findings in words for human limits."""
+        if self.human is not None:
+            return self.human.check(clip, progress=progress)
+        return self.model.check(clip, names=self.names, progress=progress), ()
+
+    def clamp(self, clip: Clip, **settings: Any) -> tuple[Clip, ClampReport]:
+        """Return a clip inside its limits; `settings` are those of `LimitModel.project_clip`."""
+        from ..population import clamp_until_clean
+
+        if self.human is not None:
+            return clamp_until_clean(self.human, clip, **settings)
+        return self.model.project_clip(clip, names=self.names, **settings)
+
+
+def load_limits(
+    limits: str, option: str = "--limits", *, figures: bool = False
+) -> LimitModel | Source:
+    """Return the limits in a file, or the name of a source of human limits.
+
+    `option` is named in errors. With `figures`, the file may be a figure, whose limits are the
+    poses that its controls produce.
+    """
+    from .. import io
+    from ..io.figure import is_figure
+    from ..io.limits import SUFFIX
+    from ..model import LimitModel
+
+    for source in options.SOURCES:
+        if limits == source:
+            return source
+    if figures and limits.lower().endswith(FIGURE_SUFFIX) and is_figure(limits):
+        return LimitModel.of_figure(io.load_figure(limits))
+    if not limits.lower().endswith(SUFFIX) and not Path(limits).exists():
+        close = get_close_matches(limits, options.SOURCES, 1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise click.UsageError(
+            f"{option} takes a file that ends in {SUFFIX}, or {', '.join(options.SOURCES)}; {hint}"
+            f"got {limits!r}"
+        )
+    return io.load_limits(limits)
+
+
+def load_model(limits: str, option: str = "--limits") -> LimitModel:
+    """Return the limits in a file, or human limits on the canonical skeleton."""
+    from ..population import canonical_limits
+
+    model = load_limits(limits, option)
+    return canonical_limits(model) if isinstance(model, str) else model
+
+
+def clips_for(
+    model: LimitModel | Source, files: Sequence[ClipFile], names: Mapping[str, str], label: str
+) -> Iterator[tuple[ClipFile, Clip, AppliedLimits]]:
+    """Load the clips one by one, and yield each with its limits.
+
+    Among several clips, those that human limits do not apply to are left out with a warning.
+    """
+    from ..skeleton import names_in
+
+    single, unused, humans = len(files) == 1, dict(names), dict[str, "HumanLimits"]()
+    first_error: NoHumanLimitsError | None = None
+    if not isinstance(model, str):
+        for name in names.values():
+            model.skeleton.index(name)
+    for file in progress(label)(files):
+        clip = file.load()
+        if not clip.frames:
+            raise ValueError(f"{file.path}: expected a clip with frames, got none")
+        known = dict(names) if single else names_in(names, clip.skeleton)
+        unused = {theirs: ours for theirs, ours in unused.items() if theirs not in known}
+        if not isinstance(model, str):
+            check_map(known, model.skeleton, [clip])
+            check_match(model, clip, known)
+            yield file, clip, AppliedLimits(model, known)
+            continue
+        try:
+            human = human_limits_for(model, clip, known, str(file.path))
+        except NoHumanLimitsError as error:
+            if single:
+                raise NoHumanLimitsError(f"{error}. --limits FILE takes others") from None
+            first_error = first_error or error
+            warnings.warn(f"{error}; this clip is left out", stacklevel=2)
+            continue
+        humans[clip.name] = human
+        if single:
+            report_rigs(humans)
+        yield file, clip, AppliedLimits(human.model, {}, human)
+    if not single:
+        report_rigs(humans)
+    if first_error is not None and not humans:
+        raise first_error
+    if unused:
+        warnings.warn(f"no clip has {', '.join(unused)}, which the map names", stacklevel=2)
+
+
+def joint_progress(label: str, files: Sequence[ClipFile]) -> Progress:
+    """Return a bar over the joints of the only file; several files have a bar of their own."""
+    return progress(label) if len(files) == 1 else iter
+
+
+def check_match(model: LimitModel, clip: Clip, names: Mapping[str, str]) -> None:
+    """Raise ValueError if no joint of the clip has a limit."""
+    from ..skeleton import list_names
+
+    if not model.match(clip.skeleton, names).joints:
+        raise ValueError(
+            f"{clip.name}: no joint of this clip has a limit. It has "
+            f"{list_names(clip.skeleton.names, 5)}; limits are for "
+            f"{list_names(model.names, 5)}. --map THEIRS=OURS says which is which"
+        )
+
+
+def human_limits_for(
+    source: Source, clip: Clip, roles: Mapping[str, str], path: str
+) -> HumanLimits:
+    """Return human limits for the rig of a clip; `roles` are by joint, errors begin with `path`."""
+    from ..population import limits_on, recognize_clip
+    from ..rigs import NotHumanError, align
+
+    reference = _reference_clip(clip, path)
+    try:
+        rig = recognize_clip(clip, roles)
+    except NotHumanError as error:
+        raise NoHumanLimitsError(f"{path}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: --map: {error}") from None
+    try:
+        human = limits_on(align(rig, [clip], reference=reference), source)
+    except ValueError as error:
+        kind = NoHumanLimitsError if reference is None else ValueError
+        raise kind(f"{path}: {error}") from None
+    if not human.roles:
+        raise NoHumanLimitsError(f"{path}: no joint gets a verdict: {'; '.join(human.explain())}")
+    return human
+
+
+def model_on_rig(source: Source, clip: Clip, roles: Mapping[str, str], path: str) -> LimitModel:
+    """Return human limits for the rig of a clip, and report which limits these are."""
+    human = human_limits_for(source, clip, roles, path)
+    report_rigs({clip.name: human})
+    return human.model
+
+
+def _reference_clip(clip: Clip, path: str) -> Clip | None:
+    """Return a clip whose first frame is the reference of `--tpose`; None if not given."""
+    from ..io import clip_suffix, split_clip
+    from ..skeleton import Pose
+
+    given = options.settings().tpose
+    if given is None:
+        return None
+    if given.lstrip("-").isdigit():
+        frame = int(given)
+        if not 0 <= frame < clip.frames:
+            raise click.UsageError(
+                f"--tpose must be a frame below {clip.frames}, as many as {printable(clip.name)} "
+                f"has, or a clip, got {frame}"
+            )
+        one = slice(frame, frame + 1)
+        return replace(clip, pose=Pose(clip.pose.rotations[one], clip.pose.positions[one]))
+    file = split_clip(given)[0]
+    if not file.exists() and not clip_suffix(file):
+        raise click.UsageError(f"--tpose must be the number of a frame, or a clip, got {given!r}")
+    reference = load_clip(given)
+    if reference.skeleton.names != clip.skeleton.names:
+        raise ValueError(
+            f"{given}: --tpose takes a clip of the same joints as {path}, "
+            f"which has {len(clip.skeleton)}, got {len(reference.skeleton)} and other names"
+        )
+    return reference
+
+
+def report_rigs(humans: Mapping[str, HumanLimits]) -> None:
+    """Print which limits were put on clips, by clip name: a line for each kind of rig."""
+    kinds: dict[tuple[str, str], dict[str, HumanLimits]] = {}
+    for name, human in humans.items():
+        kinds.setdefault((human.source, human.alignment.rig.convention), {})[name] = human
+    for members in kinds.values():
+        note(printable(_describe_kind(members)))
+    for name, human in humans.items():
+        for text in (*human.alignment.rig.warnings, *human.alignment.warnings):
+            warnings.warn(f"{name}: {text}", stacklevel=2)
+    for name, human in humans.items() if options.settings().verbose else ():
+        note(f"{printable(name)}:")
+        for line in human.explain():
+            note("\n".join(wrap(f"  {printable(line)}")))
+
+
+def _describe_kind(humans: Mapping[str, HumanLimits]) -> str:
+    """Return a line about clips of one kind of rig: which limits, and which joints have none."""
+    from ..population import join_sides
+
+    name, first = next(iter(humans.items()))
+    counts = sorted({len(human.roles) for human in humans.values()})
+    convention = first.alignment.rig.convention
+    rig = f" with {convention}'s names" if convention not in ("names", "map") else ""
+    joints = f"{counts[0]} to {counts[-1]} joints" if len(counts) > 1 else f"{counts[0]} joints"
+    counted = Counter(
+        (reason, joint)
+        for human in humans.values()
+        for reason, joints in human.no_verdict.items()
+        for joint in join_sides(joints)
+    )
+    missing: dict[str, list[str]] = {}
+    for (reason, joint), count in counted.items():
+        clips = "" if count == len(humans) else f" in {pluralize(count, 'clip')}"
+        missing.setdefault(reason, []).append(joint + clips)
+    reasons = " and ".join(f"{', '.join(names)} ({why})" for why, names in missing.items())
+    return (
+        f"{name if len(humans) == 1 else f'{len(humans)} clips'}: human limits ({first.words}) "
+        f"for {joints} of {'this rig' if len(humans) == 1 else 'each rig'}{rig}"
+        + (f"; no verdict on {reasons}" if reasons else "")
+    )
+
+
+def left_out(count: int, outcome: str) -> str:
+    """Return a line about the number of clips without human limits; "not checked", for example."""
+    return f"left out {pluralize(count, 'clip')}, {outcome}: stderr tells why"

@@ -1,0 +1,401 @@
+"""Clips as users name them: files, directories, globs and manifests; CSV files; output paths."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import options
+from .terminal import progress
+
+if TYPE_CHECKING:
+    from ..arrays import Vectors
+    from ..skeleton import Clip, Skeleton
+
+AXES = ("x", "y", "z")
+FRAME = "frame"
+Row = tuple[str, list[str]]
+"""A row of a CSV file: FILE:LINE for messages, and the cells."""
+
+
+@dataclass(frozen=True)
+class ClipFile:
+    """A clip that was requested."""
+
+    path: Path
+    relative_path: Path
+    """The path below the directory that was requested; the file name if a file was."""
+    name: str = ""
+    """The stem, preceded by as many folders as distinguish it from the others."""
+    clip: str = ""
+    """The name of the clip in a file that holds several."""
+    performer: str = ""
+    """The performer, if a manifest names one."""
+
+    @property
+    def suffix(self) -> str:
+        """The suffix of the file, as clip formats define it."""
+        from ..io import clip_suffix
+
+        return clip_suffix(self.path) or self.path.suffix
+
+    def load(self) -> Clip:
+        """Return the clip, with the name of this file."""
+        which = f"{self.path}#{self.clip}" if self.clip else str(self.path)
+        return replace(load_clip(which), name=self.name)
+
+
+def load_clip(path: str | Path) -> Clip:
+    """Return the clip at `path`, on the skeleton of `--skeleton` if the file has none."""
+    from .. import io
+
+    return io.load_clip(path, skeleton=options.settings().skeleton)
+
+
+def load_clips(files: Sequence[ClipFile]) -> list[Clip]:
+    """Return all clips, loaded."""
+    return [file.load() for file in progress("loading")(files)]
+
+
+def clip_files(arguments: Sequence[str], *, allow_unreadable: bool = False) -> list[ClipFile]:
+    """Return the clips that files, directories and globs stand for, each once.
+
+    With `allow_unreadable`, a file whose contents cannot be listed stands for one clip, so that
+    loading it reports the error.
+    """
+    unique = {
+        (os.path.realpath(clip.path), clip.clip): clip
+        for argument in reversed(arguments)
+        for file in reversed(list(_files_of(argument)))
+        for clip in reversed(_clips_in(file, allow_unreadable=allow_unreadable))
+    }
+    return _name_files(list(reversed(unique.values())))
+
+
+def _files_of(argument: str) -> Iterator[ClipFile]:
+    """Yield the files that an argument stands for, with the clip if it names one."""
+    from ..io import clip_suffix, split_clip
+
+    path, clip = split_clip(argument)
+    if path.suffix.lower() == ".csv" and not clip_suffix(path) and path.exists():
+        yield from _files_listed(path)
+    elif path.is_dir() and not clip:
+        yield from _files_in(path)
+    elif path.exists():
+        yield ClipFile(path, Path(path.name), clip=clip)
+    elif not glob.has_magic(argument):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argument)
+    else:
+        matches = sorted(map(Path, glob.glob(argument, recursive=True)))
+        matches = [match for match in matches if match.is_dir() or _is_clip(match)]
+        if not matches:
+            raise ValueError(f"{argument}: no clip matches; clips end in {_suffixes()}")
+        for match in matches:
+            if not match.is_dir():
+                yield ClipFile(match, Path(match.name))
+            elif "**" not in argument:
+                yield from _files_in(match)
+
+
+def _files_listed(manifest: Path) -> Iterator[ClipFile]:
+    """Yield the files of a table with the column path, relative to it, and maybe performer."""
+    for where, row in read_table(manifest, ("path",), ("performer",)):
+        path = manifest.parent / row["path"]
+        if not path.is_file():
+            raise ValueError(f"{where}: no such file: {row['path']!r:.80}")
+        relative = Path(os.path.relpath(path, manifest.parent))
+        yield ClipFile(path, relative, performer=row["performer"])
+
+
+def _files_in(directory: Path) -> Iterator[ClipFile]:
+    """Yield the clips below a directory, without hidden ones."""
+    paths = []
+    for folder, folders, names in os.walk(directory, followlinks=False):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        visible = [Path(folder, name) for name in names if not name.startswith(".")]
+        paths += [path for path in visible if _is_clip(path)]
+    if not paths:
+        raise ValueError(f"{directory}: no clips in this directory; clips end in {_suffixes()}")
+    for path in sorted(paths):
+        yield ClipFile(path, path.relative_to(directory))
+
+
+def _clips_in(file: ClipFile, *, allow_unreadable: bool) -> list[ClipFile]:
+    """Return the clips in one file, or the one that was requested."""
+    from ..io import list_clips
+
+    if file.clip:
+        return [file]
+    try:
+        return [replace(file, clip=clip) for clip in list_clips(file.path)]
+    except (ValueError, OSError):
+        if allow_unreadable:
+            return [file]
+        raise
+
+
+def _is_clip(path: Path) -> bool:
+    """Return True for a clip; warn about a file with a clip's suffix that holds something else."""
+    from ..io import clip_format, clip_suffix
+
+    if not clip_suffix(path) or not path.is_file():
+        return False
+    try:
+        reason = clip_format(path).skip(path)
+    except OSError:  # loading it reports the error
+        return True
+    if reason:
+        warnings.warn(f"{path}: skipped: {reason}", stacklevel=2)
+    return reason is None
+
+
+def _suffixes() -> str:
+    from ..io import CLIP_FORMATS
+
+    return " or ".join(CLIP_FORMATS)
+
+
+def _name_files(files: list[ClipFile]) -> list[ClipFile]:
+    """Name each file by its stem, with more and more of its folders while names are equal."""
+    parts = [_name_parts(file) for file in files]
+    length = [1] * len(files)
+    while True:
+        names = ["/".join(part[-n:]) for part, n in zip(parts, length, strict=True)]
+        counts = Counter(names)
+        longer = [
+            k for k, name in enumerate(names) if counts[name] > 1 and length[k] < len(parts[k])
+        ]
+        if not longer:
+            break
+        for k in longer:
+            length[k] += 1
+    if twice := next((name for name, count in counts.items() if count > 1), None):
+        raise ValueError(f"two clips are called {twice!r}: rename one")
+    return [replace(file, name=name) for file, name in zip(files, names, strict=True)]
+
+
+def _name_parts(file: ClipFile) -> tuple[str, ...]:
+    """Return the folders of a file, and its stem with the clip in it."""
+    path = Path(os.path.abspath(file.path))
+    stem = path.name[: len(path.name) - len(file.suffix)]
+    return (*path.parent.parts, f"{stem}#{file.clip}" if file.clip else stem)
+
+
+def performers_by_clip(pattern: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
+    """Return the performer of each clip by the clip's name; `pattern` is that of `--performer`."""
+    from ..learn import performer_of, performers_of
+
+    if pattern is None:
+        return {file.name: file.performer or performer_of(file.path.as_posix()) for file in files}
+    if not pattern.lower().endswith(".csv"):
+        people = performers_of([file.path.as_posix() for file in files], pattern)
+        return {file.name: performer for file, performer in zip(files, people, strict=True)}
+    table = read_table(Path(pattern), ("clip", "performer"))
+    rows = {row["clip"]: row["performer"] for _, row in table}
+    performers = {}
+    for file in files:
+        path = file.path
+        names = [path.as_posix(), file.relative_path.as_posix(), file.name, path.name, path.stem]
+        row = next((name for name in names if name in rows), None)
+        if row is None:
+            raise ValueError(f"{pattern}: expected a row for the clip {path}, got none")
+        performers[file.name] = rows[row]
+    return performers
+
+
+def joint_names(maps: Sequence[str]) -> dict[str, str]:
+    """Return the mapping of `--map`: names in the clip to names in the limits."""
+    files = [text for text in maps if text.lower().endswith(".csv")]
+    names = options.parse_pairs([text for text in maps if text not in files], "--map")
+    for file in files:
+        for _, row in read_table(Path(file), ("theirs", "ours")):
+            names[row["theirs"]] = row["ours"]
+    return names
+
+
+def check_map(names: Mapping[str, str], ours: Skeleton, clips: Sequence[Clip]) -> None:
+    """Raise ValueError if `ours` or all clips lack a joint that the map names."""
+    for name in names.values():
+        ours.index(name)
+    for name in names:
+        if not any(name in clip.skeleton.names for clip in clips):
+            clips[0].skeleton.index(name)
+
+
+def output_paths(
+    arguments: Sequence[str],
+    files: Sequence[ClipFile],
+    output: Path,
+    *,
+    to: str | None = None,
+    force: bool,
+) -> dict[ClipFile, Path]:
+    """Return the path to write each clip to, once all of them can be written.
+
+    `output` is a file for the clips of one file, else a directory, in which paths are relative as
+    in `arguments`. With the suffix `to`, each clip goes to a file of its own in a directory.
+    """
+    from ..io import clip_suffix, writable_suffixes
+
+    writable = writable_suffixes()
+    sources = {file.path for file in files}
+    if to is None and clip_suffix(output) and not output.is_dir():
+        if len(sources) > 1:
+            raise click.UsageError(
+                f"{len(files)} clips need a directory to go to, got {str(output)!r}"
+            )
+        paths = [output] * len(files)
+    else:
+        single = len(arguments) == len(sources) == 1 and not Path(arguments[0]).is_dir()
+        if to is None and single and not output.is_dir():
+            raise click.UsageError(
+                f"--output must end in {' or '.join(writable)} or be a directory that exists, "
+                f"got {str(output)!r}"
+            )
+        if output.exists() and not output.is_dir():
+            raise click.UsageError(
+                f"clips need a directory to go to, and {str(output)!r} is a file"
+            )
+        paths = [output / _relative_output(file, to) for file in files]
+    for path in paths:
+        if clip_suffix(path) not in writable:
+            raise click.UsageError(
+                f"{clip_suffix(path) or path.suffix} files are only read; write "
+                f"{' or '.join(writable)}, one clip at a time, or convert them first"
+            )
+    targets = dict(zip(files, paths, strict=True))
+    _check_targets(targets, output, force=force)
+    return targets
+
+
+def _relative_output(file: ClipFile, to: str | None) -> Path:
+    """Return the path of a clip below the output directory, with the suffix `to` if given."""
+    if to is None:
+        return file.relative_path
+    stem = file.path.name[: len(file.path.name) - len(file.suffix)]
+    forbidden = '/\\:*?"<>|'
+    letters = [
+        letter if letter.isprintable() and letter not in forbidden else "_" for letter in file.clip
+    ]
+    name = f"{stem}_{''.join(letters)}" if file.clip else stem
+    return file.relative_path.with_name(name + to)
+
+
+def _check_targets(targets: Mapping[ClipFile, Path], output: Path, *, force: bool) -> None:
+    """Raise if two files have one target, or a target cannot be written."""
+    owners: dict[str, ClipFile] = {}
+    for file, target in targets.items():
+        owner = owners.setdefault(os.path.realpath(target), file)
+        if owner.path != file.path:
+            raise ValueError(f"{owner.path} and {file.path} would both be written to {target}")
+        if target == output or target.parent.exists():
+            options.check_output(target, force=force)
+
+
+def read_table(
+    path: Path, columns: Sequence[str], optional: Sequence[str] = ()
+) -> list[tuple[str, dict[str, str]]]:
+    """Return the rows of a CSV file as FILE:LINE and cells by column.
+
+    The first line names the columns. Cells of `optional` columns may be empty or missing.
+    """
+    rows = _read_rows(path)
+    titles = rows[0][1] if rows else []
+    if not set(columns) <= set(titles):
+        raise ValueError(
+            f"{path}:1: expected the columns {','.join(columns)}, got {','.join(titles)!r:.80}"
+        )
+    table = []
+    for where, cells in rows[1:]:
+        row = dict.fromkeys(titles, "") | dict(zip(titles, cells, strict=False))
+        required = [row[column] for column in columns]
+        if not all(required):
+            raise ValueError(
+                f"{where}: expected {' and '.join(columns)}, got {','.join(required)!r:.80}"
+            )
+        table.append((where, {column: row.get(column, "") for column in (*columns, *optional)}))
+    return table
+
+
+def parse_target(option: str, text: str, frames: int) -> Vectors:
+    """Return the target typed as X,Y,Z or FILE.csv: (3,), or (frames, 3)."""
+    if text.lower().endswith(".csv"):
+        return load_points(Path(text), frames)
+    return options.parse_vector(option, text, "three numbers X,Y,Z, or a .csv file")
+
+
+def load_points(file: Path, frames: int) -> Vectors:
+    """Return the points (frames, 3) in a CSV file, with or without a line of titles.
+
+    Titles name the columns x, y and z; one called frame must count from 0, and others are
+    ignored. Without titles there are three columns.
+    """
+    import numpy as np
+
+    rows = _read_rows(file)
+    columns = list(AXES)
+    if rows and not any(map(_is_number, rows[0][1])):
+        where, cells = rows.pop(0)
+        columns = [cell.lower() for cell in cells]
+        if any(columns.count(axis) != 1 for axis in AXES):
+            raise ValueError(
+                f"{where}: expected three numbers, or titles with x, y and z once each, "
+                f"got {','.join(cells)!r:.80}"
+            )
+    points = [_parse_point(row, columns, frame) for frame, row in enumerate(rows)]
+    if len(points) != frames:
+        raise ValueError(
+            f"{file}: expected {frames} rows, one for each frame of the clip, got {len(points)}"
+        )
+    return np.array(points).reshape(-1, 3)
+
+
+def _parse_point(row: Row, columns: Sequence[str], frame: int) -> list[float]:
+    """Return x, y and z of a row."""
+    where, cells = row
+    if len(cells) != len(columns):
+        raise ValueError(
+            f"{where}: expected {len(columns)} columns, {','.join(columns)}, got {len(cells)}"
+        )
+    named = dict(zip(columns, cells, strict=True))
+    for name in (*AXES, *({FRAME} & named.keys())):
+        if not _is_number(named[name]) or not options.is_usable(float(named[name])):
+            raise ValueError(
+                f"{where}: {name} must be a number of at most {options.MAX_NUMBER:g}, "
+                f"got {named[name]!r:.80}"
+            )
+    if FRAME in named and float(named[FRAME]) != frame:
+        raise ValueError(
+            f"{where}: frames must be all there and count from 0: expected {frame}, "
+            f"got {named[FRAME]!r:.80}"
+        )
+    return [float(named[axis]) for axis in AXES]
+
+
+def _read_rows(file: Path) -> list[Row]:
+    """Return the rows of a CSV file that are not blank; ValueError with the line of an error."""
+    from ..io.lines import csv_rows
+
+    options.check_file(file)
+    rows = csv_rows(file)
+    for place, cells in rows:
+        if len(cells) == 1 and (";" in cells[0] or "\t" in cells[0]):
+            raise ValueError(f"{place}: columns must be separated by commas, got {cells[0]!r:.80}")
+    return [row for row in rows if any(row[1])]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

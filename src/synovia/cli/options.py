@@ -1,0 +1,361 @@
+"""Options and arguments that commands share, and the parsing of what users type for them."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from ..arrays import Vectors
+    from ..population import Source
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+SOURCES: tuple[Source, ...] = ("human", "possible", "usual", "anatomy")
+"""Limits that need no file: `population.SOURCES`, repeated here because that import is slow."""
+LIMITS_METAVAR = f"FILE|{'|'.join(SOURCES)}"
+MAX_NUMBER = 1e12  # of coordinates and angles that are typed; squares keep their digits
+MIN_UNIT, MAX_UNIT = 1e-9, 1e9  # metres
+UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
+"""Metres by the names of units."""
+
+
+@dataclass
+class Settings:
+    """Values of options that many functions read; a run of the command line has one, `ctx.obj`."""
+
+    debug: bool = False
+    """Show tracebacks."""
+    verbose: bool = False
+    """Report how a rig was recognised."""
+    skeleton: Path | None = None
+    """The file with the skeleton of clips that come without one."""
+    tpose: str | None = None
+    """The reference pose for human limits: the index of a frame, or a file."""
+
+
+def settings() -> Settings:
+    """Return the settings of the command that runs; the defaults outside of a command."""
+    context = click.get_current_context(silent=True)
+    return Settings() if context is None else context.ensure_object(Settings)
+
+
+def _remember(context: click.Context, option: click.Parameter, value: Any) -> None:
+    """Store the value of an option, if one was given, in the settings."""
+    if value not in (None, False):
+        setattr(context.ensure_object(Settings), option.name or "", value)
+
+
+setting_option = partial(click.option, expose_value=False, callback=_remember)
+debug_option = setting_option(
+    "--debug", is_flag=True, help="Show a traceback when something goes wrong."
+)
+
+
+class TeachingCommand(click.Command):
+    """A command whose help groups its options by `sections` and ends with `examples`.
+
+    `sections` maps titles to names of parameters; `examples` are descriptions and command lines.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        sections: Mapping[str, Sequence[str]] | None = None,
+        examples: Sequence[tuple[str, str]] = (),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        debug_option(self)
+        self.sections = sections or {}
+        self.examples = examples
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by section, those without a section last."""
+        params = {
+            param.name: param for param in self.get_params(ctx) if isinstance(param, click.Option)
+        }
+        named = {name for names in self.sections.values() for name in names}
+        rest = [name for name in params if name not in named]
+        last = "Other options" if named else "Options"
+        for title, names in {**self.sections, last: rest}.items():
+            records = [params[name].get_help_record(ctx) for name in names]
+            if shown := [record for record in records if record]:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples as they are typed, each below its description."""
+        with formatter.section("Examples"):
+            for about, line in self.examples:
+                indent = " " * formatter.current_indent
+                formatter.write(f"{indent}# {about}\n{indent}{line}\n")
+
+
+command = partial(click.command, cls=TeachingCommand)
+clips_argument = click.argument(
+    "clips", nargs=-1, required=True, metavar="CLIP...", type=click.Path()
+)
+force_option = click.option("-f", "--force", is_flag=True, help="Replace files that exist.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
+map_option = click.option(
+    "-m",
+    "--map",
+    "maps",
+    multiple=True,
+    metavar="THEIRS=OURS|FILE.csv",
+    help="A joint's name in the clip, and in the limits; human limits have roles, such as "
+    "leftUpperArm. Repeat it, or give a file with the columns theirs,ours. Prefixes like "
+    "mixamorig: need no map.",
+)
+skeleton_option = setting_option(
+    "--skeleton",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The skeleton of clips without one, unless it is beside them: the .asf of an .amc, or "
+    "any clip of the same joints.",
+)
+tpose_option = setting_option(
+    "--tpose",
+    metavar="FRAME|FILE",
+    help="For human limits, a pose in which somebody stands, the arms hanging or to the sides: a "
+    "frame of the clip, or the first of another clip of this rig.  [default: the rest pose, or "
+    "the frame that is most like standing]",
+)
+verbose_option = setting_option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Report how the rig was recognised: roles of joints, reference pose, rotations.",
+)
+humans_only_option = click.option(
+    "--humans-only",
+    is_flag=True,
+    help="Among several clips, ignore those that human limits do not apply to: they do not count "
+    "for the exit code.",
+)
+performer_option = click.option(
+    "-p",
+    "--performer",
+    "--performers",
+    metavar="REGEX|FILE.csv",
+    help="The performer: a regular expression with one (group), searched in the clip's path, or a "
+    "file with the columns clip,performer.  [default: the file's name up to the first _ or -]",
+)
+joints_option = click.option(
+    "-j",
+    "--joints",
+    multiple=True,
+    metavar="A,B",
+    help="Only these joints, instead of all but roots.",
+)
+relative_option = click.option(
+    "--relative-to",
+    "ancestors",
+    multiple=True,
+    metavar="JOINT=ANCESTOR",
+    help="Measure a joint from a joint above it instead of from its parent. Repeat it for more.",
+)
+limits_option = click.option(
+    "-l",
+    "--limits",
+    "limits",
+    default="human",
+    show_default=True,
+    metavar=LIMITS_METAVAR,
+    help="The limits: a file, as `synovia fit` writes it or with the ranges of MJCF, URDF and the "
+    "like, or human limits on whatever rig the clip has. possible: what a healthy adult can do; "
+    "usual: what nearly all captured people did; human: both verdicts; anatomy: published ranges "
+    "of the default human. A file of such a name is ./human. A figure (.xml, as `synovia figure "
+    "human -o` writes it) is for clips of its skeleton: joints are legal as its controls move "
+    "them together, to 2 degrees.",
+)
+
+
+def output_option(
+    about: str,
+    metavar: str = "OUT",
+    *,
+    required: bool = True,
+    folder: bool = False,
+    force: bool = True,
+) -> Callable[[Function], Function]:
+    """Return a decorator that adds `--output` and, unless `force` is false, `--force`."""
+
+    def decorate(function: Function) -> Function:
+        if force:
+            function = force_option(function)
+        return click.option(
+            "-o",
+            "--output",
+            required=required,
+            metavar=metavar,
+            type=click.Path(path_type=Path, file_okay=not folder),
+            help=about,
+        )(function)
+
+    return decorate
+
+
+limits_output_option = output_option(
+    "The limits to write: a name that ends in .limits.json.", "FILE"
+)
+
+
+def rig_options(function: Function) -> Function:
+    """Add the options about putting human limits on rigs."""
+    for option in (verbose_option, skeleton_option, tpose_option, map_option):
+        function = option(function)
+    return function
+
+
+def human_options(function: Function) -> Function:
+    """Add the options about limits and about putting them on rigs."""
+    return limits_option(rig_options(function))
+
+
+def check_margin_or_reject(margin_deg: float | None, reject: float | None) -> None:
+    """Raise UsageError if both a margin and a rejection that determines it were given."""
+    if margin_deg is not None and reject is not None:
+        raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
+
+
+def parse_share(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """Return a share typed as 0.005 or as 0.5% as a number from 0 to 1."""
+    if value is None:
+        return None
+    text = value.strip()
+    try:
+        number = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        number = math.nan
+    if not 0.0 <= number < 1.0:
+        raise click.BadParameter(f"must be a share like 0.5% or 0.005, got {value!r}", ctx, param)
+    return number
+
+
+def parse_unit(ctx: click.Context, param: click.Parameter, value: str | None) -> float:
+    """Return the metres of a unit given by name or as a number; 0 if none was given."""
+    if value is None:
+        return 0.0
+    try:
+        unit = UNITS[value] if value in UNITS else float(value)
+    except ValueError:
+        unit = math.nan
+    if not MIN_UNIT <= unit <= MAX_UNIT:
+        raise click.BadParameter(
+            f"must be {', '.join(UNITS)}, or a number of metres from {MIN_UNIT:g} to "
+            f"{MAX_UNIT:g}, got {value!r}",
+            ctx,
+            param,
+        )
+    return unit
+
+
+def parse_pairs(
+    texts: Sequence[str], option: str, *, sign: str = "=", form: str = "NAME=VALUE"
+) -> dict[str, str]:
+    """Return KEY=VALUE texts as a mapping; `form` is what an error says the option takes."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition(sign))
+        if not (key and equals and value):
+            raise click.UsageError(f"{option} takes {form}, got {text!r}")
+        if pairs.setdefault(key, value) != value:
+            raise click.UsageError(f"{option} gives {key} twice: {pairs[key]} and {value}")
+    return pairs
+
+
+def parse_drivers(texts: Sequence[str], option: str = "--depends") -> dict[str, str] | str | None:
+    """Return drivers by joint, "auto", or None if `texts` is empty."""
+    if "auto" in texts:
+        if len(texts) > 1:
+            raise click.UsageError(f"{option} auto finds the joints itself: give it alone")
+        return "auto"
+    return parse_pairs(texts, option, sign=":", form="JOINT:DRIVER or auto") or None
+
+
+def split_names(texts: Sequence[str]) -> list[str]:
+    """Return the names in texts like "A,B"."""
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+def parse_number(option: str, text: str) -> float:
+    """Return a finite number of at most `MAX_NUMBER`."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not is_usable(number):
+        raise click.UsageError(f"{option} takes a number of at most {MAX_NUMBER:g}, got {text!r}")
+    return number
+
+
+def parse_vector(option: str, text: str, form: str = "three numbers X,Y,Z") -> Vectors:
+    """Return the vector (3,) typed as X,Y,Z; `form` is what an error says the option takes."""
+    import numpy as np
+
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 3 or not all(map(is_usable, numbers)):
+        raise click.UsageError(f"{option} takes {form}, of at most {MAX_NUMBER:g}, got {text!r}")
+    return np.array(numbers)
+
+
+def parse_direction(option: str, text: str) -> Vectors:
+    """Return the direction (3,) typed as X,Y,Z, of any length above 0."""
+    vector = parse_vector(option, text)
+    if not vector.any():
+        raise click.UsageError(f"{option} takes a direction X,Y,Z, got {text!r}, which has none")
+    return vector
+
+
+def is_usable(number: float) -> bool:
+    """Return True for finite numbers of at most `MAX_NUMBER`."""
+    return abs(number) <= MAX_NUMBER
+
+
+def check_file(path: Path) -> None:
+    """Raise OSError unless there is a file at `path`."""
+    if not path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: expected a file, got a directory")
+
+
+def check_output(path: Path, *, force: bool) -> None:
+    """Raise OSError if `path` cannot be written, or exists and `force` is false."""
+    from ..io.files import check_writable
+
+    check_writable(path)
+    if path.exists() and not force:
+        raise OSError(errno.EEXIST, "the file exists; --force replaces it", str(path))
+
+
+def check_limits_output(path: Path, *, force: bool) -> None:
+    """Raise unless `path` ends as limits files do and `check_output` accepts it."""
+    from ..io.limits import SUFFIX
+
+    if not path.name.lower().endswith(SUFFIX):
+        raise click.UsageError(f"--output must end in {SUFFIX}, got {str(path)!r}")
+    check_output(path, force=force)
+
+
+def check_clip_output(path: Path, *, force: bool) -> None:
+    """Raise unless clips can be written to files of this suffix and `check_output` accepts it."""
+    from ..io import clip_suffix, writable_suffixes
+
+    if clip_suffix(path) not in writable_suffixes():
+        raise click.UsageError(
+            f"--output must end in {' or '.join(writable_suffixes())}, got {path}"
+        )
+    check_output(path, force=force)
