@@ -60,6 +60,7 @@ def test_the_overview_is_a_full_picture_of_its_size(model):
         model.project(clip),
         joint="RightUpperArm",
         samples=true_limits().limits["RightUpperArm"].sample(600, np.random.default_rng(0)),
+        frames=[100, 200, 300],
     )
     picture = pixels(figure)
     assert picture.shape[:2] == (900, 1600)

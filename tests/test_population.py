@@ -11,7 +11,7 @@ import pytest
 
 import synovia
 from synovia import Pose, demo, load_clip, quat
-from synovia.draw.maps import cross_sections
+from synovia.draw.limit import cross_sections
 from synovia.io import list_clips
 from synovia.io.smpl import clip_from_poses
 from synovia.population import (

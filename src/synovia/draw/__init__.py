@@ -2,12 +2,11 @@
 
 from .dependence import draw_dependence
 from .limit import draw_joint, draw_joints, draw_limit, samples_of
-from .overview import draw_overview
+from .overview import draw_overview, draw_violation
 from .plate import Plate, draw_plate, plates
 from .skeleton import draw_skeleton
 from .style import save_picture
 from .tradeoff import draw_tradeoff
-from .violation import draw_violation
 
 __all__ = [
     "Plate",

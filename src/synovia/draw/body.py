@@ -18,12 +18,12 @@ from .style import BONE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_PX, DENSITY = 1400, 1.3
+MAX_PX, DENSITY = 1400, 1.3
 """A picture of a body has at most so many pixels each way, and so many for one of the axes."""
 
 
 class Seen(NamedTuple):
-    """Bones as they appear: x to the right, y up, z to the watcher; colours (n, 3) by vertex."""
+    """Bones as they appear: x to the right, y up, z to the viewer; colours (n, 3) by vertex."""
 
     vertices: Vectors
     triangles: Ints
@@ -45,7 +45,7 @@ def see_bones(
     color: str = BONE,
     only: Collection[str] | None = None,
 ) -> Seen:
-    """Return the bones of one pose, as a watcher sees them who looks along -z after `view`.
+    """Return the bones of one pose, as a viewer sees them who looks along -z after `view`.
 
     `colors` gives the bones of some joints a colour of their own; `only` leaves out all others.
     """
@@ -93,7 +93,7 @@ def paint_bones(
         return
     # Axes of equal scale show less of one direction than they have room for.
     scale = min(box.width / max(x[1] - x[0], 1e-12), box.height / max(y[1] - y[0], 1e-12))
-    scale = min(DENSITY * scale, MOST_PX / max(right - left, top - bottom))
+    scale = min(DENSITY * scale, MAX_PX / max(right - left, top - bottom))
     size = max(int(scale * (right - left)), 2), max(int(scale * (top - bottom)), 2)
     part = left, right, bottom, top
     picture = render(seen.vertices, seen.triangles, seen.colors, part, size)

@@ -1,23 +1,25 @@
-"""Draw a limit: its region in space, slices, maps, a joint's sheet."""
+"""Pictures of limits: regions in space, cross sections, maps, and sheets of joints."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Mask, Points, Quats, Scalars, Vectors
+from ..arrays import TURN, Floats, Mask, Points, Quats, Scalars, Vectors
 from ..charts import RotationVector, SwingTwist
 from ..learn import Progress
 from ..limit import Limit, frame_of
 from ..mesh import PRINT, boundary, coordinate_names
 from ..model import LimitModel
+from ..shapes import DistanceField, Region, ThetaPhi
 from ..shapes.mesh import Surface, shape_surface
 from ..text import percent
-from .maps import CellMap, CrossSection, cell_map, cross_sections
 from .sphere import draw_front, draw_spheres, draw_twist_scale, twist_colours
 from .style import INK, LINE, MUTED, REGION, hide_frame, new_figure, readable_name
 
@@ -27,15 +29,15 @@ if TYPE_CHECKING:
 
 
 DRAWN_AS_IS = (RotationVector, SwingTwist)
-"""Charts whose points are drawn; limits of others are drawn as rotation vectors."""
+"""Charts whose points are drawn; limits in others are drawn as rotation vectors."""
 DETAIL = 3
 """Detail of the surfaces of `DRAWN_AS_IS`."""
 ELEVATION_DEG, AZIMUTH_DEG = 17.0, -52.0
 JUMP_DEG = 60.0
 CREASE = np.radians(2.0)
-"""Neighbouring triangles that differ by less than this, in radians, are one face."""
+"""Angle between triangles, in radians, from which their edge is drawn."""
 SHARP = np.radians(50.0)
-"""The same, for surfaces of many small faces."""
+"""The same for surfaces of many small faces."""
 
 
 def draw_limit(limit: Limit, samples: Quats | None = None, *, title: str = "") -> Figure:
@@ -103,7 +105,7 @@ def draw_region(
 
 
 def _plot_surface(limit: Limit) -> Surface:
-    """Return the boundary as it is drawn, without triangles torn apart at half a turn."""
+    """Return the boundary as it is drawn, without triangles that cross the angle π."""
     if isinstance(limit.chart, DRAWN_AS_IS):
         return shape_surface(limit.region, DETAIL)
     mesh = boundary(limit, PRINT)
@@ -115,20 +117,20 @@ def _plot_surface(limit: Limit) -> Surface:
 
 
 def _plot_points(limit: Limit, rotations: Quats) -> Points:
-    """Return where rotations are drawn: in the limit's chart, or as rotation vectors."""
+    """Return the points (..., 3) of rotations: in the limit's chart, or rotation vectors."""
     if isinstance(limit.chart, DRAWN_AS_IS):
         return limit.nearest_cover(rotations)
     return RotationVector(limit.chart.reference).points(rotations)
 
 
 def _split_at_jumps(points: Points) -> Points:
-    """Return a line (n, 3) with a gap wherever it goes over to another cover."""
+    """Return a line (n, 3) with NaN between points of different covers."""
     jumps = np.flatnonzero(np.linalg.norm(np.diff(points, axis=0), axis=1) > JUMP_DEG) + 1
     return np.insert(points, jumps, np.nan, axis=0)
 
 
 def _style_axes(axes: Any, limit: Limit, degrees: Points) -> None:
-    """Give the axes names, equal scales and light panes."""
+    """Set names, equal scales and light panes of 3-D axes."""
     from matplotlib.ticker import MultipleLocator
 
     low, high = degrees.min(axis=0), degrees.max(axis=0)
@@ -163,7 +165,7 @@ def _normals(surface: Surface) -> Points:
 
 
 def _shade(facing: Scalars) -> Floats:
-    """Return the region's colour, darker where a face turns away from the watcher: (t, 3)."""
+    """Return the region's colour (t, 3), darker for faces that are seen at an angle."""
     from matplotlib.colors import to_rgb
 
     light = 0.35 + 0.65 * np.abs(facing)[:, None]
@@ -171,7 +173,7 @@ def _shade(facing: Scalars) -> Floats:
 
 
 def _creases(surface: Surface, near: Mask, bend: float) -> tuple[np.ndarray, Mask]:
-    """Return the edges (e, 2) at which faces meet at an angle, and which the watcher sees."""
+    """Return the edges (e, 2) at which faces meet at an angle, and a mask of visible ones."""
     normals, triangles = _normals(surface), surface.triangles.astype(int)
     ends = np.stack([triangles, np.roll(triangles, 1, axis=1)], axis=-1).reshape(-1, 2)
     ends.sort(axis=1)
@@ -186,6 +188,73 @@ def _creases(surface: Surface, near: Mask, bend: float) -> tuple[np.ndarray, Mas
     return ends[order[firsts]][bent], np.asarray(seen[bent])
 
 
+@dataclass(frozen=True, eq=False)
+class CellMap:
+    """Widths of the ranges of twist in the cells of a sphere, by longitude and latitude.
+
+    `widths` (rows, columns) are in radians, NaN where no twist is legal: rows from the south,
+    columns from longitude −π on. `frame` holds the axes as rows: the first is at longitude 0 and
+    latitude 0, the third is the pole.
+    """
+
+    widths: Floats
+    frame: Floats
+
+
+@singledispatch
+def cell_map(shape: Region) -> CellMap | None:
+    """Return the cells of a shape that is made of cells of the sphere, else None."""
+    return None
+
+
+@cell_map.register
+def _(shape: ThetaPhi) -> CellMap | None:
+    widths = np.minimum(shape.high - shape.low, TURN)
+    return CellMap(np.where(shape.legal, widths, np.nan), shape.frame)
+
+
+@dataclass(frozen=True, eq=False)
+class CrossSection:
+    """Signed distances in the plane of the chart where coordinate `across` is `at` radians.
+
+    `distances` (rows, columns) are in radians; `along` (columns,) and `up` (rows,) are values of
+    the first and the second of the other coordinates.
+    """
+
+    across: int
+    at: float
+    along: Scalars
+    up: Scalars
+    distances: Floats
+
+
+@singledispatch
+def cross_sections(shape: Region) -> tuple[CrossSection, ...]:
+    """Return the planes of nodes through the deepest node of a field; none for other shapes."""
+    return ()
+
+
+@cross_sections.register
+def _(shape: DistanceField) -> tuple[CrossSection, ...]:
+    distances = shape.values - shape.threshold
+    nodes = [
+        low + step * np.arange(count)
+        for low, step, count in zip(shape.low, shape.spacing, distances.shape, strict=True)
+    ]
+    # Beyond half a turn a chart repeats rotations: prefer nodes within it.
+    angles = np.linalg.norm(np.stack(np.meshgrid(*nodes, indexing="ij")), axis=0)
+    unique = np.where(angles <= np.pi, distances, np.inf)
+    ranked = unique if unique.min() < 0.0 else distances
+    deepest = np.unravel_index(int(ranked.argmin()), distances.shape)
+    sections = []
+    for across, index in enumerate(map(int, deepest)):
+        along, up = (axis for axis in range(3) if axis != across)
+        plane = np.take(distances, index, axis=across).T
+        at = float(nodes[across][index])
+        sections.append(CrossSection(across, at, nodes[along], nodes[up], plane))
+    return tuple(sections)
+
+
 FIELD_COLOURS = ("#08519c", "#6baed6", "#f7fbff", "#fcae91", "#a50f15")
 """From deep inside to far outside."""
 
@@ -196,7 +265,7 @@ def draw_cross_sections(
     sections: Sequence[CrossSection],
     names: Sequence[str],
 ) -> None:
-    """Draw cross sections side by side into `box` of the figure, the boundary in ink.
+    """Draw cross sections side by side into `box` of the figure, with the boundary in black.
 
     `names` are those of the chart's coordinates.
     """
@@ -254,15 +323,12 @@ def draw_map(
     hide_frame(axes)
 
 
-# Draw a joint's limit on one sheet, or all joints of a model on another.
-
-
 SHEET_PX = (1600, 780)
 EXTRA_PX = 560  # below, for a map or cross sections
 TILE_PX, COLUMNS = 230, 6
 SCALE_PX = 66  # below, for what the colours mean
 TWIST_SPAN_DEG = (0.0, 180.0)  # of twist, on a sheet of many joints
-MOST_SAMPLES = 3000
+MAX_SAMPLES = 3000
 
 
 def draw_joint(limit: Limit, samples: Quats | None = None, *, title: str = "") -> Figure:
@@ -275,8 +341,8 @@ def draw_joint(limit: Limit, samples: Quats | None = None, *, title: str = "") -
     below = EXTRA_PX if cells is not None or sections else 0
     figure = new_figure(width, height + below)
     share = height / (height + below)  # of the figure, for what every family has
-    if samples is not None and len(samples) > MOST_SAMPLES:
-        samples = samples[:: math.ceil(len(samples) / MOST_SAMPLES)]
+    if samples is not None and len(samples) > MAX_SAMPLES:
+        samples = samples[:: math.ceil(len(samples) / MAX_SAMPLES)]
     figure.text(0.025, 1.0 - 0.075 * share, title, size=19, color=INK, weight="bold")
     figure.text(0.025, 1.0 - 0.12 * share, describe_limit(limit), size=12, color=MUTED)
     span = draw_spheres(figure, (0.02, 1.0 - 0.97 * share, 0.56, 0.8 * share), limit, samples)
@@ -314,10 +380,10 @@ def draw_joints(model: LimitModel, *, progress: Progress = iter) -> Figure:
 def describe_limit(limit: Limit) -> str:
     """Return the family, the chart, the share of all rotations and the ancestor, in words.
 
-    Of a chart that has a frame, by how much its axes are turned in the joint's frame.
+    If the chart has a frame, also the rotation of its axes in the joint's frame.
     """
-    turn_deg = np.degrees(quat.angle_between(frame_of(limit.chart), quat.IDENTITY))
-    turned = f" with axes turned by {turn_deg:.0f}°" if turn_deg >= 0.5 else ""
+    rotation_deg = np.degrees(quat.angle_between(frame_of(limit.chart), quat.IDENTITY))
+    turned = f" with axes turned by {rotation_deg:.0f}°" if rotation_deg >= 0.5 else ""
     above = (
         "" if limit.relative_to is None else f", measured from {readable_name(limit.relative_to)}"
     )
@@ -330,6 +396,6 @@ def _volume_text(limit: Limit) -> str:
 
 
 def samples_of(model: LimitModel, joint: str) -> Quats | None:
-    """Return what the model keeps of the rotations observed of a joint, if anything."""
+    """Return the observed rotations (n, 4) of a joint that the model keeps; None if none."""
     kept = [sample.rotations for sample in model.samples.get(joint, ())]
     return np.concatenate(kept) if kept else None

@@ -1,4 +1,4 @@
-"""The whole story in one picture: a wild clip, the clamped one, a learned region, the strips."""
+"""Pictures of clips: violations over time, and an overview of a clip before and after clamping."""
 
 from __future__ import annotations
 
@@ -7,23 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Ints, Quats
+from ..arrays import Quats
 from ..edit import label
 from ..model import LimitModel, Report
 from ..skeleton import Clip, Pose, lineage
 from .body import Seen, bones_of, bounds, paint_bones, see_bones, together
 from .limit import draw_region
 from .skeleton import VIEW, body_size, mark_joints, paint, strokes, with_descendants
-from .style import INK, LEGAL, MUTED, OUTSIDE, REGION, new_figure, readable_name
-from .violation import draw_scale, draw_strip
+from .style import (
+    INK,
+    LEGAL,
+    MUTED,
+    OUTSIDE,
+    REGION,
+    hide_frame,
+    new_figure,
+    readable_name,
+    violation_colours,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-WIDTH_PX, HEIGHT_PX = 1600, 900
-MOST_JOINTS, MOST_FRAMES = 6, 4
+WIDTH_PX, HEIGHT_PX, ROW_PX = 1600, 900, 24
+MAX_JOINTS = 6  # rows of the strips in the overview
 
 
 def draw_overview(
@@ -33,25 +42,23 @@ def draw_overview(
     *,
     joint: str,
     samples: Quats,
-    frames: Sequence[int] | None = None,
+    frames: Sequence[int],
 ) -> Figure:
-    """Return the picture: `frames` of both clips, the region of `joint` with `samples`, strips.
+    """Return a picture of `frames` of both clips, the region of `joint`, and strips of violations.
 
-    The clips have the model's skeleton. Without `frames`, the worst ones of the worst joints are
-    shown, in order of time.
+    The clips have the model's skeleton. `samples` (n, 4) are drawn inside the region.
     """
     before, after = model.check(wild), model.check(clamped)
-    worst = [row.name for row in before.joints if row.worst_frame >= 0][:MOST_JOINTS]
-    joints = worst or list(before.names[:MOST_JOINTS])
-    shown = _worst_frames(before) if frames is None else np.asarray(frames, dtype=int)
+    worst = [row.name for row in before.joints if row.worst_frame >= 0][:MAX_JOINTS]
+    joints = worst or list(before.names[:MAX_JOINTS])
     figure = new_figure(WIDTH_PX, HEIGHT_PX)
     _draw_headings(figure, joint, samples, model)
-    _draw_poses(figure.add_axes((0.015, 0.315, 0.61, 0.575)), wild, clamped, before, shown)
+    _draw_poses(figure.add_axes((0.015, 0.315, 0.61, 0.575)), wild, clamped, before, frames)
     region: Any = figure.add_axes((0.625, 0.32, 0.37, 0.555), projection="3d")
-    way = lineage(model.skeleton, joint, model.limits[joint].relative_to)
+    path = lineage(model.skeleton, joint, model.limits[joint].relative_to)
     paths = {
-        OUTSIDE: way.relative_rotation(wild.pose.rotations),
-        LEGAL: way.relative_rotation(clamped.pose.rotations),
+        OUTSIDE: path.relative_rotation(wild.pose.rotations),
+        LEGAL: path.relative_rotation(clamped.pose.rotations),
     }
     draw_region(region, model.limits[joint], samples, paths)
     _draw_strips(figure, before, after, joints)
@@ -72,35 +79,37 @@ def _draw_headings(figure: Figure, joint: str, samples: Quats, model: LimitModel
     figure.text(0.870, 0.876, "clamped", color=LEGAL, size=12)
 
 
-def _draw_poses(axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: Ints) -> None:
-    """Draw the frames side by side: limbs as they came beside the body as it was clamped."""
+def _draw_poses(
+    axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: Sequence[int]
+) -> None:
+    """Draw frames side by side: the clamped body, and limbs outside as they were before."""
     skeleton = wild.skeleton
     size = body_size(skeleton)
     step = 0.70 * size
     bodies: list[tuple[Seen, tuple[float, float]]] = []
-    for column, frame in enumerate(frames.tolist()):
+    for column, frame in enumerate(frames):
         outside = [
             name for name, out in zip(before.names, before.outside[frame], strict=True) if out
         ]
         limbs = with_descendants(skeleton, outside)
         legal, illegal = (_at_origin(clip.pose, frame) for clip in (clamped, wild))
-        place = (column * step, 0.0)
+        origin = (column * step, 0.0)
         bones = bones_of(skeleton)
         if bones is not None:
-            whole = see_bones(bones, legal, VIEW, colors=dict.fromkeys(limbs, LEGAL))
+            clamped_body = see_bones(bones, legal, VIEW, colors=dict.fromkeys(limbs, LEGAL))
             wrong = see_bones(bones, illegal, VIEW, color=OUTSIDE, only=limbs)
-            bodies.append((together([whole, wrong]), place))
+            bodies.append((together([clamped_body, wrong]), origin))
         else:
             body = strokes(skeleton, legal, colors=dict.fromkeys(limbs, LEGAL))
-            paint(axes, body + strokes(skeleton, illegal, color=OUTSIDE, only=limbs), place=place)
-        mark_joints(axes, skeleton, illegal, outside, place=place)
+            paint(axes, body + strokes(skeleton, illegal, color=OUTSIDE, only=limbs), origin=origin)
+        mark_joints(axes, skeleton, illegal, outside, origin=origin)
         worst = int(before.violation[frame].argmax())
         worst_deg = np.degrees(before.violation[frame, worst])
         text = f"{worst_deg:.0f}° outside, at {frame * wild.frame_time:.1f} s"
         name = readable_name(before.names[worst])
         centered: dict[str, Any] = {"ha": "center", "va": "baseline"}
-        axes.text(place[0], -0.135 * size, name, color=INK, size=14, weight="bold", **centered)
-        axes.text(place[0], -0.20 * size, text, color=MUTED, size=12, **centered)
+        axes.text(origin[0], -0.135 * size, name, color=INK, size=14, weight="bold", **centered)
+        axes.text(origin[0], -0.20 * size, text, color=MUTED, size=12, **centered)
     axes.set(xlim=(-0.5 * step, (len(frames) - 0.5) * step), ylim=(-0.21 * size, 1.13 * size))
     axes.set_aspect("equal")
     axes.axis("off")
@@ -140,14 +149,60 @@ def _draw_strips(figure: Figure, before: Report, after: Report, joints: Sequence
     draw_scale(figure.add_axes((0.94, bottom, 0.008, height)), image)
 
 
-def _worst_frames(report: Report) -> Ints:
-    """Return the worst frames of the joints that are worst, in order of time."""
-    frames = [row.worst_frame for row in report.joints if row.worst_frame >= 0]
-    return np.sort(np.array(frames[:MOST_FRAMES], dtype=int))
-
-
 def _at_origin(pose: Pose, frame: int) -> Pose:
     """Return one pose, with its root above the origin."""
     positions = pose.positions[frame].copy()
     positions[0, [0, 2]] = 0.0
     return Pose(pose.rotations[frame], positions)
+
+
+def draw_violation(report: Report, *, joints: Sequence[str] | None = None) -> Figure:
+    """Return the strip of `report`, for all its joints unless `joints` names some."""
+    names = list(report.names if joints is None else joints)
+    height = ROW_PX * len(names) + 130
+    figure = new_figure(1200, height)
+    axes = figure.add_axes((0.13, 70 / height, 0.76, 1.0 - 130 / height))
+    worst_deg = max(float(np.degrees(report.violation.max(initial=0.0))), 1.0)
+    image = draw_strip(axes, report, names, worst_deg)
+    figure.text(0.13, 1.0 - 38 / height, _title(report), size=14, color=INK, weight="bold")
+    bar_axes = figure.add_axes((0.91, 70 / height, 0.012, 1.0 - 130 / height))
+    draw_scale(bar_axes, image)
+    return figure
+
+
+def draw_strip(axes: Axes, report: Report, joints: Sequence[str], worst_deg: float) -> Any:
+    """Draw `joints` of the report into `axes`, on a scale to `worst_deg`; return the image."""
+    rows = [report.names.index(name) for name in joints]
+    strip_deg = np.degrees(report.violation[:, rows]).T
+    end = max(len(report.violation), 1) * report.frame_time
+    extent = (0.0, end, len(rows) - 0.5, -0.5)
+    image = axes.imshow(
+        strip_deg,
+        cmap=violation_colours(),
+        vmin=0.0,
+        vmax=worst_deg,
+        aspect="auto",
+        extent=extent,
+        interpolation="nearest",
+    )
+    hide_frame(axes)
+    axes.set_yticks(range(len(rows)), [readable_name(name) for name in joints])
+    axes.tick_params(axis="y", labelcolor=INK, pad=6)
+    axes.hlines(np.arange(1, len(rows)) - 0.5, 0.0, end, color="white", lw=2.0)
+    axes.set_xlabel("time (s)", color=MUTED, size=10)
+    return image
+
+
+def draw_scale(axes: Axes, image: Any) -> None:
+    """Draw the colours of `image` into `axes`, with degrees."""
+    bar = axes.figure.colorbar(image, cax=axes)
+    bar.outline.set_visible(False)
+    hide_frame(axes)
+    axes.set_ylabel("outside (°)", color=MUTED, size=10)
+
+
+def _title(report: Report) -> str:
+    if report.ok:
+        return f"{report.clip or 'clip'}: inside in every frame"
+    share = 100.0 * report.outside.any(axis=1).mean()
+    return f"{report.clip or 'clip'}: outside in {share:.0f} % of the frames"

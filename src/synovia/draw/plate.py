@@ -35,11 +35,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 
-# The centre that a joint turns about: where it is, and the way it goes over a control's range.
-
-STEP = 0.5  # of a control's unit: how far it goes to and fro to find the centre of a motion
-TRAIL_POINTS = 121  # places on the way over a range
-ROOM = 0.75  # around the middle of a way, as a share of its extent
+STEP = 0.5  # of a control's unit: step to both sides in the estimate of a centre of rotation
+TRAIL_POINTS = 121  # points over the range of a control
+ROOM = 0.75  # half the width of the panel of a trail, as a share of the trail's extent
 
 
 class Trail(NamedTuple):
@@ -72,27 +70,27 @@ def center_of_motion(figure: Figure, controls: Mapping[str, float], name: str, b
     It is the point of the motion's axis that is nearest to the segment's joint.
     """
     joint = figure.skeleton.index(name)
-    here = figure.pose(controls).controls[list(figure.controls).index(by)]
-    pose = figure.pose({**controls, by: here + np.array([-STEP, STEP])})
-    turns, places = quat.to_matrix(pose.rotations[:, joint]), pose.positions[:, joint]
-    across = turns[1] @ turns[0].T
-    middle = places.mean(axis=0)
-    # Of all points that the turn leaves in place, x - R x = t, the pseudo-inverse takes the
-    # nearest to the joint.
-    moved = places[1] - middle - across @ (places[0] - middle)
-    return np.asarray(middle + np.linalg.pinv(np.eye(3) - across, rcond=1e-6) @ moved)
+    value = figure.pose(controls).controls[list(figure.controls).index(by)]
+    pose = figure.pose({**controls, by: value + np.array([-STEP, STEP])})
+    matrices, positions = quat.to_matrix(pose.rotations[:, joint]), pose.positions[:, joint]
+    rotation = matrices[1] @ matrices[0].T
+    middle = positions.mean(axis=0)
+    # The fixed points of the motion satisfy x - R x = t; the pseudo-inverse gives the one nearest
+    # to the joint.
+    moved = positions[1] - middle - rotation @ (positions[0] - middle)
+    return np.asarray(middle + np.linalg.pinv(np.eye(3) - rotation, rcond=1e-6) @ moved)
 
 
 def trail_of(
     figure: Figure, poses: tuple[Mapping[str, float], ...], name: str, by: str, view: Quats
 ) -> Trail:
-    """Return the way of the centre of a segment's motion, and where it is in each of the poses."""
-    places, turns = forward(figure.skeleton, figure.pose(poses[0]))
+    """Return the path of a segment's centre of rotation, and its position in each pose."""
+    positions, rotations = forward(figure.skeleton, figure.pose(poses[0]))
     parent = int(figure.skeleton.parents[figure.skeleton.index(name)])
 
     def seen(controls: Mapping[str, float]) -> Vectors:
         center = center_of_motion(figure, controls, name, by)
-        there = places[parent] + quat.rotate(turns[parent], center)
+        there = positions[parent] + quat.rotate(rotations[parent], center)
         return np.asarray(quat.rotate(view, there)[:2])
 
     limits = figure.controls[by]
@@ -105,7 +103,7 @@ def trail_of(
 
 
 def mark_center(axes: Axes, trail: Trail, number: int) -> None:
-    """Draw the way of a centre, and a disk where it is in the pose of this number."""
+    """Draw the path of a centre, and a disk at its position in the pose of this index."""
     axes.plot(*trail.path.T, lw=1.0, color=OUTSIDE, alpha=0.6, zorder=7)
     x, y = trail.marks[number]
     axes.plot([x], [y], "o", ms=11, mfc=OUTSIDE, mec=PAPER, mew=1.8, zorder=8)
@@ -113,18 +111,18 @@ def mark_center(axes: Axes, trail: Trail, number: int) -> None:
 
 
 def draw_trail(axes: Axes, trail: Trail) -> None:
-    """Draw the way of a centre by itself, as large as fits, with a labelled dot for each pose.
+    """Draw the path of a centre, as large as fits, with a labelled dot for each pose.
 
     It is dotted where the control is beyond the poses.
     """
     within = (trail.values > trail.angles.min()) & (trail.values < trail.angles.max())
     axes.plot(*trail.path.T, ":", lw=1.2, color=OUTSIDE, alpha=0.6)
     axes.plot(*trail.path[within].T, lw=3.0, color=OUTSIDE, alpha=0.5, solid_capstyle="round")
-    for place, angle in zip(trail.marks, trail.angles, strict=True):
-        axes.plot(*place, "o", ms=11, mfc=OUTSIDE, mec=PAPER, mew=1.8, zorder=8)
-        outwards = place - trail.marks.mean(axis=0)
+    for point, angle in zip(trail.marks, trail.angles, strict=True):
+        axes.plot(*point, "o", ms=11, mfc=OUTSIDE, mec=PAPER, mew=1.8, zorder=8)
+        outwards = point - trail.marks.mean(axis=0)
         away = 20.0 * outwards / (np.linalg.norm(outwards) or 1.0)
-        label = axes.annotate(f"{angle:g}°", tuple(place), tuple(away), textcoords="offset points")
+        label = axes.annotate(f"{angle:g}°", tuple(point), tuple(away), textcoords="offset points")
         label.set(color=INK, size=12, ha="center", va="center")
     low, high = trail.middle - trail.reach, trail.middle + trail.reach
     bar = 10.0 ** np.floor(np.log10(trail.reach))
@@ -168,7 +166,7 @@ class Plate:
 
     @property
     def view(self) -> Quats:
-        """The turn that shows the figure to a watcher who looks along -z."""
+        """Rotation of the figure for a viewer who looks along -z."""
         return quat.from_euler(np.radians([self.pitch, self.yaw]), "xy")
 
 
@@ -251,8 +249,8 @@ def _extent(figure: Figure, plate: Plate) -> float:
 
 def _joint_position(figure: Figure, plate: Plate) -> Vectors:
     """Return where the moving segment's joint is seen (2,), in the first pose."""
-    places, _ = forward(figure.skeleton, figure.pose(plate.poses[0]))
-    seen = quat.rotate(plate.view, places[figure.skeleton.index(plate.moving_segment)])
+    positions, _ = forward(figure.skeleton, figure.pose(plate.poses[0]))
+    seen = quat.rotate(plate.view, positions[figure.skeleton.index(plate.moving_segment)])
     return np.asarray(seen[:2])
 
 
@@ -264,20 +262,20 @@ def _draw_panel(
     width: float,
     seen_body: Seen | None,
 ) -> None:
-    """Draw one pose, what is far from the watcher first, and the marks; not bones with a shape."""
+    """Draw one pose, what is far from the viewer first, and the marks; not bones with a shape."""
     skeleton, bones = figure.skeleton, _bones(figure, posed, plate)
-    places, turns = forward(skeleton, posed)
+    positions, rotations = forward(skeleton, posed)
     layers: list[tuple[float, Callable[[], None]]] = []
     for bone in bones if seen_body is None else ():
         thin = _with_width(bone, width)
         depth = 0.5 * float(bone.start[2] + bone.end[2])
         layers.append((depth, partial(paint, axes, [thin])))
-    for center, halves in _ellipsoids(figure, places, turns) if plate.ellipsoids else []:
+    for center, halves in _ellipsoids(figure, positions, rotations) if plate.ellipsoids else []:
         seen, across = quat.rotate(plate.view, center), quat.rotate(plate.view, halves)
         layers.append((float(seen[2]), partial(_draw_ellipsoid, axes, seen, across)))
     for name, corners in plate.outlines.items() if seen_body is None else ():
         joint = skeleton.index(name)
-        there = places[joint] + quat.rotate(turns[joint], np.asarray(corners))
+        there = positions[joint] + quat.rotate(rotations[joint], np.asarray(corners))
         seen = quat.rotate(plate.view, there)
         layers.append((float(seen[:, 2].mean()), partial(_draw_outline, axes, seen)))
     for _, draw in sorted(layers, key=lambda layer: layer[0]):
@@ -293,7 +291,9 @@ def _with_width(stroke: Stroke, width: float) -> Stroke:
     return stroke._replace(radius=width, rim=0.4 * width)
 
 
-def _ellipsoids(figure: Figure, places: Vectors, turns: Quats) -> list[tuple[Vectors, Floats]]:
+def _ellipsoids(
+    figure: Figure, positions: Vectors, rotations: Quats
+) -> list[tuple[Vectors, Floats]]:
     """Return centre and half axes (3, 3), in the world, of every ellipsoid that a scapula keeps to.
 
     They stand in the frame of the parent of their set's first segment, moved to its joint.
@@ -305,8 +305,8 @@ def _ellipsoids(figure: Figure, places: Vectors, turns: Quats) -> list[tuple[Vec
                 center, halves = part.ellipsoid
                 first = skeleton.index(next(iter(joint_set.network.outputs)))
                 parent = int(skeleton.parents[first])
-                away = quat.rotate(turns[parent], skeleton.offsets[first] + center)
-                found.append((places[parent] + away, quat.rotate(turns[parent], halves)))
+                away = quat.rotate(rotations[parent], skeleton.offsets[first] + center)
+                found.append((positions[parent] + away, quat.rotate(rotations[parent], halves)))
     return found
 
 
@@ -330,7 +330,7 @@ def _draw_ellipsoid(axes: Axes, center: Vectors, halves: Floats) -> None:
 
 
 def _sphere_points(polar: Floats, azimuth: Floats) -> Vectors:
-    """Return points of the unit ball, the pole along y."""
+    """Return points (..., 3) of the unit sphere with its pole along y."""
     return np.stack(
         [np.sin(polar) * np.cos(azimuth), np.cos(polar), np.sin(polar) * np.sin(azimuth)], axis=-1
     )
@@ -357,7 +357,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _caption(controls: Mapping[str, float]) -> str:
-    """Return controls as people say them; what both sides do is said once."""
+    """Return a caption from controls; equal controls of both sides are named once."""
     captions: dict[str, float] = {}
     for name, value in controls.items():
         other = (
@@ -367,9 +367,6 @@ def _caption(controls: Mapping[str, float]) -> str:
         short = name.replace("left_", "").replace("right_", "") if both else name
         captions[readable_name(short.replace(".", " "))] = value
     return ", ".join(f"{name} {value:g}°" for name, value in captions.items()) or "at rest"
-
-
-# The plates of Shao & Ng-Thow-Hing, as data: which controls of a human, which bones, from where.
 
 
 SHOULDER = ("Sternum", "*Clavicle", "*Scapula", "*UpperArm")

@@ -37,10 +37,10 @@ def render(
 ) -> Floats:
     """Return the picture (rows, columns, 4) of triangles, 0 to 1, see-through where none is.
 
-    Vertices (n, 3) are as they are seen: x to the right, y up, z to the watcher. Colours (n, 3 or
+    Vertices (n, 3) are as they are seen: x to the right, y up, z to the viewer. Colours (n, 3 or
     4) belong to them. `window` is left, right, bottom, top of what is shown; `size` the columns and
     rows in pixels. With a `veil` below 1 one sees through, the more the straighter one looks at it:
-    where it faces the watcher it covers that share.
+    where it faces the viewer it covers that share.
     """
     columns, rows = size[0] * SAMPLES, size[1] * SAMPLES
     left, right, bottom, top = window

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 VIEW: Quats = quat.from_euler(np.radians([8.0, -33.0]), "xy")
-"""Turns the world so that the watcher looks along -z, with y up."""
+"""Rotation of the world for a viewer who looks along -z, with y up."""
 THICKNESS = 0.021
 """Half the width of a bone, as a share of the skeleton's size."""
 RIM = 0.0075
@@ -26,7 +26,7 @@ RIM = 0.0075
 
 
 class Stroke(NamedTuple):
-    """A bone as it appears: x to the right, y up, z to the watcher; a point is a disk."""
+    """A bone as it appears: x to the right, y up, z to the viewer; a point is a disk."""
 
     start: Vectors
     end: Vectors
@@ -80,12 +80,12 @@ def strokes(
     view: Quats = VIEW,
     thickness: float = THICKNESS,
 ) -> list[Stroke]:
-    """Return the bones of one pose, to paint; each belongs to the joint that turns it.
+    """Return the bones of one pose as strokes; each belongs to the joint that rotates it.
 
     `colors` gives the bones of some joints a colour of their own; `only` leaves out all others.
     """
-    places, turns = forward(skeleton, pose)
-    joints, ends = quat.rotate(view, places), quat.rotate(view, end_positions(skeleton, pose))
+    positions, rotations = forward(skeleton, pose)
+    joints, ends = quat.rotate(view, positions), quat.rotate(view, end_positions(skeleton, pose))
     size = body_size(skeleton)
     radius, rim = thickness * size, RIM * size * min(1.0, thickness / THICKNESS)
     owners = [*skeleton.parents[skeleton.parents >= 0].tolist(), *skeleton.end_parents.tolist()]
@@ -98,21 +98,21 @@ def strokes(
         shade = (colors or {}).get(name, color)
         drawn.append(Stroke(joints[owner], tip, radius, shade, rim))
         if name.lower().endswith("head"):
-            nose = quat.rotate(quat.mul(view, turns[owner]), np.array([0.0, 0.0, 1.0]))
+            nose = quat.rotate(quat.mul(view, rotations[owner]), np.array([0.0, 0.0, 1.0]))
             drawn += _head(joints[owner], tip, nose, shade, rim)
     return drawn
 
 
-def paint(axes: Axes, drawn: Sequence[Stroke], *, place: tuple[float, float] = (0.0, 0.0)) -> None:
-    """Draw strokes into flat axes, moved to `place`, the far ones first.
+def paint(axes: Axes, drawn: Sequence[Stroke], *, origin: tuple[float, float] = (0.0, 0.0)) -> None:
+    """Draw strokes into flat axes, moved to `origin`, the far ones first.
 
-    A white rim under each stroke tells what is in front.
+    A white rim under each stroke separates it from those behind.
     """
     from matplotlib.patches import Polygon
 
     for stroke in sorted(drawn, key=lambda stroke: float(stroke.start[2] + stroke.end[2])):
         for radius, color in ((stroke.radius + stroke.rim, PAPER), (stroke.radius, stroke.color)):
-            outline = _capsule(stroke.start[:2], stroke.end[:2], radius) + place
+            outline = _capsule(stroke.start[:2], stroke.end[:2], radius) + origin
             axes.add_patch(Polygon(outline, fc=color, lw=0, zorder=4))
 
 
@@ -122,21 +122,21 @@ def mark_joints(
     pose: Pose,
     joints: Collection[str],
     *,
-    place: tuple[float, float] = (0.0, 0.0),
+    origin: tuple[float, float] = (0.0, 0.0),
     view: Quats = VIEW,
 ) -> None:
     """Put a red dot on each of `joints`."""
     from matplotlib.patches import Circle
 
-    places = quat.rotate(view, forward(skeleton, pose)[0])[:, :2] + place
+    positions = quat.rotate(view, forward(skeleton, pose)[0])[:, :2] + origin
     radius = 1.2 * THICKNESS * body_size(skeleton)
     for name in joints:
-        where = places[skeleton.index(name)]
-        axes.add_patch(Circle(where.tolist(), radius, fc=OUTSIDE, ec=PAPER, lw=1.8, zorder=6))
+        center = positions[skeleton.index(name)]
+        axes.add_patch(Circle(center.tolist(), radius, fc=OUTSIDE, ec=PAPER, lw=1.8, zorder=6))
 
 
 def with_descendants(skeleton: Skeleton, joints: Collection[str]) -> set[str]:
-    """Return the names of `joints` and of all that hangs on them."""
+    """Return the names of `joints` and of their descendants."""
     moved: set[int] = {skeleton.index(name) for name in joints}
     for joint, parent in enumerate(skeleton.parents.tolist()):
         if parent in moved:
@@ -153,14 +153,14 @@ def body_size(skeleton: Skeleton) -> float:
 
 def _capsule(start: Vectors, end: Vectors, radius: float) -> Vectors:
     """Return the outline (n, 2) of a stroke with round ends, in the unit of the positions."""
-    way = end - start
-    turn = np.arctan2(way[1], way[0]) + np.linspace(0.5 * np.pi, 1.5 * np.pi, 19)
-    half = radius * np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+    direction = end - start
+    angle = np.arctan2(direction[1], direction[0]) + np.linspace(0.5 * np.pi, 1.5 * np.pi, 19)
+    half = radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
     return np.concatenate([start + half, end - half])
 
 
 def _head(start: Vectors, end: Vectors, nose: Vectors, color: str, rim: float) -> list[Stroke]:
-    """Return a round head, with a nose that tells which way it looks."""
+    """Return a round head, with a nose that shows its direction."""
     middle = 0.45 * start + 0.55 * end
     radius = 0.6 * float(np.linalg.norm(end - start))
     tip = middle + 1.5 * radius * nose

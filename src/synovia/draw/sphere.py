@@ -133,7 +133,7 @@ def mean_direction(limit: Limit) -> Vectors:
 
 
 def _view_frame(view: Vectors) -> Vectors:
-    """Return right, up and towards the watcher as rows."""
+    """Return right, up and towards the viewer as rows."""
     up = np.array([0.0, 1.0, 0.0]) if abs(view[1]) < 0.9 else np.array([0.0, 0.0, 1.0])
     right = np.cross(up, view)
     right /= np.linalg.norm(right)
