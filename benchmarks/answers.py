@@ -67,6 +67,7 @@ from synovia.ik import (
     Aim,
     Orient,
     Reach,
+    SearchSettings,
     Stay,
     follow,
     look_at,
@@ -414,19 +415,21 @@ def ask_ik(record: Record) -> None:
             record.add(f"ik/{name}/{field}", getattr(found, attribute))
         record.add(f"ik/{name}/reasons", [found.reason(item) for item in range(len(goals))])
 
-    solved("least-squares", solve(model, skeleton, rest, reach, iterations=12))
-    found = two_bone(model, skeleton, rest, reach[0], iterations=12)
+    solved(
+        "least-squares", solve(model, skeleton, rest, reach, settings=SearchSettings(iterations=12))
+    )
+    found = two_bone(model, skeleton, rest, reach[0], settings=SearchSettings(iterations=12))
     solved("two-bone", found)
     both = [*reach, Orient("Wrist", turns), Stay(rest)]
-    solved("orient", solve(model, skeleton, rest, both, iterations=12, restarts=1))
+    solved("orient", solve(model, skeleton, rest, both, settings=SearchSettings(1, 12)))
     first = [Aim("Wrist", goals, X, priority=1), Reach("Elbow", goals)]
     free = {"pinned": ["Hand"], "free_root": True}
-    solved("pinned", solve(model, skeleton, rest, first, iterations=12, restarts=1, **free))
+    solved("pinned", solve(model, skeleton, rest, first, settings=SearchSettings(1, 12), **free))
     solved("track", track(model, skeleton, found.pose, [Reach("Hand", goals + 0.02)]))
     joints = ("Shoulder", "Elbow", "Wrist")
     solved("look_at", look_at(model, skeleton, rest, goals[:, ::-1], joints, axis=X))
     for family in SHAPES:
-        found = solve(arm_of(family), skeleton, rest, reach, iterations=8, restarts=0)
+        found = solve(arm_of(family), skeleton, rest, reach, settings=SearchSettings(0, 8))
         solved(f"family/{family}", found)
 
     turned = quat.exp(waves(6, 0.3 * np.array([[0, 0, 0], *[[1, 1, 1]] * 4]), 8))

@@ -26,7 +26,7 @@ from synovia import (
     forward,
     quat,
 )
-from synovia.ik import Orient, Reach, solve, track
+from synovia.ik import Orient, Reach, SearchSettings, solve, track
 
 CLOSE, STRAIGHT = 1e-3, np.radians(0.2)  # of the chain's length; of the hand's direction
 X = np.array([1.0, 0.0, 0.0])
@@ -240,7 +240,9 @@ def blocking(model, found, points):
     for k, name in enumerate(JOINTS):
         wide = arm(wider=name)
         tried = solve(
-            *(wide, model.skeleton, found.pose, [Reach("Hand", points)]), joints=JOINTS, restarts=0
+            *(wide, model.skeleton, found.pose, [Reach("Hand", points)]),
+            joints=JOINTS,
+            settings=SearchSettings(restarts=0),
         )
         true[:, k] = tried.errors[:, 0] < SHRUNK * found.errors[:, 0]
     return found.blocked_angle[:, at] > 0.0, true

@@ -17,7 +17,7 @@ import numpy as np
 
 from synovia import Clip, LimitModel, Pose, forward, human, human_limits, quat
 from synovia.ik import Reach, arm, follow, look_at, solve_controls, watch
-from synovia.view.pulling import controls_of, pull
+from synovia.ik.drag import ControlDrag, controls_of
 
 BODY = human()
 MODEL = human_limits()
@@ -105,8 +105,8 @@ def pulls() -> dict[str, tuple[float, float | None]]:
     spine = controls_of(BODY, ["L5", "T5"])
 
     def drag(*target: float) -> float:
-        goals = [Reach("LeftHand", target)]
-        return best(lambda: pull(BODY, goals, home, home, limb, spine))
+        drag, goal = ControlDrag(BODY, home, home, limb, spine), Reach("LeftHand", target)
+        return best(lambda: drag.pull(goal))
 
     return {
         "pull, within the arm's reach": (drag(0.2, 1.3, 0.4), 16.0),

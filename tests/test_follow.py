@@ -13,7 +13,18 @@ import arms
 from oracles import random_quats
 from synovia import Clip, LimitModel, Pose, Skeleton, quat
 from synovia.charts import SwingTwist
-from synovia.ik import Aim, Comfort, Orient, Reach, Stay, follow, look_at, solve, watch
+from synovia.ik import (
+    Aim,
+    Comfort,
+    Orient,
+    Reach,
+    SearchSettings,
+    Stay,
+    follow,
+    look_at,
+    solve,
+    watch,
+)
 from synovia.ik.goals import errors_of
 from synovia.limit import Limit
 from synovia.shapes import Box
@@ -295,7 +306,7 @@ def test_gaps_are_measured_as_the_solver_does(seed):
         Stay(Pose(random_quats(5, rng), model.skeleton.offsets), model.skeleton.names[1:]),
         Comfort(margin=0.4),
     ]
-    found = solve(model, model.skeleton, start, goals, iterations=3, restarts=0)
+    found = solve(model, model.skeleton, start, goals, settings=SearchSettings(0, 3))
     measured = errors_of(goals, model, found.pose)
     np.testing.assert_allclose(measured, found.errors, atol=1e-7)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from arms import FAMILIES, X, arm, hinge, of_family, skeleton
 from oracles import random_quats
 from synovia import kernels, quat
-from synovia.ik import Aim, Orient, Reach, Stay, solve, track
+from synovia.ik import Aim, Orient, Reach, SearchSettings, Stay, solve, track
 from synovia.ik.problem import pack
 from synovia.model import LimitModel
 from synovia.skeleton import Pose, Skeleton, forward
@@ -165,7 +165,7 @@ def test_the_pose_is_legal_whatever_happens(family, seed, scale):
         Stay(start),
     ]
     some = [goals[k] for k in rng.permutation(4)[: 1 + seed % 4]]
-    found = solve(model, model.skeleton, start, some, iterations=12)
+    found = solve(model, model.skeleton, start, some, settings=SearchSettings(iterations=12))
     assert model.contains(found.pose)
     assert np.isfinite(found.errors).all()
     assert found.errors.shape == (len(some),)
@@ -179,7 +179,9 @@ def test_a_batch_gives_the_same_answers_as_one_by_one(model):
     where, _ = hands(model, 40, seed=5)
     targets = np.where(np.arange(40)[:, None] % 3 == 0, 1.5 * where, where).reshape(4, 10, 3)
     rest = model.skeleton.rest_pose()
-    many = solve(model, model.skeleton, rest, [Reach("Hand", targets)], threads=3)
+    many = solve(
+        model, model.skeleton, rest, [Reach("Hand", targets)], settings=SearchSettings(threads=3)
+    )
     assert many.pose.rotations.shape == (4, 10, 5, 4)
     for item in np.ndindex(4, 10):
         one = solve(model, model.skeleton, rest, [Reach("Hand", targets[item])])
@@ -229,7 +231,9 @@ def test_error_goes_to_the_joints_that_are_still_free():
     }
     model, target = LimitModel(limits, chain), np.array([0.85, 1.47, 0.0])
     goals, names = [Reach("Wrist", target)], ["Shoulder", "Elbow"]
-    found = solve(model, chain, chain.rest_pose(), goals, joints=names, restarts=0)
+    found = solve(
+        model, chain, chain.rest_pose(), goals, joints=names, settings=SearchSettings(restarts=0)
+    )
     wide = LimitModel({n: hinge([0.0, 0.0, 1.0], -3.0, 3.0) for n in names}, chain)
     clamped = model.project(solve(wide, chain, chain.rest_pose(), goals, joints=names).pose)
     after = np.linalg.norm(forward(chain, clamped)[0][-1] - target)

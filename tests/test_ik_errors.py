@@ -7,7 +7,7 @@ import pytest
 
 from arms import SOLVERS, X, arm
 from synovia import quat
-from synovia.ik import Aim, Orient, Reach, Stay, solve, two_bone
+from synovia.ik import Aim, Orient, Reach, SearchSettings, Stay, solve, two_bone
 from synovia.model import LimitModel
 from synovia.skeleton import Pose, Skeleton, forward
 
@@ -48,18 +48,28 @@ def test_a_goal_says_what_is_wrong(goal, said):
         ([Stay(REST, ["Hand"])], {"joints": ["Elbow"]}, "about a joint that may move"),
         ([], {}, "goals must be some of Reach, Aim, Orient, Stay and Comfort"),
         (["Hand"], {}, "goals must be some of Reach, Aim, Orient, Stay and Comfort"),
-        ([Reach("Hand", np.zeros(3))], {"iterations": 0}, "iterations must be an integer"),
-        ([Reach("Hand", np.zeros(3))], {"restarts": -1}, "restarts must be an integer"),
-        ([Reach("Hand", np.zeros(3))], {"iterations": True}, "iterations must be an integer"),
-        ([Reach("Hand", np.zeros(3))], {"threads": 0}, "threads must be an integer of at least 1"),
-        ([Reach("Hand", np.zeros(3))], {"tolerance": "small"}, "tolerance must be above 0"),
-        ([Reach("Hand", np.zeros(3))], {"tolerance": 0.0}, "tolerance must be above 0"),
         ([Reach("Hand", np.zeros((3, 3))), Reach("Wrist", np.zeros((2, 3)))], {}, "leading axes"),
     ],
 )
 def test_solve_says_what_is_wrong(goals, options, said):
     with pytest.raises(ValueError, match=said):
         solve(MODEL, MODEL.skeleton, REST, goals, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"iterations": 0}, "iterations must be an integer"),
+        ({"iterations": True}, "iterations must be an integer"),
+        ({"restarts": -1}, "restarts must be an integer"),
+        ({"threads": 0}, "threads must be an integer of at least 1"),
+        ({"tolerance": "small"}, "tolerance must be above 0"),
+        ({"tolerance": 0.0}, "tolerance must be above 0"),
+    ],
+)
+def test_settings_are_checked(options, message):
+    with pytest.raises(ValueError, match=message):
+        SearchSettings(**options)
 
 
 def test_a_pose_of_other_joints_is_refused():
@@ -191,6 +201,7 @@ def test_numbers_of_numpy_are_numbers():
     goal = Reach("Hand", np.zeros(3), priority=np.int64(2))
     assert goal.priority == 2
     found = solve(
-        *(MODEL, MODEL.skeleton, REST, [goal]), iterations=np.int32(5), tolerance=np.float32(1e-3)
+        *(MODEL, MODEL.skeleton, REST, [goal]),
+        settings=SearchSettings(iterations=np.int32(5), tolerance=np.float32(1e-3)),
     )
     assert found.iterations >= 1

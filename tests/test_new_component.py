@@ -21,7 +21,7 @@ from synovia.components import (
     Network,
     fit_network,
 )
-from synovia.ik import Reach, solve_controls
+from synovia.ik import Reach, SearchSettings, solve_controls
 from synovia.io import (
     figure_schema,
     load_clip,
@@ -163,7 +163,9 @@ def test_it_is_mirrored_and_back(rng, tmp_path):
 def test_controls_are_found_for_its_figure():
     body = figure()
     where, _ = forward(body.skeleton, body.pose({"thread.turn": 0.9}))
-    found = solve_controls(body, (), [Reach("washer", where[2])], tolerance=1e-6)
+    found = solve_controls(
+        body, (), [Reach("washer", where[2])], settings=SearchSettings(tolerance=1e-6)
+    )
     assert found.converged
     np.testing.assert_allclose(found.controls, [0.9], atol=1e-4)
     assert body.contains(body.pose({"thread.turn": -1.3}))

@@ -15,7 +15,7 @@ import numpy as np
 from synovia import quat
 from synovia.arrays import Floats, Mask, Quats, Scalars, Vectors
 from synovia.charts import DirectionTwist, SwingTwist
-from synovia.ik import Goal, Orient, Reach, Solution, solve, track
+from synovia.ik import Goal, Orient, Reach, SearchSettings, Solution, solve, track
 from synovia.limit import Limit
 from synovia.model import LimitModel
 from synovia.shapes import Box, ReachCone
@@ -352,7 +352,7 @@ def _follow(
     found = solve(
         within, skeleton, starts(skeleton)["bent"], [Reach("Hand", targets[:, 0])], joints=JOINTS
     ).pose
-    onward = track if within is model else partial(solve, restarts=0)
+    onward = track if within is model else partial(solve, settings=SearchSettings(restarts=0))
     before, legal, steps, off = None, True, [], []
     for frame in order.step(range(targets.shape[1])):
         goals = [Reach("Hand", targets[:, frame])]

@@ -13,7 +13,7 @@ import numpy as np
 
 from synovia.arrays import Floats, Scalars, Vectors
 from synovia.edit import push
-from synovia.ik import Reach, solve
+from synovia.ik import Reach, SearchSettings, solve
 from synovia.learn import (
     FitOptions,
     Take,
@@ -41,6 +41,7 @@ ENDS = {
 """What captures call the joints that are driven, in small letters without marks."""
 TALL_CM, ARM = 175.0, 0.332
 """The person lengths are told for, and the share of the height from shoulder to wrist (Winter)."""
+ONCE = SearchSettings(restarts=0)
 SHORT = 0.3
 """A bone that is shorter, by the one below it, is no limb: a forearm may turn beside its elbow."""
 FRAME_TIME = 1.0 / 30.0
@@ -227,7 +228,7 @@ def drive(model: LimitModel, clip: Clip, body: Body) -> Driven:
         turns = np.where(roots[:, None], captured.rotations[frame], turns)
         start = Pose(turns, captured.positions[frame])
         goals = [Reach(name, places[frame, joint]) for name, joint in ends.items()]
-        run = partial(solve, model, skeleton, start, goals, joints=body.movers, restarts=0)
+        run = partial(solve, model, skeleton, start, goals, joints=body.movers, settings=ONCE)
         found, seconds[frame] = timed(run)
         turns = rotations[frame] = found.pose.rotations
         met[frame] = found.converged

@@ -15,7 +15,7 @@ import numpy as np
 
 from synovia import quat
 from synovia.arrays import Floats, Quats, Scalars, Vectors
-from synovia.ik import Goal, Orient, Reach, solve
+from synovia.ik import Goal, Orient, Reach, SearchSettings, solve
 from synovia.model import LimitModel
 from synovia.skeleton import Pose, Skeleton, forward
 
@@ -356,7 +356,14 @@ def _batch(name: str, kind: str, where: Vectors, turns: Quats | None) -> Score:
     threads = 1 if name == OURS else None
 
     def solve_all() -> Pose:
-        return solve(model, model.skeleton, start, goals, joints=NAMES, threads=threads).pose
+        return solve(
+            model,
+            model.skeleton,
+            start,
+            goals,
+            joints=NAMES,
+            settings=SearchSettings(threads=threads),
+        ).pose
 
     solve_all()
     pose, seconds = min((timed(solve_all) for _ in range(3)), key=lambda found: found[1])

@@ -9,11 +9,11 @@ import pytest
 
 from clips import clip
 from synovia import Clip, LimitModel, Pose, forward, human, human_limits, quat
-from synovia.ik import Reach
+from synovia.ik import ControlDrag, Reach
+from synovia.ik.drag import controls_of, with_free_root
 from synovia.rigs import canonical_skeleton
 from synovia.view import messages
 from synovia.view.answers import answer
-from synovia.view.pulling import controls_of, free_root, pull
 from synovia.view.session import Session, scene_of
 
 BODY = human()
@@ -176,13 +176,13 @@ def test_a_capture_whose_feet_are_pinned_crouches_upright():
 
 
 def test_a_root_is_free_where_nothing_moves_it():
-    free = free_root(BODY)
+    free = with_free_root(BODY)
     assert list(free.controls)[: len(BODY.controls)] == list(BODY.controls)
     moved = free.pose({"root.y": 0.5, "root.turn-y": 1.0})
     np.testing.assert_allclose(moved.positions[0], BODY.pose().positions[0] + [0.0, 0.5, 0.0])
     turn = quat.angle_between(moved.rotations[0], np.array([1.0, 0.0, 0.0, 0.0]))
     assert turn == pytest.approx(1.0)
-    assert free_root(free) is free
+    assert with_free_root(free) is free
 
 
 def test_a_joint_that_is_turned_by_hand_stays_within_its_range(session):
@@ -213,16 +213,15 @@ def test_a_pose_and_its_mirror_image(session):
 
 
 def test_a_limb_goes_first_and_others_help_as_little_as_they_can():
-    goal = [Reach("LeftHand", [0.8, 1.5, 0.1])]
+    goal = Reach("LeftHand", [0.8, 1.5, 0.1])
     limb = controls_of(BODY, ARM)
-    alone = pull(BODY, goal, REST, REST, limb, [])
-    both = pull(BODY, goal, REST, REST, limb, SPINE)
+    alone = ControlDrag(BODY, REST, REST, limb).pull(goal)
+    drag = ControlDrag(BODY, REST, REST, limb, SPINE)
+    both = drag.pull(goal)
     assert alone.errors[0] > both.errors[0]
     assert both.converged
-    nearer = [Reach("LeftHand", [0.79, 1.5, 0.1])]
-    assert np.abs(pull(BODY, nearer, REST, REST, limb, SPINE).controls[:6]).sum() < (
-        np.abs(both.controls[:6]).sum()
-    )
+    nearer = Reach("LeftHand", [0.79, 1.5, 0.1])
+    assert np.abs(drag.pull(nearer).controls[:6]).sum() < (np.abs(both.controls[:6]).sum())
 
 
 def test_why_a_joint_is_outside(session):

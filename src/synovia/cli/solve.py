@@ -131,19 +131,17 @@ def report(driven: ClipSolution) -> dict[str, Any]:
 
 def _goal_rows(driven: ClipSolution) -> list[dict[str, Any]]:
     """Return the error of each goal by frame, and the largest; lengths, or degrees."""
-    from ..ik import Comfort, Reach, Stay
-
     rows = []
     for k, goal in enumerate(driven.solution.goals):
-        if isinstance(goal, Stay | Comfort):
+        if goal.soft:
             continue
-        length = isinstance(goal, Reach)
+        length = goal.is_length
         errors = driven.solution.errors[:, k]
         values = [float(error if length else math.degrees(error)) for error in errors]
         worst = int(errors.argmax())
         rows.append(
             {
-                "joint": goal.joint,
+                "joint": goal.label,
                 "kind": type(goal).__name__.lower(),
                 "unit": "length" if length else "degrees",
                 "worst": values[worst],
@@ -194,6 +192,17 @@ def _blocking(driven: ClipSolution) -> dict[str, dict[str, Any]]:
     }
 
 
+def _goal_and_joint(text: str, joints: Sequence[str]) -> tuple[Callable[..., Any], str]:
+    """Return the class of goal and the joint of JOINT or KIND:JOINT; names may have colons."""
+    from ..ik import GOALS, JointGoal
+
+    kind, colon, joint = text.partition(":")
+    goal = GOALS.get(kind, JointGoal)
+    if text in joints or not colon or goal is JointGoal or not issubclass(goal, JointGoal):
+        return GOALS["reach"], text
+    return goal, joint
+
+
 EXAMPLES = (
     (
         "the left hand along a path, a row x,y,z for each frame",
@@ -225,7 +234,8 @@ SECTIONS = {
     metavar="JOINT=FILE.csv|JOINT=X,Y,Z",
     help="The target position of a joint, in the world and in the clip's unit: a file with a row "
     "x,y,z for each frame, or one position for all. With titles in its first line, a file may "
-    "have other columns too. Repeat it for more joints.",
+    "have other columns too. Repeat it for more joints. KIND:JOINT=… gives another goal than "
+    "reach, as aim, which points the joint's z axis at the target.",
 )
 @click.option(
     "--pin",
@@ -279,20 +289,23 @@ def solve(
     comes as near as limits allow, and the joints that block are named; the clip is written in any
     case.
     """
-    from ..ik import Comfort, Reach, follow
+    from ..ik import Comfort, follow
 
     targets = options.parse_pairs(goals, "--goal")
     clip, applied = load_clip_and_limits(clip_path, limits, maps, output, force=force)
-    for joint in (*targets, *options.split_names(pins), *options.split_names(joints)):
+    parsed = {key: _goal_and_joint(key, clip.skeleton.names) for key in targets}
+    named = [joint for _, joint in parsed.values()]
+    for joint in (*named, *options.split_names(pins), *options.split_names(joints)):
         clip.skeleton.index(joint)
-    reaches = [
-        Reach(joint, parse_target("--goal", text, clip.frames)) for joint, text in targets.items()
+    demands = [
+        goal(joint, parse_target("--goal", targets[key], clip.frames))
+        for key, (goal, joint) in parsed.items()
     ]
     comfort = [] if comfort_deg is None else [Comfort(margin=math.radians(comfort_deg))]
     driven = follow(
         applied.model,
         clip,
-        [*reaches, *comfort],
+        [*demands, *comfort],
         joints=options.split_names(joints) or None,
         pinned=options.split_names(pins),
         free_root=free_root,

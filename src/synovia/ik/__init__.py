@@ -1,22 +1,30 @@
 """Inverse kinematics within limits: pose a figure by goals, and never break a limb."""
 
 from .arm import arm
-from .controls import ControlSolution, solve_controls
+from .controls import solve_controls
+from .drag import ControlDrag, Drag, JointDrag
 from .follow import follow, track
-from .goals import Aim, Comfort, Goal, Orient, Reach, Stay
+from .goals import GOALS, Aim, Comfort, Goal, JointGoal, Orient, Reach, Stay
 from .look_at import look_at, watch
-from .solution import ClipSolution, Solution
+from .search import SearchSettings
+from .solution import ClipSolution, ControlSolution, Solution
 from .solve import solve
 from .two_bone import two_bone
 
 __all__ = [
+    "GOALS",
     "Aim",
     "ClipSolution",
     "Comfort",
+    "ControlDrag",
     "ControlSolution",
+    "Drag",
     "Goal",
+    "JointDrag",
+    "JointGoal",
     "Orient",
     "Reach",
+    "SearchSettings",
     "Solution",
     "Stay",
     "arm",

@@ -21,7 +21,8 @@ from ..shapes import Region, ThetaPhi
 from ..skeleton import Pose, Skeleton, check_joints, forward
 from .descent import Batch, finish_batch, start_batch
 from .goals import Reach
-from .problem import GOAL_TOLERANCE, Problem, Settings, check_above_0, pack
+from .problem import Problem, pack
+from .search import GOAL_TOLERANCE, SearchSettings, check_above_0
 from .solution import Solution
 from .two_bone import bend, swivel
 
@@ -83,7 +84,7 @@ def arm(
     if targets.ndim != 2 or len(targets) == 0:
         raise ValueError(f"path must have shape (frames, 3), at least one, got {targets.shape}")
     check_above_0("largest_step", largest_step)
-    settings = Settings(0, 60, 0.7, tolerance, 1)
+    settings = SearchSettings(tolerance=tolerance, threads=1)
     check_joints(skeleton, pose)
     frames = pose.rotations.shape[:-2]
     if frames not in ((), (len(targets),)):

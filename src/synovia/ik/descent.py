@@ -13,22 +13,31 @@ import numpy as np
 from .. import kernels, quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..skeleton import Pose, forward, lineage
-from .goals import Goal, Reach, Wish
-from .problem import Problem, Settings, with_weights
+from .goals import Goal, JointGoal, errors_of
+from .problem import Problem
+from .search import (
+    SOFT_FACTOR,
+    Rows,
+    SearchSettings,
+    Variables,
+    descend_numerically,
+    numerical_jacobian,
+    search,
+)
 from .solution import Solution
 
 # Descent to the goals of a batch: from the start, from stored poses, then why not farther.
 
 MIN_THREADED = 16  # problems that are not worth a second thread
-RACE_STEPS = 4  # steps of each restart, before the best goes on
 FIRST_RESTARTS = 2  # restarts that are tried before all others
 UNLIMITED_STEPS = 20  # steps to see how far a joint would have turned without its limit
 BLOCKING_RATIO = 0.99  # a limit blocks if without it at most this share of the gap is left
-WISH_FACTOR = 1e-3  # of the weight of wishes, where goals are not met beside them
+DAMPING = 0.3  # initial damping, relative to the sum of squares
+PROBE = 1e-3  # radians or lengths, of the step that shows which limits block
 
 
 @dataclass(eq=False)
-class Batch:
+class Batch(Rows):
     """Problems on their way: arrays that the kernels write to, one row for each."""
 
     targets: Floats
@@ -80,39 +89,169 @@ class Batch:
         """Return some rows of all arrays, as the solvers' kernels take them."""
         return tuple(array[rows] for array in vars(self).values())
 
-    def take(self, rows: Ints) -> Batch:
-        """Return a copy of some rows."""
-        return Batch(*(np.ascontiguousarray(array[rows]) for array in vars(self).values()))
 
-    def put(self, rows: Ints, other: Batch) -> None:
-        """Take over the rows of `other` for some of these."""
-        for name, array in vars(other).items():
-            getattr(self, name)[rows] = array
+@dataclass(frozen=True, eq=False)
+class JointVariables(Variables[Batch]):
+    """Rotations of joints, and positions of roots that may move; rows are problems."""
+
+    problem: Problem
+    settings: SearchSettings
+
+    def descend(self, trials: Batch, iterations: int) -> None:
+        descend(self.problem, trials, self.settings, iterations)
+
+    def weaken_soft_goals(self) -> JointVariables | None:
+        soft = self.problem.soft_rows
+        if not soft.any():
+            return None
+        return replace(self, problem=self.problem.reweighted(np.where(soft, SOFT_FACTOR, 1.0)))
+
+    def races(self, restarts: int) -> list[slice]:
+        first = min(FIRST_RESTARTS, restarts)
+        return [slice(0, first), slice(first, restarts)]
+
+    def other_starts(self, initial: Batch, current: Batch, race: slice) -> Batch:
+        """Return the stored legal poses that are nearest to the goals."""
+        problem, library = self.problem, self.problem.library
+        ranks = self._rank(initial, min(race.stop, len(library)))[:, race]
+        starts = initial.take(np.repeat(np.arange(len(initial.targets)), ranks.shape[1]))
+        starts.rotations[:, problem.movers] = library[ranks.ravel()]
+        if problem.plan.held:  # joints between may have other rotations in each problem
+            legal = problem.model.project(Pose(starts.rotations, starts.positions))
+            starts.rotations[...] = legal.rotations
+        return starts
+
+    def _rank(self, initial: Batch, count: int) -> Ints:
+        """Return the numbers (n, count) of the stored poses nearest to the goals, best first."""
+        n, problem = len(initial.targets), self.problem
+        ranks, scores = np.zeros((n, count), np.int64), np.empty((n, count))
+        if problem.is_numerical:
+            for row in range(n):
+                numerical = NumericalJoints(problem, initial, row)
+                poses = numerical.stack(numerical.point)
+                poses = tuple(np.repeat(each, len(problem.library), axis=0) for each in poses)
+                poses[0][:, problem.movers] = problem.library
+                squares = np.square(numerical.residuals(poses)).sum(axis=1)
+                ranks[row] = np.argsort(squares, kind="stable")[:count]
+            return ranks
+
+        def rank(rows: slice) -> None:
+            kernels.ik_descent.rank_each(
+                *(problem.chain, initial.targets[rows], initial.numbers[rows], problem.library),
+                *(initial.rotations[rows], initial.positions[rows], scores[rows], ranks[rows]),
+            )
+
+        run_in_threads(n, self.settings.threads, rank)
+        return ranks
 
 
-def descend_fully(problem: Problem, batch: Batch, settings: Settings) -> None:
-    """Go down from where they are; then without wishes, then from stored poses, what is not met."""
-    start = batch.positions.copy()
-    descend(problem.chain, batch, settings, settings.iterations)
-    problem, wishes = weaken_wishes(problem)
-    if wishes:
-        descend_unmet(problem, batch, settings)
-    first = min(FIRST_RESTARTS, settings.restarts)
-    for some in (slice(0, first), slice(first, settings.restarts)):
-        unmet = np.flatnonzero(~batch.met)
-        if len(unmet) and some.start < some.stop:
-            _restart(problem, batch, unmet, start, some, settings)
+class NumericalJoints:
+    """One problem whose goals are evaluated in NumPy, because a kernel does not know them all.
+
+    A point is (rotations (..., J, 4), positions (..., J, 3)); the variables are rotation vectors of
+    the movers in their own frames, then the positions of roots that may move.
+    """
+
+    block = 3
+
+    def __init__(self, problem: Problem, batch: Batch, row: int) -> None:
+        self.problem, model, chain = problem, problem.model, problem.chain
+        self.point = batch.rotations[row].copy(), batch.positions[row].copy()
+        self.scale, self.movers = 1.0 / float(batch.lengths[row]), problem.movers
+        self.slides = chain.slides.tolist()
+        unlimited = int(batch.unlimited[row])
+        if unlimited >= 0:
+            name = model.skeleton.names[self.movers[unlimited]]
+            model = model.with_limits({n: each for n, each in model.limits.items() if n != name})
+        self.model = model
+        plan, targets = problem.plan, batch.targets[row]
+        self.goals = [
+            goal.with_rows(joints, targets[rows])
+            for goal, joints, rows in zip(problem.goals, plan.joints, plan.rows, strict=True)
+        ]
+        weights = chain.goals[:, kernels.ik_chain.GOAL.weight]
+        self.weights = [float(weights[rows.start]) for rows in problem.plan.rows]
+
+    def stack(self, point: Any) -> Any:
+        return tuple(each[None] for each in point)
+
+    def _unit(self, goal: Goal) -> float:
+        return self.scale if goal.is_length else kernels.ik_goals.TURN_SHARE
+
+    def residuals(self, points: Any) -> Floats:
+        pose = Pose(*points)
+        world = forward(self.model.skeleton, pose)
+        return np.concatenate(
+            [
+                weight * self._unit(goal) * goal.residual(self.problem.model, pose, world)
+                for goal, weight in zip(self.goals, self.weights, strict=True)
+            ],
+            axis=-1,
+        )
+
+    def measure(self, point: Any) -> tuple[Floats, float]:
+        """Return the errors (goals,) at a point, and the worst of them as the tolerance counts."""
+        errors = errors_of(self.goals, self.problem.model, Pose(*point))
+        counted = [
+            self._unit(goal) * float(error)
+            for goal, error, weight in zip(self.goals, errors, self.weights, strict=True)
+            if not goal.soft and weight > 0.0
+        ]
+        return errors, max(counted, default=0.0)
+
+    def perturbed(self, point: Any, size: float) -> tuple[Any, Floats]:
+        count = 3 * (len(self.movers) + len(self.slides))
+        steps = size * np.concatenate([np.eye(count), -np.eye(count)])
+        return self._moved(point, steps), np.full(count, 2.0 * size)
+
+    def _moved(self, point: Any, steps: Floats) -> Any:
+        rotations, positions = (np.repeat(each[None], len(steps), axis=0) for each in point)
+        moves = steps.reshape(len(steps), -1, 3)
+        count = len(self.movers)
+        rotated = quat.mul(rotations[:, self.movers], quat.exp(moves[:, :count]))
+        rotations[:, self.movers] = quat.normalize(rotated)
+        positions[:, self.slides] += moves[:, count:]
+        return rotations, positions
+
+    def retract(self, point: Any, step: Floats) -> tuple[Any, Floats]:
+        rotations, positions = (each[0] for each in self._moved(point, step[None]))
+        legal = self.model.project(Pose(rotations, positions)).rotations
+        before = quat.inverse(point[0][self.movers])
+        turned = quat.log(quat.mul(before, legal[self.movers]))
+        slid = positions[self.slides] - point[1][self.slides]
+        return (legal, positions), np.concatenate([turned.ravel(), slid.ravel()])
+
+    def blocked(self, point: Any) -> Mask:
+        """Return the movers (M,) that a small step downhill takes out of their limits."""
+        residuals = self.residuals(self.stack(point))[0]
+        down = -numerical_jacobian(self, point).T @ residuals
+        step = PROBE * down / max(float(np.linalg.norm(down)), 1e-300)
+        _, actual = self.retract(point, step)
+        lost = np.linalg.norm((step - actual).reshape(-1, 3), axis=1)[: len(self.movers)]
+        return np.asarray(lost > 0.01 * PROBE)
 
 
-def weaken_wishes(problem: Problem) -> tuple[Problem, bool]:
-    """Return the problem with wishes that weigh next to nothing, and whether it has some."""
-    goals = problem.chain.goals
-    names = kernels.ik_chain
-    wishes = np.isin(goals[:, names.GOAL.kind], (names.STAY, names.COMFORT))
-    if not wishes.any():
-        return problem, False
-    weights = np.where(wishes, WISH_FACTOR, 1.0) * goals[:, names.GOAL.weight]
-    return replace(problem, chain=with_weights(problem.chain, weights)), True
+def _descend_in_numpy(
+    problem: Problem, batch: Batch, settings: SearchSettings, iterations: int
+) -> None:
+    """As `kernels.ik_descent.descend_each`, for goals that the kernels do not know."""
+    for row in range(len(batch.targets)):
+        numerical = NumericalJoints(problem, batch, row)
+        point, steps = descend_numerically(
+            *(numerical, numerical.point, numerical.stack),
+            iterations=iterations,
+            damping=DAMPING,
+            largest_step=settings.largest_step,
+        )
+        batch.rotations[row], batch.positions[row] = point
+        residuals = numerical.residuals(numerical.stack(point))[0]
+        errors, worst = numerical.measure(point)
+        batch.squares[row], batch.met[row] = residuals @ residuals, worst <= settings.tolerance
+        batch.steps[row] += steps
+        for rows, error in zip(problem.plan.rows, errors, strict=True):
+            batch.errors[row, rows] = error
+        if iterations == 0:
+            batch.blocked[row] = False if batch.met[row] else numerical.blocked(point)
 
 
 def start_batch(problem: Problem) -> Batch:
@@ -139,17 +278,7 @@ def _out_of_reach(chain: Any, batch: Batch) -> Mask:
     return beyond
 
 
-def descend_unmet(problem: Problem, batch: Batch, settings: Settings) -> None:
-    """Go on from where they are with the problems whose goals are not met."""
-    unmet = np.flatnonzero(~batch.met)
-    if len(unmet) == 0:
-        return
-    part = batch.take(unmet)
-    descend(problem.chain, part, settings, settings.iterations)
-    batch.put(unmet, part)
-
-
-def finish_batch(problem: Problem, batch: Batch, settings: Settings, dtype: Any) -> Solution:
+def finish_batch(problem: Problem, batch: Batch, settings: SearchSettings, dtype: Any) -> Solution:
     """Return the solution: the poses that were found, and why not better ones."""
     model = problem.model
     compiled = all(limit.compiled for limit in model.limits.values())
@@ -157,7 +286,7 @@ def finish_batch(problem: Problem, batch: Batch, settings: Settings, dtype: Any)
         # By stand-ins, and whatever other joints do; this is legal by the limits.
         found = Pose(batch.rotations, batch.positions)
         batch.rotations[...] = problem.model.project(found).rotations
-    descend(problem.chain, batch, settings, 0)  # where they are: errors, and what blocks
+    descend(problem, batch, settings, 0)  # where they are: errors, and what blocks
     blocked_angle = _blocked_angles(problem, batch, settings)
     beyond = np.zeros(batch.errors.shape, np.bool_)
     if not batch.met.all():
@@ -193,12 +322,9 @@ def _solution(
 
 def _can_move(problem: Problem, goal: Goal) -> bool:
     """Tell whether a joint that may turn has any part in a goal."""
-    if isinstance(goal, Wish):
-        return True
-    skeleton = problem.model.skeleton
-    line = skeleton.path_to_root(skeleton.index(goal.joint))
-    fixed = isinstance(goal, Reach) and not goal.point.any()  # where it is, its own turn changes
-    return not set(problem.movers).isdisjoint(line[fixed:])
+    return goal.soft or not set(problem.movers).isdisjoint(
+        goal.joints_to_move(problem.model.skeleton)
+    )
 
 
 def run_in_threads(n: int, threads: int | None, part: Callable[[slice], None]) -> None:
@@ -212,57 +338,20 @@ def run_in_threads(n: int, threads: int | None, part: Callable[[slice], None]) -
         list(pool.map(part, cuts))
 
 
-def descend(chain: Any, batch: Batch, settings: Settings, most: int) -> None:
-    """Bring all problems of a batch nearer to their goals, in at most so many steps each."""
+def descend(problem: Problem, batch: Batch, settings: SearchSettings, iterations: int) -> None:
+    """Bring all rows nearer to their goals, in place, in at most so many steps each."""
+    if problem.is_numerical:
+        _descend_in_numpy(problem, batch, settings, iterations)
+        return
+    packed = np.array([iterations, settings.largest_step, settings.tolerance], dtype=np.float64)
 
-    def part(here: slice) -> None:
-        kernels.ik_descent.descend_each(chain, settings.packed(most), *batch.arrays(here))
+    def part(rows: slice) -> None:
+        kernels.ik_descent.descend_each(problem.chain, packed, *batch.arrays(rows))
 
     run_in_threads(len(batch.targets), settings.threads, part)
 
 
-def _restart(
-    problem: Problem,
-    batch: Batch,
-    unmet: Ints,
-    start: Vectors,
-    some: slice,
-    settings: Settings,
-) -> None:
-    """Try some of the nearest stored poses for the unmet: a few steps each, the best goes on."""
-    library, chain = problem.library, problem.chain
-    racing = batch.take(unmet)
-    racing.positions[...] = start[unmet]
-    racing.steps[...] = 0
-    last = min(some.stop, len(library))
-    ranks, scores = np.zeros((len(unmet), last), np.int64), np.empty((len(unmet), last))
-
-    def rank(here: slice) -> None:
-        kernels.ik_descent.rank_each(
-            *(chain, racing.targets[here], racing.numbers[here], library),
-            *(racing.rotations[here], racing.positions[here], scores[here], ranks[here]),
-        )
-
-    run_in_threads(len(unmet), settings.threads, rank)
-    chosen = ranks[:, some]
-    wanted = chosen.shape[1]
-    runners = racing.take(np.repeat(np.arange(len(unmet)), wanted))
-    runners.rotations[:, problem.movers] = library[chosen.ravel()]
-    if problem.plan.held:  # joints between may be turned otherwise in each problem
-        legal = problem.model.project(Pose(runners.rotations, runners.positions))
-        runners.rotations[...] = legal.rotations
-    descend(chain, runners, settings, RACE_STEPS)
-    best = runners.squares.reshape(-1, wanted).argmin(axis=1) + wanted * np.arange(len(unmet))
-    winners = runners.take(best)
-    taken = batch.steps[unmet] + runners.steps.reshape(-1, wanted).sum(axis=1) - winners.steps
-    descend(chain, winners, settings, settings.iterations)
-    taken += winners.steps
-    better = np.flatnonzero(winners.squares < batch.squares[unmet])
-    batch.put(unmet[better], winners.take(better))
-    batch.steps[unmet] = taken
-
-
-def _blocked_angles(problem: Problem, batch: Batch, settings: Settings) -> Floats:
+def _blocked_angles(problem: Problem, batch: Batch, settings: SearchSettings) -> Floats:
     """Return by how much more joints would have to turn for a smaller gap: (n, joints).
 
     Those that are blocked are solved again from here, each alone without its limit; one blocks if
@@ -274,7 +363,7 @@ def _blocked_angles(problem: Problem, batch: Batch, settings: Settings) -> Float
         return angles
     without = batch.take(rows)
     without.unlimited[:] = movers
-    descend(problem.chain, without, settings, UNLIMITED_STEPS)
+    descend(problem, without, settings, UNLIMITED_STEPS)
     helps = without.squares <= BLOCKING_RATIO**2 * batch.squares[rows]
     joints = np.array(problem.movers)[movers]
     for name, limit in problem.model.limits.items():
@@ -298,66 +387,65 @@ LEVEL_WEIGHTS = (30.0, 1e3)
 """How much more earlier levels weigh, one after the other."""
 
 
-def descend_levels(problem: Problem, settings: Settings, dtype: Any) -> Solution:
+def descend_levels(problem: Problem, settings: SearchSettings, dtype: Any) -> Solution:
     """Return where the batch ends by least squares, as numbers of `dtype`."""
     batch, levels = start_batch(problem), problem.plan.levels
     if levels.max() == 0:
-        descend_fully(problem, batch, settings)
+        _search(problem, batch, settings)
     else:
-        descend_fully(_reweight(problem, levels == 0, levels < 0), batch, settings)
+        _search(_reweight(problem, levels == 0, levels < 0), batch, settings)
         for level in range(1, levels.max() + 1):
             _add_level(problem, batch, level, settings)
-    return finish_batch(weaken_wishes(problem)[0], batch, settings, dtype)
+    weak = JointVariables(problem, settings).weaken_soft_goals()
+    return finish_batch(problem if weak is None else weak.problem, batch, settings, dtype)
+
+
+def _search(problem: Problem, batch: Batch, settings: SearchSettings) -> None:
+    search(JointVariables(problem, settings), batch, settings)
 
 
 def _reweight(problem: Problem, some: Mask, heavy: Mask, factor: float = 1.0) -> Problem:
     """Return the problem with `some` of its targets alone, and `heavy` ones by a factor."""
-    weights = problem.plan.chain.goals[:, kernels.ik_chain.GOAL.weight]
-    weights = weights * np.where(heavy, factor, np.where(some, 1.0, 0.0))
-    return replace(problem, chain=with_weights(problem.chain, weights))
+    factors = np.where(heavy, factor, np.where(some, 1.0, 0.0))
+    return replace(problem, chain=problem.plan.chain).reweighted(factors)
 
 
-def _add_level(problem: Problem, batch: Batch, level: int, settings: Settings) -> None:
+def _add_level(problem: Problem, batch: Batch, level: int, settings: SearchSettings) -> None:
     """Bring goals of a level nearer, where those of earlier levels can be kept as they are."""
     every = np.arange(len(batch.targets))
     earlier, now = problem.plan.levels < level, problem.plan.levels == level
     before, after = _residuals(problem, batch, settings), batch.take(every)
     after.targets = _reached_targets(problem, batch, earlier & (before > settings.tolerance))
-    descend_fully(_reweight(problem, now, earlier, LEVEL_WEIGHTS[0]), after, settings)
+    _search(_reweight(problem, now, earlier, LEVEL_WEIGHTS[0]), after, settings)
     for factor in LEVEL_WEIGHTS[1:]:
-        descend(
-            _reweight(problem, now, earlier, factor).chain, after, settings, settings.iterations
-        )
+        descend(_reweight(problem, now, earlier, factor), after, settings, settings.iterations)
     only_earlier = _reweight(problem, earlier, now & False)
-    descend(only_earlier.chain, after, replace(settings, tolerance=TOLERANCE), settings.iterations)
+    descend(only_earlier, after, replace(settings, tolerance=TOLERANCE), settings.iterations)
     after.targets = batch.targets
     worse = _residuals(problem, after, settings) > before + settings.tolerance
     good = np.flatnonzero(~(worse & earlier).any(axis=1))
     batch.put(good, after.take(good))
 
 
-def _residuals(problem: Problem, batch: Batch, settings: Settings) -> Floats:
+def _residuals(problem: Problem, batch: Batch, settings: SearchSettings) -> Floats:
     """Return what is left of each target (n, targets), as the tolerance counts it."""
-    descend(problem.plan.chain, batch, settings, 0)
+    descend(replace(problem, chain=problem.plan.chain), batch, settings, 0)
     points = problem.plan.chain.goals[:, kernels.ik_chain.GOAL.kind] == kernels.ik_chain.REACH
     share = np.where(points, 1.0 / batch.lengths[:, None], kernels.ik_goals.TURN_SHARE)
     return np.asarray(share * batch.errors)
 
 
 def _reached_targets(problem: Problem, batch: Batch, where: Mask) -> Floats:
-    """Return the targets, some (n, targets) as far as they have been met: there they are kept."""
-    targets, goals = batch.targets.copy(), problem.plan.chain.goals
-    names = kernels.ik_chain
-    point, axis = (goals[:, k : k + 3] for k in (names.GOAL.point, names.GOAL.axis))
-    places, turns = forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
-    for row in np.flatnonzero(where.any(axis=0)):
-        kind, owner = goals[row, names.GOAL.kind], int(goals[row, names.GOAL.owner])
-        some = where[:, row]
-        turn = turns[some, owner]
-        if kind == names.ORIENT:
-            targets[some, row] = turn
-            continue
-        targets[some, row, :3] = places[some, owner] + quat.rotate(turn, point[row])
-        if kind == names.AIM:
-            targets[some, row, :3] += quat.rotate(turn, axis[row])
+    """Return the targets with those of a mask (n, targets) replaced by what the poses reach."""
+    targets = batch.targets.copy()
+    positions, rotations = forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
+    for goal, rows, joints in zip(
+        problem.goals, problem.plan.rows, problem.plan.joints, strict=True
+    ):
+        some = where[:, rows.start] if isinstance(goal, JointGoal) else np.zeros(0, np.bool_)
+        if isinstance(goal, JointGoal) and some.any():
+            reached = goal.reached(positions[some, joints[0]], rotations[some, joints[0]])
+            if reached is None:
+                continue
+            targets[some, rows.start, : reached.shape[-1]] = reached
     return targets

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars
+from ..arrays import TOLERANCE, Ints, Mask, Quats, Scalars
 from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton
-from .goals import Aim, Comfort, Goal, Orient, Reach, Stay, Wish, errors_of
-from .problem import GOAL_NAMES, GOAL_TOLERANCE, joints_between, pins_of
+from .goals import Goal, Stay, errors_of, goal_names, lowest_priority, pins_of
+from .problem import joints_between
+from .search import GOAL_TOLERANCE, SearchSettings
 from .solution import ClipSolution, Solution
 from .solve import solve
 
@@ -25,43 +26,18 @@ from .solve import solve
 
 def check_frames(goal: Goal, clip: Clip) -> None:
     """Raise ValueError unless a goal has one target, or one for each frame of the clip."""
-    if isinstance(goal, Comfort):
-        return
-    wanted, axes = _target_of(goal)
-    if wanted.ndim == axes or (wanted.ndim == axes + 1 and len(wanted) == clip.frames):
-        return
-    name = "Stay" if isinstance(goal, Stay) else goal.joint
-    got = f"{len(wanted)}" if wanted.ndim == axes + 1 else f"an array of shape {wanted.shape}"
-    raise ValueError(
-        f"{name}: there must be one target, or one for each of the clip's {clip.frames} frames, "
-        f"got {got}"
-    )
-
-
-def at_frame(goal: Goal, frame: int | Ints) -> Goal:
-    """Return a goal as it is at one frame, or at several."""
-    if isinstance(goal, Comfort):
-        return goal
-    wanted, axes = _target_of(goal)
-    if wanted.ndim == axes:
-        return goal
-    if isinstance(goal, Stay):
-        return replace(goal, pose=pose_at(goal.pose, frame))
-    if isinstance(goal, Orient):
-        return replace(goal, rotation=wanted[frame])
-    return replace(goal, target=wanted[frame])
+    if goal.batch not in ((), (clip.frames,)):
+        shape = np.shape(goal.target)
+        frames = f"{shape[0]}" if len(goal.batch) == 1 else f"an array of shape {shape}"
+        raise ValueError(
+            f"{goal.label}: there must be one target, or one for each of the clip's {clip.frames} "
+            f"frames, got {frames}"
+        )
 
 
 def pose_at(pose: Pose, frame: int | Ints) -> Pose:
     """Return one frame of poses (frames, J), or several."""
     return Pose(pose.rotations[frame], pose.positions[frame])
-
-
-def _target_of(goal: Reach | Aim | Orient | Stay) -> tuple[Floats, int]:
-    """Return what a goal wants, and how many axes that has at one frame."""
-    if isinstance(goal, Stay):
-        return goal.pose.rotations, 2
-    return (goal.rotation if isinstance(goal, Orient) else goal.target), 1
 
 
 def clamp_to_limits(
@@ -199,13 +175,13 @@ def follow(
     most = largest_turn(max_speed, clip)
     fitted, legal = clamp_to_limits(model, clip, names)
     all_goals = _goals_and_pins(goals, legal, pinned)
-    wishes = any(isinstance(goal, Stay) for goal in goals)
+    wishes = any(goal.soft and goal.target is not None for goal in goals)
     turning = _turning_joints(fitted, all_goals, joints, free_root)
     solver = _FrameSolver(fitted, most, turning, free_root, bool(pinned))
     found: list[Solution] = []
     late = np.zeros(clip.frames, np.bool_)
     for frame in progress(range(clip.frames)):
-        here = [at_frame(goal, frame) for goal in all_goals]
+        here = [goal.at(frame) for goal in all_goals]
         if frame == 0:
             start = pose_at(legal.pose, 0)
             found.append(solver.first(start, here if wishes else [*here, Stay(start)]))
@@ -228,7 +204,7 @@ def _goals_and_pins(goals: Sequence[Goal], clip: Clip, pinned: Sequence[str]) ->
     if isinstance(goals, Goal) or isinstance(pinned, str):
         raise ValueError(f"goals and pinned must be lists, got {goals!r:.80} and {pinned!r:.80}")
     if not goals and not pinned:
-        raise ValueError(f"goals must be some of {GOAL_NAMES}, got none")
+        raise ValueError(f"goals must be some of {goal_names()}, got none")
     for goal in goals:
         check_frames(goal, clip)
     return [*goals, *pins_of(clip.skeleton, clip.pose, pinned, goals)]
@@ -247,16 +223,7 @@ def _turning_joints(
     fixed = [name for name in joints_between(model) if name not in model.limits]
     parents, found = skeleton.parents.tolist(), set[int]()
     for goal in goals:
-        if isinstance(goal, Stay):
-            found.update(map(skeleton.index, goal.joints or skeleton.names))
-            continue
-        if isinstance(goal, Comfort):
-            found.update(map(skeleton.index, goal.joints or ()))
-            continue
-        joint = skeleton.index(goal.joint)
-        if isinstance(goal, Reach) and not goal.point.any():
-            joint = parents[joint]  # its own turn does not move it
-        found.update(skeleton.path_to_root(joint))
+        found.update(goal.joints_to_move(skeleton))
     turning = [skeleton.names[j] for j in sorted(found) if parents[j] >= 0 or free_root]
     return [name for name in turning if name not in fixed]
 
@@ -277,7 +244,7 @@ class _FrameSolver:
             *(self.model, self.model.skeleton, start, goals),
             joints=self.joints,
             free_root=self.free_root,
-            **options,
+            settings=SearchSettings(**options),
         )
 
     def first(self, start: Pose, goals: Sequence[Goal]) -> Solution:
@@ -317,8 +284,8 @@ class _FrameSolver:
         away = min(1.0, self.most / float(angles.max())) * (found.pose.positions - start.positions)
         pose = Pose(rotations, start.positions + away)
         if self.pinned:  # a part of the way to a pose in which feet stand is one in which they slip
-            first = min(goal.priority for goal in found.goals if not isinstance(goal, Wish))
-            pins = [goal for goal in found.goals if getattr(goal, "priority", None) == first]
+            first = lowest_priority(found.goals)
+            pins = [g for g in found.goals if not g.soft and g.priority == first]
             pose = self.solve(pose, pins, restarts=0, tolerance=TOLERANCE).pose
         errors = self._errors(found, pose)
         return replace(found, pose=pose, errors=errors, converged=np.array(False)), True
@@ -327,7 +294,7 @@ class _FrameSolver:
         """Return the errors at another pose; of comfort, which has no target, those found."""
         parts = [
             found.errors[..., k]
-            if isinstance(goal, Comfort)
+            if goal.target is None
             else errors_of([goal], self.model, pose)[..., 0]
             for k, goal in enumerate(found.goals)
         ]
@@ -341,7 +308,7 @@ class _FrameSolver:
         found = np.zeros(len(frames), np.bool_)
         unmet = np.flatnonzero(~whole.converged & frames)
         if len(unmet):
-            goals = [at_frame(goal, unmet) for goal in whole.goals]
+            goals = [goal.at(unmet) for goal in whole.goals]
             found[unmet] = self.solve(pose_at(whole.pose, unmet), goals).converged
         return found
 
@@ -361,7 +328,7 @@ def _move_pins_last(whole: Solution, goals: int, pins: int) -> Solution:
 def stack_solutions(found: Sequence[Solution], goals: Sequence[Goal]) -> Solution:
     """Return the solutions of all frames as one, frames first, with the errors of `goals`."""
     whole: dict[str, Any] = {}
-    for field in fields(Solution):
+    for field in fields(found[0]):
         each = [getattr(solution, field.name) for solution in found]
         if isinstance(each[0], np.ndarray | np.generic):
             whole[field.name] = np.stack(each)
@@ -369,7 +336,7 @@ def stack_solutions(found: Sequence[Solution], goals: Sequence[Goal]) -> Solutio
         np.stack([solution.pose.rotations for solution in found]),
         np.stack([solution.pose.positions for solution in found]),
     )
-    stay = [k for k, goal in enumerate(goals) if isinstance(goal, Stay)]
+    stay = [k for k, goal in enumerate(goals) if goal.soft and goal.target is not None]
     free = LimitModel({}, found[0].skeleton)
     if stay:
         whole["errors"][:, stay] = errors_of([goals[k] for k in stay], free, pose)
@@ -420,10 +387,12 @@ def track(
         joints=joints,
         pinned=pinned,
         free_root=free_root,
-        restarts=0,
-        iterations=TRACK_STEPS,
-        largest_step=largest_turn / TRACK_STEPS,
-        tolerance=tolerance,
+        settings=SearchSettings(
+            restarts=0,
+            iterations=TRACK_STEPS,
+            largest_step=largest_turn / TRACK_STEPS,
+            tolerance=tolerance,
+        ),
     )
     fitted = model.for_skeleton(skeleton)
     if not fitted.dependents or found.converged.ndim:

@@ -1,28 +1,173 @@
-"""Goals: what a pose should do, by joint, and what a pose leaves of them."""
+"""Goals of inverse kinematics: each has a target, and measures what a pose leaves of it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from .. import quat
+from .. import kernels, quat
 from ..arrays import Floats, Quats, Scalars, Vectors, floats, rows, unit_quats, whole_number
+from ..components import DEGREE
 from ..limit import Limit
 from ..model import LimitModel
-from ..skeleton import Pose, Skeleton, forward, lineage
+from ..skeleton import Pose, Skeleton, check_joints, forward, lineage
 
-# Goals: what a pose should do, by joint. Targets may have leading axes: one for each problem.
-#
-# Those of a lower `priority` come first: what comes later never takes away from them. Among goals
-# of the same, weights decide.
+if TYPE_CHECKING:
+    from ..components import Figure
 
-WISH_WEIGHT = 0.01
-"""The weight of `Stay` and `Comfort` unless given: they decide where others leave a choice."""
-COMFORT_MARGIN = math.radians(10.0)
-"""How far from its limit a joint is at ease, in radians, unless given."""
+SOFT_WEIGHT = 0.01  # weight of soft goals unless given: they only decide what others leave open
+COMFORT_MARGIN = math.radians(10.0)  # distance that `Comfort` keeps from limits unless given
+RANGE_MARGIN = 0.1  # margin of `Comfort` for controls that are not angles, as a share of the range
+World = tuple[Vectors, Quats]  # positions and rotations of all joints in the world, by `forward`
+
+
+class Goal(ABC):
+    """What a pose should do. A subclass says what is left of it at a pose, and what its target is.
+
+    To add a goal, derive a frozen dataclass from `JointGoal` and write `residual`. The solvers
+    differentiate it numerically. The goals of this module are also known to the compiled kernels.
+    """
+
+    target: Any
+    """Array (..., *shape of one target), None for goals without a target."""
+    weight: float
+    """Relative weight among goals of the same priority."""
+    priority: int = 0
+    """Goals of a lower number come first; later goals never take anything from them."""
+    soft: ClassVar[bool] = False
+    """True for goals that a solution need not meet to be converged."""
+    is_length: ClassVar[bool] = False
+    """True if residuals are lengths, False if they are radians."""
+    kernel: ClassVar[int] = -1
+    """Number of this kind of goal in `kernels.ik_chain`; -1 if it is evaluated in NumPy."""
+    target_axes: ClassVar[int] = 1
+    """Number of axes of one target; the others are those of a batch."""
+    point: Vectors = np.zeros(3)
+    axis: Vectors = np.zeros(3)
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What messages call the goal."""
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """Leading axes of the target."""
+        shape: tuple[int, ...] = np.shape(self.target)
+        return shape[: len(shape) - self.target_axes]
+
+    @abstractmethod
+    def residual(self, model: LimitModel, pose: Pose, world: World) -> Floats:
+        """Return what is left of the goal (..., n): lengths or radians, 0 if it is met."""
+
+    def error(self, model: LimitModel, pose: Pose, world: World) -> Scalars:
+        """Return how far the goal is from being met (...)."""
+        return np.asarray(np.linalg.norm(self.residual(model, pose, world), axis=-1))
+
+    @abstractmethod
+    def joint_indices(self, model: LimitModel, movers: Sequence[int]) -> Sequence[int]:
+        """Return the joints that the goal is about; `movers` are the joints that may rotate."""
+
+    @abstractmethod
+    def moved_by(self, skeleton: Skeleton, joint: int, measured: Sequence[int]) -> Sequence[int]:
+        """Return the joints whose rotations change the residual at one joint of the goal.
+
+        `measured` are the joints whose product the limit of that joint measures.
+        """
+
+    @abstractmethod
+    def joints_to_move(self, skeleton: Skeleton) -> Sequence[int]:
+        """Return the joints that `follow` rotates for this goal, unless joints are given."""
+
+    def targets_of(self, joints: Sequence[int]) -> Floats:
+        """Return the targets (..., joints, 3 or 4) of the goal at its joints, for the kernels."""
+        return np.asarray(self.target)[..., None, :]
+
+    def with_rows(self, joints: Sequence[int], targets: Floats) -> Self:
+        """Return the goal of one problem from rows (joints, 4), as `targets_of` gave them."""
+        return self.map_target(lambda target: targets[0, : target.shape[-1]])
+
+    def at(self, index: Any) -> Self:
+        """Return the goal at an index of its leading axes; itself if it has one target."""
+        return self.map_target(lambda target: target[index]) if self.batch else self
+
+    def for_item(self, batch: tuple[int, ...], item: tuple[int, ...]) -> Self:
+        """Return the goal of one item of a batch to which the target broadcasts."""
+        own = len(self.batch)
+        return self.map_target(
+            lambda target: np.broadcast_to(target, (*batch, *target.shape[own:]))[item]
+        )
+
+    def map_target(self, function: Any) -> Self:
+        """Return the goal with a function applied to the arrays of its target."""
+        return replace(self, target=function(self.target))  # type: ignore[type-var]
+
+    @abstractmethod
+    def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
+        """Return the goal with x → R x + t applied to its target, and with other joint names."""
+
+    def check(self, skeleton: Skeleton) -> None:
+        """Raise ValueError if the skeleton does not have the joints of the goal."""
+        self.joint_indices(LimitModel({}, skeleton), ())
+
+    def range_margins(self, figure: Figure, free: Sequence[int]) -> Floats | None:
+        """Return margins at the ends of control ranges (2, F); None if the goal has none.
+
+        The first row is the margin as a share of the range, the second the weight.
+        """
+        return None
+
+    def key(self) -> tuple[Any, ...]:
+        """Return everything but the target, as a key for caches."""
+        shape = (np.asarray(self.point).tobytes(), np.asarray(self.axis).tobytes())
+        return (type(self), self.weight, self.priority, *shape)
+
+
+class JointGoal(Goal):
+    """A goal for one joint, which depends on the rotations of that joint and all above it."""
+
+    joint: str
+
+    @property
+    def label(self) -> str:
+        return self.joint
+
+    def joint_indices(self, model: LimitModel, movers: Sequence[int]) -> Sequence[int]:
+        return [model.skeleton.index(self.joint)]
+
+    def moved_by(self, skeleton: Skeleton, joint: int, measured: Sequence[int]) -> Sequence[int]:
+        return skeleton.path_to_root(joint)
+
+    def joints_to_move(self, skeleton: Skeleton) -> Sequence[int]:
+        path = skeleton.path_to_root(skeleton.index(self.joint))
+        # Its own rotation does not move a joint, only points beside it.
+        return path[1:] if self.is_length and not self.point.any() else path
+
+    def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
+        moved = self.map_target(lambda target: quat.rotate(rotation, target) + translation)
+        return replace(moved, joint=names[self.joint])  # type: ignore[type-var]
+
+    def reached(self, position: Vectors, rotation: Quats) -> Floats | None:
+        """Return the target that a joint at this position and rotation meets; None if unknown."""
+        return None
+
+    def key(self) -> tuple[Any, ...]:
+        return (*super().key(), self.joint)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.joint, str) or not self.joint:
+            kind = type(self).__name__
+            raise ValueError(f"{kind}.joint must be the name of a joint, got {self.joint!r}")
+        if "target" in vars(self):
+            _freeze(self, "target", floats(f"{type(self).__name__}.target", self.target))
+        _check_weight(self)
+        priority = whole_number(f"{type(self).__name__}.priority", self.priority)
+        object.__setattr__(self, "priority", priority)
 
 
 def _zero_point() -> Vectors:
@@ -30,21 +175,21 @@ def _zero_point() -> Vectors:
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class Reach(JointGoal):
     """A joint, or a point fixed to it, should be at a target.
 
     Parameters
     ----------
     joint
-        Its name.
+        Name of the joint.
     target
         A position (..., 3) in the world.
     point
-        In the joint's own frame; the joint itself unless given.
+        Position (3,) in the joint's frame; the joint itself unless given.
     weight
-        How much it counts among goals of the same priority.
+        Relative weight among goals of the same priority.
     priority
-        Goals of a lower number come first; later ones never take away from them.
+        Goals of a lower number come first; later goals never take anything from them.
     """
 
     joint: str
@@ -53,25 +198,36 @@ class Reach:
     weight: float = 1.0
     priority: int = 0
 
+    is_length: ClassVar[bool] = True
+    kernel: ClassVar[int] = kernels.ik_chain.REACH
+
     def __post_init__(self) -> None:
-        _check_name(self)
-        _own(self, "target", rows("Reach.target", self.target, 3))
-        _own(self, "point", _vector("Reach.point", self.point))
-        _check_weight(self)
+        super().__post_init__()
+        _freeze(self, "target", rows("Reach.target", self.target, 3))
+        _freeze(self, "point", _vector("Reach.point", self.point))
+
+    def residual(self, model: LimitModel, pose: Pose, world: World) -> Floats:
+        joint = model.skeleton.index(self.joint)
+        return np.asarray(
+            self.target - self.reached(world[0][..., joint, :], world[1][..., joint, :])
+        )
+
+    def reached(self, position: Vectors, rotation: Quats) -> Floats:
+        return np.asarray(position + quat.rotate(rotation, self.point))
 
 
 @dataclass(frozen=True, eq=False)
-class Aim:
+class Aim(JointGoal):
     """An axis of a joint should point at a target.
 
     Parameters
     ----------
     joint, target, weight, priority
-        As those of `Reach`.
+        As for `Reach`.
     axis
-        A direction in the joint's own frame; z unless given.
+        A direction (3,) in the joint's frame; z unless given.
     point
-        Where the axis starts, in the same frame; the joint itself unless given.
+        Origin (3,) of the axis in the joint's frame; the joint itself unless given.
     """
 
     joint: str
@@ -81,26 +237,39 @@ class Aim:
     weight: float = 1.0
     priority: int = 0
 
+    kernel: ClassVar[int] = kernels.ik_chain.AIM
+
     def __post_init__(self) -> None:
-        _check_name(self)
-        _own(self, "target", rows("Aim.target", self.target, 3))
-        _own(self, "point", _vector("Aim.point", self.point))
+        super().__post_init__()
+        _freeze(self, "target", rows("Aim.target", self.target, 3))
+        _freeze(self, "point", _vector("Aim.point", self.point))
         axis = _vector("Aim.axis", self.axis)
         length = float(np.linalg.norm(axis))
         if length < 1e-9:
             raise ValueError(f"Aim.axis must have a direction, got {axis.tolist()}")
-        _own(self, "axis", axis / length)
-        _check_weight(self)
+        _freeze(self, "axis", axis / length)
+
+    def residual(self, model: LimitModel, pose: Pose, world: World) -> Floats:
+        joint = model.skeleton.index(self.joint)
+        rotation = world[1][..., joint, :]
+        direction = self.target - world[0][..., joint, :] - quat.rotate(rotation, self.point)
+        axis = quat.rotate(rotation, self.axis)
+        # An aim at the point where its axis starts is met.
+        defined = np.linalg.norm(direction, axis=-1, keepdims=True) > 1e-12
+        return quat.log(quat.between(axis, np.where(defined, direction, axis)))
+
+    def reached(self, position: Vectors, rotation: Quats) -> Floats:
+        return np.asarray(position + quat.rotate(rotation, self.point + self.axis))
 
 
 @dataclass(frozen=True, eq=False)
-class Orient:
+class Orient(JointGoal):
     """A joint should have a rotation in the world.
 
     Parameters
     ----------
     joint, weight, priority
-        As those of `Reach`.
+        As for `Reach`.
     rotation
         A quaternion (..., 4), w first.
     """
@@ -110,57 +279,148 @@ class Orient:
     weight: float = 1.0
     priority: int = 0
 
+    kernel: ClassVar[int] = kernels.ik_chain.ORIENT
+
     def __post_init__(self) -> None:
-        _check_name(self)
-        _own(self, "rotation", unit_quats("Orient.rotation", self.rotation))
+        super().__post_init__()
+        _freeze(self, "rotation", unit_quats("Orient.rotation", self.rotation))
+
+    @property
+    def target(self) -> Quats:
+        """The rotation."""
+        return self.rotation
+
+    def residual(self, model: LimitModel, pose: Pose, world: World) -> Floats:
+        rotation = world[1][..., model.skeleton.index(self.joint), :]
+        return quat.log(quat.mul(self.rotation, quat.inverse(rotation)))
+
+    def reached(self, position: Vectors, rotation: Quats) -> Floats:
+        return rotation
+
+    def map_target(self, function: Any) -> Self:
+        return replace(self, rotation=function(self.rotation))
+
+    def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
+        target = quat.mul(rotation, self.rotation)
+        return replace(self, rotation=target, joint=names[self.joint])
+
+
+class SoftGoal(Goal):
+    """A goal that decides what the others leave open; solutions need not meet it."""
+
+    joints: Sequence[str] | None
+    """Names; all joints that may move unless given."""
+    soft: ClassVar[bool] = True
+
+    @property
+    def label(self) -> str:
+        return type(self).__name__
+
+    def joint_indices(self, model: LimitModel, movers: Sequence[int]) -> Sequence[int]:
+        if self.joints is None:
+            return movers
+        indices = [model.skeleton.index(name) for name in self.joints]
+        return [joint for joint in indices if joint in movers]
+
+    def moved_by(self, skeleton: Skeleton, joint: int, measured: Sequence[int]) -> Sequence[int]:
+        return [joint]
+
+    def joints_to_move(self, skeleton: Skeleton) -> Sequence[int]:
+        return [skeleton.index(name) for name in self.joints or ()]
+
+    def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
+        joints = None if self.joints is None else [names[name] for name in self.joints]
+        return replace(self, joints=joints)  # type: ignore[type-var]
+
+    def key(self) -> tuple[Any, ...]:
+        return (*super().key(), self.joints)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.joints, str):
+            kind = type(self).__name__
+            raise ValueError(f"{kind}.joints must be a list of names, got {self.joints!r}")
+        if self.joints is not None:
+            object.__setattr__(self, "joints", tuple(self.joints))
         _check_weight(self)
 
 
 @dataclass(frozen=True, eq=False)
-class Stay:
-    """Joints should turn little from those of a pose.
-
-    A wish, not a demand: whether a solution has converged does not depend on it.
+class Stay(SoftGoal):
+    """Joints should rotate little from those of a pose. A soft goal.
 
     Parameters
     ----------
     pose
-        What to stay near.
+        The pose to stay near.
     joints
-        Their names; all that may move unless given.
+        Names of joints; all that may move unless given.
     weight
-        How much it counts; 0.01 unless given, so that it decides where other goals leave a choice.
+        Relative weight; 0.01 unless given, so that it only decides what other goals leave open.
     """
 
     pose: Pose
     joints: Sequence[str] | None = None
-    weight: float = WISH_WEIGHT
+    weight: float = SOFT_WEIGHT
 
-    def __post_init__(self) -> None:
-        _check_names(self)
-        _check_weight(self)
+    kernel: ClassVar[int] = kernels.ik_chain.STAY
+    target_axes: ClassVar[int] = 2
+
+    @property
+    def target(self) -> Quats:
+        """The rotations (..., joints, 4) of the pose."""
+        return self.pose.rotations
+
+    def residual(self, model: LimitModel, pose: Pose, world: World) -> Floats:
+        names = model.skeleton.names if self.joints is None else self.joints
+        joints = [model.skeleton.index(name) for name in names]
+        current = quat.inverse(pose.rotations[..., joints, :])
+        left = quat.log(quat.mul(current, self.pose.rotations[..., joints, :]))
+        return left.reshape(*left.shape[:-2], -1)
+
+    def error(self, model: LimitModel, pose: Pose, world: World) -> Scalars:
+        """Return the largest rotation of a joint from the pose (...), in radians."""
+        left = self.residual(model, pose, world)
+        angles = np.linalg.norm(left.reshape(*left.shape[:-1], -1, 3), axis=-1)
+        return np.asarray(angles.max(axis=-1, initial=0.0))
+
+    def joints_to_move(self, skeleton: Skeleton) -> Sequence[int]:
+        return [skeleton.index(name) for name in self.joints or skeleton.names]
+
+    def targets_of(self, joints: Sequence[int]) -> Floats:
+        return self.pose.rotations[..., joints, :]
+
+    def with_rows(self, joints: Sequence[int], targets: Floats) -> Self:
+        one = self.at((0,) * len(self.batch))
+        rotations = np.array(one.pose.rotations)
+        rotations[list(joints)] = targets
+        return replace(one, pose=one.pose.with_rotations(rotations))
+
+    def map_target(self, function: Any) -> Self:
+        pose = Pose(function(self.pose.rotations), function(self.pose.positions))
+        return replace(self, pose=pose)
+
+    def check(self, skeleton: Skeleton) -> None:
+        check_joints(skeleton, self.pose)
+        super().check(skeleton)
 
 
 @dataclass(frozen=True, eq=False)
-class Comfort:
-    """Joints should keep away from their limits.
+class Comfort(SoftGoal):
+    """Joints should keep away from their limits. A soft goal.
 
-    What counts is how far a joint is outside its limit made smaller by `margin` all around, in the
-    chart's metric: nothing for one that is deeper inside, and the more the nearer it is to the
-    limit. A region that is narrower than twice the margin shrinks to its middle. For controls of a
-    figure it is how much nearer than the margin they are to an end of their range; a control that
-    is no angle has a tenth of its range as its margin.
-
-    A wish, not a demand: whether a solution has converged does not depend on it.
+    The residual is the distance of a joint to its limit shrunk by `margin`, in the chart's metric:
+    0 inside. A region narrower than twice the margin shrinks to its middle. For controls of a
+    figure, the margin is kept from both ends of their ranges; controls that are not angles have a
+    tenth of their range as the margin.
 
     Parameters
     ----------
     joints
-        Their names; all that may move and have a limit unless given.
+        Names of joints with limits; all that may move unless given.
     margin
-        Radians, 10 degrees unless given.
+        Radians; 10 degrees unless given.
     weight
-        How much it counts; 0.01 unless given, so that it decides where other goals leave a choice.
+        Relative weight; 0.01 unless given, so that it only decides what other goals leave open.
 
     Examples
     --------
@@ -180,26 +440,68 @@ class Comfort:
 
     joints: Sequence[str] | None = None
     margin: float = COMFORT_MARGIN
-    weight: float = WISH_WEIGHT
+    weight: float = SOFT_WEIGHT
+
+    kernel: ClassVar[int] = kernels.ik_chain.COMFORT
 
     def __post_init__(self) -> None:
-        _check_names(self)
+        super().__post_init__()
         margin = floats("Comfort.margin", self.margin)
         if margin.ndim != 0 or not 0.0 < margin <= math.pi:
             raise ValueError(
                 f"Comfort.margin must be above 0 and at most π radians, got {self.margin!r:.80}"
             )
         object.__setattr__(self, "margin", float(margin))
-        _check_weight(self)
+
+    @property
+    def target(self) -> None:
+        """There is none."""
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        return ()
+
+    def map_target(self, function: Any) -> Self:
+        return self
+
+    def targets_of(self, joints: Sequence[int]) -> Floats:
+        return np.zeros((len(joints), 3))
+
+    def key(self) -> tuple[Any, ...]:
+        return (*super().key(), self.margin)
+
+    def joint_indices(self, model: LimitModel, movers: Sequence[int]) -> Sequence[int]:
+        known = {model.skeleton.index(name) for name in self.limits(model)}
+        return [joint for joint in movers if joint in known]
+
+    def moved_by(self, skeleton: Skeleton, joint: int, measured: Sequence[int]) -> Sequence[int]:
+        return measured
+
+    def check(self, skeleton: Skeleton) -> None:
+        for name in self.joints or ():
+            skeleton.index(name)
+
+    def residual(self, model: LimitModel, pose: Pose, world: World) -> Floats:
+        distances: list[Floats] = [np.zeros(pose.rotations.shape[:-2])]
+        for name, (inner, depth) in self.limits(model).items():
+            measured = lineage(model.skeleton, name, inner.relative_to)
+            distances.append(inner.distance(measured.relative_rotation(pose.rotations)) + depth)
+        return np.maximum(np.stack(distances, axis=-1), 0.0)
+
+    def error(self, model: LimitModel, pose: Pose, world: World) -> Scalars:
+        """Return how much nearer than the margin the joint nearest to its limit is (...)."""
+        return np.asarray(self.residual(model, pose, world).max(axis=-1))
 
     def limits(self, model: LimitModel) -> dict[str, tuple[Limit, float]]:
-        """Return, by joint, a limit and a depth in radians: joints so deep inside are at ease.
+        """Return, by joint, a limit and a depth in radians inside it from which residuals are 0.
 
-        The limit is made smaller by the margin, and the depth 0, where kernels know such a limit.
+        The limit is shrunk by the margin, and the depth 0, if the kernels know such a limit.
         """
         names = [*model.limits] if self.joints is None else self.joints
-        if bare := [name for name in names if name not in model.limits]:
-            raise ValueError(f"Comfort.joints must have limits, got {', '.join(bare)} without one")
+        if missing := [name for name in names if name not in model.limits]:
+            raise ValueError(
+                f"Comfort.joints must have limits, got {', '.join(missing)} without one"
+            )
         return {name: self._shrink(limit) for name, limit in model.limits.items() if name in names}
 
     def _shrink(self, limit: Limit) -> tuple[Limit, float]:
@@ -209,25 +511,93 @@ class Comfort:
         depth = -float(limit.region.distance(limit.region.deepest))
         return limit, min(self.margin, depth)
 
-
-Wish = Stay | Comfort
-"""Goals that decide what demands leave open."""
-Goal = Reach | Aim | Orient | Stay | Comfort
-
-
-def _check_names(goal: Stay | Comfort) -> None:
-    if goal.joints is None:
-        return
-    if isinstance(goal.joints, str):
-        kind = type(goal).__name__
-        raise ValueError(f"{kind}.joints must be a list of names, got {goal.joints!r}")
-    object.__setattr__(goal, "joints", tuple(goal.joints))
+    def range_margins(self, figure: Figure, free: Sequence[int]) -> Floats:
+        margins, controls = np.zeros((2, len(free))), list(figure.controls.values())
+        names = set(figure.skeleton.names if self.joints is None else self.joints)
+        moved = moved_segments(figure)
+        for column, index in enumerate(free):
+            if moved[index] & names:
+                width = range_in_radians(controls[index])
+                margins[0, column] = min(self.margin / width if width else RANGE_MARGIN, 0.5)
+                margins[1, column] = self.weight * kernels.ik_goals.TURN_SHARE * (width or 1.0)
+        return margins
 
 
-def _check_name(goal: Reach | Aim | Orient) -> None:
-    if not isinstance(goal.joint, str) or not goal.joint:
-        kind = type(goal).__name__
-        raise ValueError(f"{kind}.joint must be the name of a joint, got {goal.joint!r}")
+def moved_segments(figure: Figure) -> list[frozenset[str]]:
+    """Return, for each control, the names of the segments that its joint set moves."""
+    return [
+        frozenset(joint_set.network.outputs)
+        for joint_set in figure.joint_sets.values()
+        for _ in joint_set.controls
+    ]
+
+
+def range_in_radians(control: Any) -> float:
+    """Return the width of a control's range in radians; 0 if the control is not an angle."""
+    unit = {"radians": 1.0, "degrees": DEGREE}.get(control.unit, 0.0)
+    return float(unit * (control.high - control.low))
+
+
+def errors_of(goals: Sequence[Goal], model: LimitModel, pose: Pose) -> Scalars:
+    """Return how far each goal is from being met (..., goals), as in `Solution.errors`.
+
+    `model` has the skeleton of the pose, and the limits from which `Comfort` keeps away.
+    """
+    world = forward(model.skeleton, pose)
+    errors = [goal.error(model, pose, world) for goal in goals]
+    return np.stack(np.broadcast_arrays(*errors), axis=-1)
+
+
+GOALS: dict[str, type[Goal]] = {
+    "reach": Reach,
+    "aim": Aim,
+    "orient": Orient,
+    "stay": Stay,
+    "comfort": Comfort,
+}
+"""Goals by name. Add your own here, so that the command line knows it."""
+
+
+def check_goals(goals: Sequence[Goal]) -> list[Goal]:
+    """Return the goals as a list; raise ValueError if there are none, or others than goals."""
+    given: list[Goal] = [*([goals] if isinstance(goals, Goal) else goals)]
+    if not given or not all(isinstance(goal, Goal) for goal in given):
+        raise ValueError(f"goals must be some of {goal_names()}, got {given!r:.80}")
+    return given
+
+
+def goal_names() -> str:
+    """Return the names of all goals, for messages."""
+    *first, last = (goal.__name__ for goal in GOALS.values())
+    return f"{', '.join(first)} and {last}"
+
+
+def common_batch(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the leading axes to which all shapes broadcast; raise ValueError if there are none."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(
+            f"{what} and targets must have leading axes that go together, got {shapes}"
+        ) from None
+
+
+def lowest_priority(goals: Sequence[Goal]) -> int:
+    """Return the priority that comes first among the goals that are not soft; 0 without any."""
+    return min((goal.priority for goal in goals if not goal.soft), default=0)
+
+
+def pins_of(
+    skeleton: Skeleton, pose: Pose, pinned: Sequence[str], goals: Sequence[Goal]
+) -> list[Goal]:
+    """Return goals that keep joints at their positions in the world, before all `goals`."""
+    if isinstance(pinned, str):
+        raise ValueError(f"pinned must be a list of names, got {pinned!r}")
+    if not pinned:
+        return []
+    positions, _ = forward(skeleton, pose)
+    first = lowest_priority(goals) - 1
+    return [Reach(name, positions[..., skeleton.index(name), :], priority=first) for name in pinned]
 
 
 def _check_weight(goal: Goal) -> None:
@@ -236,9 +606,6 @@ def _check_weight(goal: Goal) -> None:
     if weight.ndim != 0 or not weight > 0.0:
         raise ValueError(f"{name} must be a number above 0, got {goal.weight!r:.80}")
     object.__setattr__(goal, "weight", float(weight))
-    if not isinstance(goal, Wish):
-        priority = whole_number(f"{type(goal).__name__}.priority", goal.priority)
-        object.__setattr__(goal, "priority", priority)
 
 
 def _vector(name: str, values: Vectors) -> Vectors:
@@ -248,76 +615,7 @@ def _vector(name: str, values: Vectors) -> Vectors:
     return array
 
 
-def _own(goal: Goal, name: str, values: Floats) -> None:
+def _freeze(goal: Goal, name: str, values: Floats) -> None:
     array = np.array(values, dtype=np.float64)
     array.flags.writeable = False
     object.__setattr__(goal, name, array)
-
-
-# What a pose leaves of goals, for any poses: the solvers' own measure, apart from them.
-
-
-def gaps(
-    goals: Sequence[Reach | Aim | Orient | Stay],
-    skeleton: Skeleton,
-    pose: Pose,
-    placed: tuple[Vectors, Quats] | None = None,
-) -> list[Vectors]:
-    """Return what is left of each goal, (..., 3), or (..., joints, 3) for `Stay`; not of `Comfort`.
-
-    A way to go in the world for `Reach`, a rotation vector in radians for others. Poses and
-    targets broadcast. An aim at the very point it starts from is met. `placed` is what `forward`
-    gives for the pose, where that is known.
-    """
-    if placed is None:
-        placed = forward(skeleton, pose)
-    return [_gap(goal, skeleton, pose, *placed) for goal in goals]
-
-
-def errors_of(goals: Sequence[Goal], model: LimitModel, pose: Pose) -> Scalars:
-    """Return how far each goal is from being met, (..., goals), as `Solution.errors` has it.
-
-    `model` has the skeleton of the pose, and the limits that `Comfort` is about.
-    """
-    placed, worst = forward(model.skeleton, pose), []
-    for goal in goals:
-        if isinstance(goal, Comfort):
-            worst.append(_discomfort(goal, model, pose))
-            continue
-        size = np.linalg.norm(_gap(goal, model.skeleton, pose, *placed), axis=-1)
-        worst.append(size.max(axis=-1, initial=0.0) if isinstance(goal, Stay) else size)
-    return np.stack(np.broadcast_arrays(*worst), axis=-1)
-
-
-def _discomfort(goal: Comfort, model: LimitModel, pose: Pose) -> Scalars:
-    """Return by how much (...) the joint that is nearest to its limit is nearer than the margin."""
-    worst = np.zeros(pose.rotations.shape[:-2])
-    for name, (inner, depth) in goal.limits(model).items():
-        way = lineage(model.skeleton, name, inner.relative_to)
-        distance = inner.distance(way.relative_rotation(pose.rotations))
-        worst = np.maximum(worst, distance + depth)
-    return worst
-
-
-def _gap(
-    goal: Reach | Aim | Orient | Stay,
-    skeleton: Skeleton,
-    pose: Pose,
-    where: Vectors,
-    how: Quats,
-) -> Vectors:
-    if isinstance(goal, Stay):
-        names = skeleton.names if goal.joints is None else goal.joints
-        joints = [skeleton.index(name) for name in names]
-        own = quat.inverse(pose.rotations[..., joints, :])
-        return quat.log(quat.mul(own, goal.pose.rotations[..., joints, :]))
-    joint = skeleton.index(goal.joint)
-    turn = how[..., joint, :]
-    if isinstance(goal, Orient):
-        return quat.log(quat.mul(goal.rotation, quat.inverse(turn)))
-    way = np.asarray(goal.target - where[..., joint, :] - quat.rotate(turn, goal.point))
-    if isinstance(goal, Reach):
-        return way
-    along = quat.rotate(turn, goal.axis)
-    there = np.linalg.norm(way, axis=-1, keepdims=True) > 1e-12
-    return quat.log(quat.between(along, np.where(there, way, along)))

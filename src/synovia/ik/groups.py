@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import quat
-from ..arrays import Floats, Mask, Quats
+from ..arrays import Floats, Quats
 from ..components import Figure
 from ..model import LimitModel
 from ..skeleton import Pose, check_joints
-from .controls import ControlSolution, solve_controls
-from .goals import Comfort, Goal, Orient, Wish, errors_of
-from .solution import Solution
+from .controls import solve_controls
+from .goals import Goal, errors_of
+from .search import SearchSettings
+from .solution import ControlSolution, Solution
 
 SAME_PLACE = 1e-3
 """Offsets of a skeleton may differ from the figure's by this share of the longest."""
@@ -91,9 +92,8 @@ class GroupSolver:
         goals: Sequence[Goal],
         joints: Sequence[str] | None,
         *,
-        restarts: bool,
+        settings: SearchSettings,
         largest_turn: float,
-        tolerance: float,
         stiffness: Mapping[str, float] | None = None,
     ) -> Solution:
         """Return a pose that controls give and that meets goals, found from `pose`.
@@ -111,8 +111,7 @@ class GroupSolver:
             [self._in_figure(goal, root_turn, root_place - at_rest) for goal in goals],
             only=self.controls_for_joints(joints),
             stiffness=stiffness,
-            restarts=restarts,
-            tolerance=tolerance,
+            settings=settings,
         )
         if largest_turn < math.pi:
             found = self._shorten(found, np.broadcast_to(start, found.controls.shape), largest_turn)
@@ -141,25 +140,17 @@ class GroupSolver:
                 stiffness |= dict.fromkeys(group.controls, len(mine) / sum(mine))
         return self.solve(
             *(pose, [goal], turning),
-            restarts=False,
+            settings=SearchSettings(restarts=0, tolerance=tolerance),
             largest_turn=math.pi,
-            tolerance=tolerance,
             stiffness=stiffness,
         )
 
     def _in_figure(self, goal: Goal, turn: Quats, shift: Floats) -> Goal:
         """Return a goal as the figure sees it, whose root is at rest, with the figure's names."""
-        own, back = self.figure.skeleton, quat.inverse(turn)
-        names = dict(zip(self.model.skeleton.names, own.names, strict=True))
-        if isinstance(goal, Wish):
-            joints = None if goal.joints is None else [names[each] for each in goal.joints]
-            return replace(goal, joints=joints)
-        joint = names[self.model.skeleton.names[self.model.skeleton.index(goal.joint)]]
-        if isinstance(goal, Orient):
-            return replace(goal, joint=joint, rotation=quat.mul(back, goal.rotation))
-        center = own.offsets[self.root]
-        target = quat.rotate(back, goal.target - shift - center) + center
-        return replace(goal, joint=joint, target=target)
+        names = dict(zip(self.model.skeleton.names, self.figure.skeleton.names, strict=True))
+        goal.check(self.model.skeleton)
+        back, center = quat.inverse(turn), self.figure.skeleton.offsets[self.root]
+        return goal.in_frame(back, center - quat.rotate(back, shift + center), names)
 
     def _shorten(
         self, found: ControlSolution, start: Floats, largest_turn: float
@@ -185,40 +176,22 @@ class GroupSolver:
     def _solution(
         self, pose: Pose, goals: Sequence[Goal], start: Floats, found: ControlSolution
     ) -> Solution:
-        skeleton, batch = self.model.skeleton, found.controls.shape[:-1]
-        dtype, root = pose.rotations.dtype, self.root
+        skeleton, dtype, root = self.model.skeleton, pose.rotations.dtype, self.root
+        batch = found.controls.shape[:-1]
         rotations, positions = found.pose.rotations.copy(), found.pose.positions.copy()
         rotations[..., root, :] = pose.rotations[..., root, :]
         positions[..., root, :] = pose.positions[..., root, :]
-        solved = Pose(rotations.astype(dtype), positions.astype(dtype))
         corrected = quat.angle_between(self.figure.pose(start).rotations, pose.rotations)
         corrected[..., root] = 0.0
-        shape = (*batch, len(skeleton))
-        posed = Pose(rotations, positions)
-        parts = [
-            found.errors[..., k]  # of controls, wherever the root is
-            if isinstance(goal, Comfort)
-            else errors_of([goal], self.model, posed)[..., 0]
-            for k, goal in enumerate(goals)
-        ]
-        errors = np.stack(np.broadcast_arrays(*parts), axis=-1)
-        beyond = np.zeros((*batch, len(goals)), np.bool_)
-        for item in np.ndindex(batch):
-            far = () if found.converged[item] else found.beyond(item)
-            beyond[item] = [getattr(goal, "joint", None) in far for goal in found.goals]
-        return Solution(
-            solved,
-            np.broadcast_to(errors, (*batch, len(goals))),
-            found.iterations,
-            found.converged,
-            np.zeros(shape),
-            beyond,
-            np.broadcast_to(corrected, shape),
-            tuple(goals),
-            skeleton,
-            control_names=tuple(self.figure.controls),
-            blocking_controls=self._blocking(found),
+        posed, errors = Pose(rotations, positions), found.errors.copy()
+        for k, goal in enumerate(goals):
+            if goal.range_margins(self.figure, ()) is None:  # others depend on controls alone
+                errors[..., k] = errors_of([goal], self.model, posed)[..., 0]
+        return replace(
+            found,
+            pose=Pose(rotations.astype(dtype), positions.astype(dtype)),
+            errors=errors,
+            start_correction=np.broadcast_to(corrected, (*batch, len(skeleton))),
+            goals=tuple(goals),
+            skeleton=skeleton,
         )
-
-    def _blocking(self, found: ControlSolution) -> Mask:
-        return np.asarray(found.wanted & ~found.converged[..., None])

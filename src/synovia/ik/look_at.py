@@ -14,7 +14,7 @@ from .. import kernels, quat
 from ..arrays import Floats, Mask, Quats, Vectors, floats
 from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton
-from .descent import Batch, descend_unmet, finish_batch, run_in_threads, start_batch
+from .descent import Batch, JointVariables, finish_batch, run_in_threads, start_batch
 from .follow import (
     MAX_SPEED,
     Progress,
@@ -26,19 +26,14 @@ from .follow import (
 )
 from .goals import Aim, errors_of
 from .groups import GroupSolver
-from .problem import (
-    GOAL_TOLERANCE,
-    Problem,
-    Settings,
-    pack,
-)
+from .problem import Problem, pack
+from .search import GOAL_TOLERANCE, SearchSettings, descend_unmet
 from .solution import ClipSolution, Solution
 
 # look_at: turn spine, neck and head towards a target, each by its share; watch: in a clip.
 
 ROUNDS = 8
 """Rounds over all joints; after the first, for what limits have not allowed."""
-MAX_STEPS = 60  # steps that share out what is left after that
 
 
 def look_at(
@@ -99,7 +94,7 @@ def look_at(
     """
     if isinstance(joints, str) or len(joints) == 0:
         raise ValueError(f"joints must be a list of names, at least one, got {joints!r}")
-    settings = Settings(0, MAX_STEPS, 0.7, tolerance, threads)
+    settings = SearchSettings(tolerance=tolerance, threads=threads)
     shares = _shares(weights, len(joints))
     goal = Aim(
         joints[-1],
@@ -120,11 +115,11 @@ def look_at(
         raise ValueError(f"joints must be on the way to {joints[-1]}, got {aside} beside it")
     batch = start_batch(problem)
     _share_turns(problem, batch, shares, settings)
-    descend_unmet(problem, batch, settings)
+    descend_unmet(JointVariables(problem, settings), batch, settings)
     return finish_batch(problem, batch, settings, pose.rotations.dtype)
 
 
-def _share_turns(problem: Problem, batch: Batch, shares: Floats, settings: Settings) -> None:
+def _share_turns(problem: Problem, batch: Batch, shares: Floats, settings: SearchSettings) -> None:
     """Turn all joints, from the body to the head, in some rounds."""
     packed = np.array([ROUNDS, settings.tolerance, *shares])
 

@@ -2,74 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from numbers import Real
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .. import kernels, quat
-from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors, whole_number
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..learn import joint_kind
 from ..limit import Limit
 from ..model import LimitModel, pack_limits
-from ..skeleton import Lineage, Pose, Skeleton, check_joints, forward, lineage
-from .goals import Aim, Comfort, Goal, Orient, Reach, Stay, Wish
+from ..skeleton import Lineage, Pose, Skeleton, check_joints, lineage
+from .goals import Comfort, Goal, check_goals, common_batch, pins_of
 
 # Problems of inverse kinematics: pose, goals and limits as the kernels read them.
-
-
-def sub_skeleton(skeleton: Skeleton, order: Sequence[int]) -> Skeleton:
-    """Return the skeleton of the joints `order`, rising, all above them among these."""
-    numbers = list(order)
-    parents = skeleton.parents[numbers].tolist()
-    return Skeleton(
-        tuple(skeleton.names[joint] for joint in numbers),
-        np.array([numbers.index(up) if up >= 0 else -1 for up in parents]),
-        skeleton.offsets[numbers],
-    )
-
-
-# Settings: how to go down to goals, how far, and in how many threads.
-
-
-GOAL_TOLERANCE = 2e-4
-"""A goal is met when less is left of it, as a share of the chain's length."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Checked: numbers of steps, radians a step, what counts as met, threads or None for all."""
-
-    restarts: int
-    iterations: int
-    largest_step: float
-    tolerance: float
-    threads: int | None
-
-    def __post_init__(self) -> None:
-        for name, least in (("restarts", 0), ("iterations", 1)):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
-        if self.threads is not None:
-            object.__setattr__(self, "threads", whole_number("threads", self.threads, 1))
-        for name in ("largest_step", "tolerance"):
-            check_above_0(name, getattr(self, name))
-
-    def packed(self, iterations: int | None = None) -> Floats:
-        """Return what the kernels read: iterations, unless given those, largest step, tolerance."""
-        most = self.iterations if iterations is None else iterations
-        return np.array([most, self.largest_step, self.tolerance], dtype=np.float64)
-
-
-def check_above_0(name: str, number: float) -> None:
-    """Refuse what is not a finite number above 0."""
-    if not (isinstance(number, Real) and 0.0 < float(number) < math.inf):
-        raise ValueError(f"{name} must be above 0 and finite, got {number!r}")
 
 
 # Limits that are measured from an ancestor: the joints between keep still while others move.
@@ -252,11 +202,11 @@ def plan_of(
     """Return what the problem is without pose and targets, once for each kind of problem."""
     known = _PLANS.setdefault(model, {})
     joints = joints if joints is None or isinstance(joints, str) else [*joints]
-    key = (tuple(_goal_key(goal) for goal in goals), repr(joints), free_root)
+    key = (tuple(goal.key() for goal in goals), repr(joints), free_root)
     found = known.get(key)
     if found is None:
         movers = _movers(model.skeleton, joints, free_root)
-        expanded = [_goal_joints(goal, model, movers) for goal in goals]
+        expanded = [goal.joint_indices(model, movers) for goal in goals]
         ends = np.cumsum([0, *(len(part) for part in expanded)]).tolist()
         if ends[-1] == 0:
             raise ValueError("goals must be about a joint that may move, got wishes for none")
@@ -300,21 +250,11 @@ def _library(model: LimitModel, movers: list[int]) -> Quats:
     return stored
 
 
-def _goal_key(goal: Goal) -> tuple[Any, ...]:
-    """Return all of a goal but its target, as a key."""
-    if isinstance(goal, Stay):
-        return Stay, goal.joints, goal.weight
-    if isinstance(goal, Comfort):
-        return Comfort, goal.joints, goal.weight, goal.margin
-    shape = [_vector_of(goal, name).tobytes() for name in ("point", "axis")]
-    return type(goal), goal.joint, goal.weight, goal.priority, *shape
-
-
 def _levels(goals: Sequence[Goal], expanded: Sequence[Sequence[int]]) -> Ints:
     """Return the level of each target; those of a wish are of the last."""
-    given = sorted({goal.priority for goal in goals if not isinstance(goal, Wish)})
+    given = sorted({goal.priority for goal in goals if not goal.soft})
     levels = [
-        max(len(given) - 1, 0) if isinstance(goal, Wish) else given.index(goal.priority)
+        max(len(given) - 1, 0) if goal.soft else given.index(goal.priority)
         for goal, part in zip(goals, expanded, strict=True)
         for _ in part
     ]
@@ -328,23 +268,6 @@ def _movers(skeleton: Skeleton, joints: Sequence[str] | None, free_root: bool) -
     if joints is None:
         return [j for j, up in enumerate(skeleton.parents.tolist()) if up >= 0 or free_root]
     return sorted({skeleton.index(name) for name in joints})
-
-
-def _goal_joints(goal: Goal, model: LimitModel, movers: list[int]) -> list[int]:
-    """Return the joints of a goal: one, or of a wish each that may move."""
-    skeleton = model.skeleton
-    if isinstance(goal, Comfort):
-        known = {skeleton.index(name) for name in goal.limits(model)}
-        return [joint for joint in movers if joint in known]
-    if not isinstance(goal, Stay):
-        return [skeleton.index(goal.joint)]
-    if goal.joints is None:
-        return movers
-    return [j for j in (skeleton.index(name) for name in goal.joints) if j in movers]
-
-
-_KINDS = {Reach: 0, Aim: 1, Orient: 2, Stay: 3, Comfort: 4}
-"""As `kernels.ik_chain` numbers them."""
 
 
 def _chain(
@@ -363,19 +286,11 @@ def _chain(
     slides = [j for j in order if free_root and parents[j] < 0]
     limits = {model.skeleton.index(name): limit for name, limit in model.limits.items()}
     lines = _measured_lines(model, used, limits)
-    moves: Mask = np.array(
-        [
-            [
-                j in lines.get(joint, [joint])
-                if isinstance(goal, Comfort)
-                else (j == joint if isinstance(goal, Stay) else j in line)
-                for j in used
-            ]
-            + [j in line and not isinstance(goal, Wish) for j in slides]
-            for (goal, joint), line in zip(each, above, strict=True)
-        ],
-        dtype=np.bool_,
-    ).reshape(len(each), len(used) + len(slides))
+    moves: Mask = np.zeros((len(each), len(used) + len(slides)), np.bool_)
+    for row, (goal, joint), line in zip(moves, each, above, strict=True):
+        moved_by = goal.moved_by(model.skeleton, joint, lines.get(joint, [joint]))
+        row[: len(used)] = np.isin(used, moved_by)
+        row[len(used) :] = [j in line and not goal.soft for j in slides]
     measured = {line[-1] for line in lines.values()}
     limited = [joint for joint in limits if joint in used or joint in measured]
     inner = _inner_limits(model, each)
@@ -462,10 +377,7 @@ def _ways_table(lines: Mapping[int, list[int]], used: list[int]) -> Ints:
 
 def goal_table(goals: Sequence[tuple[Goal, int]]) -> Floats:
     """Return the rows (n, GOAL.SIZE) of goals, each with its joint, as the kernels read them."""
-    rows = [
-        (_KINDS[type(goal)], j, goal.weight, *_vector_of(goal, "point"), *_vector_of(goal, "axis"))
-        for goal, j in goals
-    ]
+    rows = [(goal.kernel, joint, goal.weight, *goal.point, *goal.axis) for goal, joint in goals]
     return np.array(rows, dtype=np.float64).reshape(-1, kernels.ik_chain.GOAL.SIZE)
 
 
@@ -474,10 +386,6 @@ def with_weights(chain: Any, weights: Floats) -> Any:
     goals = chain.goals.copy()
     goals[:, kernels.ik_chain.GOAL.weight] = weights
     return chain._replace(goals=goals)
-
-
-def _vector_of(goal: Goal, name: str) -> Vectors:
-    return np.asarray(getattr(goal, name, np.zeros(3)))
 
 
 # Problem: pose, goals and limits as the kernels read them.
@@ -531,6 +439,24 @@ class Problem:
         return replace(limit, chart=chart, relative_to=None)
 
     @property
+    def is_numerical(self) -> bool:
+        """True if goals are evaluated in NumPy, because a kernel does not know them all."""
+        return any(goal.kernel < 0 for goal in self.goals)
+
+    @property
+    def soft_rows(self) -> Mask:
+        """Rows (targets,) of the soft goals."""
+        mask = np.zeros(len(self.plan.levels), np.bool_)
+        for goal, rows in zip(self.goals, self.plan.rows, strict=True):
+            mask[rows] = goal.soft
+        return mask
+
+    def reweighted(self, factors: Floats) -> Problem:
+        """Return the problem with the weights of its targets multiplied by factors (targets,)."""
+        weights = self.chain.goals[:, kernels.ik_chain.GOAL.weight]
+        return replace(self, chain=with_weights(self.chain, weights * factors))
+
+    @property
     def batch(self) -> tuple[int, ...]:
         """The leading axes."""
         return self.start.rotations.shape[:-2]
@@ -571,12 +497,8 @@ def pack(
     plan = plan_of(fitted, every_goal, joints, free_root)
     targets = np.zeros((*start.rotations.shape[:-2], len(plan.levels), 4))
     for goal, part, rows in zip(every_goal, plan.joints, plan.rows, strict=True):
-        if isinstance(goal, Stay):
-            targets[..., rows, :] = goal.pose.rotations[..., part, :]
-        elif isinstance(goal, Orient):
-            targets[..., rows, :] = goal.rotation[..., None, :]
-        elif not isinstance(goal, Comfort):
-            targets[..., rows, :3] = goal.target[..., None, :]
+        wanted = goal.targets_of(part)
+        targets[..., rows, : wanted.shape[-1]] = wanted
     above = hold_limits(plan, start, skeleton) if hold else {}
     return Problem(
         *(fitted, start, start_correction, every_goal, len(pins), plan),
@@ -584,46 +506,12 @@ def pack(
     )
 
 
-GOAL_NAMES = "Reach, Aim, Orient, Stay and Comfort"
-
-
-def check_goals(goals: Sequence[Goal]) -> list[Goal]:
-    """Return the goals as a list; ValueError where these are no goals, or none."""
-    given: list[Goal] = [*([goals] if isinstance(goals, Goal) else goals)]
-    if not given or not all(isinstance(goal, Goal) for goal in given):
-        raise ValueError(f"goals must be some of {GOAL_NAMES}, got {given!r:.80}")
-    return given
-
-
-def pins_of(
-    skeleton: Skeleton, pose: Pose, pinned: Sequence[str], goals: Sequence[Goal]
-) -> list[Goal]:
-    """Return goals that keep joints where the pose has them in the world, before all `goals`."""
-    if isinstance(pinned, str):
-        raise ValueError(f"pinned must be a list of names, got {pinned!r}")
-    if not pinned:
-        return []
-    places, _ = forward(skeleton, pose)
-    first = min((goal.priority for goal in goals if not isinstance(goal, Wish)), default=0) - 1
-    return [Reach(n, places[..., skeleton.index(n), :], priority=first) for n in pinned]
-
-
 def _legal_start(model: LimitModel, pose: Pose, goals: Sequence[Goal]) -> tuple[Pose, Scalars]:
     """Return the pose, repeated for each problem and legal, and by how much it had to turn."""
-    shapes = [pose.rotations.shape[:-2]]
     for goal in goals:
-        if isinstance(goal, Stay):
-            check_joints(model.skeleton, goal.pose)
-            shapes.append(goal.pose.rotations.shape[:-2])
-        elif not isinstance(goal, Comfort):
-            wanted = goal.rotation if isinstance(goal, Orient) else goal.target
-            shapes.append(wanted.shape[:-1])
-    try:
-        batch = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ValueError(
-            f"pose and targets must have leading axes that go together, got {shapes}"
-        ) from None
+        goal.check(model.skeleton)
+    shapes = [pose.rotations.shape[:-2], *(goal.batch for goal in goals)]
+    batch = common_batch("pose", shapes)
     double = pose.rotations.dtype == pose.positions.dtype == np.float64
     given = pose if double else Pose(pose.rotations.astype(float), pose.positions.astype(float))
     legal = model.project(given)

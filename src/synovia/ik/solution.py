@@ -1,15 +1,15 @@
-"""Solution: the pose that was found, how near it comes to the goals, and what holds it back."""
+"""Solutions: poses, how near they come to the goals, and which limits hold them back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Ints, Mask, Scalars
+from ..arrays import Floats, Ints, Mask, Scalars
+from ..components import Figure
 from ..skeleton import Clip, Pose, Skeleton
-from .goals import Goal, Reach, Wish
+from .goals import Goal
 
 PIN_TOLERANCE = 1e-6
 """A pinned joint that is farther from its place, in the skeleton's unit, has slipped."""
@@ -51,78 +51,102 @@ class Solution:
 
     `solve` turns them.
     """
-    control_names: tuple[str, ...] = ()
-    """The controls of the figure, where limits are those of one."""
-    blocking_controls: Mask = field(default_factory=lambda: np.zeros(0, np.bool_))
-    """(..., controls): those at an end of their range that the goals would take farther."""
 
     def blocking(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
-        """Return the joints that block, worst first, and how much further each would turn."""
+        """Return the joints whose limits block, worst first, and how much farther each would go."""
+        self._check_item(item)
         angles = self.blocked_angle[item]
-        if angles.ndim != 1:
-            raise ValueError(
-                f"blocking is for one problem, got {self.converged.shape} of them: say which"
-            )
         order = np.argsort(-angles, kind="stable")
         return {self.skeleton.names[j]: float(angles[j]) for j in order if angles[j] > 0.0}
 
     def slipped(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
         """Return the pinned joints that could not be kept in place, and how far off each is."""
+        self._check_item(item)
         errors = self.errors[item]
-        if errors.ndim != 1:
-            raise ValueError(
-                f"slipped is for one problem, got {self.converged.shape} of them: say which"
-            )
-        first = len(self.goals) - self.pins
         return {
-            _name(self.goals[k]): float(errors[k])
-            for k in range(first, len(self.goals))
+            self.goals[k].label: float(errors[k])
+            for k in range(len(self.goals) - self.pins, len(self.goals))
             if errors[k] > PIN_TOLERANCE
         }
 
+    def _check_item(self, item: int | tuple[int, ...]) -> None:
+        if np.ndim(self.converged[item]) != 0:
+            raise ValueError(
+                f"this is for one problem, got {self.converged.shape} of them: say which"
+            )
+
+    def _holders(self, item: int | tuple[int, ...]) -> str:
+        """Return the limits that block, in words; nothing if there are none."""
+        blocking = self.blocking(item).items()
+        held = ", ".join(f"{name} ({np.degrees(a):.1f} degrees more)" for name, a in blocking)
+        return f"the limit of {held}" if held else ""
+
     def reason(self, item: int | tuple[int, ...] = ()) -> str:
         """Return one sentence on how a problem ended: what is not met, and why not."""
-        blocking = self.blocking(item)
+        self._check_item(item)
         if self.converged[item]:
             return "all goals are met"
-        said = self._miss(item, blocking)
+        miss = self._miss(item)
         if not self.kept_still:
-            return said
-        return f"{said}; two_bone keeps {', '.join(self.kept_still)} still"
+            return miss
+        return f"{miss}; two_bone keeps {', '.join(self.kept_still)} still"
 
-    def _miss(self, item: int | tuple[int, ...], blocking: Mapping[str, float]) -> str:
+    def _miss(self, item: int | tuple[int, ...]) -> str:
         slipped = self.slipped(item)
         if slipped:
             off = ", ".join(f"{name} is {error:.4g} off" for name, error in slipped.items())
             return f"pins could not be kept: {off}"
-        demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Wish)]
+        demands = [k for k, goal in enumerate(self.goals) if not goal.soft]
         worst = max(demands, key=lambda k: self.errors[item][k] * self.goals[k].weight)
         miss = describe_miss(self.goals[worst], float(self.errors[item][worst]))
         if worst in self.immovable:
             return f"{miss}: no joint that may turn moves it"
-        far = [_name(self.goals[k]) for k in demands if self.beyond[item][k]]
+        far = [self.goals[k].label for k in demands if self.beyond[item][k]]
         if far:
             return f"{miss}: beyond the chain's reach for {', '.join(far)}"
-        if self.control_names and self.blocking_controls[item].any():
-            named = zip(self.control_names, self.blocking_controls[item].tolist(), strict=True)
-            return f"{miss}: held by the range of {', '.join(name for name, at in named if at)}"
-        if blocking:
-            more = ", ".join(f"{n} ({np.degrees(a):.1f} degrees more)" for n, a in blocking.items())
-            return f"{miss}: held by the limit of {more}"
+        if holders := self._holders(item):
+            return f"{miss}: held by {holders}"
         return (
             f"{miss}: no one limit holds it; goals may contradict each other, or the start is bad"
         )
 
 
-def _name(goal: Goal) -> str:
-    return "" if isinstance(goal, Wish) else goal.joint
-
-
 def describe_miss(goal: Goal, error: float) -> str:
-    """Return the words on how far a goal is from being met, a length or radians."""
-    if isinstance(goal, Reach):
-        return f"{goal.joint} is {error:.4g} from its target"
-    return f"{_name(goal)} is {np.degrees(error):.1f} degrees off its target"
+    """Return how far a goal is from being met, in words; `error` is a length or radians."""
+    if goal.is_length:
+        return f"{goal.label} is {error:.4g} from its target"
+    return f"{goal.label} is {np.degrees(error):.1f} degrees off its target"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ControlSolution(Solution):
+    """A solution by controls of a figure; all fields have the problems' leading axes (...)."""
+
+    figure: Figure
+    controls: Floats
+    """(..., C): within their ranges, in the figure's order and units."""
+    ends: Ints
+    """(..., C): 1 for controls at the high end of their range, -1 at the low end, 0 between."""
+    wanted: Mask
+    """(..., C): controls at an end that would have to go on for the goals."""
+
+    def at_end(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
+        """Return the controls at an end of their range, by name, and that end in their unit."""
+        return self._named(self.ends != 0, item)
+
+    def blocking_controls(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
+        """Return the controls at an end that the goals would take farther, and that end."""
+        return self._named(self.wanted & ~self.converged[..., None], item)
+
+    def _holders(self, item: int | tuple[int, ...]) -> str:
+        ends = (f"{name} at {value:g}" for name, value in self.blocking_controls(item).items())
+        held = ", ".join(ends)
+        return f"the range of {held}" if held else ""
+
+    def _named(self, mask: Mask, item: int | tuple[int, ...]) -> dict[str, float]:
+        self._check_item(item)
+        names = list(self.figure.controls)
+        return {names[c]: float(self.controls[item][c]) for c in np.flatnonzero(mask[item])}
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,12 @@ import numpy as np
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, lineage
 from .descent import descend_levels
-from .goals import Goal, errors_of
+from .goals import Goal, check_goals, errors_of
 from .groups import GroupSolver
-from .problem import GOAL_TOLERANCE, Settings, check_goals, pack
+from .problem import pack
+from .search import SearchSettings
 from .solution import Solution
 
-STEPS = 60  # of least squares; most problems take fewer than 20
-LARGEST_STEP = 0.7  # radians
 MAX_ROUNDS = 12  # of solving with limits at the rotations of their drivers
 NEARER = 0.99  # rounds go on while errors fall below this share
 
@@ -72,11 +71,7 @@ def solve(
     joints: Sequence[str] | None = None,
     pinned: Sequence[str] = (),
     free_root: bool = False,
-    restarts: int = 8,
-    iterations: int = STEPS,
-    largest_step: float = LARGEST_STEP,
-    tolerance: float = GOAL_TOLERANCE,
-    threads: int | None = None,
+    settings: SearchSettings | None = None,
 ) -> Solution:
     """Return a pose, legal at every joint, that starts from `pose` and meets `goals`.
 
@@ -101,17 +96,8 @@ def solve(
         Joints that keep their place in the world, whatever the goals want.
     free_root
         Whether roots may turn and move as well.
-    restarts
-        Stored legal poses to try if the start leads nowhere.
-    iterations
-        Steps at most.
-    largest_step
-        Radians that a joint turns in a step, at most.
-    tolerance
-        A goal is met when its error is under this share of the chain's length; an angle of 1 radian
-        counts as 0.3 of that length.
-    threads
-        Among which a batch is shared; as many as there are processors unless given.
+    settings
+        How long to search, and which goals count as met.
 
     Returns
     -------
@@ -129,16 +115,15 @@ def solve(
     >>> found.reason()
     'all goals are met'
     """
-    settings = Settings(restarts, iterations, largest_step, tolerance, threads)
+    settings = settings or SearchSettings()
     fitted = model.for_skeleton(skeleton)
     if fitted.groups:
         if pinned or free_root:
             raise ValueError("limits of a figure's groups take no pins and no free root")
         return GroupSolver.of(fitted).solve(
             *(pose, check_goals(goals), joints),
-            restarts=restarts > 0,
-            largest_turn=iterations * largest_step,
-            tolerance=tolerance,
+            settings=settings,
+            largest_turn=settings.iterations * settings.largest_step,
         )
     problem = pack(model, skeleton, pose, goals, joints, pinned, free_root, hold=False)
     if not problem.model.dependents or problem.batch != ():
@@ -153,11 +138,7 @@ def solve(
             joints=some or movers,
             pinned=pinned,
             free_root=free_root,
-            restarts=restarts,
-            iterations=iterations,
-            largest_step=largest_step,
-            tolerance=tolerance,
-            threads=threads,
+            settings=settings,
         )
 
     movers = [problem.model.skeleton.names[joint] for joint in problem.movers]

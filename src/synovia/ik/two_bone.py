@@ -17,19 +17,18 @@ from ..arrays import Floats, Quats, Scalars, Vectors, rows
 from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, forward
-from .descent import Batch, descend_unmet, finish_batch, start_batch
+from .descent import Batch, JointVariables, finish_batch, start_batch
 from .goals import Reach
 from .problem import (
-    GOAL_TOLERANCE,
     Problem,
-    Settings,
     freedom_of,
     joints_between,
     orthonormal_pair,
     pack,
 )
+from .search import SearchSettings, descend_unmet
 from .solution import Solution
-from .solve import LARGEST_STEP, STEPS, solve, solve_dependent
+from .solve import solve, solve_dependent
 
 SWEEPS = ((np.pi, 73), (np.radians(5.0), 41), (np.radians(0.25), 41))
 """Swivels that are looked at: so far to both sides of the best so far, and how many, with 0."""
@@ -45,10 +44,7 @@ def two_bone(
     goal: Reach,
     *,
     pole: Vectors | None = None,
-    iterations: int = STEPS,
-    largest_step: float = LARGEST_STEP,
-    tolerance: float = GOAL_TOLERANCE,
-    threads: int | None = None,
+    settings: SearchSettings | None = None,
 ) -> Solution:
     """Return a legal pose in which two joints above the goal's bring it to its target.
 
@@ -59,8 +55,8 @@ def two_bone(
 
     Parameters
     ----------
-    model, skeleton, pose, iterations, largest_step, tolerance, threads
-        As for `solve`. The last four are those of least squares.
+    model, skeleton, pose, settings
+        As for `solve`. The settings are those of least squares, which does not restart.
     goal
         The point to bring to a target.
     pole
@@ -76,7 +72,7 @@ def two_bone(
     if bones is None:
         raise ValueError(f"two_bone needs two joints above {goal.joint!r}, got fewer")
     names = [skeleton.names[joint] for joint in bones]
-    settings = Settings(0, iterations, largest_step, tolerance, threads)
+    settings = settings or SearchSettings()
     problem = pack(model, skeleton, pose, [goal], names)
     if not problem.model.dependents or problem.batch != ():
         found = _solve_triangles(problem, bones, pole, settings, pose.rotations.dtype)
@@ -84,17 +80,8 @@ def two_bone(
 
     def solve_held(held: LimitModel, start: Pose, some: Sequence[str] | None) -> Solution:
         if some is not None:
-            return solve(
-                *(held, skeleton, start, [goal]), joints=some, tolerance=tolerance, threads=threads
-            )
-        return two_bone(
-            *(held, skeleton, start, goal),
-            pole=pole,
-            iterations=iterations,
-            largest_step=largest_step,
-            tolerance=tolerance,
-            threads=threads,
-        )
+            return solve(held, skeleton, start, [goal], joints=some, settings=settings)
+        return two_bone(held, skeleton, start, goal, pole=pole, settings=settings)
 
     movers = [problem.model.skeleton.names[joint] for joint in problem.movers]
     return solve_dependent(problem.model, pose, movers, solve_held)
@@ -127,7 +114,7 @@ def _solve_triangles(
     problem: Problem,
     bones: tuple[int, int],
     pole: Vectors | None,
-    settings: Settings,
+    settings: SearchSettings,
     dtype: Any,
 ) -> Solution:
     """Return the solution by triangles, continued by least squares where limits leave an error.
@@ -147,7 +134,7 @@ def _solve_triangles(
     bend(batch, middle, problem.limit_of(middle), upper, lower, np.linalg.norm(way, axis=-1))
     wanted = _pole(problem, pole, above)
     swivel(batch, first, problem.limit_of(first), upper, middle, lower, way, wanted)
-    descend_unmet(problem, batch, settings)
+    descend_unmet(JointVariables(problem, settings), batch, settings)
     return finish_batch(problem, batch, settings, dtype)
 
 

@@ -1,20 +1,24 @@
-"""Poses that the page sends: what is asked about them, and their mirror images."""
+"""Requests of the page about poses: checks, mirror images, and the controls of a figure."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Quats
+from ..arrays import Floats, Quats
 from ..charts.chart import mirror_rotations, reflect
+from ..components import Figure
+from ..ik.drag import with_free_root
 from ..limit import DependentLimit, Limit
 from ..model import LimitModel
 from ..model.report import NEGLIGIBLE
 from ..skeleton import Pose, forward, lineage, partner
 from ..skeleton.names import mirror_normal
-from .messages import Request, flag, rotations, row, vector, word
-from .protocol.poses import Outside, PoseAnswer
+from .messages import Request, flag, numbers, rotations, row, vector, word
+from .protocol.poses import Fitted, Outside, PoseAnswer, Posed
 from .session import Scene, Session
+
+CONTROL_TOLERANCE = 1e-5  # of controls fitted to a pose in single precision, as the page sends it
 
 
 def pose_from(scene: Scene, request: Request) -> Pose:
@@ -83,21 +87,54 @@ def mirror_pose(session: Session, request: Request) -> PoseAnswer:
     return _answer(scene, mirrored)
 
 
-def turn_alone(scene: Scene, request: Request) -> PoseAnswer:
-    """Return the pose with a joint turned as the world sees it; within its limit, if asked."""
+def rotate_alone(scene: Scene, request: Request) -> PoseAnswer:
+    """Return the pose with one joint rotated as the world sees it; within its limit, if asked."""
     skeleton, pose = scene.clip.skeleton, pose_from(scene, request)
     name = word(request, "joint")
     joint = skeleton.index(name)
     _, world = forward(skeleton, pose)
-    wanted = quat.normalize(row(request, "rotation", 4))
-    above = int(skeleton.parents[joint])
-    turns = np.array(pose.rotations)
-    turns[joint] = wanted if above < 0 else quat.mul(quat.inverse(world[above]), wanted)
-    turned = pose.with_rotations(turns)
+    target = quat.normalize(row(request, "rotation", 4))
+    parent = int(skeleton.parents[joint])
+    local = np.array(pose.rotations)
+    local[joint] = target if parent < 0 else quat.mul(quat.inverse(world[parent]), target)
+    rotated = pose.with_rotations(local)
     if flag(request, "limits") and name in scene.model.limits:
-        own: dict[str, Limit] = {name: limit_in_pose(scene.model, name, turned)}
-        turned = LimitModel(own, skeleton).project(turned)
-    return _answer(scene, turned)
+        limit = limit_in_pose(scene.model, name, rotated)
+        rotated = LimitModel({name: limit}, skeleton).project(rotated)
+    return _answer(scene, rotated)
+
+
+def figure_of(scene: Scene) -> Figure:
+    """Return the scene's figure with a free root; raise ValueError if there is none."""
+    if scene.figure is None:
+        raise ValueError("there is no figure here, so there are no controls")
+    return with_free_root(scene.figure)
+
+
+def pose_figure(session: Session, request: Request) -> Posed:
+    """Return the pose that controls give, with the clamped controls and the gaps of components."""
+    pose = figure_of(session.scene).pose(numbers(request, "values"))
+    return {
+        "clamped": {name: float(excess) for name, excess in pose.clamped.items()},
+        "gaps": {name: float(gap) for name, gap in pose.gaps.items()},
+        **_answer(session.scene, pose),
+    }
+
+
+def fit_figure(session: Session, request: Request) -> Fitted:
+    """Return the controls whose pose is nearest to a pose, and by how many degrees it differs."""
+    figure = figure_of(session.scene)
+    pose = pose_from(session.scene, request)
+    fitted = figure.controls_for(pose, tolerance=CONTROL_TOLERANCE)
+    return {
+        "values": controls_by_name(figure, fitted.controls),
+        "offDeg": float(np.degrees(fitted.angle)),
+    }
+
+
+def controls_by_name(figure: Figure, controls: Floats) -> dict[str, float]:
+    """Return controls (C,) by name."""
+    return {name: float(value) for name, value in zip(figure.controls, controls, strict=True)}
 
 
 def _answer(scene: Scene, pose: Pose) -> PoseAnswer:

@@ -1,0 +1,322 @@
+"""The search that all solvers share, over variables that give a pose: joints or controls.
+
+Damped Gauss–Newton from the start, then with weak soft goals, then from other starts: a few steps
+from each, and the best continue.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+
+from ..arrays import Floats, Ints, Mask, Scalars, whole_number
+
+GOAL_TOLERANCE = 2e-4  # a goal is met below this share of the chain's length
+SOFT_FACTOR = 1e-3  # factor of soft weights where the other goals are not met beside them
+RACE_STEPS = 4  # steps from each other start, before the best continue
+BETTER_START = 0.9  # a later start must leave at most this share of the error
+TRIES = 8  # how often damping may grow in one step
+STALL_STEPS, STALL_RATIO = 4, 0.995**2  # stop after so many steps that leave more of the square
+DIFFERENCE = 1e-6  # step of central differences, radians or shares of a range
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How long solvers search, and which goals count as met.
+
+    Parameters
+    ----------
+    restarts
+        Number of other starts to try if the given start does not lead to the goals.
+    iterations
+        Maximum number of steps of one descent; most problems take fewer than 20.
+    largest_step
+        Maximum rotation of a joint in one step, in radians.
+    tolerance
+        A goal is met when its error is below this share of the chain's length; an angle of 1 radian
+        counts as 0.3 of that length.
+    threads
+        Number of threads for a batch; as many as there are processors unless given.
+    """
+
+    restarts: int = 8
+    iterations: int = 60
+    largest_step: float = 0.7
+    tolerance: float = GOAL_TOLERANCE
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("restarts", 0), ("iterations", 1)):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
+        if self.threads is not None:
+            object.__setattr__(self, "threads", whole_number("threads", self.threads, 1))
+        for name in ("largest_step", "tolerance"):
+            check_above_0(name, getattr(self, name))
+
+
+def check_above_0(name: str, number: float) -> None:
+    """Raise ValueError unless `number` is finite and above 0."""
+    if not (isinstance(number, Real) and 0.0 < float(number) < math.inf):
+        raise ValueError(f"{name} must be above 0 and finite, got {number!r}")
+
+
+class Rows:
+    """Base of dataclasses of arrays that have one row for each trial."""
+
+    def take(self, rows: Ints) -> Self:
+        """Return a copy of some rows."""
+        return type(self)(*(np.ascontiguousarray(array[rows]) for array in vars(self).values()))
+
+    def put(self, rows: Ints, other: Self) -> None:
+        """Replace some rows by those of `other`."""
+        for name, array in vars(other).items():
+            getattr(self, name)[rows] = array
+
+
+class Trials(Protocol):
+    """Rows with the results of a descent."""
+
+    @property
+    def squares(self) -> Scalars:
+        """Sums of squares of the weighted residuals (n,)."""
+
+    @property
+    def steps(self) -> Ints:
+        """Numbers of steps (n,)."""
+
+    @property
+    def met(self) -> Mask:
+        """Whether all goals but the soft ones are met (n,)."""
+
+    def take(self, rows: Ints) -> Self:
+        """Return a copy of some rows."""
+
+    def put(self, rows: Ints, other: Self) -> None:
+        """Replace some rows by those of `other`."""
+
+
+T = TypeVar("T", bound=Trials)
+
+
+class Variables(ABC, Generic[T]):
+    """Variables that give poses, and goals for these poses. Rows of trials are independent."""
+
+    finalists: ClassVar[int] = 1
+    """Number of trials that continue after each race."""
+
+    @abstractmethod
+    def descend(self, trials: T, iterations: int) -> None:
+        """Take at most so many damped Gauss–Newton steps, in place; 0 steps only measure."""
+
+    @abstractmethod
+    def weaken_soft_goals(self) -> Self | None:
+        """Return the same with soft goals of almost no weight; None if there are no soft goals."""
+
+    @abstractmethod
+    def races(self, restarts: int) -> Iterable[slice]:
+        """Return which of the other starts take part in each race."""
+
+    @abstractmethod
+    def other_starts(self, initial: T, current: T, race: slice) -> T:
+        """Return other starts for each row, those of the first row first.
+
+        `initial` are the rows where the search began, `current` the best so far.
+        """
+
+    def polish(self, trials: T, iterations: int) -> None:
+        """Bring rows whose goals cannot be met nearer, in place."""
+
+
+def search(variables: Variables[T], trials: T, settings: SearchSettings) -> None:
+    """Bring trials as near to their goals as the search can, in place."""
+    initial = trials.take(np.arange(len(trials.met)))
+    weak = descend_from_start(variables, trials, settings)
+    restart(weak, trials, initial, settings)
+
+
+def restart(variables: Variables[T], trials: T, initial: T, settings: SearchSettings) -> None:
+    """Continue unmet rows from other starts, in place; `initial` are the rows at their start."""
+    for race in variables.races(settings.restarts):
+        unmet = np.flatnonzero(~trials.met)
+        if len(unmet) and race.start < race.stop:
+            _run_race(variables, trials, unmet, initial.take(unmet), race, settings)
+    variables.polish(trials, settings.iterations)
+
+
+def descend_from_start(
+    variables: Variables[T], trials: T, settings: SearchSettings
+) -> Variables[T]:
+    """Descend in place, again with weak soft goals where goals are unmet; return the latter."""
+    variables.descend(trials, settings.iterations)
+    weak = variables.weaken_soft_goals()
+    if weak is None:
+        return variables
+    descend_unmet(weak, trials, settings)
+    return weak
+
+
+def descend_unmet(variables: Variables[T], trials: T, settings: SearchSettings) -> None:
+    """Continue in place with the rows whose goals are not met."""
+    unmet = np.flatnonzero(~trials.met)
+    if len(unmet):
+        part = trials.take(unmet)
+        variables.descend(part, settings.iterations)
+        trials.put(unmet, part)
+
+
+def _run_race(
+    variables: Variables[T],
+    trials: T,
+    unmet: Ints,
+    initial: T,
+    race: slice,
+    settings: SearchSettings,
+) -> None:
+    """Try other starts for unmet rows: a few steps from each, then the best continue."""
+    runners = variables.other_starts(initial, trials.take(unmet), race)
+    variables.descend(runners, RACE_STEPS)
+    count = len(runners.met) // len(unmet)
+    order = np.argsort(runners.squares.reshape(-1, count), axis=1, kind="stable")
+    order += count * np.arange(len(unmet))[:, None]
+    trials.steps[unmet] += runners.steps.reshape(-1, count).sum(axis=1)
+    for rank in range(min(variables.finalists, count)):
+        rows = np.flatnonzero(~trials.met[unmet])
+        if len(rows) == 0:
+            break
+        last = runners.take(order[rows, rank])
+        raced = last.steps.copy()
+        variables.descend(last, settings.iterations)
+        taken = trials.steps[unmet[rows]] + last.steps - raced
+        better = np.flatnonzero((last.squares < trials.squares[unmet[rows]]) | last.met)
+        trials.put(unmet[rows[better]], last.take(better))
+        trials.steps[unmet[rows]] = taken
+
+
+S = TypeVar("S")
+R = TypeVar("R")
+
+
+def try_starts(
+    starts: Iterable[S],
+    run: Callable[[S], R],
+    error: Callable[[R], float],
+    is_met: Callable[[R], bool],
+) -> R:
+    """Return the result from the first start that meets the goals, or the best one.
+
+    A later start replaces an earlier one only if its error is clearly smaller.
+    """
+    first, *others = starts if isinstance(starts, list) else [*starts]
+    best = run(first)
+    for start in others:
+        if is_met(best):
+            break
+        other = run(start)
+        if error(other) < BETTER_START * error(best):
+            best = other
+    return best
+
+
+class Differentiable(Protocol):
+    """Residuals of one problem at points of a manifold, differentiated numerically."""
+
+    block: int
+    """Number of variables that are legal or not together: 3 of a joint, 1 of a control."""
+
+    def residuals(self, points: Any) -> Floats:
+        """Return the weighted residuals (n, R) at several points."""
+
+    def perturbed(self, point: Any, size: float) -> tuple[Any, Floats]:
+        """Return 2 F points a step up and down along each variable, and their distances (F,)."""
+
+    def retract(self, point: Any, step: Floats) -> tuple[Any, Floats]:
+        """Return the legal point nearest to a step (F,) from a point, and the step to it."""
+
+
+def numerical_jacobian(problem: Differentiable, point: Any) -> Floats:
+    """Return the derivatives (R, F) of the residuals at a point, by central differences."""
+    points, distances = problem.perturbed(point, DIFFERENCE)
+    rows = problem.residuals(points)
+    count = len(distances)
+    return np.asarray((rows[:count] - rows[count:]).T / distances)
+
+
+def descend_numerically(
+    problem: Differentiable,
+    point: Any,
+    stack: Callable[[Any], Any],
+    *,
+    iterations: int,
+    damping: float,
+    largest_step: float,
+    enough: Callable[[Floats], bool] = lambda _: False,
+) -> tuple[Any, int]:
+    """Return the point that damped Gauss–Newton steps lead to, and the number of steps.
+
+    For goals and components that the kernels do not know. `stack` turns a point into a batch of
+    one, `damping` is relative to the sum of squares, and `enough` tells from the residuals when to
+    stop.
+    """
+    residuals = problem.residuals(stack(point))[0]
+    square, stalled, steps = float(residuals @ residuals), 0, 0
+    while steps < iterations and stalled < STALL_STEPS and not enough(residuals):
+        jacobian = numerical_jacobian(problem, point)
+        if jacobian.shape[1] == 0:
+            break
+        before, taken = square, False
+        for _ in range(TRIES):
+            strength = damping * square + 1e-10
+            trial = _propose(problem, point, residuals, jacobian, strength, largest_step)
+            after = problem.residuals(stack(trial))[0]
+            if after @ after < square:
+                point, residuals, square, taken = trial, after, float(after @ after), True
+                break
+            damping = 6.0 * damping + 1e-4
+        if not taken:
+            break
+        steps += 1
+        if square < 0.5 * before:
+            damping = max(0.3 * damping, 1e-4)
+        stalled = stalled + 1 if square > STALL_RATIO * before else 0
+    return point, steps
+
+
+def _propose(
+    problem: Differentiable,
+    point: Any,
+    residuals: Floats,
+    jacobian: Floats,
+    damping: float,
+    largest_step: float,
+) -> Any:
+    """Return a legal point nearer to the goals, by an active-set method that needs projection only.
+
+    Where projection changes the step of a block, the step is fixed along that direction, and solved
+    again for what is still free.
+    """
+    count = jacobian.shape[1]
+    normals, fixed = np.zeros((0, count)), np.zeros(count)
+    for _ in range(count + 1):
+        free = jacobian - (jacobian @ normals.T) @ normals
+        gram = free @ free.T + damping * np.eye(len(residuals))
+        step = -free.T @ np.linalg.solve(gram, residuals + jacobian @ fixed)
+        step *= largest_step / max(float(np.abs(step).max(initial=0.0)), largest_step)
+        trial, actual = problem.retract(point, step + fixed)
+        excess = step + fixed - actual
+        excess -= normals.T @ (normals @ excess)
+        blocks = excess.reshape(-1, problem.block)
+        lengths = np.linalg.norm(blocks, axis=1)
+        blocked = np.flatnonzero(lengths > 1e-9)
+        if len(blocked) == 0:
+            break
+        more = np.zeros((len(blocked), *blocks.shape))
+        more[np.arange(len(blocked)), blocked] = blocks[blocked] / lengths[blocked, None]
+        normals = np.concatenate([normals, more.reshape(len(blocked), count)])
+        fixed = normals.T @ (normals @ actual)
+    return trial

@@ -1,0 +1,209 @@
+"""Requests of the page that pull, rotate or aim joints; `ik.Drag` decides how."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Quats, Vectors
+from ..components import Figure
+from ..ik import Aim, ControlSolution, Orient, Reach, Solution, look_at
+from ..ik.drag import ROOT_SET, ControlDrag, JointDrag, controls_of, joints_above
+from ..ik.problem import joints_between
+from ..model import LimitModel
+from ..skeleton import Pose
+from .contents import AXES
+from .messages import Request, flag, numbers, rotations, row, vector, word, words
+from .poses import (
+    CONTROL_TOLERANCE,
+    controls_by_name,
+    figure_of,
+    outside_deg,
+    pose_from,
+    rotate_alone,
+)
+from .protocol.poses import PoseAnswer, Pulled, Solved
+from .session import Scene, Session
+
+NEAR_LIMIT = np.radians(0.5)  # a joint this near to its limit is reported to be at it
+
+
+def pull_figure(session: Session, request: Request) -> Pulled:
+    """Return the pose of the figure in which a joint, or a point on it, is at or near a target.
+
+    `values` are the controls where the drag began, null if these are not known, and `last` those of
+    its last step; `limb` are the joints that move first, and with `alone` no others follow. `pins`
+    are positions that joints keep, `turns` rotations; then the root may move, too. With `thorough`,
+    everything is tried before the target counts as out of reach.
+    """
+    scene, joint = session.scene, word(request, "joint")
+    figure = figure_of(scene)
+    goal = Reach(joint, vector(request, "target"), vector(request, "point"))
+    positions, orientations = _pins(request)
+    started = time.perf_counter()
+    home, last = _drag_controls(scene, figure, request)
+    drag = ControlDrag.of_joints(
+        *(figure, joint, home, last, words(request, "limb")),
+        alone=flag(request, "alone"),
+        thorough=flag(request, "thorough"),
+        pinned_positions=positions,
+        pinned_rotations=orientations,
+    )
+    path = joints_above(figure.skeleton, [joint, *positions])
+    return _pulled(scene, drag.pull(goal), path, started)
+
+
+def rotate_joint(session: Session, request: Request) -> Pulled | PoseAnswer:
+    """Return the pose with a joint rotated to a rotation in the world, within its limit if asked.
+
+    In a figure within its limits, the controls of the joint's own set change, so that its bones
+    stay coupled; otherwise the joint alone is rotated.
+    """
+    scene = session.scene
+    if scene.figure is None or not flag(request, "limits"):
+        return rotate_alone(scene, request)
+    figure, joint = figure_of(scene), word(request, "joint")
+    goal = Orient(joint, quat.normalize(row(request, "rotation", 4)))
+    started = time.perf_counter()
+    home, last = _drag_controls(scene, figure, request)
+    names = controls_of(figure, [joint])
+    names = [name for name in names if not name.startswith(f"{ROOT_SET}.")]
+    if not names:
+        raise ValueError(f"no control turns {joint}")
+    return _pulled(scene, ControlDrag(figure, home, last, names).rotate(goal), [joint], started)
+
+
+def _drag_controls(scene: Scene, figure: Figure, request: Request) -> tuple[Floats, Floats]:
+    """Return the controls (C,) where a drag began, and those of its last step."""
+
+    def controls(name: str) -> Floats:
+        if request.get(name) is not None:
+            return figure.pose(numbers(request, name)).controls
+        pose = pose_from(scene, request)
+        return figure.controls_for(pose, tolerance=CONTROL_TOLERANCE).controls
+
+    home = controls("values")
+    return home, home if request.get("last") is None else controls("last")
+
+
+def _pulled(
+    scene: Scene, solution: ControlSolution, path: Collection[str], started: float
+) -> Pulled:
+    """Return the answer for a solution; only controls that move joints of `path` are at an end."""
+    chain = controls_of(solution.figure, path)
+    return {
+        "ms": 1000.0 * (time.perf_counter() - started),
+        "met": bool(solution.converged),
+        "left": float(solution.errors[0]),
+        "beyond": bool(solution.beyond.any()),
+        "held": solution.blocking_controls(),
+        "atEnd": {name: value for name, value in solution.at_end().items() if name in chain},
+        "values": controls_by_name(solution.figure, solution.controls),
+        "outsideDeg": outside_deg(scene, solution.pose),
+        "rotations": solution.pose.rotations,
+        "positions": solution.pose.positions,
+    }
+
+
+def reach(session: Session, request: Request) -> Solved:
+    """Return the pose in which a joint, or a point on it, is at or near a target.
+
+    With `limits` false every joint is free; `joints` may rotate, all if it is null. `pins` are
+    positions that joints keep; if all joints may rotate, the root may then move, too. The answer
+    also has the time, whether the target is met, the joints at their limits, and by how many
+    degrees limits would have to widen.
+    """
+    scene, joints = session.scene, _moving_joints(session.scene, request)
+    goal = Reach(word(request, "joint"), vector(request, "target"), vector(request, "point"))
+    drag = _joint_drag(scene, request, joints)
+    started = time.perf_counter()
+    return _solved(scene, drag.pull(goal), started, joints)
+
+
+def look(session: Session, request: Request) -> Solved:
+    """Return the pose in which `axis` of the last of `joints` points at a target.
+
+    Each of the joints takes its share of the rotation; with `pins` all joints may rotate. The
+    answer is as for `reach`.
+    """
+    scene, target = session.scene, vector(request, "target")
+    joints = _moving_joints(scene, request)
+    if not joints:
+        raise ValueError("joints must be some that may turn to look, got none")
+    axis = vector(request, "axis") if "axis" in request else AXES["z"]
+    drag = _joint_drag(scene, request, None)
+    started = time.perf_counter()
+    if drag.pins:
+        return _solved(scene, drag.pull(Aim(joints[-1], target, axis)), started, None)
+    skeleton = scene.clip.skeleton
+    limits = scene.model if flag(request, "limits") else LimitModel({}, skeleton)
+    solution = look_at(limits, skeleton, drag.last, target, joints, axis=axis, threads=1)
+    return _solved(scene, solution, started, joints)
+
+
+def _joint_drag(scene: Scene, request: Request, joints: list[str] | None) -> JointDrag:
+    pose, home = pose_from(scene, request), None
+    if request.get("start") is not None:
+        started = {"rotations": request["start"]}
+        home = pose.with_rotations(rotations(started, len(scene.clip.skeleton)))
+    positions, orientations = _pins(request)
+    return JointDrag(
+        *(scene.model, pose, home, joints, flag(request, "limits")),
+        pinned_positions=positions,
+        pinned_rotations=orientations,
+    )
+
+
+def _pins(request: Request) -> tuple[dict[str, Vectors], dict[str, Quats]]:
+    """Return the positions and the rotations that joints keep, by name."""
+    pins, turns = request.get("pins", {}), request.get("turns", {})
+    for name, value in (("pins", pins), ("turns", turns)):
+        if not isinstance(value, dict):
+            raise ValueError(f"{name} must be lists by the names of joints, got {value!r:.60}")
+    orientations = {name: row(turns, name, 4) for name in turns}
+    for name, rotation in orientations.items():
+        if not np.linalg.norm(rotation) > 1e-6:
+            raise ValueError(f"the rotation of {name} must be longer than 0")
+    return (
+        {name: vector(pins, name) for name in pins},
+        {name: quat.normalize(rotation) for name, rotation in orientations.items()},
+    )
+
+
+def _moving_joints(scene: Scene, request: Request) -> list[str] | None:
+    """Return the joints that may rotate, without those that limits below are measured across."""
+    if request["joints"] is None:
+        return None
+    fixed = joints_between(scene.model) if flag(request, "limits") else []
+    return [name for name in words(request, "joints") if name not in fixed]
+
+
+def _solved(scene: Scene, solution: Solution, started: float, joints: list[str] | None) -> Solved:
+    seconds = time.perf_counter() - started
+    pose: Pose = solution.pose
+    blocking = solution.blocking().items()
+    return {
+        "ms": 1000.0 * seconds,
+        "met": bool(solution.converged),
+        "left": float(solution.errors[0]),
+        "blockingDeg": {name: float(np.degrees(angle)) for name, angle in blocking},
+        "outsideDeg": outside_deg(scene, pose),
+        "atLimit": _joints_at_limits(scene, solution, joints),
+        "rotations": pose.rotations,
+        "root": pose.positions[scene.clip.skeleton.parents < 0][0],
+    }
+
+
+def _joints_at_limits(scene: Scene, solution: Solution, joints: list[str] | None) -> list[str]:
+    """Return the joints that goals depend on and that are on the boundary of their limits."""
+    skeleton = scene.clip.skeleton
+    is_near = scene.model.distance(solution.pose) > -NEAR_LIMIT
+    chain = joints_above(skeleton, [goal.label for goal in solution.goals if not goal.soft])
+    return [
+        name
+        for name in scene.model.limits
+        if is_near[skeleton.index(name)] and name in chain and (joints is None or name in joints)
+    ]
