@@ -21,7 +21,7 @@ from ..shapes import Region, ThetaPhi
 from ..skeleton import Pose, Skeleton, check_joints, forward
 from .descent import Batch, finish_batch, start_batch
 from .goals import Reach
-from .problem import Problem, pack
+from .problem import Problem, check_movable, pack
 from .search import GOAL_TOLERANCE, SearchSettings, check_above_0
 from .solution import Solution
 from .two_bone import bend, swivel
@@ -90,6 +90,7 @@ def arm(
     if frames not in ((), (len(targets),)):
         raise ValueError(f"pose must be one, or {len(targets)} like the path, got shape {frames}")
     turning = [shoulder, skeleton.names[joints.elbow]]
+    check_movable(model.for_skeleton(skeleton), turning)
     problem = pack(model, skeleton, pose, [Reach(wrist, targets)], turning)
     batch = start_batch(problem)
     _follow_path(problem, batch, joints, largest_step)
@@ -128,10 +129,10 @@ def _follow_path(problem: Problem, batch: Batch, joints: _Joints, step: float) -
     for joint in reversed(between):
         lower = batch.positions[:, joint] + quat.rotate(batch.rotations[:, joint], lower)
     far = np.linalg.norm(way, axis=-1)
-    bend(batch, elbow, problem.limit_of(elbow), upper, lower, far)
-    _shorten_steps(batch.rotations[:, elbow], problem.limit_of(elbow), step)
+    bend(batch, elbow, problem.limit_from_parent(elbow), upper, lower, far)
+    _shorten_steps(batch.rotations[:, elbow], problem.limit_from_parent(elbow), step)
     end = upper + quat.rotate(batch.rotations[:, elbow], lower)
-    limit, first = problem.limit_of(shoulder), batch.take(np.arange(1))
+    limit, first = problem.limit_from_parent(shoulder), batch.take(np.arange(1))
     swivel(first, shoulder, limit, upper[:1], elbow, lower[:1], way[:1], None)
     last = batch.rotations[0, shoulder] = first.rotations[0, shoulder]
     for frame in range(1, len(way)):

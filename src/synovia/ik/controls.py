@@ -50,7 +50,7 @@ LIGHT_DAMPING = 1e-4  # the same where goals cannot be met, and damping would en
 LEAST_DAMPING = 1e-10  # always added
 CANDIDATES = 256  # random controls that are ranked in a race
 NEAR_SPREAD = 0.2  # shares of ranges by which controls that met goals need, too, are scattered
-RACES = 2
+FIRST_RESTARTS = 3  # random starts that are tried before all others
 POLISH_ROUNDS, POLISH_RATIO = 6, 0.999  # repeated while the sum of squares falls below this share
 END_TOLERANCE = 1e-6  # shares of a range
 MIN_SLOPE = 0.02  # of the error: a control that could reduce it by less does not block
@@ -103,7 +103,7 @@ class ControlVariables(Variables[ControlTrials]):
     task: Any = None
     """The same for `kernels.controls`; None if a component or a goal is not compiled."""
 
-    finalists = 3
+    finalists = 2
     block = 1
 
     @classmethod
@@ -236,7 +236,8 @@ class ControlVariables(Variables[ControlTrials]):
         return steps
 
     def races(self, restarts: int) -> list[slice]:
-        return [slice(0, restarts if len(self.free) else 0)] * RACES
+        count = restarts if len(self.free) else 0
+        return [slice(0, min(FIRST_RESTARTS, count)), slice(FIRST_RESTARTS, count)] * 2
 
     def other_starts(
         self, initial: ControlTrials, current: ControlTrials, race: slice

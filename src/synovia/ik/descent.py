@@ -26,8 +26,6 @@ from .search import (
 )
 from .solution import Solution
 
-# Descent to the goals of a batch: from the start, from stored poses, then why not farther.
-
 MIN_THREADED = 16  # problems that are not worth a second thread
 FIRST_RESTARTS = 2  # restarts that are tried before all others
 UNLIMITED_STEPS = 20  # steps to see how far a joint would have turned without its limit
@@ -173,6 +171,7 @@ class NumericalJoints:
         self.weights = [float(weights[rows.start]) for rows in problem.plan.rows]
 
     def stack(self, point: Any) -> Any:
+        """Return a point as a batch of one."""
         return tuple(each[None] for each in point)
 
     def _unit(self, goal: Goal) -> float:
@@ -376,19 +375,17 @@ def _blocked_angles(problem: Problem, batch: Batch, settings: SearchSettings) ->
     return angles
 
 
-# Goals by priority: each level as well as it can be met, and none at the cost of an earlier one.
-#
-# A level is solved with those before it weighed ever more heavily, so that it moves along what they
-# leave open. Then they are brought back to the last digits; a pose that would take more than the
-# tolerance from one of them is not taken at all.
-
-
 LEVEL_WEIGHTS = (30.0, 1e3)
 """How much more earlier levels weigh, one after the other."""
 
 
 def descend_levels(problem: Problem, settings: SearchSettings, dtype: Any) -> Solution:
-    """Return where the batch ends by least squares, as numbers of `dtype`."""
+    """Return the solution by priorities, as numbers of `dtype`.
+
+    Each level of goals is solved with the earlier ones weighed ever more heavily, so that it moves
+    along what these leave open. The earlier goals are then solved again by themselves. A pose that
+    takes more than the tolerance from one of them is discarded.
+    """
     batch, levels = start_batch(problem), problem.plan.levels
     if levels.max() == 0:
         _search(problem, batch, settings)

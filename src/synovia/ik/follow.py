@@ -19,10 +19,6 @@ from .search import GOAL_TOLERANCE, SearchSettings
 from .solution import ClipSolution, Solution
 from .solve import solve
 
-# Clips driven by goals, frame after frame, within limits and without pops.
-#
-# Targets are one for all frames, or one for each.
-
 
 def check_frames(goal: Goal, clip: Clip) -> None:
     """Raise ValueError unless a goal has one target, or one for each frame of the clip."""
@@ -53,9 +49,6 @@ def clamp_to_limits(
     fitted = model.for_skeleton(clip.skeleton, names, clip=clip.name)
     exact = Pose(clip.pose.rotations.astype(np.float64), clip.pose.positions.astype(np.float64))
     return fitted, fitted.project(replace(clip, pose=exact))
-
-
-# Pace: from frame to frame joints turn as the clip does, and beyond that only so fast.
 
 
 MAX_SPEED = math.radians(600.0)
@@ -116,9 +109,6 @@ def limit_turns(model: LimitModel, start: Quats, wanted: Quats, most: float) -> 
             break
         share = share * np.minimum(1.0, most / np.maximum(angles, most))
     return legal
-
-
-# follow: joints of a clip go along paths, frame after frame, within limits and without pops.
 
 
 Progress = Callable[[Sequence[int]], Iterable[int]]
@@ -341,9 +331,6 @@ def stack_solutions(found: Sequence[Solution], goals: Sequence[Goal]) -> Solutio
     if stay:
         whole["errors"][:, stay] = errors_of([goals[k] for k in stay], free, pose)
     return replace(found[0], pose=pose, goals=tuple(goals), **whole)
-
-
-# track: follow moving targets from frame to frame, without jumps.
 
 
 TRACK_STEPS = 4

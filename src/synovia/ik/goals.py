@@ -111,9 +111,9 @@ class Goal(ABC):
     def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
         """Return the goal with x → R x + t applied to its target, and with other joint names."""
 
+    @abstractmethod
     def check(self, skeleton: Skeleton) -> None:
         """Raise ValueError if the skeleton does not have the joints of the goal."""
-        self.joint_indices(LimitModel({}, skeleton), ())
 
     def range_margins(self, figure: Figure, free: Sequence[int]) -> Floats | None:
         """Return margins at the ends of control ranges (2, F); None if the goal has none.
@@ -147,6 +147,9 @@ class JointGoal(Goal):
         path = skeleton.path_to_root(skeleton.index(self.joint))
         # Its own rotation does not move a joint, only points beside it.
         return path[1:] if self.is_length and not self.point.any() else path
+
+    def check(self, skeleton: Skeleton) -> None:
+        skeleton.index(self.joint)
 
     def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
         moved = self.map_target(lambda target: quat.rotate(rotation, target) + translation)
@@ -328,6 +331,10 @@ class SoftGoal(Goal):
     def joints_to_move(self, skeleton: Skeleton) -> Sequence[int]:
         return [skeleton.index(name) for name in self.joints or ()]
 
+    def check(self, skeleton: Skeleton) -> None:
+        for name in self.joints or ():
+            skeleton.index(name)
+
     def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
         joints = None if self.joints is None else [names[name] for name in self.joints]
         return replace(self, joints=joints)  # type: ignore[type-var]
@@ -476,10 +483,6 @@ class Comfort(SoftGoal):
 
     def moved_by(self, skeleton: Skeleton, joint: int, measured: Sequence[int]) -> Sequence[int]:
         return measured
-
-    def check(self, skeleton: Skeleton) -> None:
-        for name in self.joints or ():
-            skeleton.index(name)
 
     def residual(self, model: LimitModel, pose: Pose, world: World) -> Floats:
         distances: list[Floats] = [np.zeros(pose.rotations.shape[:-2])]

@@ -30,8 +30,6 @@ from .problem import Problem, pack
 from .search import GOAL_TOLERANCE, SearchSettings, descend_unmet
 from .solution import ClipSolution, Solution
 
-# look_at: turn spine, neck and head towards a target, each by its share; watch: in a clip.
-
 ROUNDS = 8
 """Rounds over all joints; after the first, for what limits have not allowed."""
 
@@ -108,7 +106,7 @@ def look_at(
     fitted = model.for_skeleton(skeleton)
     if fitted.groups:
         return GroupSolver.of(fitted).look(pose, goal, joints, weights, tolerance=tolerance)
-    problem = pack(model, skeleton, pose, [goal], joints, hold=False)
+    problem = pack(model, skeleton, pose, [goal], joints)
     missing = set(numbers) - set(problem.movers)
     if missing:
         aside = ", ".join(skeleton.names[j] for j in sorted(missing))
@@ -138,9 +136,6 @@ def _shares(weights: ArrayLike | None, count: int) -> Floats:
             f"got {weights!r:.80}"
         )
     return np.asarray(given / np.cumsum(given[::-1])[::-1])
-
-
-# watch: through a whole clip, spine, neck and head turn towards a target, without pops.
 
 
 def watch(

@@ -19,11 +19,6 @@ from ..model import LimitModel, pack_limits
 from ..skeleton import Lineage, Pose, Skeleton, check_joints, lineage
 from .goals import Comfort, Goal, check_goals, common_batch, pins_of
 
-# Problems of inverse kinematics: pose, goals and limits as the kernels read them.
-
-
-# Limits that are measured from an ancestor: the joints between keep still while others move.
-
 
 def joints_between(model: LimitModel) -> list[str]:
     """Return the joints between others and what their limits are measured from."""
@@ -31,26 +26,14 @@ def joints_between(model: LimitModel) -> list[str]:
     return [model.skeleton.names[joint] for joint in sorted(between)]
 
 
-def turning_joints(
-    model: LimitModel, joints: Sequence[str] | None, free_root: bool
-) -> Sequence[str] | None:
-    """Return the joints that may turn: those given, or all but those between; None for all.
-
-    A solver turns many joints at once and knows parents only; with the joints between still, an
-    ancestor's limit is one about another reference.
-    """
-    skeleton, names = model.skeleton, joints_between(model)
-    if not names:
-        return joints
-    if joints is None:
-        movers = [name for name in skeleton.names if name not in names]
-        return [n for n in movers if free_root or skeleton.parents[skeleton.index(n)] >= 0]
-    if turning := [name for name in joints if name in names]:
+def check_movable(model: LimitModel, joints: Sequence[str]) -> None:
+    """Raise ValueError if limits of joints below are measured across one of `joints`."""
+    between = joints_between(model)
+    if moving := [name for name in joints if name in between]:
         raise ValueError(
-            f"{', '.join(turning)} must not move: limits of joints below are measured from above "
+            f"{', '.join(moving)} must not move: limits of joints below are measured from above "
             f"({', '.join(f'{name} from {above}' for name, above in model.ancestors.items())})"
         )
-    return joints
 
 
 def default_joints(model: LimitModel, free_root: bool) -> list[str] | None:
@@ -67,58 +50,7 @@ def default_joints(model: LimitModel, free_root: bool) -> list[str] | None:
     return [n for n in moving if free_root or skeleton.parents[skeleton.index(n)] >= 0]
 
 
-@dataclass(frozen=True)
-class HeldLimit:
-    """A mover whose limit is measured from an ancestor, and where that limit is packed."""
-
-    mover: int
-    offset: int
-    way: Lineage
-
-
-def hold_limits(plan: ProblemPlan, start: Pose, skeleton: Skeleton) -> dict[int, Quats]:
-    """Return, by mover, the rotation (4,) of its parent relative to what it is measured from.
-
-    It must be the same in all poses, which are legal.
-    """
-    rotations = start.rotations.reshape(-1, *start.rotations.shape[-2:])
-    for held in plan.held:
-        between = list(held.way.between)
-        if len(rotations) and (rotations[:, between] != rotations[0, between]).any():
-            names = ", ".join(skeleton.names[joint] for joint in between)
-            raise ValueError(
-                f"poses must be alike in {names}, which are between joints and what their limits "
-                "are measured from; solve them one by one"
-            )
-    return {
-        held.mover: held.way.above(rotations[0]) if len(rotations) else quat.IDENTITY
-        for held in plan.held
-    }
-
-
-def hold_chain(plan: ProblemPlan, above: dict[int, Quats]) -> Any:
-    """Return the plan's chain, its limits as parents see them."""
-    chain = plan.chain
-    if not above:
-        return chain
-    packed, swings = chain.packed.copy(), chain.swings.copy()
-    for held in plan.held:
-        turn = above[held.mover]
-        header = kernels.limit.HEADER
-        into = slice(held.offset + header.into_left, held.offset + header.into_right)
-        back = slice(held.offset + header.back_left, held.offset + header.back_right)
-        packed[into] = quat.normalize(quat.mul(packed[into], turn))
-        packed[back] = quat.normalize(quat.mul(quat.inverse(turn), packed[back]))
-        if swings[held.mover, 0] != 0.0:
-            swings[held.mover, 1:5] = quat.mul(swings[held.mover, 1:5], turn)
-    return chain._replace(packed=packed, swings=swings, ways=np.zeros_like(chain.ways))
-
-
-# In which directions a limit lets its joint turn at all, and legal rotations to start from.
-
-
-STORED_POSES = 256
-"""Legal poses that restarts choose from."""
+STORED_POSES = 256  # legal poses that restarts choose from
 HINGE_TOLERANCE = 1e-6  # radians; rotations this near to a hinge are on it
 
 
@@ -169,9 +101,6 @@ def orthonormal_pair(axis: Vectors) -> Floats:
     return np.stack([first, np.cross(axis, first)])
 
 
-# Plan: what problems of one kind have in common, as the kernels read it.
-
-
 UNLIMITED_TURN = 0.7  # radians; how far joints without a limit are turned for a stored pose
 MAX_PLANS = 64  # that are kept of a model
 
@@ -189,7 +118,7 @@ class ProblemPlan:
     chain: Any
     library: Quats
     """Legal rotations (STORED, movers, 4) to start again from, each measured as its limit is."""
-    held: tuple[HeldLimit, ...]
+    held: tuple[tuple[int, Lineage], ...]
     """The movers whose limits are measured from an ancestor."""
 
 
@@ -214,12 +143,8 @@ def plan_of(
             known.clear()
         chain = _chain(model, goals, expanded, movers, free_root)
         ways = {each.joint: each for each in _ancestor_ways(model)}
-        mover = kernels.ik_chain.MOVER
-        held = [
-            HeldLimit(m, int(row[mover.limit]), ways[int(row[mover.joint])])
-            for m, row in enumerate(chain.movers)
-            if int(row[mover.joint]) in ways
-        ]
+        moving = chain.movers[:, kernels.ik_chain.MOVER.joint].tolist()
+        held = [(m, ways[joint]) for m, joint in enumerate(moving) if joint in ways]
         found = known[key] = ProblemPlan(
             tuple(tuple(part) for part in expanded),
             tuple(slice(a, b) for a, b in pairwise(ends)),
@@ -388,9 +313,6 @@ def with_weights(chain: Any, weights: Floats) -> Any:
     return chain._replace(goals=goals)
 
 
-# Problem: pose, goals and limits as the kernels read them.
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A batch of problems with the same joints and the same kinds of goals."""
@@ -409,8 +331,6 @@ class Problem:
     """That of the plan, or one with other weights."""
     targets: Floats
     """(problems, all, 4)."""
-    above: dict[int, Quats]
-    """By mover whose limit is measured from an ancestor: its parent's rotation as that sees it."""
 
     @cached_property
     def library(self) -> Quats:
@@ -420,23 +340,39 @@ class Problem:
             return stored
         stored, movers = stored.copy(), self.movers
         start = self.start.rotations.reshape(-1, *self.start.rotations.shape[-2:])
-        for held in self.plan.held:  # parents first
-            turn = quat.IDENTITY
-            for joint in held.way.between:
+        for mover, measured in self.plan.held:  # parents first
+            above = quat.IDENTITY
+            for joint in measured.between:
                 moves = joint in movers
-                turn = quat.mul(turn, stored[:, movers.index(joint)] if moves else start[0, joint])
-            stored[:, held.mover] = quat.mul(quat.inverse(turn), stored[:, held.mover])
+                above = quat.mul(
+                    above, stored[:, movers.index(joint)] if moves else start[0, joint]
+                )
+            stored[:, mover] = quat.mul(quat.inverse(above), stored[:, mover])
         return stored
 
-    def limit_of(self, joint: int) -> Limit | None:
-        """Return the limit of a joint as its parent sees it, by its number, if it has one."""
-        limit = self.model.limits.get(self.model.skeleton.names[joint])
-        turns = [turn for mover, turn in self.above.items() if self.movers[mover] == joint]
-        if limit is None or not turns:
+    def limit_from_parent(self, joint: int) -> Limit | None:
+        """Return the limit of a joint, by index, relative to its parent; None without one.
+
+        A limit that is measured from an ancestor gets another reference. This needs the joints
+        between to have the same rotations in all poses.
+        """
+        skeleton = self.model.skeleton
+        limit = self.model.limits.get(skeleton.names[joint])
+        if limit is None or limit.relative_to is None:
             return limit
-        reference = quat.normalize(quat.mul(quat.inverse(turns[0]), limit.chart.reference))
-        chart = replace(limit.chart, reference=reference)
-        return replace(limit, chart=chart, relative_to=None)
+        measured = lineage(skeleton, skeleton.names[joint], limit.relative_to)
+        rotations = self.start.rotations.reshape(-1, len(skeleton), 4)
+        between = list(measured.between)
+        if not between or len(rotations) == 0:
+            return limit
+        if (rotations[:, between] != rotations[0, between]).any():
+            raise ValueError(
+                f"poses must be alike in {', '.join(skeleton.names[j] for j in between)}, which "
+                "are between joints and what their limits are measured from; solve them one by one"
+            )
+        above = measured.above(rotations[0])
+        reference = quat.normalize(quat.mul(quat.inverse(above), limit.chart.reference))
+        return replace(limit, chart=replace(limit.chart, reference=reference), relative_to=None)
 
     @property
     def is_numerical(self) -> bool:
@@ -476,20 +412,12 @@ def pack(
     joints: Sequence[str] | None = None,
     pinned: Sequence[str] = (),
     free_root: bool = False,
-    *,
-    hold: bool = True,
 ) -> Problem:
-    """Return the problem, after checks of all that came, with its start made legal.
-
-    With `hold`, joints between others and what these are measured from keep still: for solvers
-    that know parents only.
-    """
+    """Return the problem with its start made legal, after checks of all arguments."""
     check_joints(skeleton, pose)
     goals = check_goals(goals)
     fitted = model.for_skeleton(skeleton)
-    if hold:
-        joints = turning_joints(fitted, joints, free_root)
-    elif joints is None:
+    if joints is None:
         joints = default_joints(fitted, free_root)
     pins = pins_of(skeleton, pose, pinned, goals)
     every_goal = (*goals, *pins)
@@ -499,10 +427,9 @@ def pack(
     for goal, part, rows in zip(every_goal, plan.joints, plan.rows, strict=True):
         wanted = goal.targets_of(part)
         targets[..., rows, : wanted.shape[-1]] = wanted
-    above = hold_limits(plan, start, skeleton) if hold else {}
     return Problem(
         *(fitted, start, start_correction, every_goal, len(pins), plan),
-        *(hold_chain(plan, above), targets.reshape(-1, len(plan.levels), 4), above),
+        *(plan.chain, targets.reshape(-1, len(plan.levels), 4)),
     )
 
 

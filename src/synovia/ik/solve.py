@@ -125,7 +125,7 @@ def solve(
             settings=settings,
             largest_turn=settings.iterations * settings.largest_step,
         )
-    problem = pack(model, skeleton, pose, goals, joints, pinned, free_root, hold=False)
+    problem = pack(model, skeleton, pose, goals, joints, pinned, free_root)
     if not problem.model.dependents or problem.batch != ():
         return descend_levels(problem, settings, pose.rotations.dtype)
 

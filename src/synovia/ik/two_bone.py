@@ -21,6 +21,7 @@ from .descent import Batch, JointVariables, finish_batch, start_batch
 from .goals import Reach
 from .problem import (
     Problem,
+    check_movable,
     freedom_of,
     joints_between,
     orthonormal_pair,
@@ -73,6 +74,7 @@ def two_bone(
         raise ValueError(f"two_bone needs two joints above {goal.joint!r}, got fewer")
     names = [skeleton.names[joint] for joint in bones]
     settings = settings or SearchSettings()
+    check_movable(fitted, names)
     problem = pack(model, skeleton, pose, [goal], names)
     if not problem.model.dependents or problem.batch != ():
         found = _solve_triangles(problem, bones, pole, settings, pose.rotations.dtype)
@@ -131,9 +133,11 @@ def _solve_triangles(
     upper = batch.positions[:, middle]
     end = where[:, last] + quat.rotate(how[:, last], goal.point)
     lower = quat.rotate(quat.inverse(how[:, middle]), end - where[:, middle])
-    bend(batch, middle, problem.limit_of(middle), upper, lower, np.linalg.norm(way, axis=-1))
+    bend(
+        batch, middle, problem.limit_from_parent(middle), upper, lower, np.linalg.norm(way, axis=-1)
+    )
     wanted = _pole(problem, pole, above)
-    swivel(batch, first, problem.limit_of(first), upper, middle, lower, way, wanted)
+    swivel(batch, first, problem.limit_from_parent(first), upper, middle, lower, way, wanted)
     descend_unmet(JointVariables(problem, settings), batch, settings)
     return finish_batch(problem, batch, settings, dtype)
 
