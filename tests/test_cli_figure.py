@@ -175,7 +175,7 @@ def test_a_hand_reaches_a_place():
 def test_a_place_beyond_all_bones_is_no_range_s_fault():
     said = run("human", "--reach", "LeftHand=0.2,1.3,5", code=1).output
     assert "LeftHand is 4." in said
-    assert said.endswith(" from its target: beyond the bones' reach for LeftHand\n")
+    assert said.endswith(" from its target: beyond the chain's reach for LeftHand\n")
 
 
 def test_controls_that_reach_are_printed_also_without_a_file():
