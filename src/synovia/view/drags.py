@@ -116,9 +116,10 @@ def reach(session: Session, request: Request) -> Solved:
     also has the time, whether the target is met, the joints at their limits, and by how many
     degrees limits would have to widen.
     """
-    scene, joints = session.scene, _moving_joints(session.scene, request)
+    scene, pose = session.scene, pose_from(session.scene, request)
+    joints = _moving_joints(scene, request)
     goal = Reach(word(request, "joint"), vector(request, "target"), vector(request, "point"))
-    drag = _joint_drag(scene, request, joints)
+    drag = _joint_drag(scene, request, pose, joints)
     started = time.perf_counter()
     return _solved(scene, drag.pull(goal), started, joints)
 
@@ -129,12 +130,13 @@ def look(session: Session, request: Request) -> Solved:
     Each of the joints takes its share of the rotation; with `pins` all joints may rotate. The
     answer is as for `reach`.
     """
-    scene, target = session.scene, vector(request, "target")
+    scene, pose = session.scene, pose_from(session.scene, request)
+    target = vector(request, "target")
     joints = _moving_joints(scene, request)
     if not joints:
         raise ValueError("joints must be some that may turn to look, got none")
     axis = vector(request, "axis") if "axis" in request else AXES["z"]
-    drag = _joint_drag(scene, request, None)
+    drag = _joint_drag(scene, request, pose, None)
     started = time.perf_counter()
     if drag.pins:
         return _solved(scene, drag.pull(Aim(joints[-1], target, axis)), started, None)
@@ -144,8 +146,8 @@ def look(session: Session, request: Request) -> Solved:
     return _solved(scene, solution, started, joints)
 
 
-def _joint_drag(scene: Scene, request: Request, joints: list[str] | None) -> JointDrag:
-    pose, home = pose_from(scene, request), None
+def _joint_drag(scene: Scene, request: Request, pose: Pose, joints: list[str] | None) -> JointDrag:
+    home = None
     if request.get("start") is not None:
         started = {"rotations": request["start"]}
         home = pose.with_rotations(rotations(started, len(scene.clip.skeleton)))
