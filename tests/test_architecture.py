@@ -23,6 +23,7 @@ ROOMS = [
     *(
         "text",
         "arrays",
+        "schema",
         "text",
         "quat",
         "processes",
@@ -215,7 +216,7 @@ def test_nobody_outside_asks_for_a_components_class():
 def test_the_root_holds_the_vocabulary_alone():
     """And what is needed before NumPy is imported."""
     loose = {path.stem for path in SOURCE.glob("*.py")}
-    assert loose == {"__init__", "__main__", "arrays", "processes", "quat", "text"}
+    assert loose == {"__init__", "__main__", "arrays", "processes", "quat", "schema", "text"}
 
 
 def test_the_import_check_sees_imports():

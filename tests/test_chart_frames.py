@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 
 import jsonschema
@@ -35,6 +36,7 @@ from synovia.model import project_path
 from synovia.shapes import Box, as_directional
 from synovia.shapes.derived import Turned
 from synovia.view.limit_edits import LIMIT_EDITS, cone_points
+from synovia.view.protocol.requests import MovePoint
 
 FAMILIES = [(shape, chart) for shape in SHAPES for chart in charts_of(shape)]
 REFERENCE = quat.exp(np.array([0.4, -0.3, 0.2]))
@@ -225,9 +227,9 @@ def test_edits_at_the_page_are_in_the_joints_frame():
     corners = cone_points(there)["corners"]
     np.testing.assert_allclose(corners, quat.rotate(CHILD, cone.shape.points), atol=1e-12)
     point = 1.02 * cone.shape.points[2] - 0.02 * cone.shape.visible
-    request = {"edit": "move-point", "index": 2, "point": quat.rotate(CHILD, point).tolist()}
+    request = MovePoint(edit="move-point", index=2, point=quat.rotate(CHILD, point))
     moved = LIMIT_EDITS["move-point"](there, request)
-    expected = LIMIT_EDITS["move-point"](cone, {**request, "point": point.tolist()})
+    expected = LIMIT_EDITS["move-point"](cone, replace(request, point=point))
     np.testing.assert_allclose(moved.shape.points, expected.shape.points, atol=1e-12)
 
 

@@ -341,7 +341,7 @@ def test_xml_of_other_tools_is_no_figure(tmp_path):
 
 
 def test_the_page_checks_groups_and_keeps_them_through_edits():
-    from synovia.view.contents import check_clip
+    from synovia.view.display import check_clip
     from synovia.view.session import Session, scene_of
 
     clip = clip_of(BODY, anywhere(3))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -39,8 +40,9 @@ def build() -> None:
 
 
 def run(task: str) -> None:
-    """Install, and run one of the tasks."""
+    """Install, generate the types of messages, and run one of the tasks."""
     install()
+    runpy.run_path(str(WEB / "protocol.py"))["main"]()
     _run("run", "--silent", task)
 
 

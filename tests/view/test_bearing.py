@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from synovia import Clip, Pose, Skeleton, load_clip, quat
-from synovia.view.contents import AXES, head_joint, look_axis, up_axis
+from synovia.view.display import AXES, head_joint, look_axis, up_axis
 
 CAPTURES = Path(__file__).parents[3] / "shared" / "data"
 NAMES = ("Hips", "Spine", "Head", "LeftUpLeg", "LeftFoot", "RightUpLeg", "RightFoot")

@@ -156,23 +156,12 @@ def test_all_the_way_round_is_the_same_cone(asking):
             "got 50.0° to 10.0°",
         ),
         ("twist", {"index": None, "lowDeg": 50, "highDeg": 10}, "must not end before it begins"),
-        ("twist", {"index": 1, "lowDeg": "a", "highDeg": 10}, "lowDeg must be a finite number"),
-        ("twist", {"index": 1, "lowDeg": float("nan"), "highDeg": 10}, "finite"),
-        ("twist", {"index": 1, "lowDeg": 0, "highDeg": float("inf")}, "finite"),
-        ("draw", {"rotation": [1, 0, 0]}, "rotation must be 4 finite numbers"),
-        ("draw", {"rotation": "a"}, "rotation must be 4 finite numbers"),
         ("move-point", {"index": 8, "point": [1, 0, 0]}, "no point 8"),
-        ("move-point", {"index": True, "point": [1, 0, 0]}, "index must be a whole number"),
         ("move-point", {"index": 0, "point": [0, 0, 0]}, "point must be a direction"),
-        ("move-point", {"index": 0, "point": [float("nan"), 0, 0]}, "point must be 3 finite"),
-        ("draw", {"rotation": [1, 0, 0, float("inf")]}, "rotation must be 4 finite"),
-        ("move-point", {"index": 0, "point": [1, 2]}, "point must be 3 finite numbers"),
         ("add-point", {"after": 8}, "after must be from 0 to 7"),
         ("move-visible", {"point": [-1, 0, 0]}, "no longer a star"),
         ("smooth", {"rounds": -1}, "rounds must be at least 0"),
-        ("relax", {"rounds": 101}, "rounds must be at most 100"),
         ("simplify", {"toleranceDeg": -1}, "tolerance must be at least 0"),
-        ("smooth", {"rounds": 1.5}, "rounds must be a whole number"),
         ("copy", {"to": "Hips"}, "Hips is a root"),
         ("copy", {"to": "lefthnd"}, "no joint 'lefthnd'; did you mean LeftHand"),
         ("copy", {"to": "LeftArm"}, "has this limit already"),
@@ -286,7 +275,6 @@ def test_a_new_point_goes_to_the_nearest_edge_of_all_cones(union):
         ("move-point", {"index": 0, "point": [1, 0, 0]}, "which of the 2 cones is meant"),
         ("twist", {"index": None, "lowDeg": 0, "highDeg": 1}, "which of the 2 cones is meant"),
         ("delete-point", {"part": 2, "index": 0}, "part must be from 0 to 1, got 2"),
-        ("delete-point", {"part": "a", "index": 0}, "part must be a whole number"),
         ("delete-point", {"part": 1, "index": 7}, "no point 7; this cone has points 0 to 6"),
         ("move-visible", {"part": 1, "point": [-1, 0, 0]}, "no longer a star: cone 1, edge "),
     ],
@@ -309,4 +297,4 @@ def test_a_broken_star_of_a_union_is_refused_with_its_edge(union):
 
 def test_an_edit_that_is_unknown_is_an_error(asking):
     header = asking.edit("bend")
-    assert header["error"].startswith("edit must be one of move-point, ")
+    assert header["error"].startswith("edit: expected one of move-point, ")

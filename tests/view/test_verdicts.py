@@ -8,7 +8,7 @@ import numpy as np
 
 from synovia import Pose, quat
 from synovia.population import limits_for
-from synovia.view.contents import check_clip
+from synovia.view.display import check_clip
 from synovia.view.poses import outside_deg
 from synovia.view.session import Session, scene_of
 from twins import walker

@@ -1,20 +1,24 @@
-"""What the page may ask for, and the answers; everything is computed here, nothing in the page."""
+"""Handlers of the page's requests, and the connection that they come through."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from queue import SimpleQueue
+from typing import Any, get_type_hints
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection
 
+from ..schema import decode
 from . import (
     bodies,
     comparing,
-    contents,
     dependents,
+    display,
     drags,
     editing,
     families,
@@ -26,17 +30,17 @@ from . import (
     reasons,
     samples,
 )
-from .messages import Answer, Request
-from .protocol import Failure
+from .messages import Answer
+from .protocol import Failure, Requests
 from .session import Session
 
-HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
-    "open": contents.open_scene,
+HANDLERS: dict[str, Callable[[Session, Any], Answer]] = {
+    "open": display.open_scene,
     "body": bodies.body_shape,
-    "check": contents.check_clip,
-    "clamp": contents.clamp_clip,
-    "curve": contents.curve,
-    "region": contents.region_pictures,
+    "check": display.check_clip,
+    "clamp": display.clamp_clip,
+    "curve": display.curve,
+    "region": display.region_pictures,
     "dependence": dependents.describe_dependence,
     "ends": dependents.numbers_in_pose,
     "here": dependents.region_in_pose,
@@ -76,7 +80,7 @@ HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
     "progress": fitting.tell_progress,
     "stop": fitting.cancel_fit,
 }
-"""What may be asked for, by name."""
+"""The handler of each request in `protocol.Requests`."""
 SLOW_REQUESTS = (
     "body",
     "region",
@@ -89,99 +93,114 @@ SLOW_REQUESTS = (
     "compare",
     "export",
 )
-"""What is to stay, takes a while, and depends on nothing that is asked for before it."""
-TEXT_FIELDS = ("joint", "edit", "stroke", "as")
-"""What is text or null, whatever is asked for."""
+"""Requests answered in a thread of their own, because others need not wait for them."""
 
 
-def may_wait(text: str | bytes) -> bool:
-    """Tell whether a request is for something that others may overtake."""
+@dataclass(frozen=True)
+class Call:
+    """A request as it was received: its number and name, and its content or what is wrong."""
+
+    id: int | None
+    ask: str
+    request: Any
+    error: str | None = None
+
+    @property
+    def may_wait(self) -> bool:
+        """True if other requests may be answered before this one."""
+        return self.ask in SLOW_REQUESTS and not getattr(self.request, "draft", False)
+
+
+def parse_call(text: str | bytes) -> Call:
+    """Return the decoded request in a message of the page."""
+    number, ask = None, ""
     try:
         request = messages.parse_request(text)
-        return request["ask"] in SLOW_REQUESTS and not request.get("draft")
-    except ValueError:
-        return False
+        number, ask = request["id"], request["ask"]
+        if ask not in HANDLERS:
+            raise ValueError(f"ask must be one of {', '.join(HANDLERS)}, got {ask!r:.60}")
+        return Call(number, ask, decode_request(ask, request))
+    except ValueError as error:
+        return Call(number, ask, None, str(error))
+
+
+def decode_request(ask: str, request: dict[str, Any]) -> Any:
+    """Return the request of a name as the class that `protocol.Requests` declares."""
+    return decode(_request_types()[ask], request)
+
+
+@cache
+def _request_types() -> dict[str, type]:
+    return get_type_hints(Requests)
 
 
 def answer(session: Session, text: str | bytes) -> bytes:
-    """Return the message that answers a request, or says why there is no answer."""
-    number: int | None = None
+    """Return the message that answers a request, or the reason why there is no answer."""
+    return answer_call(session, parse_call(text))
+
+
+def answer_call(session: Session, call: Call) -> bytes:
+    """Return the message that answers a decoded request."""
     try:
-        request = messages.parse_request(text)
-        number = request["id"]
-        if request["ask"] not in HANDLERS:
-            raise ValueError(
-                f"ask must be one of {', '.join(HANDLERS)}, got {request['ask']!r:.60}"
-            )
-        for name in TEXT_FIELDS:
-            if not isinstance(request.get(name), str | None):
-                raise ValueError(f"{name} must be text or null, got {request[name]!r:.60}")
-        reply = HANDLERS[request["ask"]](session, request)
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
-        reply = Failure(error=_sentence(error))
-    return messages.pack({"id": number, **reply})
-
-
-def _sentence(error: Exception) -> str:
-    return f"the request lacks {error}" if isinstance(error, KeyError) else str(error)
-
-
-# Talk with one page: edits are answered at once, fine pictures as soon as they are ready.
-
-
-Text = str | bytes
+        if call.error is not None:
+            raise ValueError(call.error)
+        reply = HANDLERS[call.ask](session, call.request)
+    except ValueError as error:
+        reply = Failure(error=str(error))
+    return messages.pack({"id": call.id, **reply})
 
 
 class PageConnection:
     """The requests of one page, and the answers.
 
-    What may wait is made in a thread of its own, so that the next drag does not wait for it. It is
-    always of the limits as they are when it is sent: where they changed meanwhile, it is made anew.
+    Slow requests are answered in a thread of their own. If the limits change meanwhile, the answer
+    is computed again, so that it is always of the present limits.
     """
 
     def __init__(
-        self, connection: ServerConnection, session: Session, reply: Callable[[Text], bytes]
+        self, connection: ServerConnection, session: Session, reply: Callable[[Call], bytes]
     ) -> None:
         self._connection = connection
         self._session = session
         self._reply = reply
         self._sending = threading.Lock()
-        self._waiting: SimpleQueue[Text | None] = SimpleQueue()
+        self._waiting: SimpleQueue[Call | None] = SimpleQueue()
 
     def run(self, changed: Callable[[], None]) -> None:
-        """Answer the page until it is gone; tell when it has changed something."""
+        """Answer the page until it disconnects; call `changed` after each change of the limits."""
         threading.Thread(target=self._answer_later, daemon=True).start()
         try:
             with contextlib.suppress(ConnectionClosed):
                 for text in self._connection:
-                    if may_wait(text):
-                        self._waiting.put(text)
+                    call = parse_call(text)
+                    if call.may_wait:
+                        self._waiting.put(call)
                     else:
-                        self._answer(text, changed)
+                        self._answer(call, changed)
         finally:
             self._waiting.put(None)
 
-    def _answer(self, text: Text, changed: Callable[[], None]) -> None:
+    def _answer(self, call: Call, changed: Callable[[], None]) -> None:
         before = self._session.changes
         with self._sending:
-            self._connection.send(self._reply(text))
+            self._connection.send(self._reply(call))
         if self._session.changes != before:
             changed()
 
     def _answer_later(self) -> None:
         with contextlib.suppress(ConnectionClosed):
-            while (text := self._waiting.get()) is not None:
-                while not self._send_if_current(text):
+            while (call := self._waiting.get()) is not None:
+                while not self._send_if_current(call):
                     self._session.wait_until_idle()
 
-    def _send_if_current(self, text: Text) -> bool:
-        """Answer, unless the limits change while the answer is made; tell whether it was sent.
+    def _send_if_current(self, call: Call) -> bool:
+        """Answer unless the limits change meanwhile; return True if the answer was sent.
 
-        Nothing is sent while an edit is made and answered, nor is there an edit of the page between
-        the look at the scene and this answer: so it never hears of older limits after newer ones.
+        The lock is held while an edit is made and answered, so that no answer about older limits
+        follows one about newer limits.
         """
         scene = self._session.scene
-        message = self._reply(text)
+        message = self._reply(call)
         with self._sending:
             if self._session.scene is not scene:
                 return False

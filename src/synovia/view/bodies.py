@@ -9,12 +9,12 @@ import numpy as np
 from ..body import body_of
 from ..body.asset import FILE
 from ..skeleton import Clip
-from .messages import Request
 from .protocol import BodyShape
+from .protocol.requests import EmptyRequest
 from .session import Session
 
 
-def body_shape(session: Session, request: Request) -> BodyShape:
+def body_shape(session: Session, request: EmptyRequest) -> BodyShape:
     """Return how the meshes of `human.glb` attach to the clip's skeleton; see `BodyShape`."""
     return _shape(session.scene.clip)
 

@@ -18,13 +18,13 @@ from ..mesh import Quality, sheet_difference
 from ..mesh.difference import COMPARED
 from ..model import LimitModel
 from ..skeleton import Clip, Skeleton, partner, partner_limit
-from .contents import bone_of
-from .dependents import HERE, sent_pose
+from .dependents import HERE
+from .display import bone_of
 from .editing import mirror_joint
 from .files import read_upload
-from .messages import Request, word
-from .poses import limit_in_pose
+from .poses import limit_in_pose, pose_from
 from .protocol import Comparison, Other, PairShares, Refusal, State
+from .protocol.requests import CompareRequest, FileRequest
 from .session import Scene, Session
 
 NO_COMPARISON: Comparison = {
@@ -44,14 +44,14 @@ PAIRS = 10_000
 """Pairs of either side that are looked at: a share of 1 % is known to 0.1 points."""
 
 
-def compare_limits(session: Session, request: Request) -> Comparison:
+def compare_limits(session: Session, request: CompareRequest) -> Comparison:
     """Return what a joint's limit can be compared with, and what is gained and lost beside one.
 
     That is the one that `to` names, or none. Shares are of all rotations; the picture is of the
     directions of the bone. Where a limit depends on another joint, both are what they are in the
     pose of the request; if both depend on the same one, shares of pairs are told as well.
     """
-    scene, name, to = session.scene, word(request, "joint"), request["to"]
+    scene, name, to = session.scene, request.joint, request.to
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit to compare")
     found = {key: _find(session, name, key) for key in OTHERS}
@@ -61,22 +61,24 @@ def compare_limits(session: Session, request: Request) -> Comparison:
     ]
     if to is None:
         return {**NO_COMPARISON, "others": others}
-    if to not in found:
-        raise ValueError(f"to must be one of {', '.join(found)}, got {to!r:.60}")
     other = found[to][1]
     if isinstance(other, str):
         return {**NO_COMPARISON, "others": others}
     return {**_compare_models(scene, other, name, request), "others": others, "to": to}
 
 
-def _compare_models(scene: Scene, other: LimitModel, name: str, request: Request) -> Comparison:
+def _compare_models(
+    scene: Scene, other: LimitModel, name: str, request: CompareRequest
+) -> Comparison:
     """Return how a joint's limit differs from the one that another model has for it."""
     bone = tuple(bone_of(scene, scene.clip.skeleton.index(name)).tolist())
     models = other, scene.model
     drivers = [model.dependents[name].driver for model in models if name in model.dependents]
     if not drivers:
         return _known_difference(other.limits[name], scene.model.limits[name], bone)
-    pose = sent_pose(scene, request)
+    if request.pose is None:
+        raise ValueError(f"pose must be given, because {name} depends on {drivers[0]}, got null")
+    pose = pose_from(scene, request.pose)
     old, new = (limit_in_pose(model, name, pose) for model in models)
     pairs = _pair_shares(*_pair_fields(other, name), *_pair_fields(scene.model, name))
     return {
@@ -237,9 +239,9 @@ def _find(session: Session, name: str, key: str) -> Found:
     return label, other
 
 
-def use_other(session: Session, request: Request) -> State | Refusal:
+def use_other(session: Session, request: FileRequest) -> State | Refusal:
     """Return the state, with limits that were sent to be compared with; nothing else changes."""
-    upload = session.uploads.take(word(request, "upload"))
+    upload = session.uploads.take(request.upload)
     try:
         if not upload.name.lower().endswith(SUFFIX):
             raise ValueError(f"{upload.name}: limits end in {SUFFIX}")

@@ -11,18 +11,25 @@ from ..limit.hinge import hinge_scale
 from ..mesh import DRAFT, Quality, map_sheet
 from ..model import LimitModel
 from ..shapes import as_directional
-from ..skeleton import Pose, lineage
-from .contents import bone_of, pictures_of
+from ..skeleton import lineage
+from .display import bone_of, pictures_of
 from .hinges import NARROWEST
-from .messages import Request, degrees, flag, word
 from .poses import driver_rotations, limit_in_pose, pose_from
 from .protocol import Picture
-from .protocol.dependents import Dependence, DependentField, DependentNumbers, RangeMap
+from .protocol.poses import Dependence, DependentField, DependentNumbers, RangeMap
+from .protocol.requests import (
+    AllowHere,
+    DependentRequest,
+    Detach,
+    HereRequest,
+    JointRequest,
+    MapRequest,
+    SetNumberHere,
+)
 from .session import Scene, Session
 
 LABELS = {"low": "From", "high": "To", "margin": "Margin"}
 """What people call the numbers that a driver changes."""
-WIDEST_RADIUS_DEG = 180.0
 HERE = Quality(float(np.radians(0.5)), 8_000)
 """Of pictures in a pose: it is soon another one."""
 
@@ -63,10 +70,10 @@ def _value_of(each: DependentLimit, deg: float) -> float:
     return scale.place_of(angle)
 
 
-def describe_dependence(session: Session, request: Request) -> Dependence:
+def describe_dependence(session: Session, request: JointRequest) -> Dependence:
     """Return what a joint depends on, and its numbers in each frame of the clip, in degrees."""
     scene = session.scene
-    each = dependent_limit(scene.model, word(request, "joint"))
+    each = dependent_limit(scene.model, request.joint)
     driver = driver_rotations(scene.model, each, scene.clip.pose.rotations)
     return {
         "driver": each.driver,
@@ -79,44 +86,44 @@ def describe_dependence(session: Session, request: Request) -> Dependence:
     }
 
 
-def numbers_in_pose(session: Session, request: Request) -> DependentNumbers:
+def numbers_in_pose(session: Session, request: DependentRequest) -> DependentNumbers:
     """Return the numbers of a dependent limit in a pose, in degrees."""
-    model, pose = session.scene.model, sent_pose(session.scene, request)
-    each = dependent_limit(model, word(request, "joint"))
+    model, pose = session.scene.model, pose_from(session.scene, request.pose)
+    each = dependent_limit(model, request.joint)
     values = each.values_at(driver_rotations(model, each, pose.rotations))
     return {"valuesDeg": shown_deg(each, values).tolist()}
 
 
-def region_in_pose(session: Session, request: Request) -> Picture:
+def region_in_pose(session: Session, request: HereRequest) -> Picture:
     """Return the pictures of what is legal for a joint where its driver is in a pose.
 
     They are seen along the same bone as those of its own limit, whatever the driver does.
     """
-    scene, name = session.scene, word(request, "joint")
+    scene, name = session.scene, request.joint
     own = dependent_limit(scene.model, name).limit
     bone = own.chart.bone if as_directional(own.region) is not None else None
     if bone is None:
         bone = bone_of(scene, scene.clip.skeleton.index(name))
-    here = limit_in_pose(scene.model, name, sent_pose(scene, request))
-    return pictures_of(here, bone, DRAFT if flag(request, "draft") else HERE)
+    here = limit_in_pose(scene.model, name, pose_from(scene, request.pose))
+    return pictures_of(here, bone, DRAFT if request.draft else HERE)
 
 
 # The map: the same numbers at every direction of the driver's bone.
 
 
-def range_map(session: Session, request: Request) -> RangeMap:
+def range_map(session: Session, request: MapRequest) -> RangeMap:
     """Return the numbers of a dependent limit all over where its driver's bone may point.
 
     The driver comes there by the shortest swing: from the pose, if there is one, else from the
     reference of its limit.
     """
     scene = session.scene
-    each = dependent_limit(scene.model, word(request, "joint"))
+    each = dependent_limit(scene.model, request.joint)
     limit = scene.model.limits.get(each.driver)
     reference = quat.IDENTITY if limit is None else limit.chart.reference
     start = reference
-    if request["pose"] is not None:
-        start = driver_rotations(scene.model, each, sent_pose(scene, request).rotations)
+    if request.pose is not None:
+        start = driver_rotations(scene.model, each, pose_from(scene, request.pose).rotations)
     mesh, rim, bone = map_sheet(limit, each.axis)
     swings = quat.between(quat.rotate(start, bone), quat.rotate(reference, mesh.vertices))
     values = each.values_at(quat.mul(swings, start))
@@ -135,24 +142,23 @@ def range_map(session: Session, request: Request) -> RangeMap:
 # Edits, where the driver is in a pose.
 
 
-def set_number_here(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
-    """Return the model with `deg` degrees as the number `field` of a joint, in a pose.
+def set_number_here(scene: Scene, model: LimitModel, name: str, edit: SetNumberHere) -> LimitModel:
+    """Return the model with another number of a joint's limit, at its driver's rotation in a pose.
 
     An end beyond the joint's own limit widens that, too; elsewhere nothing changes.
     """
-    name = word(request, "joint")
-    each, field = dependent_limit(model, name), word(request, "field")
+    each, field = dependent_limit(model, name), edit.field
     if field not in each.at_nodes:
         raise ValueError(f"field must be one of {', '.join(each.at_nodes)}, got {field!r:.20}")
-    value = _value_of(each, degrees(request, "deg"))
-    driver = driver_rotations(model, each, sent_pose(scene, request).rotations)
+    value = _value_of(each, edit.deg)
+    driver = driver_rotations(model, each, pose_from(scene, edit.pose).rotations)
     numbers = dict(zip(each.at_nodes, each.values_at(driver).tolist(), strict=True))
-    return _with_numbers(model, name, driver, numbers | {field: value}, _radius(request))
+    return _with_numbers(model, name, driver, numbers | {field: value}, edit.radius_deg)
 
 
-def allow_here(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
-    """Return the model with a joint's numbers changed just so much that it is legal in a pose."""
-    name, pose = word(request, "joint"), sent_pose(scene, request)
+def allow_here(scene: Scene, model: LimitModel, name: str, edit: AllowHere) -> LimitModel:
+    """Return the model with the least change of a joint's numbers that makes a pose legal."""
+    pose = pose_from(scene, edit.pose)
     each = dependent_limit(model, name)
     driver = driver_rotations(model, each, pose.rotations)
     way = lineage(model.skeleton, name, each.limit.relative_to)
@@ -162,11 +168,11 @@ def allow_here(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
     if not each.limit.contains(rotation):
         each = each.including(rotation)
     numbers, wide = each.values_for(rotation, driver), _with_dependent(model, name, each)
-    return _with_numbers(wide, name, driver, numbers, _radius(request))
+    return _with_numbers(wide, name, driver, numbers, edit.radius_deg)
 
 
 def _with_numbers(
-    model: LimitModel, name: str, driver: Quats, numbers: dict[str, float], radius: float
+    model: LimitModel, name: str, driver: Quats, numbers: dict[str, float], radius_deg: float
 ) -> LimitModel:
     """Return the model with other numbers of a joint at one rotation (4,) of its driver."""
     each = model.dependents[name]
@@ -176,6 +182,7 @@ def _with_numbers(
             f"a range must not end before it starts: {ends_deg[0]:.6g} to {ends_deg[1]:.6g} degrees"
         )
     present = dict(zip(each.at_nodes, each.values_at(driver).tolist(), strict=True))
+    radius = float(np.radians(radius_deg))
     for field, value in numbers.items():
         if value != present[field]:
             each = each.with_value_at(driver, field, value, radius=radius)
@@ -187,23 +194,8 @@ def _with_dependent(model: LimitModel, name: str, each: DependentLimit) -> Limit
     return model.with_limits(limits, {**model.dependents, name: each})
 
 
-def detach(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
-    """Return the model with a joint that depends on no other any more, only on its own limit."""
-    name = word(request, "joint")
+def detach(scene: Scene, model: LimitModel, name: str, edit: Detach) -> LimitModel:
+    """Return the model with a joint whose limit depends on no other joint."""
     dependent_limit(model, name)
     kept = {other: each for other, each in model.dependents.items() if other != name}
     return model.with_limits(model.limits, kept)
-
-
-def sent_pose(scene: Scene, request: Request) -> Pose:
-    """Return the pose in a request."""
-    if not isinstance(request["pose"], dict):
-        raise ValueError(f"pose must have a frame and rotations, got {request['pose']!r:.60}")
-    return pose_from(scene, request["pose"])
-
-
-def _radius(request: Request) -> float:
-    radius_deg = degrees(request, "radiusDeg")
-    if not 0.0 <= radius_deg <= WIDEST_RADIUS_DEG:
-        raise ValueError(f"radiusDeg must be from 0 to 180 degrees, got {radius_deg:g}")
-    return float(np.radians(radius_deg))

@@ -7,7 +7,6 @@ from collections.abc import Collection
 
 import numpy as np
 
-from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from ..components import Figure
 from ..ik import Aim, ControlSolution, Orient, Reach, Solution, look_at
@@ -15,23 +14,32 @@ from ..ik.drag import ROOT_SET, ControlDrag, JointDrag, controls_of, joints_abov
 from ..ik.problem import joints_between
 from ..model import LimitModel
 from ..skeleton import Pose
-from .contents import AXES
-from .messages import Request, flag, numbers, rotations, row, vector, word, words
+from .display import AXES
 from .poses import (
     CONTROL_TOLERANCE,
     controls_by_name,
     figure_of,
+    joint_rotations,
     outside_deg,
     pose_from,
     rotate_alone,
+    unit_rotation,
 )
 from .protocol.poses import PoseAnswer, Pulled, Solved
+from .protocol.requests import (
+    FigureRequest,
+    GoalRequest,
+    LookRequest,
+    PullRequest,
+    ReachRequest,
+    TurnRequest,
+)
 from .session import Scene, Session
 
 NEAR_LIMIT = np.radians(0.5)  # a joint this near to its limit is reported to be at it
 
 
-def pull_figure(session: Session, request: Request) -> Pulled:
+def pull_figure(session: Session, request: PullRequest) -> Pulled:
     """Return the pose of the figure in which a joint, or a point on it, is at or near a target.
 
     `values` are the controls where the drag began, null if these are not known, and `last` those of
@@ -39,16 +47,16 @@ def pull_figure(session: Session, request: Request) -> Pulled:
     are positions that joints keep, `turns` rotations; then the root may move, too. With `thorough`,
     everything is tried before the target counts as out of reach.
     """
-    scene, joint = session.scene, word(request, "joint")
+    scene, joint = session.scene, request.joint
     figure = figure_of(scene)
-    goal = Reach(joint, vector(request, "target"), vector(request, "point"))
+    goal = Reach(joint, request.target, request.point)
     positions, orientations = _pins(request)
     started = time.perf_counter()
     home, last = _drag_controls(scene, figure, request)
     drag = ControlDrag.of_joints(
-        *(figure, joint, home, last, words(request, "limb")),
-        alone=flag(request, "alone"),
-        thorough=flag(request, "thorough"),
+        *(figure, joint, home, last, request.limb),
+        alone=request.alone,
+        thorough=request.thorough,
         pinned_positions=positions,
         pinned_rotations=orientations,
     )
@@ -56,17 +64,17 @@ def pull_figure(session: Session, request: Request) -> Pulled:
     return _pulled(scene, drag.pull(goal), path, started)
 
 
-def rotate_joint(session: Session, request: Request) -> Pulled | PoseAnswer:
+def rotate_joint(session: Session, request: TurnRequest) -> Pulled | PoseAnswer:
     """Return the pose with a joint rotated to a rotation in the world, within its limit if asked.
 
     In a figure within its limits, the controls of the joint's own set change, so that its bones
     stay coupled; otherwise the joint alone is rotated.
     """
     scene = session.scene
-    if scene.figure is None or not flag(request, "limits"):
+    if scene.figure is None or not request.limits:
         return rotate_alone(scene, request)
-    figure, joint = figure_of(scene), word(request, "joint")
-    goal = Orient(joint, quat.normalize(row(request, "rotation", 4)))
+    figure, joint = figure_of(scene), request.joint
+    goal = Orient(joint, unit_rotation("rotation", request.rotation))
     started = time.perf_counter()
     home, last = _drag_controls(scene, figure, request)
     names = controls_of(figure, [joint])
@@ -76,17 +84,14 @@ def rotate_joint(session: Session, request: Request) -> Pulled | PoseAnswer:
     return _pulled(scene, ControlDrag(figure, home, last, names).rotate(goal), [joint], started)
 
 
-def _drag_controls(scene: Scene, figure: Figure, request: Request) -> tuple[Floats, Floats]:
+def _drag_controls(scene: Scene, figure: Figure, request: FigureRequest) -> tuple[Floats, Floats]:
     """Return the controls (C,) where a drag began, and those of its last step."""
-
-    def controls(name: str) -> Floats:
-        if request.get(name) is not None:
-            return figure.pose(numbers(request, name)).controls
+    if request.values is not None:
+        home = figure.pose(request.values).controls
+    else:
         pose = pose_from(scene, request)
-        return figure.controls_for(pose, tolerance=CONTROL_TOLERANCE).controls
-
-    home = controls("values")
-    return home, home if request.get("last") is None else controls("last")
+        home = figure.controls_for(pose, tolerance=CONTROL_TOLERANCE).controls
+    return home, home if request.last is None else figure.pose(request.last).controls
 
 
 def _pulled(
@@ -108,7 +113,7 @@ def _pulled(
     }
 
 
-def reach(session: Session, request: Request) -> Solved:
+def reach(session: Session, request: ReachRequest) -> Solved:
     """Return the pose in which a joint, or a point on it, is at or near a target.
 
     With `limits` false every joint is free; `joints` may rotate, all if it is null. `pins` are
@@ -116,71 +121,66 @@ def reach(session: Session, request: Request) -> Solved:
     also has the time, whether the target is met, the joints at their limits, and by how many
     degrees limits would have to widen.
     """
-    scene, pose = session.scene, pose_from(session.scene, request)
+    scene, pose = session.scene, pose_from(session.scene, request, request.root)
     joints = _moving_joints(scene, request)
-    goal = Reach(word(request, "joint"), vector(request, "target"), vector(request, "point"))
+    goal = Reach(request.joint, request.target, request.point)
     drag = _joint_drag(scene, request, pose, joints)
     started = time.perf_counter()
     return _solved(scene, drag.pull(goal), started, joints)
 
 
-def look(session: Session, request: Request) -> Solved:
+def look(session: Session, request: LookRequest) -> Solved:
     """Return the pose in which `axis` of the last of `joints` points at a target.
 
     Each of the joints takes its share of the rotation; with `pins` all joints may rotate. The
     answer is as for `reach`.
     """
-    scene, pose = session.scene, pose_from(session.scene, request)
-    target = vector(request, "target")
+    scene, pose = session.scene, pose_from(session.scene, request, request.root)
     joints = _moving_joints(scene, request)
     if not joints:
         raise ValueError("joints must be some that may turn to look, got none")
-    axis = vector(request, "axis") if "axis" in request else AXES["z"]
+    axis = AXES["z"] if request.axis is None else request.axis
     drag = _joint_drag(scene, request, pose, None)
     started = time.perf_counter()
     if drag.pins:
-        return _solved(scene, drag.pull(Aim(joints[-1], target, axis)), started, None)
+        return _solved(scene, drag.pull(Aim(joints[-1], request.target, axis)), started, None)
     skeleton = scene.clip.skeleton
-    limits = scene.model if flag(request, "limits") else LimitModel({}, skeleton)
-    solution = look_at(limits, skeleton, drag.last, target, joints, axis=axis, threads=1)
+    limits = scene.model if request.limits else LimitModel({}, skeleton)
+    solution = look_at(limits, skeleton, drag.last, request.target, joints, axis=axis, threads=1)
     return _solved(scene, solution, started, joints)
 
 
-def _joint_drag(scene: Scene, request: Request, pose: Pose, joints: list[str] | None) -> JointDrag:
+def _joint_drag(
+    scene: Scene, request: GoalRequest, pose: Pose, joints: list[str] | None
+) -> JointDrag:
     home = None
-    if request.get("start") is not None:
-        started = {"rotations": request["start"]}
-        home = pose.with_rotations(rotations(started, len(scene.clip.skeleton)))
+    if request.start is not None:
+        count = len(scene.clip.skeleton)
+        home = pose.with_rotations(joint_rotations("start", request.start, count))
     positions, orientations = _pins(request)
     return JointDrag(
-        *(scene.model, pose, home, joints, flag(request, "limits")),
+        *(scene.model, pose, home, joints, request.limits),
         pinned_positions=positions,
         pinned_rotations=orientations,
     )
 
 
-def _pins(request: Request) -> tuple[dict[str, Vectors], dict[str, Quats]]:
+def _pins(
+    request: GoalRequest | PullRequest,
+) -> tuple[dict[str, Vectors], dict[str, Quats]]:
     """Return the positions and the rotations that joints keep, by name."""
-    pins, turns = request.get("pins", {}), request.get("turns", {})
-    for name, value in (("pins", pins), ("turns", turns)):
-        if not isinstance(value, dict):
-            raise ValueError(f"{name} must be lists by the names of joints, got {value!r:.60}")
-    orientations = {name: row(turns, name, 4) for name in turns}
-    for name, rotation in orientations.items():
-        if not np.linalg.norm(rotation) > 1e-6:
-            raise ValueError(f"the rotation of {name} must be longer than 0")
-    return (
-        {name: vector(pins, name) for name in pins},
-        {name: quat.normalize(rotation) for name, rotation in orientations.items()},
-    )
+    rotations = {
+        name: unit_rotation(f"turns.{name}", rotation) for name, rotation in request.turns.items()
+    }
+    return request.pins, rotations
 
 
-def _moving_joints(scene: Scene, request: Request) -> list[str] | None:
+def _moving_joints(scene: Scene, request: GoalRequest) -> list[str] | None:
     """Return the joints that may rotate, without those that limits below are measured across."""
-    if request["joints"] is None:
+    if request.joints is None:
         return None
-    fixed = joints_between(scene.model) if flag(request, "limits") else []
-    return [name for name in words(request, "joints") if name not in fixed]
+    fixed = joints_between(scene.model) if request.limits else []
+    return [name for name in request.joints if name not in fixed]
 
 
 def _solved(scene: Scene, solution: Solution, started: float, joints: list[str] | None) -> Solved:

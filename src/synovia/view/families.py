@@ -18,13 +18,14 @@ from ..mesh import DRAFT
 from ..shapes import SHAPES
 from ..skeleton import Clip, Skeleton
 from . import protocol
-from .contents import pictures
-from .messages import Request, degrees
+from .display import pictures
+from .protocol.requests import Choice, EvidenceSource, JointRequest, JudgeRequest, RefitRequest
 from .samples import kept_samples
 from .session import Limits, Scene, Session, limit_to_edit
 
-FROM_SAMPLES, FROM_CLIP, FROM_LIMIT = "samples", "clip", "limit"
-"""What a limit can be made from: samples that the file of limits kept, the clip, or itself."""
+FROM_SAMPLES: EvidenceSource = "samples"
+FROM_CLIP: EvidenceSource = "clip"
+FROM_LIMIT: EvidenceSource = "limit"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,14 +95,16 @@ FEWEST_FRAMES = 10
 """Frames that a clip needs to be cut."""
 
 
-def judge_family(session: Session, request: Request) -> protocol.Judgement | protocol.PartJudgement:
+def judge_family(
+    session: Session, request: JudgeRequest
+) -> protocol.Judgement | protocol.PartJudgement:
     """Return the volume of a joint's limit in a family, and in how many parts it can be judged.
 
     With a `part`, return instead the share of that part's frames that is outside the limit of the
     others, made in the same way. The mean over all parts is the held-out rejection; each is a
     request of its own, so that a page can stop in between.
     """
-    scene, name, choice = session.scene, request["joint"], choice_of(request)
+    scene, name, choice = session.scene, request.joint, choice_of(request)
     if choice.source == FROM_LIMIT:
         raise ValueError("only what is made from evidence can be judged by evidence left out")
     if name not in scene.model.limits:
@@ -110,12 +113,12 @@ def judge_family(session: Session, request: Request) -> protocol.Judgement | pro
     folds, basis = folds_of(found)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said when the limit is made, if it is
-        part = request.get("part")
+        part = request.part
         if part is None:
             share = fit_limit(found, choice).volume(4000)
             return {"share": share, "parts": len(folds), "basis": basis}
-        if not (isinstance(part, int) and 0 <= part < len(folds)):
-            raise ValueError(f"part must be from 0 to {len(folds) - 1}, got {part!r:.60}")
+        if not 0 <= part < len(folds):
+            raise ValueError(f"part must be from 0 to {len(folds) - 1}, got {part}")
         rest, held_out = folds[part]
         outside = 1.0 - float(fit_limit(rest, choice).contains(held_out).mean())
     return {"outside": outside}
@@ -144,7 +147,6 @@ def _as_evidence(found: Evidence, folds: Sequence[learn.Fold]) -> list[tuple[Evi
 
 MARGIN = 0.05
 """Radians, where nobody said how wide a limit was made: that of `LimitModel.fit`."""
-WIDEST_DEG = 90.0
 
 
 def families() -> dict[str, edit.Family]:
@@ -153,20 +155,20 @@ def families() -> dict[str, edit.Family]:
 
 
 @dataclass(frozen=True)
-class Choice:
+class FamilyChoice:
     """A family in a chart, the margin in radians, and what it is made from."""
 
     family: str
     chart: str
     margin: float
-    source: str
+    source: EvidenceSource
 
 
 @dataclass(frozen=True, eq=False)
 class FitRecord:
     """How a limit came about at the page, what a fit warned of, and what a conversion cost."""
 
-    choice: Choice
+    choice: FamilyChoice
     warnings: tuple[str, ...] = ()
     origin: Limit | None = None
     """What it was converted from: another conversion starts there again, and loses no more."""
@@ -178,9 +180,9 @@ FIT_RECORDS: WeakKeyDictionary[Limit, FitRecord] = WeakKeyDictionary()
 """How limits were made, so that after an undo the page shows the choices that led there."""
 
 
-def describe_families(session: Session, request: Request) -> protocol.Families:
+def describe_families(session: Session, request: JointRequest) -> protocol.Families:
     """Return the families and charts there are, the present choice, and what limits can be from."""
-    scene, name = session.scene, request["joint"]
+    scene, name = session.scene, request.joint
     limit_to_edit(scene.model.limits, name)
     return {
         "families": [
@@ -200,14 +202,13 @@ def describe_families(session: Session, request: Request) -> protocol.Families:
     }
 
 
-def refit(session: Session, request: Request) -> protocol.Refitted | protocol.Refusal:
+def refit(session: Session, request: RefitRequest) -> protocol.Refitted | protocol.Refusal:
     """Return the pictures of a joint's limit made anew, in a family and a chart, from evidence.
 
     An edit: requests of one `stroke` are undone together, and where the fit fails the limit stays
     as it is, and the answer is the reason, `refused`.
     """
-    scene, name, stroke = session.scene, request["joint"], request.get("stroke")
-    choice = choice_of(request)
+    scene, name, choice = session.scene, request.joint, choice_of(request.choice)
 
     def with_fit(limits: Limits) -> Limits:
         return {**limits, name: refit_limit(scene, limit_to_edit(limits, name), name, choice)}
@@ -215,34 +216,26 @@ def refit(session: Session, request: Request) -> protocol.Refitted | protocol.Re
     label = families()[choice.family].label
     what = f"{label[:1].lower()}{label[1:]} for {name}"
     try:
-        session.edit(with_fit, what, stroke)
+        session.edit(with_fit, what, request.stroke)
     except ValueError as error:
         return {"refused": str(error), **session.state()}
     picture = pictures(session.scene, name, DRAFT)
     return {**picture, **_describe_choice(session.scene, name), **session.state()}
 
 
-def choice_of(request: Request) -> Choice:
-    """Return the family, chart, margin (`marginDeg`) and source (`from`) of a request, checked."""
-    family, chart, source = request["family"], request.get("chart"), request["from"]
-    known = families()
+def choice_of(request: Choice) -> FamilyChoice:
+    """Return the choice of a request, its margin in radians; ValueError for an unknown family."""
+    family, chart, known = request.family, request.chart, families()
     if family not in known:
         raise ValueError(f"family must be one of {', '.join(known)}, got {family!r:.60}")
     charts = SHAPES[known[family].shape].charts
     if chart is not None and chart not in charts:
         raise ValueError(f"{family} works in {' or '.join(charts)}, got the chart {chart!r:.60}")
-    if source not in (FROM_SAMPLES, FROM_CLIP, FROM_LIMIT):
-        raise ValueError(
-            f"from must be {FROM_SAMPLES}, {FROM_CLIP} or {FROM_LIMIT}, got {source!r:.60}"
-        )
-    margin_deg = degrees(request, "marginDeg")
-    if not 0.0 <= margin_deg <= WIDEST_DEG:
-        raise ValueError(f"margin must be from 0 to {WIDEST_DEG:.0f} degrees, got {margin_deg!r}")
-    where = chart_for(known[family].shape, chart)
-    return Choice(family, where, float(np.radians(margin_deg)), source)
+    margin = float(np.radians(request.margin_deg))
+    return FamilyChoice(family, chart_for(known[family].shape, chart), margin, request.from_)
 
 
-def refit_limit(scene: Scene, limit: Limit, name: str, choice: Choice) -> Limit:
+def refit_limit(scene: Scene, limit: Limit, name: str, choice: FamilyChoice) -> Limit:
     """Return the joint's limit as the choice has it, and remember how it was made."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -258,7 +251,7 @@ def refit_limit(scene: Scene, limit: Limit, name: str, choice: Choice) -> Limit:
     return made
 
 
-def fit_limit(found: Evidence, choice: Choice) -> Limit:
+def fit_limit(found: Evidence, choice: FamilyChoice) -> Limit:
     """Return the limit around what can be believed of the evidence, as `LimitModel.fit` does it."""
     kind = SHAPES[families()[choice.family].shape]
     if kind.fits_margin and not kind.convex:  # the grid of a field depends on the margin
@@ -286,7 +279,7 @@ def _fit(found: Evidence, family: str, chart: str, margin: float) -> Limit:
 
 
 def _convert(
-    scene: Scene, limit: Limit, name: str, choice: Choice
+    scene: Scene, limit: Limit, name: str, choice: FamilyChoice
 ) -> tuple[Limit, Limit, tuple[float, float, float]]:
     """Return the limit in another family, what it is converted from, and what that costs."""
     known, family = FIT_RECORDS.get(limit), families()[choice.family]
@@ -311,7 +304,7 @@ def _describe_choice(scene: Scene, name: str) -> protocol.Making:
             FROM_SAMPLES if kept_samples(scene, name) and _is_original(scene, name) else FROM_LIMIT
         )
         made = FitRecord(
-            Choice(
+            FamilyChoice(
                 edit.family_of(limit.shape), limit.chart.name, _recorded_margin(scene, name), first
             )
         )
@@ -324,12 +317,12 @@ def _describe_choice(scene: Scene, name: str) -> protocol.Making:
         gained, lost, error = made.cost
         cost = {"gained": gained, "lost": lost, "errorDeg": float(np.degrees(error))}
     return {
-        "choice": {
-            "family": choice.family,
-            "chart": choice.chart,
-            "marginDeg": round(float(np.degrees(choice.margin)), 4),
-            "from": choice.source,
-        },
+        "choice": Choice(
+            family=choice.family,
+            chart=choice.chart,
+            margin_deg=round(float(np.degrees(choice.margin)), 4),
+            from_=choice.source,
+        ),
         "known": known,
         "fitted": chosen,
         "remarks": list(made.warnings),

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar, cast, get_args
+from typing import TypeVar, get_args
 
 import numpy as np
 
@@ -26,9 +26,17 @@ from ..population.sources import Source
 from ..rigs import FINGERS, ROLES, NotHumanError, recognize, suggest_roles
 from ..skeleton import Clip, Pose, Skeleton, forward
 from ..text import VIOLATION_COLUMNS, csv_text
-from .messages import Request, flag, whole_number, word
 from .poses import pose_from
 from .protocol import Discards, Export, Received, Refusal, Roles, State
+from .protocol.requests import (
+    ExportRequest,
+    FileRequest,
+    HumanRequest,
+    LoadRequest,
+    PoseRequest,
+    RolesRequest,
+    SendRequest,
+)
 from .session import EDITED_KEY, Session, scene_of
 from .uploads import Upload
 
@@ -37,25 +45,23 @@ NOT_DROPPED = (".fbx",)
 """Formats that another program reads."""
 
 
-def receive_piece(session: Session, request: Request) -> Received:
-    """Return how much of a file has come; pieces come in their order."""
-    piece = request.get("content", b"")
-    name, size = word(request, "name"), whole_number(request, "size")
-    return {"received": session.uploads.receive(word(request, "upload"), name, size, piece)}
+def receive_piece(session: Session, request: SendRequest) -> Received:
+    """Append a piece to an uploaded file, and return how many bytes it has."""
+    uploads, piece = session.uploads, request.content
+    return {"received": uploads.receive(request.upload, request.name, request.size, piece)}
 
 
-def load_upload(session: Session, request: Request) -> State | Refusal | Discards:
+def load_upload(session: Session, request: LoadRequest) -> State | Refusal | Discards:
     """Return the state with a file that was sent in the place of the clip, or of the limits.
 
     Where edits that are not saved would be gone, it `discards` them only when told to.
     """
-    discard = flag(request, "discard")
-    upload = session.uploads.take(word(request, "upload"))
+    upload = session.uploads.take(request.upload)
     limits = upload.name.lower().endswith(SUFFIX)
     try:
         if limits:
             model = read_upload(upload, SUFFIX, load_limits)
-            if session.unsaved and not discard:
+            if session.unsaved and not request.discard:
                 return {"discards": True, **session.state()}
             session.show(scene_of(model, session.scene.clip), unsaved=True)
         else:
@@ -67,10 +73,10 @@ def load_upload(session: Session, request: Request) -> State | Refusal | Discard
     return session.state()
 
 
-def keep_upload(session: Session, request: Request) -> State | Refusal:
+def keep_upload(session: Session, request: FileRequest) -> State | Refusal:
     """Return the state, after clips that were sent are in the list of clips, but not shown."""
     try:
-        remember_upload(session, session.uploads.take(word(request, "upload")))
+        remember_upload(session, session.uploads.take(request.upload))
     except (OSError, ValueError) as error:
         return {"refused": str(error), **session.state()}
     return session.state()
@@ -140,12 +146,12 @@ def model_for(clip: Clip, model: LimitModel, source: Source | None) -> LimitMode
 # Limits of a human, for a rig that is recognised, or that somebody maps.
 
 
-def describe_roles(session: Session, request: Request) -> Roles:
+def describe_roles(session: Session, request: RolesRequest) -> Roles:
     """Return the roles that joints seem to have, all roles there are, and what is missing.
 
     `roles` are those that somebody has given to joints: others follow from them.
     """
-    skeleton, said = session.scene.clip.skeleton, _roles(request)
+    skeleton, said = session.scene.clip.skeleton, request.roles
     found, why = dict(said), None
     try:
         found = {**suggest_roles(skeleton, said), **said}
@@ -164,16 +170,15 @@ def _is_human(skeleton: Skeleton) -> bool:
     return True
 
 
-def use_human_limits(session: Session, request: Request) -> State | Refusal | Discards:
+def use_human_limits(session: Session, request: HumanRequest) -> State | Refusal | Discards:
     """Return the state with limits of a human for the rig of the clip.
 
     `roles` names joints that recognition cannot: an empty one is none of a human's.
     """
-    source, roles = _source(request), _roles(request)
-    if session.unsaved and not flag(request, "discard"):
+    if session.unsaved and not request.discard:
         return {"discards": True, **session.state()}
     try:
-        human = limits_for(session.scene.clip, source, roles=roles or None)
+        human = limits_for(session.scene.clip, request.source, roles=request.roles or None)
     except ValueError as error:
         return {"refused": str(error), **session.state()}
     scene = scene_of(human.model, session.scene.clip)
@@ -183,69 +188,54 @@ def use_human_limits(session: Session, request: Request) -> State | Refusal | Di
     return session.state()
 
 
-def _source(request: Request) -> Source:
-    wanted = word(request, "source")
-    for source in get_args(Source):
-        if source == wanted:
-            return cast(Source, source)
-    raise ValueError(f"source must be one of {', '.join(get_args(Source))}, got {wanted!r:.60}")
-
-
-def _roles(request: Request) -> dict[str, str]:
-    value = request["roles"]
-    if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
-        raise ValueError(f"roles must be names by joint, got {value!r:.60}")
-    return value
-
-
 # What one takes home.
 
 
-def export(session: Session, request: Request) -> Export | Refusal:
+def export(session: Session, request: ExportRequest) -> Export | Refusal:
     """Return a file: the clip, also clamped, one pose, a table of violations, or all as a page."""
-    what = word(request, "what")
-    if what not in EXPORTS:
-        raise ValueError(f"what must be one of {', '.join(EXPORTS)}, got {what!r:.60}")
     try:
-        name, content = EXPORTS[what](session, request)
+        name, content = EXPORTS[request.what](session, request)
     except (OSError, ValueError) as error:
         return {"refused": str(error), **session.state()}
     return {"name": name, "content": np.frombuffer(content, np.uint8)}
 
 
-def clamped_clip(session: Session, request: Request) -> tuple[str, bytes]:
+def clamped_clip(session: Session, request: ExportRequest) -> tuple[str, bytes]:
     """Return the clip within its limits, in the format that it came in, or as BVH or glTF."""
-    softening = parse_softening(request.get("soften"))
+    softening = parse_softening(request.soften)
     made = session.scene.model.project(session.scene.clip, softening=softening)
-    suffix = _suffix(request, session.clip_suffix)
+    suffix = request.suffix or session.clip_suffix
     return clip_file(replace(made, name=f"{made.name} clamped"), suffix)
 
 
-def whole_clip(session: Session, request: Request) -> tuple[str, bytes]:
+def whole_clip(session: Session, request: ExportRequest) -> tuple[str, bytes]:
     """Return the clip as it is, in the format that it came in, or as BVH or glTF."""
-    return clip_file(session.scene.clip, _suffix(request, session.clip_suffix))
+    return clip_file(session.scene.clip, request.suffix or session.clip_suffix)
 
 
-def one_pose(session: Session, request: Request) -> tuple[str, bytes]:
+def one_pose(session: Session, request: ExportRequest) -> tuple[str, bytes]:
     """Return the pose that the page shows, at the place of a `frame`, as a clip of one frame."""
-    clip, frame = session.scene.clip, whole_number(request, "frame")
-    pose = pose_from(session.scene, request)
+    clip, frame, rotations = session.scene.clip, request.frame, request.rotations
+    if frame is None or rotations is None:
+        raise ValueError("the export of a pose must have a frame and rotations, got one or neither")
+    sent = PoseRequest(frame=frame, rotations=rotations, positions=request.positions)
+    pose = pose_from(session.scene, sent)
     own = session.scene.frame(frame).positions
     moved = np.abs(pose.positions - own).max(axis=-1) > PAGE_ROUNDING * np.abs(own).max()
     positions = np.where(moved[:, None], pose.positions, own)
     still = Pose(pose.rotations[None], positions[None])
     made = Clip(clip.skeleton, still, clip.frame_time, f"{clip.name} pose {frame}")
-    return clip_file(made, _suffix(request, BVH))
+    return clip_file(made, request.suffix or BVH)
 
 
-def violations_table(session: Session, request: Request) -> tuple[str, bytes]:
+def violations_table(session: Session, request: ExportRequest) -> tuple[str, bytes]:
     """Return a row for each frame and joint outside, with the columns of `synovia check --csv`."""
     report = session.scene.model.check(session.scene.clip)
     rows = [VIOLATION_COLUMNS, *report.violation_rows()]
     return f"{_plain(report.clip)} violations.csv", csv_text(rows).encode()
 
 
-def standalone_page(session: Session, request: Request) -> tuple[str, bytes]:
+def standalone_page(session: Session, request: ExportRequest) -> tuple[str, bytes]:
     """Return the page with the scene in it, as one file of HTML that needs no Python."""
     from .server import page_files
     from .standalone import standalone_html
@@ -254,7 +244,7 @@ def standalone_page(session: Session, request: Request) -> tuple[str, bytes]:
     return f"{name}.html", standalone_html(session, page_files()).encode()
 
 
-Exporter = Callable[[Session, Request], tuple[str, bytes]]
+Exporter = Callable[[Session, ExportRequest], tuple[str, bytes]]
 EXPORTS: dict[str, Exporter] = {
     "clip": whole_clip,
     "clamped": clamped_clip,
@@ -272,14 +262,6 @@ UNITS = (1.0, 0.01, 0.001)
 """Metres, centimetres and millimetres, in metres."""
 BODY_SPAN = 1.6
 """How far the joints of a person are apart at most, in metres."""
-
-
-def _suffix(request: Request, usual: str) -> str:
-    """Return the format that a request wants a clip in."""
-    wanted = request.get("suffix")
-    if wanted not in (None, GLB):
-        raise ValueError(f"suffix must be {GLB} or none, got {wanted!r:.20}")
-    return usual if wanted is None else GLB
 
 
 def clip_file(clip: Clip, suffix: str) -> tuple[str, bytes]:

@@ -23,10 +23,10 @@ from ..io import limits_bytes, load_clip
 from ..io.limits import parse_limits
 from ..model import LimitModel
 from ..skeleton import Clip
-from .families import WIDEST_DEG, families
+from .families import families
 from .folder import Folder
-from .messages import Request, degrees, word
 from .protocol import Fitting, Kinds, Refusal
+from .protocol.requests import EmptyRequest, FitRequest
 from .session import Session
 
 MOST_FRAMES = 400_000
@@ -150,17 +150,16 @@ def _messages(stream: IO[bytes]) -> Iterator[tuple[Any, ...]]:
 # What pages ask for.
 
 
-def list_kinds(session: Session, request: Request) -> Kinds:
+def list_kinds(session: Session, request: EmptyRequest) -> Kinds:
     """Return the families that limits can be fitted in."""
     known = families().items()
     return {"families": [{"name": name, "label": family.label} for name, family in known]}
 
 
-def start_fit(session: Session, request: Request) -> Fitting | Refusal:
-    """Return how far a fit has come that is begun: of some clips, in a family, so wide.
+def start_fit(session: Session, request: FitRequest) -> Fitting | Refusal:
+    """Start a fit in the background and return its progress.
 
-    `clips` are numbers of the list. The width is a margin or a rejection, as for `synovia fit`, or
-    what that would take. One fit is under way at a time.
+    Margin and rejection are those of `synovia fit`. Only one fit runs at a time.
     """
     last = session.fitting
     if isinstance(last, FitJob) and last.told["running"]:
@@ -174,37 +173,30 @@ def start_fit(session: Session, request: Request) -> Fitting | Refusal:
     return job.told
 
 
-def task_of(session: Session, request: Request) -> FitTask:
-    """Return what a request asks to fit, checked."""
-    family = families().get(word(request, "family"))
+def task_of(session: Session, request: FitRequest) -> FitTask:
+    """Return the task of a request; ValueError for an unknown family or clip."""
+    family = families().get(request.family)
     if family is None:
         raise ValueError(
-            f"family must be one of {', '.join(families())}, got {request['family']!r:.60}"
+            f"family must be one of {', '.join(families())}, got {request.family!r:.60}"
         )
     margin, reject = _width(request)
-    pattern = request["performers"]
-    if not isinstance(pattern, str | None):
-        raise ValueError(f"performers must be text or null, got {pattern!r:.60}")
     options = {
         **dict(family.options),
         "margin": margin,
         "reject": reject,
-        "performers": pattern or None,
+        "performers": request.performers or None,
         "keep_samples": True,
     }
-    return FitTask(tuple(_chosen_clips(session, request["clips"])), family.shape, options)
+    return FitTask(tuple(_chosen_clips(session, request.clips)), family.shape, options)
 
 
-def _width(request: Request) -> tuple[float | None, float | None]:
-    """Return the margin, in radians, and the share that may be rejected; None where not asked."""
+def _width(request: FitRequest) -> tuple[float | None, float | None]:
+    """Return the margin, in radians, and the share that may be rejected; None if not given."""
     margin = reject = None
-    if request["marginDeg"] is not None:
-        margin_deg = degrees(request, "marginDeg")
-        if not 0.0 <= margin_deg <= WIDEST_DEG:
-            raise ValueError(f"the margin must be 0 to {WIDEST_DEG:.0f} degrees, got {margin_deg}")
-        margin = float(np.radians(margin_deg))
-    if request["rejectPercent"] is not None:
-        percent = degrees(request, "rejectPercent")
+    if request.margin_deg is not None:
+        margin = float(np.radians(request.margin_deg))
+    if (percent := request.reject_percent) is not None:
         if not 0.0 < percent < 100.0:
             raise ValueError(f"the rejection must be above 0 and below 100 %, got {percent}")
         reject = percent / 100.0
@@ -213,8 +205,8 @@ def _width(request: Request) -> tuple[float | None, float | None]:
     return margin, reject
 
 
-def _chosen_clips(session: Session, numbers: object) -> Iterator[tuple[str, Path | Clip]]:
-    if not isinstance(numbers, list) or not numbers:
+def _chosen_clips(session: Session, numbers: list[int]) -> Iterator[tuple[str, Path | Clip]]:
+    if not numbers:
         raise ValueError("choose one clip at least to fit from")
     if numbers == [SHOWN]:
         clip = session.scene.clip
@@ -224,18 +216,18 @@ def _chosen_clips(session: Session, numbers: object) -> Iterator[tuple[str, Path
         return
     entries = session.folder.entries if isinstance(session.folder, Folder) else {}
     for number in numbers:
-        if not isinstance(number, int) or number not in entries:
-            raise ValueError(f"clips must be numbers of the list, got {number!r:.60}")
+        if number not in entries:
+            raise ValueError(f"clips must be numbers of the list, got {number}")
         yield entries[number].name, entries[number].clip
 
 
-def tell_progress(session: Session, request: Request) -> Fitting:
-    """Return how far the last fit has come, or what became of it."""
+def tell_progress(session: Session, request: EmptyRequest) -> Fitting:
+    """Return the progress or the result of the last fit."""
     return session.fitting.told if isinstance(session.fitting, FitJob) else NOTHING
 
 
-def cancel_fit(session: Session, request: Request) -> Fitting:
-    """Return what became of the fit, which is stopped where it is under way."""
+def cancel_fit(session: Session, request: EmptyRequest) -> Fitting:
+    """Stop the fit that runs, if any, and return its progress."""
     stop_fit(session)
     return tell_progress(session, request)
 

@@ -14,8 +14,8 @@ from ..learn import performer_of, performers_of
 from ..model import LimitModel
 from ..skeleton import Clip
 from .files import human_source, model_for, show_clip
-from .messages import Request, whole_number
 from .protocol import ClipRow, Clips, Refusal, State
+from .protocol.requests import ChooseRequest, ClipsRequest
 from .session import Session
 
 MOST_DROPPED = 64
@@ -131,16 +131,14 @@ def _rank(found: Found | None) -> tuple[int, float]:
     return (2, 0.0) if found.worst_deg is None else (0, -found.worst_deg)
 
 
-def list_clips(session: Session, request: Request) -> Clips:
-    """Return the clips that can be chosen, as far as they are checked, and who performs in them.
+def list_clips(session: Session, request: ClipsRequest) -> Clips:
+    """Return the clips of the list with their performers and the violations known so far.
 
-    Who that is, `performers` tells, a pattern; where it does not, the answer says `why`.
+    `performers` is a pattern for names of clips; `why` is the reason if it does not match.
     """
-    folder, pattern = session.folder, request.get("performers")
+    folder, pattern = session.folder, request.performers
     if not isinstance(folder, Folder):
         return {"clips": [], "checking": False, "why": None}
-    if pattern is not None and not isinstance(pattern, str):
-        raise ValueError(f"performers must be text or null, got {pattern!r:.60}")
     try:
         rows, why = folder.rows(pattern or None), None
     except ValueError as error:
@@ -148,9 +146,9 @@ def list_clips(session: Session, request: Request) -> Clips:
     return {"checking": folder.check(session), "clips": rows, "why": why}
 
 
-def choose_clip(session: Session, request: Request) -> State | Refusal:
-    """Return the state with another clip of the list, by its `number`."""
-    folder, number = session.folder, whole_number(request, "number")
+def choose_clip(session: Session, request: ChooseRequest) -> State | Refusal:
+    """Show another clip of the list, by its number, and return the state."""
+    folder, number = session.folder, request.number
     if not isinstance(folder, Folder) or number not in folder.entries:
         raise ValueError(f"number must be that of a clip in the list, got {number}")
     entry = folder.entries[number]

@@ -1,12 +1,13 @@
-"""Edits of one limit at the page: a limit in, a new one out, or a reason why not.
+"""Edits of one limit: its numbers, its boundary, its reach cones, and samples to include.
 
-What can be edited is what the shape offers: its numbers, its boundary, its cones, more samples.
+Each returns a new limit, or raises ValueError with the reason for the refusal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -20,16 +21,26 @@ from ..shapes import ReachCone
 from ..shapes.reach_cone.paths import nearest_on_edges
 from ..shapes.reach_cone.star import StarError, from_polar
 from .hinges import move_end
-from .messages import Request, degrees, row, vector, vectors, whole_number, word
-from .protocol import ConePoints, ShapeNumber
-from .protocol.edits import Edge, EdgeReason, Reason
+from .protocol import ConePoints, Edge, EdgeReason, Reason, ShapeNumber
+from .protocol.requests import (
+    AddPoint,
+    AddSample,
+    Brush,
+    ConeEdit,
+    MovePoint,
+    MoveVisible,
+    Relax,
+    ReorderPoint,
+    SetHingeEnd,
+    SetNumber,
+    Settle,
+    Simplify,
+    Smooth,
+    Twist,
+)
 
-LimitEdit = Callable[[Limit, Request], Limit]
-ConeEdit = Callable[[ReachCone, Request], ReachCone]
-
-# Numbers to type, in degrees.
-
-WIDEST_DEG = 1800.0
+LimitEdit = Callable[[Limit, Any], Limit]
+"""A function of a limit and a request of `protocol.requests`."""
 
 
 def describe_numbers(limit: Limit) -> list[ShapeNumber]:
@@ -47,7 +58,7 @@ def describe_numbers(limit: Limit) -> list[ShapeNumber]:
 
 
 def _a_shape(limit: Limit) -> str:
-    """Return what the limit's shape is called in a sentence, with its article."""
+    """Return the name of the limit's shape in a sentence, with its article."""
     name, called = limit.shape.name, edit.label(limit.shape)
     called = name.replace("-", " ") if called == name else called
     called = called[0].lower() + called[1:]
@@ -58,15 +69,13 @@ def _numbers(limit: Limit) -> list[Number]:
     return edit.numbers(limit.shape, coordinate_names(limit.chart))
 
 
-def set_number(limit: Limit, request: Request) -> Limit:
-    """Return the limit with `deg` degrees at place `index` of the `field`, by its name."""
-    field, index, deg = request["field"], request["index"], degrees(request, "deg")
+def set_number(limit: Limit, change: SetNumber) -> Limit:
+    """Return the limit with another number, by its field and index."""
+    field, index = change.field, change.index
     known = {(number.field, number.index): number for number in _numbers(limit)}
     if (field, index) not in known:
-        raise ValueError(f"{_a_shape(limit)} has no number {field!r:.40} [{index!r:.10}]")
-    if abs(deg) > WIDEST_DEG:
-        raise ValueError(f"a number must be from -1800 to 1800 degrees, got {deg:g}")
-    angle = float(np.radians(deg))
+        raise ValueError(f"{_a_shape(limit)} has no number {field!r:.40} [{index}]")
+    angle = float(np.radians(change.deg))
     _check_number(known[field, index], angle)
     return replace(limit, shape=edit.with_number(limit.shape, field, index, angle))
 
@@ -84,14 +93,9 @@ def _check_number(number: Number, angle: float) -> None:
     )
 
 
-def set_hinge_end(limit: Limit, request: Request) -> Limit:
-    """Return the limit of a hinge with its `side`, "low" or "high", at `deg` from its reference."""
-    side, deg = word(request, "side"), degrees(request, "deg")
-    if side not in ("low", "high"):
-        raise ValueError(f"side must be low or high, got {side!r:.20}")
-    if abs(deg) > 180.0:
-        raise ValueError(f"a hinge must end within 180 degrees of its reference, got {deg:g}")
-    moved = move_end(limit, float(np.radians(deg)), high=side == "high")
+def set_hinge_end(limit: Limit, change: SetHingeEnd) -> Limit:
+    """Return the limit of a hinge with one end at another angle from its reference."""
+    moved = move_end(limit, float(np.radians(change.deg)), high=change.side == "high")
     if moved is None:
         raise ValueError(
             f"{_a_shape(limit)} cannot be pulled in at one end: change its numbers, or its family"
@@ -99,32 +103,21 @@ def set_hinge_end(limit: Limit, request: Request) -> Limit:
     return moved
 
 
-# The brush, and the present pose as one more sample.
-
-MOST_TOUCHES = 32
-"""Places that one request may brush."""
-
-
-def brush_limit(limit: Limit, request: Request) -> Limit:
-    """Return the shape pushed out around each of `centers`, one after the other.
-
-    These are rotation vectors from the limit's reference; `radiusDeg` is the brush's, and
-    `amountDeg` what it pushes at its center, negative to pull in. In the middle of a drag, which
-    `settle` ends, a `draft` is soon made.
-    """
+def brush_limit(limit: Limit, change: Brush) -> Limit:
+    """Return the limit with its shape pushed out around each center in turn."""
     _check_sculptable(limit)
     shape = limit.shape
-    radius, amount = (float(np.radians(degrees(request, of))) for of in ("radiusDeg", "amountDeg"))
-    for center in vectors(request, "centers", MOST_TOUCHES):
+    radius, amount = float(np.radians(change.radius_deg)), float(np.radians(change.amount_deg))
+    for center in change.centers:
         rotation = quat.mul(limit.chart.reference, quat.exp(center))
         points = np.stack(limit.covers(rotation))
         point = points[np.argmin(edit.level(shape, points))]
-        stroke = edit.brush if request.get("draft") is True else edit.push
+        stroke = edit.brush if change.draft else edit.push
         shape = stroke(shape, point, radius, amount)
     return replace(limit, shape=shape)
 
 
-def settle(limit: Limit, request: Request) -> Limit:
+def settle(limit: Limit, change: Settle) -> Limit:
     """Return the limit after the last of some drafts."""
     _check_sculptable(limit)
     return replace(limit, shape=edit.settle(limit.shape))
@@ -135,34 +128,29 @@ def _check_sculptable(limit: Limit) -> None:
         raise ValueError(f"{_a_shape(limit)} cannot be sculpted: make it a distance field")
 
 
-def include_sample(limit: Limit, request: Request) -> Limit:
-    """Return the limit with the rotation (4,) of the request in it, as its shape takes samples in.
+def include_sample(limit: Limit, change: AddSample) -> Limit:
+    """Return the limit extended to contain a rotation.
 
-    A shape that counts samples takes in one that is inside, too. Others have nothing to take in
-    then, and refuse it, so that no step to undo does nothing.
+    A rotation that is inside already is refused, because undoing it would change nothing, unless
+    the shape counts samples.
     """
-    rotation = unit_quats("rotation", row(request, "rotation", 4))
+    rotation = unit_quats("rotation", change.rotation)
     if not edit.counts_samples(limit.shape) and limit.contains(rotation):
         raise ValueError("this pose is inside already")
     return replace(limit, shape=edit.add(limit.shape, limit.nearest_cover(rotation)[None]))
 
 
-# Reach cones, one by one: requests say which `part` they mean.
-
-MOST_POINTS = 1000
+MAX_POINTS = 1000  # of a smoothed cone: the page stays interactive
 NEW_CONE_POINTS = 8
-NEW_CONE_ANGLE, NEW_CONE_TWIST = np.radians(30.0), np.radians(45.0)
-"""A new cone: how far its points are from the bone, and how far it may twist to either side."""
+NEW_CONE_ANGLE = np.radians(30.0)  # between the bone and the points of a new cone
+NEW_CONE_TWIST = np.radians(45.0)  # of a new cone, to either side
 
 
-def apply_add(cone: ReachCone, request: Request) -> ReachCone:
-    """Return the cone with a new point: at `point`, or in the middle of the edge `after` a point.
-
-    A point is put into the edge that is nearest to it.
-    """
-    if request.get("point") is not None:
-        return reach_cone.add_point(cone, _direction(request))
-    after = whole_number(request, "after")
+def apply_add(cone: ReachCone, change: AddPoint) -> ReachCone:
+    """Return the cone with a new point in its nearest edge, or in the edge after a point."""
+    if change.point is not None:
+        return reach_cone.add_point(cone, change.point)
+    after = -1 if change.after is None else change.after
     if not 0 <= after < len(cone.points):
         raise ValueError(f"after must be from 0 to {len(cone.points) - 1}, got {after}")
     ends = cone.points[[after, (after + 1) % len(cone.points)]]
@@ -170,71 +158,56 @@ def apply_add(cone: ReachCone, request: Request) -> ReachCone:
     return reach_cone.add_point(cone, middle / np.linalg.norm(middle), after + 1)
 
 
-def apply_reorder(cone: ReachCone, request: Request) -> ReachCone:
-    """Return the cone with point `index` `by` so many places later in the order, or earlier."""
-    index, by = _index(request), whole_number(request, "by")
-    order = [each for each in range(len(cone.points)) if each != index]
-    order.insert((index + by) % len(cone.points), index)
+def apply_reorder(cone: ReachCone, change: ReorderPoint) -> ReachCone:
+    """Return the cone with a point moved by so many positions in the order."""
+    order = [index for index in range(len(cone.points)) if index != change.index]
+    order.insert((change.index + change.by) % len(cone.points), change.index)
     return reach_cone.reorder(cone, order)
 
 
-def apply_twist(cone: ReachCone, request: Request) -> ReachCone:
-    """Return the cone with `lowDeg` and `highDeg` as limits of the twist at point `index`.
-
-    If that is null, they are those at the visible point.
-    """
-    low, high = degrees(request, "lowDeg"), degrees(request, "highDeg")
+def apply_twist(cone: ReachCone, change: Twist) -> ReachCone:
+    """Return the cone with other limits of the twist at a point, or at the visible point."""
+    low, high = change.low_deg, change.high_deg
     if low > high:
         raise ValueError(f"a twist must not end before it begins, got {low:.1f}° to {high:.1f}°")
-    index = None if request["index"] is None else _index(request)
-    return reach_cone.set_twist(cone, float(np.radians(low)), float(np.radians(high)), index)
+    ends = float(np.radians(low)), float(np.radians(high))
+    return reach_cone.set_twist(cone, *ends, change.index)
 
 
-def apply_smooth(cone: ReachCone, request: Request) -> ReachCone:
-    """Return the cone after so many `rounds` of smoothing."""
-    rounds = whole_number(request, "rounds")
-    if len(cone.points) * 2 ** min(max(rounds, 0), 20) > MOST_POINTS:
+def apply_smooth(cone: ReachCone, change: Smooth) -> ReachCone:
+    """Return the cone after some rounds of smoothing, each of which doubles its points."""
+    rounds = change.rounds
+    if len(cone.points) * 2 ** min(max(rounds, 0), 20) > MAX_POINTS:
         raise ValueError(
-            f"{rounds} rounds would make more than {MOST_POINTS} points of {len(cone.points)}"
+            f"{rounds} rounds would make more than {MAX_POINTS} points of {len(cone.points)}"
         )
     return reach_cone.smooth(cone, rounds)
 
 
-MOST_ROUNDS = 100
-"""Rounds of relaxing at a time."""
-
-
-def apply_relax(cone: ReachCone, request: Request) -> ReachCone:
-    """Return the cone after so many `rounds` of relaxing."""
-    rounds = whole_number(request, "rounds")
-    if rounds > MOST_ROUNDS:
-        raise ValueError(f"rounds must be at most {MOST_ROUNDS}, got {rounds}")
-    return reach_cone.relax(cone, rounds)
-
-
-def apply_simplify(cone: ReachCone, request: Request) -> ReachCone:
-    """Return the cone without points that matter by less than `toleranceDeg` degrees."""
-    fewer = reach_cone.simplify(cone, float(np.radians(degrees(request, "toleranceDeg"))))
+def apply_simplify(cone: ReachCone, change: Simplify) -> ReachCone:
+    """Return the cone without points that change it by less than the tolerance."""
+    fewer = reach_cone.simplify(cone, float(np.radians(change.tolerance_deg)))
     if len(fewer.points) == len(cone.points):
         raise ValueError(
             f"each of the {len(cone.points)} points matters by more than "
-            f"{request['toleranceDeg']:g} degrees"
+            f"{change.tolerance_deg:g} degrees"
         )
     return fewer
 
 
-def _on_cones(change: ConeEdit) -> LimitEdit:
-    """Return the edit of a limit that edits one of its cones, or all that are meant."""
+def _on_cones(apply: Callable[[ReachCone, Any], ReachCone]) -> LimitEdit:
+    """Return the edit of a limit that applies an edit to some of its cones."""
 
-    def edited(limit: Limit, request: Request) -> Limit:
+    def edited(limit: Limit, change: ConeEdit) -> Limit:
         cones = list(edit.cones(limit.shape))
         if not cones:
             raise ValueError(f"only reach cones have points, this limit is {_a_shape(limit)}")
-        if request.get("point") is not None:  # directions are in the joint's frame at the page
-            request = {**request, "point": limit.chart.in_chart(_direction(request)).tolist()}
-        for number in _parts(cones, request):
+        if isinstance(change, AddPoint | MovePoint | MoveVisible) and change.point is not None:
+            # The page has directions in the joint's frame.
+            change = replace(change, point=limit.chart.in_chart(_direction(change.point)))
+        for number in _cone_indices(cones, change):
             try:
-                cones[number] = change(cones[number], request)
+                cones[number] = apply(cones[number], change)
             except StarError as error:
                 why = error.broken.why if len(cones) == 1 else f"cone {number}, {error.broken.why}"
                 ends = limit.chart.in_joint(error.broken.ends)
@@ -244,36 +217,31 @@ def _on_cones(change: ConeEdit) -> LimitEdit:
     return edited
 
 
-def _parts(cones: list[ReachCone], request: Request) -> list[int]:
-    """Return which cones a request means: its `part`, or that of the edge nearest to a new point.
+def _cone_indices(cones: list[ReachCone], change: ConeEdit) -> list[int]:
+    """Return the indices of the cones that an edit is for.
 
-    Without either it is the only one, or for smoothing and its kin all of them.
+    That is its `part`, or the cone with the edge nearest to a new point. Without either it is the
+    only cone; smoothing, relaxing and simplifying are then for all of them.
     """
     if len(cones) == 1:
         return [0]
-    if request.get("part") is not None:
-        part = whole_number(request, "part")
-        if not 0 <= part < len(cones):
-            raise ValueError(f"part must be from 0 to {len(cones) - 1}, got {part}")
-        return [part]
-    if request["edit"] in ("smooth", "relax", "simplify"):
+    if change.part is not None:
+        if not 0 <= change.part < len(cones):
+            raise ValueError(f"part must be from 0 to {len(cones) - 1}, got {change.part}")
+        return [change.part]
+    if isinstance(change, Smooth | Relax | Simplify):
         return list(range(len(cones)))
-    if request["edit"] == "add-point" and request.get("point") is not None:
-        point = _direction(request)
-        away = [np.linalg.norm(nearest_on_edges(cone.points, point)[0] - point) for cone in cones]
-        return [int(np.argmin(away))]
+    if isinstance(change, AddPoint) and change.point is not None:
+        point = change.point
+        distances = [np.linalg.norm(nearest_on_edges(c.points, point)[0] - point) for c in cones]
+        return [int(np.argmin(distances))]
     raise ValueError(f"part must say which of the {len(cones)} cones is meant, got none")
 
 
-def _index(request: Request) -> int:
-    return whole_number(request, "index")
-
-
-def _direction(request: Request) -> Vectors:
-    point = vector(request, "point")
+def _direction(point: Vectors) -> Vectors:
     length = float(np.linalg.norm(point))
     if length == 0.0:
-        raise ValueError(f"point must be a direction, got {request['point']!r:.60}")
+        raise ValueError(f"point must be a direction, got {point.tolist()}")
     return np.asarray(point / length)
 
 
@@ -315,17 +283,15 @@ def refusal(error: ValueError) -> Reason | EdgeReason:
 
 LIMIT_EDITS: dict[str, LimitEdit] = {
     "move-point": _on_cones(
-        lambda cone, request: reach_cone.move_point(cone, _index(request), _direction(request))
+        lambda cone, change: reach_cone.move_point(cone, change.index, change.point)
     ),
     "add-point": _on_cones(apply_add),
-    "delete-point": _on_cones(lambda cone, request: reach_cone.delete_point(cone, _index(request))),
+    "delete-point": _on_cones(lambda cone, change: reach_cone.delete_point(cone, change.index)),
     "reorder-point": _on_cones(apply_reorder),
-    "move-visible": _on_cones(
-        lambda cone, request: reach_cone.set_visible(cone, _direction(request))
-    ),
+    "move-visible": _on_cones(lambda cone, change: reach_cone.set_visible(cone, change.point)),
     "twist": _on_cones(apply_twist),
     "smooth": _on_cones(apply_smooth),
-    "relax": _on_cones(apply_relax),
+    "relax": _on_cones(lambda cone, change: reach_cone.relax(cone, change.rounds)),
     "simplify": _on_cones(apply_simplify),
     "brush": brush_limit,
     "settle": settle,
@@ -333,4 +299,4 @@ LIMIT_EDITS: dict[str, LimitEdit] = {
     "number": set_number,
     "hinge": set_hinge_end,
 }
-"""What can be done to a limit, by name."""
+"""Edits of a limit, by the name of the request."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Quats
+from ..arrays import Floats, Quats, Vectors
 from ..charts.chart import mirror_rotations, reflect
 from ..components import Figure
 from ..ik.drag import with_free_root
@@ -14,36 +14,50 @@ from ..model import LimitModel
 from ..model.report import NEGLIGIBLE
 from ..skeleton import Pose, forward, lineage, partner
 from ..skeleton.names import mirror_normal
-from .messages import Request, flag, numbers, rotations, row, vector, word
 from .protocol.poses import Fitted, Outside, PoseAnswer, Posed
+from .protocol.requests import ControlsRequest, PoseRequest, TurnRequest
 from .session import Scene, Session
 
 CONTROL_TOLERANCE = 1e-5  # of controls fitted to a pose in single precision, as the page sends it
 
 
-def pose_from(scene: Scene, request: Request) -> Pose:
-    """Return the pose that a request sends: rotations, at the positions of one of the frames.
-
-    Its root, the first one, is elsewhere if the request says where; or all joints are.
-    """
-    number = request["frame"]
-    if type(number) is not int or not 0 <= number < scene.clip.frames:
-        raise ValueError(f"frame must be from 0 to {scene.clip.frames - 1}, got {number!r:.60}")
+def pose_from(scene: Scene, request: PoseRequest, root: Vectors | None = None) -> Pose:
+    """Return the pose of a request; `root` (3,) is the position of its first root, if given."""
+    if not 0 <= request.frame < scene.clip.frames:
+        raise ValueError(f"frame must be from 0 to {scene.clip.frames - 1}, got {request.frame}")
     skeleton = scene.clip.skeleton
-    positions = scene.frame(number).positions
-    if request.get("positions") is not None:
-        positions = row(request, "positions", 3 * len(skeleton)).reshape(-1, 3)
-    if request.get("root") is not None:
-        first = int(np.flatnonzero(skeleton.parents < 0)[0])
+    positions = scene.frame(request.frame).positions
+    if request.positions is not None:
+        if len(request.positions) != 3 * len(skeleton):
+            raise ValueError(
+                f"positions must be 3 numbers for each of {len(skeleton)} joints, "
+                f"got {len(request.positions)}"
+            )
+        positions = request.positions.reshape(-1, 3)
+    if root is not None:
         positions = np.array(positions)
-        positions[first] = vector(request, "root")
-    return Pose(rotations(request, len(skeleton)), positions)
+        positions[np.flatnonzero(skeleton.parents < 0)[0]] = root
+    return Pose(joint_rotations("rotations", request.rotations, len(skeleton)), positions)
+
+
+def joint_rotations(name: str, numbers: Floats, count: int) -> Quats:
+    """Return the unit rotations (count, 4) in a request's numbers (4 * count,)."""
+    if len(numbers) != 4 * count:
+        raise ValueError(f"{name} must be 4 numbers for each of {count} joints, got {len(numbers)}")
+    return unit_rotation(name, numbers.reshape(count, 4))
+
+
+def unit_rotation(name: str, rotations: Quats) -> Quats:
+    """Return rotations (..., 4) of any length above 0 as unit quaternions."""
+    if not (np.linalg.norm(rotations, axis=-1) > 1e-6).all():
+        raise ValueError(f"{name} must be longer than 0")
+    return quat.normalize(rotations)
 
 
 def driver_rotations(model: LimitModel, each: DependentLimit, rotations: Quats) -> Quats:
     """Return the driver's rotations (..., 4), as it is measured, in those of all joints."""
-    way = lineage(model.skeleton, each.driver, model.ancestors.get(each.driver))
-    return way.relative_rotation(rotations)
+    path = lineage(model.skeleton, each.driver, model.ancestors.get(each.driver))
+    return path.relative_rotation(rotations)
 
 
 def limit_in_pose(model: LimitModel, name: str, pose: Pose) -> Limit:
@@ -66,14 +80,14 @@ def outside_deg(scene: Scene, pose: Pose) -> list[float]:
     return [float(angle) for angle in np.degrees(violation[scene.limited])]
 
 
-def check_pose(session: Session, request: Request) -> Outside:
+def check_pose(session: Session, request: PoseRequest) -> Outside:
     """Return how far a pose is outside the limits, by limited joint, in degrees."""
     scene = session.scene
     return {"outsideDeg": outside_deg(scene, pose_from(scene, request))}
 
 
-def mirror_pose(session: Session, request: Request) -> PoseAnswer:
-    """Return what a mirror between the sides shows of a pose, whose root stays in its place."""
+def mirror_pose(session: Session, request: PoseRequest) -> PoseAnswer:
+    """Return the mirror image of a pose, with its root at the same position."""
     scene = session.scene
     skeleton, pose = scene.clip.skeleton, pose_from(scene, request)
     normal = mirror_normal(skeleton)
@@ -87,18 +101,18 @@ def mirror_pose(session: Session, request: Request) -> PoseAnswer:
     return _answer(scene, mirrored)
 
 
-def rotate_alone(scene: Scene, request: Request) -> PoseAnswer:
-    """Return the pose with one joint rotated as the world sees it; within its limit, if asked."""
+def rotate_alone(scene: Scene, request: TurnRequest) -> PoseAnswer:
+    """Return the pose with one joint at a world rotation, within its limit if requested."""
     skeleton, pose = scene.clip.skeleton, pose_from(scene, request)
-    name = word(request, "joint")
+    name = request.joint
     joint = skeleton.index(name)
     _, world = forward(skeleton, pose)
-    target = quat.normalize(row(request, "rotation", 4))
+    target = unit_rotation("rotation", request.rotation)
     parent = int(skeleton.parents[joint])
     local = np.array(pose.rotations)
     local[joint] = target if parent < 0 else quat.mul(quat.inverse(world[parent]), target)
     rotated = pose.with_rotations(local)
-    if flag(request, "limits") and name in scene.model.limits:
+    if request.limits and name in scene.model.limits:
         limit = limit_in_pose(scene.model, name, rotated)
         rotated = LimitModel({name: limit}, skeleton).project(rotated)
     return _answer(scene, rotated)
@@ -111,9 +125,9 @@ def figure_of(scene: Scene) -> Figure:
     return with_free_root(scene.figure)
 
 
-def pose_figure(session: Session, request: Request) -> Posed:
+def pose_figure(session: Session, request: ControlsRequest) -> Posed:
     """Return the pose that controls give, with the clamped controls and the gaps of components."""
-    pose = figure_of(session.scene).pose(numbers(request, "values"))
+    pose = figure_of(session.scene).pose(request.values)
     return {
         "clamped": {name: float(excess) for name, excess in pose.clamped.items()},
         "gaps": {name: float(gap) for name, gap in pose.gaps.items()},
@@ -121,7 +135,7 @@ def pose_figure(session: Session, request: Request) -> Posed:
     }
 
 
-def fit_figure(session: Session, request: Request) -> Fitted:
+def fit_figure(session: Session, request: PoseRequest) -> Fitted:
     """Return the controls whose pose is nearest to a pose, and by how many degrees it differs."""
     figure = figure_of(session.scene)
     pose = pose_from(session.scene, request)

@@ -14,10 +14,10 @@ from ..model import Limb, LimitModel
 from ..population.findings import JOINT_NAMES, describe_move, joint_name
 from ..rigs import MEASURED_FROM, Alignment, align, recognize
 from ..skeleton import Clip, Pose, forward, lineage
-from .contents import bone_of
-from .messages import Request, word
+from .display import bone_of
 from .poses import limit_in_pose, pose_from
 from .protocol.poses import Why
+from .protocol.requests import WhyRequest
 from .samples import nearest_sample
 from .session import Scene, Session
 
@@ -25,7 +25,7 @@ MOST_FRAMES = 300
 """Frames that tell how a rig stands, at most."""
 
 
-def explain(session: Session, request: Request) -> Why:
+def explain(session: Session, request: WhyRequest) -> Why:
     """Return how far a joint of a pose is from the nearest legal rotation, and which way.
 
     The swing is how far the bone would have to go, the twist how far it would have to turn about
@@ -33,7 +33,7 @@ def explain(session: Session, request: Request) -> Why:
     rotation that was observed where the limits kept samples. A joint that is possible is compared
     with the usual limits, if there are any.
     """
-    scene, name = session.scene, word(request, "joint")
+    scene, name = session.scene, request.joint
     joint = scene.clip.skeleton.index(name)
     model, pose = _deciding(scene.model, name, pose_from(scene, request))
     limit = limit_in_pose(model, name, pose)

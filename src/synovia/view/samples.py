@@ -9,13 +9,13 @@ from pathlib import PurePath
 import numpy as np
 
 from .. import learn, quat
-from ..arrays import Ints, Quats, whole_number
+from ..arrays import Ints, Quats
 from ..skeleton import Clip, lineage
 from .folder import Folder
-from .messages import Request, row, word
-from .poses import outside_deg, pose_from
+from .poses import outside_deg, pose_from, unit_rotation
 from .protocol import Observed
 from .protocol.poses import NearestSample, ObservedPose
+from .protocol.requests import ObservedPoseRequest, ObservedRequest
 from .session import Scene, Session, same_tree
 
 SAME = float(np.radians(0.1))
@@ -36,12 +36,12 @@ def kept_samples(scene: Scene, name: str) -> tuple[learn.Sample, ...]:
     return tuple(each for each in scene.source.samples.get(source, ()) if len(each.rotations))
 
 
-def observed_rotations(session: Session, request: Request) -> Observed:
+def observed_rotations(session: Session, request: ObservedRequest) -> Observed:
     """Return what was kept of a joint's rotations, at most `most` (n, 4), and where each is from.
 
     Where there are more, all performers are shown with as many, as far as they have so many.
     """
-    kept = kept_samples(session.scene, word(request, "joint"))
+    kept = kept_samples(session.scene, request.joint)
     performers = sorted({sample.performer for sample in kept})
     clips = list(dict.fromkeys(sample.clip for sample in kept))
     lengths = [len(each.rotations) for each in kept]
@@ -50,7 +50,7 @@ def observed_rotations(session: Session, request: Request) -> Observed:
     frames = np.concatenate([np.zeros(0, int), *(each.frames for each in kept)])
     rotations = np.concatenate([np.zeros((0, 4)), *(each.rotations for each in kept)])
     counts = np.bincount(whose, minlength=len(performers))
-    shown = _some_of_each(whose, counts, whole_number("most", request["most"], 1))
+    shown = _some_of_each(whose, counts, request.most)
     return {
         "count": len(rotations),
         "performers": performers,
@@ -103,18 +103,18 @@ def _nearest(kept: Sequence[learn.Sample], rotation: Quats) -> tuple[float, int,
     return best
 
 
-def observed_pose(session: Session, request: Request) -> ObservedPose:
+def observed_pose(session: Session, request: ObservedPoseRequest) -> ObservedPose:
     """Return a pose in which a joint has a `rotation` that was observed in frame `at` of a clip.
 
     Where that clip is at hand, it is the pose of the whole body there; and its number if the clip
     is the one that is shown. Otherwise the joint alone is turned.
     """
-    scene, name = session.scene, word(request, "joint")
+    scene, name = session.scene, request.joint
     skeleton, pose = scene.clip.skeleton, pose_from(scene, request)
     limit = scene.model.limits.get(name)
     way = lineage(skeleton, name, None if limit is None else limit.relative_to)
-    wanted = quat.normalize(row(request, "rotation", 4))
-    at = whole_number("at", request["at"])
+    wanted = unit_rotation("rotation", request.rotation)
+    at = request.at
 
     def has(clip: Clip) -> bool:
         if not (0 <= at < clip.frames and same_tree(clip.skeleton, skeleton)):
@@ -122,9 +122,9 @@ def observed_pose(session: Session, request: Request) -> ObservedPose:
         seen = way.relative_rotation(clip.pose.rotations[at])
         return float(quat.angle_between(seen, wanted)) < SAME
 
-    shown = PurePath(scene.clip.name).stem == PurePath(word(request, "clip")).stem
+    shown = PurePath(scene.clip.name).stem == PurePath(request.clip).stem
     shown = shown and has(scene.clip)
-    clip = scene.clip if shown else _clip_named(session, word(request, "clip"))
+    clip = scene.clip if shown else _clip_named(session, request.clip)
     whole = shown or (clip is not None and has(clip))
     turns = np.array(clip.pose.rotations[at] if clip is not None and whole else pose.rotations)
     if not whole:

@@ -22,7 +22,7 @@ from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
 from . import fitting, messages
-from .answers import PageConnection, answer
+from .answers import Call, PageConnection, answer_call
 from .listener import REQUEST_SECONDS, Listener, PageSocket
 from .protocol import Failure, News
 from .session import Scene, Session
@@ -316,13 +316,13 @@ class PageServer:
             with contextlib.suppress(ConnectionClosed):
                 other.send(news)
 
-    def _reply(self, text: str | bytes) -> bytes:
+    def _reply(self, call: Call) -> bytes:
         try:
-            return answer(self.session, text)
+            return answer_call(self.session, call)
         except Exception as error:  # one request must not end the page
             traceback.print_exc(file=sys.stderr)
             failure = Failure(error=f"{type(error).__name__}: {error} (a fault in synovia)")
-            return messages.pack({"id": messages.parse_request(text)["id"], **failure})
+            return messages.pack({"id": call.id, **failure})
 
 
 @cache

@@ -10,12 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ..mesh import DRAFT
-from .bodies import body_shape
-from .contents import check_clip, clamp_clip, curve, open_scene, pictures
-from .dependents import describe_dependence, range_map
-from .messages import Answer, Request, pack
+from .answers import HANDLERS, decode_request
+from .display import pictures
+from .messages import Answer, pack
 from .protocol import Picture
-from .samples import observed_rotations
 from .session import Session
 
 MAX_OBSERVED = 3000
@@ -33,24 +31,29 @@ _URL = re.compile(r"""url\(["']?(?:\.\./|\./|/)*([^"')]+)["']?\)""")
 _ICON = re.compile(r"\s*<link rel=\"icon\"[^>]*>")
 
 
-def answers_of(session: Session) -> Iterator[tuple[str, Request, Answer]]:
-    """Yield the requests that a read-only page makes: name, request and answer."""
-    plain: Request = {"soften": None}
-    opening = open_scene(session, {})
-    alone = {"file": None, "unsaved": False, "leftover": None, "start": None}
-    yield "open", {}, {**opening, **alone}
-    yield "body", {}, body_shape(session, {})
-    yield "check", {}, check_clip(session, {})
-    yield "clamp", plain, clamp_clip(session, plain)
+def answers_of(session: Session) -> Iterator[tuple[str, dict[str, object], Answer]]:
+    """Yield name, content and answer of each request that a page makes while nothing is edited."""
+    for ask, request in _requests(session):
+        answer = HANDLERS[ask](session, decode_request(ask, request))
+        if ask == "open":
+            answer = {**answer, "file": None, "unsaved": False, "leftover": None, "start": None}
+        elif ask == "region":
+            answer = _picture(session, str(request["joint"]))
+        yield ask, request, answer
+
+
+def _requests(session: Session) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield name and content of these requests, exactly as the page sends them."""
+    for ask in ("open", "body", "check"):
+        yield ask, {}
+    yield "clamp", {"soften": None}
     for name in session.scene.model.limits:
-        joint: Request = {"joint": name}
-        yield "region", joint, _picture(session, name)
-        yield "curve", {**joint, **plain}, curve(session, {**joint, **plain})
+        yield "region", {"joint": name}
+        yield "curve", {"joint": name, "soften": None}
         if name in session.scene.model.dependents:
-            yield "dependence", joint, describe_dependence(session, joint)
-            yield "map", {**joint, "pose": None}, range_map(session, {**joint, "pose": None})
-        most = {**joint, "most": MAX_OBSERVED}
-        yield "observed", most, observed_rotations(session, most)
+            yield "dependence", {"joint": name}
+            yield "map", {"joint": name, "pose": None}
+        yield "observed", {"joint": name, "most": MAX_OBSERVED}
 
 
 def _picture(session: Session, name: str) -> Picture:

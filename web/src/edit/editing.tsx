@@ -211,7 +211,7 @@ export class Editing {
     const vector = (point: number[] = []) => new Vector3().fromArray(point);
     this.handles?.showRefusal({
       edge: edge && [vector(edge.ends[0]), vector(edge.ends[1])],
-      point: edit && "point" in edit ? vector(edit.point).normalize() : undefined,
+      point: edit && "point" in edit ? vector(edit.point ?? []).normalize() : undefined,
     });
     this.stage.draw();
   }

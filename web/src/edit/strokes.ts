@@ -27,7 +27,7 @@ export interface EditListener {
 export class Strokes {
   private count = 0;
   private latest = new Latest(async (edit: StrokeEdit) => {
-    if (await this.send(edit)) this.changedBy = edit.stroke;
+    if (await this.send(edit)) this.changedBy = edit.stroke ?? "";
   });
   /** The last stroke of a drag that changed something. */
   private changedBy = "";

@@ -1,46 +1,65 @@
-"""Protocol: what the page asks for and what it is told, the one place where messages have types.
+"""Messages of the page: its requests, and the answers to them.
 
-The page has the same types in `web/src/protocol.ts`, which `python web/protocol.py` writes from
-the files of this folder. What comes from a page may be anything, so requests are checked all the
-same. Arrays of an answer go behind its JSON, as `messages` says: floats with 32 bits, unsigned
-integers, and short integers where the type says so.
-Angles are in degrees where names say so, rotations are quaternions, w first.
+`web/protocol.py` derives the page's TypeScript types from the files of this folder when the page is
+built. Requests are dataclasses, which `synovia.schema` decodes. Answers are typed dictionaries,
+which are only written: their arrays follow the JSON, as `messages` says, floats with 32 bits,
+unsigned integers, and short integers if the type says so.
+Angles are in degrees if names say so, rotations are quaternions, w first.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Literal, TypedDict
 
 from ...arrays import Bytes, Floats, Halves, Ints
-from .dependents import (
+from .poses import (
     Dependence,
     DependentNumbers,
-    DependentRequest,
-    HereRequest,
-    MapRequest,
-    RangeMap,
-)
-from .edits import EdgeReason, Edit, Reason, Stroke
-from .poses import (
-    ControlsRequest,
     Fitted,
-    LookRequest,
     ObservedPose,
-    ObservedPoseRequest,
     Outside,
     PoseAnswer,
     Posed,
-    PoseRequest,
     Pulled,
+    RangeMap,
+    Solved,
+    Why,
+)
+from .requests import (
+    Choice,
+    ChooseRequest,
+    ClampRequest,
+    ClipsRequest,
+    CompareRequest,
+    ControlsRequest,
+    CurveRequest,
+    DependentRequest,
+    EditRequest,
+    EmptyRequest,
+    ExportRequest,
+    FileRequest,
+    FitRequest,
+    HereRequest,
+    HumanRequest,
+    JointRequest,
+    JudgeRequest,
+    LoadRequest,
+    LookRequest,
+    MapRequest,
+    ObservedPoseRequest,
+    ObservedRequest,
+    PoseRequest,
     PullRequest,
     ReachRequest,
-    Solved,
+    RecoverRequest,
+    RefitRequest,
+    RolesRequest,
+    SaveRequest,
+    SendRequest,
+    StepRequest,
     TurnRequest,
-    Why,
     WhyRequest,
 )
-
-# ---------------------------------------------------------------------------------------- messages
 
 
 class ArrayEntry(TypedDict):
@@ -102,19 +121,6 @@ class News(State):
     """Another page has changed the limits."""
 
     news: Literal[True]
-
-
-class EmptyRequest(TypedDict):
-    """A request that needs nothing besides its name."""
-
-
-class JointRequest(TypedDict):
-    """A request about a joint, by its name."""
-
-    joint: str
-
-
-# -------------------------------------------------------------------------------- clip and limits
 
 
 class Control(TypedDict):
@@ -194,22 +200,12 @@ class Check(TypedDict):
     outsideDeg: Floats
 
 
-class ClampRequest(TypedDict):
-    """How clamping treats the limit, as `synovia clamp --soften` takes it; null is hard."""
-
-    soften: str | None
-
-
 class Clamping(TypedDict):
     """Rotations of the joints that clamping changes, and what it leaves outside at most."""
 
     changed: list[int]
     leftDeg: float
     clamped: Floats
-
-
-class CurveRequest(JointRequest, ClampRequest):
-    """A request for the curve of a joint."""
 
 
 class Curve(TypedDict):
@@ -274,12 +270,6 @@ class Picture(ConePoints):
     triangles: Ints
 
 
-class ObservedRequest(JointRequest):
-    """A request for what was kept of a joint, but not more rotations than `most`."""
-
-    most: int
-
-
 class Observed(TypedDict):
     """Rotations that the limits kept of a joint, or some of them, and where each is from."""
 
@@ -297,7 +287,23 @@ class Observed(TypedDict):
     rotations: Floats
 
 
-# ------------------------------------------------------------------------------------------- edits
+class Edge(TypedDict):
+    """An edge of a cone, for which an edit was refused."""
+
+    number: int
+    ends: list[list[float]]
+
+
+class Reason(TypedDict):
+    """Why something was refused; nothing has changed."""
+
+    refused: str
+
+
+class EdgeReason(Reason):
+    """The same, and the edge of a cone that is at fault."""
+
+    edge: Edge
 
 
 class Refusal(Reason, State):
@@ -312,12 +318,6 @@ class Drawn(Picture, State):
     """The limit after an edit."""
 
 
-class StepRequest(TypedDict):
-    """A request to undo or redo, and for the picture of the joint that is picked."""
-
-    joint: str | None
-
-
 class Step(State):
     """What was undone or done again."""
 
@@ -326,18 +326,6 @@ class Step(State):
 
 class DrawnStep(Step, Drawn):
     """The same, and the picked joint's limit after it."""
-
-
-# --------------------------------------------------------------------------------- families, files
-
-Choice = TypedDict("Choice", {"family": str, "chart": str | None, "marginDeg": float, "from": str})
-"""How a limit is made: its family and chart, the margin, and what it is made from."""
-
-
-class Refit(Choice):
-    """An edit that makes the limit anew."""
-
-    edit: Literal["refit"]
 
 
 class FamilyName(TypedDict):
@@ -391,13 +379,6 @@ class Refitted(Drawn, Making):
     """The limit made anew."""
 
 
-class JudgeRequest(Choice):
-    """A request to judge a choice: as a whole, or by one of its parts."""
-
-    joint: str
-    part: NotRequired[int]
-
-
 class Judgement(TypedDict):
     """The share of all rotations that a choice allows, and by what it can be judged."""
 
@@ -410,10 +391,6 @@ class PartJudgement(TypedDict):
     """The share of a part's frames that is outside the limit of the others."""
 
     outside: float
-
-
-SaveRequest = TypedDict("SaveRequest", {"as": str | None, "overwrite": bool})
-"""A request to save: beside the file under a name, or to the file itself."""
 
 
 class Saved(State):
@@ -429,44 +406,16 @@ class Exists(State):
     changed: bool
 
 
-class RecoverRequest(TypedDict):
-    """A request to bring back edits of last time, or to remove them."""
-
-    restore: bool
-
-
-class SendRequest(TypedDict):
-    """A piece of a file, whose bytes follow: the word that the page has for it, name and size."""
-
-    upload: str
-    name: str
-    size: int
-
-
 class Received(TypedDict):
     """How many bytes of a file have come."""
 
     received: int
 
 
-class LoadRequest(TypedDict):
-    """A request to show a file that was sent: a clip, or limits."""
-
-    upload: str
-    discard: bool
-    """Whether edits that are not saved may go."""
-
-
 class Discards(State):
     """Nothing was done: edits that are not saved would be gone."""
 
     discards: bool
-
-
-class RolesRequest(TypedDict):
-    """A request for the roles of joints, some of which are mapped by hand."""
-
-    roles: dict[str, str]
 
 
 class Roles(TypedDict):
@@ -477,26 +426,6 @@ class Roles(TypedDict):
     recognised: bool
     """Whether that is known without a map."""
     why: str | None
-
-
-class HumanRequest(TypedDict):
-    """A request for limits of a human, with roles of joints that are mapped by hand."""
-
-    source: str
-    roles: dict[str, str]
-    discard: bool
-
-
-class ExportRequest(TypedDict):
-    """A request for a file to take home."""
-
-    what: Literal["clip", "clamped", "pose", "violations", "page"]
-    suffix: NotRequired[Literal[".glb"]]
-    """Of clips and poses, where it is not the usual one."""
-    soften: NotRequired[str | None]
-    frame: NotRequired[int]
-    rotations: NotRequired[list[float]]
-    positions: NotRequired[list[float]]
 
 
 class Export(TypedDict):
@@ -518,12 +447,6 @@ class ClipRow(TypedDict):
     error: str | None
 
 
-class ClipsRequest(TypedDict):
-    """A request for the clips to choose between, and a pattern that tells who performs."""
-
-    performers: NotRequired[str | None]
-
-
 class Clips(TypedDict):
     """The clips to choose between, the worst first, and whether some are still being checked."""
 
@@ -531,29 +454,6 @@ class Clips(TypedDict):
     checking: bool
     why: str | None
     """Why the pattern does not tell who performs."""
-
-
-class ChooseRequest(TypedDict):
-    """A request to show a clip of the folder."""
-
-    number: int
-
-
-# ---------------------------------------------------------------------- other limits, fitted limits
-
-
-class FileRequest(TypedDict):
-    """A request about a file that was sent, by the page's word for it."""
-
-    upload: str
-
-
-class CompareRequest(JointRequest):
-    """A request to compare a joint's limit with another, by its name; null for none."""
-
-    to: str | None
-    pose: PoseRequest | None
-    """In which drivers are as they are, where one of the limits depends on another joint."""
 
 
 class Other(TypedDict):
@@ -605,16 +505,6 @@ class Kinds(TypedDict):
     families: list[FamilyName]
 
 
-class FitRequest(TypedDict):
-    """A request to fit limits from clips, by their numbers; -1 is the one that is shown."""
-
-    clips: list[int]
-    family: str
-    marginDeg: float | None
-    rejectPercent: float | None
-    performers: str | None
-
-
 class Fitting(TypedDict):
     """How far a fit has come, if one was begun."""
 
@@ -637,11 +527,8 @@ class Download(State):
     text: str
 
 
-# ------------------------------------------------------------------------------------ all together
-
-
 class Requests(TypedDict):
-    """What the page may ask for, by name."""
+    """The request of each name."""
 
     open: EmptyRequest
     body: EmptyRequest
@@ -665,11 +552,11 @@ class Requests(TypedDict):
     fitted: PoseRequest
     pose: ControlsRequest
     outside: PoseRequest
-    edit: Annotated[Edit, Stroke]
+    edit: EditRequest
     undo: StepRequest
     redo: StepRequest
     family: JointRequest
-    refit: Annotated[Refit, Stroke]
+    refit: RefitRequest
     judge: JudgeRequest
     save: SaveRequest
     recover: RecoverRequest
@@ -690,7 +577,7 @@ class Requests(TypedDict):
 
 
 class Answers(TypedDict):
-    """What it is answered, by the same names, where there is no failure."""
+    """The answers to them, except `Failure`."""
 
     open: Opening
     body: BodyShape

@@ -1,50 +1,10 @@
-"""Messages about poses: what is asked about one, and poses that meet a goal."""
+"""Answers about poses, and about limits that depend on another joint, the driver."""
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import TypedDict
 
-from ...arrays import Floats
-
-
-class PoseRequest(TypedDict):
-    """A request about a pose: rotations, at the positions of a frame."""
-
-    frame: int
-    rotations: list[float]
-    positions: NotRequired[list[float] | None]
-    """Of all joints, each as its parent sees it, if not those of the frame."""
-
-
-class GoalRequest(PoseRequest):
-    """A request for a pose that meets a goal."""
-
-    root: NotRequired[list[float] | None]
-    """Where the root is, if not where it is in the frame."""
-    pins: NotRequired[dict[str, list[float]]]
-    """Places of joints that stay."""
-    turns: NotRequired[dict[str, list[float]]]
-    """Rotations in the world, of those of them that stay turned as they are."""
-    start: NotRequired[list[float] | None]
-    """Rotations where the drag began, which is tried before a target is out of reach."""
-    target: list[float]
-    limits: bool
-    """Whether they are kept."""
-    joints: list[str] | None
-    """The joints that may turn; null for all."""
-
-
-class ReachRequest(GoalRequest):
-    """A request for a pose in which a point of a joint is at the target."""
-
-    joint: str
-    point: list[float]
-
-
-class LookRequest(GoalRequest):
-    """A request for a pose in which the last of `joints` looks at the target."""
-
-    axis: NotRequired[list[float]]
+from ...arrays import Floats, Ints
 
 
 class Outside(TypedDict):
@@ -73,15 +33,6 @@ class PoseAnswer(Outside):
     positions: Floats
 
 
-class ObservedPoseRequest(PoseRequest):
-    """A request for a pose in which a joint is as it was observed in a frame of a clip."""
-
-    joint: str
-    rotation: list[float]
-    clip: str
-    at: int
-
-
 class ObservedPose(PoseAnswer):
     """A pose in which a joint is as it was observed."""
 
@@ -99,12 +50,6 @@ class NearestSample(TypedDict):
     frame: int
     deg: float
     rotation: list[float]
-
-
-class WhyRequest(PoseRequest):
-    """A request for the reason why a joint of a pose is outside."""
-
-    joint: str
 
 
 class Why(TypedDict):
@@ -126,40 +71,6 @@ class Why(TypedDict):
     """Where the bone points, in the joint's own frame."""
     nearest: NearestSample | None
     """What was observed nearest to it, where the limits kept samples."""
-
-
-class FigureRequest(PoseRequest):
-    """A request about the figure in a pose, which controls give, if these are known."""
-
-    values: dict[str, float] | None
-    """Where the drag began."""
-    last: NotRequired[dict[str, float] | None]
-    """Where it was."""
-
-
-class PullRequest(FigureRequest):
-    """A request for a pose of the figure in which a point of a joint is at the target."""
-
-    joint: str
-    point: list[float]
-    target: list[float]
-    limb: list[str]
-    """The joints that go first."""
-    alone: bool
-    """Whether no others follow."""
-    pins: NotRequired[dict[str, list[float]]]
-    turns: NotRequired[dict[str, list[float]]]
-    thorough: bool
-    """Whether to try all before the target is called out of reach."""
-
-
-class TurnRequest(FigureRequest):
-    """A request for a pose in which a joint has a rotation in the world."""
-
-    joint: str
-    rotation: list[float]
-    limits: bool
-    """Whether its limit is kept; a figure's controls are then."""
 
 
 class Pulled(PoseAnswer):
@@ -185,14 +96,50 @@ class Fitted(TypedDict):
     offDeg: float
 
 
-class ControlsRequest(TypedDict):
-    """A request for the pose that values of controls give."""
-
-    values: dict[str, float]
-
-
 class Posed(PoseAnswer):
     """A pose of the figure, and what became of its controls."""
 
     clamped: dict[str, float]
     gaps: dict[str, float]
+
+
+class DependentField(TypedDict):
+    """A number that the driver changes: the end of a range, or a margin."""
+
+    field: str
+    label: str
+
+
+class Dependence(TypedDict):
+    """What a joint depends on, and which numbers it has in each frame of the clip."""
+
+    driver: str
+    fields: list[DependentField]
+    hinge: bool
+    """Whether they are the two ends of the hinge's arc, in degrees from its reference."""
+    valuesDeg: Floats
+    """By frame, the number of each field."""
+
+
+class DependentNumbers(TypedDict):
+    """The numbers of a dependent limit in a pose, in the order of its fields."""
+
+    valuesDeg: list[float]
+
+
+class RangeMap(TypedDict):
+    """The numbers of a dependent limit, all over where the driver's bone may point."""
+
+    driver: str
+    twists: bool
+    """Whether it is another map where the driver is twisted otherwise."""
+    reference: list[float]
+    """Of the driver: directions are seen from it."""
+    axis: list[float]
+    """What points there: a direction in the driver's own frame."""
+    directions: Floats
+    faces: Ints
+    rim: Floats
+    """Ends of edges, in pairs, where the driver's directions end."""
+    valuesDeg: Floats
+    """By direction, the number of each field."""

@@ -21,9 +21,9 @@ from ..skeleton import Clip, Pose, Skeleton, forward, lineage, partner
 from .groups import group_joints
 from .hinges import hinge_of
 from .limit_edits import cone_points, describe_numbers
-from .messages import Request, word
 from .poses import driver_rotations
 from .protocol import Check, Clamping, Control, Curve, Opening, Orientation, Picture, Start
+from .protocol.requests import ClampRequest, CurveRequest, EmptyRequest, JointRequest
 from .session import Scene, Session
 
 # How a clip stands: which way is up, which joint looks, and along which of its axes.
@@ -114,17 +114,17 @@ def _mean_offset(
     return np.asarray(where[:, others].mean(axis=1) - where[:, ours].mean(axis=1))
 
 
-def curve(session: Session, request: Request) -> Curve:
+def curve(session: Session, request: CurveRequest) -> Curve:
     """Return the degrees (frames) that a joint is outside its limit, before and after clamping.
 
     Inside they are negative, and those of the limit's chart. `soften` says how to clamp.
     """
-    scene, name = session.scene, word(request, "joint")
+    scene, name = session.scene, request.joint
     clip, model = scene.clip, scene.model
     if name not in model.limits:
         clip.skeleton.index(name)
         raise ValueError(f"{name} has no limit")
-    limit, softening = model.limits[name], parse_softening(request.get("soften"))
+    limit, softening = model.limits[name], parse_softening(request.soften)
     if name in model.dependents:
         return _dependent_curve(model, clip, name, softening)
     seen = lineage(clip.skeleton, name, limit.relative_to).relative_rotation(clip.pose.rotations)
@@ -156,7 +156,7 @@ def _signed_deg(violation: Scalars, distance: Scalars) -> Scalars:
     return np.asarray(np.degrees(np.where(violation > 0.0, violation, np.minimum(distance, 0.0))))
 
 
-def open_scene(session: Session, request: Request) -> Opening:
+def open_scene(session: Session, request: EmptyRequest) -> Opening:
     """Return the skeleton, the clip, which joints have limits, and the figure's controls."""
     scene = session.scene
     clip, skeleton = scene.clip, scene.clip.skeleton
@@ -231,7 +231,7 @@ def _controls(figure: Figure | None) -> list[Control]:
     ]
 
 
-def check_clip(session: Session, request: Request) -> Check:
+def check_clip(session: Session, request: EmptyRequest) -> Check:
     """Return how far each limited joint is outside in each frame (frames, L), in degrees.
 
     Angles are negative where a joint is only unusual.
@@ -240,13 +240,13 @@ def check_clip(session: Session, request: Request) -> Check:
     return {"outsideDeg": np.degrees(report.signed_violation)}
 
 
-def clamp_clip(session: Session, request: Request) -> Clamping:
+def clamp_clip(session: Session, request: ClampRequest) -> Clamping:
     """Return the clamped rotations of the joints that clamping changes.
 
     Softly where `soften` says how, as for `synovia clamp`, with the degrees that this leaves
     outside at most.
     """
-    scene, softening = session.scene, parse_softening(request.get("soften"))
+    scene, softening = session.scene, parse_softening(request.soften)
     made = scene.model.project(scene.clip, softening=softening)
     left = 0.0 if softening is None else scene.model.check(made).violation.max(initial=0.0)
     rotations = made.pose.rotations
@@ -258,9 +258,9 @@ def clamp_clip(session: Session, request: Request) -> Clamping:
     }
 
 
-def region_pictures(session: Session, request: Request) -> Picture:
+def region_pictures(session: Session, request: JointRequest) -> Picture:
     """Return the pictures of a joint's limit: of directions with twists, and of rotations."""
-    return pictures(session.scene, request["joint"])
+    return pictures(session.scene, request.joint)
 
 
 def pictures(scene: Scene, name: str, quality: Quality = FINE) -> Picture:
