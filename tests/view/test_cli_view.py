@@ -78,7 +78,7 @@ def test_what_is_wrong_is_said():
 
 def test_the_help_teaches():
     said = CliRunner().invoke(main, ["view", "--help"]).output
-    assert "synovia view wild.bvh --limits mine.limits.json" in said
+    assert "synovia view wild.bvh -l human.limits.json" in said
     assert "--allow-remote" in said
 
 
