@@ -13,8 +13,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import rigs
 from clips import clip
-from synovia import LimitModel, load_clip, load_limits, save_clip, save_limits
+from synovia import Clip, LimitModel, Pose, human, load_clip, load_limits, save_clip, save_limits
+from synovia.anatomy import limits_of
+from synovia.components.figure import clip_of
 from synovia.demo import wild
 from synovia.io import limits_bytes, save_clips
 from synovia.population import limits_for
@@ -70,6 +73,23 @@ def test_a_clip_that_is_dropped_is_shown_within_the_same_limits(session, tmp_pat
     assert list(session.scene.model.limits) == list(session.model.limits)
 
 
+def test_a_human_clip_dropped_on_the_default_figure_gets_human_limits(tmp_path):
+    """As on the command line: the figure's limits know only joints with equal names."""
+    figure = human()
+    session = Session(scene_of(limits_of(figure), figure=figure))
+    skeleton, _, _ = rigs.rig(rigs.RIGS["Mixamo"])
+    rest = skeleton.rest_pose()
+    person = Clip(skeleton, Pose(rest.rotations[None], rest.positions[None]), 0.1, "person")
+    loaded(session, "person.bvh", bytes_of(person, tmp_path / "person.bvh"))
+    wanted = limits_for(load_clip(tmp_path / "person.bvh")).model
+    assert session.model.provenance["source"] == "human"
+    assert list(session.scene.model.limits) == list(wanted.limits)
+    own = clip_of(figure, figure.pose())
+    other = Session(scene_of(limits_of(figure), figure=figure))
+    loaded(other, "figure.bvh", bytes_of(own, tmp_path / "figure.bvh"))
+    assert other.model.provenance["figure"] == "human"
+
+
 def test_all_clips_of_a_file_that_is_dropped_are_in_the_list(session, tmp_path):
     """As animations of a character in glTF: the first is shown, and a note tells of the others."""
     several = [clip(name, size=0.6, frames=8) for name in ("Idle", "Run", "Wave")]
@@ -98,8 +118,8 @@ def test_limits_that_are_dropped_are_those_of_the_file(session):
     [
         ("a.bvh", b"HIERARCHY\n", "a.bvh"),
         ("a.limits.json", b"{}", "a.limits.json"),
-        ("a.txt", b"x", "neither limits nor a clip"),
-        ("a.fbx", b"x", "neither limits nor a clip"),
+        ("a.txt", b"x", "expected limits or a clip"),
+        ("a.fbx", b"x", "a.fbx"),
         ("../../etc/a.bvh", b"x", "../../etc/a.bvh"),
     ],
 )

@@ -41,8 +41,6 @@ from .session import EDITED_KEY, Session, scene_of
 from .uploads import Upload
 
 Kind = TypeVar("Kind", list[Clip], LimitModel)
-NOT_DROPPED = (".fbx",)
-"""Formats that another program reads."""
 
 
 def receive_piece(session: Session, request: SendRequest) -> Received:
@@ -87,8 +85,8 @@ def remember_upload(session: Session, upload: Upload) -> tuple[list[Clip], str]:
     from .folder import MOST_DROPPED, remember_clip
 
     suffix = clip_suffix(upload.name)
-    if not suffix or suffix in NOT_DROPPED:
-        raise ValueError(f"{upload.name}: neither limits nor a clip that can be dropped")
+    if not suffix:
+        raise ValueError(f"{upload.name}: expected limits or a clip, got another kind of file")
 
     def load_all(path: Path) -> list[Clip]:
         names = list_clips(path)[:MOST_DROPPED]
@@ -116,9 +114,11 @@ def read_upload(upload: Upload, suffix: str, load: Callable[[Path], Kind]) -> Ki
 
 
 def show_clip(session: Session, clip: Clip, suffix: str, notes: tuple[str, ...] = ()) -> None:
-    """Show another clip; limits of a human that nobody edited are made for its rig anew."""
+    """Show another clip. Human limits without edits are replaced by those for its rig."""
     source = None if session.unsaved else human_source(session.model)
-    if source is None:
+    figure = session.scene.figure
+    is_figure = figure is not None and figure.skeleton.names == clip.skeleton.names
+    if source is None or is_figure:
         session.show_clip(clip, notes)
     else:
         scene = scene_of(model_for(clip, session.model, source), clip)
@@ -127,10 +127,16 @@ def show_clip(session: Session, clip: Clip, suffix: str, notes: tuple[str, ...] 
 
 
 def human_source(model: LimitModel) -> Source | None:
-    """Return which limits of a human these are, as they were made for a rig; None for others."""
+    """Return the source of human limits without edits; None for other limits.
+
+    The limits of the default figure count as "human", the default of the command line.
+    """
     about = model.provenance
-    source = next((each for each in get_args(Source) if each == about.get("source")), None)
-    return None if EDITED_KEY in about else source
+    if EDITED_KEY in about:
+        return None
+    if about.get("figure") == "human":
+        return "human"
+    return next((each for each in get_args(Source) if each == about.get("source")), None)
 
 
 def model_for(clip: Clip, model: LimitModel, source: Source | None) -> LimitModel:
