@@ -23,10 +23,9 @@ def test_kernels_become_packed_instructions(register):
     done = subprocess.run(
         [OBJDUMP, "-d", jit.NATIVE.__file__], capture_output=True, text=True, check=True
     )
-    packed = re.findall(rf"\bvfn?m(?:add|sub)\d+(pd|ps)\s.*%{register}", done.stdout)
+    packed = re.findall(rf"\bvfn?m(?:add|sub)\d+pd\s.*%{register}", done.stdout)
     single = re.findall(r"\bvfn?m(?:add|sub)\d+sd\s", done.stdout)
-    assert packed.count("pd") > 500
-    assert packed.count("ps") > 100
+    assert len(packed) > 500
     assert len(single) > 0  # what the pattern would see if it were not packed
 
 
