@@ -34,7 +34,13 @@ def test_a_human_has_bones_and_a_skin(browser):
         assert len(set(pictures.values())) == 3
         assert ivory(pictures["Bones"]) > 0.01
         assert ivory(pictures["Body"]) > 1.5 * ivory(pictures["Bones"])  # there is more skin
+        search = seen.page.get_by_label("Find a joint")
+        search.fill("knee")
+        found = seen.page.get_by_role("treeitem").locator("bdi").all_inner_texts()
+        assert found == ["LeftLowerLeg", "RightLowerLeg"]
+        search.fill("")
         before = seen.picture()
         seen.pick("LeftUpperLeg")
+        assert "left hip" in seen.page.locator("#details").inner_text()
         assert seen.picture() != before
     assert seen.faults == []

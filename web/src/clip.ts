@@ -9,6 +9,8 @@ export interface Skeleton {
   partners: number[];
   /** By joint, its group in a human, such as "Left arm"; empty for none. */
   groups: string[];
+  /** By joint, its common name, such as "left knee"; "" for none. */
+  commonNames: string[];
   children: number[][];
   offsets: Float32Array;
   endParents: number[];
@@ -47,11 +49,21 @@ export interface Clip {
 
 export function clipFrom(opening: Opening): Clip {
   const { names, parents, moving, offsets, rotations } = opening;
-  const { partners, groups, endParents, endOffsets } = opening;
+  const { partners, groups, commonNames, endParents, endOffsets } = opening;
   const { frames, frameTime, invented, start, notes, controls, up, looker, lookAxis } = opening;
   const children: number[][] = names.map(() => []);
   for (const [joint, parent] of parents.entries()) children[parent]?.push(joint);
-  const skeleton = { names, parents, partners, groups, children, offsets, endParents, endOffsets };
+  const skeleton = {
+    names,
+    parents,
+    partners,
+    groups,
+    commonNames,
+    children,
+    offsets,
+    endParents,
+    endOffsets,
+  };
   return {
     ...{ name: opening.clip, skeleton, rootMoves: moving.includes(0), rotations },
     ...{ frames, frameTime, invented, start, notes, controls, up, looker, lookAxis },

@@ -24,6 +24,7 @@ export const OPENING: Opening = {
   endParents: [3],
   partners: [-1, -1, -1, -1, -1, -1],
   groups: ["", "", "", "", "", ""],
+  commonNames: ["", "", "", "", "", ""],
   frames: 2,
   frameTime: 0.5,
   invented: false,

@@ -18,7 +18,7 @@ from ..limit.softening import Softening, parse_softening
 from ..mesh import FINE, Quality, share_of, sheet_and_boundary
 from ..model import LimitModel, couple, project_path
 from ..skeleton import Clip, Pose, Skeleton, forward, lineage, partner
-from .groups import group_joints
+from .groups import common_names, group_joints
 from .hinges import hinge_of
 from .limit_edits import cone_points, describe_numbers
 from .poses import driver_rotations
@@ -177,6 +177,7 @@ def open_scene(session: Session, request: EmptyRequest) -> Opening:
         **_orientation(scene),
         "partners": _partners(skeleton),
         "groups": list(group_joints(skeleton)),
+        "commonNames": list(common_names(skeleton)),
         **session.state(),
         "offsets": skeleton.offsets,
         "endOffsets": skeleton.end_offsets,

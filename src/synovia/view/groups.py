@@ -1,10 +1,12 @@
-"""Groups of joints in the page's list: spine, cage, arms, hands and legs of a human."""
+"""Names of a human's joints in the page's list, and their groups: spine, cage, arms, legs."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from ..population.findings import JOINT_NAMES, joint_name
 from ..rigs import Rig, recognize
+from ..rigs.human import split_role
 from ..skeleton import Skeleton
 
 LIMBS = {
@@ -44,6 +46,21 @@ def group_joints(skeleton: Skeleton) -> tuple[str, ...]:
         else:
             groups.append("Cage" if above in ("Spine", "Cage") else above)
     return tuple(groups)
+
+
+@lru_cache(maxsize=4)
+def common_names(skeleton: Skeleton) -> tuple[str, ...]:
+    """Return the common name of each joint, such as "left knee"; "" for none."""
+    try:
+        roles = recognize(skeleton).roles
+    except ValueError:
+        return ("",) * len(skeleton)
+    names = {
+        joint: joint_name(role)
+        for role, joint in roles.items()
+        if split_role(role)[1] in JOINT_NAMES
+    }
+    return tuple(names.get(joint, "") for joint in skeleton.names)
 
 
 def _column(rig: Rig) -> tuple[int, ...]:

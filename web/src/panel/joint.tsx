@@ -75,12 +75,17 @@ export class JointPanel {
     if (joint === undefined) return null;
     const isLimited = limited.value.includes(joint);
     const isEdited = mode.value === "edit";
+    const commonName = clip.skeleton.commonNames[joint];
     const label = isLimited ? "Edit this limit" : "Give it a limit";
     const angle = this.store.pickedOutsideDeg.value;
     const verdict = formatVerdict(angle, this.store.state.value.twoVerdicts);
     return (
       <div class="joint">
-        {!isEdited && <h2>{this.store.nameOf(joint)}</h2>}
+        {!isEdited && (
+          <h2>
+            {this.store.nameOf(joint)} {commonName && <small>{commonName}</small>}
+          </h2>
+        )}
         <p
           id="now"
           role="status"

@@ -79,7 +79,8 @@ export class JointTree {
   private isVisible(key: Key): boolean {
     const searched = this.searched.value.toLocaleLowerCase();
     if (typeof key === "string") return !searched; // matches are listed without headings
-    const name = this.store.nameOf(key).toLocaleLowerCase();
+    const common = this.store.clip.skeleton.commonNames[key] ?? "";
+    const name = `${this.store.nameOf(key)} ${common}`.toLocaleLowerCase();
     // All words must match, because most names have no spaces.
     if (searched) return searched.split(/\s+/).every((word) => name.includes(word));
     const folded = this.folded.value;
@@ -159,6 +160,8 @@ export class JointTree {
     const { store } = this;
     const isGroup = typeof key === "string";
     const name = isGroup ? key : store.nameOf(key);
+    const common = isGroup ? "" : (store.clip.skeleton.commonNames[key] ?? "");
+    const title = common ? `${name}, ${common}` : name;
     const isLimited = !isGroup && store.limited.value.includes(key);
     const level = isGroup ? 1 : (this.levels[key] ?? 1);
     const angles = isGroup
@@ -175,7 +178,7 @@ export class JointTree {
         key={key}
         data-key={key}
         label={name}
-        title={isGroup || isLimited ? name : `${name} has no limit`}
+        title={isGroup || isLimited ? title : `${title} has no limit`}
         class={isGroup ? "group" : isLimited ? "limited" : "bare"}
         role="treeitem"
         aria-level={level}

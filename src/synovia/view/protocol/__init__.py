@@ -165,6 +165,8 @@ class Opening(Orientation, State):
     """By joint, its partner on the other side; -1 where there is none."""
     groups: list[str]
     """By joint, what part of a human it belongs to; an empty word for none."""
+    commonNames: list[str]
+    """By joint, its common name, such as "left knee"; an empty word for none."""
     frames: int
     frameTime: float
     invented: bool
