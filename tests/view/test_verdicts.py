@@ -10,6 +10,8 @@ from synovia import Pose, quat
 from synovia.population import limits_for
 from synovia.view.display import check_clip
 from synovia.view.poses import outside_deg
+from synovia.view.protocol.requests import WhyRequest
+from synovia.view.reasons import explain
 from synovia.view.session import Session, scene_of
 from twins import walker
 
@@ -31,5 +33,13 @@ def test_unusual_joints_have_negative_angles():
     for frame in (5, 15, 25):
         pose = Pose(rotations[frame], walk.pose.positions[frame])
         np.testing.assert_allclose(outside_deg(session.scene, pose), angles[frame], atol=1e-3)
+        if frame > 5:
+            request = WhyRequest(
+                frame=frame, rotations=rotations[frame].ravel(), joint="mixamorig:LeftForeArm"
+            )
+            why = explain(session, request)
+            assert why["name"] == "left elbow"
+            assert why["move"] == "extension"
+            np.testing.assert_allclose(why["outsideDeg"], abs(angles[frame, place]), atol=0.1)
     session.edit(lambda limits: {**limits}, "nothing", None)
     assert session.scene.model.usual is not None

@@ -178,11 +178,11 @@ export class LimitView {
     this.stage.draw();
   }
 
-  /** Ask why the picked joint is outside, once the pose is still. */
+  /** Ask why the picked joint is outside or unusual, once the pose is still. */
   private wonder(): void {
     const { store } = this;
     const joint = store.picked.value;
-    const isOutside = store.pickedOutsideDeg.value > 0;
+    const isOutside = store.pickedOutsideDeg.value !== 0;
     void store.pose.value;
     void store.edition.value;
     clearTimeout(this.wondering);
@@ -193,11 +193,15 @@ export class LimitView {
 
   private async explain(joint: number): Promise<void> {
     const { store } = this;
-    const pose = store.pose.peek();
-    const isStill = () => store.pose.peek() === pose && store.picked.peek() === joint;
-    if (!isStill() || !(store.pickedOutsideDeg.peek() > 0)) return;
+    const [pose, edition] = [store.pose.peek(), store.edition.peek()];
+    const isCurrent = () =>
+      store.pose.peek() === pose &&
+      store.edition.peek() === edition &&
+      store.picked.peek() === joint &&
+      store.pickedOutsideDeg.peek() !== 0;
+    if (!isCurrent()) return;
     const request = { ...store.poseRequest(), joint: store.nameOf(joint) };
     const why = await store.connection.ask("why", request);
-    if (isStill() && store.pickedOutsideDeg.peek() > 0) store.why.value = why;
+    if (isCurrent()) store.why.value = why;
   }
 }

@@ -166,17 +166,22 @@ export class JointPanel {
           {`Swing ${formatDegrees(swingDeg)}, twist ${formatDegrees(Math.abs(twistDeg))} too far`}
         </span>
         {nearest && this.renderNearest(nearest)}
-        <div class="remedies">
-          <Button label="Show the nearest legal pose as a ghost" onClick={this.actions.showClamped}>
-            Show clamped
-          </Button>
-          <Button
-            label="Widen the limit just so much that this is legal"
-            onClick={this.actions.allow}
-          >
-            Allow this
-          </Button>
-        </div>
+        {this.store.pickedOutsideDeg.value > 0 && (
+          <div class="remedies">
+            <Button
+              label="Show the nearest legal pose as a ghost"
+              onClick={this.actions.showClamped}
+            >
+              Show clamped
+            </Button>
+            <Button
+              label="Widen the limit just so much that this is legal"
+              onClick={this.actions.allow}
+            >
+              Allow this
+            </Button>
+          </div>
+        )}
       </div>
     );
   };
