@@ -29,6 +29,8 @@ from synovia.population import (
 from synovia.rigs import MEASURED_FROM
 from twins import walker, with_rest
 
+POSE = ("rotations", "positions")
+
 DATA = Path(__file__).parents[2] / "shared" / "data"
 WALK = walker()
 HANGING = {
@@ -275,6 +277,22 @@ def test_a_joint_without_a_verdict_is_named():
     limits = limits_for(lost)
     assert "left wrist" in limits.silent
     assert any("no verdict on" in line and "both wrists" in line for line in limits.explain())
+
+
+def test_a_neck_beside_the_chest_is_judged():
+    """The default human's neck branches off below the sternum, from which arms are measured."""
+    figure = synovia.human()
+    poses = [figure.pose(), figure.pose({"cervical.flexion": 20.0})]
+    bent = Pose(*(np.stack([getattr(pose, name) for pose in poses]) for name in POSE))
+    twisted = np.repeat(bent.rotations[:1], 2, axis=0)
+    head = figure.skeleton.index("Head")
+    twisted[1, head] = quat.mul(twisted[1, head], quat.exp(np.radians([0.0, 120.0, 0.0])))
+    clip = synovia.Clip(figure.skeleton, bent, 0.1)
+    limits = limits_for(clip)
+    assert limits.roles["Head"] == "head"
+    assert limits.model.check(clip).ok
+    report = limits.model.check(replace(clip, pose=bent.with_rotations(twisted)))
+    assert [row.name for row in report.joints if row.frames] == ["Head"]
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="no captures beside the project")

@@ -137,7 +137,7 @@ def limbs_on_rig(
     out; those without an end have two joints.
     """
     frames, roles = alignment.frames, alignment.rig.roles
-    parents = {role: frames[above] for role, above in alignment.trusted.items()}
+    parents = {role: frame for role, (_, frame) in alignment.anchors.items()}
     return _limbs_in_frames(limbs, limits, frames, parents, roles)
 
 
@@ -150,9 +150,9 @@ def limbs_from_rig(
     roles = {joint: role for role, joint in alignment.rig.roles.items()}
     known = [limb for limb in limbs if all(roles.get(name) in limits for name in limb.joints)]
     back = {role: quat.inverse(frame) for role, frame in alignment.frames.items()}
-    joints, trusted = alignment.rig.roles, alignment.trusted
+    joints, anchors = alignment.rig.roles, alignment.anchors
     frames = {joints[role]: back[role] for role in limits}
-    parents = {joints[role]: back[trusted[role]] for role in limits}
+    parents = {joints[role]: quat.inverse(anchors[role][1]) for role in limits}
     return _limbs_in_frames(known, limits, frames, parents, roles)
 
 

@@ -147,10 +147,11 @@ def limits_on_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[str
     """
     roles, frames = alignment.rig.roles, alignment.frames
     found = {}
-    for role, above in alignment.trusted.items():
+    for role in alignment.trusted:
         if role in limits:
-            there = limits[role].in_frames(frames[above], frames[role])
-            found[roles[role]] = replace(there, relative_to=_ancestor(alignment, role, above))
+            _, anchor_frame = alignment.anchors[role]
+            there = limits[role].in_frames(anchor_frame, frames[role])
+            found[roles[role]] = replace(there, relative_to=_ancestor(alignment, role))
     return found
 
 
@@ -161,10 +162,11 @@ def limits_from_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[s
     """
     roles, frames = alignment.rig.roles, alignment.frames
     found = {}
-    for role, above in alignment.trusted.items():
+    for role in alignment.trusted:
         limit = limits.get(roles[role])
-        if limit is not None and limit.relative_to == _ancestor(alignment, role, above):
-            back = limit.in_frames(quat.inverse(frames[above]), quat.inverse(frames[role]))
+        if limit is not None and limit.relative_to == _ancestor(alignment, role):
+            _, anchor_frame = alignment.anchors[role]
+            back = limit.in_frames(quat.inverse(anchor_frame), quat.inverse(frames[role]))
             found[role] = replace(back, relative_to=None)
     return found
 
@@ -182,7 +184,7 @@ def dependents_on_rig(
         driver = each.driver
         seen = driver in trusted and (roles[driver] in limits or _is_plain(alignment, driver))
         if seen and role in trusted and roles[role] in limits:
-            there = each.in_frames(frames[trusted[each.driver]], frames[each.driver])
+            there = each.in_frames(alignment.anchors[driver][1], frames[driver])
             found[roles[role]] = replace(
                 there, limit=limits[roles[role]], driver=roles[each.driver]
             )
@@ -204,18 +206,20 @@ def dependents_from_rig(
         if role is None or driver is None or role not in limits or driver not in trusted:
             continue
         if driver in limits or _is_plain(alignment, driver):
-            parent, child = (quat.inverse(frames[bone]) for bone in (trusted[driver], driver))
-            found[role] = replace(each.in_frames(parent, child), limit=limits[role], driver=driver)
+            ends = alignment.anchors[driver][1], frames[driver]
+            back = each.in_frames(*(quat.inverse(frame) for frame in ends))
+            found[role] = replace(back, limit=limits[role], driver=driver)
     return found
 
 
 def _is_plain(alignment: Alignment, role: str) -> bool:
     """Return True if a role is measured from the parent of its joint."""
-    return _ancestor(alignment, role, alignment.trusted[role]) is None
+    return _ancestor(alignment, role) is None
 
 
-def _ancestor(alignment: Alignment, role: str, above: str) -> str | None:
+def _ancestor(alignment: Alignment, role: str) -> str | None:
     """Return the joint from which a role is measured on a rig; None if it is the parent."""
     skeleton, roles = alignment.rig.skeleton, alignment.rig.roles
-    joint, ancestor = (skeleton.index(roles[each]) for each in (role, above))
-    return None if skeleton.parents[joint] == ancestor else roles[above]
+    anchor, _ = alignment.anchors[role]
+    parent = skeleton.parents[skeleton.index(roles[role])]
+    return None if parent == skeleton.index(anchor) else anchor

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -106,17 +107,37 @@ class Alignment:
         """Return the alignment of the same rig by other motion, with the same given reference."""
         return align(self.rig, [clip], reference=self.reference)
 
-    @property
-    def measured(self) -> dict[str, str]:
-        """Roles that can be measured on this rig, each with the role it is measured from."""
+    @cached_property
+    def anchors(self) -> dict[str, tuple[str, Quats]]:
+        """By role, the joint of this rig from which it is measured, and the frame of that joint.
+
+        It is the joint of the role in `MEASURED_FROM`. Where that is not above the bone, as a
+        sternum is not above a neck, it is the joint of the spine from which both branch off, with
+        the frame that it has while the joints between are at rest.
+        """
         skeleton, roles = self.rig.skeleton, self.rig.roles
         found = {}
         for role, above in MEASURED_FROM.items():
-            if role in self.frames and above in self.frames:
-                joint, ancestor = (skeleton.index(roles[each]) for each in (role, above))
-                if ancestor in skeleton.path_to_root(joint)[1:]:
-                    found[role] = above
+            if role not in self.frames or above not in self.frames:
+                continue
+            path = skeleton.path_to_root(skeleton.index(roles[role]))[1:]
+            branch = skeleton.path_to_root(skeleton.index(roles[above]))
+            if branch[0] in path:
+                found[role] = roles[above], self.frames[above]
+            elif above == "chest" and "hips" in roles:
+                hips = skeleton.index(roles["hips"])
+                spine = branch[: branch.index(hips) + 1] if hips in branch else []
+                shared = next((skeleton.names[joint] for joint in spine if joint in path), None)
+                if shared is not None:
+                    rest = skeleton.rest_pose().rotations
+                    down = lineage(skeleton, roles[above], shared).relative_rotation(rest)
+                    found[role] = shared, quat.mul(down, self.frames[above])
         return found
+
+    @property
+    def measured(self) -> dict[str, str]:
+        """Roles that can be measured on this rig, each with the role it is measured from."""
+        return {role: MEASURED_FROM[role] for role in self.anchors}
 
     @property
     def trusted(self) -> dict[str, str]:
@@ -156,14 +177,15 @@ class Alignment:
         return {
             role: self.to_canonical(
                 role,
-                lineage(skeleton, roles[role], roles[above]).relative_rotation(pose.rotations),
+                lineage(skeleton, roles[role], anchor).relative_rotation(pose.rotations),
             )
-            for role, above in self.measured.items()
+            for role, (anchor, _) in self.anchors.items()
         }
 
     def to_canonical(self, role: str, rotations: Quats) -> Quats:
         """Return canonical rotations (..., 4) from rotations of a bone as it is measured."""
-        above = quat.inverse(self.frames[MEASURED_FROM[role]])
+        _, anchor_frame = self.anchors[role]
+        above = quat.inverse(anchor_frame)
         return quat.normalize(quat.mul(quat.mul(above, rotations), self.frames[role]))
 
 
