@@ -1,9 +1,9 @@
-"""arm: a hand led along a path, as in Huang & Prakash: elbow by distance, shoulder by its table.
+"""arm: lead a wrist along a path, after Huang & Prakash.
 
-In every frame the elbow's bend follows from how far the wrist should be from the shoulder. The
-shoulder then turns from where it was by the least that brings the wrist there. Where its limit
-does not allow that, the arm swivels about the line from shoulder to wrist, as little as needed;
-and where no swivel near by is legal, the paper's walk back to the boundary stops it on the way.
+In every frame the distance from shoulder to target gives the bend of the elbow. The shoulder then
+makes the smallest rotation that brings the wrist to the target. If its limit does not allow that,
+the arm swivels about the line from shoulder to wrist, as little as needed. If no swivel is legal,
+the paper's walk back finds the point of the boundary where the shoulder stops.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from ..limit import Limit
 from ..model import LimitModel, first_exit
 from ..shapes import Region, ThetaPhi
 from ..skeleton import Pose, Skeleton, check_joints, forward
-from .descent import Batch, finish_batch, start_batch
 from .goals import Reach
 from .problem import Problem, check_movable, pack
 from .search import GOAL_TOLERANCE, SearchSettings, check_above_0
 from .solution import Solution
+from .solve import Batch, JointVariables
 from .two_bone import bend, swivel
 
-STEP = 0.2
-"""Radians by which shoulder and elbow turn in a frame, at most, unless given."""
-SWIVELS = 81  # that are looked at, up to as far as a step to both sides
+MAX_STEP = 0.2  # radians that shoulder and elbow rotate in a frame unless given
+SWIVELS = 81  # candidates, at most a step to both sides
 
 
 class _Joints(NamedTuple):
-    """Numbers of the joints, and of those between elbow and wrist, from the elbow down."""
+    """Indices of the joints of an arm."""
 
     shoulder: int
     elbow: int
     between: tuple[int, ...]
+    """Joints between elbow and wrist, parents first."""
     wrist: int
 
 
@@ -48,36 +48,35 @@ def arm(
     wrist: str,
     path: Vectors,
     *,
-    largest_step: float = STEP,
+    largest_step: float = MAX_STEP,
     tolerance: float = GOAL_TOLERANCE,
 ) -> Solution:
     """Return legal poses, one for each row of `path` (frames, 3), with the wrist led along it.
 
-    Shoulder and elbow turn, the elbow being the joint after the shoulder; all else is as in `pose`.
-    The first frame is found from there, each other from the one before.
+    Shoulder and elbow rotate; the elbow is the joint after the shoulder. All other joints are as in
+    `pose`. The first frame starts there, each other frame from the one before.
 
     Parameters
     ----------
     model
         The limits.
     skeleton
-        What is posed.
+        The skeleton of the pose.
     pose
-        One, or as many as the path has frames.
+        One pose, or one for each row of the path.
     shoulder, wrist
-        The joints' names.
+        Names of the joints.
     path
-        Where the wrist should be, in the world.
+        Positions (frames, 3) of the wrist in the world.
     largest_step
-        Radians that shoulder and elbow turn in a frame, at most.
+        Maximum rotation of shoulder and elbow in a frame, in radians.
     tolerance
-        As that of `solve`.
+        As for `SearchSettings`.
 
     Returns
     -------
     Solution
-        One problem for each frame: `converged` tells which are met, `errors` how far off the wrist
-        is.
+        One problem for each frame, with the distance of the wrist from the path as its error.
     """
     joints = _joints(skeleton, shoulder, wrist)
     targets = rows("path", path, 3)
@@ -89,84 +88,75 @@ def arm(
     frames = pose.rotations.shape[:-2]
     if frames not in ((), (len(targets),)):
         raise ValueError(f"pose must be one, or {len(targets)} like the path, got shape {frames}")
-    turning = [shoulder, skeleton.names[joints.elbow]]
-    check_movable(model.for_skeleton(skeleton), turning)
-    problem = pack(model, skeleton, pose, [Reach(wrist, targets)], turning)
-    batch = start_batch(problem)
+    movers = [shoulder, skeleton.names[joints.elbow]]
+    check_movable(model.for_skeleton(skeleton), movers)
+    problem = pack(model, skeleton, pose, [Reach(wrist, targets)], movers)
+    variables = JointVariables(problem, settings)
+    batch = variables.start()
     _follow_path(problem, batch, joints, largest_step)
     batch.steps[:] = 1
-    error = np.linalg.norm(_wrists(problem, batch, joints) - targets, axis=-1) / batch.lengths
-    batch.squares[:], batch.met[:] = error**2, error <= tolerance
-    return finish_batch(problem, batch, settings, pose.rotations.dtype)
+    return variables.finish(batch)
 
 
 def _joints(skeleton: Skeleton, shoulder: str, wrist: str) -> _Joints:
     first, last = skeleton.index(shoulder), skeleton.index(wrist)
-    line = skeleton.path_to_root(last)
-    below = first in line
+    path = skeleton.path_to_root(last)
+    below = first in path
     if below:
-        line = line[: line.index(first) + 1]
-    if not below or len(line) < 3:
+        path = path[: path.index(first) + 1]
+    if not below or len(path) < 3:
         raise ValueError(
             f"{wrist} must be below {shoulder} with an elbow between, got "
-            f"{', '.join(skeleton.names[j] for j in reversed(line))}"
+            f"{', '.join(skeleton.names[j] for j in reversed(path))}"
         )
-    return _Joints(first, line[-2], tuple(line[-3:0:-1]), last)
-
-
-def _wrists(problem: Problem, batch: Batch, joints: _Joints) -> Vectors:
-    where, _ = forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
-    return where[:, joints.wrist]
+    return _Joints(first, path[-2], tuple(path[-3:0:-1]), last)
 
 
 def _follow_path(problem: Problem, batch: Batch, joints: _Joints, step: float) -> None:
-    """Write the rotations of shoulder and elbow, frame after frame."""
-    shoulder, elbow, between, _ = joints
-    where, how = forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
-    above = quat.mul(how[:, shoulder], quat.inverse(batch.rotations[:, shoulder]))
-    way = quat.rotate(quat.inverse(above), batch.targets[:, 0, :3] - where[:, shoulder])
-    upper, lower = batch.positions[:, elbow], batch.positions[:, joints.wrist]
+    """Write the rotations of shoulder and elbow into the rows of the batch, which are frames."""
+    shoulder, elbow, between, wrist = joints
+    positions, world = forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
+    parent = quat.mul(world[:, shoulder], quat.inverse(batch.rotations[:, shoulder]))
+    target = quat.rotate(quat.inverse(parent), batch.targets[:, 0, :3] - positions[:, shoulder])
+    upper, lower = batch.positions[:, elbow], batch.positions[:, wrist]
     for joint in reversed(between):
         lower = batch.positions[:, joint] + quat.rotate(batch.rotations[:, joint], lower)
-    far = np.linalg.norm(way, axis=-1)
-    bend(batch, elbow, problem.limit_from_parent(elbow), upper, lower, far)
-    _shorten_steps(batch.rotations[:, elbow], problem.limit_from_parent(elbow), step)
+    elbow_limit = problem.limit_from_parent(elbow)
+    bend(batch, elbow, elbow_limit, upper, lower, np.linalg.norm(target, axis=-1))
+    _shorten_steps(batch.rotations[:, elbow], elbow_limit, step)
     end = upper + quat.rotate(batch.rotations[:, elbow], lower)
     limit, first = problem.limit_from_parent(shoulder), batch.take(np.arange(1))
-    swivel(first, shoulder, limit, upper[:1], elbow, lower[:1], way[:1], None)
+    swivel(first, shoulder, limit, upper[:1], elbow, lower[:1], target[:1], None)
     last = batch.rotations[0, shoulder] = first.rotations[0, shoulder]
-    for frame in range(1, len(way)):
-        last = _next_rotation(limit, last, end[frame], way[frame], step)
+    for frame in range(1, len(target)):
+        last = _next_rotation(limit, last, end[frame], target[frame], step)
         batch.rotations[frame, shoulder] = last
 
 
 def _shorten_steps(rotations: Quats, limit: Limit | None, step: float) -> None:
-    """Shorten the steps of a path of legal rotations, which lags from there on."""
+    """Bound the steps between rotations (frames, 4) in place; later frames lag behind."""
     for frame in range(1, len(rotations)):
-        before, wanted = rotations[frame - 1], rotations[frame]
-        angle = float(quat.angle_between(before, wanted))
-        if angle > step:
-            nearer = _partial_turn(before, wanted, step / angle)
-            rotations[frame] = nearer if limit is None else limit.project(nearer)
+        end = rotations[frame]
+        bounded = _rotate_towards(rotations[frame - 1], end, step)
+        if bounded is not end:
+            rotations[frame] = bounded if limit is None else limit.project(bounded)
 
 
-def _partial_turn(start: Quats, end: Quats, share: float) -> Quats:
-    """Return the rotation a share of the way from start to end."""
-    turn = quat.log(quat.mul(quat.inverse(start), end))
-    return quat.normalize(quat.mul(start, quat.exp(share * turn)))
+def _rotate_towards(start: Quats, end: Quats, max_angle: float) -> Quats:
+    """Return `end`, or the rotation at `max_angle` radians from `start` on the path to it."""
+    angle = float(quat.angle_between(start, end))
+    return end if angle <= max_angle else quat.normalize(quat.slerp(start, end, max_angle / angle))
 
 
 def _next_rotation(
-    limit: Limit | None, last: Quats, end: Vectors, way: Vectors, step: float
+    limit: Limit | None, last: Quats, end: Vectors, target: Vectors, step: float
 ) -> Quats:
-    """Return the shoulder's rotation that brings the arm's `end` to `way`, or as near as it may.
+    """Return the legal rotation of the shoulder that brings the wrist nearest to its target.
 
-    `end` is the wrist as the shoulder sees it, `way` that to its target as the parent does.
+    `end` is the wrist in the shoulder's frame, `target` its target in the parent's frame.
     """
-    straight = quat.normalize(quat.mul(quat.between(quat.rotate(last, end), way), last))
-    angle = float(quat.angle_between(last, straight))
-    if angle > step:
-        straight = _partial_turn(last, straight, step / angle)
+    straight = quat.normalize(quat.mul(quat.between(quat.rotate(last, end), target), last))
+    straight = _rotate_towards(last, straight, step)
     if limit is None or limit.contains(straight):
         return straight
     axis = quat.rotate(straight, end)
@@ -176,12 +166,12 @@ def _next_rotation(
     legal = limit.contains(swivels) & (quat.angle_between(last, swivels) <= step)
     if legal.any():
         return np.asarray(swivels[np.where(legal, np.abs(angles), np.inf).argmin()])
-    return _stop_at_boundary(limit, last, straight, end, way, step)
+    return _stop_at_boundary(limit, last, straight, end, target, step)
 
 
 @singledispatch
 def _walk_back(shape: Region, previous: Points, proposed: Points) -> Points | None:
-    """Return where a table stops the path from `previous` to `proposed`; None for other shapes."""
+    """Return the point of a table where the path to `proposed` stops; None for other shapes."""
     return None
 
 
@@ -191,16 +181,17 @@ def _(shape: ThetaPhi, previous: Points, proposed: Points) -> Points | None:
 
 
 def _stop_at_boundary(
-    limit: Limit, last: Quats, straight: Quats, end: Vectors, way: Vectors, step: float
+    limit: Limit, last: Quats, straight: Quats, end: Vectors, target: Vectors, step: float
 ) -> Quats:
-    """Return where the boundary stops the shoulder: walked back to, or slid along if nearer."""
+    """Return the best of three: `last`, the walk back from `straight`, and its projection."""
     points = limit.chart.points(np.stack([last, straight]))
     walked = _walk_back(limit.region, points[0], points[1])
     if walked is None:
-        back = _partial_turn(last, straight, float(first_exit(limit, last, straight)))
+        share = float(first_exit(limit, last, straight))
+        back = quat.normalize(quat.slerp(last, straight, share))
     else:
         back = limit.chart.rotations(walked)
     choices = limit.project(np.stack([last, back, limit.project(straight)]))
-    off: Floats = np.linalg.norm(quat.rotate(choices, end) - way, axis=-1)
-    off = np.where(quat.angle_between(last, choices) <= step, off, np.inf)
-    return np.asarray(choices[off.argmin()])
+    error: Floats = np.linalg.norm(quat.rotate(choices, end) - target, axis=-1)
+    error = np.where(quat.angle_between(last, choices) <= step, error, np.inf)
+    return np.asarray(choices[error.argmin()])

@@ -1,4 +1,4 @@
-"""solve_controls: controls of a figure, within their ranges, whose pose meets goals.
+"""Inverse kinematics over the controls of a figure, within their ranges.
 
 The variables are shares, from 0 to 1, of the ranges of the controls.
 """
@@ -19,7 +19,7 @@ from ..components.controls import program_for
 from ..components.figure import Controls
 from ..components.network import unknown_name
 from ..model import LimitModel
-from ..skeleton import forward
+from ..skeleton import Skeleton, forward
 from .goals import (
     SOFT_WEIGHT,
     Goal,
@@ -29,8 +29,9 @@ from .goals import (
     errors_of,
     moved_segments,
     range_in_radians,
+    weighted_residuals,
 )
-from .problem import goal_table, with_weights
+from .problem import goal_table, scale_weights
 from .search import (
     SOFT_FACTOR,
     Rows,
@@ -46,10 +47,10 @@ from .search import (
 from .solution import ControlSolution
 
 DAMPING = 0.3  # initial damping, relative to the sum of squares
-LIGHT_DAMPING = 1e-4  # the same where goals cannot be met, and damping would end the descent early
+LIGHT_DAMPING = 1e-4  # the same for goals that cannot be met, where damping ends a descent early
 LEAST_DAMPING = 1e-10  # always added
 CANDIDATES = 256  # random controls that are ranked in a race
-NEAR_SPREAD = 0.2  # shares of ranges by which controls that met goals need, too, are scattered
+NEAR_SPREAD = 0.2  # standard deviation of candidates near the present controls, in shares
 FIRST_RESTARTS = 3  # random starts that are tried before all others
 POLISH_ROUNDS, POLISH_RATIO = 6, 0.999  # repeated while the sum of squares falls below this share
 END_TOLERANCE = 1e-6  # shares of a range
@@ -79,29 +80,29 @@ class ControlTrials(Rows):
 
 @dataclass(frozen=True, eq=False)
 class ControlVariables(Variables[ControlTrials]):
-    """One problem: a figure, its controls at the start, and goals without leading axes."""
+    """Controls of a figure, their values at the start, and goals of one problem."""
 
     figure: Figure
     start: Floats
-    """(C,): all controls; those that are not free stay there."""
+    """(C,): values of all controls; those that are not free keep them."""
     free: Ints
-    """(F,): the controls that may change, and that matter to the goals."""
+    """(F,): indices of the controls that may change and that goals depend on."""
     demands: tuple[Goal, ...]
     soft_goals: tuple[Goal, ...]
     """Soft goals for poses; those for ranges of controls are in `margins`."""
     drives: Mask
     """(D, F): True where a free control moves a demand."""
     length: float
-    """The longest chain, whose length counts as 1."""
+    """Length of the longest chain, which counts as 1."""
     stiffness: Floats
-    """(F,): relative weight of each free control's wish to stay at its start."""
+    """(F,): relative weight with which each free control stays at its start."""
     margins: Floats
     """(2, F): margin at the ends of each range, as a share of it, and its weight."""
     tolerance: float
     soft_factor: float = 1.0
     damping: float = DAMPING
     task: Any = None
-    """The same for `kernels.controls`; None if a component or a goal is not compiled."""
+    """Bundle for `kernels.controls`; None if a component or a goal is not compiled."""
 
     finalists = 2
     block = 1
@@ -120,46 +121,43 @@ class ControlVariables(Variables[ControlTrials]):
 
         `stiffness` (C,) is that of all controls; 1 unless given.
         """
-        skeleton = figure.skeleton
+        skeleton, moving = figure.skeleton, moved_segments(figure)
         demands = tuple(goal for goal in goals if not goal.soft)
-        on_ranges = [goal for goal in goals if goal.range_margins(figure, ()) is not None]
-        soft_goals = tuple(goal for goal in goals if goal.soft and goal not in on_ranges)
-        every = range(len(skeleton))
-        lines = [_joints_of(goal, figure, every) for goal in demands]
-        others = [_joints_of(goal, figure, every) for goal in goals if goal.soft]
-        names = {skeleton.names[j] for line in (*lines, *others) for j in line}
-        moving = moved_segments(figure)
-        free = [c for c in changing if moving[c] & names]
-        drives = [
-            [bool(moving[c] & {skeleton.names[j] for j in line}) for c in free] for line in lines
+        soft_goals = tuple(goal for goal in goals if goal.soft and not goal.on_ranges)
+        margins = np.zeros((2, len(changing)))
+        for goal in goals:  # the last goal for a control counts
+            values = goal.range_margins(figure, changing)
+            margins = np.where(values[1] > 0.0, values, margins)
+        paths = [_moving_joints(goal, skeleton) for goal in demands]
+        joints = {joint for goal in soft_goals for joint in _moving_joints(goal, skeleton)}
+        names = {skeleton.names[joint] for joint in joints.union(*paths)}
+        matters = [
+            bool(moving[c] & names) or weight > 0.0
+            for c, weight in zip(changing, margins[1], strict=True)
         ]
-        lengths = [np.linalg.norm(skeleton.offsets[line[:-1]], axis=1).sum() for line in lines]
-        margins = np.zeros((2, len(free)))
-        for goal in on_ranges:  # the last goal for a control counts
-            own = goal.range_margins(figure, free)
-            if own is not None:
-                margins = np.where(own[1] > 0.0, own, margins)
+        free = np.array(changing, np.int64)[matters]
+        drives = [
+            [bool(moving[c] & {skeleton.names[joint] for joint in path}) for c in free]
+            for path in paths
+        ]
+        lengths = [np.linalg.norm(skeleton.offsets[path[:-1]], axis=1).sum() for path in paths]
         problem = cls(
-            figure,
-            start,
-            np.array(free, np.int64),
-            demands,
-            soft_goals,
+            *(figure, start, free, demands, soft_goals),
             np.array(drives, np.bool_).reshape(len(demands), len(free)),
             max(lengths, default=0.0) or 1.0,
             np.ones(len(free)) if stiffness is None else stiffness[free],
-            margins,
+            margins[:, matters],
             tolerance,
         )
         return replace(problem, task=problem._task())
 
     def _task(self) -> Any:
-        """Return the bundle for `kernels.controls`; None if a component or goal is not compiled."""
+        """Return the field `task`."""
         skeleton, goals = self.figure.skeleton, (*self.demands, *self.soft_goals)
         if any(goal.kernel < 0 for goal in goals):
             return None
-        model, every = LimitModel({}, skeleton), range(len(skeleton))
-        pairs = [(goal, joint) for goal in goals for joint in goal.joint_indices(model, every)]
+        every = range(len(skeleton))
+        pairs = [(goal, joint) for goal in goals for joint in goal.joint_indices(self.model, every)]
         above = np.zeros((len(pairs), len(skeleton)), np.bool_)
         targets, order = np.zeros((len(pairs), 4)), set[int]()
         for row, (goal, joint) in enumerate(pairs):
@@ -183,13 +181,12 @@ class ControlVariables(Variables[ControlTrials]):
 
     def with_soft_factor(self, factor: float) -> Self:
         """Return the problem with the weights of its soft goals multiplied by a factor."""
-        task, goal = self.task, kernels.ik_chain.GOAL
+        task = self.task
         if task is not None:
-            stay = task.goals[:, goal.kind] == kernels.ik_chain.STAY
-            weights = np.where(stay, factor, 1.0) * task.goals[:, goal.weight]
+            stay = task.goals[:, kernels.ik_chain.GOAL.kind] == kernels.ik_chain.STAY
             ranges = task.ranges.copy()
             ranges[kernels.controls.UNEASE] *= factor
-            task = with_weights(task, weights)._replace(ranges=ranges)
+            task = scale_weights(task, np.where(stay, factor, 1.0))._replace(ranges=ranges)
         return replace(self, soft_factor=factor * self.soft_factor, task=task)
 
     def weaken_soft_goals(self) -> Self:
@@ -214,24 +211,26 @@ class ControlVariables(Variables[ControlTrials]):
             if self.task is None:
                 steps = self._descend_in_numpy(trials, row, iterations)
             else:
-                found = np.empty(names.ERRORS + len(self.task.goals) + len(share))
-                names.descend(self.task, self._packed(iterations), share, found)
-                steps, trials.squares[row] = int(found[names.STEPS]), found[names.SQUARE]
-                trials.errors[row] = found[names.ERRORS : names.ERRORS + len(self.demands)]
-                trials.downhill[row] = found[names.ERRORS + len(self.task.goals) :]
+                results = np.empty(names.ERRORS + len(self.task.goals) + len(share))
+                names.descend(self.task, self._packed(iterations), share, results)
+                steps, trials.squares[row] = int(results[names.STEPS]), results[names.SQUARE]
+                trials.errors[row] = results[names.ERRORS : names.ERRORS + len(self.demands)]
+                trials.downhill[row] = results[names.ERRORS + len(self.task.goals) :]
             trials.steps[row] += steps
             trials.met[row] = trials.errors[row].max(initial=0.0) <= self.tolerance
 
     def _descend_in_numpy(self, trials: ControlTrials, row: int, iterations: int) -> int:
-        share, steps = descend_numerically(
-            *(self, trials.shares[row], lambda point: point[None]),
+        """Do what `kernels.controls.descend` does, and return the number of steps."""
+        share, residuals, steps = descend_numerically(
+            *(self, trials.shares[row]),
             iterations=iterations,
             damping=self.damping,
             largest_step=kernels.controls.MAX_STEP,
         )
-        residuals = self.residuals(share[None])[0]
         trials.shares[row], trials.squares[row] = share, residuals @ residuals
-        trials.errors[row] = self.demand_errors(share)
+        if self.demands:
+            errors = errors_of(self.demands, self.model, self.figure.pose(self.values(share)))
+            trials.errors[row] = errors * [goal.unit(self.length) for goal in self.demands]
         trials.downhill[row] = -numerical_jacobian(self, share).T @ residuals
         return steps
 
@@ -244,8 +243,8 @@ class ControlVariables(Variables[ControlTrials]):
     ) -> ControlTrials:
         """Return the best of random controls.
 
-        Controls that only unmet goals need are anywhere in their ranges; others that unmet goals
-        need are near to where they are.
+        Controls that only unmet goals depend on are drawn from their whole ranges. Others that
+        unmet goals depend on are drawn near their present values.
         """
         rng, shape = np.random.default_rng(current.steps[0]), (CANDIDATES, len(self.free))
         unmet = current.errors[0] > self.tolerance
@@ -286,13 +285,18 @@ class ControlVariables(Variables[ControlTrials]):
         return np.array([*settings, self.damping, LEAST_DAMPING, 0.0])
 
     @cached_property
+    def model(self) -> LimitModel:
+        """A model of the figure's skeleton without limits, for the goals."""
+        return LimitModel({}, self.figure.skeleton)
+
+    @cached_property
     def ranges(self) -> tuple[Floats, Floats]:
         """The low ends (F,) and the widths (F,) of the free controls' ranges."""
         low, _, high = (ends[self.free] for ends in self.figure.ranges)
         return low, high - low
 
     def shares_at(self, values: Floats) -> Floats:
-        """Return the shares (F,) of their ranges of the free ones of all controls (C,)."""
+        """Return the free controls as shares (F,) of their ranges, from all controls (C,)."""
         low, width = self.ranges
         return np.clip((values[self.free] - low) / width, 0.0, 1.0)
 
@@ -303,33 +307,20 @@ class ControlVariables(Variables[ControlTrials]):
         values[..., self.free] = low + width * shares
         return values
 
-    def _unit(self, goal: Goal) -> float:
-        return 1.0 / self.length if goal.is_length else kernels.ik_goals.TURN_SHARE
-
     def residuals(self, points: Floats) -> Floats:
         """Return the weighted residuals (n, R) of all goals for shares (n, F)."""
-        pose = self.figure.pose(self.values(points))
-        model, world = LimitModel({}, self.figure.skeleton), forward(self.figure.skeleton, pose)
-        parts = [
-            (self.soft_factor if goal.soft else 1.0)
-            * (goal.weight * self._unit(goal) * goal.residual(model, pose, world))
-            for goal in (*self.demands, *self.soft_goals)
-        ]
+        pose, goals = self.figure.pose(self.values(points)), (*self.demands, *self.soft_goals)
+        weights = [goal.weight * (self.soft_factor if goal.soft else 1.0) for goal in goals]
         home = self.shares_at(self.start)
         away = points - home
         room = np.where(away < 0.0, home, 1.0 - home)  # on the side of the step
         slope = self._start_weight * self.stiffness / np.maximum(room, kernels.controls.MIN_ROOM)
         margin, weight = self.margins
-        near = np.maximum(margin - np.minimum(points, 1.0 - points), 0.0)
-        return np.concatenate([*parts, -slope * away, self.soft_factor * weight * near], axis=1)
-
-    def demand_errors(self, share: Floats) -> Floats:
-        """Return the errors (D,) of the demands at shares (F,), as the tolerance counts them."""
-        if not self.demands:
-            return np.zeros(0)
-        pose = self.figure.pose(self.values(share))
-        errors = errors_of(self.demands, LimitModel({}, self.figure.skeleton), pose)
-        return np.asarray(errors * [self._unit(goal) for goal in self.demands])
+        missing = np.maximum(margin - np.minimum(points, 1.0 - points), 0.0)
+        parts = [-slope * away, self.soft_factor * weight * missing]
+        if goals:
+            parts.insert(0, weighted_residuals(goals, weights, self.length, self.model, pose))
+        return np.concatenate(parts, axis=1)
 
     def perturbed(self, point: Floats, size: float) -> tuple[Floats, Floats]:
         steps = size * np.eye(len(point))
@@ -346,7 +337,7 @@ class ControlVariables(Variables[ControlTrials]):
         return (share >= 1.0 - END_TOLERANCE).astype(np.int64) - (share <= END_TOLERANCE)
 
     def blocking(self, share: Floats) -> Mask:
-        """Return the controls (F,) at an end that would have to go on for smaller errors.
+        """Return the controls (F,) at an end that would have to pass it for smaller errors.
 
         These are the controls that would help alone; if there are none, those that would help
         together, as both ankles do in a crouch with flat feet.
@@ -362,7 +353,7 @@ class ControlVariables(Variables[ControlTrials]):
         return np.asarray(alone if alone.any() else demands._block_together(trials.shares[0], ends))
 
     def _block_together(self, share: Floats, ends: Ints) -> Mask:
-        """Return the controls at an end that a joint step of all would take farther."""
+        """Return the controls (F,) at an end that a step of all controls takes farther."""
         residuals, slopes = self.residuals(share[None])[0], numerical_jacobian(self, share)
 
         def solve_step(free: Mask) -> tuple[Floats, float]:
@@ -380,14 +371,10 @@ class ControlVariables(Variables[ControlTrials]):
         return (step * ends > 0.0) & (error < JOINT_RATIO * error_within)
 
 
-def _joints_of(goal: Goal, figure: Figure, every: Sequence[int]) -> list[int]:
-    """Return the segments that a goal depends on, by index."""
-    skeleton = figure.skeleton
-    if goal.range_margins(figure, ()) is not None:
-        names = getattr(goal, "joints", None)
-        return [*every] if names is None else [skeleton.index(name) for name in names]
-    joints = goal.joint_indices(LimitModel({}, skeleton), every)
-    return [j for joint in joints for j in goal.moved_by(skeleton, joint, [joint])]
+def _moving_joints(goal: Goal, skeleton: Skeleton) -> list[int]:
+    """Return the indices of the joints that a goal depends on, from each of its joints up."""
+    joints = goal.joint_indices(LimitModel({}, skeleton), range(len(skeleton)))
+    return [other for joint in joints for other in goal.moved_by(skeleton, joint, [joint])]
 
 
 def solve_controls(
@@ -400,45 +387,45 @@ def solve_controls(
     starts: Sequence[Controls] = (),
     settings: SearchSettings | None = None,
 ) -> ControlSolution:
-    """Return controls within their ranges, found from `controls`, whose pose meets `goals`.
+    """Return controls within their ranges, near `controls`, whose pose meets `goals`.
 
     A damped Gauss–Newton method in shares of the ranges: a control that would leave its range is
-    fixed at its end, and the step solved again for the others. Where the start leads nowhere, the
-    best of 256 others are tried.
+    fixed at its end, and the step solved again for the others. If that does not meet the goals, the
+    best of 256 random starts are tried.
 
     Parameters
     ----------
     figure
-        What is posed.
+        The figure to pose.
     controls
-        Where the search starts: by name, the others neutral, or all in order (..., C). Leading axes
-        are problems of their own.
+        The start: by name, the others neutral, or all in order (..., C). Leading axes are
+        independent problems.
     goals
         `Reach`, `Aim`, `Orient` and `Stay` for segments of the figure; targets may have leading
-        axes too. What they leave open stays near `controls`, or near what a `Stay` says, and with
-        `Comfort` away from the ends of ranges.
+        axes too. Free controls stay near `controls`, or near the pose of a `Stay`, and with
+        `Comfort` away from the ends of their ranges.
     only
-        The controls that may change; all that matter to the goals unless given.
+        Names of the controls that may change; all that goals depend on unless given.
     stiffness
-        By control, or by joint set for all of its controls, how much more than others it stays
-        near `controls`; 1 unless given. A stiff spine bends where arms do not reach far enough.
+        Relative weight with which a control stays near `controls`, by control or by joint set; 1
+        unless given. A stiff spine bends only where arms do not reach far enough.
     starts
-        Where the search begins, instead of at `controls`: from the first of these, and from the
-        next where that does not meet the goals. A drag begins where its last step ended.
+        Controls where the search begins, instead of at `controls`; the next one is tried if one
+        does not meet the goals. A drag begins where its last step ended.
     settings
         How long to search; `largest_step` and `threads` do not apply. Restarts begin at random
-        controls and take some 10 ms.
+        controls and take about 10 ms.
 
     Returns
     -------
     ControlSolution
-        Controls, pose, errors, and which ends of ranges are in the way.
+        Controls, pose, errors, and the ends of ranges that block.
     """
     settings = settings or SearchSettings()
     checked = _check_goals(figure, goals)
     changing = _free_controls(figure, only)
     stiff = _stiffness(figure, stiffness)
-    begin = [figure.pose(each).controls for each in starts]
+    begin = [figure.pose(values).controls for values in starts]
     start = figure.pose(controls).controls
     shapes = [values.shape[:-1] for values in (start, *begin)]
     batch = common_batch("controls", [*shapes, *(goal.batch for goal in checked)])
@@ -446,12 +433,12 @@ def solve_controls(
     ends, wanted = np.zeros(values.shape, np.int64), np.zeros(values.shape, np.bool_)
     steps, met = np.zeros(batch, np.int64), np.zeros(batch, np.bool_)
     for item in np.ndindex(batch):
-        goals = [goal.for_item(batch, item) for goal in checked]
+        goals = [goal.at(item, batch) for goal in checked]
         problem = ControlVariables.of(
             figure, values[item], goals, changing, stiff, settings.tolerance
         )
-        first = [np.broadcast_to(each, values.shape)[item] for each in begin] or [values[item]]
-        trial = search_controls(problem, [problem.shares_at(each) for each in first], settings)
+        first = [np.broadcast_to(row, values.shape)[item] for row in begin] or [values[item]]
+        trial = search_controls(problem, [problem.shares_at(row) for row in first], settings)
         values[item] = problem.values(trial.shares[0])
         steps[item], met[item] = trial.steps[0], trial.met[0]
         ends[item][problem.free] = problem.ends(trial.shares[0])
@@ -478,7 +465,7 @@ def solve_controls(
 def search_controls(
     problem: ControlVariables, starts: Sequence[Floats], settings: SearchSettings
 ) -> ControlTrials:
-    """Return the best trial from shares (F,) to begin with, one after the other."""
+    """Return the best trial from several starts, shares (F,), then from random ones."""
     steps, weak = 0, problem.weaken_soft_goals()
 
     def run(share: Floats) -> ControlTrials:
@@ -508,12 +495,12 @@ def _errors(
     shares = (pose.controls[..., free] - low) / (high - low)
     widths = np.array([range_in_radians(controls[index]) or 1.0 for index in free])
     for goal in goals:
-        margins = goal.range_margins(figure, free)
-        if margins is None:
-            columns.append(goal.error(model, pose, world))
+        if goal.on_ranges:
+            margin, _ = goal.range_margins(figure, free)
+            missing = np.maximum(margin - np.minimum(shares, 1.0 - shares), 0.0)
+            columns.append((missing * widths).max(axis=-1, initial=0.0))
         else:
-            near = np.maximum(margins[0] - np.minimum(shares, 1.0 - shares), 0.0)
-            columns.append((near * widths).max(axis=-1, initial=0.0))
+            columns.append(goal.error(model, pose, world))
     batch = pose.controls.shape[:-1]
     return np.stack([np.broadcast_to(column, batch) for column in columns], axis=-1)
 
@@ -528,10 +515,10 @@ def _beyond(figure: Figure, goals: Sequence[Goal], pose: FigurePose, free: Seque
     for k, goal in enumerate(goals):
         if not (goal.is_length and isinstance(goal, JointGoal)):
             continue
-        *line, root = skeleton.path_to_root(skeleton.index(goal.joint))
+        *path, root = skeleton.path_to_root(skeleton.index(goal.joint))
         if any(skeleton.names[root] in moving[control] for control in free):
             continue
-        bones = np.linalg.norm(pose.positions[..., line, :], axis=-1).sum(axis=-1)
+        bones = np.linalg.norm(pose.positions[..., path, :], axis=-1).sum(axis=-1)
         away = np.linalg.norm(goal.target - pose.positions[..., root, :], axis=-1)
         mask[..., k] = away > bones + np.linalg.norm(goal.point)
     return mask
@@ -548,26 +535,25 @@ def _check_goals(figure: Figure, goals: Sequence[Goal]) -> tuple[Goal, ...]:
 
 
 def _free_controls(figure: Figure, only: Sequence[str] | None) -> list[int]:
-    """Return the numbers of the controls that may change; one with a single value cannot."""
+    """Return the indices of the controls that may change; one with a single value cannot."""
     if isinstance(only, str):
         raise ValueError(f"only must be a list of controls, got {only!r}")
-    figure.values(dict.fromkeys(only or (), 0.0))  # names those that are not there
+    figure.values(dict.fromkeys(only or (), 0.0))  # raises for unknown names
     return [
-        number
-        for number, (name, control) in enumerate(figure.controls.items())
+        index
+        for index, (name, control) in enumerate(figure.controls.items())
         if control.low < control.high and (only is None or name in only)
     ]
 
 
-def _stiffness(figure: Figure, given: Mapping[str, float] | None) -> Floats:
-    """Return the stiffness (C,) of all controls, which is given by control or by joint set."""
-    found = np.ones(len(figure.controls))
-    names = list(figure.controls)
-    for key, value in (given or {}).items():
+def _stiffness(figure: Figure, factors: Mapping[str, float] | None) -> Floats:
+    """Return the stiffness (C,) of all controls from factors by control or by joint set."""
+    stiffness, names = np.ones(len(figure.controls)), list(figure.controls)
+    for key, value in (factors or {}).items():
         check_above_0(f"stiffness of {key}", value)
-        places = [k for k, name in enumerate(names) if key in (name, name.rpartition(".")[0])]
-        if not places:
-            known = (*figure.joint_sets, *names)
-            raise ValueError(f"stiffness: {unknown_name('control or joint set', key, known)}")
-        found[places] = value
-    return found
+        indices = [k for k, name in enumerate(names) if key in (name, name.rpartition(".")[0])]
+        if not indices:
+            choices = (*figure.joint_sets, *names)
+            raise ValueError(f"stiffness: {unknown_name('control or joint set', key, choices)}")
+        stiffness[indices] = value
+    return stiffness

@@ -1,4 +1,4 @@
-"""follow and track: joints go along paths, frame after frame, within limits and without pops."""
+"""follow, watch and track: goals over the frames of a clip, within limits and without jumps."""
 
 from __future__ import annotations
 
@@ -8,19 +8,31 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import quat
-from ..arrays import TOLERANCE, Ints, Mask, Quats, Scalars
+from ..arrays import TOLERANCE, Ints, Mask, Quats, Vectors
 from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton
-from .goals import Goal, Stay, errors_of, goal_names, lowest_priority, pins_of
-from .problem import joints_between
+from .goals import Aim, Goal, Stay, errors_of, goal_names, lowest_priority, pins_of
+from .look_at import look_at
+from .problem import passive_joints
 from .search import GOAL_TOLERANCE, SearchSettings
 from .solution import ClipSolution, Solution
 from .solve import solve
 
+MAX_SPEED = math.radians(600.0)  # radians a second, relative to the clip's own motion
+RETURN_TIME = 0.1  # seconds after which 1/e of a deviation from the clip is left
+MAX_SHRINKS = 4  # attempts to shorten a rotation that projection lengthens
+FOLLOW_STEPS = 20  # steps of a frame whose solution is near
+SLOW_STEPS = 4  # steps of a frame whose solution is farther than the speed allows
+TRACK_STEPS = 4  # steps of a call of `track`
 
-def check_frames(goal: Goal, clip: Clip) -> None:
+Progress = Callable[[Sequence[int]], Iterable[int]]
+"""Yields the given frames one by one, as a progress bar does."""
+
+
+def _check_frames(goal: Goal, clip: Clip) -> None:
     """Raise ValueError unless a goal has one target, or one for each frame of the clip."""
     if goal.batch not in ((), (clip.frames,)):
         shape = np.shape(goal.target)
@@ -31,12 +43,12 @@ def check_frames(goal: Goal, clip: Clip) -> None:
         )
 
 
-def pose_at(pose: Pose, frame: int | Ints) -> Pose:
+def _pose_at(pose: Pose, frame: int | slice | Ints) -> Pose:
     """Return one frame of poses (frames, J), or several."""
     return Pose(pose.rotations[frame], pose.positions[frame])
 
 
-def clamp_to_limits(
+def _clamp_to_limits(
     model: LimitModel, clip: Clip, names: Mapping[str, str] | None
 ) -> tuple[LimitModel, Clip]:
     """Return the limits by the names of the clip's joints, and the clip clamped to them.
@@ -51,15 +63,7 @@ def clamp_to_limits(
     return fitted, fitted.project(replace(clip, pose=exact))
 
 
-MAX_SPEED = math.radians(600.0)
-"""Radians a second by which a joint may turn away from what the clip does, unless given."""
-RETURN_TIME = 0.1
-"""Seconds in which a joint that nothing keeps away comes back to the clip, but for a third."""
-
-SHRINKS = 4  # times that a turn is made smaller where projection makes it larger
-
-
-def largest_turn(max_speed: float, clip: Clip) -> float:
+def _rotation_per_frame(max_speed: float, clip: Clip) -> float:
     """Return the angle, in radians, that a speed in radians a second allows in a frame."""
     if not 0.0 < max_speed < math.inf:
         raise ValueError(
@@ -68,53 +72,43 @@ def largest_turn(max_speed: float, clip: Clip) -> float:
     return max_speed * clip.frame_time
 
 
-def advance_pose(model: LimitModel, last: Pose, clip: Clip, frame: int | Ints) -> Pose:
-    """Return the pose of the frame before, moved on as the clip moves, and made legal.
-
-    For several frames, `last` are the poses before each.
-    """
-    before, now = pose_at(clip.pose, frame - 1), pose_at(clip.pose, frame)
-    turn = quat.mul(quat.inverse(before.rotations), now.rotations)
-    turned = quat.normalize(quat.mul(last.rotations, turn))
-    same = (last.rotations == before.rotations).all(axis=-1, keepdims=True)
-    away = last.positions - before.positions
-    pose = Pose(np.where(same, now.rotations, turned), now.positions + away * _decay(clip))
-    return model.project(pose)
-
-
-def turn_back(start: Pose, clip: Clip, frame: int) -> Pose:
-    """Return `start` with its joints turned back to the clip's by what one frame brings."""
-    there = clip.pose.rotations[frame]
-    back = quat.slerp(start.rotations, there, 1.0 - _decay(clip))
-    return Pose(quat.normalize(back), start.positions)
-
-
 def _decay(clip: Clip) -> float:
     """Return the share of a deviation that is left after a frame."""
     return math.exp(-clip.frame_time / RETURN_TIME)
 
 
-def limit_turns(model: LimitModel, start: Quats, wanted: Quats, most: float) -> Quats | None:
-    """Return `wanted` with no joint farther than `most` radians from `start`; None if none is."""
-    angles = quat.angle_between(start, wanted)
-    if angles.max() <= most * (1.0 + 1e-9):
+def _advance_pose(model: LimitModel, last: Pose, clip: Clip, frame: int | Ints) -> Pose:
+    """Return the pose of the frame before, moved as the clip moves, and made legal.
+
+    For several frames, `last` are the poses before each.
+    """
+    before, now = _pose_at(clip.pose, frame - 1), _pose_at(clip.pose, frame)
+    motion = quat.mul(quat.inverse(before.rotations), now.rotations)
+    rotated = quat.normalize(quat.mul(last.rotations, motion))
+    same = (last.rotations == before.rotations).all(axis=-1, keepdims=True)
+    deviation = last.positions - before.positions
+    positions = now.positions + deviation * _decay(clip)
+    return model.project(Pose(np.where(same, now.rotations, rotated), positions))
+
+
+def _limit_rotations(
+    model: LimitModel, start: Quats, end: Quats, max_rotation: float
+) -> Quats | None:
+    """Return `end` with each joint within `max_rotation` radians of `start`; None if it is so."""
+    bound = max_rotation * (1.0 + 1e-9)
+    angles = quat.angle_between(start, end)
+    if angles.max() <= bound:
         return None
-    share = np.minimum(1.0, most / np.maximum(angles, most))
-    for _ in range(SHRINKS):
-        halted = quat.normalize(quat.slerp(start, wanted, share))
-        pose = Pose(np.where((share < 1.0)[:, None], halted, wanted), np.zeros((len(start), 3)))
+    share = np.minimum(1.0, max_rotation / np.maximum(angles, max_rotation))
+    for _ in range(MAX_SHRINKS):
+        partial = quat.normalize(quat.slerp(start, end, share))
+        pose = Pose(np.where((share < 1.0)[:, None], partial, end), np.zeros((len(start), 3)))
         legal = model.project(pose).rotations
         angles = quat.angle_between(start, legal)
-        if angles.max() <= most * (1.0 + 1e-9):
+        if angles.max() <= bound:
             break
-        share = share * np.minimum(1.0, most / np.maximum(angles, most))
+        share = share * np.minimum(1.0, max_rotation / np.maximum(angles, max_rotation))
     return legal
-
-
-Progress = Callable[[Sequence[int]], Iterable[int]]
-"""Gives back the frames one by one, as a progress bar does."""
-FOLLOW_STEPS = 20  # at each frame, where the solution is near
-SLOW_STEPS = 4  # steps, each a share of what a frame allows, where it is not
 
 
 def follow(
@@ -131,9 +125,8 @@ def follow(
 ) -> ClipSolution:
     """Return `clip` driven by `goals`, legal in every frame, and near to its own motion.
 
-    The clip is clamped first. Each frame starts where the last one ended, moved on as the clip
-    moves, and wishes to come back to the clip, unless a `Stay` among the goals says otherwise. A
-    `Comfort` among them is for the joints that turn.
+    The clip is clamped first. Each frame starts from the last one, moved as the clip moves, and
+    returns towards the clip, unless a `Stay` among the goals gives another pose.
 
     Parameters
     ----------
@@ -142,92 +135,89 @@ def follow(
     clip
         The motion to change.
     goals
-        Targets are one for all frames, or one for each: (frames, 3).
+        Each has one target, or one for each frame: (frames, 3).
     joints
-        Those that may turn; unless given, those on the way to the goals, but for the roots.
+        Joints that may rotate; unless given, those above the joints of the goals, without roots.
     pinned
-        Joints that keep the places they have in the clip, whatever the goals want.
+        Joints that keep their positions in the clip, before all goals.
     free_root
-        Whether roots may turn and move as well.
+        Whether roots may rotate and move as well.
     max_speed
-        Radians a second by which a joint may turn away from what the clip does; what needs a jump
-        takes some frames.
+        Maximum speed of a joint relative to the clip, in radians a second. A jump to another
+        solution takes several frames.
     names
-        Names of the clip's joints, and those of the model for them, where they differ.
+        Names of the model's joints by names of the clip's joints, where they differ.
     progress
-        Gives back the frames one by one, as a progress bar does.
+        Yields the given frames one by one, as a progress bar does.
 
     Returns
     -------
     ClipSolution
-        The clip, and by frame how near it comes and what is in the way.
+        The clip, and by frame the errors and the limits that block.
     """
-    most = largest_turn(max_speed, clip)
-    fitted, legal = clamp_to_limits(model, clip, names)
-    all_goals = _goals_and_pins(goals, legal, pinned)
-    wishes = any(goal.soft and goal.target is not None for goal in goals)
-    turning = _turning_joints(fitted, all_goals, joints, free_root)
-    solver = _FrameSolver(fitted, most, turning, free_root, bool(pinned))
-    found: list[Solution] = []
+    max_rotation = _rotation_per_frame(max_speed, clip)
+    fitted, legal = _clamp_to_limits(model, clip, names)
+    pins = _check_goals(goals, legal, pinned)
+    stays = not any(goal.soft and goal.target is not None for goal in goals)
+    movers = _movers(fitted, [*goals, *pins], joints, free_root)
+    solver = _FrameSolver(fitted, max_rotation, movers, free_root, len(pins))
+    solutions: list[Solution] = []
     late = np.zeros(clip.frames, np.bool_)
     for frame in progress(range(clip.frames)):
-        here = [goal.at(frame) for goal in all_goals]
+        home = _pose_at(legal.pose, frame)
+        demands, frame_pins = (
+            [goal.at(frame, (clip.frames,)) for goal in some] for some in (goals, pins)
+        )
+        goals_home = [*demands, *([Stay(home)] if stays else []), *frame_pins]
         if frame == 0:
-            start = pose_at(legal.pose, 0)
-            found.append(solver.first(start, here if wishes else [*here, Stay(start)]))
+            solutions.append(solver.first(home, goals_home))
             continue
-        start, home = advance_pose(fitted, found[-1].pose, legal, frame), pose_at(legal.pose, frame)
-        near = [] if wishes else [Stay(turn_back(start, legal, frame))]
-        solution, late[frame] = solver.next(start, [*here, *near])
+        start = _advance_pose(fitted, solutions[-1].pose, legal, frame)
+        back = quat.slerp(start.rotations, home.rotations, 1.0 - _decay(legal))
+        stay = [Stay(start.with_rotations(quat.normalize(back)))] if stays else []
+        solution, late[frame] = solver.next(start, [*demands, *stay, *frame_pins])
         if not (solution.converged or late[frame]):
-            own = [] if wishes else [Stay(home)]
-            solution, late[frame] = solver.return_to_clip(start, home, [*here, *own], solution)
-        found.append(solution)
-    own = [] if wishes else [Stay(legal.pose, turning)]
-    whole = _move_pins_last(stack_solutions(found, [*all_goals, *own]), len(goals), len(pinned))
-    elsewhere = solver.solvable_elsewhere(whole, ~late)
-    return ClipSolution(replace(clip, pose=whole.pose), whole, late, elsewhere)
+            solution, late[frame] = solver.return_to_clip(start, home, goals_home, solution)
+        solutions.append(solution)
+    stay = [Stay(legal.pose, movers)] if stays else []
+    stacked = _stack_solutions(solutions, [*goals, *stay, *pins], len(pins))
+    elsewhere = solver.solvable_elsewhere(stacked, ~late)
+    return ClipSolution(replace(clip, pose=stacked.pose), stacked, late, elsewhere)
 
 
-def _goals_and_pins(goals: Sequence[Goal], clip: Clip, pinned: Sequence[str]) -> list[Goal]:
-    """Return the goals, then the pins."""
+def _check_goals(goals: Sequence[Goal], clip: Clip, pinned: Sequence[str]) -> list[Goal]:
+    """Check goals, and return the pins."""
     if isinstance(goals, Goal) or isinstance(pinned, str):
         raise ValueError(f"goals and pinned must be lists, got {goals!r:.80} and {pinned!r:.80}")
     if not goals and not pinned:
         raise ValueError(f"goals must be some of {goal_names()}, got none")
     for goal in goals:
-        check_frames(goal, clip)
-    return [*goals, *pins_of(clip.skeleton, clip.pose, pinned, goals)]
+        _check_frames(goal, clip)
+    return pins_of(clip.skeleton, clip.pose, pinned, goals)
 
 
-def _turning_joints(
+def _movers(
     model: LimitModel, goals: Sequence[Goal], joints: Sequence[str] | None, free_root: bool
 ) -> Sequence[str]:
-    """Return the joints that may turn: unless given, those on the way to what goals are about.
-
-    But for those between a joint and what its limit is measured from, unless they have their own.
-    """
+    """Return `joints`, or the joints that the goals depend on, without passive ones."""
     if joints is not None:
         return joints
-    skeleton = model.skeleton
-    fixed = [name for name in joints_between(model) if name not in model.limits]
-    parents, found = skeleton.parents.tolist(), set[int]()
-    for goal in goals:
-        found.update(goal.joints_to_move(skeleton))
-    turning = [skeleton.names[j] for j in sorted(found) if parents[j] >= 0 or free_root]
-    return [name for name in turning if name not in fixed]
+    skeleton, passive = model.skeleton, passive_joints(model)
+    indices = {joint for goal in goals for joint in goal.joints_to_move(skeleton)}
+    free = [joint for joint in sorted(indices) if skeleton.parents[joint] >= 0 or free_root]
+    return [skeleton.names[joint] for joint in free if skeleton.names[joint] not in passive]
 
 
 @dataclass(frozen=True)
 class _FrameSolver:
-    """How to get from a frame to the next."""
+    """Solves one frame after the other, with bounded rotations between them."""
 
     model: LimitModel
-    most: float
-    """Radians that a joint may turn in a frame, apart from what the clip does."""
+    max_rotation: float
+    """Radians that a joint may rotate in a frame, apart from the clip's motion."""
     joints: Sequence[str]
     free_root: bool
-    pinned: bool
+    pins: int
 
     def solve(self, start: Pose, goals: Sequence[Goal], **options: Any) -> Solution:
         return solve(
@@ -238,18 +228,18 @@ class _FrameSolver:
         )
 
     def first(self, start: Pose, goals: Sequence[Goal]) -> Solution:
-        """Return the first frame: near `start`, and elsewhere only if the goals are met there."""
+        """Return the first frame: near `start`, unless only restarts meet the goals."""
         near = self.solve(start, goals, restarts=0)
         far = near if near.converged else self.solve(start, goals)
         return far if far.converged else near
 
     def next(self, start: Pose, goals: Sequence[Goal]) -> tuple[Solution, bool]:
-        """Return the solution near `start`, and whether it is late: farther off than a frame."""
-        step = min(self.most, 0.7)
-        found = self.solve(start, goals, restarts=0, iterations=FOLLOW_STEPS, largest_step=step)
-        if self._limit_turns(start, found) is None:
-            return found, False
-        step = min(self.most / (2 * SLOW_STEPS), 0.7)
+        """Return the solution near `start`, and whether it is late, slowed by the speed."""
+        step = min(self.max_rotation, 0.7)
+        solution = self.solve(start, goals, restarts=0, iterations=FOLLOW_STEPS, largest_step=step)
+        if self._limit_rotations(start, solution) is None:
+            return solution, False
+        step = min(self.max_rotation / (2 * SLOW_STEPS), 0.7)
         slow = self.solve(start, goals, restarts=0, iterations=SLOW_STEPS, largest_step=step)
         slow, _ = self._limit_step(start, slow)
         return slow, not slow.converged
@@ -257,84 +247,141 @@ class _FrameSolver:
     def return_to_clip(
         self, start: Pose, home: Pose, goals: Sequence[Goal], stuck: Solution
     ) -> tuple[Solution, bool]:
-        """Return where the clip's own pose leads, or a frame's way to it, and whether it is late.
+        """Return a step towards the solution from the clip's pose `home`, and whether it is late.
 
-        As limbs that were stretched out may bend to the wrong side and get stuck there, this helps
-        where it meets the goals; otherwise it is `stuck`.
+        A limb that was straight may bend to the wrong side and get stuck there. `stuck` is returned
+        if the clip's pose does not lead to the goals either.
         """
-        found = self.solve(home, goals, restarts=0)
-        return self._limit_step(start, found) if found.converged else (stuck, False)
+        solution = self.solve(home, goals, restarts=0)
+        return self._limit_step(start, solution) if solution.converged else (stuck, False)
 
-    def _limit_step(self, start: Pose, found: Solution) -> tuple[Solution, bool]:
-        """Return the solution, or as much of the way to it as a frame allows, and whether so."""
-        rotations = self._limit_turns(start, found)
+    def _limit_step(self, start: Pose, solution: Solution) -> tuple[Solution, bool]:
+        """Return as much of a solution as a frame allows, and whether that is not all of it."""
+        rotations = self._limit_rotations(start, solution)
         if rotations is None:
-            return found, False
-        angles = quat.angle_between(start.rotations, found.pose.rotations)
-        away = min(1.0, self.most / float(angles.max())) * (found.pose.positions - start.positions)
-        pose = Pose(rotations, start.positions + away)
-        if self.pinned:  # a part of the way to a pose in which feet stand is one in which they slip
-            first = lowest_priority(found.goals)
-            pins = [g for g in found.goals if not g.soft and g.priority == first]
+            return solution, False
+        angles = quat.angle_between(start.rotations, solution.pose.rotations)
+        share = min(1.0, self.max_rotation / float(angles.max()))
+        moved = share * (solution.pose.positions - start.positions)
+        pose = Pose(rotations, start.positions + moved)
+        if self.pins:  # pinned feet slip between two poses in which they stand
+            first = lowest_priority(solution.goals)
+            pins = [g for g in solution.goals if not g.soft and g.priority == first]
             pose = self.solve(pose, pins, restarts=0, tolerance=TOLERANCE).pose
-        errors = self._errors(found, pose)
-        return replace(found, pose=pose, errors=errors, converged=np.array(False)), True
+        errors = solution.errors.copy()
+        for k, goal in enumerate(solution.goals):
+            if goal.target is not None:  # those of `Comfort` need limits, and stay as they are
+                errors[k] = errors_of([goal], self.model, pose)[0]
+        return replace(solution, pose=pose, errors=errors, converged=np.array(False)), True
 
-    def _errors(self, found: Solution, pose: Pose) -> Scalars:
-        """Return the errors at another pose; of comfort, which has no target, those found."""
-        parts = [
-            found.errors[..., k]
-            if goal.target is None
-            else errors_of([goal], self.model, pose)[..., 0]
-            for k, goal in enumerate(found.goals)
-        ]
-        return np.stack(np.broadcast_arrays(*parts), axis=-1)
+    def _limit_rotations(self, start: Pose, solution: Solution) -> Quats | None:
+        end = solution.pose.rotations
+        return _limit_rotations(self.model, start.rotations, end, self.max_rotation)
 
-    def _limit_turns(self, start: Pose, found: Solution) -> Quats | None:
-        return limit_turns(self.model, start.rotations, found.pose.rotations, self.most)
-
-    def solvable_elsewhere(self, whole: Solution, frames: Mask) -> Mask:
-        """Tell at which of these frames another pose would meet goals that were not met."""
-        found = np.zeros(len(frames), np.bool_)
-        unmet = np.flatnonzero(~whole.converged & frames)
+    def solvable_elsewhere(self, solution: Solution, frames: Mask) -> Mask:
+        """Return those of some frames whose unmet goals another pose would meet."""
+        mask = np.zeros(len(frames), np.bool_)
+        unmet = np.flatnonzero(~solution.converged & frames)
         if len(unmet):
-            goals = [goal.at(unmet) for goal in whole.goals]
-            found[unmet] = self.solve(pose_at(whole.pose, unmet), goals).converged
-        return found
+            goals = [goal.at(unmet, (len(frames),)) for goal in solution.goals]
+            mask[unmet] = self.solve(_pose_at(solution.pose, unmet), goals).converged
+        return mask
 
 
-def _move_pins_last(whole: Solution, goals: int, pins: int) -> Solution:
-    """Return the solution with its pins after all else, where it looks for them."""
-    order = [*range(goals), *range(goals + pins, len(whole.goals)), *range(goals, goals + pins)]
-    return replace(
-        whole,
-        goals=tuple(whole.goals[k] for k in order),
-        errors=whole.errors[:, order],
-        beyond=whole.beyond[:, order],
-        pins=pins,
-    )
+def _stack_solutions(solutions: Sequence[Solution], goals: Sequence[Goal], pins: int) -> Solution:
+    """Return the solutions of all frames as one, frames first, with the errors of `goals`.
 
-
-def stack_solutions(found: Sequence[Solution], goals: Sequence[Goal]) -> Solution:
-    """Return the solutions of all frames as one, frames first, with the errors of `goals`."""
-    whole: dict[str, Any] = {}
-    for field in fields(found[0]):
-        each = [getattr(solution, field.name) for solution in found]
-        if isinstance(each[0], np.ndarray | np.generic):
-            whole[field.name] = np.stack(each)
+    The last of these are `pins`.
+    """
+    arrays: dict[str, Any] = {}
+    for field in fields(solutions[0]):
+        values = [getattr(solution, field.name) for solution in solutions]
+        if isinstance(values[0], np.ndarray | np.generic):
+            arrays[field.name] = np.stack(values)
     pose = Pose(
-        np.stack([solution.pose.rotations for solution in found]),
-        np.stack([solution.pose.positions for solution in found]),
+        np.stack([solution.pose.rotations for solution in solutions]),
+        np.stack([solution.pose.positions for solution in solutions]),
     )
     stay = [k for k, goal in enumerate(goals) if goal.soft and goal.target is not None]
-    free = LimitModel({}, found[0].skeleton)
     if stay:
-        whole["errors"][:, stay] = errors_of([goals[k] for k in stay], free, pose)
-    return replace(found[0], pose=pose, goals=tuple(goals), **whole)
+        free = LimitModel({}, solutions[0].skeleton)
+        arrays["errors"][:, stay] = errors_of([goals[k] for k in stay], free, pose)
+    return replace(solutions[0], pose=pose, goals=tuple(goals), pins=pins, **arrays)
 
 
-TRACK_STEPS = 4
-"""Steps a frame."""
+def watch(
+    model: LimitModel,
+    clip: Clip,
+    target: Vectors,
+    joints: Sequence[str],
+    *,
+    weights: ArrayLike | None = None,
+    axis: Vectors | None = None,
+    point: Vectors | None = None,
+    max_speed: float = MAX_SPEED,
+    names: Mapping[str, str] | None = None,
+    progress: Progress = iter,
+) -> ClipSolution:
+    """Return `clip` with `axis` of the last of `joints` pointed at `target` in every frame.
+
+    The clip is clamped first; each frame is then that of `look_at`.
+
+    Parameters
+    ----------
+    model, joints, weights, axis, point
+        As for `look_at`.
+    target
+        One position for all frames, or one for each: (frames, 3).
+    clip, max_speed, names, progress
+        As for `follow`.
+
+    Returns
+    -------
+    ClipSolution
+        The clip, and by frame the errors and the limits that block.
+    """
+    joints = list(joints)
+    max_rotation = _rotation_per_frame(max_speed, clip)
+    fitted, legal = _clamp_to_limits(model, clip, names)
+    _check_frames(Aim(joints[-1] if joints else "?", target), clip)
+    solution = look_at(
+        *(fitted, clip.skeleton, legal.pose, target, joints),
+        weights=weights,
+        axis=axis,
+        point=point,
+    )
+    rotations = solution.pose.rotations.copy()
+    slow = _limit_speed(fitted, legal, rotations, max_rotation, progress)
+    pose, goal = Pose(rotations, legal.pose.positions), solution.goals[0]
+    errors = np.where(slow[:, None], errors_of([goal], fitted, pose), solution.errors)
+    met = np.where(slow, goal.unit(1.0) * errors[:, 0] <= GOAL_TOLERANCE, solution.converged)
+    solution = replace(solution, pose=pose, errors=errors, converged=met)
+    return ClipSolution(replace(clip, pose=pose), solution, slow & ~met, np.zeros_like(slow))
+
+
+def _limit_speed(
+    model: LimitModel, clip: Clip, rotations: Quats, max_rotation: float, progress: Progress
+) -> Mask:
+    """Limit, in place, rotations relative to the clip to `max_rotation` radians a frame.
+
+    Returns the frames (frames,) that this changed. All frames are checked in one batch first, each
+    against the one before. Only from those that exceed the limit on, they are changed one by one.
+    """
+    changed, positions = np.zeros(clip.frames, np.bool_), clip.pose.positions
+    exceeds = np.zeros(clip.frames, np.bool_)
+    if clip.frames > 1:
+        last = Pose(rotations[:-1], positions[:-1])
+        start = _advance_pose(model, last, clip, np.arange(1, clip.frames))
+        angles = quat.angle_between(start.rotations, rotations[1:]).max(axis=-1)
+        exceeds[1:] = ~(angles <= max_rotation)
+    for frame in progress(range(1, clip.frames)):
+        if exceeds[frame] or changed[frame - 1]:
+            last = Pose(rotations[frame - 1], positions[frame - 1])
+            start = _advance_pose(model, last, clip, frame)
+            limited = _limit_rotations(model, start.rotations, rotations[frame], max_rotation)
+            if limited is not None:
+                rotations[frame], changed[frame] = limited, True
+    return changed
 
 
 def track(
@@ -349,27 +396,26 @@ def track(
     largest_turn: float = 0.14,
     tolerance: float = GOAL_TOLERANCE,
 ) -> Solution:
-    """Return the pose of the next frame: from that of the last, nearer to where the goals are now.
+    """Return the pose of the next frame, from that of the last, nearer to the goals' targets.
 
-    As `solve`, but in four small steps from where the pose is, and from nowhere else. So the pose
-    lags behind a target that jumps, or that has to be met in quite another way, rather than jump
-    with it.
+    As `solve`, but in four small steps and without restarts. The pose lags behind a target that
+    jumps, rather than jump with it.
 
     Parameters
     ----------
     model, skeleton, goals, joints, pinned, free_root, tolerance
-        As those of `solve`.
+        As for `solve`.
     pose
-        That of the last frame.
+        The pose of the last frame.
     largest_turn
-        Radians by which a joint turns at most, but for what its limit may add.
+        Maximum rotation of a joint, in radians; projection onto its limit may add to it.
 
     Returns
     -------
     Solution
-        The pose, and how near it comes to the goals.
+        The pose, and the errors of the goals.
     """
-    found = solve(
+    solution = solve(
         *(model, skeleton, pose, goals),
         joints=joints,
         pinned=pinned,
@@ -382,12 +428,12 @@ def track(
         ),
     )
     fitted = model.for_skeleton(skeleton)
-    if not fitted.dependents or found.converged.ndim:
-        return found
-    # Where joints depend on others, it is solved again and again, each time with all steps.
-    turned = limit_turns(fitted, pose.rotations, found.pose.rotations, largest_turn)
-    if turned is None:
-        return found
-    nearer = found.pose.with_rotations(turned)
-    errors = errors_of(found.goals, fitted, nearer)
-    return replace(found, pose=nearer, errors=errors, converged=np.array(False))
+    if not fitted.dependents or solution.converged.ndim:
+        return solution
+    # Limits that depend on joints are solved in rounds, each of which takes all steps.
+    limited = _limit_rotations(fitted, pose.rotations, solution.pose.rotations, largest_turn)
+    if limited is None:
+        return solution
+    nearer = solution.pose.with_rotations(limited)
+    errors = errors_of(solution.goals, fitted, nearer)
+    return replace(solution, pose=nearer, errors=errors, converged=np.array(False))

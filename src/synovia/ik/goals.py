@@ -1,11 +1,11 @@
-"""Goals of inverse kinematics: each has a target, and measures what a pose leaves of it."""
+"""Goals of inverse kinematics: each has a target, and a residual that is 0 where it is met."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -27,7 +27,7 @@ World = tuple[Vectors, Quats]  # positions and rotations of all joints in the wo
 
 
 class Goal(ABC):
-    """What a pose should do. A subclass says what is left of it at a pose, and what its target is.
+    """A goal for a pose: a target, and a residual that is 0 where the goal is met.
 
     To add a goal, derive a frozen dataclass from `JointGoal` and write `residual`. The solvers
     differentiate it numerically. The goals of this module are also known to the compiled kernels.
@@ -38,22 +38,26 @@ class Goal(ABC):
     weight: float
     """Relative weight among goals of the same priority."""
     priority: int = 0
-    """Goals of a lower number come first; later goals never take anything from them."""
+    """Goals of a lower number come first; later goals never worsen them."""
     soft: ClassVar[bool] = False
     """True for goals that a solution need not meet to be converged."""
     is_length: ClassVar[bool] = False
     """True if residuals are lengths, False if they are radians."""
     kernel: ClassVar[int] = -1
     """Number of this kind of goal in `kernels.ik_chain`; -1 if it is evaluated in NumPy."""
+    target_field: ClassVar[str] = "target"
+    """Name of the field that holds the target."""
     target_axes: ClassVar[int] = 1
     """Number of axes of one target; the others are those of a batch."""
+    on_ranges: ClassVar[bool] = False
+    """True if the goal is about ranges where controls are solved for; see `range_margins`."""
     point: Vectors = np.zeros(3)
     axis: Vectors = np.zeros(3)
 
     @property
     @abstractmethod
     def label(self) -> str:
-        """What messages call the goal."""
+        """Name of the goal in messages."""
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -63,15 +67,22 @@ class Goal(ABC):
 
     @abstractmethod
     def residual(self, model: LimitModel, pose: Pose, world: World) -> Floats:
-        """Return what is left of the goal (..., n): lengths or radians, 0 if it is met."""
+        """Return the residual (..., n): lengths or radians, 0 if the goal is met.
+
+        `world` holds positions and rotations of all joints in the world, by `forward`.
+        """
 
     def error(self, model: LimitModel, pose: Pose, world: World) -> Scalars:
-        """Return how far the goal is from being met (...)."""
+        """Return the norm of the residual (...), a length or radians."""
         return np.asarray(np.linalg.norm(self.residual(model, pose, world), axis=-1))
+
+    def unit(self, length: float) -> float:
+        """Return the factor of residuals for a chain of some length, which counts as 1."""
+        return 1.0 / length if self.is_length else kernels.ik_goals.TURN_SHARE
 
     @abstractmethod
     def joint_indices(self, model: LimitModel, movers: Sequence[int]) -> Sequence[int]:
-        """Return the joints that the goal is about; `movers` are the joints that may rotate."""
+        """Return the indices of the goal's joints; `movers` are the joints that may rotate."""
 
     @abstractmethod
     def moved_by(self, skeleton: Skeleton, joint: int, measured: Sequence[int]) -> Sequence[int]:
@@ -92,20 +103,18 @@ class Goal(ABC):
         """Return the goal of one problem from rows (joints, 4), as `targets_of` gave them."""
         return self.map_target(lambda target: targets[0, : target.shape[-1]])
 
-    def at(self, index: Any) -> Self:
-        """Return the goal at an index of its leading axes; itself if it has one target."""
-        return self.map_target(lambda target: target[index]) if self.batch else self
-
-    def for_item(self, batch: tuple[int, ...], item: tuple[int, ...]) -> Self:
-        """Return the goal of one item of a batch to which the target broadcasts."""
-        own = len(self.batch)
+    def at(self, index: Any, batch: tuple[int, ...]) -> Self:
+        """Return the goal at an index of a batch to which the target's leading axes broadcast."""
+        axes = len(self.batch)
+        if axes == 0:
+            return self
         return self.map_target(
-            lambda target: np.broadcast_to(target, (*batch, *target.shape[own:]))[item]
+            lambda target: np.broadcast_to(target, (*batch, *target.shape[axes:]))[index]
         )
 
     def map_target(self, function: Any) -> Self:
         """Return the goal with a function applied to the arrays of its target."""
-        return replace(self, target=function(self.target))  # type: ignore[type-var]
+        return replace(self, **{self.target_field: function(self.target)})  # type: ignore[type-var]
 
     @abstractmethod
     def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
@@ -115,17 +124,24 @@ class Goal(ABC):
     def check(self, skeleton: Skeleton) -> None:
         """Raise ValueError if the skeleton does not have the joints of the goal."""
 
-    def range_margins(self, figure: Figure, free: Sequence[int]) -> Floats | None:
-        """Return margins at the ends of control ranges (2, F); None if the goal has none.
+    def range_margins(self, figure: Figure, controls: Sequence[int]) -> Floats:
+        """Return margins at the ends of the ranges of controls, by index: (2, controls).
 
-        The first row is the margin as a share of the range, the second the weight.
+        The first row is the margin as a share of the range, the second its weight, 0 for none.
         """
-        return None
+        return np.zeros((2, len(controls)))
 
     def key(self) -> tuple[Any, ...]:
         """Return everything but the target, as a key for caches."""
-        shape = (np.asarray(self.point).tobytes(), np.asarray(self.axis).tobytes())
-        return (type(self), self.weight, self.priority, *shape)
+        names = [item.name for item in fields(self)]  # type: ignore[arg-type]
+        values = [getattr(self, name) for name in names if name != self.target_field]
+        return (
+            type(self),
+            *(
+                value.tobytes() if isinstance(value, np.ndarray) else repr(value)
+                for value in values
+            ),
+        )
 
 
 class JointGoal(Goal):
@@ -145,7 +161,7 @@ class JointGoal(Goal):
 
     def joints_to_move(self, skeleton: Skeleton) -> Sequence[int]:
         path = skeleton.path_to_root(skeleton.index(self.joint))
-        # Its own rotation does not move a joint, only points beside it.
+        # The rotation of a joint does not move the joint itself, only points beside it.
         return path[1:] if self.is_length and not self.point.any() else path
 
     def check(self, skeleton: Skeleton) -> None:
@@ -156,11 +172,8 @@ class JointGoal(Goal):
         return replace(moved, joint=names[self.joint])  # type: ignore[type-var]
 
     def reached(self, position: Vectors, rotation: Quats) -> Floats | None:
-        """Return the target that a joint at this position and rotation meets; None if unknown."""
+        """Return the target that a joint with this position and rotation meets; None if unknown."""
         return None
-
-    def key(self) -> tuple[Any, ...]:
-        return (*super().key(), self.joint)
 
     def __post_init__(self) -> None:
         if not isinstance(self.joint, str) or not self.joint:
@@ -192,7 +205,7 @@ class Reach(JointGoal):
     weight
         Relative weight among goals of the same priority.
     priority
-        Goals of a lower number come first; later goals never take anything from them.
+        Goals of a lower number come first; later goals never worsen them.
     """
 
     joint: str
@@ -283,6 +296,7 @@ class Orient(JointGoal):
     priority: int = 0
 
     kernel: ClassVar[int] = kernels.ik_chain.ORIENT
+    target_field: ClassVar[str] = "rotation"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -299,9 +313,6 @@ class Orient(JointGoal):
 
     def reached(self, position: Vectors, rotation: Quats) -> Floats:
         return rotation
-
-    def map_target(self, function: Any) -> Self:
-        return replace(self, rotation=function(self.rotation))
 
     def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
         target = quat.mul(rotation, self.rotation)
@@ -339,9 +350,6 @@ class SoftGoal(Goal):
         joints = None if self.joints is None else [names[name] for name in self.joints]
         return replace(self, joints=joints)  # type: ignore[type-var]
 
-    def key(self) -> tuple[Any, ...]:
-        return (*super().key(), self.joints)
-
     def __post_init__(self) -> None:
         if isinstance(self.joints, str):
             kind = type(self).__name__
@@ -370,6 +378,7 @@ class Stay(SoftGoal):
     weight: float = SOFT_WEIGHT
 
     kernel: ClassVar[int] = kernels.ik_chain.STAY
+    target_field: ClassVar[str] = "pose"
     target_axes: ClassVar[int] = 2
 
     @property
@@ -381,13 +390,13 @@ class Stay(SoftGoal):
         names = model.skeleton.names if self.joints is None else self.joints
         joints = [model.skeleton.index(name) for name in names]
         current = quat.inverse(pose.rotations[..., joints, :])
-        left = quat.log(quat.mul(current, self.pose.rotations[..., joints, :]))
-        return left.reshape(*left.shape[:-2], -1)
+        residual = quat.log(quat.mul(current, self.pose.rotations[..., joints, :]))
+        return residual.reshape(*residual.shape[:-2], -1)
 
     def error(self, model: LimitModel, pose: Pose, world: World) -> Scalars:
         """Return the largest rotation of a joint from the pose (...), in radians."""
-        left = self.residual(model, pose, world)
-        angles = np.linalg.norm(left.reshape(*left.shape[:-1], -1, 3), axis=-1)
+        residual = self.residual(model, pose, world)
+        angles = np.linalg.norm(residual.reshape(*residual.shape[:-1], -1, 3), axis=-1)
         return np.asarray(angles.max(axis=-1, initial=0.0))
 
     def joints_to_move(self, skeleton: Skeleton) -> Sequence[int]:
@@ -397,7 +406,7 @@ class Stay(SoftGoal):
         return self.pose.rotations[..., joints, :]
 
     def with_rows(self, joints: Sequence[int], targets: Floats) -> Self:
-        one = self.at((0,) * len(self.batch))
+        one = self.at((0,) * len(self.batch), self.batch)
         rotations = np.array(one.pose.rotations)
         rotations[list(joints)] = targets
         return replace(one, pose=one.pose.with_rotations(rotations))
@@ -450,6 +459,7 @@ class Comfort(SoftGoal):
     weight: float = SOFT_WEIGHT
 
     kernel: ClassVar[int] = kernels.ik_chain.COMFORT
+    on_ranges: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -462,7 +472,7 @@ class Comfort(SoftGoal):
 
     @property
     def target(self) -> None:
-        """There is none."""
+        """None: the limits are the target."""
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -474,12 +484,9 @@ class Comfort(SoftGoal):
     def targets_of(self, joints: Sequence[int]) -> Floats:
         return np.zeros((len(joints), 3))
 
-    def key(self) -> tuple[Any, ...]:
-        return (*super().key(), self.margin)
-
     def joint_indices(self, model: LimitModel, movers: Sequence[int]) -> Sequence[int]:
-        known = {model.skeleton.index(name) for name in self.limits(model)}
-        return [joint for joint in movers if joint in known]
+        limited = {model.skeleton.index(name) for name in self.limits(model)}
+        return [joint for joint in movers if joint in limited]
 
     def moved_by(self, skeleton: Skeleton, joint: int, measured: Sequence[int]) -> Sequence[int]:
         return measured
@@ -514,13 +521,13 @@ class Comfort(SoftGoal):
         depth = -float(limit.region.distance(limit.region.deepest))
         return limit, min(self.margin, depth)
 
-    def range_margins(self, figure: Figure, free: Sequence[int]) -> Floats:
-        margins, controls = np.zeros((2, len(free))), list(figure.controls.values())
+    def range_margins(self, figure: Figure, controls: Sequence[int]) -> Floats:
+        margins, every_control = np.zeros((2, len(controls))), list(figure.controls.values())
         names = set(figure.skeleton.names if self.joints is None else self.joints)
         moved = moved_segments(figure)
-        for column, index in enumerate(free):
+        for column, index in enumerate(controls):
             if moved[index] & names:
-                width = range_in_radians(controls[index])
+                width = range_in_radians(every_control[index])
                 margins[0, column] = min(self.margin / width if width else RANGE_MARGIN, 0.5)
                 margins[1, column] = self.weight * kernels.ik_goals.TURN_SHARE * (width or 1.0)
         return margins
@@ -542,13 +549,28 @@ def range_in_radians(control: Any) -> float:
 
 
 def errors_of(goals: Sequence[Goal], model: LimitModel, pose: Pose) -> Scalars:
-    """Return how far each goal is from being met (..., goals), as in `Solution.errors`.
+    """Return the error of each goal (..., goals), as in `Solution.errors`.
 
     `model` has the skeleton of the pose, and the limits from which `Comfort` keeps away.
     """
     world = forward(model.skeleton, pose)
     errors = [goal.error(model, pose, world) for goal in goals]
     return np.stack(np.broadcast_arrays(*errors), axis=-1)
+
+
+def weighted_residuals(
+    goals: Sequence[Goal], weights: Sequence[float], length: float, model: LimitModel, pose: Pose
+) -> Floats:
+    """Return the residuals (..., n) of all goals, times their units and weights.
+
+    `length` is that of the chain, which counts as 1; `model` is as for `errors_of`.
+    """
+    world = forward(model.skeleton, pose)
+    residuals = [
+        weight * goal.unit(length) * goal.residual(model, pose, world)
+        for goal, weight in zip(goals, weights, strict=True)
+    ]
+    return np.concatenate(residuals, axis=-1)
 
 
 GOALS: dict[str, type[Goal]] = {
@@ -563,10 +585,10 @@ GOALS: dict[str, type[Goal]] = {
 
 def check_goals(goals: Sequence[Goal]) -> list[Goal]:
     """Return the goals as a list; raise ValueError if there are none, or others than goals."""
-    given: list[Goal] = [*([goals] if isinstance(goals, Goal) else goals)]
-    if not given or not all(isinstance(goal, Goal) for goal in given):
-        raise ValueError(f"goals must be some of {goal_names()}, got {given!r:.80}")
-    return given
+    checked: list[Goal] = [*([goals] if isinstance(goals, Goal) else goals)]
+    if not checked or not all(isinstance(goal, Goal) for goal in checked):
+        raise ValueError(f"goals must be some of {goal_names()}, got {checked!r:.80}")
+    return checked
 
 
 def goal_names() -> str:

@@ -1,4 +1,4 @@
-"""Inverse kinematics within limits of a figure: its controls are solved for, joints follow."""
+"""Inverse kinematics within groups of a figure: over the figure's controls."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import quat
-from ..arrays import Floats, Quats
-from ..components import Figure
+from ..arrays import Floats, Mask, Quats
+from ..components import Figure, FigurePose
 from ..model import LimitModel
 from ..skeleton import Pose, check_joints
 from .controls import solve_controls
@@ -19,25 +19,25 @@ from .goals import Goal, errors_of
 from .search import SearchSettings
 from .solution import ControlSolution, Solution
 
-SAME_PLACE = 1e-3
-"""Offsets of a skeleton may differ from the figure's by this share of the longest."""
-HALVINGS = 30  # of the way to the controls that are found, where joints may turn only so far
+OFFSET_TOLERANCE = 1e-3  # deviation of offsets from the figure's, as a share of its size
+HALVINGS = 30  # bisection steps to the largest allowed rotation; 2**-30 of the path is left
 
 
 @dataclass(frozen=True)
 class GroupSolver:
-    """Poses of a model whose groups are those of one figure, whose skeleton it has."""
+    """Solver for a model whose limits are all groups of one figure, over that figure's controls."""
 
     model: LimitModel
     figure: Figure
     root: int
+    """Index of the root joint."""
 
     @classmethod
     def of(cls, model: LimitModel) -> GroupSolver:
-        """Return the solver; ValueError where the model is not that of one figure's skeleton."""
+        """Return the solver; ValueError unless the model has one figure and its skeleton."""
         figures = {id(group.figure): group.figure for group in model.groups}
         figure = next(iter(figures.values()))
-        own, skeleton = figure.skeleton, model.skeleton
+        segments, skeleton = figure.skeleton, model.skeleton
         names = {
             segment: joint
             for group in model.groups
@@ -47,43 +47,46 @@ class GroupSolver:
             len(figures) == 1
             and not model.limits
             and figure.moved_segments <= names.keys()
-            and len(own) == len(skeleton)
-            and np.array_equal(own.parents, skeleton.parents)
-            and all(names.get(a, b) == b for a, b in zip(own.names, skeleton.names, strict=True))
+            and len(segments) == len(skeleton)
+            and np.array_equal(segments.parents, skeleton.parents)
+            and all(
+                names.get(segment, joint) == joint
+                for segment, joint in zip(segments.names, skeleton.names, strict=True)
+            )
         )
         if not same:
             raise ValueError(
                 "inverse kinematics within groups takes all groups of one figure, and a skeleton "
                 f"with the same joints as {figure.name!r} in the same order, and no others"
             )
-        roots = np.flatnonzero(own.parents < 0)
-        if len(roots) != 1 or own.names[int(roots[0])] in figure.moved_segments:
+        roots = np.flatnonzero(segments.parents < 0)
+        if len(roots) != 1 or segments.names[int(roots[0])] in figure.moved_segments:
             raise ValueError("a figure to be solved for must have one root, which no control moves")
-        off = np.linalg.norm((own.offsets - skeleton.offsets)[own.parents >= 0], axis=-1)
-        if off.max(initial=0.0) > SAME_PLACE * figure.size:
+        off = np.linalg.norm((segments.offsets - skeleton.offsets)[1:], axis=-1)
+        if off.max(initial=0.0) > OFFSET_TOLERANCE * figure.size:
             raise ValueError(
-                f"the skeleton must have the figure's bones; {own.names[int(off.argmax()) + 1]} "
-                f"is {off.max():.3g} elsewhere"
+                "the skeleton must have the figure's bones; "
+                f"{segments.names[int(off.argmax()) + 1]} is {off.max():.3g} elsewhere"
             )
         return cls(model, figure, int(roots[0]))
 
-    def controls_of(self, rotations: Quats) -> Floats:
-        """Return the controls (..., C) that come nearest to poses with these rotations."""
-        places = {name: k for k, name in enumerate(self.figure.controls)}
+    def nearest_controls(self, rotations: Quats) -> Floats:
+        """Return the controls (..., C) whose poses are nearest to rotations (..., J, 4)."""
+        index = {name: k for k, name in enumerate(self.figure.controls)}
         values = np.tile(self.figure.ranges[1], (*rotations.shape[:-2], 1))
         for group in self.model.groups:
             joints = [self.model.skeleton.index(name) for name in group.joints]
-            found = group.nearest(rotations[..., joints, :])
-            values[..., [places[name] for name in group.controls]] = found.controls
+            nearest = group.nearest(rotations[..., joints, :])
+            values[..., [index[name] for name in group.controls]] = nearest.controls
         return values
 
-    def controls_for_joints(self, joints: Sequence[str] | None) -> list[str] | None:
+    def _controls_of(self, joints: Sequence[str] | None) -> list[str] | None:
         """Return the controls that move any of these joints; None for all."""
         if joints is None:
             return None
         for name in joints:
             self.model.skeleton.index(name)
-        groups = [each for each in self.model.groups if set(each.joints) & set(joints)]
+        groups = [group for group in self.model.groups if set(group.joints) & set(joints)]
         return [name for group in groups for name in group.controls]
 
     def solve(
@@ -93,29 +96,33 @@ class GroupSolver:
         joints: Sequence[str] | None,
         *,
         settings: SearchSettings,
-        largest_turn: float,
+        max_rotation: float = math.pi,
         stiffness: Mapping[str, float] | None = None,
     ) -> Solution:
-        """Return a pose that controls give and that meets goals, found from `pose`.
+        """Return a pose that the controls produce and that meets goals, starting from `pose`.
 
-        No joint turns by more than `largest_turn` radians from the legal start.
+        No joint rotates by more than `max_rotation` radians from the legal start.
         """
         check_joints(self.model.skeleton, pose)
-        rotations = pose.rotations.astype(np.float64)
-        start = self.controls_of(rotations)
-        root_turn, root_place = rotations[..., self.root, :], pose.positions[..., self.root, :]
-        at_rest = self.figure.skeleton.offsets[self.root]
-        found = solve_controls(
-            self.figure,
-            start,
-            [self._in_figure(goal, root_turn, root_place - at_rest) for goal in goals],
-            only=self.controls_for_joints(joints),
+        rotations, root = pose.rotations.astype(np.float64), self.root
+        start, center = self.nearest_controls(rotations), self.figure.skeleton.offsets[root]
+        # The figure's root is at rest, so goals are moved into its frame, and get its names.
+        into = quat.inverse(rotations[..., root, :])
+        shift = center - quat.rotate(into, pose.positions[..., root, :])
+        names = dict(zip(self.model.skeleton.names, self.figure.skeleton.names, strict=True))
+        for goal in goals:
+            goal.check(self.model.skeleton)
+        solution = solve_controls(
+            *(self.figure, start, [goal.in_frame(into, shift, names) for goal in goals]),
+            only=self._controls_of(joints),
             stiffness=stiffness,
             settings=settings,
         )
-        if largest_turn < math.pi:
-            found = self._shorten(found, np.broadcast_to(start, found.controls.shape), largest_turn)
-        return self._solution(pose, goals, start, found)
+        if max_rotation < math.pi:
+            solution = self._shorten(
+                solution, np.broadcast_to(start, solution.controls.shape), max_rotation
+            )
+        return self._in_world(solution, pose, goals, start)
 
     def look(
         self,
@@ -126,72 +133,61 @@ class GroupSolver:
         *,
         tolerance: float,
     ) -> Solution:
-        """Return a pose in which controls of some joints meet one goal, each group by its weights.
+        """Return a pose in which the controls of some joints meet one goal.
 
-        Controls share what is to be turned as their ranges do; a group whose joints weigh twice as
-        much stays half as near to where it starts.
+        Controls share the rotation as their ranges do; a group whose joints weigh twice as much
+        stays half as near to its start.
         """
-        given = np.ones(len(joints)) if weights is None else np.asarray(weights, dtype=float)
-        by_joint = dict(zip(joints, given.tolist(), strict=True))
-        turning = [name for name, weight in by_joint.items() if weight > 0.0]
+        values = np.ones(len(joints)) if weights is None else np.asarray(weights, dtype=float)
+        shares = {name: w for name, w in zip(joints, values.tolist(), strict=True) if w > 0.0}
         stiffness: dict[str, float] = {}
         for group in self.model.groups:
-            if mine := [by_joint[name] for name in group.joints if name in turning]:
-                stiffness |= dict.fromkeys(group.controls, len(mine) / sum(mine))
-        return self.solve(
-            *(pose, [goal], turning),
-            settings=SearchSettings(restarts=0, tolerance=tolerance),
-            largest_turn=math.pi,
-            stiffness=stiffness,
-        )
-
-    def _in_figure(self, goal: Goal, turn: Quats, shift: Floats) -> Goal:
-        """Return a goal as the figure sees it, whose root is at rest, with the figure's names."""
-        names = dict(zip(self.model.skeleton.names, self.figure.skeleton.names, strict=True))
-        goal.check(self.model.skeleton)
-        back, center = quat.inverse(turn), self.figure.skeleton.offsets[self.root]
-        return goal.in_frame(back, center - quat.rotate(back, shift + center), names)
+            if some := [shares[name] for name in group.joints if name in shares]:
+                stiffness |= dict.fromkeys(group.controls, len(some) / sum(some))
+        settings = SearchSettings(restarts=0, tolerance=tolerance)
+        return self.solve(pose, [goal], [*shares], settings=settings, stiffness=stiffness)
 
     def _shorten(
-        self, found: ControlSolution, start: Floats, largest_turn: float
+        self, solution: ControlSolution, start: Floats, max_rotation: float
     ) -> ControlSolution:
-        """Return as much of the way from the start to the controls found as joints may turn."""
+        """Return the farthest pose on the path to the solution within `max_rotation` radians."""
         before = self.figure.pose(start).rotations
-        low, high = np.zeros(start.shape[:-1]), np.ones(start.shape[:-1])
-        share = high.copy()
-        for _ in range(HALVINGS):
-            posed = self.figure.pose(start + share[..., None] * (found.controls - start))
-            turns = quat.angle_between(before, posed.rotations).max(axis=-1)
-            fits = turns <= largest_turn
-            if fits.all() and (share == high).all():
-                break
-            low, high = np.where(fits, share, low), np.where(fits, high, share)
-            share = np.where(fits & (high == 1.0), 1.0, 0.5 * (low + high))
-        posed = self.figure.pose(start + low[..., None] * (found.controls - start))
-        all_the_way = low == 1.0 if share.shape else np.asarray(low == 1.0)
-        return replace(
-            found, controls=posed.controls, pose=posed, converged=found.converged & all_the_way
-        )
 
-    def _solution(
-        self, pose: Pose, goals: Sequence[Goal], start: Floats, found: ControlSolution
+        def pose_at(share: Floats) -> FigurePose:
+            return self.figure.pose(start + share[..., None] * (solution.controls - start))
+
+        def fits(share: Floats) -> Mask:
+            angles = quat.angle_between(before, pose_at(share).rotations)
+            return np.asarray(angles.max(axis=-1) <= max_rotation)
+
+        high = np.ones(start.shape[:-1])
+        low = np.where(fits(high), high, 0.0)
+        for _ in range(HALVINGS if (low < 1.0).any() else 0):
+            middle = 0.5 * (low + high)
+            inside = fits(middle)
+            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        posed, converged = pose_at(low), np.asarray(solution.converged & (low == 1.0))
+        return replace(solution, controls=posed.controls, pose=posed, converged=converged)
+
+    def _in_world(
+        self, solution: ControlSolution, pose: Pose, goals: Sequence[Goal], start: Floats
     ) -> Solution:
+        """Return the solution with the root of `pose`; `start` are the controls before."""
         skeleton, dtype, root = self.model.skeleton, pose.rotations.dtype, self.root
-        batch = found.controls.shape[:-1]
-        rotations, positions = found.pose.rotations.copy(), found.pose.positions.copy()
+        rotations, positions = solution.pose.rotations.copy(), solution.pose.positions.copy()
         rotations[..., root, :] = pose.rotations[..., root, :]
         positions[..., root, :] = pose.positions[..., root, :]
         corrected = quat.angle_between(self.figure.pose(start).rotations, pose.rotations)
         corrected[..., root] = 0.0
-        posed, errors = Pose(rotations, positions), found.errors.copy()
+        posed, errors = Pose(rotations, positions), solution.errors.copy()
         for k, goal in enumerate(goals):
-            if goal.range_margins(self.figure, ()) is None:  # others depend on controls alone
+            if not goal.on_ranges:
                 errors[..., k] = errors_of([goal], self.model, posed)[..., 0]
         return replace(
-            found,
+            solution,
             pose=Pose(rotations.astype(dtype), positions.astype(dtype)),
             errors=errors,
-            start_correction=np.broadcast_to(corrected, (*batch, len(skeleton))),
+            start_correction=np.broadcast_to(corrected, rotations.shape[:-1]),
             goals=tuple(goals),
             skeleton=skeleton,
         )

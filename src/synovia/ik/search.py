@@ -247,25 +247,24 @@ def numerical_jacobian(problem: Differentiable, point: Any) -> Floats:
     return np.asarray((rows[:count] - rows[count:]).T / distances)
 
 
-def descend_numerically(
-    problem: Differentiable,
-    point: Any,
-    stack: Callable[[Any], Any],
-    *,
-    iterations: int,
-    damping: float,
-    largest_step: float,
-    enough: Callable[[Floats], bool] = lambda _: False,
-) -> tuple[Any, int]:
-    """Return the point that damped Gauss–Newton steps lead to, and the number of steps.
+def residuals_at(problem: Differentiable, point: Any) -> Floats:
+    """Return the residuals (R,) at one point, an array or a tuple of arrays."""
+    is_tuple = isinstance(point, tuple)
+    batch = tuple(array[None] for array in point) if is_tuple else point[None]
+    return np.asarray(problem.residuals(batch)[0])
 
-    For goals and components that the kernels do not know. `stack` turns a point into a batch of
-    one, `damping` is relative to the sum of squares, and `enough` tells from the residuals when to
-    stop.
+
+def descend_numerically(
+    problem: Differentiable, point: Any, *, iterations: int, damping: float, largest_step: float
+) -> tuple[Any, Floats, int]:
+    """Take damped Gauss–Newton steps; return the last point, its residuals, and their number.
+
+    For goals and components that the kernels do not know. `damping` is relative to the sum of
+    squares.
     """
-    residuals = problem.residuals(stack(point))[0]
+    residuals = residuals_at(problem, point)
     square, stalled, steps = float(residuals @ residuals), 0, 0
-    while steps < iterations and stalled < STALL_STEPS and not enough(residuals):
+    while steps < iterations and stalled < STALL_STEPS:
         jacobian = numerical_jacobian(problem, point)
         if jacobian.shape[1] == 0:
             break
@@ -273,7 +272,7 @@ def descend_numerically(
         for _ in range(TRIES):
             strength = damping * square + 1e-10
             trial = _propose(problem, point, residuals, jacobian, strength, largest_step)
-            after = problem.residuals(stack(trial))[0]
+            after = residuals_at(problem, trial)
             if after @ after < square:
                 point, residuals, square, taken = trial, after, float(after @ after), True
                 break
@@ -284,7 +283,7 @@ def descend_numerically(
         if square < 0.5 * before:
             damping = max(0.3 * damping, 1e-4)
         stalled = stalled + 1 if square > STALL_RATIO * before else 0
-    return point, steps
+    return point, residuals, steps
 
 
 def _propose(

@@ -1,23 +1,408 @@
-"""solve: a legal pose that meets goals, or comes near and says what is in the way."""
+"""solve: a legal pose that meets goals, or comes near and reports which limits block it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from .. import kernels, quat
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..model import LimitModel
-from ..skeleton import Pose, Skeleton, lineage
-from .descent import descend_levels
-from .goals import Goal, check_goals, errors_of
+from ..skeleton import Pose, Skeleton, forward, lineage
+from .goals import Goal, JointGoal, check_goals, errors_of, weighted_residuals
 from .groups import GroupSolver
-from .problem import pack
-from .search import SearchSettings
+from .problem import Problem, pack, scale_weights
+from .search import (
+    SOFT_FACTOR,
+    Rows,
+    SearchSettings,
+    Variables,
+    descend_numerically,
+    numerical_jacobian,
+    search,
+)
 from .solution import Solution
 
+MIN_THREADED = 16  # smaller batches are not worth a second thread
+FIRST_RESTARTS = 2  # restarts that are tried before all others
+UNLIMITED_STEPS = 20  # steps of a descent without the limit of one joint
+BLOCKING_RATIO = 0.99  # a limit blocks if at most this share of the error is left without it
+DAMPING = 0.3  # initial damping, relative to the sum of squares
+PROBE = 1e-3  # radians or lengths; step that shows which limits block
+LEVEL_WEIGHTS = (30.0, 1e3)  # factors of the weights of earlier priorities, in successive descents
 MAX_ROUNDS = 12  # of solving with limits at the rotations of their drivers
-NEARER = 0.99  # rounds go on while errors fall below this share
+ROUND_RATIO = 0.99  # rounds continue while errors fall below this share
+
+
+@dataclass(eq=False)
+class Batch(Rows):
+    """Arrays with one row for each problem, which the kernels write to."""
+
+    targets: Floats
+    rotations: Quats
+    positions: Vectors
+    numbers: Floats
+    """(n, 2 + targets): `lengths`, `squares` and `errors`."""
+    counts: Ints
+    """(n, 2): `unlimited` and `steps`."""
+    flags: Mask
+    """(n, 1 + movers): `met` and `blocked`."""
+
+    @property
+    def lengths(self) -> Scalars:
+        """Lengths of the chains (n,)."""
+        return self.numbers[:, kernels.ik_chain.NUMBERS.length]
+
+    @property
+    def squares(self) -> Scalars:
+        """Sums of squares of the weighted residuals (n,)."""
+        return self.numbers[:, kernels.ik_chain.NUMBERS.square]
+
+    @property
+    def errors(self) -> Floats:
+        """Errors (n, targets), lengths or radians; written by a descent of 0 steps."""
+        return self.numbers[:, kernels.ik_chain.NUMBERS.errors :]
+
+    @property
+    def unlimited(self) -> Ints:
+        """Index of the mover whose limit is ignored (n,); -1 for none."""
+        return self.counts[:, kernels.ik_chain.COUNTS.unlimited]
+
+    @property
+    def steps(self) -> Ints:
+        """Numbers of steps (n,)."""
+        return self.counts[:, kernels.ik_chain.COUNTS.steps]
+
+    @property
+    def met(self) -> Mask:
+        """Whether all goals but the soft ones are met (n,)."""
+        return self.flags[:, kernels.ik_chain.FLAGS.met]
+
+    @property
+    def blocked(self) -> Mask:
+        """Movers that their limits block (n, movers); written by a descent of 0 steps."""
+        return self.flags[:, kernels.ik_chain.FLAGS.blocked :]
+
+    def arrays(self, rows: slice) -> tuple[Any, ...]:
+        """Return some rows of all arrays, in the order of the kernels' arguments."""
+        return tuple(array[rows] for array in vars(self).values())
+
+
+@dataclass(frozen=True, eq=False)
+class JointVariables(Variables[Batch]):
+    """Rotations of joints, and positions of roots that may move; rows are problems."""
+
+    problem: Problem
+    settings: SearchSettings
+
+    def start(self) -> Batch:
+        """Return all problems at their legal start."""
+        problem, layout = self.problem, kernels.ik_chain
+        count, n = len(problem.model.skeleton), len(problem.targets)
+        batch = Batch(
+            problem.targets,
+            np.array(problem.start.rotations.reshape(n, count, 4), order="C"),
+            np.array(problem.start.positions.reshape(n, count, 3), order="C"),
+            np.zeros((n, layout.NUMBERS.errors + len(problem.chain.goals))),
+            np.tile([-1, 0], (n, 1)),
+            np.zeros((n, layout.FLAGS.blocked + len(problem.chain.movers)), np.bool_),
+        )
+        self._out_of_reach(batch)
+        return batch
+
+    def descend(self, trials: Batch, iterations: int) -> None:
+        settings = self.settings
+        if self.problem.is_numerical:
+            for row in range(len(trials.targets)):
+                NumericalJoints(self.problem, trials, row).descend(settings, iterations)
+            return
+        packed = np.array([iterations, settings.largest_step, settings.tolerance], np.float64)
+
+        def part(rows: slice) -> None:
+            kernels.ik_descent.descend_each(self.problem.chain, packed, *trials.arrays(rows))
+
+        run_in_threads(len(trials.targets), settings.threads, part)
+
+    def reweighted(self, factors: Floats | Mask) -> JointVariables:
+        """Return the same with the weights of targets multiplied by factors (targets,)."""
+        chain = scale_weights(self.problem.chain, factors)
+        return replace(self, problem=replace(self.problem, chain=chain))
+
+    def weaken_soft_goals(self) -> JointVariables | None:
+        soft = self.problem.mark_rows([goal.soft for goal in self.problem.goals])
+        return self.reweighted(np.where(soft, SOFT_FACTOR, 1.0)) if soft.any() else None
+
+    def races(self, restarts: int) -> list[slice]:
+        first = min(FIRST_RESTARTS, restarts)
+        return [slice(0, first), slice(first, restarts)]
+
+    def other_starts(self, initial: Batch, current: Batch, race: slice) -> Batch:
+        """Return the stored legal poses that are nearest to the goals."""
+        problem, library = self.problem, self.problem.library
+        ranks = self._rank(initial, min(race.stop, len(library)))[:, race]
+        starts = initial.take(np.repeat(np.arange(len(initial.targets)), ranks.shape[1]))
+        starts.rotations[:, problem.movers] = library[ranks.ravel()]
+        if problem.plan.held:  # joints between may have other rotations in each problem
+            legal = problem.model.project(Pose(starts.rotations, starts.positions))
+            starts.rotations[...] = legal.rotations
+        return starts
+
+    def _rank(self, initial: Batch, count: int) -> Ints:
+        """Return the indices (n, count) of the stored poses nearest to the goals, best first."""
+        n, problem = len(initial.targets), self.problem
+        ranks, scores = np.zeros((n, count), np.int64), np.empty((n, count))
+        if problem.is_numerical:
+            for row in range(n):
+                squares = NumericalJoints(problem, initial, row).library_squares()
+                ranks[row] = np.argsort(squares, kind="stable")[:count]
+            return ranks
+
+        def part(rows: slice) -> None:
+            kernels.ik_descent.rank_each(
+                *(problem.chain, initial.targets[rows], initial.numbers[rows], problem.library),
+                *(initial.rotations[rows], initial.positions[rows], scores[rows], ranks[rows]),
+            )
+
+        run_in_threads(n, self.settings.threads, part)
+        return ranks
+
+    def relative_errors(self, batch: Batch) -> Floats:
+        """Measure errors in place, and return them (n, targets) relative to the chain's length."""
+        self.descend(batch, 0)
+        is_length = self.problem.mark_rows([goal.is_length for goal in self.problem.goals])
+        unit = np.where(is_length, 1.0 / batch.lengths[:, None], kernels.ik_goals.TURN_SHARE)
+        return np.asarray(unit * batch.errors)
+
+    def finish(self, batch: Batch) -> Solution:
+        """Return the solution: legal poses, their errors, and the limits that block."""
+        problem, model = self.problem, self.problem.model
+        if model.dependents or model.limbs or not all(m.compiled for m in model.limits.values()):
+            # The kernels use stand-ins of some limits, and ignore dependence.
+            poses = Pose(batch.rotations, batch.positions)
+            batch.rotations[...] = model.project(poses).rotations
+        self.descend(batch, 0)
+        blocked_angle, beyond = self._blocked_angles(batch), np.zeros(batch.errors.shape, np.bool_)
+        if not batch.met.all():
+            beyond = self._out_of_reach(batch) & ~batch.met[:, None]
+        shape, count, rows = problem.batch, len(model.skeleton), problem.plan.rows
+        pose = Pose(
+            batch.rotations.reshape(*shape, count, 4).astype(problem.dtype),
+            batch.positions.reshape(*shape, count, 3).astype(problem.dtype),
+        )
+        errors = [batch.errors[:, part].max(axis=1, initial=0.0) for part in rows]
+        far = [beyond[:, part].any(axis=1) for part in rows]
+        return Solution(
+            model.project(pose),
+            np.stack(errors, axis=-1).reshape(*shape, len(rows)),
+            batch.steps.copy().reshape(shape),
+            batch.met.copy().reshape(shape),
+            blocked_angle.reshape(*shape, count),
+            np.stack(far, axis=-1).reshape(*shape, len(rows)),
+            problem.start_correction,
+            problem.goals,
+            model.skeleton,
+            problem.pins,
+            tuple(k for k, goal in enumerate(problem.goals) if not self._can_move(goal)),
+        )
+
+    def _can_move(self, goal: Goal) -> bool:
+        """Return True if a goal depends on a joint that may rotate."""
+        joints = goal.joints_to_move(self.problem.model.skeleton)
+        return goal.soft or not set(self.problem.movers).isdisjoint(joints)
+
+    def _out_of_reach(self, batch: Batch) -> Mask:
+        """Write the lengths of chains; return a mask (n, targets) of targets farther than that."""
+        beyond = np.zeros((len(batch.targets), len(self.problem.chain.goals)), np.bool_)
+        kernels.ik_descent.chain_lengths(
+            *(self.problem.chain, batch.targets, batch.rotations, batch.positions),
+            *(batch.numbers, beyond),
+        )
+        return beyond
+
+    def _blocked_angles(self, batch: Batch) -> Floats:
+        """Return `Solution.blocked_angle` (n, joints).
+
+        Each joint that its limit blocks is solved again without that limit alone, from the pose
+        found. It counts if that reduces the error.
+        """
+        angles, model = np.zeros(batch.rotations.shape[:2]), self.problem.model
+        rows, movers = np.nonzero(batch.blocked)
+        if len(rows) == 0:
+            return angles
+        without = batch.take(rows)
+        without.unlimited[:] = movers
+        self.descend(without, UNLIMITED_STEPS)
+        helps = without.squares <= BLOCKING_RATIO**2 * batch.squares[rows]
+        joints = np.array(self.problem.movers)[movers]
+        for name, limit in model.limits.items():
+            joint = model.skeleton.index(name)
+            some = np.flatnonzero(helps & (joints == joint))
+            if len(some):
+                measured = lineage(model.skeleton, name, limit.relative_to)
+                rotations = measured.relative_rotation(without.rotations[some])
+                angles[rows[some], joint] = limit.violation(rotations)
+        return angles
+
+
+class NumericalJoints:
+    """One row of a batch whose goals are evaluated in NumPy, because a kernel lacks one.
+
+    A point is (rotations (..., J, 4), positions (..., J, 3)). The variables are rotation vectors of
+    the movers in their own frames, then the positions of roots that may move.
+    """
+
+    block = 3
+
+    def __init__(self, problem: Problem, batch: Batch, row: int) -> None:
+        self.problem, self.batch, self.row = problem, batch, row
+        self.movers, self.slides = problem.movers, problem.chain.slides.tolist()
+        self.length, self.limits = float(batch.lengths[row]), problem.model
+        unlimited = int(batch.unlimited[row])
+        if unlimited >= 0:
+            limits = dict(self.limits.limits)
+            limits.pop(self.limits.skeleton.names[self.movers[unlimited]], None)
+            self.limits = self.limits.with_limits(limits)
+        plan, weights = problem.plan, problem.chain.goals[:, kernels.ik_chain.GOAL.weight]
+        self.goals = [
+            goal.with_rows(joints, batch.targets[row, rows])
+            for goal, joints, rows in zip(problem.goals, plan.joints, plan.rows, strict=True)
+        ]
+        self.weights = [float(weights[rows].max(initial=0.0)) for rows in plan.rows]
+
+    def residuals(self, points: Any) -> Floats:
+        return weighted_residuals(
+            *(self.goals, self.weights, self.length, self.problem.model, Pose(*points))
+        )
+
+    def perturbed(self, point: Any, size: float) -> tuple[Any, Floats]:
+        count = 3 * (len(self.movers) + len(self.slides))
+        steps = size * np.concatenate([np.eye(count), -np.eye(count)])
+        return self._moved(point, steps), np.full(count, 2.0 * size)
+
+    def retract(self, point: Any, step: Floats) -> tuple[Any, Floats]:
+        rotations, positions = (array[0] for array in self._moved(point, step[None]))
+        legal = self.limits.project(Pose(rotations, positions)).rotations
+        before = quat.inverse(point[0][self.movers])
+        rotated = quat.log(quat.mul(before, legal[self.movers]))
+        moved = positions[self.slides] - point[1][self.slides]
+        return (legal, positions), np.concatenate([rotated.ravel(), moved.ravel()])
+
+    def _moved(self, point: Any, steps: Floats) -> Any:
+        """Return the points (n, ...) that steps (n, F) lead to, legal or not."""
+        rotations, positions = (np.repeat(array[None], len(steps), axis=0) for array in point)
+        moves, count = steps.reshape(len(steps), -1, 3), len(self.movers)
+        rotated = quat.mul(rotations[:, self.movers], quat.exp(moves[:, :count]))
+        rotations[:, self.movers] = quat.normalize(rotated)
+        positions[:, self.slides] += moves[:, count:]
+        return rotations, positions
+
+    def library_squares(self) -> Floats:
+        """Return the sums of squares (STORED_POSES,) at the stored poses."""
+        library, batch = self.problem.library, self.batch
+        rotations, positions = (
+            np.repeat(array[self.row][None], len(library), axis=0)
+            for array in (batch.rotations, batch.positions)
+        )
+        rotations[:, self.movers] = library
+        return np.asarray(np.square(self.residuals((rotations, positions))).sum(axis=1))
+
+    def descend(self, settings: SearchSettings, iterations: int) -> None:
+        """Do for the row of the batch what `kernels.ik_descent.descend_each` does."""
+        batch, row = self.batch, self.row
+        point, residuals, steps = descend_numerically(
+            *(self, (batch.rotations[row].copy(), batch.positions[row].copy())),
+            iterations=iterations,
+            damping=DAMPING,
+            largest_step=settings.largest_step,
+        )
+        batch.rotations[row], batch.positions[row] = point
+        errors = errors_of(self.goals, self.problem.model, Pose(*point))
+        relative = [
+            goal.unit(self.length) * float(error)
+            for goal, error, weight in zip(self.goals, errors, self.weights, strict=True)
+            if not goal.soft and weight > 0.0
+        ]
+        batch.squares[row] = residuals @ residuals
+        batch.met[row] = max(relative, default=0.0) <= settings.tolerance
+        batch.steps[row] += steps
+        for rows, error in zip(self.problem.plan.rows, errors, strict=True):
+            batch.errors[row, rows] = error
+        if iterations == 0:
+            batch.blocked[row] = False if batch.met[row] else self._blocked(point, residuals)
+
+    def _blocked(self, point: Any, residuals: Floats) -> Mask:
+        """Return the movers (M,) that a small step downhill takes out of their limits."""
+        downhill = -numerical_jacobian(self, point).T @ residuals
+        step = PROBE * downhill / max(float(np.linalg.norm(downhill)), 1e-300)
+        _, actual = self.retract(point, step)
+        lost = np.linalg.norm((step - actual).reshape(-1, 3), axis=1)[: len(self.movers)]
+        return np.asarray(lost > 0.01 * PROBE)
+
+
+def run_in_threads(n: int, threads: int | None, part: Callable[[slice], None]) -> None:
+    """Call `part` for slices of n independent rows, in threads."""
+    workers = 1 if n < MIN_THREADED else max(threads or os.cpu_count() or 1, 1)
+    cuts = [slice(n * k // workers, n * (k + 1) // workers) for k in range(workers)]
+    if workers == 1:
+        part(cuts[0])
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(part, cuts))
+
+
+def _search_by_priority(variables: JointVariables) -> Solution:
+    """Return the solution, with the goals of each priority added in order."""
+    batch, levels = variables.start(), variables.problem.plan.levels
+    if levels.max() == 0:
+        search(variables, batch, variables.settings)
+    else:
+        search(variables.reweighted(levels == 0), batch, variables.settings)
+        for level in range(1, levels.max() + 1):
+            _add_level(variables, batch, level)
+    return (variables.weaken_soft_goals() or variables).finish(batch)
+
+
+def _add_level(variables: JointVariables, batch: Batch, level: int) -> None:
+    """Bring the goals of a level nearer, in place, without worsening those of earlier levels.
+
+    The level is solved with the earlier ones weighed ever more heavily, so that it uses the freedom
+    that these leave. Then the earlier goals are solved again alone. Rows in which one of them is
+    worse by more than the tolerance stay as they were.
+    """
+    problem, settings = variables.problem, variables.settings
+    earlier, current = problem.plan.levels < level, problem.plan.levels == level
+    before, after = variables.relative_errors(batch), batch.take(np.arange(len(batch.targets)))
+    after.targets = _reached_targets(problem, batch, earlier & (before > settings.tolerance))
+    first, *heavier = (
+        variables.reweighted(np.where(earlier, factor, current)) for factor in LEVEL_WEIGHTS
+    )
+    search(first, after, settings)
+    for weighted in heavier:
+        weighted.descend(after, settings.iterations)
+    exact = replace(variables, settings=replace(settings, tolerance=TOLERANCE))
+    exact.reweighted(earlier).descend(after, settings.iterations)
+    after.targets = batch.targets
+    worse = variables.relative_errors(after) > before + settings.tolerance
+    kept = np.flatnonzero(~(worse & earlier).any(axis=1))
+    batch.put(kept, after.take(kept))
+
+
+def _reached_targets(problem: Problem, batch: Batch, where: Mask) -> Floats:
+    """Return the targets with those of a mask (n, targets) replaced by what the poses reach."""
+    targets, plan = batch.targets.copy(), problem.plan
+    positions, rotations = forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
+    for goal, rows, joints in zip(problem.goals, plan.rows, plan.joints, strict=True):
+        if isinstance(goal, JointGoal) and where[:, rows.start].any():
+            some = where[:, rows.start]
+            reached = goal.reached(positions[some, joints[0]], rotations[some, joints[0]])
+            if reached is not None:
+                targets[some, rows.start, : reached.shape[-1]] = reached
+    return targets
 
 
 def solve_dependent(
@@ -32,7 +417,7 @@ def solve_dependent(
     present rotation of its driver and the problem solved again, as long as the errors decrease.
     `solve_held(model, pose, joints)` solves with such limits; None stands for all `movers`.
     """
-    drivers = {each.driver for each in model.dependents.values()}
+    drivers = {dependent.driver for dependent in model.dependents.values()}
     others = [name for name in movers if name not in drivers] or movers
     free = solve_held(model.with_limits(model.limits, {}), pose, None)
     start = model.project(free.pose)
@@ -44,21 +429,22 @@ def solve_dependent(
     for _ in range(MAX_ROUNDS):
         if best.converged:
             break
-        found = solve_held(hold_drivers(model, start), start, None)
-        start = model.project(found.pose)
-        if np.array_equal(start.rotations, found.pose.rotations):
-            if found.errors.sum() >= best.errors.sum() * NEARER:
+        solution = solve_held(hold_drivers(model, start), start, None)
+        start = model.project(solution.pose)
+        if np.array_equal(start.rotations, solution.pose.rotations):
+            if solution.errors.sum() >= best.errors.sum() * ROUND_RATIO:
                 break
-            best = found
+            best = solution
     return best
 
 
 def hold_drivers(model: LimitModel, pose: Pose) -> LimitModel:
     """Return the limits for drivers that stay as in one `pose`; none depends on another."""
     limits = dict(model.limits)
-    for name, each in model.dependents.items():
-        path = lineage(model.skeleton, each.driver, model.ancestors.get(each.driver))
-        limits[name] = each.limit_at(path.relative_rotation(pose.rotations))
+    for name, dependent in model.dependents.items():
+        driver = dependent.driver
+        measured = lineage(model.skeleton, driver, model.ancestors.get(driver))
+        limits[name] = dependent.limit_at(measured.relative_rotation(pose.rotations))
     return model.with_limits(limits, {})
 
 
@@ -82,27 +468,27 @@ def solve(
     Parameters
     ----------
     model
-        The limits; joints without one turn freely. Limits that depend on other joints are taken
+        The limits; joints without one rotate freely. Limits that depend on other joints are taken
         at the rotations of those, in rounds; in batches only the result is made legal by them.
     skeleton
-        What is posed; limits are found by the names of its joints.
+        The skeleton of the pose; limits are matched by joint name.
     pose
-        The start. Its leading axes, and those of targets, are problems of their own.
+        The start. Its leading axes, and those of targets, are independent problems.
     goals
         `Reach`, `Aim`, `Orient`, `Stay` and `Comfort`.
     joints
-        Those that may turn; all but the roots unless given.
+        Joints that may rotate; all but the roots unless given.
     pinned
-        Joints that keep their place in the world, whatever the goals want.
+        Joints that keep their position in the world, before all goals.
     free_root
-        Whether roots may turn and move as well.
+        Whether roots may rotate and move as well.
     settings
         How long to search, and which goals count as met.
 
     Returns
     -------
     Solution
-        The pose, the errors of the goals, and which limits are in the way.
+        The pose, the errors of the goals, and the limits that block.
 
     Examples
     --------
@@ -123,18 +509,15 @@ def solve(
         return GroupSolver.of(fitted).solve(
             *(pose, check_goals(goals), joints),
             settings=settings,
-            largest_turn=settings.iterations * settings.largest_step,
+            max_rotation=settings.iterations * settings.largest_step,
         )
     problem = pack(model, skeleton, pose, goals, joints, pinned, free_root)
     if not problem.model.dependents or problem.batch != ():
-        return descend_levels(problem, settings, pose.rotations.dtype)
+        return _search_by_priority(JointVariables(problem, settings))
 
     def solve_held(held: LimitModel, start: Pose, some: Sequence[str] | None) -> Solution:
         return solve(
-            held,
-            skeleton,
-            start,
-            goals,
+            *(held, skeleton, start, goals),
             joints=some or movers,
             pinned=pinned,
             free_root=free_root,

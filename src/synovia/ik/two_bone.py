@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from ..arrays import Floats, Quats, Scalars, Vectors, rows
 from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, forward
-from .descent import Batch, JointVariables, finish_batch, start_batch
 from .goals import Reach
 from .problem import (
     Problem,
@@ -29,7 +28,7 @@ from .problem import (
 )
 from .search import SearchSettings, descend_unmet
 from .solution import Solution
-from .solve import solve, solve_dependent
+from .solve import Batch, JointVariables, solve, solve_dependent
 
 SWEEPS = ((np.pi, 73), (np.radians(5.0), 41), (np.radians(0.25), 41))
 """Swivels that are looked at: so far to both sides of the best so far, and how many, with 0."""
@@ -77,7 +76,7 @@ def two_bone(
     check_movable(fitted, names)
     problem = pack(model, skeleton, pose, [goal], names)
     if not problem.model.dependents or problem.batch != ():
-        found = _solve_triangles(problem, bones, pole, settings, pose.rotations.dtype)
+        found = _solve_triangles(problem, bones, pole, settings)
         return replace(found, kept_still=_kept_still(problem.model, goal))
 
     def solve_held(held: LimitModel, start: Pose, some: Sequence[str] | None) -> Solution:
@@ -117,13 +116,13 @@ def _solve_triangles(
     bones: tuple[int, int],
     pole: Vectors | None,
     settings: SearchSettings,
-    dtype: Any,
 ) -> Solution:
     """Return the solution by triangles, continued by least squares where limits leave an error.
 
     `bones` are the indices of the first and the middle joint.
     """
-    batch, skeleton = start_batch(problem), problem.model.skeleton
+    variables, skeleton = JointVariables(problem, settings), problem.model.skeleton
+    batch = variables.start()
     goal = cast(Reach, problem.goals[0])
     last = skeleton.index(goal.joint)
     first, middle = bones
@@ -138,8 +137,8 @@ def _solve_triangles(
     )
     wanted = _pole(problem, pole, above)
     swivel(batch, first, problem.limit_from_parent(first), upper, middle, lower, way, wanted)
-    descend_unmet(JointVariables(problem, settings), batch, settings)
-    return finish_batch(problem, batch, settings, dtype)
+    descend_unmet(variables, batch, settings)
+    return variables.finish(batch)
 
 
 def _pole(problem: Problem, pole: Vectors | None, above: Quats) -> Vectors | None:
