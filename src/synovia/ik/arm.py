@@ -9,7 +9,6 @@ the paper's walk back finds the point of the boundary where the shoulder stops.
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,26 +17,16 @@ from ..arrays import Floats, Points, Quats, Vectors, rows
 from ..limit import Limit
 from ..model import LimitModel, first_exit
 from ..shapes import Region, ThetaPhi
-from ..skeleton import Pose, Skeleton, check_joints, forward
+from ..skeleton import Pose, Skeleton, check_joints
 from .goals import Reach
 from .problem import Problem, check_movable, pack
 from .search import GOAL_TOLERANCE, SearchSettings, check_above_0
 from .solution import Solution
 from .solve import Batch, JointVariables
-from .two_bone import bend, swivel
+from .two_bone import bend, swivel, triangle_of
 
 MAX_STEP = 0.2  # radians that shoulder and elbow rotate in a frame unless given
 SWIVELS = 81  # candidates, at most a step to both sides
-
-
-class _Joints(NamedTuple):
-    """Indices of the joints of an arm."""
-
-    shoulder: int
-    elbow: int
-    between: tuple[int, ...]
-    """Joints between elbow and wrist, parents first."""
-    wrist: int
 
 
 def arm(
@@ -78,7 +67,7 @@ def arm(
     Solution
         One problem for each frame, with the distance of the wrist from the path as its error.
     """
-    joints = _joints(skeleton, shoulder, wrist)
+    bones = _bones(skeleton, shoulder, wrist)
     targets = rows("path", path, 3)
     if targets.ndim != 2 or len(targets) == 0:
         raise ValueError(f"path must have shape (frames, 3), at least one, got {targets.shape}")
@@ -88,17 +77,18 @@ def arm(
     frames = pose.rotations.shape[:-2]
     if frames not in ((), (len(targets),)):
         raise ValueError(f"pose must be one, or {len(targets)} like the path, got shape {frames}")
-    movers = [shoulder, skeleton.names[joints.elbow]]
+    movers = [skeleton.names[joint] for joint in bones]
     check_movable(model.for_skeleton(skeleton), movers)
     problem = pack(model, skeleton, pose, [Reach(wrist, targets)], movers)
     variables = JointVariables(problem, settings)
     batch = variables.start()
-    _follow_path(problem, batch, joints, largest_step)
+    _follow_path(problem, batch, bones, largest_step)
     batch.steps[:] = 1
     return variables.finish(batch)
 
 
-def _joints(skeleton: Skeleton, shoulder: str, wrist: str) -> _Joints:
+def _bones(skeleton: Skeleton, shoulder: str, wrist: str) -> tuple[int, int]:
+    """Return the indices of shoulder and elbow."""
     first, last = skeleton.index(shoulder), skeleton.index(wrist)
     path = skeleton.path_to_root(last)
     below = first in path
@@ -109,18 +99,13 @@ def _joints(skeleton: Skeleton, shoulder: str, wrist: str) -> _Joints:
             f"{wrist} must be below {shoulder} with an elbow between, got "
             f"{', '.join(skeleton.names[j] for j in reversed(path))}"
         )
-    return _Joints(first, path[-2], tuple(path[-3:0:-1]), last)
+    return first, path[-2]
 
 
-def _follow_path(problem: Problem, batch: Batch, joints: _Joints, step: float) -> None:
-    """Write the rotations of shoulder and elbow into the rows of the batch, which are frames."""
-    shoulder, elbow, between, wrist = joints
-    positions, world = forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
-    parent = quat.mul(world[:, shoulder], quat.inverse(batch.rotations[:, shoulder]))
-    target = quat.rotate(quat.inverse(parent), batch.targets[:, 0, :3] - positions[:, shoulder])
-    upper, lower = batch.positions[:, elbow], batch.positions[:, wrist]
-    for joint in reversed(between):
-        lower = batch.positions[:, joint] + quat.rotate(batch.rotations[:, joint], lower)
+def _follow_path(problem: Problem, batch: Batch, bones: tuple[int, int], step: float) -> None:
+    """Write the rotations of shoulder and elbow into the batch, one row for each frame."""
+    shoulder, elbow = bones
+    _, upper, lower, target = triangle_of(problem, batch, bones)
     elbow_limit = problem.limit_from_parent(elbow)
     bend(batch, elbow, elbow_limit, upper, lower, np.linalg.norm(target, axis=-1))
     _shorten_steps(batch.rotations[:, elbow], elbow_limit, step)

@@ -93,7 +93,7 @@ class ControlVariables(Variables[ControlTrials]):
     drives: Mask
     """(D, F): True where a free control moves a demand."""
     length: float
-    """Length of the longest chain, which counts as 1."""
+    """Length of the longest chain, the unit of relative errors."""
     stiffness: Floats
     """(F,): relative weight with which each free control stays at its start."""
     margins: Floats

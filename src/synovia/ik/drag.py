@@ -1,7 +1,7 @@
-"""Drag: the policy of an interactive pull, by joints or by the controls of a figure.
+"""Drag: the policy of an interactive pull, over joints or over the controls of a figure.
 
-A drag is a value: its home, where the pointer was pressed, and its last state are inputs. So the
-caller keeps the state, and every pull depends on its inputs alone.
+A drag is a value. The caller keeps the state: the pose where the drag began and the last pose are
+fields.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ AXIS_NAMES = ("x", "y", "z")
 ROOT_ROTATIONS = tuple(f"{ROOT_SET}.turn-{name}" for name in AXIS_NAMES)
 
 HELPER_STIFFNESS = 2.0  # weight with which helpers stay where they are, relative to the limb
-CONTROL_BEND = 0.12  # share of the distance to mid-range by which a straight limb is bent first
+CONTROL_BEND = 0.12  # initial bend of a straight limb, as a share of the distance to mid-range
 JOINT_BEND = np.radians(3.0)  # the same for joints, radians towards the middle of their limits
 ROOT_WEIGHT = 0.1  # weight with which a root keeps its rotation
 MIDDLE_SAMPLES = 64  # legal rotations whose mean is the middle of a limit
@@ -77,10 +77,10 @@ class Drag(ABC):
 
 @dataclass(frozen=True, eq=False)
 class ControlDrag(Drag):
-    """A pull by controls of a figure: first those of a limb, then helpers.
+    """A pull over controls of a figure: first those of a limb, then helpers.
 
-    Where the limb alone does not reach the target, the helpers move as little as they can, from
-    where the limb ends. A root that may rotate does so last, so that a body crouches upright.
+    If the limb alone does not reach the target, the helpers move too, as little as they can. A root
+    that may rotate does so last, so that a body crouches upright.
     """
 
     figure: Figure
@@ -92,7 +92,7 @@ class ControlDrag(Drag):
     """Controls that move first."""
     helpers: Sequence[str] = ()
     thorough: bool = False
-    """Whether to search from random controls, too, before a target counts as out of reach."""
+    """Whether to restart from random controls before a target counts as out of reach."""
     pin_weight: ClassVar[float] = 30.0
 
     @classmethod
@@ -185,10 +185,10 @@ class ControlDrag(Drag):
 
 @dataclass(frozen=True, eq=False)
 class JointDrag(Drag):
-    """A pull by joints: from the last pose, or from a bent one where that does not lead there.
+    """A pull over joints: from the last pose, and from bent poses if that does not meet the goal.
 
-    The other starts are the last pose a little bent, the pose where the drag began, and the rest
-    pose. A root moves only if joints are pinned, and then keeps its rotation as far as it can.
+    These are the last pose, the pose where the drag began, and the rest pose, each a little bent. A
+    root moves only if joints are pinned, and then keeps its rotation as far as it can.
     """
 
     model: LimitModel
@@ -222,7 +222,7 @@ class JointDrag(Drag):
             return first
         moving = set(skeleton.names if self.joints is None else self.joints)
         moving -= set(joints_between(self.model))
-        ends = [each.joint for each in goals]
+        ends = [item.joint for item in goals]
         starts = [bend_into_limits(self.model, pose, ends, moving) for pose in self._poses(moving)]
         return try_starts(
             [None, *starts],

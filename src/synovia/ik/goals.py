@@ -161,7 +161,7 @@ class JointGoal(Goal):
 
     def joints_to_move(self, skeleton: Skeleton) -> Sequence[int]:
         path = skeleton.path_to_root(skeleton.index(self.joint))
-        # The rotation of a joint does not move the joint itself, only points beside it.
+        # A joint is not moved by its own rotation; points beside it are.
         return path[1:] if self.is_length and not self.point.any() else path
 
     def check(self, skeleton: Skeleton) -> None:
@@ -437,21 +437,6 @@ class Comfort(SoftGoal):
         Radians; 10 degrees unless given.
     weight
         Relative weight; 0.01 unless given, so that it only decides what other goals leave open.
-
-    Examples
-    --------
-    >>> from synovia import LimitModel, Skeleton
-    >>> from synovia.ik import Comfort, Reach, solve
-    >>> from synovia.limit import Limit
-    >>> from synovia.charts import SwingTwist
-    >>> from synovia.shapes import Box  # a hinge: no swing, a twist of ±1 radian
-    >>> arm = Skeleton(("A", "B", "C", "Hand"), [-1, 0, 1, 2], [[0, 0, 0], *3 * [[1, 0, 0]]])
-    >>> hinge = Limit(SwingTwist(axis=[0, 0, 1]), Box([0, 0, -1], [0, 0, 1], np.eye(3)))
-    >>> model = LimitModel({"B": hinge, "C": hinge}, arm)
-    >>> goals = [Reach("Hand", [2.2, 1.2, 0.0]), Comfort(margin=0.5)]
-    >>> found = solve(model, arm, arm.rest_pose(), goals, joints=["A", "B", "C"])
-    >>> found.reason()
-    'all goals are met'
     """
 
     joints: Sequence[str] | None = None

@@ -308,7 +308,7 @@ class Problem:
     start: Pose
     """Legal, float64, with the leading axes of the batch."""
     start_correction: Scalars
-    """(..., joints): radians by which the start was rotated to be legal."""
+    """(..., joints): correction of the start, in radians, to make it legal."""
     goals: tuple[Goal, ...]
     pins: int
     """Number of pins; they are the last goals."""
@@ -318,7 +318,7 @@ class Problem:
     targets: Floats
     """(problems, targets, 4)."""
     dtype: Any
-    """Type of the given rotations, which those of solutions have."""
+    """Type of the given rotations, and of those of solutions."""
 
     @cached_property
     def library(self) -> Quats:

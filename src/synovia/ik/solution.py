@@ -1,4 +1,4 @@
-"""Solutions: poses, how near they come to the goals, and which limits hold them back."""
+"""Solutions: poses, the errors of the goals, and the limits that block."""
 
 from __future__ import annotations
 
@@ -11,56 +11,56 @@ from ..components import Figure
 from ..skeleton import Clip, Pose, Skeleton
 from .goals import Goal
 
-PIN_TOLERANCE = 1e-6
-"""A pinned joint that is farther from its place, in the skeleton's unit, has slipped."""
+PIN_TOLERANCE = 1e-6  # a pinned joint farther from its position, in the skeleton's unit, slipped
+Item = int | tuple[int, ...]  # index of one problem of a batch
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A legal pose for each problem; all fields have the problems' leading axes (...)."""
+    """A legal pose for each problem; all arrays have the leading axes (...) of the batch."""
 
     pose: Pose
     errors: Scalars
-    """(..., goals): how far each is from being met, a length for `Reach`, radians for others.
+    """(..., goals): error of each goal, a length for `Reach`, radians for others.
 
-    For `Stay`, the largest turn of a joint; for `Comfort`, by how much a joint is at most nearer to
-    its limit than the margin.
+    For `Stay` it is the largest rotation of a joint; for `Comfort` the largest part of the margin
+    that is missing.
     """
     iterations: Ints
-    """(...): steps taken, those of restarts among them."""
+    """(...): number of steps, including restarts."""
     converged: Mask
-    """(...): whether all goals are met, wishes apart."""
+    """(...): True if all goals but the soft ones are met."""
     blocked_angle: Scalars
-    """(..., joints): radians by which a joint's limit would have to give way to come nearer.
+    """(..., joints): radians by which a joint would leave its limit if that alone were ignored.
 
-    Each joint by itself, the others within their limits; 0 where its limit does not block.
+    0 if its limit does not block, that is, if the errors would not decrease.
     """
     beyond: Mask
-    """(..., goals): targets that are farther away than the chain is long."""
+    """(..., goals): True for targets that are farther away than the chain is long."""
     start_correction: Scalars
-    """(..., joints): radians by which the start was turned to be legal."""
+    """(..., joints): correction of the start, in radians, to make it legal."""
     goals: tuple[Goal, ...]
-    """Those that were asked for, then one for each pin."""
+    """The goals given, then one for each pin."""
     skeleton: Skeleton
     pins: int = 0
-    """How many of the goals, the last ones, keep a joint where it was."""
+    """Number of pins; they are the last goals."""
     immovable: tuple[int, ...] = ()
-    """The goals, by number, that none of the joints that may turn has a part in."""
+    """Indices of the goals that no joint that may rotate has an effect on."""
     kept_still: tuple[str, ...] = ()
-    """Limited joints that `two_bone` does not turn, because limits below are measured across them.
+    """Limited joints that `solve` rotates but `two_bone` does not.
 
-    `solve` turns them.
+    Limits of joints below are measured across them.
     """
 
-    def blocking(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
-        """Return the joints whose limits block, worst first, and how much farther each would go."""
+    def blocking(self, item: Item = ()) -> dict[str, float]:
+        """Return the `blocked_angle` of joints whose limits block, by name, largest first."""
         self._check_item(item)
         angles = self.blocked_angle[item]
         order = np.argsort(-angles, kind="stable")
         return {self.skeleton.names[j]: float(angles[j]) for j in order if angles[j] > 0.0}
 
-    def slipped(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
-        """Return the pinned joints that could not be kept in place, and how far off each is."""
+    def slipped(self, item: Item = ()) -> dict[str, float]:
+        """Return the distances of pinned joints from their positions, where they could not stay."""
         self._check_item(item)
         errors = self.errors[item]
         return {
@@ -69,29 +69,27 @@ class Solution:
             if errors[k] > PIN_TOLERANCE
         }
 
-    def _check_item(self, item: int | tuple[int, ...]) -> None:
+    def _check_item(self, item: Item) -> None:
         if np.ndim(self.converged[item]) != 0:
             raise ValueError(
                 f"this is for one problem, got {self.converged.shape} of them: say which"
             )
 
-    def _holders(self, item: int | tuple[int, ...]) -> str:
-        """Return the limits that block, in words; nothing if there are none."""
+    def _holders(self, item: Item) -> str:
+        """Return the limits that block, in words; an empty string if there are none."""
         blocking = self.blocking(item).items()
         held = ", ".join(f"{name} ({np.degrees(a):.1f} degrees more)" for name, a in blocking)
         return f"the limit of {held}" if held else ""
 
-    def reason(self, item: int | tuple[int, ...] = ()) -> str:
-        """Return one sentence on how a problem ended: what is not met, and why not."""
+    def reason(self, item: Item = ()) -> str:
+        """Return a sentence: the goal that is missed most, and why; or that all goals are met."""
         self._check_item(item)
         if self.converged[item]:
             return "all goals are met"
-        miss = self._miss(item)
-        if not self.kept_still:
-            return miss
-        return f"{miss}; two_bone keeps {', '.join(self.kept_still)} still"
+        still = ", ".join(self.kept_still)
+        return self._miss(item) + (f"; two_bone keeps {still} still" if still else "")
 
-    def _miss(self, item: int | tuple[int, ...]) -> str:
+    def _miss(self, item: Item) -> str:
         slipped = self.slipped(item)
         if slipped:
             off = ", ".join(f"{name} is {error:.4g} off" for name, error in slipped.items())
@@ -112,7 +110,7 @@ class Solution:
 
 
 def describe_miss(goal: Goal, error: float) -> str:
-    """Return how far a goal is from being met, in words; `error` is a length or radians."""
+    """Return the error of a goal, a length or radians, in words."""
     if goal.is_length:
         return f"{goal.label} is {error:.4g} from its target"
     return f"{goal.label} is {np.degrees(error):.1f} degrees off its target"
@@ -120,30 +118,30 @@ def describe_miss(goal: Goal, error: float) -> str:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ControlSolution(Solution):
-    """A solution by controls of a figure; all fields have the problems' leading axes (...)."""
+    """A solution over the controls of a figure; arrays have the leading axes of the batch."""
 
     figure: Figure
     controls: Floats
-    """(..., C): within their ranges, in the figure's order and units."""
+    """(..., C): values within their ranges, in the figure's order and units."""
     ends: Ints
     """(..., C): 1 for controls at the high end of their range, -1 at the low end, 0 between."""
     wanted: Mask
-    """(..., C): controls at an end that would have to go on for the goals."""
+    """(..., C): True for controls at an end that the goals would take farther."""
 
-    def at_end(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
-        """Return the controls at an end of their range, by name, and that end in their unit."""
+    def at_end(self, item: Item = ()) -> dict[str, float]:
+        """Return the values of controls at an end of their range, by name."""
         return self._named(self.ends != 0, item)
 
-    def blocking_controls(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
-        """Return the controls at an end that the goals would take farther, and that end."""
+    def blocking_controls(self, item: Item = ()) -> dict[str, float]:
+        """Return the values of controls at an end that the goals would take farther, by name."""
         return self._named(self.wanted & ~self.converged[..., None], item)
 
-    def _holders(self, item: int | tuple[int, ...]) -> str:
+    def _holders(self, item: Item) -> str:
         ends = (f"{name} at {value:g}" for name, value in self.blocking_controls(item).items())
         held = ", ".join(ends)
         return f"the range of {held}" if held else ""
 
-    def _named(self, mask: Mask, item: int | tuple[int, ...]) -> dict[str, float]:
+    def _named(self, mask: Mask, item: Item) -> dict[str, float]:
         self._check_item(item)
         names = list(self.figure.controls)
         return {names[c]: float(self.controls[item][c]) for c in np.flatnonzero(mask[item])}
@@ -151,19 +149,19 @@ class ControlSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class ClipSolution:
-    """A clip that was driven by goals, and how near it came."""
+    """A clip driven by goals."""
 
     clip: Clip
     """Legal in every frame."""
     solution: Solution
-    """Frames first: poses, errors, and what is in the way."""
+    """The solution of all frames; its leading axis is that of the frames."""
     late: Mask
-    """(frames,): still on the way to the goals, as fast as joints may turn."""
+    """(frames,): True if the speed limit delays the pose."""
     elsewhere: Mask
-    """(frames,): not met, though another pose would do, which is too far away to go to at once."""
+    """(frames,): True if unmet goals would be met by another pose, too far from the last one."""
 
     def reason(self, frame: int) -> str:
-        """Return one sentence on a frame: what is not met, and why not."""
+        """Return a sentence on a frame, as `Solution.reason` does."""
         reason = self.solution.reason(frame)
         if self.late[frame]:
             missed, target, _ = reason.partition(" its target: ")

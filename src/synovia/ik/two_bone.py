@@ -1,14 +1,15 @@
-"""Two bones, solved by a triangle: how far the middle bends, then how the first joint swivels.
+"""two_bone: two joints solved by a triangle, with a pole.
 
-The bend follows from the target's distance. That leaves a circle for the middle joint: of all
-swivels that are legal, the one nearest to the pole is taken, or to where the joint is without one.
+The distance of the target gives the bend of the middle joint, which can then be anywhere on a
+circle. Of all legal swivels about the line to the target, the one nearest to the pole is taken;
+without a pole, the smallest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -30,11 +31,10 @@ from .search import SearchSettings, descend_unmet
 from .solution import Solution
 from .solve import Batch, JointVariables, solve, solve_dependent
 
+# Candidates for the swivel in each pass: radians to both sides of the best so far, and number.
 SWEEPS = ((np.pi, 73), (np.radians(5.0), 41), (np.radians(0.25), 41))
-"""Swivels that are looked at: so far to both sides of the best so far, and how many, with 0."""
-SHORT_BONE = 0.2
-"""Of the bone below: a joint whose own bone is shorter is passed over, as in a forearm's two."""
-ILLEGAL_COST = 1e3  # what a swivel costs that is not legal: more than any angle
+SHORT_BONE = 0.2  # of the bone below; joints with a shorter bone are skipped, as in a forearm
+ILLEGAL_COST = 1e3  # of a swivel that is not legal: more than any angle
 
 
 def two_bone(
@@ -46,12 +46,12 @@ def two_bone(
     pole: Vectors | None = None,
     settings: SearchSettings | None = None,
 ) -> Solution:
-    """Return a legal pose in which two joints above the goal's bring it to its target.
+    """Return a legal pose in which two joints above a goal's joint bring it to its target.
 
-    The two are those with bones of some length. The middle one bends and the first one swivels, by
-    a triangle; only if limits leave an error, least squares continues with these two. Joints
-    between a limited joint and the ancestor that it is measured from stay as they are:
-    `Solution.kept_still` names them.
+    The two are the nearest with bones of some length. The middle one bends and the first one
+    swivels, by a triangle. If limits leave an error, least squares continues with these two. Joints
+    between a limited joint and the ancestor that it is measured from stay as they are; see
+    `Solution.kept_still`.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def two_bone(
     goal
         The point to bring to a target.
     pole
-        The direction (..., 3) in the world, from the first joint, that the middle one should be in.
-        Unless given, it stays as near as possible to its present direction.
+        Direction (..., 3) in the world, from the first joint, in which the middle joint should be.
+        Unless given, the swivel is as small as possible.
     """
     if not isinstance(goal, Reach):
         raise ValueError(f"two_bone takes one goal, a Reach, got {goal!r:.80}")
@@ -96,10 +96,10 @@ def _kept_still(model: LimitModel, goal: Reach) -> tuple[str, ...]:
 
 
 def _bones(skeleton: Skeleton, goal: Reach) -> tuple[int, int] | None:
-    """Return the first and the middle joint; those between the middle and the end stay as they are.
+    """Return the indices of the first and the middle joint; None if there are no such joints.
 
-    The middle is the lowest joint that a bone of some length leads to: not a forearm's, which turns
-    about itself just below the elbow.
+    The middle is the lowest joint that a bone of some length leads to, so not the joint just below
+    the elbow that twists the forearm.
     """
     end = skeleton.index(goal.joint)
     middle, below = int(skeleton.parents[end]), skeleton.offsets[end] + goal.point
@@ -112,58 +112,76 @@ def _bones(skeleton: Skeleton, goal: Reach) -> tuple[int, int] | None:
 
 
 def _solve_triangles(
-    problem: Problem,
-    bones: tuple[int, int],
-    pole: Vectors | None,
-    settings: SearchSettings,
+    problem: Problem, bones: tuple[int, int], pole: Vectors | None, settings: SearchSettings
 ) -> Solution:
     """Return the solution by triangles, continued by least squares where limits leave an error.
 
     `bones` are the indices of the first and the middle joint.
     """
-    variables, skeleton = JointVariables(problem, settings), problem.model.skeleton
+    variables = JointVariables(problem, settings)
     batch = variables.start()
-    goal = cast(Reach, problem.goals[0])
-    last = skeleton.index(goal.joint)
     first, middle = bones
-    where, how = forward(skeleton, Pose(batch.rotations, batch.positions))
-    above = quat.mul(how[:, first], quat.inverse(batch.rotations[:, first]))
-    way = quat.rotate(quat.inverse(above), batch.targets[:, 0, :3] - where[:, first])
-    upper = batch.positions[:, middle]
-    end = where[:, last] + quat.rotate(how[:, last], goal.point)
-    lower = quat.rotate(quat.inverse(how[:, middle]), end - where[:, middle])
-    bend(
-        batch, middle, problem.limit_from_parent(middle), upper, lower, np.linalg.norm(way, axis=-1)
-    )
-    wanted = _pole(problem, pole, above)
-    swivel(batch, first, problem.limit_from_parent(first), upper, middle, lower, way, wanted)
+    parent, upper, lower, target = triangle_of(problem, batch, bones)
+    distance = np.linalg.norm(target, axis=-1)
+    bend(batch, middle, problem.limit_from_parent(middle), upper, lower, distance)
+    wanted = _pole(problem, pole, parent)
+    swivel(batch, first, problem.limit_from_parent(first), upper, middle, lower, target, wanted)
     descend_unmet(variables, batch, settings)
     return variables.finish(batch)
 
 
-def _pole(problem: Problem, pole: Vectors | None, above: Quats) -> Vectors | None:
-    """Return the pole of each problem as the parent of the first joint sees it."""
+class Triangle(NamedTuple):
+    """Two bones and a target, one row for each problem."""
+
+    parent: Quats
+    """(n, 4): rotation in the world of the first joint's parent."""
+    upper: Vectors
+    """(n, 3): from the first to the middle joint, in the first joint's frame."""
+    lower: Vectors
+    """(n, 3): from the middle joint to the end, in the middle joint's frame."""
+    target: Vectors
+    """(n, 3): from the first joint to the target, in the parent's frame."""
+
+
+def triangle_of(problem: Problem, batch: Batch, bones: tuple[int, int]) -> Triangle:
+    """Return the triangle of a first and a middle joint, by index, for the problem's `Reach`."""
+    skeleton, goal, (first, middle) = problem.model.skeleton, cast(Reach, problem.goals[0]), bones
+    positions, rotations = forward(skeleton, Pose(batch.rotations, batch.positions))
+    last = skeleton.index(goal.joint)
+    end = positions[:, last] + quat.rotate(rotations[:, last], goal.point)
+    parent = quat.mul(rotations[:, first], quat.inverse(batch.rotations[:, first]))
+    return Triangle(
+        parent,
+        batch.positions[:, middle],
+        quat.rotate(quat.inverse(rotations[:, middle]), end - positions[:, middle]),
+        quat.rotate(quat.inverse(parent), batch.targets[:, 0, :3] - positions[:, first]),
+    )
+
+
+def _pole(problem: Problem, pole: Vectors | None, parent: Quats) -> Vectors | None:
+    """Return the poles (n, 3) in the frame of the first joint's parent."""
     if pole is None:
         return None
     given = rows("pole", pole, 3)
     if (np.linalg.norm(given, axis=-1) < 1e-9).any():
         raise ValueError(f"pole must have a direction, got {given.tolist()!r:.80}")
     try:
-        each = np.broadcast_to(given, (*problem.batch, 3)).reshape(-1, 3)
+        poles = np.broadcast_to(given, (*problem.batch, 3)).reshape(-1, 3)
     except ValueError:
         raise ValueError(
             f"pole must go with the problems' axes {problem.batch}, got shape {given.shape}"
         ) from None
-    return quat.rotate(quat.inverse(above), each)
+    return quat.rotate(quat.inverse(parent), poles)
 
 
 def bend(
     batch: Batch, joint: int, limit: Limit | None, upper: Vectors, lower: Vectors, far: Scalars
 ) -> None:
-    """Bend the middle joint so that the end is as far from the first as the target is.
+    """Rotate the middle joint, in place, so that the end is at distance `far` from the first.
 
-    Turned by φ about h, the end's squared distance is A + B cos φ + C sin φ; of the two φ, the one
-    that the limit leaves nearer to the distance, or the smaller one.
+    With the middle joint rotated by φ about its axis, the squared distance of the end is
+    A + B cos φ + C sin φ. Of the two solutions, the one whose projection onto the limit is nearer
+    to the distance is taken, or the smaller one.
     """
     now = batch.rotations[:, joint]
     back = quat.rotate(quat.inverse(now), upper)
@@ -189,7 +207,7 @@ def bend(
 
 
 def _bend_axis(limit: Limit | None, back: Vectors, lower: Vectors) -> Vectors:
-    """Return the axes (n, 3), in the middle joint's frame: its own if it has but one."""
+    """Return the axes (n, 3) in the middle joint's frame: that of a hinge, or the plane's normal."""
     own = np.eye(3) if limit is None else freedom_of(limit).axes
     if len(own) == 1:
         return np.broadcast_to(own[0], back.shape)
@@ -211,7 +229,10 @@ def swivel(
     way: Vectors,
     pole: Vectors | None,
 ) -> None:
-    """Point the end at the target, then turn about the way there to the best legal swivel."""
+    """Point the end at the target, in place, with the best legal swivel about the line to it.
+
+    `way` (n, 3) leads to the target; `pole` (n, 3) is where the middle joint should be.
+    """
     end = upper + quat.rotate(batch.rotations[:, middle], lower)
     now = batch.rotations[:, joint]
     straight = quat.mul(quat.between(quat.rotate(now, end), way), now)
@@ -231,7 +252,7 @@ def swivel(
 
 
 def _pole_angles(turned: Quats, upper: Vectors, axis: Vectors, pole: Vectors) -> Floats:
-    """Return the angles, about `axis`, between where the middle joint is and the pole."""
+    """Return the angles (n, swivels), about `axis`, between the middle joint and the pole."""
     bone = quat.rotate(turned, upper[:, None])
     bone = bone - axis[:, None] * np.sum(bone * axis[:, None], axis=-1, keepdims=True)
     pole = pole - axis * np.sum(pole * axis, axis=-1, keepdims=True)
