@@ -406,17 +406,18 @@ def _reached_targets(problem: Problem, batch: Batch, where: Mask) -> Floats:
 
 
 def solve_dependent(
-    model: LimitModel,
+    problem: Problem,
     pose: Pose,
-    movers: Sequence[str],
     solve_held: Callable[[LimitModel, Pose, Sequence[str] | None], Solution],
 ) -> Solution:
     """Return the solution of one problem in which limits of joints depend on other joints.
 
     The start is the solution without dependence, made legal. Then each limit is taken at the
     present rotation of its driver and the problem solved again, as long as the errors decrease.
-    `solve_held(model, pose, joints)` solves with such limits; None stands for all `movers`.
+    `solve_held(model, pose, joints)` solves with such limits; None stands for all movers.
     """
+    model = problem.model
+    movers = [model.skeleton.names[joint] for joint in problem.movers]
     drivers = {dependent.driver for dependent in model.dependents.values()}
     others = [name for name in movers if name not in drivers] or movers
     free = solve_held(model.with_limits(model.limits, {}), pose, None)
@@ -518,11 +519,10 @@ def solve(
     def solve_held(held: LimitModel, start: Pose, some: Sequence[str] | None) -> Solution:
         return solve(
             *(held, skeleton, start, goals),
-            joints=some or movers,
+            joints=some or joints,
             pinned=pinned,
             free_root=free_root,
             settings=settings,
         )
 
-    movers = [problem.model.skeleton.names[joint] for joint in problem.movers]
-    return solve_dependent(problem.model, pose, movers, solve_held)
+    return solve_dependent(problem, pose, solve_held)

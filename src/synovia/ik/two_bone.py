@@ -84,8 +84,7 @@ def two_bone(
             return solve(held, skeleton, start, [goal], joints=some, settings=settings)
         return two_bone(held, skeleton, start, goal, pole=pole, settings=settings)
 
-    movers = [problem.model.skeleton.names[joint] for joint in problem.movers]
-    return solve_dependent(problem.model, pose, movers, solve_held)
+    return solve_dependent(problem, pose, solve_held)
 
 
 def _kept_still(model: LimitModel, goal: Reach) -> tuple[str, ...]:
@@ -207,7 +206,7 @@ def bend(
 
 
 def _bend_axis(limit: Limit | None, back: Vectors, lower: Vectors) -> Vectors:
-    """Return the axes (n, 3) in the middle joint's frame: that of a hinge, or the plane's normal."""
+    """Return the axes (n, 3) in the middle joint's frame: a hinge's, or the plane's normal."""
     own = np.eye(3) if limit is None else freedom_of(limit).axes
     if len(own) == 1:
         return np.broadcast_to(own[0], back.shape)
