@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from arms import arm
 from synovia import Clip, Pose, forward, human, save_clip, save_limits
 from synovia.cli import main
-from synovia.ik import GOALS, JointGoal, Reach, follow, solve, solve_controls
+from synovia.ik import GOALS, Comfort, JointGoal, Reach, follow, solve, solve_controls
 from synovia.model import LimitModel
 
 
@@ -58,6 +58,11 @@ def test_known_goals_beside_a_new_one_end_as_in_the_kernels():
     solution = solve(MODEL, BONES, REST, goals)
     assert solution.converged.all()
     assert MODEL.contains(solution.pose).all()
+
+
+def test_a_soft_goal_without_joints_may_stand_beside_a_new_one():
+    free = LimitModel({}, BONES)
+    assert solve(free, BONES, REST, [Height("Hand", heights(1)[0]), Comfort()]).converged
 
 
 def test_a_new_goal_that_cannot_be_met_names_what_holds_it():
