@@ -224,37 +224,46 @@ def _chain(
         table[row, layout.INNER_LIMIT] = offset
         table[row, layout.INNER_MOVER] = used.index(goals[row][1])
 
-    mover_table = np.zeros((len(used), layout.MOVER.SIZE), np.int64)
-    basis = np.tile(np.eye(3), (len(used), 1, 1))
-    swings = np.zeros((len(used), layout.SWING.SIZE))
-    longest = max((len(product) for product in products.values()), default=0)
-    ways = np.zeros((len(used), layout.WAY.SIZE + longest), np.int64)
-    for m, joint in enumerate(used):
-        axes = basis[m]
-        if joint in limits:
-            axes, swings[m] = freedom_of(limits[joint]).axes, freedom_of(limits[joint]).swing
-            basis[m, : len(axes)] = axes
-        product = products.get(joint, [])
-        limit = limit_offsets.get((product or [joint])[-1], -1)
-        mover_table[m] = joint, len(axes), limit
-        if product:
-            ways[m, : layout.WAY.SIZE + len(product)] = (
-                *(len(product), product.index(joint)),
-                *product,
-            )
     return layout.Chain(
         parents=np.ascontiguousarray(skeleton.parents, dtype=np.int64),
         order=np.array(order, np.int64),
-        movers=mover_table,
-        basis=basis,
-        ways=ways,
-        swings=swings,
+        **_mover_tables(used, limits, products, limit_offsets),
         slides=np.array(slides, np.int64),
         goals=table,
         moves=moves,
         packed=packed,
         tolerance=TOLERANCE,
     )
+
+
+def _mover_tables(
+    used: list[int],
+    limits: Mapping[int, Limit],
+    products: Mapping[int, list[int]],
+    limit_offsets: Mapping[int, int],
+) -> dict[str, Any]:
+    """Return the fields of a `kernels.ik_chain.Chain` that have one row for each mover.
+
+    `products` are those of `_measured_products`, `limit_offsets` the offsets of packed limits, both
+    by joint.
+    """
+    layout, count = kernels.ik_chain, len(used)
+    longest = max((len(product) for product in products.values()), default=0)
+    movers = np.zeros((count, layout.MOVER.SIZE), np.int64)
+    basis = np.tile(np.eye(3), (count, 1, 1))
+    ways = np.zeros((count, layout.WAY.SIZE + longest), np.int64)
+    swings = np.zeros((count, layout.SWING.SIZE))
+    for m, joint in enumerate(used):
+        freedoms, product = 3, products.get(joint)
+        if joint in limits:
+            freedom = freedom_of(limits[joint])
+            freedoms, swings[m] = len(freedom.axes), freedom.swing
+            basis[m, :freedoms] = freedom.axes
+        if product:
+            row = [len(product), product.index(joint), *product]
+            ways[m, : len(row)] = row
+        movers[m] = joint, freedoms, limit_offsets.get(product[-1] if product else joint, -1)
+    return {"movers": movers, "basis": basis, "ways": ways, "swings": swings}
 
 
 def _measured_products(

@@ -31,9 +31,9 @@ class Solution:
     converged: Mask
     """(...): True if all goals but the soft ones are met."""
     blocked_angle: Scalars
-    """(..., joints): radians by which a joint would leave its limit if that alone were ignored.
+    """(..., joints): violation of a joint's limit, in radians, if that limit alone were ignored.
 
-    0 if its limit does not block, that is, if the errors would not decrease.
+    0 if the limit does not block, that is, if the errors would not decrease without it.
     """
     beyond: Mask
     """(..., goals): True for targets that are farther away than the chain is long."""

@@ -181,7 +181,11 @@ class JointVariables(Variables[Batch]):
     def finish(self, batch: Batch) -> Solution:
         """Return the solution: legal poses, their errors, and the limits that block."""
         problem, model = self.problem, self.problem.model
-        if model.dependents or model.limbs or not all(m.compiled for m in model.limits.values()):
+        if (
+            model.dependents
+            or model.limbs
+            or not all(limit.compiled for limit in model.limits.values())
+        ):
             # The kernels use stand-ins of some limits, and ignore dependence.
             poses = Pose(batch.rotations, batch.positions)
             batch.rotations[...] = model.project(poses).rotations
