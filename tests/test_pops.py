@@ -236,6 +236,32 @@ def test_two_parts_with_legal_frames_in_both_are_reported(two_parts: Limit) -> N
     assert not legal[found.over[0]]
 
 
+def test_random_fields_in_two_parts_are_legal_and_report_jumps_between_them() -> None:
+    jumps = 0
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        parts = [
+            rng.normal(scale=0.8, size=3) + rng.normal(scale=0.15, size=(150, 3)) for _ in "ab"
+        ]
+        shape = DistanceField.fit(np.concatenate(parts), resolution=24, closing=0.0)
+        limit, path = Limit(RotationVector(), shape), quat.exp(wave(120, 3, 2.0, seed))
+        path = quat.mul(path, quat.exp(rng.normal(scale=0.3, size=(120, 3)) * (seed % 2)))
+        found = clamp_path(limit, path, FRAME)
+        assert limit.contains(found.rotations).all()
+        long = np.flatnonzero(steps_of(found.rotations) > step_bounds(path, FRAME)[1:] + ROUNDING)
+        np.testing.assert_array_equal(found.over, long + 1)
+        np.testing.assert_array_equal(project_path(limit, found.rotations, FRAME), found.rotations)
+        jumps += len(long)
+    assert jumps > 0
+
+
+def test_parts_of_a_roadmap_stay_the_same_when_every_link_is_known(two_parts: Limit) -> None:
+    roadmap = Roadmap(LimitRegion(two_parts), 0.12)
+    parts = roadmap.parts()
+    np.testing.assert_array_equal(roadmap.parts(), parts)
+    assert len(np.unique(parts)) > 1
+
+
 def test_a_part_that_is_only_passed_by_is_left_out(two_parts: Limit) -> None:
     there = np.linspace(0.1, 1.2, 200)
     path = about_x(np.concatenate([there, there[::-1]]))

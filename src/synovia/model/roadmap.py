@@ -102,10 +102,10 @@ class Roadmap:
         run = np.repeat(np.arange(len(start)), len(share))
         between = self._project(slerp(start, end, run, np.tile(share, len(start))))
         ways = np.concatenate(
-            [start[:, None], between.reshape(len(start), -1, 4), end[:, None]], axis=1
+            [start[:, None], between.reshape(len(start), count - 1, 4), end[:, None]], axis=1
         )
         steps = angles(ways[:, :-1].reshape(-1, 4), ways[:, 1:].reshape(-1, 4))
-        steps = steps.reshape(len(start), -1)
+        steps = steps.reshape(len(start), count)
         usual = np.maximum(self.hop, JUMP / count * straight)
         return (steps <= usual[:, None]).all(axis=1), steps.sum(axis=1)
 
