@@ -87,12 +87,21 @@ class LimitRegion:
 
 
 def step_bounds(rotations: Quats, frame_time: float, max_speed: float = MAX_SPEED) -> Scalars:
-    """Return the bound of the step to each frame (frames,), in radians.
+    """Return the bound of the step to each frame (frames,), in radians; see `allowed_steps`.
 
-    It is twice the step of the input, or `max_speed` radians a second if that is more.
+    `max_speed` is in radians a second.
     """
-    steps = angles(rotations[:-1], rotations[1:])
-    return np.maximum(GROWTH * np.append(0.0, steps)[: len(rotations)], max_speed * frame_time)
+    steps = np.append(0.0, angles(rotations[:-1], rotations[1:]))[: len(rotations)]
+    return allowed_steps(steps, max_speed * frame_time)
+
+
+def allowed_steps(steps: Scalars, max_step: float) -> Scalars:
+    """Return how long steps of the result may be where the input has `steps`; all in radians.
+
+    That is `max_step`; or twice the step of the input if that is more, but at most `max_step` more
+    than it.
+    """
+    return np.asarray(np.maximum(np.minimum(GROWTH * steps, steps + max_step), max_step))
 
 
 def project_path(
@@ -121,9 +130,9 @@ def clamp_path(
     """Return a legal path near the given one, with bounded steps.
 
     Projecting each frame by itself jumps where another side of the limit becomes nearer. Here no
-    step is longer than twice that of the input, or than `max_speed` allows. Among such paths the
-    result approximates the one with the least sum of squared angles to the input. Legal frames
-    move only if the bound requires it. A legal path comes back bit for bit.
+    step is longer than `allowed_steps` of the input's. Among such paths the result approximates the
+    one with the least sum of squared angles to the input. Legal frames move only if the bound
+    requires it. A legal path comes back bit for bit.
 
     Parameters
     ----------

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class LivePath:
     """Clamps the rotations of one joint frame by frame.
 
-    Each rotation that comes out is legal, and no step is longer than twice the input's or than
-    `max_speed` allows, whichever is more. With a `look_ahead` of n frames, it comes out n frames
+    Each rotation that comes out is legal, and no step is longer than `model.clamp.allowed_steps` of
+    the input's, at `max_speed` radians a second. With a `look_ahead` of n frames, it comes out n frames
     after it went in, and changes of side begin as many frames before. A side that cannot be reached
     in time is reached later: until then legal rotations move too.
 
