@@ -31,7 +31,6 @@ STALL_STEPS, STALL_RATIO = 2, 1.0 - 1e-5  # a descent ends after so many steps a
 NEAR_STARTS = 2  # initial guesses: stored controls whose poses are nearest
 MANY_CONTROLS = 4  # number of controls from which on more initial guesses are needed:
 FAR_STARTS, FEW_STARTS = 24, 1  # the first of the stored controls, with many controls and with few
-NEARER = 0.25  # ratio of squares at which a stored pose is tried instead of the last controls
 FINALISTS = 2  # initial guesses that continue after RACE_STEPS
 CLOSE = 0.03  # squared radians below which a member may have been missed
 NEXT_ROUNDS = 16  # further rounds of NEAR_STARTS initial guesses in that case
@@ -40,8 +39,7 @@ BEYOND = 0.01  # share of a range by which such a control is set beyond that
 SAME, WORTH = 1e-9, 0.99  # relative change that is no effect; ratio below which a round pays
 FLAT = 1e-9  # share of the largest squared rate below which a control has no effect
 APART = 0.1  # share of a range by which initial guesses differ, in one control at least
-COLD, WARM, BRANCH, QUICK = range(4)
-"""Where the search for a pose begins; see `nearest_each`."""
+COLD, QUICK, FOLLOW = range(3)  # kinds of search; see `nearest_each`
 
 
 @kernel
@@ -343,13 +341,9 @@ def take_nearer(square, now, runners):
 def find_elsewhere(task, tolerances, library, target, stored_squares, runners, squares, work):
     """Search for a nearer pose than that of runner 0, which is replaced; return its sum of squares.
 
-    First by controls without effect, then from the nearest stored controls, and with many controls
-    from others as well.
+    It starts at the nearest stored controls, and with many controls at others as well.
     """
-    chosen = np.zeros(NEAR_STARTS + FAR_STARTS, np.int64)
-    square = settle(task, tolerances, target, squares[0], runners[0], work)
-    if square <= ENOUGH:
-        return square
+    chosen, square = np.zeros(NEAR_STARTS + FAR_STARTS, np.int64), squares[0]
     far = FAR_STARTS if runners.shape[1] >= MANY_CONTROLS else FEW_STARTS
     starts = chosen[: choose_starts(library, far, stored_squares, chosen)]
     now = race_from(task, tolerances, library, target, starts, runners, squares, work)
@@ -371,53 +365,44 @@ def find_missed(task, tolerances, library, target, stored_squares, runners, squa
 
 @kernel("Task f8[] f8[,] f8[,,] f8[,,] f8[,] i8[] f8[,,]")
 def nearest_each(task, tolerances, library, stored, targets, shares, search, found):
-    """Write shares (n, F) whose poses are nearest to `targets` (n, G, 4), and those (n, G, 5).
+    """Write shares (n, F) whose poses are nearest to `targets` (n, G, 4), and the poses (n, G, 5).
 
     `library` (N, F) are stored controls, neutral ones first, and `stored` (N, G, 4) their poses.
-    `search` (n,) selects the initial guesses of a row. `QUICK`: the nearest stored controls.
-    `COLD`: these, then others. `WARM` and `BRANCH`: the result of the row before, for the first row
-    its own `shares`. If that does not lead to a member, others are tried if the row before was a
-    member or a stored pose is much nearer; `WARM` takes the nearest pose found, `BRANCH` only a
-    member.
+    `search` (n,) selects the search of each row. `QUICK` descends from the nearest stored pose;
+    `COLD` also from others, if that does not find a member. `FOLLOW` descends from the result of
+    the row before; the first row from its own `shares`.
     """
     work = new_work(task)
     start_pose(task, work)
     free = task.free.shape[0]
     stored_squares, squares = np.empty(library.shape[0]), np.empty(1 + NEAR_STARTS + FAR_STARTS)
-    runners, before = np.empty((1 + NEAR_STARTS + FAR_STARTS, free)), 0.0
+    runners = np.empty((1 + NEAR_STARTS + FAR_STARTS, free))
     for i in range(targets.shape[0]):
-        here, target, cold = shares[i], targets[i], search[i] == COLD or search[i] == QUICK
+        here, target, follow = shares[i], targets[i], search[i] == FOLLOW
         if free > 0:
-            first = rank_stored(task, tolerances, target, stored, stored_squares) if cold else 0
+            first = 0
+            if not follow:
+                first = rank_stored(task, tolerances, target, stored, stored_squares)
             for c in range(free):
-                here[c] = library[first, c] if cold else shares[max(i - 1, 0), c]
+                here[c] = shares[max(i - 1, 0), c] if follow else library[first, c]
         square = fit_from(task, tolerances, target, here, work)
-        wanted = free > 0 and square > ENOUGH
-        if wanted and search[i] == QUICK:
-            settle(task, tolerances, target, square, here, work)
-            pose_controls(task, here, False, work)
-            square = measure(task, tolerances, 1.0, target, work)
-            wanted = False
-        if wanted and not cold:
-            first = rank_stored(task, tolerances, target, stored, stored_squares)
-            wanted = before <= ENOUGH or stored_squares[first] < NEARER * square
-        if wanted:
-            squares[0] = square
+        if free > 0 and square > ENOUGH:
             for c in range(free):
                 runners[0, c] = here[c]
-            now = find_elsewhere(
-                task, tolerances, library, target, stored_squares, runners, squares, work
-            )
-            if cold and free >= MANY_CONTROLS:
+            now = settle(task, tolerances, target, square, runners[0], work)
+            if search[i] == COLD and now > ENOUGH:
                 squares[0] = now
-                now = find_missed(
+                now = find_elsewhere(
                     task, tolerances, library, target, stored_squares, runners, squares, work
                 )
-            if now < square and (search[i] != BRANCH or now <= ENOUGH):
-                square = now
+                if free >= MANY_CONTROLS:
+                    squares[0] = now
+                    now = find_missed(
+                        task, tolerances, library, target, stored_squares, runners, squares, work
+                    )
+            if now < square:
                 for c in range(free):
                     here[c] = runners[0, c]
             pose_controls(task, here, False, work)
             measure(task, tolerances, 1.0, target, work)
         take_found(task, work, found[i])
-        before = square

@@ -83,7 +83,7 @@ def check_clip(
     for name in progress(list(placed)):
         constraint = placed[name].constraint
         relative = placed[name].relative(clip.pose.rotations)
-        angles = constraint.path_violation(relative)
+        angles = constraint.violation(relative)
         for joint, path in zip(constraint.joints, angles.T, strict=True):
             if joint in columns:
                 violation[:, columns[joint]] = path

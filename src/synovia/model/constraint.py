@@ -89,10 +89,6 @@ class Constraint(ABC):
     def sample(self, n: int, rng: np.random.Generator, rest: Quats) -> Quats:
         """Return `n` legal rotations (n, k, 4); joints that are free stay at `rest` (k, 4)."""
 
-    def path_violation(self, rotations: Quats) -> Scalars:
-        """Return `violation` for a path in time (frames, k, 4)."""
-        return self.violation(rotations)
-
     def held_frames(self, rotations: Quats, violation: Scalars) -> dict[str, Held]:
         """Return the frames in which a joint is illegal only because of another, by joint."""
         return {}

@@ -137,14 +137,8 @@ class ControlGroup(Constraint):
 
     def violation(self, rotations: Quats) -> Scalars:
         """Return the angle (..., S) of each segment from its projection, in radians; 0 if legal."""
-        return self._beyond(unit_quats("rotations", rotations), self.nearest(rotations))
-
-    def path_violation(self, rotations: Quats) -> Scalars:
-        """As `violation`, for a path (frames, S, 4) in time; see `nearest_path`."""
-        return self._beyond(unit_quats("rotations", rotations), self.nearest_path(rotations))
-
-    def _beyond(self, rotations: Quats, found: NearestPose) -> Scalars:
-        beyond = found.angles - self.tolerances
+        rotations = unit_quats("rotations", rotations)
+        beyond = self.distance(rotations)
         return np.where(beyond > rounding(rotations.dtype), beyond, 0.0).astype(rotations.dtype)
 
     def project(self, rotations: Quats) -> Quats:
@@ -157,6 +151,11 @@ class ControlGroup(Constraint):
         given = rotations.reshape(-1, *rotations.shape[-2:])
         return self.move_to_edge(given, self.nearest(given)).reshape(rotations.shape)
 
+    def excess(self, found: NearestPose) -> Scalars:
+        """Return the weighted sums (...) of squared angles beyond the tolerances, in radians²."""
+        beyond = np.maximum(found.angles - self.tolerances, 0.0)
+        return np.asarray((self.weights * np.square(beyond)).sum(axis=-1))
+
     def nearest(self, rotations: Quats) -> NearestPose:
         """Return the nearest pose that controls give, for each of the rotations (..., S, 4)."""
         rotations = self._check(rotations)
@@ -164,41 +163,16 @@ class ControlGroup(Constraint):
         found = self._solve(targets, np.full(len(targets), kernels.control_group.COLD))
         return _reshape(found, rotations.shape[:-2])
 
-    def nearest_path(self, rotations: Quats) -> NearestPose:
-        """As `nearest`, for a path (frames, S, 4) in time: each frame begins at the one before.
+    def follow(self, rotations: Quats, controls: Floats) -> NearestPose:
+        """Return poses near a path (frames, S, 4) in time, by continuous controls.
 
-        Other starts are tried where that does not lead to a member, after frames that are members
-        and where a stored pose is nearer. A frame that is close to being a member is searched for
-        alone, too: a member by itself is a member in a path.
+        Each frame descends from the controls of the frame before, the first from `controls` (C,).
+        The result stays on one branch, and need not be the nearest pose.
         """
-        return self._solve_path(rotations, kernels.control_group.WARM)
-
-    def project_path(self, rotations: Quats) -> Quats:
-        """Return legal rotations (frames, S, 4) for a path in time that keeps to one branch.
-
-        Frames are projected to where the controls of the frame before lead, which need not be the
-        nearest there is. Legal frames come back bit for bit.
-        """
-        rotations = unit_quats("rotations", rotations)
-        return self.move_to_edge(rotations, self.follow(rotations))
-
-    def follow(self, rotations: Quats) -> NearestPose:
-        """As `nearest_path`, but only members leave the branch of the controls before them."""
-        return self._solve_path(rotations, kernels.control_group.BRANCH)
-
-    def _solve_path(self, rotations: Quats, search: int) -> NearestPose:
-        rotations = self._check(rotations)
-        modes = np.full(len(rotations), search)
-        modes[:1] = kernels.control_group.COLD
-        found = self._solve(rotations, modes)
-        reach = self.tolerances + rounding(rotations.dtype)
-        squares = np.sum(np.maximum(found.angles - reach, 0.0) ** 2, axis=-1)
-        missed = np.flatnonzero((squares > 0.0) & (squares < kernels.control_group.CLOSE))
-        alone = self.nearest(rotations[missed])
-        member = (alone.angles <= reach).all(axis=-1)
-        for path, single in zip(vars(found).values(), vars(alone).values(), strict=True):
-            path[missed[member]] = single[member]
-        return found
+        low, _, high = (each[self._places] for each in self.figure.ranges)
+        start = (np.asarray(controls)[self._varying] - low) / (high - low)
+        targets = self._check(rotations)
+        return self._solve(targets, np.full(len(targets), kernels.control_group.FOLLOW), start)
 
     def pose(self, controls: Floats) -> Quats:
         """Return the rotations (..., S, 4) that the group's controls (..., C) give."""
@@ -275,6 +249,12 @@ class ControlGroup(Constraint):
         return np.array([place for place in places if low[place] < high[place]], np.int64)
 
     @cached_property
+    def _varying(self) -> list[int]:
+        """The indices, among the group's controls, of those that have more than one value."""
+        names = list(self.figure.controls)
+        return [self.controls.index(names[index]) for index in self._places]
+
+    @cached_property
     def _ranges(self) -> tuple[Floats, Floats]:
         each = [self.figure.controls[name] for name in self.controls]
         low, high = np.array([(one.low, one.high) for one in each]).reshape(-1, 2).T
@@ -333,21 +313,10 @@ class ControlGroup(Constraint):
     def _values(self, shares: Floats) -> Floats:
         """Return the group's controls (..., C) for shares (..., F) of those that vary."""
         low, _, high = (each[self._places] for each in self.figure.ranges)
-        names = list(self.figure.controls)
-        varying = [self.controls.index(names[place]) for place in self._places]
         neutral = [self.figure.controls[name].neutral for name in self.controls]
         values = np.tile(neutral, (*shares.shape[:-1], 1))
-        values[..., varying] = np.clip(low + (high - low) * shares, low, high)
+        values[..., self._varying] = np.clip(low + (high - low) * shares, low, high)
         return values
-
-    def nearest_from(self, rotations: Quats, controls: Floats) -> NearestPose:
-        """As `nearest`, for one pose (S, 4), starting the search at controls (C,)."""
-        low, _, high = (each[self._places] for each in self.figure.ranges)
-        names = list(self.figure.controls)
-        varying = [self.controls.index(names[place]) for place in self._places]
-        start = (np.asarray(controls)[varying] - low) / (high - low)
-        targets, search = self._check(rotations)[None], np.array([kernels.control_group.WARM])
-        return _reshape(self._solve(targets, search, start[None]), ())
 
     def _solve(self, targets: Quats, search: Ints, start: Floats | None = None) -> NearestPose:
         """Return the nearest poses to `targets` (n, S, 4); `start` are shares for the first."""
@@ -439,14 +408,13 @@ def _solve_by_differences(
     for i, target in enumerate(targets):
         angles = np.maximum(quat.angle_between(stored, target) - group.tolerances, 0.0)
         order = np.argsort((group.weights * np.square(angles)).sum(axis=1), kind="stable")
-        cold = search[i] in (rules.COLD, rules.QUICK)
-        begin = library[order[0]] if cold and len(library) else shares[max(i - 1, 0)]
-        best, square = fit(begin.copy(), target)
-        for row in order[cold : rules.NEAR_STARTS]:
+        follow = search[i] == rules.FOLLOW or len(library) == 0
+        best, square = fit(shares[max(i - 1, 0)] if follow else library[order[0]], target)
+        for row in order[1 : rules.NEAR_STARTS] if search[i] == rules.COLD else ():
             if square <= rules.ENOUGH:
                 break
-            other, now = fit(library[row].copy(), target)
-            if now < square and (search[i] != rules.BRANCH or now <= rules.ENOUGH):
+            other, now = fit(library[row], target)
+            if now < square:
                 best, square = other, now
         shares[i] = best
         left = gaps(best, target)

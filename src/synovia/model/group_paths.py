@@ -1,80 +1,79 @@
-"""Paths in time of joints that controls rule together, with bounded steps.
+"""Paths in time of the joints of a control group, with bounded steps.
 
-A group's frames are projected to where the controls of the frame before lead. Where that ends, the
-path jumps. Each jump becomes a run: controls go straight from those of a frame before it to those
-of one after it, which are all within their ranges, at a pace at which no joint turns farther in a
-frame than it may. Of runs that begin early, late, or in between, the one is taken that stays
-nearest to the input.
+Each frame is projected by itself first. Where a step of that path exceeds its bound (a jump),
+dynamic programming (Viterbi) finds the cheapest path through candidates of the frames around it:
+their projections, the branches of the frames on both sides followed by continuous controls, and
+transitions through the controls from one side to the other. The group's own search accepts every
+candidate, and so the result.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Ints, Mask, Quats, Scalars, unit_quats
-from .bounded import MOVED, SLACK, lengths
-from .clamp import GROWTH, check_speed, same_sign
+from .bounded import LONGEST_RUN, MOVED, OVER, SLACK, lengths
+from .clamp import allowed_steps, check_speed, same_sign
 from .constraint import ClampedPaths
 from .control_group import ControlGroup, NearestPose
 from .live import LivePaths
 
 SIDES = ((1, 1), (2, 0), (0, 2), (1.5, 0.5), (0.5, 1.5))
-"""How long before and after a jump runs begin and end, in turns of the same length."""
-PACES = (1.0, 0.6)  # shares of their bounds that steps of a run take; slower where that fails
-LIVE_HALVINGS = 12  # of a live step that is too long, before the group stays where it was
-SETTLINGS = 4  # projections of a path, until one changes nothing
-EVENINGS = 4  # how often shares of a run are set anew, until its steps are even
+"""Frames before and after a jump at which transitions start and end, relative to half of them."""
+PACES = (1.0, 0.6, 0.4)  # shares of the bounds that transitions use, slower where jumps remain
+REPACINGS = 4  # iterations that equalise the steps of a transition
+BLOCK = 16  # frames by which branches are followed at once
+SAME = 1e-6  # radians; branches that are nearer than this have merged
+HALVINGS = 12  # of a single step that is too long, before the group stays where it was
+AS_NEAR = 1.0 + 1e-6  # factor within which two squared distances are equal
+
+
+class GroupFrames(NamedTuple):
+    """Legal rotations of a group in some frames, and controls that give them to the tolerance."""
+
+    frames: Ints
+    """Indices (n,) of the frames."""
+    controls: Floats
+    """Controls (n, C)."""
+    rotations: Quats
+    """Rotations (n, S, 4)."""
 
 
 def clamp_group(group: ControlGroup, rotations: Quats, bounds: Floats) -> ClampedPaths:
-    """Return paths (frames, S, 4) of a group's joints as legal ones without pops.
+    """Return legal paths (frames, S, 4) of a group's joints near the given ones.
 
-    No step is longer than its bound, (frames, S), unless there is no way through the controls on
-    which that holds: such steps are reported.
+    No step exceeds its bound (frames, S), in radians, unless no path through the controls is found
+    that keeps to it; such steps are reported. Frames that are legal move only around such steps.
     """
     rotations = unit_quats("rotations", rotations)
-    found = group.follow(rotations)
-    legal = group.move_to_edge(rotations, found)
-    kept = (legal == rotations).all(axis=(1, 2))
+    found = group.nearest(rotations)
+    nearest = group.move_to_edge(rotations, found)
+    kept = (nearest == rotations).all(axis=(1, 2))
     path = _GroupPath(
-        group, rotations.astype(np.float64), bounds, kept, found.controls, legal.astype(np.float64)
+        *(group, rotations.astype(np.float64), bounds, kept),
+        *(found.controls.copy(), nearest.astype(np.float64)),
     )
-    changed = np.zeros(len(kept), dtype=bool)
-    tried: set[int] = set()
-    while len(jumps := [frame for frame in path.jumps().tolist() if frame not in tried]):
-        tried.add(jumps[0])
-        changed[path.remove_jump(jumps[0])] = True
-    found_path = same_sign(path.rotations, rotations).astype(rotations.dtype)
-    out = np.where(changed[:, None, None], found_path, legal)
-    out = _settled(group, out, bounds) if changed.any() else out
+    changed = path.remove_jumps()
+    out = same_sign(path.rotations, rotations).astype(rotations.dtype)
+    out = np.where(changed[:, None, None], out, nearest)
     over = np.zeros(out.shape[:2], dtype=bool)
-    over[1:] = path.ratios(out[:-1], out[1:], bounds[1:]) > 1.0
+    over[1:] = _ratios(path.rotations[:-1], path.rotations[1:], bounds[1:]) > 1.0
     return ClampedPaths(out, kept[:, None] & (out != rotations).any(axis=-1), over)
 
 
-def _settled(group: ControlGroup, rotations: Quats, bounds: Floats) -> Quats:
-    """Return a path that `project_path` leaves as it is, where repeated projection finds one.
-
-    A run is accepted by a search for each frame, and a path by one that starts at the frame before:
-    one may find controls where the other does not.
-    """
-    path = rotations
-    for _ in range(SETTLINGS):
-        after = group.project_path(path)
-        if (after == path).all():
-            return path
-        if (quat.angle_between(after[:-1], after[1:]) > bounds[1:] + SLACK).any():
-            break
-        path = after
-    return rotations
+def _ratios(start: Quats, end: Quats, bounds: Floats) -> Floats:
+    """Return the steps of joints (..., S) relative to their bounds; more than 1 is too far."""
+    return np.asarray(quat.angle_between(start, end) / (bounds + SLACK))
 
 
 @dataclass(frozen=True, eq=False)
 class _GroupPath:
-    """A path of a group's joints, and the controls that prove it legal; both are changed."""
+    """A legal path of a group's joints, whose controls and rotations are changed in place."""
 
     group: ControlGroup
     inputs: Quats
@@ -83,46 +82,71 @@ class _GroupPath:
     controls: Floats
     rotations: Quats
 
-    def ratios(self, start: Quats, end: Quats, bounds: Floats) -> Floats:
-        """Return what share of its bound each joint turns by, (n, S); more than 1 is too far."""
-        return np.asarray(quat.angle_between(start, end) / (bounds + SLACK))
-
     def jumps(self) -> Ints:
-        """Return the frames to which some joint's step is over its bound."""
-        ratios = self.ratios(self.rotations[:-1], self.rotations[1:], self.bounds[1:])
+        """Return the indices of the frames to which some joint's step exceeds its bound."""
+        ratios = _ratios(self.rotations[:-1], self.rotations[1:], self.bounds[1:])
         return np.flatnonzero((ratios > 1.0).any(axis=1)) + 1
 
-    def remove_jump(self, jump: int) -> Ints:
-        """Set frames around a jump so that it is none; return these, or none where none do."""
+    def remove_jumps(self) -> Mask:
+        """Remove jumps from the path, as far as possible; return a mask of the changed frames."""
+        every = np.arange(len(self.rotations))
+        nearest = GroupFrames(every, self.controls.copy(), self.rotations.copy())
+        branches: list[GroupFrames] = []
         for pace in PACES:
-            runs = [self._shortest_run(jump, before, after, pace) for before, after in SIDES]
-            for run in sorted((run for run in runs if run is not None), key=lambda run: run.cost):
-                if self._take(run):
-                    return run.frames
-        return np.zeros(0, np.int64)
+            jumps = self.jumps()
+            if len(jumps) == 0:
+                break
+            if not branches:
+                branches = [self._accepted(each) for each in self._branches(jumps)]
+            runs = [self._accepted(run) for run in self._transitions(jumps, pace)]
+            self._choose([nearest, *branches, *runs])
+        return np.asarray((self.rotations != nearest.rotations).any(axis=(1, 2)))
 
-    def _take(self, run: _Run) -> bool:
-        """Set the path to a run, as far as a search finds it to be legal; tell if it has no jump.
+    def _accepted(self, candidates: GroupFrames) -> GroupFrames:
+        """Return the candidates that the group's search accepts."""
+        frames, controls, rotations = candidates
+        legal = self.group.contains(rotations)
+        return GroupFrames(frames[legal], controls[legal], rotations[legal])
 
-        What controls give is legal, but of a hard pose a search does not always find that. It is
-        then moved to where it does.
+    def _branches(self, jumps: Ints) -> Iterator[GroupFrames]:
+        """Yield the branch before each jump continued forwards, and that after it backwards.
+
+        A branch ends where it meets the path again, or after the frames that the longest transition
+        takes.
         """
-        found = self.group.nearest(run.rotations)
-        legal = self.group.move_to_edge(run.rotations, found)
-        same = (legal == run.rotations).all(axis=(1, 2))
-        first, last = max(run.frames[0] - 1, 0), min(run.frames[-1] + 1, len(self.rotations) - 1)
-        around = self.rotations[first : last + 1].copy()
-        around[run.frames - first] = legal
-        if (self.ratios(around[:-1], around[1:], self.bounds[first + 1 : last + 1]) > 1.0).any():
-            return False
-        self.rotations[run.frames] = legal
-        self.controls[run.frames] = np.where(same[:, None], run.controls, found.controls)
-        return True
+        most = int(np.ceil(LONGEST_RUN / self.bounds[0].min()))
+        for jump in jumps.tolist():
+            yield from self._follow(np.arange(jump, len(self.rotations))[:most], jump - 1)
+            yield from self._follow(np.arange(jump)[::-1][:most], jump)
 
-    def _shortest_run(self, jump: int, before: float, after: float, pace: float) -> _Run | None:
-        """Return the shortest run over a jump that begins and ends so, where there is one.
+    def _follow(self, frames: Ints, start: int) -> Iterator[GroupFrames]:
+        """Yield the branch of the frame `start` in `frames` (n,), in this order, by blocks."""
+        controls = self.controls[start]
+        for first in range(0, len(frames), BLOCK):
+            block = frames[first : first + BLOCK]
+            found = self.group.follow(self.inputs[block], controls)
+            legal = self.group.move_to_edge(self.inputs[block], found)
+            away = quat.angle_between(legal, self.rotations[block]).max(axis=-1)
+            apart = int(np.argmax(np.append(away <= SAME, True)))
+            yield GroupFrames(block[:apart], found.controls[:apart], legal[:apart])
+            if apart < len(block):
+                return
+            controls = found.controls[-1]
 
-        Its steps are at most a share `pace` of their bounds.
+    def _transitions(self, jumps: Ints, pace: float) -> Iterator[GroupFrames]:
+        """Yield the shortest transitions across each jump, at a share `pace` of the bounds."""
+        for jump in jumps.tolist():
+            for before, after in SIDES:
+                run = self._shortest_run(jump, before, after, pace)
+                if run is not None:
+                    yield run
+
+    def _shortest_run(
+        self, jump: int, before: float, after: float, pace: float
+    ) -> GroupFrames | None:
+        """Return the shortest transition across a jump; None if there is none.
+
+        It starts k · `before` frames before the jump and ends k · `after` frames after it.
         """
         last = len(self.rotations) - 1
         for k in lengths(2.0 * last + 2.0):
@@ -139,61 +163,112 @@ class _GroupPath:
                 break
         return None
 
-    def _run(self, start: int, end: int, pace: float) -> _Run | None:
-        """Return the way from one frame to another through the controls; None where too fast."""
+    def _run(self, start: int, end: int, pace: float) -> GroupFrames | None:
+        """Return the transition between two frames through the controls; None if too fast.
+
+        It may start before the first frame and end after the last, where the path stands still.
+        """
         last = len(self.rotations) - 1
         frames = np.arange(start, end + 1)
-        here = np.clip(frames, 0, last)
+        inside = np.clip(frames, 0, last)
         beyond = (frames[1:] < 1) | (frames[1:] > last)
-        bounds = np.where(beyond[:, None], self.bounds[0], self.bounds[here[1:]])
-        share = np.linspace(0.0, 1.0, len(frames))
-        for _ in range(EVENINGS):
-            controls, rotations = self._between(here[[0, -1]], share)
-            ratios = self.ratios(rotations[:-1], rotations[1:], bounds).max(axis=1)
+        bounds = np.where(beyond[:, None], self.bounds[0], self.bounds[inside[1:]])
+        ends, share = inside[[0, -1]], np.linspace(0.0, 1.0, len(frames))
+        for _ in range(REPACINGS):
+            controls, rotations = _between(
+                self.group, self.controls[ends], self.rotations[ends], share
+            )
+            ratios = _ratios(rotations[:-1], rotations[1:], bounds).max(axis=1)
             if (ratios <= pace).all():
                 inner = (frames >= 0) & (frames <= last) & (frames != start) & (frames != end)
-                return self._rated(frames[inner], controls[inner], rotations[inner])
+                return GroupFrames(frames[inner], controls[inner], rotations[inner])
             gone = np.append(0.0, np.cumsum(ratios))
             share = np.interp(np.linspace(0.0, gone[-1], len(frames)), gone, share)
         return None
 
-    def _between(self, ends: Ints, share: Scalars) -> tuple[Floats, Quats]:
-        """Return controls (n, C) and rotations (n, S, 4) at shares of the way between two frames.
+    def _choose(self, candidates: Iterable[GroupFrames]) -> None:
+        """Set the path to the cheapest one through the candidates, by Viterbi's algorithm.
 
-        Rotations are off what the controls give by what they are at the ends, interpolated: no
-        more than at one of them.
+        The path itself is a candidate too. A frame costs its weighted squared angles to the input,
+        a legal frame that moves costs `MOVED`, and a step over its bound `OVER`, in proportion.
         """
-        first, other = self.controls[ends]
-        controls = first + share[:, None] * (other - first)
-        given = self.group.pose(self.controls[ends])
-        off = quat.log(quat.mul(quat.inverse(given), self.rotations[ends]))
-        off = off[0] + share[:, None, None] * (off[1] - off[0])
-        return controls, quat.mul(self.group.pose(controls), quat.exp(off))
+        own = GroupFrames(np.arange(len(self.rotations)), self.controls, self.rotations)
+        frames, controls, rotations = map(np.concatenate, zip(own, *candidates, strict=True))
+        order = np.argsort(frames, kind="stable")
+        frames, controls, rotations = frames[order], controls[order], rotations[order]
+        squares = quat.angle_between(rotations, self.inputs[frames]) ** 2
+        costs = (self.group.weights * squares).sum(axis=1)
+        moved = (rotations != self.inputs[frames]).any(axis=(1, 2))
+        costs += MOVED * (self.kept[frames] & moved)
+        rows = np.split(np.arange(len(frames)), np.flatnonzero(np.diff(frames)) + 1)
+        total, before = costs[rows[0]], np.zeros(len(frames), np.int64)
+        for frame in range(1, len(rows)):
+            last, row = rows[frame - 1], rows[frame]
+            ratios = _ratios(rotations[last], rotations[row][:, None], self.bounds[frame])
+            worst = ratios.max(axis=-1)
+            reached = total + np.where(worst > 1.0, OVER * worst, 0.0)
+            best = reached.argmin(axis=1)
+            before[row] = last[best]
+            total = costs[row] + np.take_along_axis(reached, best[:, None], axis=1)[:, 0]
+        chosen = np.empty(len(rows), np.int64)
+        chosen[-1] = rows[-1][total.argmin()]
+        for frame in range(len(rows) - 1, 0, -1):
+            chosen[frame - 1] = before[chosen[frame]]
+        self.controls[:], self.rotations[:] = controls[chosen], rotations[chosen]
 
-    def _rated(self, frames: Ints, controls: Floats, rotations: Quats) -> _Run:
-        squares = self.group.weights * quat.angle_between(rotations, self.inputs[frames]) ** 2
-        return _Run(
-            frames, controls, rotations, float(squares.sum() + MOVED * self.kept[frames].sum())
+
+def _between(
+    group: ControlGroup, controls: Floats, rotations: Quats, share: Scalars
+) -> tuple[Floats, Quats]:
+    """Return controls (n, C) and legal rotations (n, S, 4) at shares (n,) between two poses.
+
+    The controls (2, C) of the poses are interpolated, and so are the deviations of their rotations
+    (2, S, 4) from what the controls give: no deviation is larger than at one of the ends.
+    """
+    between = controls[0] + share[:, None] * (controls[1] - controls[0])
+    off = quat.log(quat.mul(quat.inverse(group.pose(controls)), rotations))
+    off = off[0] + share[:, None, None] * (off[1] - off[0])
+    return between, quat.mul(group.pose(between), quat.exp(off))
+
+
+def step_towards(
+    group: ControlGroup, start: Quats, controls: Floats, wanted: Quats, bounds: Scalars
+) -> tuple[Quats, Floats]:
+    """Return the legal pose nearest to `wanted`, or one on the path to it, and its controls.
+
+    No joint rotates from `start` (S, 4), legal with `controls` (C,), by more than its bound (S,) in
+    radians. The path is straight in the controls. If no shorter step is found, it is `start`.
+    """
+    target, ends = _nearest_one(group, wanted, controls)
+    rotations, found, share = target, ends, 1.0
+    for _ in range(HALVINGS):
+        ratio = float(_ratios(start, rotations, bounds).max())
+        if ratio <= 1.0:
+            return rotations, found
+        share *= min(0.9 / ratio, 0.5)
+        between, steps = _between(
+            group, np.stack([controls, ends]), np.stack([start, target]), np.array([share])
         )
+        rotations, found = steps[0], between[0]
+        if not group.contains(rotations):
+            rotations, found = _nearest_one(group, rotations, found)
+    return start, controls
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """What to set frames (n,) to, and what that costs."""
+def _nearest_one(group: ControlGroup, rotations: Quats, controls: Floats) -> tuple[Quats, Floats]:
+    """Return the legal pose nearest to rotations (S, 4), and its controls (C,).
 
-    frames: Ints
-    controls: Floats
-    rotations: Quats
-    cost: float
+    Of controls that come equally near, those are taken that `controls` (C,) lead to.
+    """
+    nearest, followed = group.nearest(rotations[None]), group.follow(rotations[None], controls)
+    squares = [group.excess(each)[0] for each in (nearest, followed)]
+    found = followed if squares[1] <= AS_NEAR * squares[0] else nearest
+    legal: Quats = group.move_to_edge(rotations[None], found)[0]
+    return legal, found.controls[0]
 
 
 class LiveGroup(LivePaths):
-    """Clamps the joints of a group frame by frame, without look-ahead.
-
-    Each frame starts the search at the controls of the frame before. Where a joint would turn
-    farther than its bound, all controls go only part of the way; if no part of it is found to be
-    legal, the group stays where it was.
-    """
+    """Clamps the joints of a group frame by frame, without look-ahead; see `step_towards`."""
 
     def __init__(self, group: ControlGroup, frame_time: float, max_speed: float) -> None:
         check_speed(max_speed)
@@ -203,39 +278,14 @@ class LiveGroup(LivePaths):
     def push(self, rotations: Quats) -> Quats:
         rotations = unit_quats("rotations", rotations).astype(np.float64)
         if self.last is None:
-            found = self.group.nearest(rotations)
-            legal = self._legal(rotations, found)
-            self.last = rotations, legal, found.controls
-            return legal
-        given, before, controls = self.last
-        found = self.group.nearest_from(rotations, controls)
-        legal, ends = self._legal(rotations, found), found.controls
-        bounds = np.maximum(GROWTH * quat.angle_between(given, rotations), self.max_step)
-        path = _GroupPath(
-            self.group,
-            np.stack([given, rotations]),
-            np.stack([bounds, bounds]),
-            np.zeros(2, dtype=bool),
-            np.stack([controls, ends]),
-            np.stack([before, legal]),
-        )
-        share = 1.0
-        for _ in range(LIVE_HALVINGS):
-            ratio = float(path.ratios(before, legal, bounds).max())
-            if ratio <= 1.0:
-                break
-            share *= min(0.9 / ratio, 0.5)
-            between, steps = path._between(np.array([0, 1]), np.array([share]))
-            found = self.group.nearest_from(steps[0], between[0])
-            legal, ends = self._legal(steps[0], found), found.controls
+            found: NearestPose = self.group.nearest(rotations)
+            legal, controls = self.group.project(rotations), found.controls
         else:
-            legal, ends = before, controls
-        self.last = rotations, legal, ends
-        return same_sign(legal, rotations)
-
-    def _legal(self, rotations: Quats, found: NearestPose) -> Quats:
-        one = NearestPose(*(each[None] for each in (found.controls, found.rotations, found.angles)))
-        legal: Quats = self.group.move_to_edge(rotations[None], one)[0]
+            given, before, controls = self.last
+            bounds = allowed_steps(quat.angle_between(given, rotations), self.max_step)
+            legal, controls = step_towards(self.group, before, controls, rotations, bounds)
+        legal = same_sign(legal, rotations)
+        self.last = rotations, legal, controls
         return legal
 
     def finish(self) -> list[Quats]:
