@@ -131,7 +131,7 @@ def groups() -> dict[str, tuple[float, float | None]]:
         "groups, contains a pose": (float(np.median(inside)), 20.0),
         "groups, project a pose": (float(np.median(moved)), 20.0),
         "groups, a legal frame": (best(lambda: model.project(clip), 2) / FRAMES, 3.0),
-        "groups, a frame outside": (best(lambda: model.project(wild), 2) / FRAMES, 3.0),
+        "groups, a frame outside": (best(lambda: model.project(wild), 2) / FRAMES, 20.0),
     }
 
 

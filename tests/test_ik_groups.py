@@ -103,6 +103,18 @@ def test_clips_are_watched_and_followed():
     assert MODEL.contains(led.clip.pose).all()
 
 
+def test_groups_keep_the_speed_limit_where_a_target_passes_behind_the_back():
+    angle = np.linspace(0.0, 2.0 * np.pi, 60)
+    target = np.stack([3.0 * np.sin(angle), np.full(60, 1.6), 3.0 * np.cos(angle)], axis=1)
+    still = Pose(np.tile(REST.rotations, (60, 1, 1)), np.tile(REST.positions, (60, 1, 1)))
+    seen = watch(MODEL, Clip(BONES, still, 1.0 / 60.0), target, LOOKING)
+    assert seen.late.any()
+    assert MODEL.contains(seen.clip.pose).all()
+    rotations = seen.clip.pose.rotations
+    steps_deg = np.degrees(quat.angle_between(rotations[:-1], rotations[1:]))
+    assert 5.0 < steps_deg.max() <= 10.0 + 1e-6  # 600 degrees a second
+
+
 def test_what_groups_do_not_take_is_refused():
     goals = [Reach("LeftHand", [0.2, 1.3, 0.4])]
     with pytest.raises(ValueError, match="two_bone takes limits of single joints"):

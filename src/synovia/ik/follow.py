@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from .. import quat
 from ..arrays import TOLERANCE, Ints, Mask, Quats, Vectors
 from ..model import LimitModel
+from ..model.group_paths import step_towards
 from ..skeleton import Clip, Pose, Skeleton
 from .goals import Aim, Goal, Stay, errors_of, goal_names, lowest_priority, pins_of
 from .look_at import look_at
@@ -23,7 +24,7 @@ from .solve import solve
 
 MAX_SPEED = math.radians(600.0)  # radians a second, relative to the clip's own motion
 RETURN_TIME = 0.1  # seconds after which 1/e of a deviation from the clip is left
-MAX_SHRINKS = 4  # attempts to shorten a rotation that projection lengthens
+MAX_SHRINKS = 8  # reductions of a step that projection makes too long, before joints stay
 FOLLOW_STEPS = 20  # steps of a frame whose solution is near
 SLOW_STEPS = 4  # steps of a frame whose solution is farther than the speed allows
 TRACK_STEPS = 4  # steps of a call of `track`
@@ -94,21 +95,31 @@ def _advance_pose(model: LimitModel, last: Pose, clip: Clip, frame: int | Ints) 
 def _limit_rotations(
     model: LimitModel, start: Quats, end: Quats, max_rotation: float
 ) -> Quats | None:
-    """Return `end` with each joint within `max_rotation` radians of `start`; None if it is so."""
+    """Return legal rotations (J, 4) near `end`, each at most `max_rotation` radians from `start`.
+
+    Both are legal. Joints of a group move through its controls. None if `end` is near enough.
+    """
     bound = max_rotation * (1.0 + 1e-9)
     angles = quat.angle_between(start, end)
     if angles.max() <= bound:
         return None
-    share = np.minimum(1.0, max_rotation / np.maximum(angles, max_rotation))
+    end = end.copy()
+    for group in model.groups:
+        joints = [model.skeleton.index(name) for name in group.joints]
+        if angles[joints].max() > bound:
+            controls = group.nearest(start[joints]).controls
+            bounds = np.full(len(joints), max_rotation)
+            end[joints], _ = step_towards(group, start[joints], controls, end[joints], bounds)
+    angles, share = quat.angle_between(start, end), np.ones(len(start))
     for _ in range(MAX_SHRINKS):
+        share *= np.minimum(1.0, max_rotation / np.maximum(angles, max_rotation))
         partial = quat.normalize(quat.slerp(start, end, share))
         pose = Pose(np.where((share < 1.0)[:, None], partial, end), np.zeros((len(start), 3)))
         legal = model.project(pose).rotations
         angles = quat.angle_between(start, legal)
         if angles.max() <= bound:
-            break
-        share = share * np.minimum(1.0, max_rotation / np.maximum(angles, max_rotation))
-    return legal
+            return legal
+    return start
 
 
 def follow(

@@ -23,9 +23,9 @@ class LivePath:
     """Clamps the rotations of one joint frame by frame.
 
     Each rotation that comes out is legal, and no step is longer than `model.clamp.allowed_steps` of
-    the input's, at `max_speed` radians a second. With a `look_ahead` of n frames, it comes out n frames
-    after it went in, and changes of side begin as many frames before. A side that cannot be reached
-    in time is reached later: until then legal rotations move too.
+    the input's, at `max_speed` radians a second. With a `look_ahead` of n frames, it comes out n
+    frames after it went in, and changes of side begin as many frames before. A side that cannot be
+    reached in time is reached later: until then legal rotations move too.
 
     With `within`, the limit depends on a driver, whose legal rotations are pushed as well: it
     returns rotations (n, 4) projected to what those of the driver (n, 4) allow.
