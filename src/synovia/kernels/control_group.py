@@ -363,14 +363,14 @@ def find_missed(task, tolerances, library, target, stored_squares, runners, squa
     return square
 
 
-@kernel("Task f8[] f8[,] f8[,,] f8[,,] f8[,] i8[] f8[,,]")
+@kernel("Task f8[] f8[,] f8[,,] f8[,,] f8[,] i8 f8[,,]")
 def nearest_each(task, tolerances, library, stored, targets, shares, search, found):
     """Write shares (n, F) whose poses are nearest to `targets` (n, G, 4), and the poses (n, G, 5).
 
     `library` (N, F) are stored controls, neutral ones first, and `stored` (N, G, 4) their poses.
-    `search` (n,) selects the search of each row. `QUICK` descends from the nearest stored pose;
-    `COLD` also from others, if that does not find a member. `FOLLOW` descends from the result of
-    the row before; the first row from its own `shares`.
+    The kind of `search` is `QUICK`: descend from the nearest stored pose; `COLD`: then from others
+    as well, if that does not find a member; or `FOLLOW`: descend from the result of the row before,
+    for the first row from its own `shares`.
     """
     work = new_work(task)
     start_pose(task, work)
@@ -378,7 +378,7 @@ def nearest_each(task, tolerances, library, stored, targets, shares, search, fou
     stored_squares, squares = np.empty(library.shape[0]), np.empty(1 + NEAR_STARTS + FAR_STARTS)
     runners = np.empty((1 + NEAR_STARTS + FAR_STARTS, free))
     for i in range(targets.shape[0]):
-        here, target, follow = shares[i], targets[i], search[i] == FOLLOW
+        here, target, follow = shares[i], targets[i], search == FOLLOW
         if free > 0:
             first = 0
             if not follow:
@@ -390,7 +390,7 @@ def nearest_each(task, tolerances, library, stored, targets, shares, search, fou
             for c in range(free):
                 runners[0, c] = here[c]
             now = settle(task, tolerances, target, square, runners[0], work)
-            if search[i] == COLD and now > ENOUGH:
+            if search == COLD and now > ENOUGH:
                 squares[0] = now
                 now = find_elsewhere(
                     task, tolerances, library, target, stored_squares, runners, squares, work

@@ -1,11 +1,11 @@
-"""ControlGroup: segments that share controls, and the rotations that these give, to a tolerance."""
+"""ControlGroup: legal are the rotations that controls of a figure give, within a tolerance."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,23 +21,20 @@ from .constraint import Carried, ClampedPaths, Constraint
 from .live import LivePaths
 
 TOLERANCE = np.radians(2.0)
-"""Radians by which a pose may be off what controls give, unless given."""
-STORED = {1: 17, 2: 81, 3: 256}
-"""Controls that are stored to start from, by how many there are; with more, MAX_STORED."""
-MAX_STORED = 1024
+"""Default angle between a legal pose and what controls give, in radians."""
+STORED = {1: 17, 2: 81, 3: 256}  # initial guesses of a search, by the number of controls
+MAX_STORED = 1024  # the same for more controls
 
 
-@dataclass(frozen=True, eq=False)
-class NearestPose:
-    """What controls within their ranges give, as near as possible to some rotations.
-
-    `controls` (..., C) are those of the group in its order, `rotations` (..., S, 4) what they give
-    its segments, and `angles` (..., S) how far these are from the rotations asked for, in radians.
-    """
+class NearestPose(NamedTuple):
+    """The pose within the ranges of controls that is nearest to given rotations."""
 
     controls: Floats
+    """Values (..., C) of the group's controls."""
     rotations: Quats
+    """Rotations (..., S, 4) of the segments that the controls give."""
     angles: Scalars
+    """Angles (..., S) between these and the given rotations, in radians."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +43,17 @@ class ControlGroup(Constraint):
 
     Rotations (..., S, 4) of its segments, each relative to its parent, are legal if some controls
     within their ranges give rotations that are within a tolerance of them, segment by segment.
-    `tolerance`, in radians, is how far a segment may be off as seen from where the group begins;
-    segments in a row share it evenly (`tolerances`).
+    `tolerance`, in radians, is the largest deviation of a segment relative to the group's base;
+    the segments of a chain share it evenly (`tolerances`).
     """
 
     figure: Figure
     segments: tuple[str, ...]
     controls: tuple[str, ...]
-    """Their names "set.control", in the figure's order; none where nothing moves the segments."""
+    """Their names "set.control", in the figure's order; none if nothing moves the segments."""
     tolerance: float = TOLERANCE
     joints: tuple[str, ...] = ()
-    """What a skeleton that is limited calls the segments; as the figure does unless given."""
+    """Names of the segments in the constrained skeleton; those of the figure unless given."""
 
     kind: ClassVar[str] = "control group"
 
@@ -76,7 +73,7 @@ class ControlGroup(Constraint):
 
     @cached_property
     def tolerances(self) -> Floats:
-        """The radians (S,) by which each segment may be off, as its parent sees it."""
+        """Largest deviation (S,) of each segment relative to its parent, in radians."""
         skeleton = self.figure.skeleton
         own = {skeleton.index(name) for name in self.segments}
         longest = max(len(own.intersection(skeleton.path_to_root(joint))) for joint in own)
@@ -84,9 +81,10 @@ class ControlGroup(Constraint):
 
     @cached_property
     def weights(self) -> Floats:
-        """What the squared angles (S,) of segments count: as many as turn with them, of all.
+        """Weights (S,) of the segments' squared angles, 1 on average.
 
-        So a vertebra counts more than the ribs, which only follow it. They are 1 on average.
+        A weight is proportional to the number of joints below the segment, so that a vertebra
+        counts more than the ribs, which only follow it.
         """
         skeleton = self.figure.skeleton
         lines = [skeleton.path_to_root(joint) for joint in range(len(skeleton))]
@@ -128,10 +126,10 @@ class ControlGroup(Constraint):
         return True
 
     def distance(self, rotations: Quats) -> Scalars:
-        """Return how far (..., S) segments are beyond their tolerance, in radians.
+        """Return the angle (..., S) of each segment to the nearest pose, less its tolerance.
 
-        The controls are those that come nearest, in the sum of squares by `weights`. At most 0
-        where a segment is legal; a pose is, where all are.
+        In radians. The nearest pose has the least weighted sum of squared angles beyond the
+        tolerances. A pose is legal where no segment is above 0.
         """
         return self.nearest(rotations).angles - self.tolerances
 
@@ -142,26 +140,22 @@ class ControlGroup(Constraint):
         return np.where(beyond > rounding(rotations.dtype), beyond, 0.0).astype(rotations.dtype)
 
     def project(self, rotations: Quats) -> Quats:
-        """Return the nearest legal rotations (..., S, 4), in the sum of squares by `weights`.
+        """Return the nearest legal rotations (..., S, 4) that the search finds.
 
-        Those found from the nearest of stored controls, and from others. What is legal
-        comes back bit for bit; what is not is turned to the edge of its tolerance.
+        Legal rotations come back bit for bit; others move to the edge of their tolerance.
         """
         rotations = unit_quats("rotations", rotations)
         given = rotations.reshape(-1, *rotations.shape[-2:])
         return self.move_to_edge(given, self.nearest(given)).reshape(rotations.shape)
 
-    def excess(self, found: NearestPose) -> Scalars:
-        """Return the weighted sums (...) of squared angles beyond the tolerances, in radians²."""
-        beyond = np.maximum(found.angles - self.tolerances, 0.0)
-        return np.asarray((self.weights * np.square(beyond)).sum(axis=-1))
-
     def nearest(self, rotations: Quats) -> NearestPose:
         """Return the nearest pose that controls give, for each of the rotations (..., S, 4)."""
         rotations = self._check(rotations)
         targets = rotations.reshape(-1, *rotations.shape[-2:])
-        found = self._solve(targets, np.full(len(targets), kernels.control_group.COLD))
-        return _reshape(found, rotations.shape[:-2])
+        found = self._solve(targets, kernels.control_group.COLD)
+        return NearestPose(
+            *(each.reshape(*rotations.shape[:-2], *each.shape[1:]) for each in found)
+        )
 
     def follow(self, rotations: Quats, controls: Floats) -> NearestPose:
         """Return poses near a path (frames, S, 4) in time, by continuous controls.
@@ -169,16 +163,15 @@ class ControlGroup(Constraint):
         Each frame descends from the controls of the frame before, the first from `controls` (C,).
         The result stays on one branch, and need not be the nearest pose.
         """
-        low, _, high = (each[self._places] for each in self.figure.ranges)
+        low, _, high = (each[self._free] for each in self.figure.ranges)
         start = (np.asarray(controls)[self._varying] - low) / (high - low)
-        targets = self._check(rotations)
-        return self._solve(targets, np.full(len(targets), kernels.control_group.FOLLOW), start)
+        return self._solve(self._check(rotations), kernels.control_group.FOLLOW, start)
 
     def pose(self, controls: Floats) -> Quats:
         """Return the rotations (..., S, 4) that the group's controls (..., C) give."""
-        places = [list(self.figure.controls).index(name) for name in self.controls]
+        names = list(self.figure.controls)
         table = np.tile(self.figure.ranges[1], (*np.shape(controls)[:-1], 1))
-        table[..., places] = controls
+        table[..., [names.index(name) for name in self.controls]] = controls
         joints = [self.figure.skeleton.index(name) for name in self.segments]
         return self.figure.pose(table).rotations[..., joints, :]
 
@@ -188,10 +181,10 @@ class ControlGroup(Constraint):
         return self.pose(low + (high - low) * rng.random((n, len(low))))
 
     def first_exit(self, previous: Quats, proposed: Quats) -> Scalars:
-        """Return the largest t (...) in [0, 1] with the turn between rotations legal before it.
+        """Return the largest t (...) in [0, 1] up to which the path between rotations is legal.
 
-        Both are (..., S, 4); each segment takes the shortest turn. Every step is within what the
-        depths of the segments prove to be legal, or `EXIT_STEP` radians of the farthest turn.
+        Both are (..., S, 4), and each segment takes the shortest rotation. A step is as long as
+        the depths of the segments prove to be legal, but at least `EXIT_STEP`.
         """
         start, end = np.broadcast_arrays(self._check(previous), self._check(proposed))
         batch = start.shape[:-2]
@@ -241,18 +234,17 @@ class ControlGroup(Constraint):
         return LiveGroup(self, frame_time, max_speed)
 
     @cached_property
-    def _places(self) -> Ints:
-        """The numbers, among the figure's controls, of those that have more than one value."""
-        numbers = {name: k for k, name in enumerate(self.figure.controls)}
-        low, _, high = self.figure.ranges
-        places = [numbers[name] for name in self.controls]
-        return np.array([place for place in places if low[place] < high[place]], np.int64)
+    def _free(self) -> Ints:
+        """Indices, among the figure's controls, of the group's with more than one value."""
+        names, (low, _, high) = list(self.figure.controls), self.figure.ranges
+        indices = [names.index(name) for name in self.controls]
+        return np.array([index for index in indices if low[index] < high[index]], np.int64)
 
     @cached_property
     def _varying(self) -> list[int]:
-        """The indices, among the group's controls, of those that have more than one value."""
+        """Indices, among the group's controls, of those with more than one value."""
         names = list(self.figure.controls)
-        return [self.controls.index(names[index]) for index in self._places]
+        return [self.controls.index(names[index]) for index in self._free]
 
     @cached_property
     def _ranges(self) -> tuple[Floats, Floats]:
@@ -262,14 +254,17 @@ class ControlGroup(Constraint):
 
     @cached_property
     def _start(self) -> Floats:
-        """The shares (F,) of ranges at which neutral controls are."""
-        low, neutral, high = (each[self._places] for each in self.figure.ranges)
+        """Neutral controls (F,), as shares of their ranges."""
+        low, neutral, high = (each[self._free] for each in self.figure.ranges)
         return (neutral - low) / (high - low)
 
     @cached_property
     def _library(self) -> tuple[Floats, Quats]:
-        """Shares (N, F), neutral first, then all over the ranges and at ends; their rotations."""
-        free = len(self._places)
+        """Initial guesses of a search: shares of ranges (N, F), and their rotations (N, S, 4).
+
+        The neutral controls come first, then random ones, of which some are at ends of ranges.
+        """
+        free = len(self._free)
         if free == 0:
             return np.zeros((0, 0)), np.zeros((0, len(self.segments), 4))
         shares = np.linspace(0.0, 1.0, STORED[1])[:, None]
@@ -282,8 +277,8 @@ class ControlGroup(Constraint):
 
     @cached_property
     def _task(self) -> Any:
-        """The bundle that `kernels.controls` explains; None where a component is not compiled."""
-        figure, places = self.figure, self._places
+        """The task of `kernels.controls`; None if a component is not compiled."""
+        figure = self.figure
         joints = [figure.skeleton.index(name) for name in self.segments]
         program = program_for(figure, joints)
         if program is None:
@@ -300,7 +295,7 @@ class ControlGroup(Constraint):
             "targets": np.zeros((len(joints), 4)),
             "above": above,
         }
-        return program.task(figure, figure.ranges[1], places, self._start, aims)
+        return program.task(figure, figure.ranges[1], self._free, self._start, aims)
 
     def _check(self, rotations: Quats) -> Quats:
         rotations = unit_quats("rotations", rotations)
@@ -311,17 +306,20 @@ class ControlGroup(Constraint):
         return np.ascontiguousarray(rotations, np.float64)
 
     def _values(self, shares: Floats) -> Floats:
-        """Return the group's controls (..., C) for shares (..., F) of those that vary."""
-        low, _, high = (each[self._places] for each in self.figure.ranges)
+        """Return the group's controls (..., C) for shares (..., F) of the varying ranges."""
+        low, _, high = (each[self._free] for each in self.figure.ranges)
         neutral = [self.figure.controls[name].neutral for name in self.controls]
         values = np.tile(neutral, (*shares.shape[:-1], 1))
         values[..., self._varying] = np.clip(low + (high - low) * shares, low, high)
         return values
 
-    def _solve(self, targets: Quats, search: Ints, start: Floats | None = None) -> NearestPose:
-        """Return the nearest poses to `targets` (n, S, 4); `start` are shares for the first."""
-        shares = np.zeros((len(targets), len(self._places)))
-        shares[:1] = 0.0 if start is None else start
+    def _solve(self, targets: Quats, search: int, start: Floats | float = 0.0) -> NearestPose:
+        """Return the poses nearest to `targets` (n, S, 4), by a search of `kernels.control_group`.
+
+        `start` (F,) are the shares of ranges from which `FOLLOW` descends to the first target.
+        """
+        shares = np.zeros((len(targets), len(self._free)))
+        shares[:1] = start
         found = np.empty((*targets.shape[:-1], 5))
         if self._task is None:
             _solve_by_differences(self, targets, search, shares, found)
@@ -333,10 +331,10 @@ class ControlGroup(Constraint):
         return NearestPose(self._values(shares), found[..., :4], found[..., 4])
 
     def move_to_edge(self, given: Quats, found: NearestPose) -> Quats:
-        """Return rotations (n, S, 4), those beyond their tolerance turned to the edge of it.
+        """Return rotations (n, S, 4), moved to within the tolerance of the poses `found`.
 
-        A pose at the very edge has one set of controls that prove it legal, and a search may stop
-        just before; such poses are turned a little farther in, until they are found to be members.
+        A search may miss a member at the very edge of the tolerance, so poses move farther in
+        until the search accepts them. Members come back unchanged.
         """
         slack, out = rounding(given.dtype), given.copy()
         going = np.flatnonzero((found.angles > self.tolerances + slack).any(axis=-1))
@@ -350,7 +348,7 @@ class ControlGroup(Constraint):
             moved *= np.where(np.sum(moved * rotations, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
             beyond = (angles > inner)[..., None]
             out[going] = np.where(beyond, moved, rotations)
-            again = self._solve(self._check(out[going]), np.full(len(going), search))
+            again = self._solve(self._check(out[going]), search)
             going = going[(again.angles > self.tolerances + slack).any(axis=-1)]
         return out
 
@@ -359,27 +357,16 @@ INSETS = (
     *((inset, kernels.control_group.QUICK) for inset in (0.01, 0.1)),
     *((inset, kernels.control_group.COLD) for inset in (0.01, 0.1, 0.3, 1.0)),
 )
-"""Shares of the tolerance by which projections are inside, and how it is found out that they are
-members: the first, and the next where that fails."""
-EXIT_STEP = 1e-4
-"""Radians of the shortest step of `first_exit`."""
-EXIT_NEARNESS = 1e-9
-"""Shares of the way within which the exit is found."""
-
-
-def _reshape(found: NearestPose, batch: tuple[int, ...]) -> NearestPose:
-    return NearestPose(
-        *(
-            array.reshape(*batch, *array.shape[1:])
-            for array in (found.controls, found.rotations, found.angles)
-        )
-    )
+"""Depths of projections, as shares of the tolerance, and the searches that have to accept them; the
+next is tried if one fails."""
+EXIT_STEP = 1e-4  # radians; the shortest step of `first_exit`
+EXIT_NEARNESS = 1e-9  # precision of the t that it returns
 
 
 def _solve_by_differences(
-    group: ControlGroup, targets: Quats, search: Ints, shares: Floats, found: Floats
+    group: ControlGroup, targets: Quats, search: int, shares: Floats, found: Floats
 ) -> None:
-    """As `kernels.control_group.nearest_each`, for components that are not compiled."""
+    """Do as `kernels.control_group.nearest_each`, for components that are not compiled."""
     from scipy.optimize import least_squares
 
     library, stored = group._library
@@ -408,9 +395,9 @@ def _solve_by_differences(
     for i, target in enumerate(targets):
         angles = np.maximum(quat.angle_between(stored, target) - group.tolerances, 0.0)
         order = np.argsort((group.weights * np.square(angles)).sum(axis=1), kind="stable")
-        follow = search[i] == rules.FOLLOW or len(library) == 0
+        follow = search == rules.FOLLOW or len(library) == 0
         best, square = fit(shares[max(i - 1, 0)] if follow else library[order[0]], target)
-        for row in order[1 : rules.NEAR_STARTS] if search[i] == rules.COLD else ():
+        for row in order[1 : rules.NEAR_STARTS] if search == rules.COLD else ():
             if square <= rules.ENOUGH:
                 break
             other, now = fit(library[row], target)
@@ -423,9 +410,9 @@ def _solve_by_differences(
 
 
 def control_groups(figure: Figure, tolerance: float = TOLERANCE) -> tuple[ControlGroup, ...]:
-    """Return the groups of a figure: segments that share controls, each group by itself.
+    """Return the groups of a figure: the smallest sets of segments that share no controls.
 
-    Segments that nothing moves, roots apart, are groups without controls: they stay at rest.
+    A segment that nothing moves is a group without controls, except for roots.
     """
     found: list[ControlGroup] = []
     for name, joint_set in figure.joint_sets.items():

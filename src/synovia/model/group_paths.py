@@ -9,7 +9,7 @@ candidate, and so the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,7 +27,6 @@ SIDES = ((1, 1), (2, 0), (0, 2), (1.5, 0.5), (0.5, 1.5))
 """Frames before and after a jump at which transitions start and end, relative to half of them."""
 PACES = (1.0, 0.6, 0.4)  # shares of the bounds that transitions use, slower where jumps remain
 REPACINGS = 4  # iterations that equalise the steps of a transition
-BLOCK = 16  # frames by which branches are followed at once
 SAME = 1e-6  # radians; branches that are nearer than this have merged
 HALVINGS = 12  # of a single step that is too long, before the group stays where it was
 AS_NEAR = 1.0 + 1e-6  # factor within which two squared distances are equal
@@ -93,62 +92,39 @@ class _GroupPath:
         nearest = GroupFrames(every, self.controls.copy(), self.rotations.copy())
         branches: list[GroupFrames] = []
         for pace in PACES:
-            jumps = self.jumps()
-            if len(jumps) == 0:
+            jumps = self.jumps().tolist()
+            if not jumps:
                 break
-            if not branches:
-                branches = [self._accepted(each) for each in self._branches(jumps)]
-            runs = [self._accepted(run) for run in self._transitions(jumps, pace)]
-            self._choose([nearest, *branches, *runs])
+            branches = branches or [branch for jump in jumps for branch in self._branches(jump)]
+            runs = [self._shortest_run(jump, side, pace) for jump in jumps for side in SIDES]
+            self._choose(nearest, [*branches, *(run for run in runs if run is not None)])
         return np.asarray((self.rotations != nearest.rotations).any(axis=(1, 2)))
 
-    def _accepted(self, candidates: GroupFrames) -> GroupFrames:
-        """Return the candidates that the group's search accepts."""
-        frames, controls, rotations = candidates
-        legal = self.group.contains(rotations)
-        return GroupFrames(frames[legal], controls[legal], rotations[legal])
-
-    def _branches(self, jumps: Ints) -> Iterator[GroupFrames]:
-        """Yield the branch before each jump continued forwards, and that after it backwards.
+    def _branches(self, jump: int) -> Iterator[GroupFrames]:
+        """Yield the branch before a jump continued forwards, and that after it backwards.
 
         A branch ends where it meets the path again, or after the frames that the longest transition
         takes.
         """
         most = int(np.ceil(LONGEST_RUN / self.bounds[0].min()))
-        for jump in jumps.tolist():
-            yield from self._follow(np.arange(jump, len(self.rotations))[:most], jump - 1)
-            yield from self._follow(np.arange(jump)[::-1][:most], jump)
-
-    def _follow(self, frames: Ints, start: int) -> Iterator[GroupFrames]:
-        """Yield the branch of the frame `start` in `frames` (n,), in this order, by blocks."""
-        controls = self.controls[start]
-        for first in range(0, len(frames), BLOCK):
-            block = frames[first : first + BLOCK]
-            found = self.group.follow(self.inputs[block], controls)
-            legal = self.group.move_to_edge(self.inputs[block], found)
-            away = quat.angle_between(legal, self.rotations[block]).max(axis=-1)
-            apart = int(np.argmax(np.append(away <= SAME, True)))
-            yield GroupFrames(block[:apart], found.controls[:apart], legal[:apart])
-            if apart < len(block):
-                return
-            controls = found.controls[-1]
-
-    def _transitions(self, jumps: Ints, pace: float) -> Iterator[GroupFrames]:
-        """Yield the shortest transitions across each jump, at a share `pace` of the bounds."""
-        for jump in jumps.tolist():
-            for before, after in SIDES:
-                run = self._shortest_run(jump, before, after, pace)
-                if run is not None:
-                    yield run
+        ahead, back = np.arange(jump, len(self.rotations))[:most], np.arange(jump)[::-1][:most]
+        for start, frames in ((jump - 1, ahead), (jump, back)):
+            found = self.group.follow(self.inputs[frames], self.controls[start])
+            away = quat.angle_between(found.rotations, self.group.pose(self.controls[frames]))
+            met = int(np.argmax(np.append((away <= SAME).all(axis=-1), True)))
+            found, frames = NearestPose(*(each[:met] for each in found)), frames[:met]
+            legal = self.group.move_to_edge(self.inputs[frames], found)
+            yield GroupFrames(frames, found.controls, legal)
 
     def _shortest_run(
-        self, jump: int, before: float, after: float, pace: float
+        self, jump: int, side: tuple[float, float], pace: float
     ) -> GroupFrames | None:
-        """Return the shortest transition across a jump; None if there is none.
+        """Return the shortest transition across a jump, at a share `pace` of the bounds.
 
-        It starts k · `before` frames before the jump and ends k · `after` frames after it.
+        It starts and ends a multiple of `side` frames before and after the jump. None if there is
+        no such transition.
         """
-        last = len(self.rotations) - 1
+        before, after, last = *side, len(self.rotations) - 1
         for k in lengths(2.0 * last + 2.0):
             start, end = jump - 1 - int(np.ceil(before * k)), jump + int(np.ceil(after * k))
             ends = np.clip([start, end], 0, last)
@@ -186,14 +162,20 @@ class _GroupPath:
             share = np.interp(np.linspace(0.0, gone[-1], len(frames)), gone, share)
         return None
 
-    def _choose(self, candidates: Iterable[GroupFrames]) -> None:
+    def _choose(self, nearest: GroupFrames, candidates: Sequence[GroupFrames]) -> None:
         """Set the path to the cheapest one through the candidates, by Viterbi's algorithm.
 
-        The path itself is a candidate too. A frame costs its weighted squared angles to the input,
-        a legal frame that moves costs `MOVED`, and a step over its bound `OVER`, in proportion.
+        The projections of the frames and the path itself are candidates too. A frame costs its
+        weighted squared angles to the input, a legal frame that moves costs `MOVED`, and a step
+        over its bound `OVER`, in proportion.
         """
-        own = GroupFrames(np.arange(len(self.rotations)), self.controls, self.rotations)
-        frames, controls, rotations = map(np.concatenate, zip(own, *candidates, strict=True))
+        own = GroupFrames(nearest.frames, self.controls, self.rotations)
+        every = zip(own, nearest, *candidates, strict=True)
+        frames, controls, rotations = (np.concatenate(each) for each in every)
+        accepted = np.ones(len(frames), dtype=bool)
+        new = slice(2 * len(self.rotations), None)
+        accepted[new] = self.group.contains(rotations[new])
+        frames, controls, rotations = frames[accepted], controls[accepted], rotations[accepted]
         order = np.argsort(frames, kind="stable")
         frames, controls, rotations = frames[order], controls[order], rotations[order]
         squares = quat.angle_between(rotations, self.inputs[frames]) ** 2
@@ -261,7 +243,10 @@ def _nearest_one(group: ControlGroup, rotations: Quats, controls: Floats) -> tup
     Of controls that come equally near, those are taken that `controls` (C,) lead to.
     """
     nearest, followed = group.nearest(rotations[None]), group.follow(rotations[None], controls)
-    squares = [group.excess(each)[0] for each in (nearest, followed)]
+    squares = [
+        (group.weights * np.maximum(each.angles[0] - group.tolerances, 0.0) ** 2).sum()
+        for each in (nearest, followed)
+    ]
     found = followed if squares[1] <= AS_NEAR * squares[0] else nearest
     legal: Quats = group.move_to_edge(rotations[None], found)[0]
     return legal, found.controls[0]
@@ -278,8 +263,7 @@ class LiveGroup(LivePaths):
     def push(self, rotations: Quats) -> Quats:
         rotations = unit_quats("rotations", rotations).astype(np.float64)
         if self.last is None:
-            found: NearestPose = self.group.nearest(rotations)
-            legal, controls = self.group.project(rotations), found.controls
+            legal, controls = self.group.project(rotations), self.group.nearest(rotations).controls
         else:
             given, before, controls = self.last
             bounds = allowed_steps(quat.angle_between(given, rotations), self.max_step)
