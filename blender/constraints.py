@@ -83,7 +83,7 @@ class IKRanges:
         beyond = np.maximum(low - twists, twists - high)
         return np.asarray(np.maximum(self._level(swings) - 1.0, beyond) <= EDGE)
 
-    def violation(self, rotations: Quats) -> Scalars:
+    def correction(self, rotations: Quats) -> Scalars:
         """Return the angles, in radians, by which the solver would turn rotations (..., 4)."""
         swings, twists = swing_and_twist(self.frame, rotations)
         inward = swings / np.maximum(self._level(swings), 1.0)[..., None]

@@ -53,6 +53,26 @@ def random_quats(n, rng):
     return q / np.linalg.norm(q, axis=1, keepdims=True)
 
 
+def smallest_angles(limit, rotations):
+    """Rotation angles (n,) to the nearest legal rotation: of thousands, and of others near those.
+
+    Around the best, legal rotations are tried at random, ever closer by.
+    """
+    rng = np.random.default_rng(5)
+    everywhere = limit.project(np.concatenate([random_quats(3000, rng), limit.sample(1000, rng)]))
+    least = np.empty(len(rotations))
+    for k, rotation in enumerate(rotations):
+        legal = np.concatenate([everywhere, limit.project(rotation[None])])
+        for scale in 0.5 ** np.arange(1, 11):
+            angles = quat.angle_between(legal, rotation)
+            legal = legal[np.argsort(angles)[:40]]
+            moves = rng.normal(size=(40, 25, 3)) * min(scale, angles.min())
+            tried = limit.project(quat.normalize(quat.mul(legal[:, None], quat.exp(moves))))
+            legal = np.concatenate([legal, tried.reshape(-1, 4)])
+        least[k] = quat.angle_between(legal, rotation).min()
+    return least
+
+
 def random_frame(rng):
     """Orthonormal rows, right-handed."""
     return quat.to_matrix(random_quats(1, rng)[0])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cones import ring
-from oracles import BATCHES, EXHAUSTIVE, random_quats
+from oracles import BATCHES, EXHAUSTIVE, random_quats, smallest_angles
 from synovia import quat
 from synovia.arrays import TOLERANCE
 from synovia.charts import DirectionTwist, Hinges, RotationVector, SwingTwist
@@ -186,6 +186,17 @@ def test_no_legal_pair_is_much_nearer(pair, rotations, name):
         gap = max(pair.dependent.distance(rotation, moved), 0.0)
         assert np.hypot(driver_move(pair, driver, moved), gap) == pytest.approx(found, abs=1e-6)
         assert pair.dependent.contains(own, moved)
+
+
+def test_violations_of_a_follower_are_angles_to_its_nearest_legal_rotation(pair):
+    rng = np.random.default_rng(6)
+    driver, rotations = random_quats(4, rng), random_quats(4, rng)
+    found = pair.dependent.violation(rotations, driver)
+    limits = [pair.dependent.limit_at(each) for each in driver]
+    seen = zip(limits, rotations, strict=True)
+    least = np.array([smallest_angles(limit, each[None])[0] for limit, each in seen])
+    assert (found <= np.maximum(1.01 * least, least + np.radians(0.1))).all()
+    assert (found >= 0.99 * least - np.radians(0.1)).all()
 
 
 def test_depths_are_never_overstated(pair):

@@ -402,7 +402,7 @@ def beyond_anatomy(anatomy: Limit, rotations: np.ndarray) -> np.ndarray:
     """Return how far beyond anatomy and the allowance rotations are, in radians; below 0 inside."""
     beyond = np.array(anatomy.distance(rotations))
     outside = beyond > 0.0
-    beyond[outside] = anatomy.violation(rotations[outside])
+    beyond[outside] = anatomy.correction(rotations[outside])
     return beyond - ALLOWANCE
 
 

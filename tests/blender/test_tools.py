@@ -429,7 +429,7 @@ def test_inverse_kinematics_keeps_to_what_the_loss_is_measured_by(limited, part)
         seen.append(found[joint])
     rotations = np.array(seen)
     region = constraints.IKRanges(rig.frames[joint], ranges)
-    assert region.violation(rotations).max() < 1e-4
+    assert region.correction(rotations).max() < 1e-4
     swings, twists = constraints.swing_and_twist(rig.frames[joint], rotations)
     ends = np.sin(0.5 * np.where(swings < 0.0, -ranges[0, [0, 2]], ranges[1, [0, 2]]))
     levels = np.linalg.norm(swings / ends, axis=1)
@@ -444,7 +444,7 @@ def test_ik_ranges_are_sampled_evenly_and_hold_their_samples(part):
     region = constraints.IKRanges(frame, np.array([[-0.4, -0.5, -1.9], [1.4, 2.3, 0.7]]))
     members = region.sample(2000, rng)
     assert region.contains(members).all()
-    assert region.violation(members).max() < 1e-6
+    assert region.correction(members).max() < 1e-6
     anywhere = quat.normalize(rng.normal(size=(200_000, 4)))
     inside = region.contains(anywhere)
     assert inside.mean() == pytest.approx(region.volume(), rel=0.05)

@@ -128,7 +128,7 @@ def measure_curve(limit: Limit, joint: CoupledJoint, figure: Figure) -> Loss:
     members = limit.sample(SAMPLES, np.random.default_rng(0))
     nearest = 2.0 * np.arccos(np.minimum(np.abs(members @ along.T).max(axis=1), 1.0))
     share = limit.volume()
-    return Loss(share, 0.0, share, float(limit.violation(along).max()), float(nearest.max()))
+    return Loss(share, 0.0, share, float(limit.correction(along).max()), float(nearest.max()))
 
 
 def coupled_note(joint: CoupledJoint, limit: Limit | None) -> str:

@@ -38,7 +38,7 @@ class Loss:
 
     `share`, `gained` and `lost` are shares of all rotations: those that the limit accepts, that
     only the export accepts, and that only the limit accepts. Angles, in radians, are the largest
-    violations found: of the limit by what is gained, and of the export by what is lost.
+    corrections found: of the limit by what is gained, and of the export by what is lost.
     """
 
     share: float
@@ -114,7 +114,7 @@ class Rotations(Protocol):
     def contains(self, rotations: Quats) -> Mask:
         """Return which rotations (..., 4) are members."""
 
-    def violation(self, rotations: Quats) -> Scalars:
+    def correction(self, rotations: Quats) -> Scalars:
         """Return the angles (...), in radians, by which rotations (..., 4) are outside."""
 
     def sample(self, n: int, rng: np.random.Generator) -> Quats:
@@ -133,7 +133,7 @@ def measure_loss(
     def beyond(inner: Rotations, judge: Rotations) -> tuple[float, float, float]:
         members, share = inner.sample(samples, rng), inner.volume()
         outside = ~judge.contains(members)
-        angle = judge.violation(members[outside]).max(initial=0.0)
+        angle = judge.correction(members[outside]).max(initial=0.0)
         return share, share * float(outside.mean()), float(angle)
 
     share, lost, lost_angle = beyond(old, new)

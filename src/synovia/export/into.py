@@ -201,8 +201,8 @@ def measure_own_loss(limit: Limit, joint: HingedJoint, low: Floats, high: Floats
         float(legal.mean()),
         float(gained.mean()),
         float(lost.mean()),
-        float(limit.violation(rotations[gained]).max(initial=0.0)),
-        float(joint.limit.violation(rotations[lost]).max(initial=0.0)),
+        float(limit.correction(rotations[gained]).max(initial=0.0)),
+        float(joint.limit.correction(rotations[lost]).max(initial=0.0)),
     )
 
 

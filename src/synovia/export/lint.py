@@ -305,7 +305,7 @@ def _captured(subject: Subject, name: str, limit: Limit, rotations: Quats) -> It
     source = f"{len(rotations)} frames of captures"
     share, worst = (
         float(outside.mean()),
-        float(limit.violation(rotations[outside]).max(initial=0.0)),
+        float(limit.correction(rotations[outside]).max(initial=0.0)),
     )
     if share > BROKEN and worst > BROKEN_ANGLE:
         excess = [max(h.low - a, b - h.high) for h, a, b in zip(hinges, *ends[:, : len(hinges)],
@@ -342,7 +342,7 @@ def against_limits(subject: Subject, other: LimitModel) -> Iterator[Finding]:
         if not len(legal):
             continue
         outside = ~own.contains(legal)
-        worst = float(own.violation(legal[outside]).max(initial=0.0))
+        worst = float(own.correction(legal[outside]).max(initial=0.0))
         if outside.mean() > BROKEN and worst > BROKEN_ANGLE:
             ranges = fit_ranges(limit, hinges)
             off = [max(h.low - r[0], r[1] - h.high) for h, r in zip(hinges, ranges, strict=True)]
@@ -368,7 +368,7 @@ def _apart(one: Limit, other: Limit) -> float:
     for inner, judge in ((one, other), (other, one)):
         corners = inner.chart.rotations(shape_surface(inner.region, 1).vertices)
         members = np.concatenate([inner.sample(MEMBERS, rng), corners])
-        found = max(found, float(judge.violation(members).max(initial=0.0)))
+        found = max(found, float(judge.correction(members).max(initial=0.0)))
     return found
 
 

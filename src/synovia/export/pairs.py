@@ -184,6 +184,7 @@ def _measure(
     accepted = above.limit.contains(driver) & below.limit.contains(joint) & (over <= 0.0)
     legal = pair.contains(driver, joint)
     gained, lost = accepted & ~legal, legal & ~accepted
-    far = pair.dependent.violation(joint[gained], driver[gained]).max(initial=0.0)
+    nearest = pair.dependent.project(joint[gained], driver[gained])
+    far = quat.angle_between(joint[gained], nearest).max(initial=0.0)
     share, more, less = (float(each.mean()) for each in (legal, gained, lost))
     return Loss(share, more, less, float(far), float(over[lost].max(initial=0.0)))

@@ -426,8 +426,8 @@ def _legal_start(model: LimitModel, pose: Pose, goals: Sequence[Goal]) -> tuple[
     double = pose.rotations.dtype == pose.positions.dtype == np.float64
     given = pose if double else Pose(pose.rotations.astype(float), pose.positions.astype(float))
     legal = model.project(given)
-    same = bool((legal.rotations == given.rotations).all())
-    correction = np.zeros(given.rotations.shape[:-1]) if same else model.violation(given)
+    moved = (legal.rotations != given.rotations).any(axis=-1)
+    correction = np.where(moved, quat.angle_between(given.rotations, legal.rotations), 0.0)
     count = len(model.skeleton)
     start = Pose(
         np.broadcast_to(legal.rotations, (*batch, count, 4)),

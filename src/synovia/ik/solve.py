@@ -249,7 +249,7 @@ class JointVariables(Variables[Batch]):
             if len(some):
                 measured = lineage(model.skeleton, name, limit.relative_to)
                 rotations = measured.relative_rotation(without.rotations[some])
-                angles[rows[some], joint] = limit.violation(rotations)
+                angles[rows[some], joint] = limit.correction(rotations)
         return angles
 
 

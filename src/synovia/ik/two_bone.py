@@ -244,7 +244,7 @@ def swivel(
         )
         cost = np.abs(angles) if pole is None else _pole_angles(turned, upper, axis, pole)
         if limit is not None:
-            cost = cost + ILLEGAL_COST * (~limit.contains(turned) + limit.violation(turned))
+            cost = cost + ILLEGAL_COST * (~limit.contains(turned) + limit.correction(turned))
         best = np.take_along_axis(angles, cost.argmin(axis=1)[:, None], axis=1)[:, 0]
     turned = quat.normalize(quat.mul(quat.exp(best[:, None] * axis), straight))
     batch.rotations[:, joint] = turned if limit is None else limit.project(turned)

@@ -34,7 +34,7 @@ class Conversion:
     lost: float
     """The share of all rotations that only the old limit accepts."""
     error: float
-    """The largest violation that was found, in radians, of what one accepts by the other."""
+    """The largest correction that was found, in radians, of what one accepts by the other."""
 
 
 def convert(
@@ -114,8 +114,8 @@ def _compare(old: Limit | SeenLimit, new: Limit) -> Conversion:
     rng = np.random.default_rng(1)
     rotations = quat.normalize(rng.normal(size=(UNIFORM_ROTATIONS, 4)))
     gained, lost = _gained_and_lost(old, new, rotations)
-    violations = [_worst(old, new, rotations, rng), _worst(new, old, rotations, rng)]
-    return Conversion(new, gained=gained, lost=lost, error=max(violations))
+    corrections = [_worst(old, new, rotations, rng), _worst(new, old, rotations, rng)]
+    return Conversion(new, gained=gained, lost=lost, error=max(corrections))
 
 
 def gained_and_lost(old: Limit, new: Limit) -> tuple[float, float]:
@@ -144,14 +144,14 @@ def _worst(
     smaller steps.
     """
     legal = other.project(rotations)
-    far = judge.violation(legal)
+    far = judge.correction(legal)
     worst = np.argsort(far)[-CLIMBERS:]
     legal, far, step = legal[worst], far[worst], FIRST_STEP
     each = np.arange(len(worst))
     for _ in range(CLIMBS):
         turns = quat.exp(step * rng.normal(size=(len(worst), TRIES, 3)))
         tried = other.project(quat.mul(legal[:, None], turns))
-        found = judge.violation(tried)
+        found = judge.correction(tried)
         best = found.argmax(axis=1)
         better = found[each, best] > far
         legal = np.where(better[:, None], tried[each, best], legal)
@@ -191,9 +191,9 @@ class SeenLimit:
         """Return the legal rotations that are nearest in the limit's chart."""
         return self.outward(self.limit.project(self.inward(rotations)))
 
-    def violation(self, rotations: Quats) -> Scalars:
+    def correction(self, rotations: Quats) -> Scalars:
         """Return the angles, in radians, between rotations and their projections."""
-        return self.limit.violation(self.inward(rotations))
+        return self.limit.correction(self.inward(rotations))
 
 
 def change_frames(limit: Limit, parent: Quats, child: Quats) -> Conversion:

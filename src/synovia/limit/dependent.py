@@ -39,6 +39,7 @@ from . import octahedral, rotation_nodes
 from .convert import mirror_limit
 from .intervals import interval_along, with_interval
 from .limit import Limit, frame_of
+from .nearest import nearest_by_angle
 from .octahedral import divisions, mirror_nodes, node_directions, steepest
 
 NEAR = 1e-12  # radians to which a number is what it was set to
@@ -270,12 +271,33 @@ class DependentLimit(ABC):
         return out
 
     def violation(self, rotations: Quats, driver: Quats) -> Scalars:
-        """Return the angle, in radians, from each rotation to its projection; 0 if legal."""
+        """Return the rotation angle, in radians, to the nearest legal rotation; 0 if legal.
+
+        The driver stays as it is; see `Limit.violation`.
+        """
         rotations = unit_quats("rotations", rotations)
-        projected = self.project(rotations, driver)
-        moved = (projected != rotations).any(axis=-1)
-        angles = np.where(moved, quat.angle_between(rotations, projected), 0.0)
+        nearest = self.nearest_rotation(rotations, driver)
+        moved = (nearest != rotations).any(axis=-1)
+        angles = np.where(moved, quat.angle_between(rotations, nearest), 0.0)
         return np.asarray(angles, rotations.dtype)
+
+    def nearest_rotation(self, rotations: Quats, driver: Quats) -> Quats:
+        """Return the legal rotations at the smallest rotation angle, while the driver stays.
+
+        Legal ones stay as they are; see `Limit.nearest_rotation`.
+        """
+        rotations = unit_quats("rotations", rotations)
+        nearest = self.project(rotations, driver)
+        moved = (nearest != rotations).any(axis=-1)
+        drivers = np.broadcast_to(driver, nearest.shape)[moved]
+        given = np.broadcast_to(rotations, nearest.shape)[moved].astype(np.float64)
+        nearest[moved] = nearest_by_angle(
+            lambda tried, rows: self.project(tried, drivers[rows, None]),
+            given,
+            nearest[moved].astype(np.float64),
+            self.limit.spread_members,
+        )
+        return nearest
 
     def limit_at(self, driver: Quats) -> Limit:
         """Return what is legal at one rotation (4,) of the driver, as a limit by itself."""

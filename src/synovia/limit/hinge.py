@@ -65,13 +65,13 @@ def hinge_path(limit: Limit) -> HingePath | None:
 def _extend(limit: Limit, path: HingePath) -> HingePath | None:
     """Return the path as far as it is legal, both ways from where it starts."""
     angles = np.arange(-np.pi, np.pi + 0.5 * STEP, STEP)
-    violation = limit.violation(path.at(angles))
+    correction = limit.correction(path.at(angles))
     here = int(np.abs(angles - path.low).argmin())
-    loose = violation <= SLACK
+    loose = correction <= SLACK
     if not loose[here]:
         return None
     low, high = _run_around(loose, here)
-    exact = violation <= CLOSE
+    exact = correction <= CLOSE
     if exact[here]:  # the ends are where they are, unless the path leaves the region on its way
         first, last = _run_around(exact, here)
         if (last - first) >= 0.9 * (high - low):
@@ -89,7 +89,7 @@ def _end(limit: Limit, path: HingePath, inside: float, outside: float) -> float:
         return float(inside)
     for _ in range(12):
         half = 0.5 * (inside + outside)
-        if limit.violation(path.at(half)) <= 1e-6:
+        if limit.correction(path.at(half)) <= 1e-6:
             inside = half
         else:
             outside = half

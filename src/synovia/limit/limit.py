@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -47,6 +47,7 @@ from .chart_support import (
     is_steep,
     suits,
 )
+from .nearest import covering_rotations, nearest_by_angle
 from .softening import Softening
 
 if TYPE_CHECKING:
@@ -431,7 +432,18 @@ class Limit:
         return self.round_members(np.where(legal, rotations, nearest), rotations.dtype)
 
     def violation(self, rotations: Quats) -> Scalars:
-        """Return the angle, in radians, between each rotation and its projection."""
+        """Return the rotation angle, in radians, from each to the nearest legal one; 0 if legal.
+
+        It is at most `correction`, and within 1 % or 0.1 degrees of the exact angle.
+        """
+        return self._angles(rotations, self.nearest_rotation)
+
+    def correction(self, rotations: Quats) -> Scalars:
+        """Return the rotation angle, in radians, by which `project` moves each rotation."""
+        return self._angles(rotations, self.project)
+
+    def _angles(self, rotations: Quats, legal: Callable[[Quats], Quats]) -> Scalars:
+        """Return the angles from illegal rotations to those that `legal` returns; 0 for others."""
         rotations = unit_quats("rotations", rotations)
         angles = np.zeros(rotations.shape[:-1], rotations.dtype)
         # The kernel of a field needs an index that takes longer to build than most clips to judge.
@@ -442,8 +454,27 @@ class Limit:
         outside = ~self.contains(rotations)
         if outside.any():
             beyond = rotations[outside]
-            angles[outside] = quat.angle_between(beyond, self.project(beyond))
+            angles[outside] = quat.angle_between(beyond, legal(beyond))
         return angles
+
+    def nearest_rotation(self, rotations: Quats) -> Quats:
+        """Return the legal rotations at the smallest rotation angle; legal ones stay as they are.
+
+        This is a search that takes some 0.2 ms for each illegal rotation; `project` is faster.
+        """
+        rotations = unit_quats("rotations", rotations)
+        nearest = np.array(rotations)
+        outside = ~self.contains(rotations)
+        given = rotations[outside].astype(np.float64)
+        nearest[outside] = nearest_by_angle(
+            lambda tried, _: self.project(tried), given, self.project(given), self.spread_members
+        )
+        return nearest
+
+    @cached_property
+    def spread_members(self) -> Quats:
+        """Legal rotations (n, 4) all over the limit: projections of rotations at random."""
+        return self.project(covering_rotations())
 
     def soften(self, rotations: Quats, softening: Softening) -> Quats:
         """Return the rotations brought towards the legal ones, softly; see `limit.softening`."""

@@ -71,7 +71,15 @@ class Constraint(ABC):
 
     @abstractmethod
     def violation(self, rotations: Quats) -> Scalars:
-        """Return the angle (..., k) from each joint to its projection, radians; 0 if legal."""
+        """Return the angle (..., k) from each joint to `nearest_rotations`, radians; 0 if legal."""
+
+    def nearest_rotations(self, rotations: Quats) -> Quats:
+        """Return the legal rotations (..., k, 4) at the smallest angle from each joint's own.
+
+        Other joints stay as they are, and so do legal rotations. For constraints that are decided
+        by a search over several joints, this is `project`.
+        """
+        return self.project(rotations)
 
     @abstractmethod
     def project(self, rotations: Quats) -> Quats:
@@ -139,6 +147,9 @@ class JointLimit(Constraint):
 
     def violation(self, rotations: Quats) -> Scalars:
         return self.limit.violation(rotations[..., 0, :])[..., None]
+
+    def nearest_rotations(self, rotations: Quats) -> Quats:
+        return self.limit.nearest_rotation(rotations[..., 0, :])[..., None, :]
 
     def project(self, rotations: Quats) -> Quats:
         return self.limit.project(rotations[..., 0, :])[..., None, :]

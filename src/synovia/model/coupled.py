@@ -102,6 +102,15 @@ class Coupled(Constraint):
             0.0,
         )
 
+    def nearest_rotations(self, rotations: Quats) -> Quats:
+        driver, own = rotations[..., 0, :], self.driver_limit
+        followers = [
+            dependent.nearest_rotation(rotation, driver)
+            for dependent, rotation in self._followers(rotations)
+        ]
+        first = driver if own is None else own.nearest_rotation(driver)
+        return np.stack([first, *followers], axis=-2)
+
     def _followers(self, rotations: Quats) -> list[tuple[DependentLimit, Quats]]:
         """Return the followers with their rotations (..., 4)."""
         dependents = list(self.followers.values())

@@ -10,7 +10,6 @@ from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
-from .. import quat
 from ..arrays import Mask, Quats, Scalars, tolerance
 from ..components import Figure
 from ..learn import Population, Progress, Sample
@@ -328,15 +327,19 @@ class LimitModel:
         return out
 
     def violation(self, pose: Pose) -> Scalars:
-        """Return the angle of each joint (..., J) from its projection, in radians.
+        """Return the angle of each joint (..., J) from its nearest legal rotation, in radians.
 
         It is 0 where the joint is legal or has no limit. Other joints are taken as they are, also
-        those between a joint and its limit's ancestor, and drivers.
+        those between a joint and its limit's ancestor, and drivers. Groups and limbs have their own
+        definition, because the nearest legal pose moves several joints.
         """
         projected, _ = self._projected(pose)
         moved = (projected != pose.rotations).any(axis=-1)
-        angles = quat.angle_between(pose.rotations, projected)
-        out = np.where(moved, angles, 0.0).astype(pose.rotations.dtype)
+        out = np.zeros(moved.shape, pose.rotations.dtype)
+        for joint, limit in zip(self._packed.joints, self._packed.limits, strict=True):
+            outside = moved[..., joint]
+            if outside.any():
+                out[outside, joint] = limit.violation(pose.rotations[outside, joint])
         for placed in self._others:
             relative = placed.relative(pose.rotations)
             out[..., placed.joints] = placed.constraint.violation(relative)

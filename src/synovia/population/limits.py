@@ -208,7 +208,7 @@ class HumanLimits:
                 hinge = joint_name(self.roles[limb.joints[1]]).split()[-1]
                 reason = f"for a {hinge} bent by {bend_deg:.0f}° ({tight[0].name})"
         else:
-            legal = limb.project(relative)[k]
+            legal = limb.nearest_rotations(relative)[k]
         actual, nearest = (self.alignment.to_canonical(role, each) for each in (relative[k], legal))
         return Finding(
             role,

@@ -38,7 +38,7 @@ def explain(session: Session, request: WhyRequest) -> Why:
     model, pose = _deciding(scene.model, name, pose_from(scene, request))
     limit = limit_in_pose(model, name, pose)
     seen = _relative_rotation(model, name, pose)
-    legal, outside = limit.project(seen), limit.violation(seen)
+    legal, outside = limit.nearest_rotation(seen), limit.violation(seen)
     held_by = _held_by(model, name, seen, limit)
     tight = _tight_limb(model, name, pose)
     if tight is not None:
