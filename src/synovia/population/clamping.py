@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Ints
-from ..model import ClampReport
+from ..model import MAX_SPEED, ClampReport
 from ..skeleton import Clip
 from .limits import HumanLimits, limits_for, limits_on
+from .palms import clamp_spans, excessive_arcs
 from .sources import Source
 
 MAX_ROUNDS = 40  # of 200 walks with feet and hips rotated at random, 197 need at most 6, one 18
@@ -30,26 +30,24 @@ def clamp(clip: Clip, source: Source = "human", **options: Any) -> Clip:
 def clamp_until_clean(human: HumanLimits, clip: Clip, **options: Any) -> tuple[Clip, ClampReport]:
     """Return a clip inside its human limits, and the frames that had to move.
 
-    The zero of feet and collarbones is the median of the motion, which clamping changes. So the
-    rig is aligned again by the result, and clamped again, until a check finds nothing or
-    `MAX_ROUNDS` are over, which is warned about. A softened clip is clamped once. `options` are
-    those of `LimitModel.project_clip`.
+    The span of pronation is clamped first, if the palm is unknown. The zero of feet and
+    collarbones is the median of the motion, which clamping changes. So the rig is aligned again
+    by the result, and clamped again, until a check finds nothing or `MAX_ROUNDS` are over, which
+    is warned about. A softened clip is clamped once. `options` are those of
+    `LimitModel.project_clip`.
     """
-    legal, report = human.model.project_clip(clip, **options)
+    legal, report = _clamp_once(human, clip, options)
     verdicts = 2 if options.get("to_usual") else 1
     for _ in range(0 if options.get("softening") is not None else MAX_ROUNDS):
         try:
             human = limits_on(human.alignment.estimate_again(legal), human.source)
         except ValueError:  # nobody stands any more: the first alignment counts
             break
-        if all(part.ok for part in human.model.check(legal).verdicts[:verdicts]):
+        inside = all(part.ok for part in human.model.check(legal).verdicts[:verdicts])
+        if inside and not excessive_arcs(human.alignment, legal):
             break
-        legal, added = human.model.project_clip(legal, **options)
-        report = replace(
-            report,
-            moved=_union(report.moved, added.moved),
-            over=_union(report.over, added.over),
-        )
+        legal, added = _clamp_once(human, legal, options)
+        report = _union(report, added)
     else:
         warnings.warn(
             f"{clip.name}: a check may still find joints outside: their zero, the median of the "
@@ -59,10 +57,25 @@ def clamp_until_clean(human: HumanLimits, clip: Clip, **options: Any) -> tuple[C
     return legal, report
 
 
-def _union(first: Mapping[str, Ints], second: Mapping[str, Ints]) -> dict[str, Ints]:
-    """Return the frames of both mappings, by joint."""
-    none = np.zeros(0, int)
-    return {
-        name: np.union1d(first.get(name, none), second.get(name, none))
-        for name in (*first, *(name for name in second if name not in first))
-    }
+def _clamp_once(
+    human: HumanLimits, clip: Clip, options: Mapping[str, Any]
+) -> tuple[Clip, ClampReport]:
+    """Return the clip clamped to the possible spans, then to the limits, and a report of both."""
+    held, first = clamp_spans(human.alignment, clip, options.get("max_speed", MAX_SPEED))
+    legal, second = human.model.project_clip(held, **options)
+    return legal, _union(first, second)
+
+
+def _union(first: ClampReport, second: ClampReport) -> ClampReport:
+    """Return a report of the frames of both reports."""
+
+    def frames(one: Mapping[str, Ints], other: Mapping[str, Ints]) -> dict[str, Ints]:
+        none = np.zeros(0, int)
+        return {
+            name: np.union1d(one.get(name, none), other.get(name, none))
+            for name in dict.fromkeys([*one, *other])
+        }
+
+    return ClampReport(
+        first.clip, frames(first.moved, second.moved), frames(first.over, second.over)
+    )

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .. import quat
-from ..arrays import TURN, Scalars
+from ..arrays import TURN, Ints, Scalars
+from ..charts import RotationVector
+from ..limit import Limit
+from ..model import MAX_SPEED, ClampReport, clamp_path
 from ..rigs import Alignment
+from ..rigs.canonical import LEFT
 from ..rigs.human import SIDES
-from ..skeleton import Clip
+from ..shapes import Box
+from ..skeleton import Clip, lineage
 
 MAX_SPAN = np.radians(205.0)  # of pronation: 105 + 100, the ends of the forearm's range
+ROUNDING = np.radians(0.05)  # by which clamped spans are smaller, for files with few digits
 SPAN_SHARE = 0.99  # of the frames that must fit; the rest may be flips of a capture
 
 
@@ -34,12 +42,24 @@ def total_pronation(alignment: Alignment, clip: Clip) -> dict[str, Scalars]:
     return found
 
 
-def smallest_arc(angles: Scalars, share: float = SPAN_SHARE) -> float:
-    """Return the length in radians of the smallest arc with a share of the angles (n,)."""
+def smallest_arc(angles: Scalars, share: float = SPAN_SHARE) -> tuple[float, float]:
+    """Return start and length, in radians, of the smallest arc with a share of the angles (n,)."""
     ordered = np.sort(np.mod(angles, TURN))
     count = max(int(np.ceil(share * len(ordered))), 1)
     twice = np.concatenate([ordered, ordered + TURN])
-    return float((twice[count - 1 : count - 1 + len(ordered)] - ordered).min())
+    lengths = twice[count - 1 : count - 1 + len(ordered)] - ordered
+    first = int(lengths.argmin())
+    return float(ordered[first]), float(lengths[first])
+
+
+def excessive_arcs(alignment: Alignment, clip: Clip) -> dict[str, tuple[float, float]]:
+    """Return `smallest_arc` of each forearm of unknown palm that rotates farther than any can."""
+    arcs = {
+        side: smallest_arc(angles)
+        for side, angles in total_pronation(alignment, clip).items()
+        if len(angles) and alignment.palm.get(side) is None and f"{side}Hand" in alignment.trusted
+    }
+    return {side: (start, length) for side, (start, length) in arcs.items() if length > MAX_SPAN}
 
 
 def describe_spans(alignment: Alignment, clip: Clip) -> list[str]:
@@ -47,12 +67,41 @@ def describe_spans(alignment: Alignment, clip: Clip) -> list[str]:
 
     Where the palm faces is unknown, so only the span of pronation over the clip is judged.
     """
-    sentences = []
-    for side, angles in total_pronation(alignment, clip).items():
-        unknown = alignment.palm.get(side) is None and f"{side}Hand" in alignment.trusted
-        if unknown and (span := smallest_arc(angles)) > MAX_SPAN:
-            sentences.append(
-                f"{side} forearm: rotates through {np.degrees(span):.0f}° in this clip, at most "
-                f"{np.degrees(MAX_SPAN):.0f}° are possible"
-            )
-    return sentences
+    return [
+        f"{side} forearm: rotates through {np.degrees(length):.0f}° in this clip, at most "
+        f"{np.degrees(MAX_SPAN):.0f}° are possible"
+        for side, (_, length) in excessive_arcs(alignment, clip).items()
+    ]
+
+
+def clamp_spans(
+    alignment: Alignment, clip: Clip, max_speed: float = MAX_SPEED
+) -> tuple[Clip, ClampReport]:
+    """Return the clip with hands rotated about the forearm, so that no span is too large.
+
+    Pronation is clamped to the middle of the smallest arc, with steps bounded by `max_speed`
+    (radians a second). No joint's position changes. The report is as for `LimitModel.project_clip`.
+    """
+    moved, over = dict[str, Ints](), dict[str, Ints]()
+    rotations = clip.pose.rotations.copy()
+    pronation, roles = total_pronation(alignment, clip), alignment.rig.roles
+    for side, (start, length) in excessive_arcs(alignment, clip).items():
+        half = (0.5 * MAX_SPAN - ROUNDING) * LEFT
+        middle = RotationVector(quat.exp((start + 0.5 * length) * LEFT))
+        allowed = Limit(middle, Box(-half, half, np.eye(3)))
+        twists = quat.exp(pronation[side][:, None] * LEFT)
+        path = clamp_path(allowed, twists, clip.frame_time, max_speed=max_speed)
+        # The hand is c = F⁻¹ · r · G in canonical axes, with F the forearm's frame: rotating c by
+        # t about the forearm is rotating r by F · t · F⁻¹.
+        turns = quat.mul(path.rotations, quat.inverse(twists))
+        frame, hand = alignment.frames[f"{side}LowerArm"], roles[f"{side}Hand"]
+        turns = quat.mul(quat.mul(frame, turns), quat.inverse(frame))
+        measured = lineage(clip.skeleton, hand, roles[f"{side}LowerArm"])
+        relative = measured.relative_rotation(rotations)
+        changed = (path.rotations != twists).any(axis=-1, keepdims=True)
+        turned = quat.normalize(quat.mul(turns, relative))
+        measured.set_relative_rotation(rotations, np.where(changed, turned, relative))
+        moved |= {hand: path.moved} if len(path.moved) else {}
+        over |= {hand: path.over} if len(path.over) else {}
+    clamped = replace(clip, pose=clip.pose.with_rotations(rotations))
+    return clamped, ClampReport(clip.name, moved, over)
