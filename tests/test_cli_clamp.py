@@ -25,6 +25,16 @@ def test_clamp_says_how_much(here, tmp_path):
     )
 
 
+def test_clamp_says_how_far_joints_were_outside_and_moved(here, tmp_path):
+    words = ["clamp", "wild.bvh", "-l", "human.limits.json", "-o", tmp_path / "out.bvh", "--json"]
+    (document,) = json.loads(run(*words))
+    report = json.loads(run("check", "wild.bvh", "-l", "human.limits.json", "--json", code=1))
+    worst_deg = {row["name"]: row["worst_deg"] for row in report["joints"]}
+    rows = document["joints"]
+    assert [row["violation_deg"] for row in rows] == [worst_deg[row["name"]] for row in rows]
+    assert all(row["correction_deg"] >= row["violation_deg"] - 1e-3 > 0.0 for row in rows)
+
+
 def test_clamp_softly(here, tmp_path):
     ask = ["clamp", "wild.bvh", "-l", "human.limits.json", "--max-speed", "300"]
     run(*ask, "-o", tmp_path / "in.bvh", "--soften", "inside:5")

@@ -244,6 +244,25 @@ def test_limits_of_one_rig_on_another(folder):
     )
 
 
+def test_limits_that_are_not_carried_over_are_named_with_a_remedy(folder):
+    """Each joint of a plain fit is carried or named; as advised, all those named there are."""
+    save_clip(walker(), "walk.bvh")
+    fit = ("fit", "walk.bvh", "--trim", "0", "-fo", "own.limits.json")
+    order = ("retarget-limits", "own.limits.json", "--rig", "smpl", "-fo", "smpl.limits.json")
+    run(*fit)
+    said = result_of(*order).stderr
+    lost = [line.split(": ")[3:] for line in said.splitlines() if "not carried over" in line]
+    named = {name for names, _ in lost for name in names.split(", ")}
+    own, carried = load_limits("own.limits.json").limits, load_limits("smpl.limits.json").limits
+    assert named < set(own)
+    assert len(carried) == len(own) - len(named)
+    advice = [reason.split("fit again with ")[1] for _, reason in lost if "again" in reason]
+    assert len(advice) == 1
+    run(*fit, *advice[0].split())
+    run(*order)
+    assert len(load_limits("smpl.limits.json").limits) == len(carried) + advice[0].count("=")
+
+
 def test_a_clip_shows_how_the_rig_stood_that_limits_were_learned_on(folder):
     rng = np.random.default_rng(1)
     lost = {name: quat.normalize(rng.normal(size=4)) for name in walker().skeleton.names}

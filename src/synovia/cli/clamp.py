@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +19,11 @@ from .apply import clips_for, joint_progress, left_out, load_limits
 from .clips import ClipFile, clip_files, joint_names, output_paths
 
 if TYPE_CHECKING:
-    from ..arrays import Ints
+    from ..arrays import Ints, Scalars
     from ..limit.softening import Softening
     from ..model import ClampReport
     from ..skeleton import Clip
+    from .apply import Applied
 
 EXAMPLES = (
     ("a clip of a human, on any rig", "synovia clamp wild.bvh -o clamped.bvh"),
@@ -33,7 +36,7 @@ EXAMPLES = (
 SECTIONS = {
     "Limits": ("limits", "maps", "tpose", "humans_only"),
     "How": ("to", "soften", "max_speed"),
-    "Output": ("output", "force"),
+    "Output": ("output", "as_json", "force"),
 }
 MIN_STEP_DEG = 1.0  # smaller steps may grow without being visible
 NOTABLE_GROWTH = 1.5  # factor; a step that grew less is not reported
@@ -69,6 +72,7 @@ MAX_RANGES = 8  # ranges of frames in one line
     "where the clip itself is faster, up to twice its own speed.",
 )
 @options.humans_only_option
+@options.json_option
 @click.pass_context
 def clamp(
     ctx: click.Context,
@@ -80,6 +84,7 @@ def clamp(
     max_speed: float,
     maps: tuple[str, ...],
     humans_only: bool,
+    as_json: bool,
     force: bool,
 ) -> None:
     """Write clips with every joint inside its limits, free of pops.
@@ -93,7 +98,7 @@ def clamp(
     targets = output_paths(clips, files, output, force=force)
     model = load_limits(limits, figures=True)
     remaining, done = Counter(targets.values()), defaultdict[Path, list["Clip"]](list)
-    lines, count = [], 0
+    lines, documents, count = [], [], 0
     settings: dict[str, Any] = {
         "to_usual": to == "usual",
         "softening": softening,
@@ -107,6 +112,9 @@ def clamp(
         legal, report = applied.clamp(clip, **settings)
         lines += [f"{_summary(clip, legal)}; wrote {target}", *largest_growth(clip, legal)]
         lines += _exceptions(report)
+        if as_json:
+            violations = _violations(applied, clip, to)
+            documents.append(_describe(violations, clip, legal, report) | {"wrote": str(target)})
         done[target].append(replace(legal, name=file.clip or legal.name))
         if len(done[target]) == remaining[target]:
             _save(done.pop(target), target)
@@ -115,7 +123,7 @@ def clamp(
         _save(legal_clips, target)
     if count < len(files):
         lines.append(left_out(len(files) - count, "not clamped"))
-    terminal.echo_lines(lines)
+    terminal.echo_lines([json.dumps(documents, indent=2)] if as_json else lines)
     ctx.exit(0 if humans_only or count == len(files) else 1)
 
 
@@ -145,19 +153,64 @@ def _without_outputs(files: list[ClipFile], output: Path) -> list[ClipFile]:
     return others or files
 
 
-def _summary(before: Clip, after: Clip) -> str:
-    """Return a line with the number of joints and frames changed, and the largest change."""
+def _corrections_deg(before: Clip, after: Clip) -> Scalars:
+    """Return the angles (frames, joints), in degrees, by which joints were moved; 0 if not."""
     import numpy as np
 
     from .. import quat
 
     changed = (before.pose.rotations != after.pose.rotations).any(axis=-1)
-    if not changed.any():
-        return f"{terminal.bold(before.name)}: nothing to change"
     angles_deg = np.zeros(changed.shape)
     for joint in np.flatnonzero(changed.any(axis=0)):  # all joints at once take too much memory
         old, new = before.pose.rotations[:, joint], after.pose.rotations[:, joint]
         angles_deg[:, joint] = np.degrees(quat.angle_between(old, new)) * changed[:, joint]
+    return angles_deg
+
+
+def _violations(applied: Applied, clip: Clip, to: str) -> dict[int, Scalars]:
+    """Return the violations (frames,) of a clip by joint index, in radians."""
+    model = applied.model.usual if to == "usual" else applied.model
+    assert model is not None
+    with warnings.catch_warnings(action="ignore"):  # given when the clip was clamped
+        report = model.check(clip, names=applied.names)
+    joints = model.match(clip.skeleton, applied.names).joints
+    return {joints[name]: report.violation[:, k] for k, name in enumerate(report.names)}
+
+
+def _describe(
+    violations: Mapping[int, Scalars], before: Clip, after: Clip, report: ClampReport
+) -> dict[str, Any]:
+    """Return what clamping changed as plain values, in degrees, for JSON.
+
+    `violations` are those of the clip before. `violation_deg` is the largest of a joint, and
+    `correction_deg` the largest angle by which it was moved.
+    """
+    import numpy as np
+
+    corrections_deg, none = _corrections_deg(before, after), np.zeros(0, int)
+    rows = [
+        {
+            "name": name,
+            "frames_changed": int((corrections_deg[:, joint] > 0.0).sum()),
+            "violation_deg": math.degrees(violations.get(joint, np.zeros(1)).max()),
+            "correction_deg": float(corrections_deg[:, joint].max()),
+            "legal_frames_moved": report.moved.get(name, none).tolist(),
+            "jumps_to_frames": report.over.get(name, none).tolist(),
+        }
+        for joint, name in enumerate(before.skeleton.names)
+        if corrections_deg[:, joint].any()
+    ]
+    return {"clip": before.name, "frames": before.frames, "joints": rows}
+
+
+def _summary(before: Clip, after: Clip) -> str:
+    """Return a line with the number of joints and frames changed, and the largest change."""
+    import numpy as np
+
+    changed = (before.pose.rotations != after.pose.rotations).any(axis=-1)
+    if not changed.any():
+        return f"{terminal.bold(before.name)}: nothing to change"
+    angles_deg = _corrections_deg(before, after)
     joint, frame = np.unravel_index(int(angles_deg.T.argmax()), angles_deg.T.shape)
     return (
         f"{terminal.bold(before.name)}: changed "

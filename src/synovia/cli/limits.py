@@ -54,7 +54,7 @@ def limits(
     Human limits give both verdicts, impossible and unusual, unless one is named. Limits in FILE
     are carried over from their own rig, which may have other names, another rest pose and other
     frames: both rigs are recognised as humans and brought to the same T-pose. Limits of joints
-    that both have are carried over exactly, others are named.
+    that both have are carried over exactly; others are named, with the reason and a remedy.
     """
     from ..io import save_limits
 

@@ -69,8 +69,6 @@ def retarget(
 ) -> LimitModel:
     """Return the limits of single joints for another rig of a human; see `LimitModel.on`."""
     from ..rigs import (
-        FACE,
-        FINGERS,
         align,
         canonical_skeleton,
         dependents_from_rig,
@@ -81,15 +79,16 @@ def retarget(
     )
 
     dependents, limbs = dict(model.dependents), list(model.limbs)
+    here = None
     if set(model.skeleton.names) <= set(canonical_skeleton().names):
         canonical, names = dict(model.limits), {name: name for name in model.limits}
     else:
         rig = recognize(model.skeleton)
         try:
-            alignment = align(rig, own_clips)
-            canonical = limits_from_rig(model.limits, alignment)
-            dependents = dependents_from_rig(model.dependents, canonical, alignment)
-            limbs = limbs_from_rig(model.limbs, canonical, alignment)
+            here = align(rig, own_clips)
+            canonical = limits_from_rig(model.limits, here)
+            dependents = dependents_from_rig(model.dependents, canonical, here)
+            limbs = limbs_from_rig(model.limbs, canonical, here)
         except ValueError as error:
             raise ValueError(f"of the rig that these limits are for: {error}") from None
         names = dict(rig.roles)
@@ -97,9 +96,9 @@ def retarget(
     limits = limits_on_rig(canonical, there)
     dependents = dependents_on_rig(dependents, limits, there)
     carried = {names[role] for role in canonical if there.rig.roles.get(role) in limits}
-    small = {names[role] for role in (*FACE, *FINGERS) if role in canonical}  # most rigs have none
-    if lost := [name for name in model.names if name not in carried | small]:
-        warnings.warn(f"limits that are not carried over: {list_names(lost)}", stacklevel=3)
+    lost = [name for name in model.names if name not in carried]
+    for reason, joints in reasons_lost(model, lost, here, there).items():
+        warnings.warn(f"not carried over: {', '.join(joints)}: {reason}", stacklevel=3)
     if alone := len(carried.intersection(model.dependents)) - len(dependents):
         warnings.warn(
             f"{alone} of {len(model.dependents)} joints depend on no other here, because that "
@@ -124,6 +123,50 @@ def retarget(
         samples={},
         usual=usual,
     )
+
+
+def reasons_lost(
+    model: LimitModel, lost: Sequence[str], here: Alignment | None, there: Alignment
+) -> dict[str, list[str]]:
+    """Return the joints whose limits are not carried to another rig, by reason with a remedy.
+
+    `here` is the alignment of the model's own rig, None if it is the canonical human, of which
+    fingers and face are left out: most rigs have none. `there` is that of the other rig.
+    """
+    from ..rigs import FACE, FINGERS
+
+    role_of = {name: name for name in lost}
+    if here is not None:
+        role_of = {joint: role for role, joint in here.rig.roles.items()}
+    grouped = {name for group in model.groups for name in group.joints}
+    found: dict[str, list[str]] = {}
+    options: dict[str, str] = {}
+    for name in lost:
+        role = role_of.get(name)
+        if here is None and name in (*FACE, *FINGERS):
+            continue
+        if name in grouped:
+            reason = "controls of a figure limit it together with others"
+        elif role is None or (here is not None and role not in here.trusted):
+            assert here is not None
+            reason = here.no_verdict.get(name, "part of a bone that is limited as a whole")
+            if role is not None and name in here.no_verdict:
+                reason += "; a clip of the rig that these limits are for may show it (--learned-on)"
+        elif role not in there.rig.roles:
+            reason = "the rig has no such bone; if it has, --map JOINT=ROLE says which"
+        elif role not in there.trusted:
+            joint = there.rig.roles[role]
+            reason = f"on the rig {there.no_verdict[joint]}; a clip as --rig may show more"
+        else:
+            assert here is not None
+            options[name] = here.rig.roles[here.trusted[role]]
+            continue
+        found.setdefault(reason, []).append(name)
+    if options:
+        again = " ".join(f"--relative-to {name}={above}" for name, above in options.items())
+        reason = f"measured from another joint than on other rigs; fit again with {again}"
+        found[reason] = list(options)
+    return found
 
 
 def limbs_on_rig(
