@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +27,7 @@ from synovia.population import canonical_limits, limits_for
 from twins import renamed, walker, with_rest
 
 ELBOW = "mixamorig:LeftForeArm"
+CAPTURES = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
 
 
 def broken(clip):
@@ -327,3 +330,37 @@ def test_pictures_of_a_human(folder):
     run("draw", "usual", "--joint", "leftUpperArm", "-o", "usual.png")
     assert (folder / "usual.png").stat().st_size > 10_000
     run("draw", "walk.bvh", "--joint", "mixamorig:LeftUpLeg", "-o", "rig.png")
+
+
+def wild(seed):
+    """The walk with joints that rotate much farther, on a rig without a usable rest pose."""
+    rng, clip = np.random.default_rng(seed), walker()
+    rotations, time = np.array(clip.pose.rotations), np.linspace(0.0, 6.0, clip.frames)[:, None]
+    for name in ("LeftForeArm", "RightHand", "RightLeg", "LeftFoot", "Head"):
+        joint = clip.skeleton.index(f"mixamorig:{name}")
+        vectors = np.sin(rng.uniform(1.0, 3.0) * time) * rng.normal(size=3)
+        rotations[:, joint] = quat.mul(rotations[:, joint], quat.exp(vectors))
+    rest = {name: quat.normalize(rng.normal(size=4)) for name in clip.skeleton.names}
+    return with_rest(replace(clip, pose=Pose(rotations, clip.pose.positions)), rest)
+
+
+@pytest.mark.parametrize(("seed", "suffix"), [(1, ".bvh"), (2, ".glb"), (3, ".motion.csv")])
+def test_clamped_clips_pass_check_on_rigs_without_a_rest_pose(folder, seed, suffix):
+    save_clip(wild(seed), "lost.bvh")
+    run("check", "lost.bvh", code=1)
+    run("clamp", "lost.bvh", "-o", f"clamped{suffix}")
+    run("check", f"clamped{suffix}")
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [("motion/88_04", ".bvh"), ("motion/74_03", ".glb"), ("rom/74_13", ".motion.csv")],
+)
+def test_clamped_captures_pass_check(folder, name, suffix):
+    """Feet whose zero moves with the clip, flips of the capture, forearms that rotate too far."""
+    capture = CAPTURES / f"{name}.bvh"
+    if not capture.exists():
+        pytest.skip("needs the captures beside the repository")
+    run("check", capture, code=1)
+    run("clamp", capture, "-o", f"clamped{suffix}")
+    run("check", f"clamped{suffix}")
