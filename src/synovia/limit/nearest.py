@@ -18,7 +18,7 @@ SPREAD = 0.3  # distance between these, as a share of their angle to the rotatio
 FIRST_STEP = 0.5  # length of the first step, as a share of the angle to the rotation
 COARSE, FINE = 0.02, 0.003  # shortest steps, as shares of that angle: of all starts, of the best
 MIN_STEP = 2e-4  # radians; the shortest step of all, a ninth of `NEGLIGIBLE_ERROR`
-MIN_GAIN = 1e-3  # share of a step by which the angle must shrink, to rule out rounding errors
+MIN_GAIN = 1e-3  # smallest gain of a step, as a share of it; rules out rounding errors
 MAX_STEPS = 100  # few searches take more than 25
 NEGLIGIBLE_ERROR = np.radians(0.1)  # promised accuracy: smaller projections are not searched
 
@@ -126,8 +126,8 @@ def _patterns() -> Floats:
     signs = np.array([[a, b] for a in (1.0, -1.0) for b in (1.0, -1.0)])
     first: Vectors = np.column_stack([np.zeros(4), signs[:, 0], golden * signs[:, 1]])
     corners = np.concatenate([np.roll(first, k, axis=1) for k in range(3)])
-    turns = quat.normalize(np.random.default_rng(1).normal(size=(8, 1, 4)))
-    return quat.rotate(turns, corners / np.hypot(1.0, golden))
+    rotations = quat.normalize(np.random.default_rng(1).normal(size=(8, 1, 4)))
+    return quat.rotate(rotations, corners / np.hypot(1.0, golden))
 
 
 PATTERNS = _patterns()

@@ -18,7 +18,7 @@ from ..shapes import Box
 from ..skeleton import Clip, lineage
 
 MAX_SPAN = np.radians(205.0)  # of pronation: 105 + 100, the ends of the forearm's range
-ROUNDING = np.radians(0.05)  # by which clamped spans are smaller, for files with few digits
+ROUNDING = np.radians(0.05)  # at each end of clamped spans, for files with few digits
 SPAN_SHARE = 0.99  # of the frames that must fit; the rest may be flips of a capture
 
 
@@ -93,14 +93,14 @@ def clamp_spans(
         path = clamp_path(allowed, twists, clip.frame_time, max_speed=max_speed)
         # The hand is c = F⁻¹ · r · G in canonical axes, with F the forearm's frame: rotating c by
         # t about the forearm is rotating r by F · t · F⁻¹.
-        turns = quat.mul(path.rotations, quat.inverse(twists))
+        offsets = quat.mul(path.rotations, quat.inverse(twists))
         frame, hand = alignment.frames[f"{side}LowerArm"], roles[f"{side}Hand"]
-        turns = quat.mul(quat.mul(frame, turns), quat.inverse(frame))
+        offsets = quat.mul(quat.mul(frame, offsets), quat.inverse(frame))
         measured = lineage(clip.skeleton, hand, roles[f"{side}LowerArm"])
         relative = measured.relative_rotation(rotations)
         changed = (path.rotations != twists).any(axis=-1, keepdims=True)
-        turned = quat.normalize(quat.mul(turns, relative))
-        measured.set_relative_rotation(rotations, np.where(changed, turned, relative))
+        rotated = quat.normalize(quat.mul(offsets, relative))
+        measured.set_relative_rotation(rotations, np.where(changed, rotated, relative))
         moved |= {hand: path.moved} if len(path.moved) else {}
         over |= {hand: path.over} if len(path.over) else {}
     clamped = replace(clip, pose=clip.pose.with_rotations(rotations))
