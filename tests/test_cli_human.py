@@ -251,7 +251,7 @@ def test_limits_that_are_not_carried_over_are_named_with_a_remedy(folder):
     """Each joint of a plain fit is carried or named; as advised, all those named there are."""
     save_clip(walker(), "walk.bvh")
     fit = ("fit", "walk.bvh", "--trim", "0", "-fo", "own.limits.json")
-    order = ("retarget-limits", "own.limits.json", "--rig", "smpl", "-fo", "smpl.limits.json")
+    order = ("limits", "own.limits.json", "--rig", "smpl", "-fo", "smpl.limits.json")
     run(*fit)
     said = result_of(*order).stderr
     lost = [line.split(": ")[3:] for line in said.splitlines() if "not carried over" in line]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import warnings
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from ..limit.softening import Softening
     from ..model import ClampReport
     from ..skeleton import Clip
-    from .apply import Applied
+    from .apply import AppliedLimits
 
 EXAMPLES = (
     ("a clip of a human, on any rig", "synovia clamp wild.bvh -o clamped.bvh"),
@@ -123,7 +122,10 @@ def clamp(
         _save(legal_clips, target)
     if count < len(files):
         lines.append(left_out(len(files) - count, "not clamped"))
-    terminal.echo_lines([json.dumps(documents, indent=2)] if as_json else lines)
+    if as_json:
+        terminal.echo_json(documents)
+    else:
+        terminal.echo_lines(lines)
     ctx.exit(0 if humans_only or count == len(files) else 1)
 
 
@@ -167,7 +169,7 @@ def _corrections_deg(before: Clip, after: Clip) -> Scalars:
     return angles_deg
 
 
-def _violations(applied: Applied, clip: Clip, to: str) -> dict[int, Scalars]:
+def _violations(applied: AppliedLimits, clip: Clip, to: str) -> dict[int, Scalars]:
     """Return the violations (frames,) of a clip by joint index, in radians."""
     model = applied.model.usual if to == "usual" else applied.model
     assert model is not None

@@ -80,7 +80,7 @@ def clamp_spans(
     """Return the clip with hands rotated about the forearm, so that no span is too large.
 
     Pronation is clamped to the middle of the smallest arc, with steps bounded by `max_speed`
-    (radians a second). No joint's position changes. The report is as for `LimitModel.project_clip`.
+    (radians a second). Hands keep their positions. The report is as for `LimitModel.project_clip`.
     """
     moved, over = dict[str, Ints](), dict[str, Ints]()
     rotations = clip.pose.rotations.copy()
