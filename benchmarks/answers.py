@@ -23,6 +23,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,7 @@ from synovia import (
 )
 from synovia.anatomy import isb_angles
 from synovia.anatomy import limits as human_limits_module
+from synovia.charts import Chart
 from synovia.components import COMPONENTS, Control, JointSet, Network
 from synovia.ik import (
     Aim,
@@ -82,7 +84,7 @@ from synovia.learn import field_from_paths, joint_kind
 from synovia.limit import convert as conversion_module
 from synovia.limit import softening as softening_module
 from synovia.model import project_path
-from synovia.shapes import shape_to_dict
+from synovia.shapes import Region
 from synovia.shapes.mesh import shape_surface
 from synovia.shapes.theta_phi.extent import volume as table_volume
 
@@ -140,7 +142,12 @@ class Record:
         self.entries: dict[str, np.ndarray] = {}
 
     def add(self, name: str, value: object) -> None:
-        """Add an array or a number; text as bytes; of a mapping or a sequence each part."""
+        """Add an array or a number; text as bytes; of a mapping, sequence or limit each part."""
+        if isinstance(value, Limit | Chart | Region):
+            parts = {each.name: getattr(value, each.name) for each in fields(value)}
+            value = {"type": getattr(value, "name", "limit"), **parts}
+        elif value is None:
+            value = "none"
         if isinstance(value, Mapping):
             for key, each in value.items():
                 self.add(f"{name}/{key}", each)
@@ -273,7 +280,7 @@ def ask_limits(record: Record) -> None:
 def ask_limit(record: Record, name: str, limit: Limit, seen) -> None:
     """Ask one limit, and its shape, everything."""
     rng, shape = np.random.default_rng(4), limit.shape
-    record.add(f"{name}/fit", limit.to_dict())
+    record.add(f"{name}/fit", limit)
     sampled = limit.sample(4, rng)
     record.add(f"{name}/sample", sampled)
     record.add(f"{name}/volume", limit.volume(100))
@@ -296,7 +303,7 @@ def ask_limit(record: Record, name: str, limit: Limit, seen) -> None:
     path = quat.mul(sampled[0], quat.exp(waves(10, [0.8, 0.8, 1.2], 3)))
     record.add(f"{name}/path", project_path(limit, path, 0.05))
     for side, normal in (("x", X), ("slanted", AXIS)):
-        record.attempt(f"{name}/mirror/{side}", lambda n=normal: mirror_limit(limit, n).to_dict())
+        record.attempt(f"{name}/mirror/{side}", lambda n=normal: mirror_limit(limit, n))
     points = np.concatenate([limit.chart.points(far), shape.scatter(6, rng)])
     for verb in ("project", "contains", "distance", "normal"):
         record.add(f"{name}/shape/{verb}", getattr(shape, verb)(points))
@@ -305,8 +312,8 @@ def ask_limit(record: Record, name: str, limit: Limit, seen) -> None:
     record.add(f"{name}/shape/reach", [shape.reach((0, 1)), shape.reach((2,))])
     surface = shape_surface(shape, 1)
     record.add(f"{name}/shape/surface", [surface.vertices, surface.triangles])
-    record.add(f"{name}/shape/grow", shape_to_dict(shape.grow(0.1)))
-    record.add(f"{name}/shape/shrink", shape_to_dict(shape.shrink(0.05)))
+    record.add(f"{name}/shape/grow", shape.grow(0.1))
+    record.add(f"{name}/shape/shrink", shape.shrink(0.05))
 
 
 def ask_conversions(record: Record) -> None:
@@ -314,10 +321,10 @@ def ask_conversions(record: Record) -> None:
         limit = Limit.fit(rotations_of("tilted"), family, **OPTIONS[family][0])
         for other in SHAPES:
             made = limit.to(other, **OPTIONS[other][0])
-            record.add(f"to/{family}/{other}/limit", made.limit.to_dict())
+            record.add(f"to/{family}/{other}/limit", made.limit)
             record.add(f"to/{family}/{other}/losses", [made.gained, made.lost, made.error])
     field = field_from_paths(rotations_of("turning"), resolution=12)
-    record.add("field_from_paths", shape_to_dict(field))
+    record.add("field_from_paths", field)
 
 
 def ask_models(record: Record) -> None:

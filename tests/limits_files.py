@@ -11,9 +11,11 @@ import pytest
 
 from oracles import fitted, placed, random_quats
 from synovia.io import limits_schema, load_limits, save_limits
+from synovia.io.limits import FILES
 from synovia.learn import Sample
 from synovia.limit import Limit
 from synovia.model import LimitModel
+from synovia.schema import encode
 from synovia.shapes import Box
 from synovia.skeleton import Skeleton
 
@@ -67,7 +69,7 @@ def assert_same(a, b):
     assert bits(vars(a.skeleton)) == bits(vars(b.skeleton))
     assert list(a.limits) == list(b.limits)
     for name, limit in a.limits.items():
-        assert bits(limit.to_dict()) == bits(b.limits[name].to_dict())
+        assert bits(encode(limit, FILES)) == bits(encode(b.limits[name], FILES))
         if limit.compiled:
             assert bits(limit.packed) == bits(b.limits[name].packed)
         assert type(limit.shape) is type(b.limits[name].shape)

@@ -20,11 +20,12 @@ from synovia.charts import (
     FramedChart,
     RotationVector,
     SwingTwist,
-    chart_to_dict,
     takes_axis,
 )
+from synovia.io.limits import FILES
 from synovia.limit import mirror_rotations
 from synovia.mesh.charts import is_left_handed, rotation_vectors
+from synovia.schema import decode, encode
 from synovia.shapes.reach_cone.star import from_polar
 
 FRAME = random_quats(1, np.random.default_rng(8))[0]
@@ -204,9 +205,9 @@ def test_pictures_show_the_rotation_in_the_joints_frame(chart, regular):
 
 
 def test_fields_make_the_chart_again(chart, regular):
-    stored = chart_to_dict(chart)
+    stored = encode(chart, FILES)
     assert ("frame" in stored) == bool(getattr(chart, "frame", quat.IDENTITY)[1:].any())
-    twin = CHARTS[stored.pop("type")](**stored)
+    twin = decode(Chart, stored, FILES)
     assert np.array_equal(twin.points(regular), chart.points(regular))
     for each in fields(chart):
         with pytest.raises(ValueError, match="read-only"):

@@ -24,7 +24,9 @@ from synovia import (
 )
 from synovia.arrays import unit_vectors
 from synovia.io import limits_schema
-from synovia.shapes import shape_from_dict
+from synovia.io.limits import FILES
+from synovia.schema import decode
+from synovia.shapes import Region
 from synovia.shapes.mesh import shape_surface
 from synovia.shapes.reach_cone.fit import _Entries, _stack_entries
 from synovia.shapes.reach_cone.star import from_polar
@@ -183,8 +185,8 @@ def test_unions_grow_shrink_come_back_and_face_outwards(union, rng):
     assert (ranges[:, 0] <= ranges[:, 1]).all()
     with pytest.raises(ValueError, match="one or more reach cones"):
         Union(())
-    with pytest.raises(ValueError, match=r"parts\.type must be one of reach-cone, got 'box'"):
-        shape_from_dict(Union, {"parts": [{"type": "box"}]})
+    with pytest.raises(ValueError, match=r"parts\[0\]\.type: expected one of reach-cone"):
+        decode(Region, {"type": "union", "parts": [{"type": "box"}]}, FILES)
 
 
 def test_two_clusters_make_two_cones(rng):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import fields, replace
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from families import LIMIT_CASES, SHAPE_CASES, asked_of, limit_of, points_of, sa
 from oracles import BATCHES, EXHAUSTIVE, lengths, random_quats, smallest_angles
 from synovia import Beyond, Inside, Limit, first_exit, quat
 from synovia.arrays import TOLERANCE
-from synovia.charts import CHARTS
+from synovia.io.limits import FILES
 from synovia.model import clamp_path, project_path
-from synovia.shapes import Directional, shape_from_dict, shape_to_dict, stored_shapes
+from synovia.schema import decode, encode
+from synovia.shapes import Directional, Region
 from synovia.shapes.mesh import shape_surface
 
 MEMBERS = 3000 if EXHAUSTIVE else 500
@@ -56,15 +58,6 @@ def moved(shape, points, length, rng):
     angle = lengths(move[:, :3])[:, None]
     turned = np.cos(angle) * direction + np.sinc(angle / np.pi) * move[:, :3]
     return np.concatenate([turned / lengths(turned)[:, None], points[:, 3:] + move[:, 3:]], axis=1)
-
-
-def plain(value):
-    """Return nested arrays as lists, as JSON has them."""
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 # Shapes.
@@ -143,12 +136,10 @@ def test_the_surface_is_on_the_boundary(shape):
 
 
 def test_fields_make_the_shape_again(shape, points):
-    for stored in (shape_to_dict(shape), plain(shape_to_dict(shape))):
-        assert stored.pop("type") == shape.name
-        twin = shape_from_dict(type(shape), stored)
-        assert type(twin) is type(shape)
-        assert twin.project(points).tobytes() == shape.project(points).tobytes()
-        assert twin.distance(points).tobytes() == shape.distance(points).tobytes()
+    twin = decode(Annotated[Region, shape.dimension], encode(shape, FILES), FILES)
+    assert type(twin) is type(shape)
+    assert twin.project(points).tobytes() == shape.project(points).tobytes()
+    assert twin.distance(points).tobytes() == shape.distance(points).tobytes()
 
 
 def test_points_of_any_batch_shape_and_float_type(shape, points):
@@ -299,13 +290,9 @@ def test_rotations_of_any_batch_shape_float_type_and_layout(limit, rotations):
 
 
 def test_a_limit_is_stored_by_the_names_of_its_parts(limit, rotations):
-    stored = limit.to_dict()
-    chart, shape = dict(stored["chart"]), dict(stored["shape"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        chart = CHARTS[chart.pop("type")](**chart)
-        kind = stored_shapes()[shape.pop("type")]
-        twin = Limit(chart, shape_from_dict(kind, shape), margin=stored.get("margin", 0.0))
+        twin = decode(Limit, encode(limit, FILES), FILES)
     assert np.array_equal(twin.project(rotations[:50]), limit.project(rotations[:50]))
 
 

@@ -13,8 +13,10 @@ from oracles import BATCHES, EXHAUSTIVE, random_quats, smallest_angles
 from synovia import quat
 from synovia.arrays import TOLERANCE
 from synovia.charts import DirectionTwist, Hinges, RotationVector, SwingTwist
+from synovia.io.limits import FILES
 from synovia.kernels.dependent import values_at
 from synovia.limit import (
+    DependentLimit,
     DependentMargin,
     DependentRange,
     Limit,
@@ -30,6 +32,7 @@ from synovia.limit.octahedral import (
     steepest,
     triangles,
 )
+from synovia.schema import decode, encode
 from synovia.shapes import SHAPES, Box, Product, ReachCone
 
 AXIS = np.array([0.0, -1.0, 0.0])
@@ -283,10 +286,10 @@ def test_other_frames_of_the_driver_are_the_same_limit(make, rng):
 
 def test_a_dependent_limit_is_what_it_was_from_its_fields():
     for one in (hinge(), hinge_by_rotation(), narrower("kdop")):
-        given = one.to_dict()
-        assert given.pop("type") == one.name
+        given = encode(one, FILES)
+        assert given["type"] == one.name
         assert "limit" not in given
-        again = type(one).from_dict(one.limit, given)
+        again = decode(DependentLimit, given, FILES)(limit=one.limit)
         assert np.array_equal(again.values, one.values)
         assert np.array_equal(again.bone_frame, one.bone_frame)
 

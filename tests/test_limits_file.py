@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -20,10 +21,11 @@ from oracles import CASES, SEEN, fitted, placed, random_quats
 from synovia import quat
 from synovia.charts import CHARTS, RotationVector, SwingTwist
 from synovia.io import limits_schema, load_limits, save_limits
+from synovia.io.limits import STORED_SHAPES
 from synovia.learn import Sample
 from synovia.limit import DEPENDENT_LIMITS, Limit
 from synovia.model import LimitModel
-from synovia.shapes import SHAPES, Box, DistanceField, stored_shapes
+from synovia.shapes import SHAPES, Box, DistanceField
 from synovia.skeleton import Clip, Pose, Skeleton
 
 
@@ -134,8 +136,8 @@ def test_every_chart_and_shape_has_its_entry_in_the_schema():
         for each in limits_schema()["$defs"].values()
         if "const" in each.get("properties", {}).get("type", {})
     }
-    assert known == {*CHARTS, *stored_shapes(), *DEPENDENT_LIMITS}
-    assert {*SHAPES} < {*stored_shapes()}
+    assert known == {*CHARTS, *STORED_SHAPES, *DEPENDENT_LIMITS}
+    assert {*SHAPES} < {*STORED_SHAPES}
 
 
 def test_a_shape_that_is_registered_later_is_kept(tmp_path, monkeypatch):
@@ -191,6 +193,14 @@ def test_the_example_in_the_documentation_is_one(tmp_path):
     SCHEMA.validate(json.loads(example))
     (tmp_path / "a.limits.json").write_text(example)
     assert set(load_limits(tmp_path / "a.limits.json").limits) == {"LeftLeg"}
+
+
+def test_the_documentation_names_every_key():
+    page = (Path(__file__).parents[1] / "docs" / "limits-file.md").read_text(encoding="utf-8")
+    schema = limits_schema()
+    objects = [schema, *schema["$defs"].values()]
+    keys = {key for each in objects for key in each.get("properties", {})}
+    assert [key for key in sorted(keys) if not re.search(rf"[`\"]{key}[`\"]", page)] == []
 
 
 def test_the_limits_of_all_cases_go_into_one_file(tmp_path):

@@ -2,15 +2,18 @@
 
 import copy
 import json
+import re
 
 import numpy as np
 import pytest
 
-from limits_files import SKELETON, assert_same, packed, sample, small
+from limits_files import SCHEMA, SKELETON, assert_same, packed, sample, small
 from oracles import EXHAUSTIVE, fitted, placed
 from synovia.io import load_limits, save_limits
+from synovia.io.limits import FILES, LimitsFile
 from synovia.limit import Limit
 from synovia.model import LimitModel
+from synovia.schema import DecodeError, decode
 
 TRIES = 10_000 if EXHAUSTIVE else 500
 GARBAGE = [b"\0", b"{", b"}", b"[", b"]", b",", b"NaN", b"1e999", b"-", b"\xff", b'"', b"\\ud800"]
@@ -148,3 +151,32 @@ def test_mutations_give_a_model_or_an_error_that_names_the_file(tmp_path, mutate
         save_limits(model, copied)
         assert_same(model, load_limits(copied))
     assert min(loaded, refused) > TRIES // 100
+
+
+# What JSON Schema cannot say: sizes that agree, bytes, and 1.0, which it takes for an integer.
+BEYOND_SCHEMA = re.compile(r"\d (whole )?numbers|rows of|finite|64 bits|base64|bytes|zlib|shape")
+
+
+def decode_error(document):
+    """Return the error of decoding a document; None if there is none."""
+    try:
+        decode(LimitsFile, document, FILES)
+    except DecodeError as error:
+        return error
+    return None
+
+
+def test_the_schema_accepts_what_the_decoder_accepts(tmp_path):
+    rng = np.random.default_rng(9)
+    documents = [json.loads(text) for text in seeds(tmp_path)]
+    accepted = refused = 0
+    for _ in range(TRIES // 2):
+        document = with_other_values(documents[int(rng.integers(len(documents)))], rng)
+        error = decode_error(document)
+        if error is None:
+            SCHEMA.validate(document)
+            accepted += 1
+        elif error.__cause__ is None and not BEYOND_SCHEMA.search(error.message):
+            assert not SCHEMA.is_valid(document), error
+            refused += 1
+    assert min(accepted, refused) > TRIES // 40

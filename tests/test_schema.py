@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 import pytest
 
-from synovia.schema import FLAT, DecodeError, Within, decode, encode, json_key
+from synovia.arrays import Within
+from synovia.schema import FLAT, DecodeError, decode, encode, json_key
 from synovia.view.protocol import requests
 
 CLASSES = [

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 from oracles import cloud, curved, queries, random_frame, spanned
 from synovia.export.hinged import half_spaces
-from synovia.shapes import SHAPES, Box, Ellipsoid, KDop, Product, convex, shape_from_dict
+from synovia.shapes import SHAPES, Box, Ellipsoid, KDop, Product, convex
 from synovia.shapes.extent import Extent
 from synovia.shapes.mesh import shape_boundary
 
@@ -254,8 +254,6 @@ def test_a_product_is_for_swing_and_twist_alone():
         Product(Box.fit(cloud("round")[:, :2]), 1.0, 0.0)
     with pytest.raises(ValueError, match=r"Product.low"):
         Product(Box.fit(cloud("round")[:, :2]), 0.0, np.inf)
-    with pytest.raises(ValueError, match=r"swing.type must be one of"):
-        shape_from_dict(Product, {"swing": {"type": "cone"}, "low": 0.0, "high": 1.0})
     with pytest.raises(ValueError, match=r"points to fit must have shape \(n, 3\)"):
         Product.fit(cloud("round")[:, :2])
 

@@ -36,6 +36,18 @@ UNIT_SLACK = 1e-3  # largest error of a quaternion's length that is corrected, n
 _UNIT_ROUNDING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 
 
+@dataclasses.dataclass(frozen=True)
+class Within:
+    """Annotation of a number, or of the length of a list or array: the range it must be in."""
+
+    low: float
+    high: float
+
+
+class EachWithin(Within):
+    """Annotation of an array: the range that each of its numbers must be in."""
+
+
 def tolerance(dtype: np.dtype[Any]) -> float:
     """Return the largest distance of a member, in radians, for a float type."""
     return _TOLERANCES[np.dtype(dtype)]
@@ -148,41 +160,26 @@ def check_orthonormal(name: str, axes: Floats) -> None:
 
 
 @cache
-def field_types(kind: type) -> dict[str, tuple[Any, tuple[Any, ...]]]:
-    """Return type and annotations of each field of a dataclass.
+def _array_sizes(kind: type) -> dict[str, tuple[int | str | None, ...]]:
+    """Return the annotated shape of each array field of a dataclass, as numbers or letters.
 
     `Annotated[Floats, "k", 3]` is an array of shape (k, 3). A letter is any size, the same in all
-    fields; "k>=2" is a size of at least 2, which the schema of files states.
+    fields; "k>=2" is a size of at least 2, which files and their schema check.
     """
     hints = get_type_hints(kind, include_extras=True)
-    parts = {
-        field.name: get_args(hint) if get_origin(hint) is Annotated else (hint,)
-        for field in dataclasses.fields(kind)
-        for hint in [hints[field.name]]
-    }
-    return {name: (hint, tuple(notes)) for name, (hint, *notes) in parts.items()}
-
-
-@cache
-def optional_fields(kind: type) -> tuple[str, ...]:
-    """Return the fields of a dataclass that files omit if they have their default."""
-    return tuple(item.name for item in dataclasses.fields(kind) if item.metadata.get("optional"))
-
-
-@cache
-def _array_sizes(kind: type) -> dict[str, tuple[int | str | None, ...]]:
-    """Return the annotated shape of each array field, sizes as numbers or letters."""
     return {
         name: tuple(size if isinstance(size, int) else size.partition(">=")[0] for size in sizes)
-        for name, (hint, sizes) in field_types(kind).items()
-        if sizes and get_origin(hint) is np.ndarray
+        for name in (field.name for field in dataclasses.fields(kind))
+        if get_origin(hints[name]) is Annotated
+        for hint, *sizes in [get_args(hints[name])]
+        if get_origin(hint) is np.ndarray
     }
 
 
 def own(owner: object, **shapes: tuple[int | str | None, ...]) -> None:
     """Copy array fields of a frozen dataclass, check their shapes and make them read-only.
 
-    Shapes are those annotated (see `field_types`) unless given; `None` is any length.
+    Shapes are those annotated (see `_array_sizes`) unless given; `None` is any length.
     """
     kind: type = type(owner)
     known: dict[str, int] = {}

@@ -11,9 +11,11 @@ import pytest
 from clips import clip, person
 from synovia import Box, Limit, LimitModel, RotationVector, quat
 from synovia.edit import push
+from synovia.io.limits import FILES
 from synovia.learn import flips
 from synovia.limit import chart_for
 from synovia.limit.softening import Beyond, Inside
+from synovia.schema import encode
 from synovia.shapes import SHAPES
 from synovia.shapes.mesh import shape_surface
 from synovia.view import answers, messages
@@ -64,9 +66,7 @@ def chosen(family, *, chart=None, margin_deg=3.0, source="clip", joint=ARM):
 
 
 def assert_same(one, other):
-    assert json.dumps(one.to_dict(), default=np.ndarray.tolist) == json.dumps(
-        other.to_dict(), default=np.ndarray.tolist
-    )
+    assert encode(one, FILES) == encode(other, FILES)
 
 
 @pytest.mark.parametrize("family", families())

@@ -98,7 +98,7 @@ def test_an_edited_joint_comes_back_by_its_own_name(session, model, file):
     assert found.provenance == {**model.provenance, "edited": ["arm.L"]}
     assert found.skeleton.names == model.skeleton.names
     for name in ("tail", "elbow.L"):
-        assert found.limits[name].to_dict().keys() == model.limits[name].to_dict().keys()
+        assert type(found.limits[name].shape) is type(model.limits[name].shape)
         np.testing.assert_array_equal(found.limits[name].shape.low, model.limits[name].shape.low)
     np.testing.assert_array_equal(
         found.samples["elbow.L"][0].rotations, model.samples["elbow.L"][0].rotations

@@ -1,7 +1,7 @@
 """Charts: maps between rotations and points, each with a reference and a metric."""
 
 from ..arrays import TURN
-from .chart import Chart, chart_to_dict, takes_axis
+from .chart import Chart, takes_axis
 from .direction_twist import DirectionTwist
 from .euler import EulerZYZ
 from .framed import FramedChart
@@ -28,6 +28,5 @@ __all__ = [
     "Hinges",
     "RotationVector",
     "SwingTwist",
-    "chart_to_dict",
     "takes_axis",
 ]

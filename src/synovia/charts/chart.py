@@ -171,14 +171,6 @@ def takes_axis(chart: type[Chart]) -> bool:
     return any(each.name == "axis" for each in fields(chart))
 
 
-def chart_to_dict(chart: Chart) -> dict[str, Any]:
-    """Return a chart's fields by name, with its name as `type`, without an identity frame."""
-    values = {each.name: getattr(chart, each.name) for each in fields(chart)}
-    if "frame" in values and not values["frame"][1:].any():
-        del values["frame"]
-    return {"type": chart.name, **values}
-
-
 def unit_axis(axis: Vectors, name: str) -> Vectors:
     """Return an axis (3,) as a unit vector, read-only; ValueError if it is zero."""
     length = float(np.linalg.norm(axis))

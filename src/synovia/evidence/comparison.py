@@ -13,9 +13,10 @@ import numpy as np
 
 from .. import learn, quat
 from ..arrays import Floats, Mask, Quats, Scalars
-from ..io.encoding import to_json
+from ..io.limits import FILES
 from ..learn.margins import halve_steps, least_margin
 from ..limit import Limit, has_axis
+from ..schema import encode
 from ..skeleton import Clip
 from .study import (
     VOLUME_SAMPLES,
@@ -316,7 +317,7 @@ def _spread_joints(joints: Sequence[JointStudy], most: int) -> list[JointStudy]:
 
 def size_in_file(limit: Limit) -> int:
     """Return the number of bytes that the limit takes in a file without white space."""
-    return len(json.dumps(to_json(limit.to_dict(), "limit"), separators=(",", ":")).encode())
+    return len(json.dumps(encode(limit, FILES), separators=(",", ":")).encode())
 
 
 def nanoseconds(limit: Limit, observed: Quats, seed: int = 0) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
-from ..shapes import SHAPES, Region, shape_from_dict, shape_to_dict
+from ..shapes import SHAPES, Region
 from ..skeleton import Skeleton
 from .bounds import MAX_NUMBER, check_skeleton
 from .files import atomic_write, read_file
@@ -62,11 +62,10 @@ def _value_element(owner: str, name: str, value: Any) -> Element:
     if isinstance(value, Component):
         return component_element(name, value)
     if isinstance(value, Region):
-        fields = shape_to_dict(value)
-        kind = fields.pop("type")
-        other = {} if kind == DEFAULT_SHAPE else {"type": kind}
+        other = {} if value.name == DEFAULT_SHAPE else {"type": value.name}
         element = make_element("cone", name=name, **other)
-        element.children = [_array_element(each, part) for each, part in fields.items()]
+        parts = [each.name for each in fields(value)]  # type: ignore[arg-type]
+        element.children = [_array_element(each, getattr(value, each)) for each in parts]
         return element
     if isinstance(value, np.ndarray):
         return _array_element(name, value)
@@ -165,13 +164,13 @@ def _shape(element: Element) -> Region:
     kind = element.read("name!", "type").get("type", DEFAULT_SHAPE)
     if kind not in SHAPES:
         element.fail(f"no shape of type {kind!r}; there are {', '.join(SHAPES)}")
-    fields: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for part in element.parts("numbers"):
         array = _numbers(part)
-        fields[part.attributes["name"]] = array if array.shape else float(array)
+        parts[part.attributes["name"]] = array if array.shape else float(array)
     with element.locate_errors():
         try:
-            return shape_from_dict(SHAPES[kind], fields)
+            return SHAPES[kind](**parts)
         except TypeError as error:
             raise ValueError(f"a cone has points, low, high and so on: {error}") from error
 

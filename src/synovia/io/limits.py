@@ -1,46 +1,155 @@
-"""Limits files, `*.limits.json`: all of a model, bit for bit; see docs/limits-file.md.
+"""Limits files, `*.limits.json`: a whole model, bit for bit; see docs/limits-file.md.
 
-`*.limits.bin`, for programs without Python, is only written: see `packed_limits`.
+The classes here and those of charts, shapes and dependent limits declare the format. Packed limits,
+`*.limits.bin`, for programs without Python, are only written: see `packed_limits`.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections import ChainMap
 from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 
-from ..arrays import field_types, optional_fields, unit_quats
+from ..arrays import EachWithin, Floats, Ints, Quats, Vectors, Within, unit_quats
 from ..charts import CHARTS, Chart
 from ..learn import Sample
 from ..limit import DEPENDENT_LIMITS, DependentLimit, DependentMargin, Limit
 from ..model import Constraint, ControlGroup, Limb, LimitModel, TwoJointMuscle, couple
-from ..shapes.stored import nested_shapes, shape_from_dict, stored_shapes
+from ..schema import (
+    FLAT,
+    LISTS,
+    MAX_NUMBER,
+    Codec,
+    DecodeError,
+    decode,
+    encode,
+    located,
+    quote_value,
+)
+from ..shapes import SHAPES, Offset, Region, Turned
 from ..skeleton import Skeleton
 from . import old_limits, packed_limits
-from .bounds import MAX_NUMBER, check_skeleton
-from .encoding import (
-    Entry,
-    check_json,
-    encode_array,
-    errors_name,
-    json_text,
-    parse_json,
-    quote_value,
-    to_json,
-)
+from .bounds import check_skeleton
+from .encoding import check_json, errors_name, json_text, parse_json
 from .figure import figure_text, parse_figure
 from .files import atomic_write, read_file
 from .ranges import limits_from_ranges, range_suffix, read_ranges
 
-FORMAT = "synovia-limits"
-VERSION = 2
+FORMAT: Final = "synovia-limits"
+VERSION: Final = 2
 SUFFIX = ".limits.json"
-CONSTRAINT_KEYS = ("dependents", "limbs", "groups")
-"""Optional keys of constraints beside limits, of a model and of its usual limits."""
+STORED_SHAPES: Mapping[str, type[Region]] = ChainMap(
+    {Offset.name: Offset, Turned.name: Turned}, SHAPES
+)
+"""Every shape that a file may contain, by name, including those made of others."""
+FILES = Codec(
+    key=str,
+    strict=True,
+    packs=True,
+    registries={Chart: CHARTS, Region: STORED_SHAPES, DependentLimit: DEPENDENT_LIMITS},
+)
+Channel = Literal["Xposition", "Yposition", "Zposition", "Zrotation", "Xrotation", "Yrotation"]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredSkeleton:
+    """A skeleton."""
+
+    names: tuple[str, ...]
+    """Names of the joints, which differ."""
+    parents: Annotated[Ints, "n", EachWithin(-1, math.inf)]
+    """Index of each joint's parent, which comes before it; -1 for a root."""
+    offsets: Annotated[Vectors, "n", 3]
+    """From the parent to the joint, in the unit of the clips."""
+    channels: tuple[tuple[Channel, ...], ...]
+    """Channels of each joint, as in BVH."""
+    end_parents: Annotated[Ints, "e", EachWithin(0, math.inf)]
+    """The joint of each end site."""
+    end_offsets: Annotated[Vectors, "e", 3]
+    """From that joint to the end site."""
+    up: Literal["x", "y", "z"] | None = None
+    """The axis that is up; missing if unknown."""
+    unit: Annotated[float, Within(0, math.inf)] = 0.0
+    """Metres of a unit of length; missing if unknown."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredLimb:
+    """A limb, whose joints have limits of their own."""
+
+    joints: tuple[str, ...]
+    """Upper bone, lower bone, and perhaps an end."""
+    axes: Annotated[Vectors, 2, 3]
+    """Directions of the two bones, each in its own frame."""
+    shifts: Annotated[Floats, "n>=1", 2]
+    """Rows: angle between the bones, and the largest twist moved between them there, in radians."""
+    neutral: Annotated[Quats, 4] | None = None
+    """Rotation of the end without swing and twist, if its twist counts as the lower bone's."""
+    muscles: tuple[TwoJointMuscle, ...] = ()
+    """Muscles that span two joints."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredGroup:
+    """Joints that controls of a figure move together."""
+
+    segments: tuple[str, ...]
+    """Segments of the figure."""
+    joints: tuple[str, ...]
+    """The skeleton's joint for each segment."""
+    controls: tuple[str, ...]
+    """Controls that move them."""
+    tolerance: float
+    """Deviation from the figure's poses that is legal, in radians."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredFigure:
+    """Control groups of one figure."""
+
+    figure: str
+    """The figure, as XML."""
+    members: tuple[StoredGroup, ...]
+    """The groups."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredConstraints:
+    """Constraints of a model."""
+
+    limits: dict[str, Limit]
+    """Limits by joint."""
+    dependents: dict[str, DependentLimit] = field(default_factory=dict)
+    """By joint: how its limit depends on another joint, its driver."""
+    limbs: tuple[StoredLimb, ...] = ()
+    """Limbs, along which twist is shared."""
+    groups: tuple[StoredFigure, ...] = ()
+    """Control groups by figure."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LimitsFile:
+    """A limit for each joint of a skeleton that has one; all angles are in radians."""
+
+    format: Literal["synovia-limits"] = field(default=FORMAT, metadata={"optional": False})
+    version: Literal[2] = field(default=VERSION, metadata={"optional": False})
+    skeleton: StoredSkeleton
+    """The skeleton whose joints are limited."""
+    constraints: Annotated[StoredConstraints, FLAT]
+    usual: StoredConstraints | None = None
+    """Tighter limits, outside of which a legal pose is unusual."""
+    provenance: dict[str, Any]
+    """Where the limits come from: any JSON object; `edited` names joints edited by hand."""
+    samples: dict[str, tuple[Sample, ...]]
+    """By joint: what was observed, clip by clip, thinned."""
 
 
 def load_limits(path: str | PathLike[str]) -> LimitModel:
@@ -81,8 +190,8 @@ def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
 def limits_bytes(model: LimitModel, path: str) -> bytes:
     """Return what a limits file of `model` holds; errors name it by `path`."""
     with errors_name(path):
-        document = _document(model)
-        check_json(Entry(document))
+        document = encode(_stored_model(model), FILES)
+        check_json(document)
         content = f"{json_text(document)}\n".encode()
     parse_limits(path, content)  # what could not be read is not written
     return content
@@ -101,341 +210,173 @@ def limits_path(path: str | PathLike[str]) -> Path:
     return path
 
 
-def _document(model: LimitModel) -> dict[str, Any]:
+def _stored_model(model: LimitModel) -> LimitsFile:
     skeleton = model.skeleton
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "skeleton": {
-            "names": list(skeleton.names),
-            "parents": encode_array(skeleton.parents),
-            "offsets": encode_array(skeleton.offsets),
-            "channels": [list(channels) for channels in skeleton.channels],
-            "end_parents": encode_array(skeleton.end_parents),
-            "end_offsets": encode_array(skeleton.end_offsets),
-            **({"up": skeleton.up} if skeleton.up else {}),
-            **({"unit": skeleton.unit} if skeleton.unit else {}),
-        },
-        **_constraint_entries(model),
-        **({} if model.usual is None else {"usual": _constraint_entries(model.usual)}),
-        "provenance": to_json(model.provenance, "provenance", np.ndarray.tolist),
-        "samples": {
-            name: [
-                {
-                    "clip": sample.clip,
-                    "performer": sample.performer,
-                    "frames": encode_array(np.asarray(sample.frames)),
-                    "rotations": encode_array(np.asarray(sample.rotations)),
-                }
-                for sample in samples
-            ]
-            for name, samples in model.samples.items()
-        },
-    }
-
-
-def _constraint_entries(model: LimitModel) -> dict[str, Any]:
-    """Return the constraints of a model, by kind."""
-    return {
-        "limits": {
-            name: to_json(limit.to_dict(), f"limits.{name}") for name, limit in model.limits.items()
-        },
-        **(
-            {
-                "dependents": {
-                    name: to_json(each.to_dict(), f"dependents.{name}")
-                    for name, each in model.dependents.items()
-                }
-            }
-            if model.dependents
-            else {}
+    with located("provenance"):
+        provenance = encode(model.provenance, LISTS)
+    return LimitsFile(
+        skeleton=StoredSkeleton(
+            names=skeleton.names,
+            parents=skeleton.parents,
+            offsets=skeleton.offsets,
+            channels=skeleton.channels,  # type: ignore[arg-type]
+            end_parents=skeleton.end_parents,
+            end_offsets=skeleton.end_offsets,
+            up=skeleton.up or None,
+            unit=skeleton.unit,
         ),
-        **({"limbs": [_limb_entry(limb) for limb in model.limbs]} if model.limbs else {}),
-        **({"groups": _group_entries(model)} if model.groups else {}),
-    }
+        constraints=_stored_constraints(model),
+        usual=None if model.usual is None else _stored_constraints(model.usual),
+        provenance=provenance,
+        samples=dict(model.samples),
+    )
 
 
-def _limb_entry(limb: Limb) -> dict[str, Any]:
-    """Return what makes joints a limb; their limits are among those of single joints."""
-    neutral = {} if limb.neutral is None else {"neutral": encode_array(limb.neutral)}
-    axes, shifts = encode_array(limb.axes), encode_array(limb.shifts)
-    muscles = [
-        {
-            "name": muscle.name,
-            "joint": muscle.joint,
-            "bone": encode_array(muscle.bone),
-            "zero": encode_array(muscle.zero),
-            "axis": encode_array(muscle.axis),
-            "rows": encode_array(muscle.rows),
-        }
-        for muscle in limb.muscles
-    ]
-    optional = {**neutral, **({"muscles": muscles} if muscles else {})}
-    return {"joints": list(limb.joints), "axes": axes, "shifts": shifts, **optional}
-
-
-def _limb(entry: Entry, limits: Mapping[str, Limit]) -> Limb:
-    fields = entry.fields("joints", "axes", "shifts", maybe=("neutral", "muscles"))
-    joints = fields["joints"].texts()
-    if missing := [name for name in joints if name not in limits]:
-        fields["joints"].refuse(f"{missing[0]} must have a limit of its own, among limits")
-    neutral = fields["neutral"].floats(4) if "neutral" in fields else None
-    with entry.locate_errors():
-        return Limb(
-            {name: limits[name] for name in joints},
-            fields["axes"].floats(2, 3),
-            fields["shifts"].floats(None, 2),
-            neutral,
-            tuple(map(_muscle, fields["muscles"].items() if "muscles" in fields else ())),
-        )
-
-
-def _muscle(entry: Entry) -> TwoJointMuscle:
-    fields = entry.fields("name", "joint", "bone", "zero", "axis", "rows")
-    with entry.locate_errors():
-        return TwoJointMuscle(
-            fields["name"].text(),
-            fields["joint"].text(),
-            fields["bone"].floats(3),
-            fields["zero"].floats(3),
-            fields["axis"].floats(3),
-            fields["rows"].floats(None, 2),
-        )
-
-
-def _group_entries(model: LimitModel) -> list[dict[str, Any]]:
-    """Return the groups by figure, each figure once, as XML."""
+def _stored_constraints(model: LimitModel) -> StoredConstraints:
     figures = {id(group.figure): group.figure for group in model.groups}
-    return [
-        {
-            "figure": figure_text(figure),
-            "members": [
-                {
-                    "segments": list(group.segments),
-                    "joints": list(group.joints),
-                    "controls": list(group.controls),
-                    "tolerance": group.tolerance,
-                }
-                for group in model.groups
-                if group.figure is figure
-            ],
-        }
-        for figure in figures.values()
-    ]
-
-
-def _groups(entry: Entry, path: str) -> list[ControlGroup]:
-    found = []
-    for each in entry.items():
-        parts = each.fields("figure", "members")
-        with parts["figure"].locate_errors():
-            figure = parse_figure(path, parts["figure"].text().encode())
-        for member in parts["members"].items():
-            fields = member.fields("segments", "joints", "controls", "tolerance")
-            segments, joints, controls = (
-                fields[name].texts() for name in ("segments", "joints", "controls")
+    return StoredConstraints(
+        dict(model.limits),
+        dict(model.dependents),
+        tuple(
+            StoredLimb(tuple(limb.joints), limb.axes, limb.shifts, limb.neutral, limb.muscles)
+            for limb in model.limbs
+        ),
+        tuple(
+            StoredFigure(
+                figure_text(figure),
+                tuple(
+                    StoredGroup(group.segments, group.joints, group.controls, group.tolerance)
+                    for group in model.groups
+                    if group.figure is figure
+                ),
             )
-            tolerance = float(fields["tolerance"].floats())
-            with member.locate_errors():
-                found.append(ControlGroup(figure, segments, controls, tolerance, joints))
-    return found
+            for figure in figures.values()
+        ),
+    )
 
 
 def parse_limits(path: str, content: bytes) -> LimitModel:
     """Return the model in the bytes of the file at `path`."""
-    document = Entry(parse_json(path, content))
+    document = parse_json(path, content)
     with errors_name(path):
-        _check_version(document)
+        is_old = _check_version(document) < VERSION
         check_json(document)
-        return _model(document, path)
+        parts = [document, document.get("usual")]
+        margins = [old_limits.take_table_margins(part) if is_old else {} for part in parts]
+        if is_old:
+            document["version"] = VERSION
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            # This warning was given when the limit was made.
+            warnings.filterwarnings("ignore", "the region contains the direction", UserWarning)
+            stored = decode(LimitsFile, document, FILES)
+        with located("skeleton"):
+            skeleton = _skeleton(stored.skeleton)
+        usual = None
+        if stored.usual is not None:
+            with located("usual"):
+                constraints = _constraints(stored.usual, skeleton, path, is_old, margins[1])
+                usual = LimitModel(constraints, skeleton)
+        constraints = _constraints(stored.constraints, skeleton, path, is_old, margins[0])
+        _check_samples(stored.samples, skeleton)
+        return LimitModel(constraints, skeleton, stored.provenance, stored.samples, usual)
 
 
-def _check_version(document: Entry) -> None:
-    """Raise ValueError unless this is a limits file of a version that is read here."""
+def _check_version(document: Any) -> int:
+    """Return the version; ValueError unless this is a limits file of a version that is read."""
     wanted = f'a limits file, an object with "format": "{FORMAT}"'
-    if not isinstance(document.value, dict):
+    if not isinstance(document, dict):
         check_json(document)
-        document.fail(wanted)
-    if document.value.get("format") != FORMAT:
-        has_format = "format" in document.value
-        document.fail(wanted, quote_value(document.value["format"]) if has_format else "no format")
-    version = document.value.get("version")
-    if type(version) is int and version > VERSION:
-        document.refuse(
+        raise ValueError(f"expected {wanted}, got {quote_value(document)}")
+    if document.get("format") != FORMAT:
+        found = quote_value(document["format"]) if "format" in document else "no format"
+        raise ValueError(f"expected {wanted}, got {found}")
+    version = document.get("version", VERSION)
+    if type(version) is not int or version < 1:
+        raise DecodeError(f"expected {VERSION}, got {quote_value(version)}", ("version",))
+    if version > VERSION:
+        raise ValueError(
             f"this is version {quote_value(version)} of the format, and this Synovia reads version "
             f"{VERSION}; upgrade Synovia to read it"
         )
-    if "version" in document.value and (type(version) is not int or version < 1):
-        document.child("version").fail(f"{VERSION}")
+    return version
 
 
-def _model(document: Entry, path: str) -> LimitModel:
-    parts = document.fields(
-        *("format", "version", "skeleton", "limits", "provenance", "samples"),
-        maybe=(*CONSTRAINT_KEYS, "usual"),
-    )
-    skeleton, old = _skeleton(parts["skeleton"]), parts["version"].value < VERSION
-    constraints = _constraints(document, skeleton, path, old)
-    parts["provenance"].members()
-    samples = {
-        name: tuple(_sample(each) for each in entry.items())
-        for name, entry in _by_joint(parts["samples"], skeleton).items()
-    }
-    usual = None
-    if "usual" in parts:
-        parts["usual"].fields("limits", maybe=CONSTRAINT_KEYS)
-        tighter = _constraints(parts["usual"], skeleton, path, old)
-        with parts["usual"].locate_errors():
-            usual = LimitModel(tighter, skeleton)
-    with document.locate_errors():
-        return LimitModel(constraints, skeleton, parts["provenance"].value, samples, usual)
-
-
-def _constraints(entry: Entry, skeleton: Skeleton, path: str, old: bool) -> list[Constraint]:
-    """Return the constraints of a model, or of its usual limits; `old` is for version 1."""
-    parts = entry.members()
-    limits = {
-        name: _limit(each, old) for name, each in _by_joint(parts["limits"], skeleton).items()
-    }
-    dependents = {}
-    if "dependents" in parts:
-        for name, each in _by_joint(parts["dependents"], skeleton).items():
-            if name not in limits:
-                each.refuse(f"{name} must have a limit of its own, among limits")
-            dependents[name] = _dependent(name, each, limits[name], skeleton, old)
-            limits[name] = dependents[name].limit
-    entries = parts["limbs"].items() if "limbs" in parts else []
-    limbs = [_limb(each, limits) for each in entries]
-    with entry.locate_errors():
-        single = couple(limits, dependents, limbs)
-    return [*single, *(_groups(parts["groups"], path) if "groups" in parts else ())]
-
-
-def _dependent(
-    name: str, entry: Entry, limit: Limit, skeleton: Skeleton, old: bool
-) -> DependentLimit:
-    """Return how the limit of a joint depends on another; `old` is for files of version 1."""
-    fields = _fields(entry, DEPENDENT_LIMITS, 3, known=("limit",))
-    kind = fields.pop("type")
-    with entry.child("driver").locate_errors():
-        skeleton.index(fields["driver"])
-    with entry.locate_errors(), np.errstate(all="ignore"):
-        if old and kind == DependentMargin.name:
-            return old_limits.dependent_margin(name, limit, fields)
-        return DEPENDENT_LIMITS[kind].from_dict(limit, fields)
-
-
-def _by_joint(entry: Entry, skeleton: Skeleton) -> dict[str, Entry]:
-    members = entry.members()
-    for name, member in members.items():
-        with member.locate_errors():
-            skeleton.index(name)
-    return members
-
-
-def _skeleton(entry: Entry) -> Skeleton:
-    parts = entry.fields(
-        *("names", "parents", "offsets", "channels", "end_parents", "end_offsets"),
-        maybe=("up", "unit"),
-    )
-    names = parts["names"].texts()
-    parents = parts["parents"].ints(len(names))
-    offsets = parts["offsets"].floats(len(names), 3)
-    channels = tuple(each.texts() for each in parts["channels"].items())
-    if len(channels) != len(names):
-        parts["channels"].fail(f"one list for each of {len(names)} joints", f"{len(channels)}")
-    end_parents = parts["end_parents"].ints(None)
-    end_offsets = parts["end_offsets"].floats(len(end_parents), 3)
-    known: dict[str, Any] = {}
-    if "up" in parts:
-        known["up"] = parts["up"].text()
-    if "unit" in parts:
-        known["unit"] = float(parts["unit"].floats())
-    with entry.locate_errors():
-        skeleton = Skeleton(names, parents, offsets, channels, end_parents, end_offsets, **known)
-        check_skeleton(skeleton, MAX_NUMBER)
+def _skeleton(stored: StoredSkeleton) -> Skeleton:
+    parts = {each.name: getattr(stored, each.name) for each in fields(stored)}
+    skeleton = Skeleton(**parts | {"up": stored.up or ""})
+    check_skeleton(skeleton, MAX_NUMBER)
     return skeleton
 
 
-def _limit(entry: Entry, old: bool) -> Limit:
-    """Return the limit that stands here; `old` is for files of version 1."""
-    parts = entry.fields("chart", "shape", maybe=("relative_to", "margin"))
-    table_margin = old_limits.take_table_margin(parts["shape"]) if old else 0.0
-    margin = float(parts["margin"].floats()) if "margin" in parts else 0.0
-    chart = _build(parts["chart"], CHARTS)
-    shape = _build(parts["shape"], stored_shapes())
-    with entry.locate_errors(), warnings.catch_warnings(), np.errstate(all="ignore"):
-        # That was said when the limit was made.
-        warnings.filterwarnings("ignore", "the region contains the direction opposite", UserWarning)
-        above = parts["relative_to"].text() if "relative_to" in parts else None
-        limit = Limit(chart, shape, above, margin)
-        return old_limits.with_margin(limit, table_margin) if old else limit
+def _constraints(
+    stored: StoredConstraints,
+    skeleton: Skeleton,
+    path: str,
+    is_old: bool,
+    margins: Mapping[str, float],
+) -> list[Constraint]:
+    """Return the constraints of a model, or of its usual limits.
 
-
-def _build(entry: Entry, registry: Mapping[str, Any]) -> Any:
-    """Return the chart or shape that stands here."""
-    fields = _fields(entry, registry, 3)
-    kind = fields.pop("type")
-    with entry.locate_errors(), np.errstate(all="ignore"):
-        made = registry[kind]
-        return made(**fields) if issubclass(made, Chart) else shape_from_dict(made, fields)
-
-
-def _fields(
-    entry: Entry, registry: Mapping[str, Any], dimension: int, *, known: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """Return the fields of a chart or shape, with their arrays, and its `type`.
-
-    Those that are `known` otherwise are not in the file.
+    `is_old` is True for files of version 1, whose tables have `margins`, by joint.
     """
-    members = entry.members()
-    if "type" not in members:
-        entry.refuse("the key 'type' is missing")
-    kind = members["type"].text()
-    if kind not in registry:
-        members["type"].fail(f"one of {', '.join(registry)}")
-    optional = optional_fields(registry[kind])
-    types = {name: each for name, each in field_types(registry[kind]).items() if name not in known}
-    entry.fields("type", *(name for name in types if name not in optional), maybe=optional)
-    sizes: dict[Any, int] = {"d": dimension}
-    fields = {name: _value(members[name], *types[name], sizes) for name in types if name in members}
-    return {"type": kind, **fields}
+    limits, dependents = stored.limits, {}
+    for name, limit in limits.items():
+        with located("limits", name):
+            skeleton.index(name)
+            if is_old:
+                limits[name] = old_limits.with_margin(limit, margins.get(name, 0.0))
+    for name, dependent in stored.dependents.items():
+        with located("dependents", name), np.errstate(all="ignore"):
+            skeleton.index(name)
+            _check_limited([name], limits)
+            dependents[name] = _dependent(name, dependent, limits[name], skeleton, is_old)
+            limits[name] = dependents[name].limit
+    limbs = []
+    for index, limb in enumerate(stored.limbs):
+        with located("limbs", index, "joints"):
+            _check_limited(limb.joints, limits)
+        with located("limbs", index):
+            joints = {name: limits[name] for name in limb.joints}
+            limbs.append(Limb(joints, limb.axes, limb.shifts, limb.neutral, limb.muscles))
+    return [*couple(limits, dependents, limbs), *_groups(stored.groups, path)]
 
 
-def _value(entry: Entry, hint: Any, about: tuple[Any, ...], known: dict[Any, int]) -> Any:
-    """Return what a field of this type holds; `known` are the sizes that letters stand for."""
-    if shapes := nested_shapes(hint):
-        inner = about[0] if about else known["d"]
-        if get_origin(hint) is tuple:
-            return [_fields(item, shapes, inner) for item in entry.items()]
-        return _fields(entry, shapes, inner)
-    if hint is not float and not (about and get_origin(hint) is np.ndarray):
-        return _raw_value(entry)  # what is wrong, its constructor says
-    sizes = [] if hint is float else [str(size).partition(">=")[0] for size in about]
-    array = entry.floats(*(int(n) if n.isdigit() else known.get(n) for n in sizes))
-    known.update(zip(sizes, array.shape, strict=True))
-    if np.abs(array).max(initial=0.0) > MAX_NUMBER:
-        entry.fail(f"numbers within {MAX_NUMBER:g}")
-    return array if sizes else float(array)
+def _check_limited(joints: tuple[str, ...] | list[str], limits: Mapping[str, Limit]) -> None:
+    if missing := [name for name in joints if name not in limits]:
+        raise ValueError(f"{missing[0]} must have a limit of its own, among limits")
 
 
-def _raw_value(entry: Entry) -> Any:
-    """Return what stands here, objects with base64 and lists of numbers as arrays."""
-    if isinstance(entry.value, dict) and "base64" not in entry.value:
-        return {name: _raw_value(member) for name, member in entry.members().items()}
-    if isinstance(entry.value, list) and any(isinstance(v, (dict, str)) for v in entry.value):
-        return [_raw_value(item) for item in entry.items()]
-    if isinstance(entry.value, (dict, list)):
-        return entry.array()
-    return entry.value
+def _dependent(
+    name: str, stored: Any, limit: Limit, skeleton: Skeleton, is_old: bool
+) -> DependentLimit:
+    """Return how the limit of a joint depends on another; `stored` is a partial without limit."""
+    made: partial[DependentLimit] = stored
+    with located("driver"):
+        skeleton.index(made.keywords["driver"])
+    if is_old and made.func is DependentMargin:
+        return old_limits.dependent_margin(name, limit, made.keywords)
+    return made(limit=limit)
 
 
-def _sample(entry: Entry) -> Sample:
-    parts = entry.fields("clip", "performer", "frames", "rotations")
-    frames = parts["frames"].ints(None)
-    if frames.min(initial=0) < 0:
-        parts["frames"].fail("numbers of frames, at least 0")
-    rotations = parts["rotations"].floats(len(frames), 4)
-    with parts["rotations"].locate_errors():
-        unit_quats("rotations", rotations)  # checked, but kept as they are, bit for bit
-    return Sample(parts["clip"].text(), parts["performer"].text(), frames, rotations)
+def _groups(stored: tuple[StoredFigure, ...], path: str) -> list[ControlGroup]:
+    groups = []
+    for index, each in enumerate(stored):
+        with located("groups", index, "figure"):
+            figure = parse_figure(path, each.figure.encode())
+        for number, group in enumerate(each.members):
+            with located("groups", index, "members", number):
+                groups.append(
+                    ControlGroup(
+                        figure, group.segments, group.controls, group.tolerance, group.joints
+                    )
+                )
+    return groups
+
+
+def _check_samples(samples: Mapping[str, tuple[Sample, ...]], skeleton: Skeleton) -> None:
+    for name, each in samples.items():
+        with located("samples", name):
+            skeleton.index(name)
+        for index, sample in enumerate(each):
+            with located("samples", name, index, "rotations"):
+                unit_quats("rotations", sample.rotations)  # only checked: bits are kept

@@ -9,23 +9,37 @@ from typing import Any
 import numpy as np
 
 from ..limit import DependentMargin, Limit, gained_and_lost
-from ..shapes.stored import had_margin, without_margin
-from .encoding import Entry
+from ..schema import decode, located
+from ..shapes import Offset
 
 
-def take_table_margin(shape: Entry) -> float:
-    """Remove the margin of a stored theta-phi table and return it, in radians; 0 for others."""
-    stored = shape.members()
-    if "margin" not in stored or not had_margin(shape.value.get("type")):
-        return 0.0
-    del shape.value["margin"]
-    return float(stored["margin"].floats())
+def take_table_margins(document: Any) -> dict[str, float]:
+    """Remove the margins of theta-phi tables from a document; return them by joint, in radians."""
+    limits = document.get("limits") if isinstance(document, dict) else None
+    found = {}
+    for name, limit in limits.items() if isinstance(limits, dict) else ():
+        shape = limit.get("shape") if isinstance(limit, dict) else None
+        if isinstance(shape, dict) and {"counts", "margin"} <= shape.keys():
+            with located("limits", name, "shape", "margin"):
+                found[name] = decode(float, shape.pop("margin"))
+    return found
 
 
 def with_margin(limit: Limit, table_margin: float) -> Limit:
-    """Return the limit with the margin that version 1 kept in its shape."""
-    shape, margin = without_margin(limit.shape, table_margin)
-    return limit if shape is limit.shape else replace(limit, shape=shape, margin=margin)
+    """Return the limit with the margin that version 1 kept in its shape.
+
+    An offset of at least 0 is a margin. A table had `table_margin` (radians) at both ends of its
+    ranges of twists: they become shorter by it, at most to their middle.
+    """
+    shape: Any = limit.shape
+    if isinstance(shape, Offset) and shape.radius >= 0.0:
+        return replace(limit, shape=shape.shape, margin=shape.radius)
+    if table_margin == 0.0:
+        return limit
+    middle = 0.5 * (shape.low + shape.high)
+    low = np.minimum(shape.low + table_margin, middle)
+    high = np.maximum(shape.high - table_margin, middle)
+    return replace(limit, shape=replace(shape, low=low, high=high), margin=table_margin)
 
 
 def dependent_margin(name: str, limit: Limit, fields: dict[str, Any]) -> DependentMargin:
@@ -46,4 +60,4 @@ def dependent_margin(name: str, limit: Limit, fields: dict[str, Any]) -> Depende
         f"its corners loses {lost / max(volume, lost, 1e-300):.1%} of its rotations",
         stacklevel=2,
     )
-    return DependentMargin.from_dict(own, fields | {"margin": widest - narrower})
+    return DependentMargin(own, **fields | {"margin": widest - narrower})

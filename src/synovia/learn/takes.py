@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import PurePath
+from typing import Annotated
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Ints, Mask, Quats, Scalars, unit_quats
+from ..arrays import EachWithin, Floats, Ints, Mask, Quats, Scalars, unit_quats
 from ..processes import search_texts
 from ..skeleton import Clip, Skeleton, match, names_in
 
@@ -105,8 +106,8 @@ class Sample:
 
     clip: str
     performer: str
-    frames: Ints
-    rotations: Quats
+    frames: Annotated[Ints, "n", EachWithin(0, np.inf)]
+    rotations: Annotated[Quats, "n", 4]
 
     def take(self, person_count: int = 1) -> Take:
         """Return the sample as a take of a performer who counts for `person_count` people."""

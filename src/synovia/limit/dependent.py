@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
@@ -57,7 +57,7 @@ class DependentLimit(ABC):
     for.
     """
 
-    limit: Limit
+    limit: Limit = field(metadata={"stored": False})
     driver: str
     axis: Annotated[Vectors, 3]
     frame: Annotated[Quats, 4] = field(
@@ -353,20 +353,6 @@ class DependentLimit(ABC):
     def _mirror_fields(self, normal: Vectors) -> dict[str, Any]:
         """Return the mirrored limit, and other fields that change with it."""
         return {"limit": mirror_limit(self.limit, normal)}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name but the limit, with `name` as type."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
-        del found["limit"]
-        for name in ("frame", "bone_frame"):
-            if not found[name][1:].any():
-                del found[name]
-        return {"type": self.name, **found}
-
-    @classmethod
-    def from_dict(cls, limit: Limit, given: dict[str, Any]) -> Self:
-        """Return what `to_dict` wrote, less its `type`, of the joint with this limit."""
-        return cls(limit, **given)
 
 
 @dataclass(frozen=True, eq=False)

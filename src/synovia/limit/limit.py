@@ -32,10 +32,9 @@ from ..charts import (
     FramedChart,
     RotationVector,
     SwingTwist,
-    chart_to_dict,
     takes_axis,
 )
-from ..shapes import SHAPES, DistanceField, Shape, shape_to_dict
+from ..shapes import SHAPES, DistanceField, Shape
 from ..shapes.region import check_margin
 from .chart_support import (
     align,
@@ -646,14 +645,6 @@ class Limit:
         from .convert import change_frames
 
         return change_frames(self, parent, child).limit
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return chart and shape by name, with their fields; margin and ancestor if any."""
-        chart, shape = chart_to_dict(self.chart), shape_to_dict(self.shape)
-        found: dict[str, Any] = {"chart": chart, "shape": shape}
-        if self.margin > 0.0:
-            found["margin"] = self.margin
-        return found if self.relative_to is None else {**found, "relative_to": self.relative_to}
 
 
 def _project_into(source: Quats, packed: Floats, slack: float, out: Quats, threads: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -30,13 +31,13 @@ class TwoJointMuscle:
     """Name of the muscle, for reports."""
     joint: str
     """The joint that is bounded: the upper one or the end of the limb."""
-    bone: Vectors
+    bone: Annotated[Vectors, 3]
     """Unit direction (3,) of the bone, in the joint's own frame."""
-    zero: Vectors
+    zero: Annotated[Vectors, 3]
     """Unit direction (3,) of the bone at angle 0, in the frame that the joint is measured in."""
-    axis: Vectors
+    axis: Annotated[Vectors, 3]
     """Unit axis (3,) of the bounded rotation, at right angles to `zero`, in the same frame."""
-    rows: Floats
+    rows: Annotated[Floats, "n>=1", 2]
     """Rows (n, 2): bend, rising, and the largest angle there, both in radians."""
 
     def __post_init__(self) -> None:

@@ -10,7 +10,6 @@ from .kdop import KDop
 from .product import Product
 from .reach_cone.cone import ReachCone
 from .region import Region
-from .stored import shape_from_dict, shape_to_dict, stored_shapes
 from .theta_phi.table import ThetaPhi
 from .union import Union
 
@@ -46,7 +45,4 @@ __all__ = [
     "Turned",
     "Union",
     "as_directional",
-    "shape_from_dict",
-    "shape_to_dict",
-    "stored_shapes",
 ]

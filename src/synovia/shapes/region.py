@@ -43,7 +43,7 @@ class Region(ABC):
     `kernel` gives `packed` instead of the two. Points are vectors of three dimensions unless
     `dimension`, `moves` and `shift` are overridden.
 
-    Meshes (`shapes.mesh`), edits (`synovia.edit`) and files (`shapes.stored`) are functions that
+    Meshes (`shapes.mesh`), edits (`synovia.edit`) and files (`io.limits`) are functions that
     dispatch on the class.
     """
 

@@ -16,6 +16,7 @@ from ...arrays import (
     Points,
     Scalars,
     Vectors,
+    Within,
     check_orthonormal,
     own,
     rows,
@@ -54,7 +55,7 @@ class ThetaPhi(Directional):
     low: Annotated[Floats, "n", "m"]
     high: Annotated[Floats, "n", "m"]
     frame: Annotated[Floats, 3, 3] = field(default_factory=lambda: np.eye(3))
-    least: Annotated[float, ">=0"] = 1.0
+    least: Annotated[float, Within(0.0, np.inf)] = 1.0
 
     name: ClassVar[str] = "theta-phi"
     kernel: ClassVar[int | None] = TABLE

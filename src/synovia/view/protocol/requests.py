@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from ...arrays import Within
 from ...population.sources import Source as HumanSource
-from ...schema import FLAT, Numbers, Rotation, Vector, VectorList, Within
+from ...schema import FLAT, Numbers, Rotation, Vector, VectorList
 
 MAX_CENTERS = 32  # points that one request may brush
 INFINITY = float("inf")
