@@ -16,8 +16,6 @@ MAX_ANGLE = float(np.radians(MAX_ANGLE_DEG))
 """Radians: a rotation vector or an angle beyond this is a mistake."""
 MAX_LENGTH = 1e9
 """In the file's own unit: so far away nothing is."""
-MAX_NUMBER = 1e100
-"""Numbers of limits and figures are within this, so that their products are finite."""
 MIN_FRAME_TIME, MAX_FRAME_TIME = 1e-6, 1e4
 """Seconds."""
 MAX_EXPANSION = 200

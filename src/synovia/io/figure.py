@@ -7,22 +7,48 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_origin
 
 import numpy as np
 
 from ..components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
+from ..schema import LISTS, MAX_NUMBER, DeclaredField, declared_fields
 from ..shapes import SHAPES, Region
 from ..skeleton import Skeleton
-from .bounds import MAX_NUMBER, check_skeleton
+from .bounds import check_skeleton
 from .files import atomic_write, read_file
 from .xml import Element, format_element, format_numbers, make_element, parse_xml
 
-# A component has its parameters by name, each as the kind of thing that it is.
+DEFAULT_SHAPE = "reach-cone"  # of a <cone> without a type
+VERSION = "1"
+SUFFIX = ".xml"
 
-DEFAULT_SHAPE = "reach-cone"
-"""What a <cone> is that has no type."""
-_CURVE_NUMBERS = ("x_scale", "y_scale", "low", "high")
+
+def _scalar_fields(kind: type) -> dict[str, DeclaredField]:
+    """Return the fields of a class that are attributes in XML: numbers and choices, by name."""
+    declared = declared_fields(kind, LISTS)
+    return {f.name: f for f in declared if f.hint is float or get_origin(f.hint) is Literal}
+
+
+def _read_scalars(element: Element, kind: type, *required: str) -> dict[str, Any]:
+    """Return the attributes of an element that are fields of a class, by name.
+
+    Beside `name`, fields without a default and the `required` ones must be there.
+    """
+    scalars = _scalar_fields(kind)
+    needed = {name for name, field in scalars.items() if not field.is_optional} | {*required}
+    texts = element.read("name!", *(f"{name}!" if name in needed else name for name in scalars))
+    return {
+        name: element.number(texts[name]) if field.hint is float else texts[name]
+        for name, field in scalars.items()
+        if name in texts
+    }
+
+
+def _scalar_texts(value: Any) -> dict[str, str]:
+    """Return the attributes of an instance, by name."""
+    scalars = {name: getattr(value, name) for name in _scalar_fields(type(value))}
+    return {name: repr(v) if isinstance(v, float) else v for name, v in scalars.items()}
 
 
 def read_component(element: Element) -> Component:
@@ -92,8 +118,7 @@ def _array_element(name: str, value: Any) -> Element:
 
 
 def _curve_element(name: str, curve: Curve) -> Element:
-    numbers = {each: repr(float(getattr(curve, each))) for each in _CURVE_NUMBERS}
-    element = make_element("curve", name=name, kind=curve.kind, beyond=curve.beyond, **numbers)
+    element = make_element("curve", name=name, **_scalar_texts(curve))
     element.children = [
         make_element("x", format_numbers(curve.x)),
         make_element("y", format_numbers(curve.y)),
@@ -126,7 +151,7 @@ def _texts(element: Element) -> tuple[str, ...]:
 
 
 def _curve(element: Element) -> Curve:
-    attributes = element.read("name!", "kind!", "beyond", *_CURVE_NUMBERS)
+    scalars = _read_scalars(element, Curve, "kind")
     knots = {}
     for part in element.parts("x", "y"):
         if part.tag in knots:
@@ -136,27 +161,18 @@ def _curve(element: Element) -> Curve:
     for tag in ("x", "y"):
         if tag not in knots:
             element.fail(f"a curve must have <{tag}>, got none")
-    numbers: dict[str, Any] = {
-        name: element.number(attributes[name]) for name in _CURVE_NUMBERS if name in attributes
-    }
     with element.locate_errors():
-        return Curve(
-            knots["x"],
-            knots["y"],
-            kind=attributes["kind"],  # type: ignore[arg-type]
-            beyond=attributes.get("beyond", "hold"),  # type: ignore[arg-type]
-            **numbers,
-        )
+        return Curve(knots["x"], knots["y"], **scalars)
 
 
 def _curves(element: Element) -> dict[str, Curve]:
     element.read("name!")
     found: dict[str, Curve] = {}
     for part in element.parts("curve"):
-        name = part.read("name!", "kind!", "beyond", *_CURVE_NUMBERS)["name"]
+        curve, name = _curve(part), part.attributes["name"]
         if name in found:
             part.fail(f"curves must have different names, got {name!r} twice")
-        found[name] = _curve(part)
+        found[name] = curve
     return found
 
 
@@ -187,12 +203,8 @@ _VALUES: dict[str, Callable[[Element], Any]] = {
 }
 
 
-VERSION = "1"
-SUFFIX = ".xml"
-
-
 def is_figure(path: str | PathLike[str]) -> bool:
-    """Tell whether an XML file holds a figure, and not what another tool wrote."""
+    """Return True if an XML file is a figure, and not a file of another tool."""
     first = re.search(rb"<(\w+)", re.sub(rb"<!--.*?-->", b"", read_file(path), flags=re.DOTALL))
     return first is not None and first[1] == b"figure"
 
@@ -302,19 +314,19 @@ def _check_suffix(path: str | PathLike[str]) -> Path:
 def _skeleton(root: Element, segments: list[Element]) -> Skeleton:
     if not segments:
         root.fail("a figure must have at least one <segment>, got none")
-    places: dict[str, int] = {}
+    indices: dict[str, int] = {}
     parents, offsets, channels, end_parents, end_offsets = [], [], [], [], []
     for number, segment in enumerate(segments):
         attributes = segment.read("name!", "parent", "offset!", "channels")
         name, parent = attributes["name"], attributes.get("parent")
-        if name in places:
+        if name in indices:
             segment.fail(f"segments must have different names, got {name!r} twice")
-        if parent is not None and parent not in places:
+        if parent is not None and parent not in indices:
             segment.fail(
                 f"a segment must come after its parent, got {parent!r} as that of {name!r}"
             )
-        places[name] = number
-        parents.append(-1 if parent is None else places[parent])
+        indices[name] = number
+        parents.append(-1 if parent is None else indices[parent])
         offsets.append(segment.numbers(attributes["offset"], (3,)))
         channels.append(tuple(attributes.get("channels", "").split()))
         for end in segment.parts("end"):
@@ -323,7 +335,7 @@ def _skeleton(root: Element, segments: list[Element]) -> Skeleton:
     given = any("channels" in segment.attributes for segment in segments)
     with segments[0].locate_errors():
         skeleton = Skeleton(
-            tuple(places),
+            tuple(indices),
             np.array(parents),
             np.array(offsets),
             tuple(channels) if given else (),
@@ -362,7 +374,7 @@ def _network(element: Element) -> tuple[Network, list[Element]]:
         if name in tables[child.tag]:
             child.fail(f"<{child.tag}> names must differ, got {name!r} twice")
         if child.tag == "control":
-            child.read("name!", "low", "high", "neutral", "unit")
+            child.read("name!", *_scalar_fields(Control))
             controls[name] = child
         elif child.tag == "component":
             components[name] = read_component(child)
@@ -377,12 +389,9 @@ def _joint_set(element: Element) -> JointSet:
     network, controls = _network(element)
     limits = {}
     for control in controls:
-        attributes = control.read("name!", "low!", "high!", "neutral", "unit")
-        low, high = (control.number(attributes[name]) for name in ("low", "high"))
-        neutral = control.number(attributes.get("neutral", "0"))
+        scalars = _read_scalars(control, Control)
         with control.locate_errors():
-            unit = attributes.get("unit", "radians")
-            limits[attributes["name"]] = Control(low, high, neutral, unit)  # type: ignore[arg-type]
+            limits[control.attributes["name"]] = Control(**scalars)
     with element.locate_errors():
         return JointSet(network, limits)
 
@@ -390,11 +399,7 @@ def _joint_set(element: Element) -> JointSet:
 def _network_elements(network: Network, joint_set: JointSet | None) -> list[Element]:
     elements = []
     for name in network.controls:
-        ranges = {}
-        if joint_set is not None:
-            limits = joint_set.controls[name]
-            ranges = {each: repr(getattr(limits, each)) for each in ("low", "high", "neutral")}
-            ranges["unit"] = limits.unit
+        ranges = {} if joint_set is None else _scalar_texts(joint_set.controls[name])
         elements.append(make_element("control", name=name, **ranges))
     elements += [component_element(name, each) for name, each in network.components.items()]
     for to, source in network.wires.items():
