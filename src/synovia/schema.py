@@ -185,9 +185,9 @@ def decode(kind: type[Class], value: Any, codec: Codec = MESSAGES) -> Class:
 
 
 def encode(value: Any, codec: Codec = MESSAGES) -> Any:
-    """Return the JSON of a declared instance; fields that are None and may be missing are left out.
+    """Return the JSON of a declared instance; arrays become lists, or base64 if the codec packs.
 
-    Arrays become lists, or base64 if the codec packs them.
+    Optional fields that have their default are left out if the codec is strict, else only None.
     """
     if isinstance(value, np.ndarray):
         return pack_array(value) if codec.packs else value.tolist()
@@ -211,8 +211,10 @@ def encode(value: Any, codec: Codec = MESSAGES) -> Any:
         item = getattr(value, field.name)
         if field.is_optional and _is_default(item, field.default, codec):
             continue
-        encoded = _at(encode, field.key, item, codec)
-        members |= encoded if field.is_flat else {field.key: encoded}
+        if field.is_flat:
+            members |= encode(item, codec)
+        else:
+            members[field.key] = _at(encode, field.key, item, codec)
     return members
 
 

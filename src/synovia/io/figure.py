@@ -57,12 +57,9 @@ def read_component(element: Element) -> Component:
     kind = attributes["type"]
     if kind not in COMPONENTS:
         element.fail(f"no component of type {kind!r}; there are {', '.join(COMPONENTS)}")
-    parameters: dict[str, Any] = {}
-    for child in element.parts(*_VALUES):
-        name = child.attributes.get("name", "")
-        if name in parameters:
-            child.fail(f"a parameter must be given once, got {name!r} twice")
-        parameters[name] = _VALUES[child.tag](child)
+    element.parts(*_VALUES)
+    parts = element.parts_by("name", *_VALUES)
+    parameters = {name: _VALUES[part.tag](part) for name, part in parts.items()}
     with element.locate_errors():
         return COMPONENTS[kind].from_dict(parameters)
 
@@ -152,28 +149,18 @@ def _texts(element: Element) -> tuple[str, ...]:
 
 def _curve(element: Element) -> Curve:
     scalars = _read_scalars(element, Curve, "kind")
-    knots = {}
-    for part in element.parts("x", "y"):
-        if part.tag in knots:
-            part.fail(f"a curve must have <{part.tag}> once, got it twice")
-        part.read()
-        knots[part.tag] = part.numbers(part.text)
-    for tag in ("x", "y"):
-        if tag not in knots:
-            element.fail(f"a curve must have <{tag}>, got none")
+    knots = {part.tag: part for part in element.parts("x", "y")}
+    if len(knots) < 2 or len(element.children) > 2:
+        element.fail(f"a curve must have <x> and <y> once, got {len(element.children)} elements")
+    x, y = (knots[tag].numbers(knots[tag].text) for tag in ("x", "y"))
     with element.locate_errors():
-        return Curve(knots["x"], knots["y"], **scalars)
+        return Curve(x, y, **scalars)
 
 
 def _curves(element: Element) -> dict[str, Curve]:
     element.read("name!")
-    found: dict[str, Curve] = {}
-    for part in element.parts("curve"):
-        curve, name = _curve(part), part.attributes["name"]
-        if name in found:
-            part.fail(f"curves must have different names, got {name!r} twice")
-        found[name] = curve
-    return found
+    element.parts("curve")
+    return {name: _curve(part) for name, part in element.parts_by("name", "curve").items()}
 
 
 def _shape(element: Element) -> Region:
@@ -218,19 +205,10 @@ def parse_figure(path: str, content: bytes) -> Figure:
     """Return the figure in XML; errors name it by `path`."""
     root = _root(path, content, "figure")
     attributes = root.read("version!", "name", "up", "unit")
-    segments: list[Element] = []
-    sets: dict[str, JointSet] = {}
-    elements: dict[str, Element] = {}
-    for child in root.parts("segment", "joint-set"):
-        if child.tag == "segment":
-            segments.append(child)
-            continue
-        name = child.read("name!")["name"]
-        if name in sets:
-            child.fail(f"joint sets must have different names, got {name!r} twice")
-        sets[name] = _joint_set(child)
-        elements[name] = child
-    skeleton = _skeleton(root, segments)
+    root.parts("segment", "joint-set")
+    elements = root.parts_by("name", "joint-set")
+    sets = {name: _joint_set(element) for name, element in elements.items()}
+    skeleton = _skeleton(root, root.parts_by("name", "segment"))
     with root.locate_errors(elements):
         return Figure(skeleton, sets, attributes.get("name", ""))
 
@@ -311,29 +289,27 @@ def _check_suffix(path: str | PathLike[str]) -> Path:
     return path
 
 
-def _skeleton(root: Element, segments: list[Element]) -> Skeleton:
+def _skeleton(root: Element, segments: dict[str, Element]) -> Skeleton:
     if not segments:
         root.fail("a figure must have at least one <segment>, got none")
-    indices: dict[str, int] = {}
+    indices = {name: index for index, name in enumerate(segments)}
     parents, offsets, channels, end_parents, end_offsets = [], [], [], [], []
-    for number, segment in enumerate(segments):
+    for index, segment in enumerate(segments.values()):
         attributes = segment.read("name!", "parent", "offset!", "channels")
-        name, parent = attributes["name"], attributes.get("parent")
-        if name in indices:
-            segment.fail(f"segments must have different names, got {name!r} twice")
-        if parent is not None and parent not in indices:
+        parent = attributes.get("parent")
+        if parent is not None and not indices.get(parent, index) < index:
             segment.fail(
-                f"a segment must come after its parent, got {parent!r} as that of {name!r}"
+                f"a segment must come after its parent, got {parent!r} as that of "
+                f"{attributes['name']!r}"
             )
-        indices[name] = number
         parents.append(-1 if parent is None else indices[parent])
         offsets.append(segment.numbers(attributes["offset"], (3,)))
         channels.append(tuple(attributes.get("channels", "").split()))
         for end in segment.parts("end"):
-            end_parents.append(number)
+            end_parents.append(index)
             end_offsets.append(end.numbers(end.read("offset!")["offset"], (3,)))
-    given = any("channels" in segment.attributes for segment in segments)
-    with segments[0].locate_errors():
+    given = any("channels" in segment.attributes for segment in segments.values())
+    with next(iter(segments.values())).locate_errors():
         skeleton = Skeleton(
             tuple(indices),
             np.array(parents),
@@ -351,38 +327,22 @@ def _skeleton(root: Element, segments: list[Element]) -> Skeleton:
 
 def _network(element: Element) -> tuple[Network, list[Element]]:
     """Return the network in an element, and its <control> elements."""
-    components: dict[str, Component] = {}
-    wires: dict[str, str] = {}
-    outputs: dict[str, str] = {}
-    controls: dict[str, Element] = {}
-    wired: dict[str, Element] = {}
-    results: dict[str, Element] = {}
-    tables: dict[str, Mapping[str, object]] = {
-        "control": controls,
-        "component": components,
-        "output": outputs,
-    }
-    for child in element.parts("control", "component", "wire", "output"):
-        if child.tag == "wire":
-            attributes = child.read("from!", "to!")
-            if attributes["to"] in wires:
-                child.fail(f"an input must be wired once, got {attributes['to']!r} twice")
-            wires[attributes["to"]] = attributes["from"]
-            wired[attributes["to"]] = child
-            continue
-        name = child.attributes.get("name", "")
-        if name in tables[child.tag]:
-            child.fail(f"<{child.tag}> names must differ, got {name!r} twice")
-        if child.tag == "control":
-            child.read("name!", *_scalar_fields(Control))
-            controls[name] = child
-        elif child.tag == "component":
-            components[name] = read_component(child)
-        else:
-            outputs[name] = child.read("name!", "from!")["from"]
-            results[name] = child
-    with element.locate_errors(wired, results):
-        return Network(components, wires, outputs, tuple(controls)), list(controls.values())
+    element.parts("control", "component", "wire", "output")
+    controls, components, outputs = (
+        element.parts_by("name", tag) for tag in ("control", "component", "output")
+    )
+    wires = element.parts_by("to", "wire")
+    for control in controls.values():
+        control.read("name!", *_scalar_fields(Control))
+    made = {name: read_component(part) for name, part in components.items()}
+    with element.locate_errors(wires, outputs):
+        network = Network(
+            made,
+            {to: wire.read("from!", "to!")["from"] for to, wire in wires.items()},
+            {name: output.read("name!", "from!")["from"] for name, output in outputs.items()},
+            tuple(controls),
+        )
+    return network, list(controls.values())
 
 
 def _joint_set(element: Element) -> JointSet:

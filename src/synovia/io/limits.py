@@ -64,7 +64,7 @@ class StoredSkeleton:
     """A skeleton."""
 
     names: tuple[str, ...]
-    """Names of the joints, which differ."""
+    """Names of the joints, all different."""
     parents: Annotated[Ints, "n", EachWithin(-1, math.inf)]
     """Index of each joint's parent, which comes before it; -1 for a root."""
     offsets: Annotated[Vectors, "n", 3]
@@ -145,7 +145,7 @@ class LimitsFile:
     """The skeleton whose joints are limited."""
     constraints: Annotated[StoredConstraints, FLAT]
     usual: StoredConstraints | None = None
-    """Tighter limits, outside of which a legal pose is unusual."""
+    """Tighter limits: a legal pose outside them is unusual."""
     provenance: dict[str, Any]
     """Where the limits come from: any JSON object; `edited` names joints edited by hand."""
     samples: dict[str, tuple[Sample, ...]]

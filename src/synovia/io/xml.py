@@ -55,6 +55,17 @@ class Element:
             self.fail(f"<{self.tag}> must have no text of its own, got {self.text.strip()!r:.40}")
         return self.children
 
+    def parts_by(self, attribute: str, *tags: str) -> dict[str, Element]:
+        """Return the children with these tags by an attribute, which must differ."""
+        found: dict[str, Element] = {}
+        for child in self.children:
+            key = child.attributes.get(attribute, "")
+            if child.tag in tags and key in found:
+                child.fail(f"<{child.tag}> {attribute} must differ, got {key!r} twice")
+            if child.tag in tags:
+                found[key] = child
+        return found
+
     def number(self, text: str) -> float:
         """Return the number that `text`, of this element, means."""
         if not _NUMBER.fullmatch(text.strip()):
@@ -77,6 +88,8 @@ class Element:
         try:
             yield
         except ValueError as error:
+            if str(error).startswith(f"{self.path}:"):  # has a line already
+                raise
             named = (each for table in parts for each in table.items())
             guilty = (part for name, part in named if repr(name) in str(error))
             next(guilty, self).fail(str(error))
