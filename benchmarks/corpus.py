@@ -22,7 +22,7 @@ from pathlib import Path
 
 from synovia.cli.clips import clip_files, performers_by_clip
 from synovia.corpus import Corpus, SummaryOptions, Task
-from synovia.corpus.executors import local_cluster, run_dask, run_here, run_processes
+from synovia.corpus.executors import local_cluster, run
 from synovia.processes import BLAS_THREADS
 
 ROM = ("118_32", "132_52", "93_02")
@@ -50,10 +50,10 @@ def main() -> None:
         say(f"summarising   {1e6 * one['summarizing'] / frames:6.1f} µs a frame (bar 60)")
         more, whole = one["memory"] / few["memory"], f"{one['memory']:.0f} MB"
         say(f"memory        {more:6.2f} times that of {FEW} clips (bar 1.2), {whole}")
-        two = timed(folder / "two", tasks, lambda f, t: run_processes(f, t, 2))
+        two = timed(folder / "two", tasks, lambda f, t: run(f, t, jobs=2))
         say(f"two processes {one['wall'] / two['wall']:6.2f} times one (bar 1.8){spent(two, one)}")
         try:
-            dask = timed(folder / "dask", tasks, lambda f, t: run_dask(f, t, "local", 2))
+            dask = timed(folder / "dask", tasks, lambda f, t: run(f, t, jobs=2, scheduler="local"))
             more = spent(dask, one)
             say(f"Dask, two     {one['wall'] / dask['wall']:6.2f} times one (bar 1.6){more}")
             running = timed_on_cluster(folder, tasks)
@@ -120,8 +120,8 @@ def timed_on_cluster(folder: Path, tasks: list[Task]) -> dict[str, float]:
     """Return the seconds of a run on a cluster that runs already and has done a clip or two."""
     with local_cluster(2) as cluster:
         address = cluster.scheduler_address
-        timed(folder / "first", tasks[:4], lambda f, t: run_dask(f, t, address, 2))
-        return timed(folder / "running", tasks, lambda f, t: run_dask(f, t, address, 2))
+        timed(folder / "first", tasks[:4], lambda f, t: run(f, t, scheduler=address))
+        return timed(folder / "running", tasks, lambda f, t: run(f, t, scheduler=address))
 
 
 def in_own_process(folder: Path, clips: str, people: str | None, count: int) -> dict[str, float]:
@@ -137,7 +137,7 @@ def in_own_process(folder: Path, clips: str, people: str | None, count: int) -> 
 
 def measure(folder: str, clips: str, people: str, count: str) -> None:
     """Print as JSON what `in_own_process` returns."""
-    found = timed(Path(folder), tasks_of(clips, people or None)[: int(count)], run_here)
+    found = timed(Path(folder), tasks_of(clips, people or None)[: int(count)], run)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({**found, "memory": memory}))
 

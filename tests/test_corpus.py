@@ -12,7 +12,6 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -27,12 +26,13 @@ from synovia.corpus import (
     Corpus,
     SummaryOptions,
     Task,
+    executors,
     fit_corpus,
     load_summary,
     save_summary,
     summarize,
 )
-from synovia.corpus.executors import KILLED, LOCAL, run_dask, run_processes
+from synovia.corpus.executors import KILLED, LOCAL
 from synovia.corpus.summary import PAIR_CELLS, merge_cells, numbered, take_of
 from synovia.learn import FitOptions, flips, learn_from_takes
 
@@ -374,22 +374,20 @@ def tasks_of(captures, extra=()):
     ]
 
 
-@pytest.mark.parametrize(
-    "start", [run_processes, pytest.param("dask", marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.parametrize("scheduler", [None, pytest.param("local", marks=pytest.mark.exhaustive)])
 def test_a_clip_that_kills_its_worker_is_named_and_the_others_are_kept(
-    captures, tmp_path, start, monkeypatch
+    captures, tmp_path, scheduler, monkeypatch
 ):
     monkeypatch.setattr("synovia.corpus.executors.BATCHES", 1)  # of three clips
-    if start == "dask":
+    if scheduler:
         if not EXHAUSTIVE:
             pytest.skip("workers of Dask are killed with SYNOVIA_EXHAUSTIVE=1")
         pytest.importorskip("distributed", reason="Dask is not installed")
-        start = partial(run_dask, scheduler="local")
     corpus = Corpus.make(tmp_path / "corpus", SummaryOptions())
     tasks = tasks_of(captures)[:5]
     tasks.insert(2, replace(tasks[0], name="poison", clip=""))
-    outcomes = list(start(str(corpus.folder), tasks, jobs=2, work=poison.work))
+    folder = str(corpus.folder)
+    outcomes = list(executors.run(folder, tasks, poison.work, jobs=2, scheduler=scheduler))
     failed = [outcome for outcome in outcomes if outcome.error]
     assert [outcome.task.name for outcome in failed] == ["poison"]
     assert failed[0].error.startswith(KILLED)

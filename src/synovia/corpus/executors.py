@@ -1,11 +1,19 @@
-"""Executors: tasks run in this process, in other processes, or on a Dask cluster."""
+"""Running tasks in this process, in other processes, or on a Dask cluster."""
 
 from __future__ import annotations
 
+import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -14,8 +22,9 @@ from .store import Outcome, work
 
 Work = Callable[[str, Any], Outcome]
 """Function of a folder and a task. It must not raise, and must be importable by workers."""
+StartExecutor = Callable[[int], AbstractContextManager[Executor]]
+"""Function of a number of workers that starts an executor, or returns a running one."""
 BATCHES, MAX_BATCH = 20, 16  # batches per worker, so that all end together; tasks per batch
-RETRIES = 2  # of a batch on a cluster whose worker died
 LOCAL = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
@@ -40,134 +49,101 @@ def run(
     """Yield the outcomes of tasks as they complete.
 
     They run on the Dask cluster of `scheduler` if one is given ("local" starts one), else in `jobs`
-    processes, or in this one.
+    processes, or in this one. A task that kills its process gets an error. Raises ConnectionError
+    if the scheduler is lost.
     """
+    jobs = min(jobs, len(tasks))
     if not tasks:
-        return iter(())
+        return
     if scheduler:
-        return run_dask(folder, tasks, scheduler, jobs, work)
-    if jobs == 1 or len(tasks) == 1:
-        return run_here(folder, tasks, work)
-    return run_processes(folder, tasks, min(jobs, len(tasks)), work)
+        with _client(scheduler, jobs) as client:
+            executor = client.get_executor(pure=False)
+            workers = max(len(client.nthreads()), 1)
+            try:
+                yield from _run_batches(
+                    lambda _jobs: nullcontext(executor), folder, tasks, work, workers, len(tasks)
+                )
+            except CancelledError:
+                raise ConnectionError(
+                    f"the scheduler {scheduler} is gone, or dropped its tasks; finished tasks are "
+                    "kept: run the same command again"
+                ) from None
+    elif jobs == 1:
+        yield from map(partial(work, folder), tasks)
+    else:
+        yield from _run_batches(process_pool, folder, tasks, work, jobs, 2 * jobs)
 
 
-def run_here(folder: str, tasks: Sequence[Any], work: Work = work) -> Iterator[Outcome]:
-    """Yield the outcomes of tasks that run in this process, in order."""
-    yield from map(partial(work, folder), tasks)
-
-
-def run_processes(
-    folder: str, tasks: Sequence[Any], jobs: int, work: Work = work
+def _run_batches(
+    start: StartExecutor,
+    folder: str,
+    tasks: Sequence[Any],
+    work: Work,
+    workers: int,
+    max_in_flight: int,
 ) -> Iterator[Outcome]:
-    """Yield the outcomes of tasks as they complete in `jobs` processes.
+    """Yield the outcomes of tasks, which run in batches, at most `max_in_flight` at a time.
 
-    If a process dies, the batches in flight are repeated task by task. If one dies again, the tasks
-    in flight are repeated alone, and the one that kills its process gets an error.
+    Batches that fail are repeated task by task. CancelledError passes through.
     """
-    left = batches_of(tasks, jobs)
+    size = min(max(len(tasks) // (BATCHES * workers), 1), MAX_BATCH)
+    left = deque(tasks[k : k + size] for k in range(0, len(tasks), size))
     while left:
-        suspects: list[Sequence[Any]] = []
-        with process_pool(jobs) as pool:
-            waiting = iter(left)
+        failed: list[tuple[Sequence[Any], Exception]] = []
+        with start(workers) as executor:
             in_flight: dict[Future[list[Outcome]], Sequence[Any]] = {}
-            broken = False
-            while True:
-                while not broken and len(in_flight) < 2 * jobs and (batch := next(waiting, None)):
+            while in_flight or (left and not failed):
+                while left and not failed and len(in_flight) < max_in_flight:
+                    batch = left.popleft()
                     try:
-                        in_flight[pool.submit(_work_batch, folder, batch, work)] = batch
-                    except BrokenProcessPool:
-                        broken = True
-                        suspects.append(batch)
-                if not in_flight:
-                    break
+                        in_flight[executor.submit(_work_batch, folder, batch, work)] = batch
+                    except BrokenExecutor as error:
+                        failed.append((batch, error))
                 done, _ = wait(in_flight, return_when=FIRST_COMPLETED)
                 for future in done:
                     batch = in_flight.pop(future)
                     try:
                         yield from future.result()
-                    except BrokenProcessPool:
-                        broken = True
-                        suspects.append(batch)
-            left = list(waiting) if broken else []
-        for batch in suspects:
-            if len(batch) == 1:
-                yield _run_alone(folder, batch[0], work)
-            left = [[task] for task in batch if len(batch) > 1] + left
+                    except CancelledError:
+                        raise
+                    except Exception as error:  # a dead worker, or any error of a cluster
+                        failed.append((batch, error))
+        for batch, reason in failed:
+            if len(batch) > 1:
+                left.extendleft([task] for task in batch)
+            elif isinstance(reason, BrokenExecutor):  # any task in flight may have broken it
+                yield _run_alone(start, folder, batch[0], work)
+            else:
+                yield Outcome(batch[0], error=f"{KILLED}: {type(reason).__name__}")
 
 
-def batches_of(tasks: Sequence[Any], workers: int) -> list[Sequence[Any]]:
-    """Return the tasks in batches, which reduces the overhead per task."""
-    size = min(max(len(tasks) // (BATCHES * workers), 1), MAX_BATCH)
-    return [tasks[k : k + size] for k in range(0, len(tasks), size)]
-
-
-def _run_alone(folder: str, task: Any, work: Work) -> Outcome:
-    with process_pool(1) as pool:
+def _run_alone(start: StartExecutor, folder: str, task: Any, work: Work) -> Outcome:
+    with start(1) as executor:
         try:
-            return pool.submit(work, folder, task).result()
-        except BrokenProcessPool:
+            return executor.submit(work, folder, task).result()
+        except BrokenExecutor:
             return Outcome(task, error=KILLED)
-
-
-def run_dask(
-    folder: str, tasks: Sequence[Any], scheduler: str, jobs: int, work: Work = work
-) -> Iterator[Outcome]:
-    """Yield the outcomes of tasks as they complete on a Dask cluster; "local" starts one.
-
-    If a batch kills its worker, its tasks are repeated one by one.
-    """
-    with _client(scheduler, jobs) as client:
-        from distributed import as_completed
-
-        print_link(client)
-        batches = {
-            client.submit(_work_batch, folder, part, work, retries=RETRIES, pure=False): part
-            for part in batches_of(tasks, max(len(client.nthreads()), 1))
-        }
-        completed = as_completed(batches)
-        for future in completed:
-            part = batches.pop(future)
-            try:
-                yield from future.result()
-            except CancelledError:
-                raise ConnectionError(
-                    f"the scheduler {scheduler} is gone, or dropped what it had to do; what was "
-                    "done is kept: run the same command again"
-                ) from None
-            except Exception as error:  # a worker that died, or whatever a cluster may raise
-                if len(part) == 1:
-                    yield Outcome(part[0], error=f"{KILLED}: {type(error).__name__}")
-                for task in part if len(part) > 1 else ():
-                    again = client.submit(_work_batch, folder, [task], work, pure=False)
-                    batches[again] = [task]
-                    completed.add(again)
 
 
 def _work_batch(folder: str, tasks: Sequence[Any], work: Work) -> list[Outcome]:
     return [work(folder, task) for task in tasks]
 
 
-def print_link(client: Any) -> None:
-    """Print the address of the cluster's dashboard."""
-    import sys
-
-    if link := client.dashboard_link:
-        print(f"dashboard: {link}", file=sys.stderr)
-
-
 @contextmanager
 def _client(scheduler: str, jobs: int) -> Iterator[Any]:
+    """Connect to a Dask cluster, and print the address of its dashboard."""
     try:
         from distributed import Client
     except ImportError:
         raise ValueError(
             "a scheduler needs Dask: pip install 'synovia[dask]', or leave --scheduler away"
         ) from None
-    if scheduler != "local":
-        with Client(scheduler) as client:
-            yield client
-        return
-    with local_cluster(jobs) as cluster, Client(cluster) as client:
+    with (
+        local_cluster(jobs) if scheduler == "local" else nullcontext(scheduler) as cluster,
+        Client(cluster) as client,
+    ):
+        if client.dashboard_link:
+            print(f"dashboard: {client.dashboard_link}", file=sys.stderr)
         yield client
 
 
