@@ -13,8 +13,8 @@ from synovia.skeleton import forward, with_up
 
 SINGLE = {".glb", ".gltf", ".vrm"}
 """These hold float32."""
-WHOLE = [suffix for suffix in writable_suffixes() if suffix != ".vrma"]
-"""These hold the joints of any skeleton."""
+WHOLE = [suffix for suffix in writable_suffixes() if suffix not in (".vrma", ".amc")]
+"""These hold the joints of SMPL; AMC holds those of an ASF file that exists."""
 PAIRS = [
     (one, other) for one, other in itertools.permutations(WHOLE, 2) if not {one, other} <= SINGLE
 ]

@@ -25,7 +25,7 @@ from .bounds import (
 from .euler import euler_angles_deg, other_triple, unwrap_deg
 from .files import atomic_file, read_file
 from .format import ClipFormat, ReadOptions, only_clip
-from .lines import Source, decode_text, parse_numbers, scan_numbers
+from .lines import LineReader, decode_text, parse_numbers, scan_numbers
 
 _BRACE = re.compile(rb"([{}])")
 _JOINT_LINE = re.compile(rb"(ROOT|JOINT)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
@@ -74,14 +74,14 @@ class Hierarchy:
         )
 
 
-def read_hierarchy(source: Source) -> Hierarchy:
+def read_hierarchy(reader: LineReader) -> Hierarchy:
     """Read from HIERARCHY up to and with MOTION; a stack, so that depth does not matter."""
-    if source.advance("HIERARCHY").upper() != b"HIERARCHY":
-        source.fail("expected HIERARCHY")
+    if reader.advance("HIERARCHY").upper() != b"HIERARCHY":
+        reader.fail("expected HIERARCHY")
     tree = Hierarchy()
     stack: list[_Block] = []
     opening: _Block | None = None
-    statements = _statements(source, stack)
+    statements = _statements(reader, stack)
     while True:
         statement = next(statements)
         words = statement.split()
@@ -89,39 +89,39 @@ def read_hierarchy(source: Source) -> Hierarchy:
         block = stack[-1] if stack else None
         if opening:
             if keyword != b"{":
-                source.fail(f"expected '{{' after {opening.title}")
+                reader.fail(f"expected '{{' after {opening.title}")
             stack.append(opening)
             opening = None
         elif keyword == b"ROOT" or keyword == b"JOINT":
-            opening = _begin_joint(source, tree, block, keyword.decode(), statement)
+            opening = _begin_joint(reader, tree, block, keyword.decode(), statement)
         elif _END_SITE.match(statement):  # some writers add a name, glued to it or not
             if not block or block.is_end:
-                source.fail("expected End Site inside of a joint")
+                reader.fail("expected End Site inside of a joint")
             opening = _Block("End Site", block.joint, is_end=True)
         elif words == [statement] and keyword == b"MOTION":
             if block:
-                source.fail(f"expected '}}' to close {block.title}")
+                reader.fail(f"expected '}}' to close {block.title}")
             if not tree.names:
-                source.fail("expected ROOT")
+                reader.fail("expected ROOT")
             return tree
         elif not block:
-            source.fail("expected ROOT or MOTION")
+            reader.fail("expected ROOT or MOTION")
         elif keyword == b"OFFSET":
-            _read_offset(source, tree, block, statement)
+            _read_offset(reader, tree, block, statement)
         elif keyword == b"CHANNELS":
-            _read_channels(source, tree, block, words)
+            _read_channels(reader, tree, block, words)
         elif keyword == b"}":
             if not block.has_offset:
-                source.fail(f"expected OFFSET in {block.title}")
+                reader.fail(f"expected OFFSET in {block.title}")
             stack.pop()
         else:
-            source.fail("expected OFFSET, CHANNELS, JOINT, End Site or '}'")
+            reader.fail("expected OFFSET, CHANNELS, JOINT, End Site or '}'")
 
 
-def _statements(source: Source, stack: list[_Block]) -> Iterator[bytes]:
+def _statements(reader: LineReader, stack: list[_Block]) -> Iterator[bytes]:
     """Yield names with their keyword, single braces, and what stands between braces, endlessly."""
     while True:
-        line = source.advance("'}'" if stack else "ROOT or MOTION")
+        line = reader.advance("'}'" if stack else "ROOT or MOTION")
         if _JOINT_LINE.fullmatch(line):
             yield line.removesuffix(b"{").rstrip()
             if line.endswith(b"{"):
@@ -131,22 +131,22 @@ def _statements(source: Source, stack: list[_Block]) -> Iterator[bytes]:
 
 
 def _begin_joint(
-    source: Source, tree: Hierarchy, block: _Block | None, keyword: str, statement: bytes
+    reader: LineReader, tree: Hierarchy, block: _Block | None, keyword: str, statement: bytes
 ) -> _Block:
     """Begin the joint that `statement` names."""
     if keyword == "ROOT" and block:
-        source.fail(f"expected '}}' to close {block.title} before ROOT")
+        reader.fail(f"expected '}}' to close {block.title} before ROOT")
     if keyword == "JOINT" and (not block or block.is_end):
-        source.fail("expected JOINT inside of a joint")
+        reader.fail("expected JOINT inside of a joint")
     name = decode_text(statement[len(keyword) :].strip())
     if not name:
-        source.fail(f"expected a name after {keyword}")
+        reader.fail(f"expected a name after {keyword}")
     if len(name) > MAX_NAME:
-        source.fail(f"expected a name of at most {MAX_NAME} characters")
+        reader.fail(f"expected a name of at most {MAX_NAME} characters")
     if len(tree.names) == MAX_JOINTS:
-        source.fail(f"expected at most {MAX_JOINTS} joints")
+        reader.fail(f"expected at most {MAX_JOINTS} joints")
     if name in tree.known:
-        source.fail("expected a name that no other joint has")
+        reader.fail("expected a name that no other joint has")
     tree.known.add(name)
     if block:
         block.has_children = True
@@ -157,14 +157,14 @@ def _begin_joint(
     return _Block(f"{keyword} {name}", len(tree.names) - 1, is_end=False)
 
 
-def _read_offset(source: Source, tree: Hierarchy, block: _Block, statement: bytes) -> None:
+def _read_offset(reader: LineReader, tree: Hierarchy, block: _Block, statement: bytes) -> None:
     offset = parse_numbers(statement[len(b"OFFSET") :])
     if offset is None or len(offset) != 3:
-        source.fail("expected 3 numbers after OFFSET")
+        reader.fail("expected 3 numbers after OFFSET")
     if max(map(abs, offset)) > MAX_LENGTH:
-        source.fail(f"expected numbers of at most {MAX_LENGTH:g} after OFFSET")
+        reader.fail(f"expected numbers of at most {MAX_LENGTH:g} after OFFSET")
     if block.has_offset:
-        source.fail(f"expected one OFFSET in {block.title}")
+        reader.fail(f"expected one OFFSET in {block.title}")
     block.has_offset = True
     if block.is_end:
         tree.ends.append((block.joint, offset))
@@ -172,17 +172,17 @@ def _read_offset(source: Source, tree: Hierarchy, block: _Block, statement: byte
         tree.offsets[block.joint] = offset
 
 
-def _read_channels(source: Source, tree: Hierarchy, block: _Block, words: list[bytes]) -> None:
+def _read_channels(reader: LineReader, tree: Hierarchy, block: _Block, words: list[bytes]) -> None:
     if block.is_end or block.has_channels or block.has_children:
-        source.fail(f"expected CHANNELS once in a joint, before its children, not in {block.title}")
+        reader.fail(f"expected CHANNELS once in a joint, before its children, not in {block.title}")
     if len(words) < 2 or not words[1].isdigit():
-        source.fail("expected a count after CHANNELS")
+        reader.fail("expected a count after CHANNELS")
     channels = [_CHANNEL_NAMES.get(word.upper()) for word in words[2:]]
     if words[1].lstrip(b"0") != (b"%d" % len(channels)).lstrip(b"0"):
-        source.fail("expected as many channels as CHANNELS says")
+        reader.fail("expected as many channels as CHANNELS says")
     names = tuple(name for name in channels if name)
     if len(set(names)) < len(channels):
-        source.fail("expected channels like Xposition or Zrotation, each once")
+        reader.fail("expected channels like Xposition or Zrotation, each once")
     block.has_channels = True
     tree.channels[block.joint] = names
 
@@ -203,53 +203,53 @@ def read_bvh(path: Path, _options: ReadOptions) -> Clip:
 
 def _read_content(path: Path) -> tuple[Skeleton, float, Floats]:
     """Return the skeleton, the seconds between frames, and the rows (frames, channels)."""
-    source = Source(str(path), read_file(path))
-    hierarchy = read_hierarchy(source)
-    declared, frame_time = _motion_header(source, len(hierarchy.names), hierarchy.width)
-    rows = _read_rows(source, hierarchy, declared)
-    for message in source.warnings:
+    reader = LineReader(str(path), read_file(path))
+    hierarchy = read_hierarchy(reader)
+    declared, frame_time = _motion_header(reader, len(hierarchy.names), hierarchy.width)
+    rows = _read_rows(reader, hierarchy, declared)
+    for message in reader.warnings:
         warnings.warn(f"{path}: {message}", UserWarning, stacklevel=4)
     return hierarchy.skeleton(), frame_time, rows
 
 
-def _read_rows(source: Source, hierarchy: Hierarchy, declared: int) -> Floats:
+def _read_rows(reader: LineReader, hierarchy: Hierarchy, declared: int) -> Floats:
     """Return the numbers (frames, channels) in the rest of the file.
 
     A row may be spread over several lines, if all are. Numbers at the end of a row for which there
     is no channel are dropped, with a warning.
     """
     width = hierarchy.width
-    values, per_line = scan_numbers(source)
+    values, per_line = scan_numbers(reader)
     lines = np.flatnonzero(per_line)
     counts = per_line[lines]
     starts = np.cumsum(counts) - counts  # of each line's numbers in `values`
-    lines += source.number + 1
+    lines += reader.number + 1
     short = counts < width
     if short.any() and short.all():
-        begins = _first_lines(source, width, lines, counts)
+        begins = _first_lines(reader, width, lines, counts)
         starts, lines = starts[begins], lines[begins]
     elif short.any():
         first = int(short.argmax())
         rule = f"expected {width} numbers, as many as there are channels"
-        source.fail_at(int(lines[first]), rule, str(counts[first]))
+        reader.fail_at(int(lines[first]), rule, str(counts[first]))
     elif extra := int(values.size - width * counts.size):
-        source.warnings.append(
+        reader.warnings.append(
             f"dropped {extra} numbers at the ends of {int((counts > width).sum())} rows: "
             f"there are {width} channels"
         )
     if not width:
         return np.zeros((declared, 0))
     if starts.size != declared:
-        source.warnings.append(f"Frames: says {declared}, kept the {starts.size} there are")
+        reader.warnings.append(f"Frames: says {declared}, kept the {starts.size} there are")
     if values.size == width * starts.size:
         rows = values.reshape(-1, width)
     else:
         rows = values[starts[:, None] + np.arange(width)]
-    _check_sizes(source, hierarchy, rows, lines)
+    _check_sizes(reader, hierarchy, rows, lines)
     return rows
 
 
-def _first_lines(source: Source, width: int, lines: Ints, counts: Ints) -> list[int]:
+def _first_lines(reader: LineReader, width: int, lines: Ints, counts: Ints) -> list[int]:
     """Return the indices of the lines that begin a row, where each row takes several lines."""
     begins, filled = [], width
     for index, count in enumerate(counts.tolist()):
@@ -259,11 +259,11 @@ def _first_lines(source: Source, width: int, lines: Ints, counts: Ints) -> list[
         filled += count
         if filled > width or (filled < width and index + 1 == len(counts)):
             rule = f"expected {width} numbers, as many as there are channels, in the lines of a row"
-            source.fail_at(int(lines[index]), rule, str(filled))
+            reader.fail_at(int(lines[index]), rule, str(filled))
     return begins
 
 
-def _check_sizes(source: Source, hierarchy: Hierarchy, rows: Floats, lines: Ints) -> None:
+def _check_sizes(reader: LineReader, hierarchy: Hierarchy, rows: Floats, lines: Ints) -> None:
     """Raise ValueError for a length or an angle that is too large to be meant."""
     joints = zip(hierarchy.names, hierarchy.channels, strict=True)
     titles = [(channel, name) for name, channels in joints for channel in channels]
@@ -271,26 +271,26 @@ def _check_sizes(source: Source, hierarchy: Hierarchy, rows: Floats, lines: Ints
     sizes = np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0))
     for column in np.flatnonzero(sizes > largest).tolist():
         (channel, name), row = titles[column], int(np.abs(rows[:, column]).argmax())
-        source.fail_at(
+        reader.fail_at(
             int(lines[row]),
             f"expected {channel} of {name} within ±{largest[column]:g}",
             f"{rows[row, column]:g}",
         )
 
 
-def _motion_header(source: Source, joints: int, width: int) -> tuple[int, float]:
+def _motion_header(reader: LineReader, joints: int, width: int) -> tuple[int, float]:
     """Return the number of frames that the file declares, and the seconds between them."""
-    match = _FRAMES.fullmatch(source.advance("Frames:"))
+    match = _FRAMES.fullmatch(reader.advance("Frames:"))
     digits = match[1].lstrip(b"0") if match else b""
     if not match or len(digits) > len(str(MAX_FRAMES)) or int(digits or b"0") >= MAX_FRAMES:
-        source.fail(f"expected Frames: and a count from 0 to {MAX_FRAMES - 1}")
+        reader.fail(f"expected Frames: and a count from 0 to {MAX_FRAMES - 1}")
     declared = int(digits or b"0")
     if width == 0 and declared * joints > MAX_STILL_POSES:
-        source.fail(f"expected at most {MAX_STILL_POSES // joints} frames without channels")
-    match = _FRAME_TIME.fullmatch(source.advance("Frame Time:"))
+        reader.fail(f"expected at most {MAX_STILL_POSES // joints} frames without channels")
+    match = _FRAME_TIME.fullmatch(reader.advance("Frame Time:"))
     seconds = parse_numbers(match[1]) if match else None
     if seconds is None or len(seconds) != 1 or not MIN_FRAME_TIME <= seconds[0] <= MAX_FRAME_TIME:
-        source.fail(
+        reader.fail(
             f"expected Frame Time: and seconds from {MIN_FRAME_TIME:g} to {MAX_FRAME_TIME:g}"
         )
     return declared, seconds[0]

@@ -24,29 +24,29 @@ _WORD_END = re.compile(rb"\S*\Z")
 
 
 @dataclass
-class Source:
+class LineReader:
     """The bytes of a file, taken line by line."""
 
     path: str
     data: bytes
-    at: int = 0
+    offset: int = 0
     number: int = 0
     line: bytes = b""
     warnings: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.data.startswith(b"\xef\xbb\xbf"):
-            self.at = 3
+            self.offset = 3
 
     def advance(self, wanted: str) -> bytes:
         """Move to the next line that is not blank, and return it stripped."""
         while True:
-            if self.at >= len(self.data):
+            if self.offset >= len(self.data):
                 self.fail_at(max(self.number, 1), f"expected {wanted}", "the end of the file")
-            end = LINE_END.search(self.data, self.at)
+            end = LINE_END.search(self.data, self.offset)
             stop, after = end.span() if end else (len(self.data), len(self.data))
-            self.line = self.data[self.at : stop].strip()
-            self.at = after
+            self.line = self.data[self.offset : stop].strip()
+            self.offset = after
             self.number += 1
             if self.line:
                 return self.line
@@ -87,12 +87,12 @@ def quote_line(text: bytes) -> str:
     return repr(line if len(line) <= 60 else f"{line[:57]}...")
 
 
-def scan_numbers(source: Source) -> tuple[Floats, Ints]:
+def scan_numbers(reader: LineReader) -> tuple[Floats, Ints]:
     """Return every number in the rest of the file, and how many there are in each line.
 
     There is one line more than there are line ends.
     """
-    data, first = source.data, source.at
+    data, first = reader.data, reader.offset
     text = np.frombuffer(data, np.uint8)[first:]
     values = np.empty(len(text) // 2 + 1)  # a number and its separator take 2 bytes or more
     breaks = data.count(b"\n", first) + data.count(b"\r", first)
@@ -111,11 +111,11 @@ def scan_numbers(source: Source) -> tuple[Floats, Ints]:
                 break
     if bad >= 0:
         bad += first
-        number = source.number + 1 + len(LINE_END.findall(data, first, bad))
+        number = reader.number + 1 + len(LINE_END.findall(data, first, bad))
         before = _WORD_END.search(data, max(bad - 60, first), bad)
         after = _WORD.match(data, bad, bad + 60)
         word = b"".join(part[0] for part in (before, after) if part)
-        source.fail_at(number, "expected finite numbers", quote_line(word))
+        reader.fail_at(number, "expected finite numbers", quote_line(word))
     return values[: cursor[1]], per_line[: cursor[2] + 1]
 
 

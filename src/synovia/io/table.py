@@ -29,7 +29,7 @@ from .bounds import MAX_ANGLE, MAX_LENGTH, check_content, check_frame_time, chec
 from .encoding import Entry, check_json, parse_json, quote_value
 from .files import atomic_write, read_file
 from .format import ClipFormat, ReadOptions, only_clip
-from .lines import LINE_END, Source, parse_numbers, quote_line, scan_numbers
+from .lines import LINE_END, LineReader, parse_numbers, quote_line, scan_numbers
 
 MARK = "synovia-skeleton"
 TIME = "time"
@@ -296,62 +296,62 @@ def _encode_motion(clip: Clip) -> tuple[list[str], Floats]:
 
 def read_csv(path: Path, options: ReadOptions) -> Clip:
     """Return the clip in the CSV file at `path`."""
-    source = Source(str(path), read_file(path))
-    head, titles = _read_titles(source)
-    numbers, at = _read_rows(source, len(titles))
+    reader = LineReader(str(path), read_file(path))
+    head, titles = _read_titles(reader)
+    numbers, at = _read_rows(reader, len(titles))
     return _clip(_Table(path, titles, numbers, head, at), options)
 
 
-def _read_titles(source: Source) -> tuple[Entry | None, list[str]]:
+def _read_titles(reader: LineReader) -> tuple[Entry | None, list[str]]:
     """Return what the file says of the skeleton, if it does, and the titles of columns."""
-    lines = _lines(source)
+    lines = _lines(reader)
     head = None
     for line in lines:
         if line.strip() and not line.startswith("#"):
             break
         mark, colon, value = line[1:].partition(":")
         if mark.strip() == MARK and colon:
-            place = f"{source.path}: {MARK}"
+            place = f"{reader.path}: {MARK}"
             head = Entry(parse_json(place, value.strip().encode()), place)
     else:
-        source.fail_at(max(source.number, 1), "expected the titles of columns", "nothing")
+        reader.fail_at(max(reader.number, 1), "expected the titles of columns", "nothing")
     try:
         return head, next(csv.reader(itertools.chain([line], lines), strict=True))
     except csv.Error as error:
-        source.fail_at(source.number, f"expected the titles of columns ({error})", repr(line[:60]))
+        reader.fail_at(reader.number, f"expected the titles of columns ({error})", repr(line[:60]))
 
 
-def _lines(source: Source) -> Iterator[str]:
-    """Yield the lines from where `source` is, with their ends."""
-    while source.at < len(source.data):
-        end = LINE_END.search(source.data, source.at)
-        stop = end.end() if end else len(source.data)
-        line, source.at = source.data[source.at : stop], stop
-        source.number += 1
+def _lines(reader: LineReader) -> Iterator[str]:
+    """Yield the lines from where `reader` is, with their ends."""
+    while reader.offset < len(reader.data):
+        end = LINE_END.search(reader.data, reader.offset)
+        stop = end.end() if end else len(reader.data)
+        line, reader.offset = reader.data[reader.offset : stop], stop
+        reader.number += 1
         try:
             yield line.decode()
         except UnicodeDecodeError as error:
-            source.fail_at(source.number, "expected UTF-8", f"the byte 0x{line[error.start]:02x}")
+            reader.fail_at(reader.number, "expected UTF-8", f"the byte 0x{line[error.start]:02x}")
 
 
 _AROUND_CELLS = re.compile(rb"[ \t]*([,\r\n])[ \t]*")
 
 
-def _read_rows(source: Source, width: int) -> tuple[Floats, Ints]:
+def _read_rows(reader: LineReader, width: int) -> tuple[Floats, Ints]:
     """Return the rows of `width` numbers in the rest of the file, and the lines they stand in."""
-    cells = source.data[source.at :].replace(b'"', b"")
+    cells = reader.data[reader.offset :].replace(b'"', b"")
     if b" " in cells or b"\t" in cells:
         cells = _AROUND_CELLS.sub(rb"\1", cells.strip(b" \t"))
     if _has_empty_cell(cells) or b" " in cells or b"\t" in cells:
-        _explain_rows(source, cells, width)
+        _explain_rows(reader, cells, width)
     values, per_line = scan_numbers(
-        Source(source.path, cells.replace(b",", b" "), number=source.number)
+        LineReader(reader.path, cells.replace(b",", b" "), number=reader.number)
     )
     lines = np.flatnonzero(per_line)
     # No cell is empty: with as many cells as numbers, each cell is one number.
     if (per_line[lines] != width).any() or cells.count(b",") != len(lines) * (width - 1):
-        _explain_rows(source, cells, width)
-    return values.reshape(-1, width), source.number + 1 + lines
+        _explain_rows(reader, cells, width)
+    return values.reshape(-1, width), reader.number + 1 + lines
 
 
 def _has_empty_cell(text: bytes) -> bool:
@@ -362,16 +362,16 @@ def _has_empty_cell(text: bytes) -> bool:
     return bool((commas[1:] & ends[:-1]).any() or (commas[:-1] & ends[1:]).any())
 
 
-def _explain_rows(source: Source, text: bytes, width: int) -> NoReturn:
+def _explain_rows(reader: LineReader, text: bytes, width: int) -> NoReturn:
     """Raise ValueError about the first row that is not `width` numbers."""
-    for number, line in enumerate(LINE_END.split(text), start=source.number + 1):
+    for number, line in enumerate(LINE_END.split(text), start=reader.number + 1):
         cells = line.split(b",") if line.strip() else []
         if cells and len(cells) != width:
-            source.fail_at(number, f"expected {width} cells, one a column", f"{len(cells)}")
+            reader.fail_at(number, f"expected {width} cells, one a column", f"{len(cells)}")
         for cell in cells:
             if len(parse_numbers(cell) or ()) != 1:
-                source.fail_at(number, "expected one finite number in each cell", quote_line(cell))
-    source.fail_at(source.number + 1, f"expected rows of {width} numbers", quote_line(text))
+                reader.fail_at(number, "expected one finite number in each cell", quote_line(cell))
+    reader.fail_at(reader.number + 1, f"expected rows of {width} numbers", quote_line(text))
 
 
 def write_csv(clips: Sequence[Clip], path: Path) -> None:
