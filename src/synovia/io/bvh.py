@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Ints, Quats, tolerance
-from ..quat import IDENTITY, angle_between, from_euler, to_euler
+from ..arrays import Floats, Ints, tolerance
+from ..quat import angle_between
 from ..skeleton import CHANNELS, POSITIONS, ROTATIONS, Clip, Pose, Skeleton
 from .bounds import (
     MAX_ANGLE_DEG,
@@ -22,7 +22,7 @@ from .bounds import (
     MAX_NAME,
     MIN_FRAME_TIME,
 )
-from .euler import euler_angles_deg, other_triple, unwrap_deg
+from .euler import euler_angles_deg, nearest_angles, rotations_about, unwrap_deg
 from .files import atomic_file, read_file
 from .format import ClipFormat, ReadOptions, only_clip
 from .lines import LineReader, decode_text, parse_numbers, scan_numbers
@@ -47,10 +47,9 @@ class _Block:
 
 @dataclass
 class Hierarchy:
-    """The joints and end sites so far, in the order of the file."""
+    """The joints and end sites that have been read, in the order of the file."""
 
-    known: set[str] = field(default_factory=set)
-    names: list[str] = field(default_factory=list)
+    names: dict[str, None] = field(default_factory=dict)
     parents: list[int] = field(default_factory=list)
     offsets: list[list[float]] = field(default_factory=list)
     channels: list[tuple[str, ...]] = field(default_factory=list)
@@ -58,7 +57,7 @@ class Hierarchy:
 
     @property
     def width(self) -> int:
-        """How many numbers a frame has."""
+        """Number of channels of a frame."""
         return sum(map(len, self.channels))
 
     def skeleton(self) -> Skeleton:
@@ -119,7 +118,7 @@ def read_hierarchy(reader: LineReader) -> Hierarchy:
 
 
 def _statements(reader: LineReader, stack: list[_Block]) -> Iterator[bytes]:
-    """Yield names with their keyword, single braces, and what stands between braces, endlessly."""
+    """Yield statements: a keyword with a joint's name, a brace, or the text between braces."""
     while True:
         line = reader.advance("'}'" if stack else "ROOT or MOTION")
         if _JOINT_LINE.fullmatch(line):
@@ -145,12 +144,11 @@ def _begin_joint(
         reader.fail(f"expected a name of at most {MAX_NAME} characters")
     if len(tree.names) == MAX_JOINTS:
         reader.fail(f"expected at most {MAX_JOINTS} joints")
-    if name in tree.known:
+    if name in tree.names:
         reader.fail("expected a name that no other joint has")
-    tree.known.add(name)
     if block:
         block.has_children = True
-    tree.names.append(name)
+    tree.names[name] = None
     tree.parents.append(block.joint if block else -1)
     tree.offsets.append([])
     tree.channels.append(())
@@ -188,7 +186,7 @@ def _read_channels(reader: LineReader, tree: Hierarchy, block: _Block, words: li
 
 
 MAX_FRAMES = 10**9  # larger counts of frames are taken for mistakes
-MAX_STILL_POSES = 10**6  # frames times joints of a file without channels, which has no rows
+MAX_STILL_POSES = 10**6  # frames × joints of a file without channels
 
 _FRAMES = re.compile(rb"Frames\s*:\s*(\d+)", re.IGNORECASE)
 _FRAME_TIME = re.compile(rb"Frame\s*Time\s*:\s*(.*)", re.IGNORECASE | re.DOTALL)
@@ -264,10 +262,10 @@ def _first_lines(reader: LineReader, width: int, lines: Ints, counts: Ints) -> l
 
 
 def _check_sizes(reader: LineReader, hierarchy: Hierarchy, rows: Floats, lines: Ints) -> None:
-    """Raise ValueError for a length or an angle that is too large to be meant."""
+    """Raise ValueError for a length or an angle that is taken for a mistake."""
     joints = zip(hierarchy.names, hierarchy.channels, strict=True)
     titles = [(channel, name) for name, channels in joints for channel in channels]
-    largest = np.array([MAX_LENGTH if each in POSITIONS else MAX_ANGLE_DEG for each, _ in titles])
+    largest = np.array([MAX_LENGTH if title in POSITIONS else MAX_ANGLE_DEG for title, _ in titles])
     sizes = np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0))
     for column in np.flatnonzero(sizes > largest).tolist():
         (channel, name), row = titles[column], int(np.abs(rows[:, column]).argmax())
@@ -297,11 +295,11 @@ def _motion_header(reader: LineReader, joints: int, width: int) -> tuple[int, fl
 
 
 def _pose(skeleton: Skeleton, table: Floats) -> Pose:
-    """Return the pose of each row; position channels stand in for the offset."""
+    """Return the pose of each row; position channels replace the offset."""
     frames = len(table)
     positions = np.broadcast_to(skeleton.offsets, (frames, len(skeleton), 3)).copy()
     rotations = np.broadcast_to(quat.IDENTITY, (frames, len(skeleton), 4)).copy()
-    turning: dict[str, list[tuple[int, list[int]]]] = {}
+    by_order: dict[str, list[tuple[int, list[int]]]] = {}
     column = 0
     for joint, channels in enumerate(skeleton.channels):
         columns = []
@@ -311,15 +309,14 @@ def _pose(skeleton: Skeleton, table: Floats) -> Pose:
             else:
                 columns.append(column)
             column += 1
-        order = "".join(channel[0] for channel in channels if channel not in POSITIONS)
-        turning.setdefault(order, []).append((joint, columns))
-    turning.pop("", None)
-    for order, turned in turning.items():
-        joints, each = zip(*turned, strict=True)
+        by_order.setdefault(_axis_order(channels), []).append((joint, columns))
+    by_order.pop("", None)
+    for order, rotated in by_order.items():
+        joints, angle_columns = map(np.array, zip(*rotated, strict=True))
         for first in range(0, frames, _ROWS_AT_ONCE):
             block = slice(first, first + _ROWS_AT_ONCE)
-            angles = np.radians(table[block][:, np.array(each)])
-            rotations[block, np.array(joints)] = quat.from_euler(angles, order)
+            angles = np.radians(table[block][:, angle_columns])
+            rotations[block, joints] = quat.from_euler(angles, order)
     return Pose(rotations, positions)
 
 
@@ -333,8 +330,8 @@ def write_bvh(clips: Sequence[Clip], path: Path) -> None:
     for name in skeleton.names:
         _check_name(name, path)
     channels = _needed_channels(clip)
-    each = zip(skeleton.names, skeleton.channels, channels, strict=True)
-    if added := [name for name, had, has in each if had != has]:
+    pairs = zip(skeleton.names, skeleton.channels, channels, strict=True)
+    if added := [name for name, had, has in pairs if had != has]:
         warnings.warn(
             f"{path}: added the channels that the motion needs to {', '.join(added)}",
             UserWarning,
@@ -361,9 +358,13 @@ def _needed_channels(clip: Clip) -> list[tuple[str, ...]]:
     slack = tolerance(pose.positions.dtype) * np.abs(skeleton.offsets).max()
     needed = []
     for joint, had in enumerate(skeleton.channels):
-        has = had
-        if _partial_angles(pose.rotations[:, joint], _axis_order(had)) is None:
-            has += tuple(channel for channel in ROTATIONS if channel not in had)
+        has, order = had, _axis_order(had)
+        if len(order) < 3:
+            rotations = pose.rotations[:, joint].astype(np.float64)
+            nearest = rotations_about(nearest_angles(rotations, order), order)
+            error = angle_between(nearest, rotations).max(initial=0.0)
+            if error > tolerance(pose.rotations.dtype):
+                has += tuple(channel for channel in ROTATIONS if channel not in had)
         offsets = np.abs(pose.positions[:, joint] - skeleton.offsets[joint])
         moved = offsets.max(axis=0, initial=0.0) > slack
         if any(moved[axis] for axis, name in enumerate(POSITIONS) if name not in had):
@@ -392,7 +393,7 @@ def _check_name(name: str, path: Path) -> None:
 
 
 def _depth_first(skeleton: Skeleton) -> list[int]:
-    """Return the joints such that each is followed by all that hangs on it."""
+    """Return the joints in depth-first order: each is followed by all joints below it."""
     children: list[list[int]] = [[] for _ in range(len(skeleton) + 1)]
     for joint, parent in enumerate(skeleton.parents.tolist()):
         children[parent].append(joint)
@@ -444,51 +445,18 @@ def _triple(values: list[float]) -> str:
 
 def _columns(pose: Pose, joint: int, channels: tuple[str, ...]) -> Floats:
     """Return the numbers (frames, channels) of one joint: positions, and angles in degrees."""
-    rotations, positions = pose.rotations[:, joint], pose.positions[:, joint]
+    rotations = pose.rotations[:, joint].astype(np.float64)
     order = _axis_order(channels)
-    if len(order) == 3:
-        angles_deg = euler_angles_deg(rotations.astype(np.float64), order)
-    else:
-        angles = _partial_angles(rotations, order)
-        assert angles is not None  # otherwise the joint would have got more channels
-        angles_deg = unwrap_deg(angles)
-    table = np.empty((len(positions), len(channels)))
-    table[:, [channel in ROTATIONS for channel in channels]] = angles_deg
+    table = np.empty((len(rotations), len(channels)))
+    table[:, [channel in ROTATIONS for channel in channels]] = (
+        euler_angles_deg(rotations, order)
+        if len(order) == 3
+        else unwrap_deg(nearest_angles(rotations, order))
+    )
     for column, channel in enumerate(channels):
         if channel in POSITIONS:
-            table[:, column] = positions[:, POSITIONS.index(channel)]
+            table[:, column] = pose.positions[:, joint, POSITIONS.index(channel)]
     return table
-
-
-def _partial_angles(rotations: Quats, order: str) -> Floats | None:
-    """Return angles (frames, n), radians, about the n axes in `order`, or None if they are too few.
-
-    Three are always enough: zeros stand for them, `euler_angles_deg` has the angles.
-    """
-    if len(order) == 3:
-        return np.zeros((len(rotations), 3))
-    slack, rotations = tolerance(rotations.dtype), rotations.astype(np.float64)
-    if not order:
-        still = angle_between(IDENTITY, rotations).max(initial=0.0) <= slack
-        return np.zeros((len(rotations), 0)) if still else None
-    full = order + "".join(channel[0] for channel in ROTATIONS if channel[0] not in order)
-    angles = to_euler(rotations, full)
-    first, middle, third = np.moveaxis(angles, -1, 0)
-    # With the last angle at zero there is one answer, though it may be the other of the two
-    # triples for this rotation, or be hidden by gimbal lock, where first and third share an axis.
-    each = np.stack(
-        [
-            angles,
-            other_triple(angles),
-            np.stack([first + third, middle, 0 * third], axis=-1),
-            np.stack([first - third, middle, 0 * third], axis=-1),
-        ]
-    )[..., : len(order)]
-    error = angle_between(from_euler(each, order), rotations)
-    if error.min(axis=0).max(initial=0.0) > slack:
-        return None
-    best = np.take_along_axis(each, error.argmin(axis=0)[None, :, None], axis=0)[0]
-    return np.asarray(best)
 
 
 BVH = ClipFormat(

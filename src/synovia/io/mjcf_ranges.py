@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Quats, Vectors
+from ..arrays import Floats, Quats
 from .files import read_file
-from .ranges import Coupling, HingeRange, RangesFile, skeleton_at_rest
+from .ranges import Coupling, HingeRange, RangesBuilder, RangesFile
 from .xml import Element, format_element, parse_xml
 
 MAX_DEPTH = 200  # bodies within bodies; a human has fewer than 20
@@ -100,7 +100,7 @@ def _included_path(include: Element, folder: Path) -> Path:
         include.fail("<include> must have the attribute 'file', got none")
     name = include.attributes["file"]
     paths = [folder / name, Path(include.path).parent / name]
-    path = next((each for each in paths if each.exists()), paths[0])
+    path = next(filter(Path.exists, paths), paths[0])
     if not path.resolve().is_relative_to(folder.resolve()):
         include.fail(f"an included file must be in the folder of the model, got {name!r:.80}")
     return path
@@ -130,8 +130,8 @@ def _formatted_lines(element: Element) -> Iterator[Element]:
 
 def _find_source(text: str, lines: Sequence[Element]) -> Element:
     """Return the element of the line that MuJoCo names in `text`; the root if it names none."""
-    found = _LINE.search(text)
-    number = int(found[1]) if found else 1
+    match = _LINE.search(text)
+    number = int(match[1]) if match else 1
     return lines[number - 1]
 
 
@@ -143,31 +143,25 @@ class _Spec:
         self.unit = np.pi / 180.0 if spec.compiler.degree else 1.0
 
     def ranges(self) -> RangesFile:
-        names: list[str] = []
-        parents: list[int] = []
-        offsets: list[Vectors] = []
-        rest: list[Quats] = []
-        hinges: list[HingeRange] = []
+        builder = RangesBuilder()
         stack = [(-1, body) for body in reversed(self.spec.worldbody.bodies)]
         while stack:
             parent, body = stack.pop()
-            number, name = len(names), body.name or f"body_{len(names)}"
-            around = rest[parent] if parent >= 0 else quat.IDENTITY
-            names.append(name)
-            parents.append(parent)
-            offsets.append(quat.rotate(around, self.numbers(body, "pos", body.pos)))
-            rest.append(quat.mul(around, self.orientation(body)))
-            hinges += self.hinges(body, name, rest[-1])
-            stack += [(number, child) for child in reversed(body.bodies)]
-        if not names:
+            name = body.name or f"body_{len(builder.names)}"
+            position = self.numbers(body, "pos", body.pos)
+            index = builder.add_joint(name, parent, position, self.orientation(body))
+            builder.hinges += self.hinges(body, name, builder.rest[index])
+            stack += [(index, child) for child in reversed(body.bodies)]
+        if not builder.names:
             self.lines[0].fail("expected a body in <worldbody>, got none")
         with self.lines[0].locate_errors():
-            skeleton = skeleton_at_rest(names, parents, offsets, rest, "z")
+            skeleton = builder.skeleton("z")
+        hinges = tuple(builder.hinges)
         limited = {hinge.name for hinge in hinges}
         return RangesFile(
             self.path,
             skeleton,
-            tuple(hinges),
+            hinges,
             tuple(self.couplings(limited)),
             tuple(self.slants(limited)),
             bool(self.spec.compiler.degree),
@@ -182,7 +176,7 @@ class _Spec:
         return array
 
     def orientation(self, body: Any) -> Quats:
-        """Return the rotation of a body in its parent, from whichever attributes the file has."""
+        """Return the rotation (4,) of a body in its parent."""
         with np.errstate(invalid="ignore"):  # of axes without a length
             return self.numbers(body, "orientation", self.read_orientation(body))
 
@@ -205,41 +199,42 @@ class _Spec:
         return quat.normalize(np.array(body.quat, dtype=np.float64))
 
     def euler(self, angles: Floats) -> Quats:
-        """Return the rotation of Euler angles: small letters are turning axes, capitals fixed."""
-        turned = quat.IDENTITY
+        """Return the rotation of Euler angles: small letters are moving axes, capitals fixed."""
+        total = quat.IDENTITY
         sequence = "".join(chr(c) if isinstance(c, int) else c for c in self.spec.compiler.eulerseq)
         for letter, angle in zip(sequence, angles, strict=False):
-            turn = quat.exp(angle * np.eye(3)["xyz".index(letter.lower())])
-            turned = quat.mul(turned, turn) if letter.islower() else quat.mul(turn, turned)
-        return turned
+            rotation = quat.exp(angle * np.eye(3)["xyz".index(letter.lower())])
+            pair = (total, rotation) if letter.islower() else (rotation, total)
+            total = quat.mul(*pair)
+        return total
 
     def hinges(self, body: Any, joint: str, rest: Quats) -> list[HingeRange]:
-        kinds, found = self.mujoco.mjtJoint, []
-        for k, each in enumerate(body.joints):
-            if each.type not in (kinds.mjJNT_HINGE, kinds.mjJNT_BALL):
+        kinds, hinges = self.mujoco.mjtJoint, []
+        for k, hinge in enumerate(body.joints):
+            if hinge.type not in (kinds.mjJNT_HINGE, kinds.mjJNT_BALL):
                 continue
-            ball = each.type == kinds.mjJNT_BALL
-            low, high = (self.unit * self.numbers(each, "range", each.range)).tolist()
-            reference = float(self.numbers(each, "ref", each.ref)) * self.unit * (not ball)
-            if not self.is_limited(each.limited, low, high):
+            ball = hinge.type == kinds.mjJNT_BALL
+            low, high = (self.unit * self.numbers(hinge, "range", hinge.range)).tolist()
+            reference = float(self.numbers(hinge, "ref", hinge.ref)) * self.unit * (not ball)
+            if not self.is_limited(hinge.limited, low, high):
                 low, high = -np.inf, np.inf
-            axis = self.numbers(each, "axis", each.axis)
+            axis = self.numbers(hinge, "axis", hinge.axis)
             length = float(np.linalg.norm(axis))
             unit = axis / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
-            found.append(
+            hinges.append(
                 HingeRange(
-                    each.name or f"{joint}_{k + 1}",
+                    hinge.name or f"{joint}_{k + 1}",
                     joint,
                     quat.rotate(rest, unit),
                     low - reference,
                     high - reference,
                     length,
-                    self.line(each),
+                    self.line(hinge),
                     reference,
                     ball,
                 )
             )
-        return found
+        return hinges
 
     def is_limited(self, limited: Any, low: float, high: float) -> bool:
         kinds = self.mujoco.mjtLimited
@@ -270,7 +265,7 @@ class _Spec:
         ]
 
     def slants(self, hinges: set[str]) -> list[tuple[dict[str, float], float, float]]:
-        found = []
+        slants = []
         for tendon in self.spec.tendons:
             low, high = self.numbers(tendon, "range", tendon.range).tolist()
             if not self.is_limited(tendon.limited, low, high):
@@ -285,5 +280,5 @@ class _Spec:
                 wrap.target.name: float(self.numbers(tendon, "coef", wrap.coef)) for wrap in joints
             }
             if shares and set(shares) <= hinges:
-                found.append((shares, low, high))
-        return found
+                slants.append((shares, low, high))
+        return slants

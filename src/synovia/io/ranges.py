@@ -1,15 +1,15 @@
-"""Files of other tools that hold ranges of hinges: what they say, and limits made of it."""
+"""Ranges of hinges in files of other tools, and limits made of them."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -34,21 +34,19 @@ RANGE_FORMATS: dict[str, str] = {
     ".usd": "usd.read_usd_ranges",
     ".asf": "asf.read_asf_ranges",
 }
-"""Formats with ranges by suffix, and where they are read."""
-FULL = np.pi
-"""Radians either way that stand for a hinge without a range."""
-PARALLEL = 1e-3
-"""Radians between axes up to which two hinges turn about the same axis."""
+"""Readers of ranges by suffix, as module and function."""
+FULL = np.pi  # radians in both directions: range of a hinge without one
+PARALLEL = 1e-3  # radians between axes that count as the same
 
 
 @dataclass(frozen=True, eq=False)
 class HingeRange:
     """A hinge of a joint: its `axis` (3,) in the joint's rest-aligned frame, and its range.
 
-    `low` and `high` are radians from the skeleton at rest, as the file orders them; infinite where
-    it gives none. `length` is that of the axis in the file, and `line` where it stands there, 0
-    where that is not known. `zero` is the angle, in radians, that the file gives it at rest. A
-    ball has no axis: its `high` is how far it may turn.
+    `low` and `high` are radians from the skeleton at rest, in the order of the file; infinite
+    without a range. `length` is that of the axis in the file, and `line` the hinge's line, 0 if it
+    is not known. `zero` is the file's angle at rest, in radians. A ball has no axis: `high` is the
+    largest angle of its rotation.
     """
 
     name: str
@@ -63,7 +61,7 @@ class HingeRange:
 
     @property
     def is_limited(self) -> bool:
-        """Whether the file gives a range."""
+        """True if the file has a range."""
         return bool(np.isfinite([self.low, self.high]).all())
 
 
@@ -77,7 +75,7 @@ class Coupling:
     line: int = 0
 
     def driven_range(self, low: float, high: float) -> tuple[float, float]:
-        """Return the least and the greatest driven angle while the driver goes from low to high."""
+        """Return the smallest and largest driven angle for a driver from low to high, radians."""
         curve = Polynomial(self.coefficients)
         extrema = np.clip(curve.trim().deriv().roots().real, low, high)
         values = curve(np.concatenate([[low, high], extrema]))
@@ -86,10 +84,10 @@ class Coupling:
 
 @dataclass(frozen=True, eq=False)
 class RangesFile:
-    """What a file says about the turns of its joints: hinges in order, the outermost first.
+    """The hinges of a file's joints; those of one joint are in order from the outermost.
 
     `slants` are sums of angles with a range: shares by the names of hinges, and low and high in
-    radians. `degrees` tells whether the file's own numbers are degrees.
+    radians. `degrees` is true if the numbers in the file are degrees.
     """
 
     path: Path
@@ -101,51 +99,91 @@ class RangesFile:
 
     def by_joint(self) -> dict[str, list[HingeRange]]:
         """Return the hinges of each joint that has some, in order."""
-        found: dict[str, list[HingeRange]] = {}
-        for hinge in self.hinges:
-            found.setdefault(hinge.joint, []).append(hinge)
-        return found
+        return group_by(self.hinges, lambda hinge: hinge.joint)
 
 
-def skeleton_at_rest(
-    names: Sequence[str],
-    parents: Sequence[int],
-    offsets: Sequence[Vectors],
-    rest: Sequence[Quats],
-    up: Literal["y", "z"],
-    unit: float = 1.0,
-) -> Skeleton:
-    """Return a skeleton, in metres unless told, whose rotations at rest (4,) a file tells."""
-    tree = (tuple(names), np.array(parents), np.array(offsets))
-    return Skeleton(*tree, rest_rotations=np.array(rest), up=up, unit=unit)
+@dataclass
+class RangesBuilder:
+    """Joints and hinges of a file, collected parents first."""
+
+    names: list[str] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    offsets: list[Vectors] = field(default_factory=list)
+    rest: list[Quats] = field(default_factory=list)
+    hinges: list[HingeRange] = field(default_factory=list)
+
+    def rest_rotation(self, joint: int) -> Quats:
+        """Return the rotation (4,) of a joint's frame at rest; the identity for -1."""
+        return self.rest[joint] if joint >= 0 else quat.IDENTITY
+
+    def add_joint(self, name: str, parent: int, position: Vectors, rotation: Quats) -> int:
+        """Add a joint, with its position (3,) and rotation (4,) in its parent's frame.
+
+        Returns its index. The index of the parent is -1 for a root.
+        """
+        above = self.rest_rotation(parent)
+        self.names.append(name)
+        self.parents.append(parent)
+        self.offsets.append(quat.rotate(above, position))
+        self.rest.append(quat.mul(above, rotation))
+        return len(self.names) - 1
+
+    def add_hinge(
+        self, name: str, axis: Vectors, frame: Quats, low: float, high: float, line: int = 0
+    ) -> None:
+        """Add a hinge of the joint that was added last; ValueError for an axis of length 0.
+
+        `axis` (3,) of any length is in the frame with the rotation `frame` (4,) at rest.
+        """
+        length = float(np.linalg.norm(axis))
+        if not length > 0.0:
+            raise ValueError(f"expected an axis of {name!r:.40} that points somewhere, got zero")
+        axis = quat.rotate(frame, axis / length)
+        self.hinges.append(HingeRange(name, self.names[-1], axis, low, high, length, line))
+
+    def skeleton(self, up: Literal["y", "z"], unit: float = 1.0) -> Skeleton:
+        """Return the skeleton; `unit` is that of its lengths, in metres."""
+        tree = (tuple(self.names), np.array(self.parents), np.array(self.offsets))
+        return Skeleton(*tree, rest_rotations=np.array(self.rest), up=up, unit=unit)
+
+
+Item = TypeVar("Item")
+
+
+def group_by(items: Iterable[Item], key: Callable[[Item], str]) -> dict[str, list[Item]]:
+    """Return lists of items with the same key, in order."""
+    groups: dict[str, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def range_suffix(path: str | PathLike[str]) -> str:
     """Return the suffix of a file that ranges are read from; empty for others."""
     name = Path(path).name.lower()
-    return max((each for each in RANGE_FORMATS if name.endswith(each)), key=len, default="")
+    return max((suffix for suffix in RANGE_FORMATS if name.endswith(suffix)), key=len, default="")
 
 
 def read_ranges(path: str | PathLike[str]) -> RangesFile:
-    """Return what a file of another tool says about ranges; the suffix tells the format."""
+    """Return the ranges in a file of another tool, by its suffix."""
     path = Path(path)
     suffix = range_suffix(path)
     if not suffix:
-        known = ", ".join(RANGE_FORMATS)
-        raise ValueError(f"{path}: ranges are read from {known}, got {path.suffix!r}")
+        suffixes = ", ".join(RANGE_FORMATS)
+        raise ValueError(f"{path}: ranges are read from {suffixes}, got {path.suffix!r}")
     module, _, function = RANGE_FORMATS[suffix].partition(".")
     with errors_name(str(path)):
-        found = getattr(import_module(f"{__package__}.{module}"), function)(path)
-        assert isinstance(found, RangesFile)
-        check_skeleton(found.skeleton)
-    return found
+        file = getattr(import_module(f"{__package__}.{module}"), function)(path)
+        assert isinstance(file, RangesFile)
+        check_skeleton(file.skeleton)
+    return file
 
 
 def limits_from_ranges(file: RangesFile) -> LimitModel:
     """Return limits of hinges for all joints of a file that have ranges.
 
-    Ends that are exchanged are put in order, with a warning. Hinges that no chart holds, as more
-    than three of a joint, are left out with a warning, too, and so are tendons over several joints.
+    Exchanged ends are put in order, with a warning. Joints whose hinges no chart can express, and
+    tendons over several joints, are left out, with a warning.
     """
     limits = {}
     for joint, hinges in file.by_joint().items():
@@ -194,7 +232,7 @@ def _limit(file: RangesFile, hinges: Sequence[HingeRange]) -> Limit:
 
     slants = np.array([plane for plane, _ in planes])
     lengths = np.linalg.norm(slants, axis=1)
-    rest = np.array([*(hinge.zero for hinge in hinges), 0.0, 0.0])[:3]  # tendons are of all that
+    rest = np.array([*(hinge.zero for hinge in hinges), 0.0, 0.0])[:3]
     ends = np.array([ends for _, ends in planes]) - (slants @ rest)[:, None]
     ends /= lengths[:, None]
     return Limit(
@@ -208,9 +246,9 @@ def _limit(file: RangesFile, hinges: Sequence[HingeRange]) -> Limit:
 
 
 def complete_axes(hinges: Sequence[HingeRange]) -> tuple[Floats, Floats, Floats]:
-    """Return three axes (rows) with low and high (3,): those of one to three hinges come first.
+    """Return three axes (3, 3), one per row, and low and high (3,), from one to three hinges.
 
-    An axis that is added is at right angles to the one before it, and its range is nothing.
+    Added axes come last, are orthogonal to the axis before them, and have the range 0 to 0.
     """
     if len(hinges) > 3:
         raise ValueError(f"{len(hinges)} hinges, and at most three make a rotation")
