@@ -87,10 +87,11 @@ def check_clip(model: LimitModel, clip: Clip, performer: str, names: dict[str, s
     histograms = {
         name: tuple(
             np.bincount(
-                np.searchsorted(EDGES_DEG, np.degrees(own[outside])), minlength=len(EDGES_DEG) + 1
+                np.searchsorted(EDGES_DEG, np.degrees(violation[outside])),
+                minlength=len(EDGES_DEG) + 1,
             ).tolist()
         )
-        for name, own, outside in pairs
+        for name, violation, outside in pairs
     }
     rows = tuple(
         Row(
@@ -117,11 +118,11 @@ def _figure(model: LimitModel, clip: Clip, names: dict[str, str], worst: Row) ->
     skeleton, frame = clip.skeleton, worst.worst_frame
     pose = clip.pose
     one = type(pose)(pose.rotations[frame : frame + 1], pose.positions[frame : frame + 1])
-    places = forward(skeleton, one)[0][0]
+    positions = forward(skeleton, one)[0][0]
     up = {"x": 0, "y": 1, "z": 2}[skeleton.up or "y"]
     others = [axis for axis in range(3) if axis != up]
-    across = max(others, key=lambda axis: float(np.ptp(places[:, axis])))
-    flat = places[:, [across, up]]
+    across = max(others, key=lambda axis: float(np.ptp(positions[:, axis])))
+    flat = positions[:, [across, up]]
     limbs = np.flatnonzero(skeleton.parents >= 0)
     bones: Floats = np.stack([flat[skeleton.parents[limbs]], flat[limbs]], axis=1)
     joint = model.match(skeleton, names_in(names, skeleton)).joints[worst.joint]
@@ -228,11 +229,13 @@ def _group_table(rows: Sequence[Row], title: str, key: Callable[[Row], str]) -> 
         f"<table><tr><th>{title}<th>joints × frames<th>outside<th>share<th>worst deg<th>in<th>"
         f"deg outside, {' · '.join(f'{edge:g}' for edge in EDGES_DEG)}</tr>"
     ]
-    for name, own in sorted(groups.items(), key=lambda item: -max(r.worst_deg for r in item[1])):
-        outside, frames = sum(row.outside for row in own), sum(row.frames for row in own)
-        peak = max(own, key=lambda row: row.worst_deg)
+    for name, members in sorted(
+        groups.items(), key=lambda item: -max(r.worst_deg for r in item[1])
+    ):
+        outside, frames = sum(row.outside for row in members), sum(row.frames for row in members)
+        peak = max(members, key=lambda row: row.worst_deg)
         where = f"{_text(peak.clip)}, frame {peak.worst_frame}" if outside else ""
-        bars = np.sum([row.histogram for row in own], axis=0).tolist()
+        bars = np.sum([row.histogram for row in members], axis=0).tolist()
         lines.append(
             f"<tr><td>{_text(name)}<td>{frames:,}<td>{outside:,}<td>"
             f"{percent(outside / max(frames, 1))}"
@@ -260,12 +263,12 @@ def _clip_card(check: ClipCheck) -> str:
         low, high = ends.min(axis=(0, 1)), ends.max(axis=(0, 1))
         scale = 90.0 / max(float((high - low).max()), 1e-9)
         flip, middle = np.array([scale, -scale]), 0.5 * (low + high)
-        places = (ends - middle) * flip + 50.0
+        points = (ends - middle) * flip + 50.0
         x, y = ((check.figure.joint - middle) * flip + 50.0).tolist()
         lines = [
             f"<line class='{'worst' if k in check.figure.worst else 'bone'}' "
             f"x1='{a[0]:.1f}' y1='{a[1]:.1f}' x2='{b[0]:.1f}' y2='{b[1]:.1f}'/>"
-            for k, (a, b) in enumerate(places.tolist())
+            for k, (a, b) in enumerate(points.tolist())
         ]
         lines.sort(key=lambda line: "worst" in line)
         lines.append(f"<circle class='joint' cx='{x:.1f}' cy='{y:.1f}' r='4'/>")

@@ -105,13 +105,13 @@ class Corpus:
         if not file.exists():
             raise ValueError(f"{folder}: no corpus here; `synovia corpus add` makes one")
         try:
-            found = json.loads(read_file(file))
-            kind = found["format"], found["version"]
+            about = json.loads(read_file(file))
+            kind = about["format"], about["version"]
             if kind != (FORMAT, VERSION):
                 raise ValueError(
                     f"expected {FORMAT} {VERSION}, got {kind[0]!r:.40} {kind[1]!r:.20}"
                 )
-            options = SummaryOptions.from_dict(found["options"])
+            options = SummaryOptions.from_dict(about["options"])
         except MALFORMED as error:
             raise ValueError(f"{file}: not a corpus that can be read: {error}") from None
         return cls(folder, options)
@@ -120,15 +120,15 @@ class Corpus:
     def make(cls, folder: Path, options: SummaryOptions) -> Corpus:
         """Return the corpus in a folder, made if there is none; its options must be these."""
         if (folder / "corpus.json").exists():
-            found = cls.open(folder)
-            if found.options != options:
+            corpus = cls.open(folder)
+            if corpus.options != options:
                 raise ValueError(
-                    f"{folder}: summaries there have the options {found.options.to_dict()}, "
+                    f"{folder}: summaries there have the options {corpus.options.to_dict()}, "
                     f"got {options.to_dict()}: other options need another corpus"
                 )
-            return found
-        for each in ("summaries", "clips"):
-            (folder / each).mkdir(parents=True, exist_ok=True)
+            return corpus
+        for name in ("summaries", "clips"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
         about = {"format": FORMAT, "version": VERSION, "options": options.to_dict()}
         atomic_write(folder / "corpus.json", f"{json_text(about)}\n".encode())
         return cls(folder, options)
@@ -155,8 +155,10 @@ class Corpus:
     @cached_property
     def entries(self) -> list[Entry]:
         """All clips, sorted by their marks, then by their names."""
-        found = [_read_entry(file) for file in (self.folder / "clips").iterdir() if _is_ours(file)]
-        return sorted(found, key=lambda entry: (entry.mark, entry.name, entry.path))
+        entries = [
+            _read_entry(file) for file in (self.folder / "clips").iterdir() if _is_ours(file)
+        ]
+        return sorted(entries, key=lambda entry: (entry.mark, entry.name, entry.path))
 
     def entry_of(self, task: Task) -> Entry | None:
         """Return the entry of a clip whose file did not change; None if it must be read."""
@@ -262,21 +264,21 @@ def merge_corpora(sources: Sequence[Corpus], into: Path) -> tuple[Corpus, int]:
 
     Clips with the same path and other content, as those of several labs may be, are all kept.
     """
-    made = Corpus.make(into, sources[0].options)
+    merged_corpus = Corpus.make(into, sources[0].options)
     for source in sources:
-        if source.options != made.options:
+        if source.options != merged_corpus.options:
             raise ValueError(
                 f"{source.folder}: summaries there have the options {source.options.to_dict()}, "
-                f"those of {sources[0].folder} {made.options.to_dict()}"
+                f"those of {sources[0].folder} {merged_corpus.options.to_dict()}"
             )
         for entry in source.entries:
-            target = made.summary_file(entry.mark)
+            target = merged_corpus.summary_file(entry.mark)
             if not target.exists():
                 atomic_write(target, read_file(source.summary_file(entry.mark)))
-            entry = replace(entry, path=made.relative_path(source.clip_path(entry)))
-            file = made.entry_file(entry.path, entry.clip)
+            entry = replace(entry, path=merged_corpus.relative_path(source.clip_path(entry)))
+            file = merged_corpus.entry_file(entry.path, entry.clip)
             if file.exists() and _read_entry(file).mark != entry.mark:
-                file = made.entry_file(entry.path, f"{entry.clip}#{entry.mark}")
+                file = merged_corpus.entry_file(entry.path, f"{entry.clip}#{entry.mark}")
             _save_entry(entry, file)
     merged = Corpus.open(into)
     return merged, len(merged.entries)

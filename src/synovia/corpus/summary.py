@@ -61,26 +61,26 @@ class SummaryOptions:
             raise ValueError(f"pairs must map joints to others, or be 'auto', got {self.pairs!r}")
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> SummaryOptions:
+    def from_dict(cls, values: Mapping[str, Any]) -> SummaryOptions:
         """Return the options that `to_dict` gave."""
-        pairs = given.get("pairs", {})
+        pairs = values.get("pairs", {})
         return cls(
-            float(given["cell"]),
-            dict(given["ancestors"]),
+            float(values["cell"]),
+            dict(values["ancestors"]),
             pairs if isinstance(pairs, str) else dict(pairs),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options for JSON; without "pairs" if there are none."""
-        found: dict[str, Any] = {
+        values: dict[str, Any] = {
             "cell": self.cell,
             "ancestors": dict(sorted(self.ancestors.items())),
         }
         if isinstance(self.pairs, str):
-            found["pairs"] = self.pairs
+            values["pairs"] = self.pairs
         elif self.pairs:
-            found["pairs"] = dict(sorted(self.pairs.items()))
-        return found
+            values["pairs"] = dict(sorted(self.pairs.items()))
+        return values
 
     def pairs_in(self, skeleton: Skeleton) -> list[Pair]:
         """Return the pairs of a skeleton that are kept; with "auto" each joint and its parent.
@@ -89,8 +89,8 @@ class SummaryOptions:
         """
         names, parents = skeleton.names, skeleton.parents.tolist()
         moving = {name: names[up] for name, up in zip(names, parents, strict=True) if up >= 0}
-        asked = moving if isinstance(self.pairs, str) else dict(self.pairs)
-        return sorted(pair for pair in asked.items() if set(pair) <= set(moving))
+        requested = moving if isinstance(self.pairs, str) else dict(self.pairs)
+        return sorted(pair for pair in requested.items() if set(pair) <= set(moving))
 
 
 USUAL = SummaryOptions()
@@ -117,19 +117,19 @@ class Cells:
     @classmethod
     def concatenate(cls, parts: Sequence[Cells]) -> Cells:
         """Return cells of the same joint and performer as one, exactly, in any order."""
-        keys = np.concatenate([each.keys for each in parts])
-        clips = np.concatenate([each.clips for each in parts])
-        frames = np.concatenate([each.frames for each in parts])
+        keys = np.concatenate([part.keys for part in parts])
+        clips = np.concatenate([part.clips for part in parts])
+        frames = np.concatenate([part.frames for part in parts])
         codes = _codes(keys)
         order = np.lexsort((frames, clips, *reversed(codes)))
         starts = _changes([code[order] for code in codes])
         first = order[starts]
 
         def total(name: str) -> Ints:
-            values = np.concatenate([getattr(each, name) for each in parts])
+            values = np.concatenate([getattr(part, name) for part in parts])
             return np.add.reduceat(values[order], starts) if len(order) else values
 
-        rotations = np.concatenate([each.rotations for each in parts])
+        rotations = np.concatenate([part.rotations for part in parts])
         return cls(
             keys[first], total("counts"), total("times"), clips[first], frames[first],
             rotations[first],
@@ -228,9 +228,9 @@ def summarize(clip: Clip, options: SummaryOptions = USUAL, *, mark: str = "") ->
         joint, driver = (names.index(name) for name in pair)
         both = np.concatenate([rotations[[driver]], rotations[[joint]]], axis=-1)
         points_of_both = np.concatenate([points[[driver]], points[[joint]]], axis=-1)
-        kept = ~(flipped[[driver]] | flipped[[joint]])
+        usable = ~(flipped[[driver]] | flipped[[joint]])
         size = PAIR_CELLS * options.cell
-        (together[pair],) = _cells_of(both, points_of_both, kept, first, nanoseconds, size)
+        (together[pair],) = _cells_of(both, points_of_both, usable, first, nanoseconds, size)
     head = Head(
         mark or mark_of(clip, options), fingerprint(clip), options, skeleton, clip.frames,
         clip.frame_time, invented, _sizes(joints),
@@ -240,43 +240,43 @@ def summarize(clip: Clip, options: SummaryOptions = USUAL, *, mark: str = "") ->
 
 
 def _sizes(cells: Mapping[Key, Cells]) -> dict[Key, int]:
-    return {key: len(each.counts) for key, each in cells.items()}
+    return {key: len(part.counts) for key, part in cells.items()}
 
 
 def _cells_of(
-    rotations: Quats, points: Points, kept: Mask, first: int, nanoseconds: int, cell: float
+    rotations: Quats, points: Points, usable: Mask, first: int, nanoseconds: int, cell: float
 ) -> list[Cells]:
     """Return the cells of each joint, by rotations (J, n, 4) and points (J, n, 3), or of pairs."""
-    joints, frames = kept.shape
+    joints, frames = usable.shape
     together = max(MAX_FRAMES_AT_ONCE // frames, 1)
     if together < joints:
         parts = (slice(k, k + together) for k in range(0, joints, together))
-        found = (
-            _cells_of(rotations[some], points[some], kept[some], first, nanoseconds, cell)
+        groups = (
+            _cells_of(rotations[some], points[some], usable[some], first, nanoseconds, cell)
             for some in parts
         )
-        return [each for part in found for each in part]
-    places = np.flatnonzero(kept)
-    keys = np.floor(points.reshape(-1, points.shape[-1])[places] / cell).astype(np.int64)
+        return [cells for part in groups for cells in part]
+    rows = np.flatnonzero(usable)
+    keys = np.floor(points.reshape(-1, points.shape[-1])[rows] / cell).astype(np.int64)
     codes = _codes(keys)
-    codes[0] = codes[0] | (places // frames << 48)
+    codes[0] = codes[0] | (rows // frames << 48)
     # Frames in a row that stay in their cell are sorted as one.
     runs = _changes(codes)
     order = np.lexsort([code[runs] for code in reversed(codes)])
     starts = _changes([code[runs[order]] for code in codes])
     chosen = runs[order[starts]]
-    lengths = np.diff(runs, append=len(places))[order]
+    lengths = np.diff(runs, append=len(rows))[order]
     counts = np.add.reduceat(lengths, starts) if len(starts) else lengths
-    keys, places = keys[chosen], places[chosen]
-    taken = rotations.reshape(-1, rotations.shape[-1])[places]
-    numbers = places % frames + first
-    ends = np.searchsorted(places // frames, np.arange(joints + 1))
+    keys, rows = keys[chosen], rows[chosen]
+    taken = rotations.reshape(-1, rotations.shape[-1])[rows]
+    numbers = rows % frames + first
+    ends = np.searchsorted(rows // frames, np.arange(joints + 1))
     return [
         Cells(
-            keys[own], counts[own], counts[own] * nanoseconds,
-            np.zeros(own.stop - own.start, np.int64), numbers[own], taken[own],
+            keys[span], counts[span], counts[span] * nanoseconds,
+            np.zeros(span.stop - span.start, np.int64), numbers[span], taken[span],
         )
-        for own in (slice(*pair) for pair in pairwise(ends.tolist()))
+        for span in (slice(*pair) for pair in pairwise(ends.tolist()))
     ]  # fmt: skip
 
 
@@ -290,11 +290,11 @@ def _changes(codes: Sequence[Ints]) -> Ints:
 
 def _codes(keys: Ints) -> list[Ints]:
     """Return one sortable integer per key and joint, which packs the three numbers of the key."""
-    found = []
+    codes = []
     for k in range(0, keys.shape[1], 3):
         x, y, z = (np.asarray(keys[:, k : k + 3], np.int64) + 2**15).T
-        found.append(np.asarray((x << 32) | (y << 16) | z))
-    return found
+        codes.append(np.asarray((x << 32) | (y << 16) | z))
+    return codes
 
 
 def take_of(cells: Cells, performer: str) -> Take:
@@ -348,7 +348,7 @@ def save_summary(summary: Summary, path: Path) -> None:
     }
     arrays: dict[str, Any] = {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
     for kind, cells in (("joint", summary.joints), ("pair", summary.pairs)):
-        arrays |= {f"{kind}{k}": _record(each) for k, each in enumerate(cells.values())}
+        arrays |= {f"{kind}{k}": _record(part) for k, part in enumerate(cells.values())}
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     atomic_write(path, buffer.getvalue())
@@ -490,10 +490,10 @@ def merge_cells(parts: Iterable[tuple[Key, Cells]]) -> dict[Key, Cells]:
     merged: dict[Key, list[Cells]] = {}
     waiting: Counter[Key] = Counter()
     for key, cells in parts:
-        own = merged.setdefault(key, [])
-        own.append(cells)
+        queue = merged.setdefault(key, [])
+        queue.append(cells)
         waiting[key] += len(cells.counts)
-        if waiting[key] > max(MAX_WAITING, len(own[0].counts)):
-            merged[key] = [Cells.concatenate(own)]
+        if waiting[key] > max(MAX_WAITING, len(queue[0].counts)):
+            merged[key] = [Cells.concatenate(queue)]
             waiting[key] = 0
     return {key: Cells.concatenate(merged[key]) for key in sorted(merged)}

@@ -101,13 +101,13 @@ EXPORTERS: dict[str, Exporter] = {
 def target_of(file: str) -> str | None:
     """Return the target of a file by its suffix; None if the suffix is not known."""
     name = file.lower()
-    known = [
+    matches = [
         (len(suffix), target)
         for target, exporter in EXPORTERS.items()
         for suffix in exporter.suffixes
         if name.endswith(suffix)
     ]
-    return max(known)[1] if known else None
+    return max(matches)[1] if matches else None
 
 
 def export_limits(
@@ -150,8 +150,8 @@ def export_limits(
     if figure is None:
         return _resolved(exporter.write)(model, name, mass, progress)
     if exporter.write_curves is None:
-        known = [each for each, exporter in EXPORTERS.items() if exporter.write_curves]
-        raise ValueError(f"curves of a figure are for {', '.join(known)}, got the target {target}")
+        titles = [title for title, exporter in EXPORTERS.items() if exporter.write_curves]
+        raise ValueError(f"curves of a figure are for {', '.join(titles)}, got the target {target}")
     return _resolved(exporter.write_curves)(model, figure, name, mass, progress)
 
 

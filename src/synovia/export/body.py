@@ -124,13 +124,13 @@ class RigidMass(NamedTuple):
 
 def total_mass(segments: Sequence[Capsule]) -> RigidMass:
     """Return the mass, center and inertia of capsules that move together (parallel axes)."""
-    mass = sum(each.mass for each in segments)
-    center = sum((each.mass * each.center for each in segments), np.zeros(3)) / mass
+    mass = sum(capsule.mass for capsule in segments)
+    center = sum((capsule.mass * capsule.center for capsule in segments), np.zeros(3)) / mass
     inertia = np.zeros((3, 3))
-    for each in segments:
-        offset = each.center - center
-        inertia += each.inertia
-        inertia += each.mass * (offset @ offset * np.eye(3) - np.outer(offset, offset))
+    for capsule in segments:
+        offset = capsule.center - center
+        inertia += capsule.inertia
+        inertia += capsule.mass * (offset @ offset * np.eye(3) - np.outer(offset, offset))
     return RigidMass(mass, center, inertia)
 
 
@@ -141,7 +141,7 @@ def capsules(skeleton: Skeleton, mass: float) -> list[Capsule]:
     volume. Any other body has a uniform density.
     """
     segments = _segments(skeleton)
-    made: list[Capsule] = []
+    result: list[Capsule] = []
     for joint in range(len(skeleton)):
         bones = [skeleton.offsets[child] for child in skeleton.children(joint)]
         bones += list(skeleton.end_offsets[skeleton.end_parents == joint])
@@ -149,19 +149,19 @@ def capsules(skeleton: Skeleton, mass: float) -> list[Capsule]:
         for bone in bones:
             thickness = THICKNESS.get(segments[joint], LIMB_THICKNESS)
             radius = min(thickness, MAX_RADIUS * float(np.linalg.norm(bone)))
-            made.append(Capsule(joint, np.zeros(3), bone, max(radius, MIN_RADIUS)))
+            result.append(Capsule(joint, np.zeros(3), bone, max(radius, MIN_RADIUS)))
         if not bones:
-            made.append(Capsule(joint, np.zeros(3), np.zeros(3), MIN_RADIUS))
+            result.append(Capsule(joint, np.zeros(3), np.zeros(3), MIN_RADIUS))
     volumes: dict[str, float] = {}
-    for each in made:
-        segment = segments[each.joint]
-        volumes[segment] = volumes.get(segment, 0.0) + each.volume
+    for capsule in result:
+        segment = segments[capsule.joint]
+        volumes[segment] = volumes.get(segment, 0.0) + capsule.volume
     shares = {name: SEGMENT_MASSES.get(_without_side(name), 1.0) for name in volumes}
     total = sum(shares.values())
     return [
-        replace(each, mass=mass * shares[name] / total * each.volume / volumes[name])
-        for each in made
-        for name in [segments[each.joint]]
+        replace(capsule, mass=mass * shares[name] / total * capsule.volume / volumes[name])
+        for capsule in result
+        for name in [segments[capsule.joint]]
     ]
 
 
@@ -200,7 +200,8 @@ def touching(skeleton: Skeleton, segments: list[Capsule]) -> list[tuple[int, int
     positions = rest_positions(skeleton)
     shares = np.linspace(0.0, 1.0, 9)[:, None]
     lines = [
-        each.start + shares * (each.end - each.start) + positions[each.joint] for each in segments
+        capsule.start + shares * (capsule.end - capsule.start) + positions[capsule.joint]
+        for capsule in segments
     ]
     pairs = set()
     for k, one in enumerate(segments):

@@ -49,7 +49,7 @@ def coupled_joints(skeleton: Skeleton, figure: Figure) -> dict[str, CoupledJoint
     far a joint slides goes with the length to the joint above.
     """
     skeleton, theirs = in_metres(skeleton), figure.skeleton
-    found = {}
+    joints = {}
     for title, joint_set in figure.joint_sets.items():
         if len(joint_set.controls) != 1:
             continue
@@ -60,24 +60,24 @@ def coupled_joints(skeleton: Skeleton, figure: Figure) -> dict[str, CoupledJoint
         for name in joint_set.network.outputs:
             if name not in skeleton.names:
                 continue
-            here, there = skeleton.index(name), theirs.index(name)
-            bones = skeleton.offsets[here], theirs.offsets[there]
+            joint, segment = skeleton.index(name), theirs.index(name)
+            bones = skeleton.offsets[joint], theirs.offsets[segment]
             lengths = [float(np.linalg.norm(bone)) for bone in bones]
-            if _parent(skeleton, here) != (above := _parent(theirs, there)):
+            if _parent(skeleton, joint) != (above := _parent(theirs, segment)):
                 raise ValueError(
                     f"{name} must hang from {above}, as in the figure {figure.name}, for its "
-                    f"curves to fit, got {_parent(skeleton, here)}"
+                    f"curves to fit, got {_parent(skeleton, joint)}"
                 )
             if min(lengths) == 0.0 or bones[0] @ bones[1] < MIN_COSINE * lengths[0] * lengths[1]:
                 raise ValueError(
                     f"{name} must lie in the same direction from {above} as in the figure "
                     f"{figure.name}, for its curves to fit, got {bones[0]} and there {bones[1]}"
                 )
-            rotations = pose.rotations[:, there]
+            rotations = pose.rotations[:, segment]
             chart = align_hinges(Hinges(quat.mean(rotations)), rotations)
             size = lengths[0] / lengths[1]
-            moved = pose.positions[:, there] - theirs.offsets[there]
-            found[name] = CoupledJoint(
+            moved = pose.positions[:, segment] - theirs.offsets[segment]
+            joints[name] = CoupledJoint(
                 name,
                 coordinate,
                 float(_in_radians(span, span.neutral)),
@@ -87,7 +87,7 @@ def coupled_joints(skeleton: Skeleton, figure: Figure) -> dict[str, CoupledJoint
                 chart.follow(chart.points(rotations)),
                 quat.rotate(quat.inverse(chart.reference), size * moved),
             )
-    return found
+    return joints
 
 
 def _values_along(figure: Figure, coordinate: str, span: Control) -> Floats:
@@ -100,9 +100,9 @@ def _values_along(figure: Figure, coordinate: str, span: Control) -> Floats:
 
     def numbers(values: Floats) -> Floats:
         pose = figure.pose({coordinate: values})
-        turns, middle = pose.rotations[:, segments], pose.rotations[len(values) // 2, segments]
-        turns = turns * np.copysign(1.0, (turns * middle).sum(axis=-1, keepdims=True))
-        moved = np.concatenate([turns, pose.positions[:, segments]], axis=-1)
+        rotations, middle = pose.rotations[:, segments], pose.rotations[len(values) // 2, segments]
+        rotations = rotations * np.copysign(1.0, (rotations * middle).sum(axis=-1, keepdims=True))
+        moved = np.concatenate([rotations, pose.positions[:, segments]], axis=-1)
         return moved.reshape(len(values), -1)
 
     values = np.linspace(span.low, span.high, KNOTS)
@@ -133,10 +133,10 @@ def measure_curve(limit: Limit, joint: CoupledJoint, figure: Figure) -> Loss:
 
 def coupled_note(joint: CoupledJoint, limit: Limit | None) -> str:
     """Return what there is to say of a joint, beside its loss."""
-    said = f"goes along curves of {joint.coordinate}"
+    note = f"goes along curves of {joint.coordinate}"
     if limit is None or limit.relative_to is None:
-        return said
-    return f"{said}; {measured_note(limit.relative_to)}"
+        return note
+    return f"{note}; {measured_note(limit.relative_to)}"
 
 
 def split_model(

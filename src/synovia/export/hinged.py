@@ -198,11 +198,11 @@ def hinged_joint(
     assert isinstance(hinges, Hinges)
     reference, axes = hinges.reference, hinges.in_joint(hinges.axes)
     # Adding 0.0 removes negative zeros, which engines would print.
-    made = HingedJoint(name, reference, axes + 0.0, *split_ranges(fitted), Loss(0, 0, 0, 0, 0))
+    joint = HingedJoint(name, reference, axes + 0.0, *split_ranges(fitted), Loss(0, 0, 0, 0, 0))
     note = "" if limit.relative_to is None else measured_note(limit.relative_to)
-    ends = (made.low, made.high, made.slants, made.slant_low, made.slant_high)
-    loss = measure_loss(limit, made.limit)
-    return HingedJoint(name, reference, made.axes, *ends, loss, note)
+    ends = (joint.low, joint.high, joint.slants, joint.slant_low, joint.slant_high)
+    loss = measure_loss(limit, joint.limit)
+    return HingedJoint(name, reference, joint.axes, *ends, loss, note)
 
 
 def measured_note(ancestor: str) -> str:

@@ -68,9 +68,15 @@ def write_into(
     file = read_ranges(path)
     if path.suffix.lower() not in (".xml", ".mjcf", ".urdf"):
         raise ValueError(f"{path}: ranges are written into .xml, .mjcf or .urdf")
-    there = model if stands_alike(model.skeleton, file.skeleton) else model.on(file.skeleton)
-    hinges = {name: each for name, each in file.by_joint().items() if name in there.limits}
-    hinges = {name: each for name, each in hinges.items() if not each[0].ball}
+    on_rig = model if stands_alike(model.skeleton, file.skeleton) else model.on(file.skeleton)
+    hinges = {
+        name: joint_hinges
+        for name, joint_hinges in file.by_joint().items()
+        if name in on_rig.limits
+    }
+    hinges = {
+        name: joint_hinges for name, joint_hinges in hinges.items() if not joint_hinges[0].ball
+    }
     if not hinges:
         raise ValueError(f"{path}: none of its joints with hinges has a limit here")
     text = read_file(path).decode("utf-8")
@@ -78,7 +84,7 @@ def write_into(
     notes: dict[str, str] = {}
     written: dict[str, HingedJoint] = {}
     for name in progress(list(hinges)):
-        limit = there.limits[name]
+        limit = on_rig.limits[name]
         joint, disjoint = narrow_ranges(limit, name, hinges[name], slanted=slanted)
         missing: list[str] = []
         if not disjoint:
@@ -98,7 +104,7 @@ def write_into(
             notes[name] = measured_note(limit.relative_to)
     body = HingedBody(file.skeleton, written)
     if slanted:
-        body = with_pairs(body, there) if there.dependents else body
+        body = with_pairs(body, on_rig) if on_rig.dependents else body
         text = _with_tendons(text, _slants(body, hinges), hinges)
     losses |= {pair.title: pair.loss for pair in body.pairs}
     text = _with_comment(text, loss_lines(losses, notes))
@@ -114,9 +120,9 @@ def stands_alike(one: Skeleton, other: Skeleton) -> bool:
         skeleton.rest_directions[[skeleton.index(name) for name in shared]]
         for skeleton in (one, other)
     )
-    known = a.any(axis=1) & b.any(axis=1)
-    apart = np.arccos(np.clip((a * b).sum(axis=1)[known], -1.0, 1.0))
-    return bool(len(shared) > 1 and (apart <= SAME_DIRECTION).all())
+    has_bones = a.any(axis=1) & b.any(axis=1)
+    angles = np.arccos(np.clip((a * b).sum(axis=1)[has_bones], -1.0, 1.0))
+    return bool(len(shared) > 1 and (angles <= SAME_DIRECTION).all())
 
 
 def fit_joint(
@@ -135,8 +141,8 @@ def fit_joint(
     members = limit.sample(MEMBERS // 4, np.random.default_rng(0))
     points = gather(chart, members)
     points[:, count:] = 0.0
-    near = quat.angle_between(chart.rotations(points), members) <= MAX_OFF_HINGES
-    points = points[near] if near.any() else points
+    is_near = quat.angle_between(chart.rotations(points), members) <= MAX_OFF_HINGES
+    points = points[is_near] if is_near.any() else points
     low, high = points.min(axis=0), points.max(axis=0)
     thin = (high - low < MIN_RANGE) & (np.arange(MAX_HINGES) < count)
     low, high = low - 0.5 * MIN_RANGE * thin, high + 0.5 * MIN_RANGE * thin
@@ -226,13 +232,15 @@ def _own_slants(
     title: str, slants: Floats, low: Floats, high: Floats, joints: list[list[HingeRange]]
 ) -> Iterator[Slant]:
     """Yield half-spaces (k, 3 · joints) of the angles of joints, of the hinges that are there."""
-    there = [
-        (MAX_HINGES * j + k, each) for j, own in enumerate(joints) for k, each in enumerate(own)
+    columns = [
+        (MAX_HINGES * j + k, hinge)
+        for j, joint_hinges in enumerate(joints)
+        for k, hinge in enumerate(joint_hinges)
     ]
-    slants = slants[:, [column for column, _ in there]]
-    shift = slants @ np.array([each.zero for _, each in there])
+    slants = slants[:, [column for column, _ in columns]]
+    shift = slants @ np.array([hinge.zero for _, hinge in columns])
     yield from name_slants(
-        title, [each.name for _, each in there], slants, low + shift, high + shift
+        title, [hinge.name for _, hinge in columns], slants, low + shift, high + shift
     )
 
 
@@ -243,28 +251,28 @@ def _replace_ranges(
     scale = 180.0 / np.pi if file.degrees else 1.0
     missing = []
     for hinge, low, high in zip(hinges, joint.low, joint.high, strict=False):
-        own = sorted((hinge.low, hinge.high))
-        if [low, high] == own:
+        old_ends = sorted((hinge.low, hinge.high))
+        if [low, high] == old_ends:
             continue
         ends = [
-            float(f"{scale * (end + hinge.zero):.{OWN_DIGITS if end in own else DIGITS}g}")
+            float(f"{scale * (end + hinge.zero):.{OWN_DIGITS if end in old_ends else DIGITS}g}")
             for end in (low, high)
         ]
         name = re.escape(escape(hinge.name, {'"': "&quot;"}))
         tag = re.compile(rf"<joint\b[^>]*?\bname\s*=\s*([\"']){name}\1[^>]*>")
-        found = tag.search(text)
-        if found is None:
+        element = tag.search(text)
+        if element is None:
             missing.append(hinge.name)
         elif file.path.suffix.lower() == ".urdf":
-            end = text.index("</joint>", found.end())
-            inner = text[found.end() : end]
+            end = text.index("</joint>", element.end())
+            inner = text[element.end() : end]
             for key, value in zip(("lower", "upper"), ends, strict=True):
                 inner = _with_attribute(inner, "limit", key, repr(value))
-            text = text[: found.end()] + inner + text[end:]
+            text = text[: element.end()] + inner + text[end:]
         else:
-            changed = _with_attribute(found[0], "joint", "range", f"{ends[0]!r} {ends[1]!r}")
+            changed = _with_attribute(element[0], "joint", "range", f"{ends[0]!r} {ends[1]!r}")
             changed = _with_attribute(changed, "joint", "limited", "true")
-            text = text[: found.start()] + changed + text[found.end() :]
+            text = text[: element.start()] + changed + text[element.end() :]
     return text, missing
 
 
@@ -274,12 +282,12 @@ def _with_attribute(text: str, tag: str, key: str, value: str) -> str:
     if start is None:
         return text
     old = re.compile(rf"(\s{key}\s*=\s*)([\"'])[^\"']*\2")
-    whole = start[0]
-    if old.search(whole):
-        whole = old.sub(lambda found: f'{found[1]}"{value}"', whole, count=1)
+    changed = start[0]
+    if old.search(changed):
+        changed = old.sub(lambda match: f'{match[1]}"{value}"', changed, count=1)
     else:
-        whole = whole[: -1 - len(start[1])].rstrip() + f' {key}="{value}"{start[1]}>'
-    return text[: start.start()] + whole + text[start.end() :]
+        changed = changed[: -1 - len(start[1])].rstrip() + f' {key}="{value}"{start[1]}>'
+    return text[: start.start()] + changed + text[start.end() :]
 
 
 def _with_tendons(text: str, slants: Iterable[Slant], joints: Iterable[str]) -> str:
@@ -291,7 +299,7 @@ def _with_tendons(text: str, slants: Iterable[Slant], joints: Iterable[str]) -> 
     ours = rf'[ \t]*<fixed name="(?:(?:{one})_slant|(?:{one})_(?:{one})_pair)\d+".*?</fixed>\n?'
     text = re.sub(ours, "", text, flags=re.DOTALL)
     text = re.sub(r"[ \t]*<tendon>\s*</tendon>\n?", "", text)
-    lines, end = tendon_lines(slants), [found.start() for found in ROOT_END.finditer(text)]
+    lines, end = tendon_lines(slants), [match.start() for match in ROOT_END.finditer(text)]
     if not lines:
         return text
     if not end:

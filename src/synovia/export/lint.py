@@ -131,8 +131,8 @@ def find_folded(subject: Subject) -> Iterator[Finding]:
         joint = skeleton.index(name)
         bone, above = skeleton.rest_directions[joint], skeleton.offsets[joint]
         width = abs(hinge.high - hinge.low)
-        known = skeleton.parents[joint] >= 0 and bone.any() and above.any()
-        if others or hinge.ball or not known or not hinge.is_limited or width >= EVERYTHING:
+        has_bones = skeleton.parents[joint] >= 0 and bone.any() and above.any()
+        if others or hinge.ball or not has_bones or not hinge.is_limited or width >= EVERYTHING:
             continue
         angles = np.append(np.linspace(hinge.low, hinge.high, 1 + FOLD_STEPS), 0.0)
         bones = quat.rotate(quat.exp(angles[:, None] * hinge.axis), bone)
@@ -153,8 +153,8 @@ def find_gimbal_lock(subject: Subject) -> Iterator[Finding]:
         except ValueError:
             continue
         low, high = sorted((hinges[1].low, hinges[1].high))
-        turns = np.arange(np.ceil((low - NEAR_LOCK - chart.lock) / np.pi), 9.0)
-        lock = float(chart.lock + turns[0] * np.pi)
+        multiples = np.arange(np.ceil((low - NEAR_LOCK - chart.lock) / np.pi), 9.0)
+        lock = float(chart.lock + multiples[0] * np.pi)
         if lock <= high + NEAR_LOCK:
             what = "has gimbal lock inside" if low < lock < high else "reaches gimbal lock"
             message = f"the middle hinge {what}, at {np.degrees(lock):.0f}°"
@@ -166,24 +166,24 @@ def find_gimbal_lock(subject: Subject) -> Iterator[Finding]:
 def find_couplings(subject: Subject) -> Iterator[Finding]:
     """Yield couplings that drive a hinge beyond its own range."""
     hinges = {hinge.name: hinge for hinge in subject.file.hinges}
-    for each in subject.file.couplings:
-        driver, driven = hinges.get(each.driver), hinges.get(each.driven)
+    for coupling in subject.file.couplings:
+        driver, driven = hinges.get(coupling.driver), hinges.get(coupling.driven)
         if driver is None or driven is None or not (driver.is_limited and driven.is_limited):
             continue
-        ends = each.driven_range(*sorted((driver.low, driver.high)))
+        ends = coupling.driven_range(*sorted((driver.low, driver.high)))
         low, high = sorted((driven.low, driven.high))
         beyond = max(low - ends[0], ends[1] - high)
         if beyond > ROUNDING:
             message = (
-                f"{each.driver} drives it to {range_text(*ends)}, {np.degrees(beyond):.1f}° beyond "
-                f"its range {range_text(low, high)}"
+                f"{coupling.driver} drives it to {range_text(*ends)}, {np.degrees(beyond):.1f}° "
+                f"beyond its range {range_text(low, high)}"
             )
             yield Finding(
                 "coupling",
                 "error",
                 driven.joint,
                 driven.name,
-                each.line or driven.line,
+                coupling.line or driven.line,
                 message,
                 min(ends[0], low),
                 max(ends[1], high),
@@ -226,8 +226,8 @@ def find_sides(subject: Subject) -> Iterator[Finding]:
             _, mirrored = partner_limit(model.skeleton, name, model.limits[name])
         except ValueError:
             continue
-        apart = _apart(mirrored, model.limits[other])
-        if apart <= APART:
+        difference = _apart(mirrored, model.limits[other])
+        if difference <= APART:
             continue
         hinges = subject.joints[other]
         ranges = fit_ranges(mirrored, hinges)
@@ -238,7 +238,7 @@ def find_sides(subject: Subject) -> Iterator[Finding]:
             for a, b in zip(hinges, subject.joints[name], strict=True)
         )
         how = "has the same numbers, not mirrored" if same else "is not its mirror image"
-        message = f"{other} {how}: {name} differs by up to {np.degrees(apart):.1f}°"
+        message = f"{other} {how}: {name} differs by up to {np.degrees(difference):.1f}°"
         ends = (float(ranges[worst][0]), float(ranges[worst][1]), f"the mirror image of {name}")
         yield _at(hinges[worst], "sides", "warning", message, ends)
 
@@ -266,11 +266,11 @@ def lint_ranges(
     what is legal there.
     """
     subject = Subject(file)
-    found = [finding for rule in RULES for finding in rule(subject)]
-    found += [finding for model in limits for finding in against_limits(subject, model)]
+    findings = [finding for rule in RULES for finding in rule(subject)]
+    findings += [finding for model in limits for finding in against_limits(subject, model)]
     if clips:
-        found += against_clips(subject, clips)
-    return sorted(found, key=lambda finding: (finding.line, finding.joint))
+        findings += against_clips(subject, clips)
+    return sorted(findings, key=lambda finding: (finding.line, finding.joint))
 
 
 def against_clips(subject: Subject, clips: Sequence[Clip]) -> Iterator[Finding]:
@@ -287,13 +287,13 @@ def against_clips(subject: Subject, clips: Sequence[Clip]) -> Iterator[Finding]:
             "convert the limits to its rig with `synovia limits`"
         )
     for name, limit in model.limits.items():
-        seen = [
+        rotations = [
             clip.pose.rotations[:, clip.skeleton.index(name)]
             for clip in alike
             if name in clip.skeleton.names
         ]
-        if seen:
-            yield from _captured(subject, name, limit, np.concatenate(seen))
+        if rotations:
+            yield from _captured(subject, name, limit, np.concatenate(rotations))
 
 
 def _captured(subject: Subject, name: str, limit: Limit, rotations: Quats) -> Iterator[Finding]:
@@ -330,19 +330,19 @@ def against_limits(subject: Subject, other: LimitModel) -> Iterator[Finding]:
     if model is None:
         return
     skeleton = subject.file.skeleton
-    there = other if stands_alike(other.skeleton, skeleton) else other.on(skeleton)
-    for name, limit in there.limits.items():
-        own, hinges = model.limits.get(name), subject.joints.get(name, [])
-        if own is None or hinges[0].ball:
+    on_rig = other if stands_alike(other.skeleton, skeleton) else other.on(skeleton)
+    for name, limit in on_rig.limits.items():
+        range_limit, hinges = model.limits.get(name), subject.joints.get(name, [])
+        if range_limit is None or hinges[0].ball:
             continue
         legal = limit.sample(MEMBERS, np.random.default_rng(0))
         if len(hinges) < MANY:  # of what its hinges can make
-            legal = own.chart.rotations(_flat(own.chart.points(legal), len(hinges)))
+            legal = range_limit.chart.rotations(_flat(range_limit.chart.points(legal), len(hinges)))
             legal = legal[limit.contains(legal)]
         if not len(legal):
             continue
-        outside = ~own.contains(legal)
-        worst = float(own.correction(legal[outside]).max(initial=0.0))
+        outside = ~range_limit.contains(legal)
+        worst = float(range_limit.correction(legal[outside]).max(initial=0.0))
         if outside.mean() > BROKEN and worst > BROKEN_ANGLE:
             ranges = fit_ranges(limit, hinges)
             off = [max(h.low - r[0], r[1] - h.high) for h, r in zip(hinges, ranges, strict=True)]
@@ -364,12 +364,12 @@ def _flat(points: Quats, count: int) -> Quats:
 def _apart(one: Limit, other: Limit) -> float:
     """Return the largest angle, in radians, of what one accepts and the other does not."""
     rng = np.random.default_rng(0)
-    found = 0.0
+    largest = 0.0
     for inner, judge in ((one, other), (other, one)):
         corners = inner.chart.rotations(shape_surface(inner.region, 1).vertices)
         members = np.concatenate([inner.sample(MEMBERS, rng), corners])
-        found = max(found, float(judge.correction(members).max(initial=0.0)))
-    return found
+        largest = max(largest, float(judge.correction(members).max(initial=0.0)))
+    return largest
 
 
 def range_text(low: float, high: float) -> str:

@@ -87,25 +87,25 @@ def _body_lines(
     skeleton = body.skeleton
     name, indent, lines = skeleton.names[joint], "  " * depth, []
     if skeleton.parents[joint] < 0:
-        place = [0.0, 0.0, _height(body, segments)]
-        turn = f' quat="{numbers(upright(skeleton))}"'
+        position = [0.0, 0.0, _height(body, segments)]
+        orientation = f' quat="{numbers(upright(skeleton))}"'
         inner = [f"{indent}  <freejoint name={quoteattr(f'{name}_free')}/>"]
     else:
-        place, turn, inner = skeleton.offsets[joint], "", []
+        position, orientation, inner = skeleton.offsets[joint], "", []
     if name in body.joints:
         hinged = body.joints[name]
-        turn = f' quat="{numbers(hinged.reference)}"'
+        orientation = f' quat="{numbers(hinged.reference)}"'
         for k, hinge in enumerate(hinge_names(hinged)):
             order.append(hinge)
             inner.append(
                 f'{indent}  <joint name={quoteattr(hinge)} axis="{numbers(hinged.axes[k])}" '
                 f'range="{numbers([hinged.low[k], hinged.high[k]])}"/>'
             )
-    lines.append(f'{indent}<body name={quoteattr(name)} pos="{numbers(place)}"{turn}>')
+    lines.append(f'{indent}<body name={quoteattr(name)} pos="{numbers(position)}"{orientation}>')
     lines += inner
-    for each in segments:
-        if each.joint == joint:
-            lines.append(f"{indent}  {_geom(each)}")
+    for capsule in segments:
+        if capsule.joint == joint:
+            lines.append(f"{indent}  {_geom(capsule)}")
     for child in skeleton.children(joint):
         lines += _body_lines(body, child, segments, order, depth + 1)
     return [*lines, f"{indent}</body>"]
@@ -121,12 +121,15 @@ def _geom(capsule: Capsule) -> str:
 
 def _height(body: HingedBody, segments: list[Capsule]) -> float:
     """Return how high the root must be for the skeleton at rest to be just above the ground."""
-    places, up = rest_positions(body.skeleton), "xyz".index(body.skeleton.up)
+    positions, up = rest_positions(body.skeleton), "xyz".index(body.skeleton.up)
     lowest = min(
-        float(min((places[each.joint] + end)[up] for end in (each.start, each.end)) - each.radius)
-        for each in segments
+        float(
+            min((positions[capsule.joint] + end)[up] for end in (capsule.start, capsule.end))
+            - capsule.radius
+        )
+        for capsule in segments
     )
-    root = places[int(np.flatnonzero(body.skeleton.parents < 0)[0]), up]
+    root = positions[int(np.flatnonzero(body.skeleton.parents < 0)[0]), up]
     return float(root - lowest) + CLEARANCE
 
 
@@ -202,8 +205,8 @@ def _key_lines(
     }
     if len(roots) != 1:
         return []
-    place = [0.0, 0.0, _height(body, segments), *upright(body.skeleton)]
-    rest = numbers([*place, *(angles[hinge] for hinge in order)])
+    root = [0.0, 0.0, _height(body, segments), *upright(body.skeleton)]
+    rest = numbers([*root, *(angles[hinge] for hinge in order)])
     return ["  <keyframe>", f'    <key name="rest" qpos="{rest}"/>', "  </keyframe>"]
 
 

@@ -46,15 +46,15 @@ def opensim_text(
     owners: dict[str, str] = {}
     for joint, parent in enumerate(skeleton.parents.tolist()):
         title = element_name(skeleton.names[joint])
-        own = [each for each in segments if each.joint == joint]
-        mass_of_body = total_mass(own)
+        own_capsules = [capsule for capsule in segments if capsule.joint == joint]
+        mass_of_body = total_mass(own_capsules)
         inertia = mass_of_body.inertia
         inertia += max(0.0, MIN_INERTIA - np.linalg.eigvalsh(inertia)[0]) * np.eye(3)
         moments = [*inertia.diagonal(), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
         bodies += [
             f"<Body name={quoteattr(title)}><mass>{mass_of_body.mass:.6g}</mass>"
             f"<mass_center>{numbers(mass_of_body.center)}</mass_center>"
-            f"<inertia>{' '.join(f'{each:.6g}' for each in moments)}</inertia></Body>"
+            f"<inertia>{' '.join(f'{capsule:.6g}' for capsule in moments)}</inertia></Body>"
         ]
         if parent < 0:
             joints += _joint(
@@ -64,9 +64,9 @@ def opensim_text(
         above = f"/bodyset/{element_name(skeleton.names[parent])}"
         own_name = skeleton.names[joint]
         hinged, curved = body.joints.get(own_name), coupled.get(own_name)
-        kind, turn, inner = "WeldJoint", quat.IDENTITY, []
+        kind, rotation, inner = "WeldJoint", quat.IDENTITY, []
         if curved is not None:
-            kind, turn = "CustomJoint", curved.reference
+            kind, rotation = "CustomJoint", curved.reference
             first = owners.setdefault(curved.coordinate, own_name)
             coordinate = element_name(curved.coordinate)
             if first != own_name:
@@ -74,21 +74,21 @@ def opensim_text(
                 constraints += [_constraint(coordinate, leader)]
             inner = _curves(curved, coordinate)
         elif hinged is not None:
-            kind, turn, inner = "CustomJoint", hinged.reference, _coordinates(hinged)
-        joints += _joint(kind, title, above, skeleton.offsets[joint], turn, inner)
-    told = loss_lines({**body.losses, **losses}, body.notes)
-    held = ["<ConstraintSet><objects>", *constraints, "</objects></ConstraintSet>"]
+            kind, rotation, inner = "CustomJoint", hinged.reference, _coordinates(hinged)
+        joints += _joint(kind, title, above, skeleton.offsets[joint], rotation, inner)
+    loss_text = loss_lines({**body.losses, **losses}, body.notes)
+    constraint_set = ["<ConstraintSet><objects>", *constraints, "</objects></ConstraintSet>"]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         "<!-- Joint limits by Synovia. Angles in radians; shares are of all rotations. -->",
-        *(f"<!-- {comment_text(line)} -->" for line in told),
+        *(f"<!-- {comment_text(line)} -->" for line in loss_text),
         f'<OpenSimDocument Version="{VERSION}"><Model name={quoteattr(element_name(name))}>',
         "<BodySet><objects>",
         *bodies,
         "</objects></BodySet><JointSet><objects>",
         *joints,
         "</objects></JointSet>",
-        *(held if constraints else ()),
+        *(constraint_set if constraints else ()),
         "</Model></OpenSimDocument>",
     ]
     return "\n".join(lines) + "\n"
@@ -100,16 +100,16 @@ def element_name(name: str) -> str:
 
 
 def _joint(
-    kind: str, title: str, above: str, place: Vectors, turn: Quats, inner: list[str]
+    kind: str, title: str, above: str, position: Vectors, rotation: Quats, inner: list[str]
 ) -> list[str]:
-    angles = quat.to_euler(turn, "XYZ")
+    angles = quat.to_euler(rotation, "XYZ")
     return [
         f"<{kind} name={quoteattr(f'{title}_joint')}>",
         "<socket_parent_frame>above</socket_parent_frame>",
         "<socket_child_frame>below</socket_child_frame>",
         *inner[:-1],
         f'<frames><PhysicalOffsetFrame name="above"><socket_parent>{escape(above)}</socket_parent>'
-        f"<translation>{numbers(place)}</translation><orientation>{numbers(angles)}</orientation>"
+        f"<translation>{numbers(position)}</translation><orientation>{numbers(angles)}</orientation>"
         '</PhysicalOffsetFrame><PhysicalOffsetFrame name="below">'
         f"<socket_parent>/bodyset/{escape(title)}</socket_parent></PhysicalOffsetFrame></frames>",
         *inner[-1:],
@@ -124,14 +124,14 @@ ZERO = '<Constant name="function"><value>0</value></Constant>'
 def _coordinates(joint: HingedJoint) -> list[str]:
     names = [element_name(hinge) for hinge in hinge_names(joint)]
     middle = 0.5 * (joint.low + joint.high)
-    held = [_coordinate(names[k], middle[k], joint.low[k], joint.high[k]) for k in range(3)]
+    coordinates = [_coordinate(names[k], middle[k], joint.low[k], joint.high[k]) for k in range(3)]
     axes = [_axis(f"rotation{k + 1}", joint.axes[k], names[k], LINEAR) for k in range(3)]
     axes += [_axis(f"translation{k + 1}", np.eye(3)[k], "", ZERO) for k in range(3)]
-    return _transform(held, axes)
+    return _transform(coordinates, axes)
 
 
 def _curves(joint: CoupledJoint, name: str) -> list[str]:
-    held = [_coordinate(name, joint.neutral, joint.knots[0], joint.knots[-1])]
+    coordinates = [_coordinate(name, joint.neutral, joint.knots[0], joint.knots[-1])]
     axes = []
     for kind, directions, values in (
         ("rotation", joint.axes, joint.angles),
@@ -143,7 +143,7 @@ def _curves(joint: CoupledJoint, name: str) -> list[str]:
                 f"<y>{numbers(values[:, k])}</y></SimmSpline>"
             )
             axes += [_axis(f"{kind}{k + 1}", directions[k], name, curve)]
-    return _transform(held, axes)
+    return _transform(coordinates, axes)
 
 
 def _coordinate(name: str, default: float, low: float, high: float) -> str:
@@ -187,7 +187,7 @@ def write_opensim_curves(
     others, coupled, losses = split_model(model, figure)
     body = hinged_body(others, slanted=False, progress=progress)
     text = opensim_text(body, name=name, mass=mass, coupled=coupled, losses=losses)
-    notes = {name: coupled_note(each, model.limits.get(name)) for name, each in coupled.items()}
+    notes = {name: coupled_note(joint, model.limits.get(name)) for name, joint in coupled.items()}
     return Exported(text.encode(), body.losses | losses, body.notes | notes)
 
 

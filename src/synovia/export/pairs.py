@@ -49,19 +49,24 @@ class HingedPair:
 def with_pairs(body: HingedBody, model: LimitModel) -> HingedBody:
     """Return the body with half-spaces of joints that depend on others, where both are hinged."""
     pairs = [
-        hinged_pair(model.limits[each.driver], each, body.joints[each.driver], body.joints[name])
-        for name, each in model.dependents.items()
-        if name in body.joints and each.driver in body.joints
+        hinged_pair(
+            model.limits[dependent.driver],
+            dependent,
+            body.joints[dependent.driver],
+            body.joints[name],
+        )
+        for name, dependent in model.dependents.items()
+        if name in body.joints and dependent.driver in body.joints
     ]
-    kept = tuple(pair for pair in pairs if len(pair.slants))
-    lost = sorted(set(model.dependents) - {pair.name for pair in kept})
+    used = tuple(pair for pair in pairs if len(pair.slants))
+    lost = sorted(set(model.dependents) - {pair.name for pair in used})
     if lost:
         warnings.warn(
             f"no tendon says how {list_names(lost)} depend on other joints: what they may do at "
             "all is legal",
             stacklevel=2,
         )
-    return replace(body, pairs=kept)
+    return replace(body, pairs=used)
 
 
 def hinged_pair(
@@ -95,11 +100,11 @@ def hinged_pair(
     high = np.concatenate([above.high, below.high])
     least = np.where(slants[:, :6] > 0.0, low, high)
     ends = (slants[:, :6] * least).sum(axis=1) - 1e-3
-    made = HingedPair(
+    result = HingedPair(
         below.name, above.name, slants[:, :6], ends, slants[:, 6], Loss(0, 0, 0, 0, 0)
     )
     rotations = driver.sample(LOSS_SAMPLES, rng), dependent.limit.sample(LOSS_SAMPLES, rng)
-    return replace(made, loss=_measure(pair, made, above, below, rotations))
+    return replace(result, loss=_measure(pair, result, above, below, rotations))
 
 
 def _angles_of(above: HingedJoint, below: HingedJoint, driver: Quats, joint: Quats) -> Points:
@@ -107,11 +112,11 @@ def _angles_of(above: HingedJoint, below: HingedJoint, driver: Quats, joint: Qua
 
     A hinge that cannot move has its one angle.
     """
-    found = []
-    for each, rotations in ((above, driver), (below, joint)):
-        angles = each.limit.nearest_cover(rotations)
-        found.append(np.where(each.low < each.high, angles, each.low))
-    return np.concatenate(found, axis=-1)
+    angles_of_both = []
+    for hinged, rotations in ((above, driver), (below, joint)):
+        angles = hinged.limit.nearest_cover(rotations)
+        angles_of_both.append(np.where(hinged.low < hinged.high, angles, hinged.low))
+    return np.concatenate(angles_of_both, axis=-1)
 
 
 def _legal_angles(
@@ -139,7 +144,7 @@ def _candidates(angles: Points) -> Floats:
     for k in range(3):
         low, high = np.quantile(drivers[:, k], [END_SHARE, 1.0 - END_SHARE])
         groups += [drivers[:, k] <= low, drivers[:, k] >= high]
-    found = []
+    planes = []
     for k in range(3):
         for side in (1.0, -1.0):
             for group in groups:
@@ -148,8 +153,8 @@ def _candidates(angles: Points) -> Floats:
                 plane[:3], plane[3 + k] = -slope, side
                 plane[:6] /= np.linalg.norm(plane[:6])
                 plane[6] = (angles @ plane[:6]).max()
-                found.append(plane)
-    return np.array(found)
+                planes.append(plane)
+    return np.array(planes)
 
 
 def tightest_slope(points: Points, heights: Floats, group: Mask) -> Floats:
@@ -170,21 +175,21 @@ def tightest_slope(points: Points, heights: Floats, group: Mask) -> Floats:
 
 def _measure(
     pair: PairLimit,
-    made: HingedPair,
+    hinged: HingedPair,
     above: HingedJoint,
     below: HingedJoint,
     rotations: tuple[Quats, Quats],
 ) -> Loss:
     """Return how the export of a pair differs from it, among pairs that are legal one by one."""
     driver, joint = rotations
-    sums = _angles_of(above, below, driver, joint) @ made.slants.T
-    over = np.maximum(made.low - sums, sums - made.high)
-    over = over / np.linalg.norm(made.slants[:, 3:], axis=1)
+    sums = _angles_of(above, below, driver, joint) @ hinged.slants.T
+    over = np.maximum(hinged.low - sums, sums - hinged.high)
+    over = over / np.linalg.norm(hinged.slants[:, 3:], axis=1)
     over = over.max(axis=-1, initial=0.0)
     accepted = above.limit.contains(driver) & below.limit.contains(joint) & (over <= 0.0)
     legal = pair.contains(driver, joint)
     gained, lost = accepted & ~legal, legal & ~accepted
     nearest = pair.dependent.project(joint[gained], driver[gained])
     far = quat.angle_between(joint[gained], nearest).max(initial=0.0)
-    share, more, less = (float(each.mean()) for each in (legal, gained, lost))
+    share, more, less = (float(mask.mean()) for mask in (legal, gained, lost))
     return Loss(share, more, less, float(far), float(over[lost].max(initial=0.0)))

@@ -93,8 +93,8 @@ def _write_table(
     for name in progress(list(model.limits)):
         limit = model.limits[name]
         bone = model.skeleton.rest_directions[model.skeleton.index(name)]
-        made, values = make(limit, bone if bone.any() else np.array([0.0, 1.0, 0.0]))
-        losses[name] = measure_loss(limit, made)
+        exported, values = make(limit, bone if bone.any() else np.array([0.0, 1.0, 0.0]))
+        losses[name] = measure_loss(limit, exported)
         plain = {
             key: value if isinstance(value, str) else np.asarray(value, np.float64).tolist()
             for key, value in values.items()

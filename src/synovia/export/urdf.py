@@ -37,8 +37,8 @@ def urdf_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) ->
         above = "world" if parent < 0 else skeleton.names[parent]
         rotation = upright(skeleton) if parent < 0 else quat.IDENTITY
         position = np.zeros(3) if parent < 0 else skeleton.offsets[joint]
-        own = [each for each in segments if each.joint == joint]
-        lines += _link_lines(title, total_mass(own), own)
+        own_capsules = [capsule for capsule in segments if capsule.joint == joint]
+        lines += _link_lines(title, total_mass(own_capsules), own_capsules)
         if title not in body.joints:
             lines += _joint_lines(f"{title}_fixed", "fixed", above, title, position, rotation)
             continue
@@ -83,10 +83,12 @@ def _joint_lines(
 def _link_lines(name: str, mass: RigidMass, segments: Sequence[Capsule] = ()) -> list[str]:
     """Return a link with its mass and inertia, and its capsules as cylinders."""
     lines = []
-    for each in segments:
-        angles = roll_pitch_yaw(quat.between(np.array([0.0, 0.0, 1.0]), each.axis))
-        shape = f'<cylinder radius="{each.radius:.6g}" length="{max(each.length, 1e-3):.6g}"/>'
-        origin = f'<origin xyz="{numbers(each.center)}" rpy="{numbers(angles)}"/>'
+    for capsule in segments:
+        angles = roll_pitch_yaw(quat.between(np.array([0.0, 0.0, 1.0]), capsule.axis))
+        shape = (
+            f'<cylinder radius="{capsule.radius:.6g}" length="{max(capsule.length, 1e-3):.6g}"/>'
+        )
+        origin = f'<origin xyz="{numbers(capsule.center)}" rpy="{numbers(angles)}"/>'
         lines += [
             f"    <{tag}>{origin}<geometry>{shape}</geometry></{tag}>"
             for tag in ("visual", "collision")

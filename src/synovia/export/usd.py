@@ -46,37 +46,39 @@ def usd_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) -> 
         link.AddTranslateOp().Set(Gf.Vec3d(*map(float, positions[joint])))
         link.AddOrientOp().Set(rotation(stand))
         UsdPhysics.RigidBodyAPI.Apply(link.GetPrim())
-        own = [each for each in segments if each.joint == joint]
-        UsdPhysics.MassAPI.Apply(link.GetPrim()).CreateMassAttr(sum(each.mass for each in own))
-        for k, each in enumerate(own):
+        own_capsules = [capsule for capsule in segments if capsule.joint == joint]
+        UsdPhysics.MassAPI.Apply(link.GetPrim()).CreateMassAttr(
+            sum(capsule.mass for capsule in own_capsules)
+        )
+        for k, capsule in enumerate(own_capsules):
             shape = UsdGeom.Capsule.Define(stage, f"{paths[joint]}/capsule{k + 1}")
-            shape.CreateRadiusAttr(each.radius)
-            shape.CreateHeightAttr(each.length)
+            shape.CreateRadiusAttr(capsule.radius)
+            shape.CreateHeightAttr(capsule.length)
             shape.CreateAxisAttr(UsdGeom.Tokens.z)
-            shape.AddTranslateOp().Set(Gf.Vec3d(*map(float, each.center)))
-            shape.AddOrientOp().Set(rotation(quat.between(np.array([0.0, 0.0, 1.0]), each.axis)))
+            shape.AddTranslateOp().Set(Gf.Vec3d(*map(float, capsule.center)))
+            shape.AddOrientOp().Set(rotation(quat.between(np.array([0.0, 0.0, 1.0]), capsule.axis)))
             UsdPhysics.CollisionAPI.Apply(shape.GetPrim())
         if parent < 0:
             continue
         title = f"{paths[joint]}_joint"
         hinged = body.joints.get(skeleton.names[joint])
         kind = UsdPhysics.FixedJoint if hinged is None else UsdPhysics.Joint
-        made = kind.Define(stage, title)
-        made.CreateBody0Rel().SetTargets([paths[parent]])
-        made.CreateBody1Rel().SetTargets([paths[joint]])
-        made.CreateLocalPos0Attr(vector(skeleton.offsets[joint]))
-        made.CreateLocalPos1Attr(vector(np.zeros(3)))
+        physics_joint = kind.Define(stage, title)
+        physics_joint.CreateBody0Rel().SetTargets([paths[parent]])
+        physics_joint.CreateBody1Rel().SetTargets([paths[joint]])
+        physics_joint.CreateLocalPos0Attr(vector(skeleton.offsets[joint]))
+        physics_joint.CreateLocalPos1Attr(vector(np.zeros(3)))
         if hinged is None:
             continue
         frame = joint_frame(hinged)
-        made.CreateLocalRot0Attr(rotation(quat.mul(hinged.reference, frame)))
-        made.CreateLocalRot1Attr(rotation(frame))
+        physics_joint.CreateLocalRot0Attr(rotation(quat.mul(hinged.reference, frame)))
+        physics_joint.CreateLocalRot1Attr(rotation(frame))
         for axis in ("transX", "transY", "transZ"):
-            locked = UsdPhysics.LimitAPI.Apply(made.GetPrim(), axis)
+            locked = UsdPhysics.LimitAPI.Apply(physics_joint.GetPrim(), axis)
             locked.CreateLowAttr(1.0)  # low above high locks the axis
             locked.CreateHighAttr(-1.0)
         for axis, low, high in zip(("rotX", "rotY", "rotZ"), hinged.low, hinged.high, strict=True):
-            limit = UsdPhysics.LimitAPI.Apply(made.GetPrim(), axis)
+            limit = UsdPhysics.LimitAPI.Apply(physics_joint.GetPrim(), axis)
             limit.CreateLowAttr(float(np.degrees(low)))
             limit.CreateHighAttr(float(np.degrees(high)))
     return str(stage.GetRootLayer().ExportToString())

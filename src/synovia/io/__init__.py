@@ -134,8 +134,8 @@ def is_clip(path: Path) -> bool:
 def clip_suffix(path: str | PathLike[str]) -> str:
     """Return the suffix of a clip's file, such as `.bvh` or `.motion.csv`; empty for others."""
     name = Path(path).name.lower()
-    known = [suffix for suffix in CLIP_FORMATS if name.endswith(suffix) and name != suffix]
-    return max(known, key=len, default="")
+    suffixes = [suffix for suffix in CLIP_FORMATS if name.endswith(suffix) and name != suffix]
+    return max(suffixes, key=len, default="")
 
 
 def writable_suffixes() -> list[str]:

@@ -23,13 +23,13 @@ SMALL_CONTENT = 2**26
 """Compressed content may take so many bytes, or `MAX_EXPANSION` times those of its file."""
 
 
-def check_numbers(place: str, values: Floats, limit: float, unit: str = "") -> None:
+def check_numbers(location: str, values: Floats, limit: float, unit: str = "") -> None:
     """Raise ValueError unless all are finite and at most `limit`; frames come first."""
     fine = np.abs(values) <= limit
     if not fine.all():
         where = np.argwhere(~fine)[0].tolist()
         raise ValueError(
-            f"{place}: expected finite numbers of at most {limit:.4g}{unit and ' '}{unit}, "
+            f"{location}: expected finite numbers of at most {limit:.4g}{unit and ' '}{unit}, "
             f"got {values[tuple(where)]} at {where}"
         )
 
@@ -42,20 +42,20 @@ def check_skeleton(skeleton: Skeleton, limit: float = MAX_LENGTH) -> None:
     check_numbers("offsets of end sites", skeleton.end_offsets, limit)
 
 
-def check_frame_time(place: str, seconds: float) -> float:
+def check_frame_time(location: str, seconds: float) -> float:
     """Return `seconds`, a believable time from frame to frame; ValueError for others."""
     if not MIN_FRAME_TIME <= seconds <= MAX_FRAME_TIME:
         raise ValueError(
-            f"{place}: expected {MIN_FRAME_TIME:g} to {MAX_FRAME_TIME:g} seconds from frame to "
+            f"{location}: expected {MIN_FRAME_TIME:g} to {MAX_FRAME_TIME:g} seconds from frame to "
             f"frame, got {seconds:g}"
         )
     return seconds
 
 
-def check_content(place: str, content: int, file: int) -> None:
+def check_content(location: str, content: int, file: int) -> None:
     """Raise ValueError where a file of `file` bytes promises an unlikely `content` of bytes."""
     allowed = max(SMALL_CONTENT, MAX_EXPANSION * file)
     if content > allowed:
         raise ValueError(
-            f"{place}: expected at most {allowed} bytes in a file of {file}, got {content}"
+            f"{location}: expected at most {allowed} bytes in a file of {file}, got {content}"
         )

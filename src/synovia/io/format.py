@@ -56,9 +56,11 @@ class FormatEntry(NamedTuple):
 
     def load(self) -> ClipFormat:
         """Return the format, importing its module if necessary."""
-        found = pkgutil.resolve_name(self.format) if isinstance(self.format, str) else self.format
-        assert isinstance(found, ClipFormat)
-        return found
+        clip_format = (
+            pkgutil.resolve_name(self.format) if isinstance(self.format, str) else self.format
+        )
+        assert isinstance(clip_format, ClipFormat)
+        return clip_format
 
 
 def only_clip(clips: Sequence[Clip], path: Path) -> Clip:

@@ -63,14 +63,15 @@ class LineReader:
 def parse_numbers(text: bytes) -> list[float] | None:
     """Return the finite numbers in `text`, or None where anything else is in it."""
     text = text.strip()
-    found, at = [], 0
-    while at < len(text):
-        match = _NUMBER.match(text, at)
+    numbers: list[float] = []
+    offset = 0
+    while offset < len(text):
+        match = _NUMBER.match(text, offset)
         if not match or not math.isfinite(number := float(match[0])):
             return None
-        found.append(number)
-        at = match.end()
-    return found
+        numbers.append(number)
+        offset = match.end()
+    return numbers
 
 
 def decode_text(text: bytes) -> str:
@@ -155,4 +156,7 @@ def csv_table(
             f"got {','.join(titles)!r:.80}"
         )
     empty = [""] * len(titles)
-    return [(place, dict(zip(titles, [*cells, *empty], strict=False))) for place, cells in rows[1:]]
+    return [
+        (location, dict(zip(titles, [*cells, *empty], strict=False)))
+        for location, cells in rows[1:]
+    ]

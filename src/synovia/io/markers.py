@@ -26,29 +26,29 @@ MAX_POINTS_PER_ROW = 100  # frames × markers a row beyond that; captures have f
 def load_markers(path: str | PathLike[str]) -> MarkerTracks:
     """Return the tracks in the file at `path`, in its own unit; NaN where a marker is not seen."""
     rows = csv_table(path, COLUMNS)
-    seen: dict[tuple[int, str], list[float]] = {}
-    for place, row in rows:
+    points_by_key: dict[tuple[int, str], list[float]] = {}
+    for location, row in rows:
         name = row["marker"]
         if not name:
-            raise ValueError(f"{place}: expected the name of a marker, got none")
-        key = (_frame(place, row["frame"]), name)
-        if key in seen:
-            raise ValueError(f"{place}: marker {name} is twice in frame {key[0]}")
-        seen[key] = _point(place, [row[axis] for axis in "xyz"])
-    if not seen:
+            raise ValueError(f"{location}: expected the name of a marker, got none")
+        key = (_frame(location, row["frame"]), name)
+        if key in points_by_key:
+            raise ValueError(f"{location}: marker {name} is twice in frame {key[0]}")
+        points_by_key[key] = _point(location, [row[axis] for axis in "xyz"])
+    if not points_by_key:
         raise ValueError(f"{fspath(path)}: expected rows of markers, got none")
-    frames = sorted({frame for frame, _ in seen})
-    names = tuple(sorted({name for _, name in seen}))
-    most = MAX_SMALL_POINTS + MAX_POINTS_PER_ROW * len(seen)
+    frames = sorted({frame for frame, _ in points_by_key})
+    names = tuple(sorted({name for _, name in points_by_key}))
+    most = MAX_SMALL_POINTS + MAX_POINTS_PER_ROW * len(points_by_key)
     if len(frames) * len(names) > most:
         raise ValueError(
-            f"{fspath(path)}: expected at most {most} frames times markers in {len(seen)} rows, "
-            f"got {len(frames)} frames of {len(names)} markers"
+            f"{fspath(path)}: expected at most {most} frames times markers in "
+            f"{len(points_by_key)} rows, got {len(frames)} frames of {len(names)} markers"
         )
     points = np.full((len(frames), len(names), 3), np.nan)
     row_of = {frame: row for row, frame in enumerate(frames)}
     column_of = {name: column for column, name in enumerate(names)}
-    for (frame, name), point in seen.items():
+    for (frame, name), point in points_by_key.items():
         points[row_of[frame], column_of[name]] = point
     name = Path(path).name
     return MarkerTracks(names, points, name[: -len(SUFFIX)] if name.endswith(SUFFIX) else name)
@@ -56,38 +56,38 @@ def load_markers(path: str | PathLike[str]) -> MarkerTracks:
 
 def load_marker_table(path: str | PathLike[str]) -> dict[str, tuple[str, Vectors | None]]:
     """Return by marker its segment, and its place there in metres where the table has `x,y,z`."""
-    found: dict[str, tuple[str, Vectors | None]] = {}
-    for place, row in csv_table(path, TABLE_COLUMNS):
+    markers: dict[str, tuple[str, Vectors | None]] = {}
+    for location, row in csv_table(path, TABLE_COLUMNS):
         if not row["marker"] or not row["segment"]:
             raise ValueError(
-                f"{place}: expected a marker and its segment, got {list(row.values())}"
+                f"{location}: expected a marker and its segment, got {list(row.values())}"
             )
         numbers = [row.get(axis) or "" for axis in "xyz"]
-        at = None if not any(numbers) else np.array(_point(place, numbers))
+        at = None if not any(numbers) else np.array(_point(location, numbers))
         if at is not None and np.isnan(at).any():
-            raise ValueError(f"{place}: expected three numbers x,y,z or none, got {numbers}")
-        found[row["marker"]] = (row["segment"], at)
-    return found
+            raise ValueError(f"{location}: expected three numbers x,y,z or none, got {numbers}")
+        markers[row["marker"]] = (row["segment"], at)
+    return markers
 
 
-def _frame(place: str, text: str) -> int:
+def _frame(location: str, text: str) -> int:
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not (number == int(number) if math.isfinite(number) else False):
-        raise ValueError(f"{place}: expected the number of a frame, got {text!r}")
+        raise ValueError(f"{location}: expected the number of a frame, got {text!r}")
     return int(number)
 
 
-def _point(place: str, texts: list[str]) -> list[float]:
+def _point(location: str, texts: list[str]) -> list[float]:
     """Return three numbers; NaN where a cell is empty or says so."""
-    found = []
+    point = []
     for text in texts:
         try:
-            found.append(float(text) if text else math.nan)
+            point.append(float(text) if text else math.nan)
         except ValueError:
-            raise ValueError(f"{place}: expected a number, got {text!r}") from None
-        if math.isinf(found[-1]):
-            raise ValueError(f"{place}: expected a finite number, got {text!r}")
-    return found
+            raise ValueError(f"{location}: expected a number, got {text!r}") from None
+        if math.isinf(point[-1]):
+            raise ValueError(f"{location}: expected a finite number, got {text!r}")
+    return point

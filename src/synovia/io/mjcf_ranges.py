@@ -255,13 +255,15 @@ class _Spec:
         kind = self.mujoco.mjtEq.mjEQ_JOINT
         return [
             Coupling(
-                each.name1,
-                each.name2,
-                tuple(self.numbers(each, "polycoef", each.data[:5]).tolist()),
-                self.line(each),
+                equality.name1,
+                equality.name2,
+                tuple(self.numbers(equality, "polycoef", equality.data[:5]).tolist()),
+                self.line(equality),
             )
-            for each in self.spec.equalities
-            if each.type == kind and each.active and {each.name1, each.name2} <= hinges
+            for equality in self.spec.equalities
+            if equality.type == kind
+            and equality.active
+            and {equality.name1, equality.name2} <= hinges
         ]
 
     def slants(self, hinges: set[str]) -> list[tuple[dict[str, float], float, float]]:

@@ -97,7 +97,7 @@ def _read_joint(element: Element) -> _OpenSimJoint:
     }
     parent, position, before = _end(element, parts, frames, "parent")
     child, _, after = _end(element, parts, frames, "child")
-    names = [each.attributes.get("name", "") for each in _below(element, "Coordinate")]
+    names = [coordinate.attributes.get("name", "") for coordinate in _below(element, "Coordinate")]
     fixed = zip(names, _AXES.get(element.tag, ()), strict=False)
     axes = [(name, np.array(axis)) for name, axis in fixed]
     for transform in _below(element, "TransformAxis"):

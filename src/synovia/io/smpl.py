@@ -223,11 +223,11 @@ def clip_from_poses(
     """
     rotations = _rotations(poses)
     frames, joints = rotations.shape[:2]
-    places = np.zeros((frames, 3)) if trans is None else rows("trans", trans, 3)
-    if places.shape != (frames, 3):
-        raise ValueError(f"trans must have shape ({frames}, 3), got {places.shape}")
+    positions = np.zeros((frames, 3)) if trans is None else rows("trans", trans, 3)
+    if positions.shape != (frames, 3):
+        raise ValueError(f"trans must have shape ({frames}, 3), got {positions.shape}")
     skeleton = replace(smpl_skeleton(joints, side), up=up)
-    return Clip(skeleton, _pose(skeleton, rotations, places), frame_time, name)
+    return Clip(skeleton, _pose(skeleton, rotations, positions), frame_time, name)
 
 
 def poses_of(clip: Clip, form: Form = "flat") -> tuple[Floats, Vectors]:
@@ -298,36 +298,37 @@ def _pose(skeleton: Skeleton, rotations: Quats, trans: Vectors) -> Pose:
     return Pose(rotations, positions)
 
 
-def _in_order(clip: Clip, place: str) -> tuple[Quats, Vectors]:
+def _in_order(clip: Clip, location: str) -> tuple[Quats, Vectors]:
     """Return the rotations in the order of SMPL's joints, and the pelvis' positions."""
     skeleton = clip.skeleton
-    known = {name: joint for joint, name in enumerate(skeleton.names)}
+    indices = {name: joint for joint, name in enumerate(skeleton.names)}
     kinds = [
         (kind, _parents(joints, side)) for joints, (kind, _) in KINDS.items() for side in SIDES
     ]
-    shared = [len(parents.keys() & known.keys()) for _, parents in kinds]
+    shared = [len(parents.keys() & indices.keys()) for _, parents in kinds]
     most = max(shared)
     kind, parents = min(
-        (each for each, count in zip(kinds, shared, strict=True) if count == most),
-        key=lambda each: len(each[1]) if most else 0,
+        (kind_of_rig for kind_of_rig, count in zip(kinds, shared, strict=True) if count == most),
+        key=lambda kind_of_rig: len(kind_of_rig[1]) if most else 0,
     )
-    missing = [name for name in parents if name not in known]
-    others = [name for name in known if name not in parents]
+    missing = [name for name in parents if name not in indices]
+    others = [name for name in indices if name not in parents]
     for what, odd in (("is missing", missing), ("is none of them", others)):
         if odd:
             more = f", and {len(odd) - 1} more" if len(odd) > 1 else ""
             raise ValueError(
-                f"{place}: expected the {len(parents)} joints of {kind}, got a rig of another "
+                f"{location}: expected the {len(parents)} joints of {kind}, got a rig of another "
                 f"kind: {odd[0]!r:.60} {what}{more}"
             )
     for name, parent in parents.items():
-        found = skeleton.parents[known[name]]
-        if found != known.get(parent, -1):
-            came = skeleton.names[found] if found >= 0 else "nothing"
+        parent_index = skeleton.parents[indices[name]]
+        if parent_index != indices.get(parent, -1):
+            actual = skeleton.names[parent_index] if parent_index >= 0 else "nothing"
             raise ValueError(
-                f"{place}: expected {name} on {parent or 'nothing'}, as {kind} has it, got {came}"
+                f"{location}: expected {name} on {parent or 'nothing'}, as {kind} has it, "
+                f"got {actual}"
             )
-    order = [known[name] for name in parents]
+    order = [indices[name] for name in parents]
     return clip.pose.rotations[:, order].astype(np.float64), clip.pose.positions[:, order[0]]
 
 
@@ -378,17 +379,18 @@ class _Npz:
 
     def array(self, key: str) -> Floats:
         """Return an array of numbers; ValueError names the file and the key."""
-        place, content = f"{self.path}: {key}", self.members[key]
+        location, content = f"{self.path}: {key}", self.members[key]
         header = npy_header(content)
         if header is None:
-            raise ValueError(f"{place}: expected an npy array, got {content[:16]!r}")
+            raise ValueError(f"{location}: expected an npy array, got {content[:16]!r}")
         shape, by_columns, dtype, start = header
         if dtype.kind not in "fiu" or dtype.itemsize > 8:
-            raise ValueError(f"{place}: expected numbers, got an array of {dtype.str!r}")
+            raise ValueError(f"{location}: expected numbers, got an array of {dtype.str!r}")
         size = math.prod(shape) * dtype.itemsize
         if len(content) - start != size:
             raise ValueError(
-                f"{place}: expected {size} bytes for the shape {shape}, got {len(content) - start}"
+                f"{location}: expected {size} bytes for the shape {shape}, "
+                f"got {len(content) - start}"
             )
         values = np.frombuffer(content, dtype, offset=start)
         return values.reshape(shape, order="F" if by_columns else "C")
@@ -486,20 +488,20 @@ def skip_npz(path: Path) -> str | None:
 def _motion(npz: _Npz) -> tuple[Quats, Vectors]:
     """Return the rotations and the pelvis' positions of a file."""
     joints, parts = _layout(npz)
-    found = {key: _part(npz, key, *parts[key]) for key in parts}
-    frames = len(next(iter(found.values())))
+    arrays = {key: _part(npz, key, *parts[key]) for key in parts}
+    frames = len(next(iter(arrays.values())))
     rotations = np.tile(quat.IDENTITY, (frames, joints, 1))
-    for key, values in found.items():
+    for key, values in arrays.items():
         if len(values) != frames:
             raise ValueError(f"{npz.path}: {key}: expected {frames} frames, got {len(values)}")
         rotations[:, slice(*parts[key])] = values
     position_key = _first(POSITIONS, npz.members)
     if position_key is None:
         return rotations, np.zeros((frames, 3))
-    place, trans = f"{npz.path}: {position_key}", npz.array(position_key).astype(np.float64)
+    location, trans = f"{npz.path}: {position_key}", npz.array(position_key).astype(np.float64)
     if trans.shape != (frames, 3):
-        raise ValueError(f"{place}: expected the shape ({frames}, 3), got {trans.shape}")
-    check_numbers(place, trans, MAX_LENGTH, "metres")
+        raise ValueError(f"{location}: expected the shape ({frames}, 3), got {trans.shape}")
+    check_numbers(location, trans, MAX_LENGTH, "metres")
     return rotations, trans
 
 
@@ -512,9 +514,9 @@ def _layout(npz: _Npz) -> tuple[int, dict[str, tuple[int, int]]]:
         shape = npz.array(key).shape
         joints = _width(shape) if len(shape) > 1 else None
         if joints not in KINDS:
-            known = ", ".join(f"{3 * each} ({kind})" for each, (kind, _) in KINDS.items())
+            widths_text = ", ".join(f"{3 * count} ({kind})" for count, (kind, _) in KINDS.items())
             raise ValueError(
-                f"{npz.path}: {key}: expected frames of {known} numbers, or as many rotation "
+                f"{npz.path}: {key}: expected frames of {widths_text} numbers, or as many rotation "
                 f"matrices, got the shape {shape}"
             )
         return joints, {key: (0, joints)}
@@ -552,11 +554,11 @@ def _part(npz: _Npz, key: str, start: int, stop: int) -> Quats:
             f"{npz.path}: {key}: expected frames of {3 * (stop - start)} numbers, or as many "
             f"rotation matrices, got the shape {values.shape}"
         )
-    place = f"{npz.path}: {key}"
-    check_numbers(place, values, MAX_ANGLE, "radians")
+    location = f"{npz.path}: {key}"
+    check_numbers(location, values, MAX_ANGLE, "radians")
     wide = values.astype(np.float64)
     if values.shape[-2:] == (3, 3):
-        return _from_matrices(f"{place} must", wide.reshape(len(values), -1, 3, 3))
+        return _from_matrices(f"{location} must", wide.reshape(len(values), -1, 3, 3))
     return quat.exp(wide.reshape(len(values), -1, 3))
 
 
@@ -662,8 +664,8 @@ def _rewritten(values: Floats, rotations: Quats) -> Floats:
     if old.shape == new.shape:
         wide = old.astype(np.float64)
         same = (quat.from_matrix(wide) if matrices else quat.exp(wide)) == rotations
-        kept = same.all(axis=-1).reshape(same.shape[:2] + (1,) * (new.ndim - 2))
-        new = np.where(kept, old, new)
+        unchanged = same.all(axis=-1).reshape(same.shape[:2] + (1,) * (new.ndim - 2))
+        new = np.where(unchanged, old, new)
     return new.reshape(len(rotations), *values.shape[1:]).astype(_float_type(values))
 
 

@@ -105,9 +105,11 @@ def _pose(table: _Table, layout: _Layout) -> Pose:
     skeleton = layout.skeleton
     rotations = _rotations(table, skeleton, layout.columns)
     positions = np.tile(skeleton.offsets, (len(table.numbers), 1, 1))
-    for name, own in layout.columns.items():
-        if POSITION[0] in own:
-            positions[:, skeleton.index(name)] = table.numbers[:, [own[key] for key in POSITION]]
+    for name, joint_columns in layout.columns.items():
+        if POSITION[0] in joint_columns:
+            positions[:, skeleton.index(name)] = table.numbers[
+                :, [joint_columns[key] for key in POSITION]
+            ]
     check_numbers(f"{table.path}: positions", positions, MAX_LENGTH)
     if "rotations" in layout.small:
         rotations = rotations.astype(np.float32)
@@ -119,36 +121,36 @@ def _pose(table: _Table, layout: _Layout) -> Pose:
 
 def _columns(table: _Table, skeleton: Skeleton) -> dict[str, dict[str, int]]:
     """Return the number of each column, by joint and kind; under "" is that of the time."""
-    found: dict[str, dict[str, int]] = {}
+    columns: dict[str, dict[str, int]] = {}
     joints = set(skeleton.names)
     for number, title in enumerate(table.titles):
         joint, _, kind = title.rpartition(".")
         if joint not in joints:
             joint, _, kind = title.strip().rpartition(".")
-        known = kind in (*QUATERNION, *VECTOR, *POSITION) and joint in joints
-        if not known and (joint, kind) != ("", TIME):
+        is_known = kind in (*QUATERNION, *VECTOR, *POSITION) and joint in joints
+        if not is_known and (joint, kind) != ("", TIME):
             raise ValueError(
                 f"{table.path}: expected the column {TIME!r} and a joint's, such as "
                 f"'{skeleton.names[0]:.60}.qw', got {quote_value(title)}"
             )
-        own = found.setdefault(joint, {})
-        if own.setdefault(kind, number) != number:
+        joint_columns = columns.setdefault(joint, {})
+        if joint_columns.setdefault(kind, number) != number:
             raise ValueError(f"{table.path}: expected each column once, got {quote_value(title)}")
-    if "" not in found:
+    if "" not in columns:
         raise ValueError(f"{table.path}: expected the column {TIME!r}, got none")
-    for joint, own in found.items():
+    for joint, joint_columns in columns.items():
         for kinds in (QUATERNION, VECTOR, POSITION):
-            missing = [kind for kind in kinds if kind not in own]
+            missing = [kind for kind in kinds if kind not in joint_columns]
             if 0 < len(missing) < len(kinds):
                 raise ValueError(
                     f"{table.path}: expected the column {f'{joint}.{missing[0]}'!r:.80} beside "
                     "the others of that joint, got none"
                 )
-        if QUATERNION[0] in own and VECTOR[0] in own:
+        if QUATERNION[0] in joint_columns and VECTOR[0] in joint_columns:
             raise ValueError(
                 f"{table.path}: expected a quaternion or a rotation vector, got both: {joint!r:.60}"
             )
-    return found
+    return columns
 
 
 def _frame_time(table: _Table, times: Scalars, head_time: float | None) -> float:
@@ -179,7 +181,7 @@ def _rotations(table: _Table, skeleton: Skeleton, columns: dict[str, dict[str, i
     """Return the rotations of all joints; those without columns stay at rest."""
     rotations = np.tile(quat.IDENTITY, (len(table.numbers), len(skeleton), 1))
     for kinds in (QUATERNION, VECTOR):
-        names = [name for name, own in columns.items() if kinds[0] in own]
+        names = [name for name, joint_columns in columns.items() if kinds[0] in joint_columns]
         if not names:
             continue
         numbers = [[columns[name][kind] for kind in kinds] for name in names]
@@ -211,37 +213,37 @@ def _warn_of_still_joints(path: Path, layout: _Layout) -> None:
 def _decode_head(head: Entry) -> tuple[Skeleton, float, tuple[str, ...]]:
     """Return the skeleton, the frame time, and which arrays are of float32."""
     check_json(head)
-    given = head.fields(
+    fields = head.fields(
         *("names", "parents", "offsets", "frame_time"),
         maybe=("channels", "ends", "rest_rotations", "up", "unit", "float32"),
     )
-    names = given["names"].texts()
+    names = fields["names"].texts()
     if len(set(names)) < len(names):
-        given["names"].fail("names that differ")
-    offsets = given["offsets"].floats(None, 3)
-    ends = given["ends"].floats(None, 4) if "ends" in given else np.zeros((0, 4))
-    check_numbers(given["offsets"].place, np.concatenate([offsets, ends[:, 1:]]), MAX_LENGTH)
+        fields["names"].fail("names that differ")
+    offsets = fields["offsets"].floats(None, 3)
+    ends = fields["ends"].floats(None, 4) if "ends" in fields else np.zeros((0, 4))
+    check_numbers(fields["offsets"].place, np.concatenate([offsets, ends[:, 1:]]), MAX_LENGTH)
     if not (ends[:, 0] % 1 == 0).all() or (np.abs(ends[:, 0]) > len(names)).any():
-        given["ends"].fail("joints and 3 numbers each")
+        fields["ends"].fail("joints and 3 numbers each")
     with head.locate_errors():
         skeleton = Skeleton(
             names,
-            given["parents"].ints(None),
+            fields["parents"].ints(None),
             offsets,
-            tuple(each.texts() for each in given["channels"].items())
-            if "channels" in given
+            tuple(entry.texts() for entry in fields["channels"].items())
+            if "channels" in fields
             else (),
             ends[:, 0].astype(np.int64),
             ends[:, 1:],
-            given["rest_rotations"].floats(len(names), 4)
-            if "rest_rotations" in given
+            fields["rest_rotations"].floats(len(names), 4)
+            if "rest_rotations" in fields
             else np.zeros((0, 4)),
-            given["up"].value if "up" in given else "",
-            float(given["unit"].floats()) if "unit" in given else 0.0,
+            fields["up"].value if "up" in fields else "",
+            float(fields["unit"].floats()) if "unit" in fields else 0.0,
         )
-    seconds = float(given["frame_time"].floats())
-    check_frame_time(given["frame_time"].place, seconds)
-    return skeleton, seconds, given["float32"].texts() if "float32" in given else ()
+    seconds = float(fields["frame_time"].floats())
+    check_frame_time(fields["frame_time"].place, seconds)
+    return skeleton, seconds, fields["float32"].texts() if "float32" in fields else ()
 
 
 # From a clip to a table.
@@ -311,8 +313,8 @@ def _read_titles(reader: LineReader) -> tuple[Entry | None, list[str]]:
             break
         mark, colon, value = line[1:].partition(":")
         if mark.strip() == MARK and colon:
-            place = f"{reader.path}: {MARK}"
-            head = Entry(parse_json(place, value.strip().encode()), place)
+            location = f"{reader.path}: {MARK}"
+            head = Entry(parse_json(location, value.strip().encode()), location)
     else:
         reader.fail_at(max(reader.number, 1), "expected the titles of columns", "nothing")
     try:
@@ -423,16 +425,16 @@ def read_parquet(path: Path, options: ReadOptions) -> Clip:
         size = 8 * file.metadata.num_rows * file.metadata.num_columns
     check_content(str(path), size, len(content))
     with _arrow_errors(path):
-        found = file.read(use_threads=False)
-    return _clip(_arrow_table(path, found), options)
+        table = file.read(use_threads=False)
+    return _clip(_arrow_table(path, table), options)
 
 
-def _arrow_table(path: Path, found: Any) -> _Table:
+def _arrow_table(path: Path, table: Any) -> _Table:
     """Return a table of pyarrow's; ValueError where it has other things than finite numbers."""
     arrow, _ = _pyarrow()
-    titles, metadata = list(found.column_names), found.schema.metadata or {}
-    numbers = np.empty((found.num_rows, len(titles)))
-    for number, column in enumerate(found.columns):
+    titles, metadata = list(table.column_names), table.schema.metadata or {}
+    numbers = np.empty((table.num_rows, len(titles)))
+    for number, column in enumerate(table.columns):
         kind = column.type
         if not (arrow.types.is_floating(kind) or arrow.types.is_integer(kind)):
             raise ValueError(
@@ -446,9 +448,9 @@ def _arrow_table(path: Path, found: Any) -> _Table:
             f"{path}: row {row}: expected finite numbers, got {numbers[row, at]} as "
             f"{quote_value(titles[at])}"
         )
-    place = f"{path}: {MARK}"
+    location = f"{path}: {MARK}"
     value = metadata.get(MARK.encode())
-    head = None if value is None else Entry(parse_json(place, value), place)
+    head = None if value is None else Entry(parse_json(location, value), location)
     return _Table(path, titles, numbers, head)
 
 
@@ -462,7 +464,9 @@ def write_parquet(clips: Sequence[Clip], path: Path) -> None:
     schema = arrow.schema(
         [(title, arrow.float64()) for title in titles], metadata={MARK: _encode_head(clip)}
     )
-    table = arrow.Table.from_arrays([arrow.array(each) for each in numbers.T.copy()], schema=schema)
+    table = arrow.Table.from_arrays(
+        [arrow.array(column) for column in numbers.T.copy()], schema=schema
+    )
     sink = arrow.BufferOutputStream()
     parquet.write_table(table, sink)
     atomic_write(path, sink.getvalue().to_pybytes())

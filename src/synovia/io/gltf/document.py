@@ -78,13 +78,13 @@ class Document:
 
     def count(self, kind: str) -> int:
         """Return how many items one of the lists of the file has."""
-        found = member(self.root, kind)
-        return 0 if found is None else len(list_of(found))
+        entry = member(self.root, kind)
+        return 0 if entry is None else len(list_of(entry))
 
     def items(self, kind: str) -> list[Entry]:
         """Return the items of one of the lists of the file."""
-        found = member(self.root, kind)
-        return [] if found is None else found.items()
+        entry = member(self.root, kind)
+        return [] if entry is None else entry.items()
 
     def index(self, kind: str, entry: Entry) -> int:
         """Return the number of an item that stands in `entry`."""
@@ -103,8 +103,8 @@ class Document:
 
     def bin_buffer(self) -> bool:
         """Tell whether the first buffer is the GLB's own chunk."""
-        own = len(self.chunks) > 1 and self.chunks[1][0] == BIN and self.count("buffers") > 0
-        return own and member(self.at("buffers", 0), "uri") is None
+        has_chunk = len(self.chunks) > 1 and self.chunks[1][0] == BIN and self.count("buffers") > 0
+        return has_chunk and member(self.at("buffers", 0), "uri") is None
 
     def buffer(self, number: int) -> bytes:
         """Return the bytes of a buffer: in the GLB, in its URI, or in a file beside this one."""
@@ -155,12 +155,12 @@ def layout(document: Document, accessor: Entry) -> Layout | None:
 
 def accessor_floats(document: Document, accessor: Entry) -> Floats:
     """Return the elements of an accessor as finite numbers (count, width), float64."""
-    found = layout(document, accessor)
+    elements = layout(document, accessor)
     dtype = DTYPES[accessor.value["componentType"]]
-    if found is None:
+    if elements is None:
         numbers = np.zeros((accessor.value["count"], _width(accessor)), dtype)
     else:
-        numbers = found.view(document.buffer(found.buffer))
+        numbers = elements.view(document.buffer(elements.buffer))
     if sparse := member(accessor, "sparse"):
         numbers = _replace_sparse(document, sparse, np.array(numbers))
     with np.errstate(invalid="ignore"):  # a signalling NaN
@@ -227,8 +227,8 @@ def _dtype(entry: Entry, kinds: Mapping[int, str]) -> str:
 def _optional(
     entry: Entry, key: str, *, least: int = 0, most: int = MAX_WHOLE, default: int = 0
 ) -> int:
-    found = member(entry, key)
-    return default if found is None else whole_number(found, least, most)
+    value = member(entry, key)
+    return default if value is None else whole_number(value, least, most)
 
 
 def member(entry: Entry, key: str) -> Entry | None:
@@ -262,12 +262,12 @@ def _bounds(least: int, most: int) -> str:
 
 def numbers(entry: Entry, count: int) -> list[float]:
     """Return as many numbers as asked for, each of sane size."""
-    found = list_of(entry)
-    sane = len(found) == count and all(
-        isinstance(each, (int, float)) and not isinstance(each, bool) and abs(each) <= MAX_NUMBER
-        for each in found
+    values = list_of(entry)
+    sane = len(values) == count and all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER
+        for value in values
     )
-    return [float(each) for each in found] if sane else entry.fail(f"{count} numbers")
+    return [float(value) for value in values] if sane else entry.fail(f"{count} numbers")
 
 
 def _split_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:

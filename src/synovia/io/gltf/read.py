@@ -54,10 +54,10 @@ class Grid:
 
     def coordinates(self, times: Scalars) -> Scalars:
         """Return `times` counted in frames, whole where they are near to one."""
-        found = (times - self.start) / self.step
-        whole = np.rint(found)
+        frames = (times - self.start) / self.step
+        nearest = np.rint(frames)
         slack = GRID_SLACK + 8.0 * _rounding(times) / self.step
-        return np.where(np.abs(found - whole) <= slack, whole, found)
+        return np.where(np.abs(frames - nearest) <= slack, nearest, frames)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +147,8 @@ def _choose(document: Document, wanted: str) -> tuple[int | None, str]:
     if not names:
         return None, ""
     number = names.index(wanted) if wanted else 0
-    own = document.items("animations")[number].value.get("name")
-    return number, names[number] if own or len(names) > 1 else ""
+    stored_name = document.items("animations")[number].value.get("name")
+    return number, names[number] if stored_name or len(names) > 1 else ""
 
 
 def _list(names: list[str]) -> str:
@@ -169,12 +169,12 @@ def read_tracks(document: Document, rig: Rig, animation: int) -> list[Track]:
     joint_of = {node: joint for joint, node in enumerate(rig.nodes)}
     arrays: dict[int, Floats] = {}
     count = 0
-    found: dict[tuple[int, str], Track] = {}
+    tracks: dict[tuple[int, str], Track] = {}
     for number, channel in enumerate(require(entry, "channels").items()):
         node, path = channel_target(document, channel)
         if path not in ("rotation", "translation", "scale") or node not in joint_of:
             continue
-        if (node, path) in found:
+        if (node, path) in tracks:
             channel.fail("one channel for each property of a node", f"{path} of {node} again")
         sampler = channel_sampler(entry, channel)
         mode = member(sampler, "interpolation") or Entry("LINEAR")
@@ -190,10 +190,10 @@ def read_tracks(document: Document, rig: Rig, animation: int) -> list[Track]:
         times, values = (arrays[sampler.value[key]] for key in ("input", "output"))
         _check_keys(ends[0], ends[1], times, mode.value, path)
         rows = _quaternions(ends[1], values, mode.value) if path == "rotation" else values
-        found[node, path] = Track(
+        tracks[node, path] = Track(
             joint_of[node], number, path, mode.value, sampler.value["input"], times[:, 0], rows
         )
-    return list(found.values())
+    return list(tracks.values())
 
 
 def _check_keys(inputs: Entry, outputs: Entry, times: Floats, mode: str, path: str) -> None:
@@ -282,12 +282,15 @@ def _fitted_grid(times: Scalars, step: float, slack: float, hint: float) -> Grid
     if not 1 <= frames[-1] <= MAX_FRAMES:
         return None
     mean = float(times[-1] - times[0]) / float(frames[-1])
-    whole = 1.0 / max(round(1.0 / mean), 1)
+    whole_rate = 1.0 / max(round(1.0 / mean), 1)
     # Rates are whole numbers, unless times say precisely that they are not.
     rounding = 8.0 * _rounding(times)
-    exact = [(spacing, rounding) for spacing in (hint, whole, mean)]
-    for spacing, near in [*exact, *((each, rounding + slack * each) for each in (whole, mean))]:
-        if np.abs(times - times[0] - spacing * frames).max() <= near:
+    exact = [(spacing, rounding) for spacing in (hint, whole_rate, mean)]
+    for spacing, max_error in [
+        *exact,
+        *((step_length, rounding + slack * step_length) for step_length in (whole_rate, mean)),
+    ]:
+        if np.abs(times - times[0] - spacing * frames).max() <= max_error:
             return Grid(float(times[0]), spacing, int(frames[-1]) + 1)
     return None
 
@@ -306,7 +309,7 @@ def _pose(document: Document, rig: Rig, tracks: list[Track], grid: Grid) -> Pose
     rotations = np.broadcast_to(IDENTITY, (grid.count, joints, 4)).copy()
     positions = np.broadcast_to(rig.skeleton.offsets, (grid.count, joints, 3)).copy()
     times = {track.input: track.times for track in tracks}
-    coordinates = {each: grid.coordinates(times[each]) for each in times}
+    coordinates = {accessor: grid.coordinates(times[accessor]) for accessor in times}
     for track in tracks:
         values = sample(track, coordinates[track.input], grid)
         joint = track.joint
@@ -334,8 +337,8 @@ def sample(track: Track, at: Scalars, grid: Grid) -> Floats:
     gap = at[before + 1] - at[before]
     share = np.clip((frames - at[before]) / np.where(gap > 0.0, gap, 1.0), 0.0, 1.0)
     if track.mode == "STEP":
-        held: Floats = keys[before + (share == 1.0)]
-        return held
+        steps: Floats = keys[before + (share == 1.0)]
+        return steps
     if track.mode == "CUBICSPLINE":
         seconds = (grid.step * gap)[:, None]
         return _unit(track, _hermite(track.values, before, share[:, None], seconds))

@@ -118,16 +118,16 @@ def channel_sampler(animation: Entry, channel: Entry) -> Entry:
 
 def unique_names(items: Iterable[tuple[int, Entry]], kind: str) -> list[str]:
     """Return the names of numbered items, each once: those without one are called by number."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     ends: dict[str, int] = {}
     for number, item in items:
         entry = member(item, "name")
         name = plain = (_text(entry) if entry else "") or f"{kind} {number}"
-        while name in found:
+        while name in names:
             ends[plain] = ends.get(plain, 1) + 1
             name = f"{plain} ({ends[plain]})"
-        found[name] = None
-    return list(found)
+        names[name] = None
+    return list(names)
 
 
 def _text(entry: Entry) -> str:
@@ -172,12 +172,12 @@ def _depth_first(document: Document, parents: list[int]) -> list[int]:
 
 def _ancestors(nodes: Iterable[int], parents: list[int]) -> set[int]:
     """Return `nodes` and all that is above them."""
-    found: set[int] = set()
+    ancestors: set[int] = set()
     for node in nodes:
-        while node >= 0 and node not in found:
-            found.add(node)
+        while node >= 0 and node not in ancestors:
+            ancestors.add(node)
             node = parents[node]
-    return found
+    return ancestors
 
 
 def _rig(
@@ -189,13 +189,13 @@ def _rig(
 ) -> Rig:
     """Return the rig of `joints`, where `path` are the joints and the nodes above, top first."""
     nodes = document.items("nodes")
-    place = {node: number for number, node in enumerate(path)}
-    above = np.array([place.get(parents[node], -1) for node in path], dtype=np.int64)
-    moves, turns, scales = (
-        np.array(each) for each in zip(*(node_transform(nodes[n]) for n in path), strict=True)
+    row = {node: number for number, node in enumerate(path)}
+    above = np.array([row.get(parents[node], -1) for node in path], dtype=np.int64)
+    moves, rotations, scales = (
+        np.array(values) for values in zip(*(node_transform(nodes[n]) for n in path), strict=True)
     )
-    linears, points = _world(nodes, path, above, moves, turns, scales)
-    frames = _frames(above, turns, scales)
+    linears, points = _world(nodes, path, above, moves, rotations, scales)
+    frames = _frames(above, rotations, scales)
 
     # Above the top there is the world, kept as the last row.
     linears, points = np.append(linears, [np.eye(3)], 0), np.append(points, [np.zeros(3)], 0)
@@ -206,7 +206,7 @@ def _rig(
     for node in path:
         carrier[node] = joint_of.get(node, carrier[parents[node]])
     parent = np.array([carrier[parents[node]] for node in joints])
-    rows = np.array([place[node] for node in joints])
+    rows = np.array([row[node] for node in joints])
     rows_above = above[rows]
     origins = np.where((parent >= 0)[:, None], points[rows][parent], 0.0)
     names = unique_names([(node, nodes[node]) for node in joints], "node")
@@ -225,7 +225,7 @@ def _rig(
         skeleton,
         tuple(joints),
         above=frames[rows_above],
-        rests=turns[rows],
+        rests=rotations[rows],
         bases=points[rows_above] - origins,
         linears=linears[rows_above],
         scales=scales[rows],
@@ -239,11 +239,11 @@ def node_transform(node: Entry) -> tuple[list[float], list[float], list[float]]:
     matrix = member(node, "matrix")
     if matrix is not None:
         return _decompose(matrix)
-    move, turn, scale = (member(node, key) for key in ("translation", "rotation", "scale"))
-    x, y, z, w = numbers(turn, 4) if turn else (0.0, 0.0, 0.0, 1.0)
+    move, rotation, scale = (member(node, key) for key in ("translation", "rotation", "scale"))
+    x, y, z, w = numbers(rotation, 4) if rotation else (0.0, 0.0, 0.0, 1.0)
     length = math.hypot(x, y, z, w)
-    if turn and not 0.5 < length < 2.0:
-        turn.fail("a unit quaternion")
+    if rotation and not 0.5 < length < 2.0:
+        rotation.fail("a unit quaternion")
     sizes = numbers(scale, 3) if scale else [1.0] * 3
     if scale and not min(map(abs, sizes)) >= MIN_SCALE:
         scale.fail(f"scales of at least {MIN_SCALE} at a joint and above")
@@ -269,15 +269,20 @@ def _decompose(entry: Entry) -> tuple[list[float], list[float], list[float]]:
     axes = linear / scale
     if np.abs(axes.T @ axes - np.eye(3)).max() > MAX_UNEVEN:
         entry.fail("a matrix without shear")
-    turn = normalize(from_matrix(axes))
-    return matrix[:3, 3].tolist(), turn.tolist(), scale.tolist()
+    rotation = normalize(from_matrix(axes))
+    return matrix[:3, 3].tolist(), rotation.tolist(), scale.tolist()
 
 
 def _world(
-    nodes: list[Entry], path: list[int], above: Ints, moves: Vectors, turns: Quats, scales: Vectors
+    nodes: list[Entry],
+    path: list[int],
+    above: Ints,
+    moves: Vectors,
+    rotations: Quats,
+    scales: Vectors,
 ) -> tuple[Floats, Vectors]:
     """Return the linear part (n, 3, 3) and the place (n, 3) of each node in the world at rest."""
-    linears, points = to_matrix(turns) * scales[:, None, :], moves.copy()
+    linears, points = to_matrix(rotations) * scales[:, None, :], moves.copy()
     for number, parent in enumerate(above.tolist()):
         if parent >= 0:
             points[number] = points[parent] + linears[parent] @ points[number]
@@ -288,7 +293,7 @@ def _world(
     return linears, points
 
 
-def _frames(above: Ints, turns: Quats, scales: Vectors) -> Quats:
+def _frames(above: Ints, local_rotations: Quats, scales: Vectors) -> Quats:
     """Return the rotation (n, 4) of each node in the world at rest.
 
     Of a mirror, a half turn is left: turns below it are seen from its other side.
@@ -297,7 +302,7 @@ def _frames(above: Ints, turns: Quats, scales: Vectors) -> Quats:
     signs *= np.prod(signs, axis=-1, keepdims=True)
     mirrors = np.concatenate([(signs > 0).all(-1, keepdims=True), signs > 0], -1).astype(float)
     mirrors[mirrors[:, 0] > 0, 1:] = 0.0
-    rotations = np.ascontiguousarray(mul(turns, mirrors))[None]
+    rotations = np.ascontiguousarray(mul(local_rotations, mirrors))[None]
     kernels.skeleton.forward(above, rotations, np.zeros((1, len(above), 3)))
     return normalize(rotations[0])
 
@@ -343,7 +348,7 @@ def _ends(
 def _humanoid(document: Document) -> dict[str, int]:
     """Return the nodes of the bones that a VRM or VRMA file names."""
     extensions = member(document.root, "extensions")
-    found: dict[str, int] = {}
+    nodes: dict[str, int] = {}
     for name in ("VRM", "VRMC_vrm", "VRMC_vrm_animation"):
         extension = member(extensions, name) if extensions else None
         humanoid = member(extension, "humanoid") if extension else None
@@ -355,5 +360,5 @@ def _humanoid(document: Document) -> dict[str, int]:
         else:
             named = list(bones.members().items())
         for bone, entry in named:
-            found[bone] = document.index("nodes", require(entry, "node"))
-    return found
+            nodes[bone] = document.index("nodes", require(entry, "node"))
+    return nodes

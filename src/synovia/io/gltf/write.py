@@ -154,7 +154,11 @@ class _Writer:
                         raise
                     warnings.warn(f"{path}: left an image out of it: {error}", stacklevel=6)
                     continue
-                types = [each for head, each in MEDIA_TYPES.items() if content.startswith(head)]
+                types = [
+                    media_type
+                    for head, media_type in MEDIA_TYPES.items()
+                    if content.startswith(head)
+                ]
                 media = types[0] if kind == "images" and types else BYTES
                 self.root[kind][number]["uri"] = data_uri(content, media)
                 self.is_changed = True
@@ -201,7 +205,7 @@ class _Writer:
         if not self.is_binary:
             return text
         chunks = [(BIN, bytes(self.data))] if in_chunk and self.data else []
-        chunks += [each for each in self.document.chunks[1:] if not in_chunk or each[0] != BIN]
+        chunks += [chunk for chunk in self.document.chunks[1:] if not in_chunk or chunk[0] != BIN]
         return join_chunks([(JSON, text), *chunks])
 
 
