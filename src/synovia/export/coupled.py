@@ -25,7 +25,7 @@ SAMPLES = 1000  # legal rotations, and points of the curve, between which distan
 
 @dataclass(frozen=True, eq=False)
 class CoupledJoint:
-    """A joint that goes along a curve: place(t) and reference · a1(θ1) · a2(θ2) · a3(θ3).
+    """A joint on a curve: position(t) and reference · a1(θ1) · a2(θ2) · a3(θ3).
 
     `knots` (n,) are values of the `coordinate`, in radians where it is an angle, from one end of
     its range to the other and `neutral` between them; at each of them are `angles` (n, 3) about the
@@ -45,8 +45,8 @@ class CoupledJoint:
 def coupled_joints(skeleton: Skeleton, figure: Figure) -> dict[str, CoupledJoint]:
     """Return the joints of a skeleton that one control of `figure` moves by itself, by name.
 
-    The skeleton has the figure's segments, with their names and frames at rest, in any size: how
-    far a joint slides goes with the length to the joint above.
+    The skeleton has the figure's segments, with their names and rest frames, in any size: the
+    displacement of a joint is scaled by the length of the bone above.
     """
     skeleton, theirs = in_metres(skeleton), figure.skeleton
     joints = {}
@@ -91,9 +91,9 @@ def coupled_joints(skeleton: Skeleton, figure: Figure) -> dict[str, CoupledJoint
 
 
 def _values_along(figure: Figure, coordinate: str, span: Control) -> Floats:
-    """Return values of a control (n,), so dense that splines through them follow the segments.
+    """Return values of a control (n,), dense enough for splines to follow the segments.
 
-    Where a curve of the figure ends and is held, it has a kink: there they are closest.
+    They are densest at kinks, where a curve of the figure ends and becomes constant.
     """
     title = coordinate.partition(".")[0]
     segments = [figure.skeleton.index(n) for n in figure.joint_sets[title].network.outputs]
@@ -117,9 +117,9 @@ def _values_along(figure: Figure, coordinate: str, span: Control) -> Floats:
 
 
 def measure_curve(limit: Limit, joint: CoupledJoint, figure: Figure) -> Loss:
-    """Return how the curve differs from a limit: it has no volume, so all of that is lost.
+    """Return the loss of a curve compared with a limit, which is all of its volume.
 
-    The angles tell more: how far the curve leaves the limit, and how far from it what is legal is.
+    The angles are the largest from the curve to the limit, and from the limit to the curve.
     """
     title, _, control = joint.coordinate.partition(".")
     span = figure.joint_sets[title].controls[control]
@@ -132,7 +132,7 @@ def measure_curve(limit: Limit, joint: CoupledJoint, figure: Figure) -> Loss:
 
 
 def coupled_note(joint: CoupledJoint, limit: Limit | None) -> str:
-    """Return what there is to say of a joint, beside its loss."""
+    """Return a note about a joint."""
     note = f"goes along curves of {joint.coordinate}"
     if limit is None or limit.relative_to is None:
         return note
@@ -142,7 +142,7 @@ def coupled_note(joint: CoupledJoint, limit: Limit | None) -> str:
 def split_model(
     model: LimitModel, figure: Figure
 ) -> tuple[LimitModel, dict[str, CoupledJoint], dict[str, Loss]]:
-    """Return the limits of all other joints, the joints that go along curves, and their losses."""
+    """Return the limits of joints without curves, the joints with curves, and their losses."""
     joints = coupled_joints(model.skeleton, figure)
     if not joints:
         raise ValueError(

@@ -54,12 +54,12 @@ def write_into(
     """Return the file at `path` with the ranges of its hinges narrowed to what the limits allow.
 
     No range becomes wider than it is in the file. A joint whose ranges do not overlap with its
-    limit's keeps them, with a note. Losses are shares of the ranges in the file.
+    limit keeps them, with a note. Losses are shares of the ranges in the file.
 
-    Limits of a skeleton with other names, or that stands otherwise, are carried over as by
+    Limits of a skeleton with other names, or with another rest pose, are transferred by
     `LimitModel.on`. Into MJCF, half-spaces of joints with three hinges, and of a joint and the one
-    that it depends on, are written as tendons, at the end. Everything else in the file stays as it
-    is, to the byte; tendons that were written into it before are replaced.
+    that it depends on, are written as tendons, at the end. All other bytes of the file
+    stay; tendons that were written into it before are replaced.
     """
     slanted = path.suffix.lower() != ".urdf"
     if model.groups or not slanted:

@@ -1,4 +1,4 @@
-"""What is wrong, or looks wrong, with the ranges in a file: rules, each a function of the file."""
+"""Rules that find errors and suspicious values in the ranges of a file."""
 
 from __future__ import annotations
 
@@ -21,33 +21,25 @@ from ..skeleton import Clip, partner, partner_limit
 from .into import fit_ranges, stands_alike
 
 Severity = Literal["error", "warning", "note"]
-ROUNDING = np.radians(0.05)
-"""Radians that numbers in files are off by rounding."""
-NEAR_LOCK = np.radians(1.0)
-"""Radians from gimbal lock at which a range reaches it."""
-EVERYTHING = TURN - np.radians(2.0)
-"""Radians that a range allows which allows everything."""
-FOLDED = np.radians(5.0)
-"""Radians between a bone and the one above it at which they lie on each other."""
-APART = np.radians(3.0)
-"""Radians that sides may differ."""
-BROKEN, BROKEN_ANGLE = 0.01, np.radians(1.0)
-"""The share of frames that captures may be outside, and how far, in radians."""
-UNUSED = 0.25
-"""The share of a range below which it is hardly used."""
-SMALL_DEG = 3.2
-"""Degrees of all ends in a file below which they look like radians."""
-FOLD_STEPS = 720  # of a hinge's range, less than a turn: half a degree each
-MEMBERS = 400
-MANY = 3
+ROUNDING = np.radians(0.05)  # radians: rounding error of numbers in files
+NEAR_LOCK = np.radians(1.0)  # radians from gimbal lock
+EVERYTHING = TURN - np.radians(2.0)  # radians: width of a range without effect
+FOLDED = np.radians(5.0)  # radians between a bone and its parent that lie on each other
+APART = np.radians(3.0)  # radians that left and right may differ
+BROKEN, BROKEN_ANGLE = 0.01, np.radians(1.0)  # share of frames outside; radians outside
+UNUSED = 0.25  # share of a range below which captures hardly use it
+SMALL_DEG = 3.2  # degrees: if all ends of a file are below, they look like radians
+FOLD_STEPS = 720  # of a hinge's range: at most half a degree each
+MEMBERS = 400  # sampled rotations of a limit
+MANY = 3  # hinges of a joint, or ranges of a file
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something about a range: the rule, how bad it is, where it stands, and what to write.
+    """A finding about a range: the rule, its severity, the location, and a suggestion.
 
     `low` and `high` are suggested ends in radians from rest, with the `source` of the suggestion;
-    None where there is none.
+    None without one.
     """
 
     rule: str
@@ -62,7 +54,7 @@ class Finding:
 
 
 class Subject:
-    """A file under examination, with what rules ask for more than once."""
+    """The file to examine, with values that several rules need."""
 
     def __init__(self, file: RangesFile) -> None:
         self.file = file
@@ -70,7 +62,7 @@ class Subject:
 
     @cached_property
     def model(self) -> LimitModel | None:
-        """Limits made of the ranges; None where there are none."""
+        """Limits made of the ranges; None if there are none."""
         with warnings.catch_warnings(action="ignore"):
             try:
                 return limits_from_ranges(self.file)
@@ -121,10 +113,10 @@ def find_everything(subject: Subject) -> Iterator[Finding]:
 
 
 def find_folded(subject: Subject) -> Iterator[Finding]:
-    """Yield single hinges that turn a bone back onto the bone above it.
+    """Yield single hinges that rotate a bone back onto the bone above it.
 
-    A hinge along the bone only twists it. A bone that leaves the one above it at less than 90° at
-    rest, as on a bracket of a robot's motor, is not judged.
+    A hinge along the bone only twists it. A bone at less than 90° to the one above it at rest, as
+    on a bracket of a robot's motor, is not judged.
     """
     skeleton = subject.file.skeleton
     for name, (hinge, *others) in subject.joints.items():
@@ -260,10 +252,10 @@ RULES: tuple[Rule, ...] = (
 def lint_ranges(
     file: RangesFile, *, clips: Sequence[Clip] = (), limits: Sequence[LimitModel] = ()
 ) -> list[Finding]:
-    """Return what is wrong with the ranges in a file, in its order.
+    """Return findings about the ranges in a file, in its order.
 
-    With `clips`, also ranges that these break or hardly use; with `limits`, ranges that exclude
-    what is legal there.
+    With `clips`, also ranges that they leave or hardly use; with `limits`, also ranges that exclude
+    legal rotations.
     """
     subject = Subject(file)
     findings = [finding for rule in RULES for finding in rule(subject)]
@@ -274,7 +266,7 @@ def lint_ranges(
 
 
 def against_clips(subject: Subject, clips: Sequence[Clip]) -> Iterator[Finding]:
-    """Yield ranges that captures break, and those that they hardly use."""
+    """Yield ranges that captures leave, and those that they hardly use."""
     model = subject.model
     if model is None:
         return
@@ -325,7 +317,7 @@ def _captured(subject: Subject, name: str, limit: Limit, rotations: Quats) -> It
 
 
 def against_limits(subject: Subject, other: LimitModel) -> Iterator[Finding]:
-    """Yield joints that exclude what is legal by other limits."""
+    """Yield joints that exclude rotations that are legal by other limits."""
     model = subject.model
     if model is None:
         return
@@ -362,7 +354,7 @@ def _flat(points: Quats, count: int) -> Quats:
 
 
 def _apart(one: Limit, other: Limit) -> float:
-    """Return the largest angle, in radians, of what one accepts and the other does not."""
+    """Return the largest violation, in radians, of either limit by members of the other."""
     rng = np.random.default_rng(0)
     largest = 0.0
     for inner, judge in ((one, other), (other, one)):
@@ -373,7 +365,7 @@ def _apart(one: Limit, other: Limit) -> float:
 
 
 def range_text(low: float, high: float) -> str:
-    """Return a range of radians in degrees, as people read it."""
+    """Return a range of radians as text in degrees."""
     ends = [float(np.round(np.degrees(end), 1)) + 0.0 for end in (low, high)]
     return f"{ends[0]:.1f}° to {ends[1]:.1f}°"
 

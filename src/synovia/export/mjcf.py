@@ -13,14 +13,10 @@ from ..arrays import Floats
 from .body import Capsule, capsules, rest_positions, touching, upright
 from .hinged import HingedBody, HingedJoint, export_body, loss_lines
 
-TIMESTEP = 0.002
-"""Seconds; a limit needs at least two of them to act."""
-STIFFNESS = 'solreflimit="0.004 1" solimplimit="0.98 0.999 0.005"'
-"""As stiff as limits can be at this time step."""
-OVERSHOOT_DEG = 6.0
-"""Degrees that hinges and tendons of a dropped ragdoll go beyond their ranges at most."""
-CLEARANCE = 0.02
-"""Metres between the ground and the lowest capsule at the start."""
+TIMESTEP = 0.002  # seconds; a limit needs at least two of them to act
+STIFFNESS = 'solreflimit="0.004 1" solimplimit="0.98 0.999 0.005"'  # the stiffest at this step
+OVERSHOOT_DEG = 6.0  # degrees: largest violation of a dropped ragdoll
+CLEARANCE = 0.02  # metres between the ground and the lowest capsule at the start
 
 
 def mjcf_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) -> str:
@@ -57,7 +53,7 @@ def mjcf_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) ->
 
 
 def comments(body: HingedBody) -> list[str]:
-    """Return what a file says about itself: what it is of, and what it gains and loses."""
+    """Return the comments of a file: its conventions, and the losses."""
     return [
         "Joint limits by Synovia. Angles in radians; shares are of all rotations, of two "
         "joints together of all pairs that are legal one by one.",
@@ -67,17 +63,17 @@ def comments(body: HingedBody) -> list[str]:
 
 
 def comment_text(text: str) -> str:
-    """Return text as it may stand in an XML comment."""
+    """Return text that is valid in an XML comment."""
     return text.replace("--", "- -").rstrip("-")
 
 
 def numbers(values: Floats | Sequence[float]) -> str:
-    """Return numbers as XML holds them, to the last digit."""
+    """Return numbers as text with all digits, separated by spaces."""
     return " ".join(repr(float(value) + 0.0) for value in np.asarray(values).ravel())
 
 
 def hinge_names(joint: HingedJoint) -> list[str]:
-    """Return the names of a joint's three hinges, the outermost first."""
+    """Return the names of a joint's three hinges, from the outermost."""
     return [f"{joint.name}_{k + 1}" for k in range(3)]
 
 
@@ -120,7 +116,7 @@ def _geom(capsule: Capsule) -> str:
 
 
 def _height(body: HingedBody, segments: list[Capsule]) -> float:
-    """Return how high the root must be for the skeleton at rest to be just above the ground."""
+    """Return the height of the root, in metres, that puts the rest pose just above the ground."""
     positions, up = rest_positions(body.skeleton), "xyz".index(body.skeleton.up)
     lowest = min(
         float(

@@ -1,4 +1,4 @@
-"""OpenSim: a CustomJoint a joint, with three clamped coordinates, or with curves of one."""
+"""OpenSim: CustomJoints with three clamped coordinates, or with curves of one."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def opensim_text(
 
 
 def element_name(name: str) -> str:
-    """Return a name as OpenSim takes it, without slashes, spaces and other signs."""
+    """Return a name that is valid in OpenSim: letters, digits, and `_.-`."""
     return "".join(letter if letter.isalnum() or letter in "_.-" else "_" for letter in name)
 
 
@@ -169,7 +169,7 @@ def _transform(coordinates: list[str], axes: list[str]) -> list[str]:
 
 
 def _constraint(coordinate: str, leader: str) -> str:
-    """Return what makes a coordinate equal to another."""
+    """Return the constraint that a coordinate equals another."""
     return (
         f"<CoordinateCouplerConstraint name={quoteattr(f'{coordinate}.coupler')}>"
         "<coupled_coordinates_function><LinearFunction><coefficients>1 0</coefficients>"

@@ -22,7 +22,7 @@ END_SHARE = 0.35  # of the driver's rotations, at one end of a hinge, where a pl
 
 @dataclass(frozen=True, eq=False)
 class HingedPair:
-    """Half-spaces of a joint and its driver: sums of six angles, the driver's three first.
+    """Half-spaces of a joint and its driver: sums of six angles, the driver's and the joint's.
 
     `slants` (k, 6) are the shares of the angles, `low` and `high` (k,) the ranges of the sums in
     radians. Shares in the loss are of all pairs of which each is legal by itself.
@@ -37,11 +37,11 @@ class HingedPair:
 
     @property
     def title(self) -> str:
-        """What the pair is called where losses are printed."""
+        """Name of the pair in lists of losses."""
         return f"{self.name} with {self.driver}"
 
     def contains(self, angles: Points) -> Mask:
-        """Tell which angles (n, 6) are within all ranges."""
+        """Return which angles (n, 6) are within all ranges."""
         sums = angles @ self.slants.T
         return np.asarray(((sums >= self.low) & (sums <= self.high)).all(axis=-1))
 
@@ -72,14 +72,12 @@ def with_pairs(body: HingedBody, model: LimitModel) -> HingedBody:
 def hinged_pair(
     driver: Limit, dependent: DependentLimit, above: HingedJoint, below: HingedJoint
 ) -> HingedPair:
-    """Return half-spaces that have the legal pairs of a driver and a joint that depends on it.
+    """Return half-spaces that contain the legal pairs of a driver and a dependent joint.
 
-    They have all pairs that are drawn for it; what is lost of others is measured.
-
-    Each is as tight as a linear program makes it: of all sums that are at least an angle of the
-    joint wherever a pair is legal, the one that exceeds it least in the mean over the driver's
-    rotations, or over those at one end of one of its hinges. Those are kept that cut off most of
-    what is not legal, and at most `MAX_HALF_SPACES`.
+    They contain all pairs of a sample; the loss of others is measured. A linear program makes each
+    as tight as possible: its plane bounds an angle of the joint from above for all legal pairs,
+    with the smallest mean over the driver's rotations, or over those at one end of one of its
+    hinges. Those that exclude the most illegal pairs are chosen, at most `MAX_HALF_SPACES`.
     """
     pair, rng = PairLimit(driver, dependent), np.random.default_rng(0)
     angles = _legal_angles(driver, dependent, above, below, rng)
@@ -137,7 +135,7 @@ def _legal_angles(
 
 
 def _candidates(angles: Points) -> Floats:
-    """Return half-spaces (k, 7) with all legal angles (n, 6): shares, and what sums are at most."""
+    """Return half-spaces (k, 7) that contain the angles (n, 6): shares, and the largest sum."""
     few = angles[::THINNING]
     drivers = few[:, :3]
     groups = [np.ones(len(few), dtype=bool)]
@@ -158,10 +156,9 @@ def _candidates(angles: Points) -> Floats:
 
 
 def tightest_slope(points: Points, heights: Floats, group: Mask) -> Floats:
-    """Return the slope (d,) of the plane over all heights (n,) that is lowest over a group.
+    """Return the slope (d,) of the lowest plane above all heights (n,) at the points (n, d).
 
-    Of all a · x + b that are at least the height at each of the points (n, d), it is the one with
-    the least mean over the group, by linear programming.
+    The plane a · x + b has the smallest mean over the points of a group, by linear programming.
     """
     from scipy.optimize import linprog
 
@@ -180,7 +177,7 @@ def _measure(
     below: HingedJoint,
     rotations: tuple[Quats, Quats],
 ) -> Loss:
-    """Return how the export of a pair differs from it, among pairs that are legal one by one."""
+    """Return the loss of a pair's export, among pairs of rotations that are each legal alone."""
     driver, joint = rotations
     sums = _angles_of(above, below, driver, joint) @ hinged.slants.T
     over = np.maximum(hinged.low - sums, sums - hinged.high)

@@ -1,4 +1,4 @@
-"""What is believed of a file: numbers of a sane size, and no more of them than it can hold."""
+"""Bounds on the contents of files: sizes of numbers, and how many a file can hold."""
 
 from __future__ import annotations
 
@@ -7,20 +7,14 @@ import numpy as np
 from ..arrays import Floats
 from ..skeleton import Skeleton
 
-MAX_NAME = 1000
-"""Characters that a joint's name may have."""
-MAX_JOINTS = 20_000
-"""Joints that a skeleton in a file may have."""
-MAX_ANGLE_DEG = 1e6
-MAX_ANGLE = float(np.radians(MAX_ANGLE_DEG))
-"""Radians: a rotation vector or an angle beyond this is a mistake."""
-MAX_LENGTH = 1e9
-"""In the file's own unit: so far away nothing is."""
-MIN_FRAME_TIME, MAX_FRAME_TIME = 1e-6, 1e4
-"""Seconds."""
-MAX_EXPANSION = 200
-SMALL_CONTENT = 2**26
-"""Compressed content may take so many bytes, or `MAX_EXPANSION` times those of its file."""
+MAX_NAME = 1000  # characters of a joint's name
+MAX_JOINTS = 20_000  # of a skeleton in a file
+MAX_ANGLE_DEG = 1e6  # larger angles and rotation vectors are taken for mistakes
+MAX_ANGLE = float(np.radians(MAX_ANGLE_DEG))  # radians
+MAX_LENGTH = 1e9  # in the file's unit: larger lengths are taken for mistakes
+MIN_FRAME_TIME, MAX_FRAME_TIME = 1e-6, 1e4  # seconds
+MAX_EXPANSION = 200  # bytes of compressed content per byte of its file
+SMALL_CONTENT = 2**26  # bytes of compressed content that any file may have
 
 
 def check_numbers(location: str, values: Floats, limit: float, unit: str = "") -> None:
@@ -43,7 +37,7 @@ def check_skeleton(skeleton: Skeleton, limit: float = MAX_LENGTH) -> None:
 
 
 def check_frame_time(location: str, seconds: float) -> float:
-    """Return `seconds`, a believable time from frame to frame; ValueError for others."""
+    """Return `seconds`; ValueError unless it is a plausible time from frame to frame."""
     if not MIN_FRAME_TIME <= seconds <= MAX_FRAME_TIME:
         raise ValueError(
             f"{location}: expected {MIN_FRAME_TIME:g} to {MAX_FRAME_TIME:g} seconds from frame to "
@@ -53,7 +47,7 @@ def check_frame_time(location: str, seconds: float) -> float:
 
 
 def check_content(location: str, content: int, file: int) -> None:
-    """Raise ValueError where a file of `file` bytes promises an unlikely `content` of bytes."""
+    """Raise ValueError if a file of `file` bytes declares too many bytes of `content`."""
     allowed = max(SMALL_CONTENT, MAX_EXPANSION * file)
     if content > allowed:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""FBX, through Blender: it turns the file into glTF in a process of its own, and that is read."""
+"""FBX, read through Blender, which converts the file to glTF in its own process."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from .format import ClipFormat, ReadOptions
 if TYPE_CHECKING:
     import subprocess
 
-TIME_LIMIT = 120.0
-"""Seconds that Blender may take for a file."""
-VARIABLE = "SYNOVIA_BLENDER"
-"""The environment variable that names a Blender, or a Python that has bpy."""
-MAX_LINE = 300
+TIME_LIMIT = 120.0  # seconds of Blender per file
+VARIABLE = "SYNOVIA_BLENDER"  # environment variable: path of Blender, or of a Python with bpy
+MAX_LINE = 300  # characters of an error message
 _ERROR = re.compile(r"\w*Error: (?!Python: Traceback)")
 
 # Only the armatures are exported, each with a triangle, since a skin in glTF needs a mesh.
@@ -90,7 +88,7 @@ def list_actions(path: Path) -> list[str]:
 
 
 def _convert(path: Path) -> bytes:
-    """Return the armatures and motions of an FBX file as GLB; the last few files are kept."""
+    """Return the armatures and motions of an FBX file as GLB; the last few results are cached."""
     about = check_regular(path)
     return _run_blender(path.resolve(), about.st_mtime_ns, about.st_size, *_find_blender(path))
 
@@ -124,14 +122,14 @@ def _run_blender(path: Path, _time: int, _size: int, *command: str) -> bytes:
 
 
 def _last_line(output: str) -> str:
-    """Return the last line that tells of an error, or else the last one."""
+    """Return the last line with an error, or else the last one."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if _ERROR.match(line)]
     return (errors or lines or ["it said nothing"])[-1][:MAX_LINE]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process that was started, with those that it started."""
+    """Kill a process and its children."""
     if process.poll() is None:
         if sys.platform == "win32":
             process.kill()
@@ -141,7 +139,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _find_blender(path: Path) -> list[str]:
-    """Return the command that runs the script; ValueError says how to get one."""
+    """Return the command that runs the script; ValueError explains how to install Blender."""
     named = os.environ.get(VARIABLE)
     if named:
         program = shutil.which(named)

@@ -25,7 +25,7 @@ _WORD_END = re.compile(rb"\S*\Z")
 
 @dataclass
 class LineReader:
-    """The bytes of a file, taken line by line."""
+    """The bytes of a file, read line by line."""
 
     path: str
     data: bytes
@@ -52,16 +52,16 @@ class LineReader:
                 return self.line
 
     def fail(self, rule: str) -> NoReturn:
-        """Raise ValueError about the line at hand."""
+        """Raise ValueError about the current line."""
         self.fail_at(self.number, rule, quote_line(self.line))
 
-    def fail_at(self, number: int, rule: str, came: str) -> NoReturn:
-        """Raise the error that names the file and the line."""
-        raise ValueError(f"{self.path}:{number}: {rule}, got {came}")
+    def fail_at(self, number: int, rule: str, value: str) -> NoReturn:
+        """Raise ValueError that names the file, the line, the rule and the value."""
+        raise ValueError(f"{self.path}:{number}: {rule}, got {value}")
 
 
 def parse_numbers(text: bytes) -> list[float] | None:
-    """Return the finite numbers in `text`, or None where anything else is in it."""
+    """Return the finite numbers in `text`, or None if it contains anything else."""
     text = text.strip()
     numbers: list[float] = []
     offset = 0
@@ -83,22 +83,24 @@ def decode_text(text: bytes) -> str:
 
 
 def quote_line(text: bytes) -> str:
-    """Return `text` as an error shows it: quoted, and cut where it is long."""
+    """Return `text` quoted for an error message, shortened to 60 characters."""
     line = decode_text(text)
     return repr(line if len(line) <= 60 else f"{line[:57]}...")
 
 
 def scan_numbers(reader: LineReader) -> tuple[Floats, Ints]:
-    """Return every number in the rest of the file, and how many there are in each line.
+    """Return all numbers (n,) in the rest of the file, and the count in each line (lines,).
 
-    There is one line more than there are line ends.
+    The number of lines is the number of line ends plus one.
     """
     data, first = reader.data, reader.offset
     text = np.frombuffer(data, np.uint8)[first:]
     values = np.empty(len(text) // 2 + 1)  # a number and its separator take 2 bytes or more
     breaks = data.count(b"\n", first) + data.count(b"\r", first)
     per_line = np.zeros(breaks + 1, dtype=np.int64)
-    hard = np.empty((4096, 3), dtype=np.int64)  # numbers that the kernel leaves to `float`
+    hard = np.empty(
+        (4096, 3), dtype=np.int64
+    )  # index, start and stop of numbers that `float` converts
     cursor = np.zeros(3, dtype=np.int64)
     bad = -1
     while cursor[0] < len(text) and bad < 0:

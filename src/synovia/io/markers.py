@@ -1,7 +1,7 @@
 """Tracks of markers as CSV, a row for each marker in each frame: `frame,marker,x,y,z`.
 
 Frames are whole numbers, y is up, and lengths are in metres, centimetres or millimetres. A marker
-that is not seen in a frame has no row there, or empty numbers.
+that is not visible in a frame has no row for it, or empty numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_POINTS_PER_ROW = 100  # frames × markers a row beyond that; captures have f
 
 
 def load_markers(path: str | PathLike[str]) -> MarkerTracks:
-    """Return the tracks in the file at `path`, in its own unit; NaN where a marker is not seen."""
+    """Return the tracks in the file at `path`, in its unit; NaN for invisible markers."""
     rows = csv_table(path, COLUMNS)
     points_by_key: dict[tuple[int, str], list[float]] = {}
     for location, row in rows:
@@ -55,7 +55,7 @@ def load_markers(path: str | PathLike[str]) -> MarkerTracks:
 
 
 def load_marker_table(path: str | PathLike[str]) -> dict[str, tuple[str, Vectors | None]]:
-    """Return by marker its segment, and its place there in metres where the table has `x,y,z`."""
+    """Return the segment of each marker, and its position (3,) in metres if `x,y,z` are given."""
     markers: dict[str, tuple[str, Vectors | None]] = {}
     for location, row in csv_table(path, TABLE_COLUMNS):
         if not row["marker"] or not row["segment"]:
@@ -81,7 +81,7 @@ def _frame(location: str, text: str) -> int:
 
 
 def _point(location: str, texts: list[str]) -> list[float]:
-    """Return three numbers; NaN where a cell is empty or says so."""
+    """Return three numbers; NaN for empty cells."""
     point = []
     for text in texts:
         try:

@@ -29,8 +29,6 @@ from .bounds import MAX_ANGLE, MAX_LENGTH, check_content, check_frame_time, chec
 from .files import atomic_write, read_file
 from .format import ClipFormat, ReadOptions, only_clip
 
-# The joints.
-
 SIDES = ("left", "right")
 _BODY = {
     "pelvis": "",
@@ -79,8 +77,6 @@ KINDS: dict[int, tuple[str, dict[str, str]]] = {
 """Names of the models, and their joints in the order of their poses, with their parents.
 
 MANO's are those of a right hand."""
-
-# Offsets of the joints at rest.
 
 _OFFSETS_MM: Mapping[str, tuple[float, float, float]] = {
     "pelvis": (0, 0, 0),
@@ -181,11 +177,9 @@ def _in_metres(name: str, table: Mapping[str, tuple[float, float, float]]) -> Ve
     return np.array(table[_bare(name)]) * [sign, 1.0, 1.0] / 1000.0 + 0.0
 
 
-# Plain arrays.
-
 Form = Literal["flat", "rotation-vector", "6d", "matrix", "quaternion"]
 UNIT_MATRIX_SLACK = 1e-3
-"""By so much the columns of a rotation matrix may miss being orthonormal."""
+"""Tolerance of the orthonormality of rotation matrices."""
 
 
 def clip_from_poses(
@@ -231,7 +225,7 @@ def clip_from_poses(
 
 
 def poses_of(clip: Clip, form: Form = "flat") -> tuple[Floats, Vectors]:
-    """Return the poses of a clip with SMPL's joints, in SMPL's order, and where its pelvis is.
+    """Return the poses of a clip with SMPL's joints, in SMPL's order, and its pelvis' positions.
 
     `form` is "flat" for rotation vectors (N, 3 J), else "rotation-vector" (N, J, 3), "6d"
     (N, J, 6), "matrix" (N, J, 3, 3) or "quaternion" (N, J, 4); `clip_from_poses` takes all.
@@ -253,7 +247,7 @@ def poses_of(clip: Clip, form: Form = "flat") -> tuple[Floats, Vectors]:
 
 
 def _rotations(poses: ArrayLike) -> Quats:
-    """Return the rotations (N, J, 4) that poses of any form stand for."""
+    """Return the rotations (N, J, 4) of poses in any form."""
     array = floats("poses", poses).astype(np.float64)
     return _from_form("poses must", array)
 
@@ -337,12 +331,10 @@ def _choices(values: Sequence[Any] | Mapping[Any, Any]) -> str:
     return f"{', '.join(first)} or {last}"
 
 
-# Files.
-
 RATES = ("mocap_framerate", "mocap_frame_rate", "fps")
 POSITIONS = ("trans", "transl")
 DEFAULT_FPS = 30.0
-"""Of files that do not state it."""
+"""Frames per second of files that do not state it."""
 WHOLE = ("poses", "pose")
 """Keys of arrays with all joints."""
 _PARTS: Mapping[int, Mapping[str, tuple[int, int]]] = {
@@ -362,7 +354,7 @@ _PARTS: Mapping[int, Mapping[str, tuple[int, int]]] = {
     for joints in KINDS
     if joints != MANO
 }
-"""Joints, from and to, that arrays of parts of the body hold, by key; by number of joints."""
+"""Range of joints of each array of a part of the body, by number of joints and by key."""
 _HANDS = ("pose_hand", "left_hand_pose", "right_hand_pose")
 _ZIP_ERRORS = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, NotImplementedError, RuntimeError),
@@ -372,7 +364,7 @@ _ZIP_ERRORS = (
 
 @dataclass(frozen=True)
 class _Npz:
-    """The arrays of an npz file by their keys, as the bytes of npy files: most are not needed."""
+    """The members of an npz file by key, as bytes of npy files, since few are decoded."""
 
     path: Path
     members: dict[str, bytes]
@@ -431,7 +423,7 @@ def _zip_errors(path: Path) -> Iterator[None]:
 
 
 def read_npz(path: Path, _options: ReadOptions) -> Clip:
-    """Return the clip in the npz file at `path`, as AMASS and SMPL's own programs have them."""
+    """Return the clip in an npz file of AMASS or of SMPL's own programs."""
     npz = _open_npz(path)
     if why := _no_motion(npz.members):
         raise ValueError(f"{path}: {why}")
@@ -460,7 +452,7 @@ def _first(keys: Sequence[str], members: Mapping[str, Any]) -> str | None:
 
 
 def _no_motion(keys: Mapping[str, Any] | Sequence[str]) -> str:
-    """Return why a file with these keys is no clip; empty for a clip."""
+    """Return the reason why a file with these keys is no clip; "" for a clip."""
     has_body = "pose_body" in keys or "body_pose" in keys
     if "poses" in keys or "pose" in keys:
         return ""
@@ -477,7 +469,7 @@ def _no_motion(keys: Mapping[str, Any] | Sequence[str]) -> str:
 
 
 def skip_npz(path: Path) -> str | None:
-    """Return why the npz file at `path` is no clip, by its keys alone; None for a clip."""
+    """Return the reason why an npz file is no clip, from its keys alone; None for a clip."""
     try:
         with zipfile.ZipFile(path) as archive:
             return _no_motion([name.removesuffix(".npy") for name in archive.namelist()]) or None
@@ -486,7 +478,7 @@ def skip_npz(path: Path) -> str | None:
 
 
 def _motion(npz: _Npz) -> tuple[Quats, Vectors]:
-    """Return the rotations and the pelvis' positions of a file."""
+    """Return the rotations (N, J, 4) and the pelvis' positions (N, 3) of a file."""
     joints, parts = _layout(npz)
     arrays = {key: _part(npz, key, *parts[key]) for key in parts}
     frames = len(next(iter(arrays.values())))
@@ -506,9 +498,9 @@ def _motion(npz: _Npz) -> tuple[Quats, Vectors]:
 
 
 def _layout(npz: _Npz) -> tuple[int, dict[str, tuple[int, int]]]:
-    """Return the number of joints, and the joints, from and to, of each array that is read.
+    """Return the number of joints, and the range of joints of each array to read.
 
-    An array with all joints is enough; else the parts are put together.
+    That is one array with all joints, or several with parts of the body.
     """
     if (key := _first(WHOLE, npz.members)) is not None:
         shape = npz.array(key).shape
@@ -563,7 +555,7 @@ def _part(npz: _Npz, key: str, start: int, stop: int) -> Quats:
 
 
 def _frame_time(npz: _Npz) -> float | None:
-    """Return the seconds from frame to frame, None where the file does not say."""
+    """Return the seconds from frame to frame; None if the file does not state them."""
     for key in RATES:
         if key in npz.members:
             rate = npz.array(key)
@@ -578,7 +570,7 @@ def _frame_time(npz: _Npz) -> float | None:
 def write_npz(clips: Sequence[Clip], path: Path) -> None:
     """Write a clip with SMPL's joints to an npz file at `path`, under the keys of AMASS."""
     clip = only_clip(clips, path)
-    _in_order(clip, str(path))  # before anything is said of what is lost
+    _in_order(clip, str(path))  # errors before warnings
     _warn_of_losses(clip, path)
     clip = with_up(with_unit(clip, 1.0) if clip.skeleton.unit else clip, "z")
     rotations, trans = _in_order(clip, str(path))
@@ -631,7 +623,7 @@ def _new_members(rotations: Quats, trans: Vectors, frame_time: float) -> dict[st
 def _patch(
     origin: _Npz, rotations: Quats, trans: Vectors, frame_time: float, path: Path
 ) -> dict[str, bytes]:
-    """Return a file's arrays with other motion; rotations that stayed are as they were, exactly."""
+    """Return a file's members with new motion; unchanged rotations keep their numbers."""
     members = dict(origin.members)
     frames, joints = rotations.shape[:2]
     had_time = _frame_time(origin)
@@ -680,7 +672,7 @@ def _drop_frames(members: dict[str, bytes], had: int, has: int) -> list[str]:
 
 
 def _float_type(values: Floats) -> np.dtype[Any]:
-    """Return in which type numbers are written that were read as `values`."""
+    """Return the type for writing numbers that were read as `values`."""
     return values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
 
 

@@ -1,7 +1,7 @@
-"""Tables of motion, one row a frame, as CSV or Parquet: for everything that has no format.
+"""Tables of motion as CSV or Parquet, one row per frame.
 
 Columns are `time`, in seconds, and for a joint `Knee` the quaternion `Knee.qw`, `Knee.qx`, …, or
-the rotation vector `Knee.rx`, …, in radians, and the position `Knee.px`, … where it is not the
+the rotation vector `Knee.rx`, …, in radians, and the position `Knee.px`, … if it is not the
 joint's offset. The skeleton is in the first line of CSV, or in Parquet's metadata, as JSON.
 See docs/formats.md.
 """
@@ -34,17 +34,14 @@ from .lines import LINE_END, LineReader, parse_numbers, quote_line, scan_numbers
 MARK = "synovia-skeleton"
 TIME = "time"
 QUATERNION, VECTOR, POSITION = ("qw", "qx", "qy", "qz"), ("rx", "ry", "rz"), ("px", "py", "pz")
-MAX_TIME = 1e12
-"""Seconds."""
-UNEVEN = 0.1
-"""A time may be off its place in an even row of times by this share of a frame."""
-MAX_NAMED = 6
-"""How many joints without columns are named."""
+MAX_TIME = 1e12  # seconds
+UNEVEN = 0.1  # largest deviation of a time from even spacing, in frames
+MAX_NAMED = 6  # joints without columns that the warning names
 
 
 @dataclass(frozen=True)
 class _Table:
-    """Numbers by column, and what the file says of the skeleton, if it does."""
+    """The columns of a file, (rows, columns), and its JSON about the skeleton, if it has any."""
 
     path: Path
     titles: list[str]
@@ -53,15 +50,12 @@ class _Table:
     lines: Ints | None = None
 
     def place(self, row: int) -> str:
-        """Return what an error calls a row."""
+        """Return the location of a row for error messages."""
         return f"{self.path}: row {row}" if self.lines is None else f"{self.path}:{self.lines[row]}"
 
 
-# From a table to a clip.
-
-
 def _clip(table: _Table, options: ReadOptions) -> Clip:
-    """Return the clip of a table; its skeleton is the table's own, or in the file that is given."""
+    """Return the clip of a table, on its skeleton or on that of `options.skeleton`."""
     layout = _layout(table, options)
     frame_time = _frame_time(table, table.numbers[:, layout.time], layout.head_time)
     pose = _pose(table, layout)
@@ -75,7 +69,7 @@ def _name(path: Path) -> str:
 
 @dataclass(frozen=True)
 class _Layout:
-    """What the columns of a table mean."""
+    """The meaning of a table's columns: their indices by joint and kind, and that of the time."""
 
     skeleton: Skeleton
     head_time: float | None
@@ -85,7 +79,6 @@ class _Layout:
 
 
 def _layout(table: _Table, options: ReadOptions) -> _Layout:
-    """Return what the columns mean."""
     from . import load_clip
 
     if table.head is not None:
@@ -120,7 +113,7 @@ def _pose(table: _Table, layout: _Layout) -> Pose:
 
 
 def _columns(table: _Table, skeleton: Skeleton) -> dict[str, dict[str, int]]:
-    """Return the number of each column, by joint and kind; under "" is that of the time."""
+    """Return the index of each column, by joint and kind; the time is that of the joint ""."""
     columns: dict[str, dict[str, int]] = {}
     joints = set(skeleton.names)
     for number, title in enumerate(table.titles):
@@ -154,7 +147,7 @@ def _columns(table: _Table, skeleton: Skeleton) -> dict[str, dict[str, int]]:
 
 
 def _frame_time(table: _Table, times: Scalars, head_time: float | None) -> float:
-    """Return the seconds from frame to frame; ValueError names the row that is out of step."""
+    """Return the seconds from frame to frame; ValueError names the first uneven row."""
     check_numbers(f"{table.path}: {TIME}", times, MAX_TIME, "seconds")
     if len(times) < 2:
         if head_time is None:
@@ -167,7 +160,7 @@ def _frame_time(table: _Table, times: Scalars, head_time: float | None) -> float
     check_frame_time(f"{table.path}: {TIME}", mean)
     late = np.abs(times - times[0] - frames * mean) > UNEVEN * mean
     if late.any():
-        # The first step that is not like most: the mean of all is off when one row is missing.
+        # Compared with the median, since the mean is off if one row is missing.
         steps = np.diff(times)
         odd = int((np.abs(steps - np.median(steps)) > UNEVEN * mean).argmax()) + 1
         raise ValueError(
@@ -211,7 +204,7 @@ def _warn_of_still_joints(path: Path, layout: _Layout) -> None:
 
 
 def _decode_head(head: Entry) -> tuple[Skeleton, float, tuple[str, ...]]:
-    """Return the skeleton, the frame time, and which arrays are of float32."""
+    """Return the skeleton, the frame time, and the names of arrays of float32."""
     check_json(head)
     fields = head.fields(
         *("names", "parents", "offsets", "frame_time"),
@@ -246,11 +239,8 @@ def _decode_head(head: Entry) -> tuple[Skeleton, float, tuple[str, ...]]:
     return skeleton, seconds, fields["float32"].texts() if "float32" in fields else ()
 
 
-# From a clip to a table.
-
-
 def _encode_head(clip: Clip) -> str:
-    """Return what `_decode_head` reads; what is as usual is left out."""
+    """Return JSON for `_decode_head`; default values are left out."""
     skeleton, pose = clip.skeleton, clip.pose
     plain = Skeleton(skeleton.names, skeleton.parents, skeleton.offsets)
     head: dict[str, Any] = {
@@ -293,9 +283,6 @@ def _encode_motion(clip: Clip) -> tuple[list[str], Floats]:
     return titles, np.concatenate(parts, axis=1)
 
 
-# CSV.
-
-
 def read_csv(path: Path, options: ReadOptions) -> Clip:
     """Return the clip in the CSV file at `path`."""
     reader = LineReader(str(path), read_file(path))
@@ -305,7 +292,7 @@ def read_csv(path: Path, options: ReadOptions) -> Clip:
 
 
 def _read_titles(reader: LineReader) -> tuple[Entry | None, list[str]]:
-    """Return what the file says of the skeleton, if it does, and the titles of columns."""
+    """Return the JSON about the skeleton, if there is any, and the titles of columns."""
     lines = _lines(reader)
     head = None
     for line in lines:
@@ -324,7 +311,7 @@ def _read_titles(reader: LineReader) -> tuple[Entry | None, list[str]]:
 
 
 def _lines(reader: LineReader) -> Iterator[str]:
-    """Yield the lines from where `reader` is, with their ends."""
+    """Yield the remaining lines, with their line ends."""
     while reader.offset < len(reader.data):
         end = LINE_END.search(reader.data, reader.offset)
         stop = end.end() if end else len(reader.data)
@@ -340,7 +327,7 @@ _AROUND_CELLS = re.compile(rb"[ \t]*([,\r\n])[ \t]*")
 
 
 def _read_rows(reader: LineReader, width: int) -> tuple[Floats, Ints]:
-    """Return the rows of `width` numbers in the rest of the file, and the lines they stand in."""
+    """Return the rows (n, width) in the rest of the file, and their line numbers (n,)."""
     cells = reader.data[reader.offset :].replace(b'"', b"")
     if b" " in cells or b"\t" in cells:
         cells = _AROUND_CELLS.sub(rb"\1", cells.strip(b" \t"))
@@ -357,7 +344,7 @@ def _read_rows(reader: LineReader, width: int) -> tuple[Floats, Ints]:
 
 
 def _has_empty_cell(text: bytes) -> bool:
-    """Return whether a comma stands beside another, or at an end of a line."""
+    """Return whether a comma is next to another one, or to an end of a line."""
     signs = np.frombuffer(b"\n" + text + b"\n", np.uint8)
     commas = signs == ord(",")
     ends = commas | (signs == ord("\n")) | (signs == ord("\r"))
@@ -377,7 +364,7 @@ def _explain_rows(reader: LineReader, text: bytes, width: int) -> NoReturn:
 
 
 def write_csv(clips: Sequence[Clip], path: Path) -> None:
-    """Write a clip to a CSV file at `path`; what is read again is the same bit for bit."""
+    """Write a clip to a CSV file at `path`; reading it gives the same bits."""
     clip = only_clip(clips, path)
     titles, numbers = _encode_motion(clip)
     line = io.StringIO(newline="")
@@ -393,9 +380,6 @@ def _encode_text(text: str, path: Path) -> bytes:
     except UnicodeEncodeError as error:
         odd = text[error.start : error.end]
         raise ValueError(f"{path}: expected names of Unicode, got {odd!r:.60}") from None
-
-
-# Parquet.
 
 
 def _pyarrow() -> tuple[Any, Any]:
@@ -430,7 +414,7 @@ def read_parquet(path: Path, options: ReadOptions) -> Clip:
 
 
 def _arrow_table(path: Path, table: Any) -> _Table:
-    """Return a table of pyarrow's; ValueError where it has other things than finite numbers."""
+    """Return a pyarrow table as ours; ValueError unless it has finite numbers alone."""
     arrow, _ = _pyarrow()
     titles, metadata = list(table.column_names), table.schema.metadata or {}
     numbers = np.empty((table.num_rows, len(titles)))
@@ -455,7 +439,7 @@ def _arrow_table(path: Path, table: Any) -> _Table:
 
 
 def write_parquet(clips: Sequence[Clip], path: Path) -> None:
-    """Write a clip to a Parquet file at `path`; what is read again is the same bit for bit."""
+    """Write a clip to a Parquet file at `path`; reading it gives the same bits."""
     arrow, parquet = _pyarrow()
     clip = only_clip(clips, path)
     titles, numbers = _encode_motion(clip)

@@ -1,4 +1,4 @@
-"""A glTF file as it stands: its JSON, its buffers and its accessors, every index checked."""
+"""A glTF file: its JSON, buffers and accessors, with checked indices."""
 
 from __future__ import annotations
 
@@ -24,14 +24,11 @@ JSON, BIN = b"JSON", b"BIN\0"
 BYTES = "application/octet-stream"
 FLOAT = 5126
 DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", FLOAT: "<f4"}
-"""Types of numbers by the code that glTF has for them."""
+"""Types of numbers by glTF's code."""
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
-MAX_ZEROS = 10**6
-"""So many numbers are believed of an accessor that has no bytes, which stand for zeros."""
-MAX_WHOLE = 2**53
-"""Larger whole numbers are a mistake, not an index or a count of bytes."""
-MAX_NUMBER = 1e12
-"""Numbers beyond this are a mistake, not a length or a scale."""
+MAX_ZEROS = 10**6  # numbers of an accessor without bytes, which are zeros
+MAX_WHOLE = 2**53  # larger indices and counts are taken for mistakes
+MAX_NUMBER = 1e12  # larger lengths and scales are taken for mistakes
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _OUTSIDE = re.compile(r"[\\\0]|\A/|\A\Z|(\A|/)\.\.(/|\Z)")
@@ -56,7 +53,7 @@ class Document:
 
     @classmethod
     def parse(cls, path: Path, content: bytes) -> Document:
-        """Return the file with this content, whose buffers stand beside `path`."""
+        """Return the file with this content; its buffers are in the folder of `path`."""
         chunks = tuple(_split_chunks(content)) if content.startswith(MAGIC) else ()
         text = (chunks[0][1].rstrip(b"\0") if chunks else content).removeprefix(b"\xef\xbb\xbf")
         root = Entry(parse_json(str(path), text))
@@ -68,16 +65,16 @@ class Document:
 
     @property
     def is_binary(self) -> bool:
-        """Whether this is a GLB."""
+        """True for a GLB."""
         return bool(self.chunks)
 
     @property
     def size(self) -> int:
-        """How many bytes the file has, and its buffers as far as they have been read."""
+        """Bytes of the file and of the buffers that have been read."""
         return len(self.content) + sum(map(len, self._buffers.values()))
 
     def count(self, kind: str) -> int:
-        """Return how many items one of the lists of the file has."""
+        """Return the number of items of one of the lists of the file."""
         entry = member(self.root, kind)
         return 0 if entry is None else len(list_of(entry))
 
@@ -87,27 +84,27 @@ class Document:
         return [] if entry is None else entry.items()
 
     def index(self, kind: str, entry: Entry) -> int:
-        """Return the number of an item that stands in `entry`."""
+        """Return the index of an item, stored in `entry`."""
         count = self.count(kind)
         if not count:
             entry.fail(f"an item of {kind}, of which there are none")
         return whole_number(entry, 0, count - 1)
 
     def item(self, kind: str, entry: Entry) -> Entry:
-        """Return the item whose number stands in `entry`."""
+        """Return the item whose index is stored in `entry`."""
         return self.at(kind, self.index(kind, entry))
 
     def at(self, kind: str, number: int) -> Entry:
-        """Return an item that is known to be there."""
+        """Return an item with a valid index."""
         return self.root.child(kind).child(number)
 
     def bin_buffer(self) -> bool:
-        """Tell whether the first buffer is the GLB's own chunk."""
+        """Return whether the first buffer is the binary chunk of a GLB."""
         has_chunk = len(self.chunks) > 1 and self.chunks[1][0] == BIN and self.count("buffers") > 0
         return has_chunk and member(self.at("buffers", 0), "uri") is None
 
     def buffer(self, number: int) -> bytes:
-        """Return the bytes of a buffer: in the GLB, in its URI, or in a file beside this one."""
+        """Return the bytes of a buffer: in the GLB, in its URI, or in another file."""
         if number not in self._buffers:
             entry = self.at("buffers", number)
             length = whole_number(require(entry, "byteLength"), 1)
@@ -126,7 +123,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the elements of an accessor stand in a buffer; (count, width) numbers."""
+    """Location of the elements of an accessor in a buffer; (count, width) numbers."""
 
     buffer: int
     start: int
@@ -142,7 +139,7 @@ class Layout:
 
 
 def layout(document: Document, accessor: Entry) -> Layout | None:
-    """Return where the elements of an accessor stand; None where all of them are zeros."""
+    """Return the location of the elements of an accessor; None if all are zeros."""
     dtype = _dtype(require(accessor, "componentType"), DTYPES)
     width = _width(accessor)
     count = whole_number(require(accessor, "count"), 1)
@@ -171,7 +168,7 @@ def accessor_floats(document: Document, accessor: Entry) -> Floats:
         return floats
     if not (member(accessor, "normalized") or Entry(False)).value:
         accessor.fail("floats or normalized integers", "plain integers")
-    # The lowest signed integer stands for -1 as its neighbour does.
+    # The lowest two signed integers both mean -1.
     return np.maximum(floats / np.iinfo(dtype).max, -1.0)
 
 
@@ -190,7 +187,7 @@ def _replace_sparse(document: Document, sparse: Entry, numbers: Any) -> Any:
 
 
 def _view_layout(document: Document, owner: Entry, count: int, width: int, dtype: str) -> Layout:
-    """Return where `count` elements stand in the bufferView that `owner` names; all within it."""
+    """Return the location of `count` elements in the bufferView that `owner` names."""
     view = document.item("bufferViews", require(owner, "bufferView"))
     extensions = member(view, "extensions")
     if extensions is not None and any("compression" in name for name in extensions.members()):
@@ -232,24 +229,24 @@ def _optional(
 
 
 def member(entry: Entry, key: str) -> Entry | None:
-    """Return what an object has under `key`, if anything."""
+    """Return the value of an object for `key`; None if there is none."""
     if not isinstance(entry.value, dict):
         entry.fail("an object")
     return entry.child(key) if key in entry.value else None
 
 
 def require(entry: Entry, key: str) -> Entry:
-    """Return what an object has under `key`."""
+    """Return the value of an object for `key`; ValueError if there is none."""
     return member(entry, key) or entry.refuse(f"the key {key!r} is missing")
 
 
 def list_of(entry: Entry) -> list[Any]:
-    """Return the list that stands here."""
+    """Return the value as a list."""
     return entry.value if isinstance(entry.value, list) else entry.fail("a list")
 
 
 def whole_number(entry: Entry, least: int = 0, most: int = MAX_WHOLE) -> int:
-    """Return the whole number that stands here."""
+    """Return the value as a whole number."""
     value = entry.value
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         entry.fail(f"a whole number {_bounds(least, most)}")
@@ -261,7 +258,7 @@ def _bounds(least: int, most: int) -> str:
 
 
 def numbers(entry: Entry, count: int) -> list[float]:
-    """Return as many numbers as asked for, each of sane size."""
+    """Return `count` numbers, each within `MAX_NUMBER`."""
     values = list_of(entry)
     sane = len(values) == count and all(
         isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER
@@ -336,7 +333,7 @@ def data_uri(content: bytes, kind: str = BYTES) -> str:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """Return `value` as JSON; ValueError where it has what JSON, or glTF, does not allow."""
+    """Return `value` as JSON; ValueError if JSON or glTF does not allow it."""
     separators = None if indent else (",", ":")
     try:
         return json.dumps(

@@ -19,25 +19,17 @@ from .document import Document, accessor_floats, member, require
 from .rig import Rig, channel_sampler, channel_target, read_rig, refuse_uneven, unique_names
 
 MODES = ("LINEAR", "STEP", "CUBICSPLINE")
-STILL_FRAME_TIME = 1.0 / 30.0
-"""Seconds that the frame of a clip lasts which has no other."""
-MAX_SPLINE_STEP = 1.0 / 24.0
-"""Splines with keys farther apart than this many seconds have frames between them."""
-MIN_UNEVEN_STEP = 1.0 / 120.0
-"""Keys at no even spacing are resampled, to frames at least this many seconds apart."""
-MIN_STEP, MAX_STEP, MAX_TIME = 1e-6, 1e4, 1e6
-RATES = (24, 25, 30, 48, 50, 60, 90, 100, 120, 240)
-MAX_DIVISOR = 32
-"""Into so many parts the shortest gap between keys is divided in the search for a spacing."""
-GRID_SLACK = 0.02
-"""Keys this near to a frame, as a share of the spacing, are on it: some exporters round."""
-FINE_SLACK = 1e-3
-"""The same for a spacing that no two keys have."""
-MAX_POSES = 4 * 10**6
-"""So many frames times joints, or keys, are believed beyond those that the file has bytes for."""
-SCALE_SLACK = 1e-3
-STILL = 1e-6
-"""Radians by which a joint may turn that has to be still."""
+STILL_FRAME_TIME = 1.0 / 30.0  # seconds: frame time of a clip with one frame
+MAX_SPLINE_STEP = 1.0 / 24.0  # seconds between frames of splines
+MIN_UNEVEN_STEP = 1.0 / 120.0  # seconds between frames of unevenly spaced keys
+MIN_STEP, MAX_STEP, MAX_TIME = 1e-6, 1e4, 1e6  # seconds
+RATES = (24, 25, 30, 48, 50, 60, 90, 100, 120, 240)  # common frames per second
+MAX_DIVISOR = 32  # parts of the shortest gap between keys that are tried as a spacing
+GRID_SLACK = 0.02  # frames from a key to its frame: some exporters round times
+FINE_SLACK = 1e-3  # the same for spacings that are parts of the shortest gap
+MAX_POSES = 4 * 10**6  # frames × joints, or keys, beyond one per byte of the file
+SCALE_SLACK = 1e-3  # relative change of a scale that counts as none
+STILL = 1e-6  # radians: largest rotation of a joint that must be still
 
 
 @dataclass(frozen=True)
@@ -53,7 +45,7 @@ class Grid:
         return self.start + self.step * np.arange(self.count)
 
     def coordinates(self, times: Scalars) -> Scalars:
-        """Return `times` counted in frames, whole where they are near to one."""
+        """Return `times` in frames, rounded if they are near a frame."""
         frames = (times - self.start) / self.step
         nearest = np.rint(frames)
         slack = GRID_SLACK + 8.0 * _rounding(times) / self.step
@@ -78,7 +70,7 @@ class Track:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """What a clip keeps of its file: the file, its rig, the animation, and the clip as it was."""
+    """The file of a clip, its rig, the index of the animation, and the motion that was read."""
 
     document: Document
     rig: Rig
@@ -135,7 +127,7 @@ def _animation_names(document: Document) -> list[str]:
 
 
 def _choose(document: Document, wanted: str) -> tuple[int | None, str]:
-    """Return the number and the name of the wanted animation; None for the pose at rest."""
+    """Return the index and the name of the wanted animation; None for the rest pose."""
     names = _animation_names(document)
     if wanted and wanted not in names:
         raise ValueError(f"no clip {wanted!r:.60}; this file has {_list(names) or 'none'}")
@@ -219,9 +211,6 @@ def _quaternions(output: Entry, values: Floats, mode: str) -> Floats:
     return wxyz if mode == "CUBICSPLINE" else wxyz / length[:, None]
 
 
-# Frames
-
-
 def frame_grid(tracks: list[Track], hint: float = 0.0) -> Grid:
     """Return evenly spaced frames for the keys of all tracks, from the first key to the last.
 
@@ -245,7 +234,7 @@ def frame_grid(tracks: list[Track], hint: float = 0.0) -> Grid:
 
 
 def _shortest_gap(times: Scalars) -> float:
-    """Return the least distance of times, in seconds, that is more than rounding."""
+    """Return the shortest gap between times, in seconds, that is not a rounding error."""
     gaps = np.diff(times)
     some = gaps[gaps > max(MIN_STEP, 4.0 * _rounding(times))]
     return float(some.min(initial=times[-1] - times[0]))
@@ -260,7 +249,7 @@ def _uneven_grid(times: Scalars) -> Grid:
 
 
 def _regular_grid(times: Scalars, hint: float) -> Grid | None:
-    """Return the fewest frames that all of `times` fall on, if there are any."""
+    """Return the coarsest grid that has all of `times` on frames; None if there is none."""
     shortest = _shortest_gap(times)
     parts = [shortest / part for part in range(2, MAX_DIVISOR + 1)]
     for step, slack in [
@@ -276,7 +265,7 @@ def _regular_grid(times: Scalars, hint: float) -> Grid | None:
 
 
 def _fitted_grid(times: Scalars, step: float, slack: float, hint: float) -> Grid | None:
-    """Return frames about `step` apart on which all of `times` fall, if there are such."""
+    """Return a grid with about `step` between frames that has all of `times` on frames, or None."""
     # Gap by gap, so that an error of the step does not add up over a long clip.
     frames = np.concatenate([[0.0], np.cumsum(np.rint(np.diff(times) / step))])
     if not 1 <= frames[-1] <= MAX_FRAMES:
@@ -296,15 +285,12 @@ def _fitted_grid(times: Scalars, step: float, slack: float, hint: float) -> Grid
 
 
 def _rounding(times: Scalars) -> float:
-    """Return by how much times, in seconds, may be off for being float32."""
+    """Return the rounding error of times, in seconds, as float32."""
     return float(np.finfo(np.float32).eps * np.abs(times).max())
 
 
-# Poses
-
-
 def _pose(document: Document, rig: Rig, tracks: list[Track], grid: Grid) -> Pose:
-    """Return the pose of each frame; what has no keys stays at rest."""
+    """Return the pose of each frame; joints without keys stay at rest."""
     joints = len(rig.nodes)
     rotations = np.broadcast_to(IDENTITY, (grid.count, joints, 4)).copy()
     positions = np.broadcast_to(rig.skeleton.offsets, (grid.count, joints, 3)).copy()
@@ -325,7 +311,7 @@ def _pose(document: Document, rig: Rig, tracks: list[Track], grid: Grid) -> Pose
 
 
 def sample(track: Track, at: Scalars, grid: Grid) -> Floats:
-    """Return the values of a track at all frames; its keys stand `at` these."""
+    """Return the values of a track at all frames; `at` are the frames of its keys."""
     count = grid.count
     keys = track.values[1::3] if track.mode == "CUBICSPLINE" else track.values
     if len(at) == count and (at == np.arange(count)).all():
@@ -371,7 +357,7 @@ def _hermite(values: Floats, before: Ints, s: Floats, seconds: Floats) -> Floats
 
 
 def _is_scaled(track: Track, rig: Rig) -> bool:
-    """Tell whether a track changes the scale of a joint from what it is at rest."""
+    """Return whether a track changes the scale of a joint from its scale at rest."""
     if track.path != "scale":
         return False
     keys = track.values[1::3] if track.mode == "CUBICSPLINE" else track.values

@@ -1,10 +1,10 @@
-"""The joints of a glTF file: which of its nodes they are, and how these stand at rest.
+"""The joints of a glTF file: their nodes, and the rest pose of these.
 
 A rotation r of a joint's node becomes G · r · r_rest⁻¹ · G⁻¹, where G is the rotation in the world,
 at rest, of the node above. A translation t becomes base + L · t, where L is the linear part of the
 node above at rest, scales included: lengths are those of the world. This is exact where L is a
-rotation times one scale, mirrored or not. Below any other scale it is exact as long as the joint
-does not turn.
+rotation times one scale, mirrored or not. Below any other scale it is exact if the joint does not
+rotate.
 """
 
 from __future__ import annotations
@@ -23,11 +23,9 @@ from ...skeleton import Skeleton
 from ..encoding import Entry
 from .document import MAX_NUMBER, Document, list_of, member, numbers, require, whole_number
 
-MAX_UNEVEN = 1e-3
-"""Scales along the axes that differ by more than this share are uneven; exporters have noise."""
+MAX_UNEVEN = 1e-3  # relative difference of scales along the axes: exporters have noise
 MIN_SCALE = 1e-9
-END = "_end"
-"""How exporters, and we, call the tip of a bone."""
+END = "_end"  # suffix of the names of tips of bones, as exporters write it
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +34,8 @@ class Rig:
 
     `nodes` are their numbers in the file, `above` (J, 4) the rotation of the node above each in the
     world at rest, `rests` (J, 4) the rotation of each in that frame. `bases` (J, 3) and `linears`
-    (J, 3, 3) lead from translations to positions. `uneven` (J,) tells where a scale above keeps a
-    joint from turning rigidly. `humanoid` has the joints that a VRM names, by bone.
+    (J, 3, 3) lead from translations to positions. `uneven` (J,) marks joints that
+    a scale above keeps from rotating rigidly. `humanoid` has the joints that a VRM names, by bone.
     """
 
     skeleton: Skeleton
@@ -54,7 +52,7 @@ class Rig:
         """Return rotations (..., 4) of a joint's node as a clip has them."""
         above = self.above[joint]
         back = inverse(mul(above, self.rests[joint]))
-        # What is before and after each rotation is constant, so that all is one linear map.
+        # The products before and after each rotation are constant: together, one linear map.
         return np.asarray(rotations @ mul(mul(above, np.eye(4)), back))
 
     def local(self, joint: int, rotations: Quats) -> Quats:
@@ -72,7 +70,7 @@ class Rig:
 
 
 def read_rig(document: Document) -> Rig:
-    """Return the joints: those of skins and of a humanoid, else what is animated."""
+    """Return the joints: those of skins and of a humanoid, else animated nodes."""
     parents = _parents(document)
     order = _depth_first(document, parents)
     moving = animated_nodes(document)
@@ -91,7 +89,7 @@ def read_rig(document: Document) -> Rig:
 
 
 def animated_nodes(document: Document) -> set[int]:
-    """Return the nodes that some animation turns or moves."""
+    """Return the nodes that an animation rotates or moves."""
     return {
         node
         for animation in document.items("animations")
@@ -117,7 +115,7 @@ def channel_sampler(animation: Entry, channel: Entry) -> Entry:
 
 
 def unique_names(items: Iterable[tuple[int, Entry]], kind: str) -> list[str]:
-    """Return the names of numbered items, each once: those without one are called by number."""
+    """Return unique names of numbered items; items without a name are named by their number."""
     names: dict[str, None] = {}
     ends: dict[str, int] = {}
     for number, item in items:
@@ -164,14 +162,14 @@ def _depth_first(document: Document, parents: list[int]) -> list[int]:
         stack += reversed(nodes[node].value.get("children", ()))
     if len(order) < len(nodes):
         node = min(set(range(len(nodes))) - set(order))
-        for _ in nodes:  # by now this is within the circle, wherever it began
+        for _ in nodes:  # ends within the circle
             node = parents[node]
         nodes[node].child("children").fail("nodes that are not above this one")
     return order
 
 
 def _ancestors(nodes: Iterable[int], parents: list[int]) -> set[int]:
-    """Return `nodes` and all that is above them."""
+    """Return `nodes` and their ancestors."""
     ancestors: set[int] = set()
     for node in nodes:
         while node >= 0 and node not in ancestors:
@@ -197,7 +195,7 @@ def _rig(
     linears, points = _world(nodes, path, above, moves, rotations, scales)
     frames = _frames(above, rotations, scales)
 
-    # Above the top there is the world, kept as the last row.
+    # The last row is the world, the parent of roots.
     linears, points = np.append(linears, [np.eye(3)], 0), np.append(points, [np.zeros(3)], 0)
     frames = np.append(frames, [IDENTITY], 0)
 
@@ -281,7 +279,7 @@ def _world(
     rotations: Quats,
     scales: Vectors,
 ) -> tuple[Floats, Vectors]:
-    """Return the linear part (n, 3, 3) and the place (n, 3) of each node in the world at rest."""
+    """Return the linear part (n, 3, 3) and position (n, 3) of each node in the world at rest."""
     linears, points = to_matrix(rotations) * scales[:, None, :], moves.copy()
     for number, parent in enumerate(above.tolist()):
         if parent >= 0:
@@ -296,7 +294,7 @@ def _world(
 def _frames(above: Ints, local_rotations: Quats, scales: Vectors) -> Quats:
     """Return the rotation (n, 4) of each node in the world at rest.
 
-    Of a mirror, a half turn is left: turns below it are seen from its other side.
+    A mirror becomes a rotation by π: rotations below it are seen from its other side.
     """
     signs = np.sign(scales)
     signs *= np.prod(signs, axis=-1, keepdims=True)
@@ -315,7 +313,7 @@ def _uneven(linears: Floats) -> Mask:
 
 
 def refuse_uneven(document: Document, joint: int) -> NoReturn:
-    """Raise ValueError about the scale above a node that keeps it from turning rigidly."""
+    """Raise ValueError about the scale above a node that keeps it from rotating rigidly."""
     nodes, parents = document.items("nodes"), _parents(document)
     node = parents[joint]
     while parents[node] >= 0 and np.ptp(np.abs(node_transform(nodes[node])[2])) < MAX_UNEVEN / 2:
@@ -327,9 +325,9 @@ def refuse_uneven(document: Document, joint: int) -> NoReturn:
 def _ends(
     nodes: list[Entry], joints: list[int], path: set[int], linears: Floats
 ) -> tuple[list[int], list[Vectors]]:
-    """Return the joints with end sites, and the ways there.
+    """Return the joints with end sites, and the offsets (3,) of these.
 
-    These are bare nodes without children: at the last joint of a chain, or called `..._end`.
+    End sites are bare nodes without children: at the last joint of a chain, or named `..._end`.
     """
     parents, offsets = [], []
     for number, joint in enumerate(joints):
