@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .store import Corpus, Entry, Outcome, Task, merge_corpora, pending, status, work
+from .store import ClipEntry, Corpus, Outcome, Task, merge_corpora, pending, status, work
 from .summary import (
     CELL,
     Cells,
@@ -35,8 +35,8 @@ def __dir__() -> list[str]:
 __all__ = [
     "CELL",
     "Cells",
+    "ClipEntry",
     "Corpus",
-    "Entry",
     "Head",
     "Outcome",
     "Summary",

@@ -18,7 +18,7 @@ from ..learn.fitting import LearnedLimits, thin_message
 from ..model import LimitModel, couple
 from ..skeleton import Skeleton, match, names_in
 from .executors import run
-from .store import Corpus, Entry, Outcome, error_message
+from .store import ClipEntry, Corpus, Outcome, error_message
 from .summary import (
     Cells,
     CellsMember,
@@ -72,11 +72,11 @@ class CorpusClips:
     `names` maps the names of joints in the clip to those in the model.
     """
 
-    entries: Sequence[Entry]
+    entries: Sequence[ClipEntry]
     heads: Mapping[str, Head]
     names: Mapping[str, Mapping[str, str]]
 
-    def __iter__(self) -> Iterator[tuple[Entry, Head, Mapping[str, str]]]:
+    def __iter__(self) -> Iterator[tuple[ClipEntry, Head, Mapping[str, str]]]:
         return ((e, self.heads[e.mark], self.names[e.mark]) for e in self.entries)
 
 
@@ -303,7 +303,7 @@ def _names_of(
     return {theirs.names[joint]: name for name, joint in matched.joints.items()}
 
 
-def _merge_people(entries: Sequence[Entry], heads: Sequence[Head]) -> list[Entry]:
+def _merge_people(entries: Sequence[ClipEntry], heads: Sequence[Head]) -> list[ClipEntry]:
     """Return the entries with one name for performers who are one person, with a warning."""
     performers = {entry.name: entry.performer for entry in entries}
     duplicates = compare_marks(

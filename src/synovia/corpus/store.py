@@ -52,7 +52,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ClipEntry:
     """A summarised clip, with the size and modification time of its file."""
 
     path: str
@@ -67,7 +67,7 @@ class Entry:
     """Modification time of the file, in nanoseconds."""
 
     def __post_init__(self) -> None:
-        for name, kind in get_type_hints(Entry).items():
+        for name, kind in get_type_hints(ClipEntry).items():
             if type(value := getattr(self, name)) is not kind:
                 raise ValueError(f"{name} must be of type {kind.__name__}, got {value!r:.60}")
         if not _MARK.fullmatch(self.mark):  # it names a file
@@ -83,7 +83,7 @@ class Outcome:
     task: Any
     """A `Task`, or whatever the work function takes."""
     result: Any = None
-    """An `Entry`, or whatever the work function returns."""
+    """A `ClipEntry`, or whatever the work function returns."""
     error: str = ""
     disk_full: bool = False
     """True if there is no space left for results, which stops all other tasks, too."""
@@ -140,7 +140,7 @@ class Corpus:
         except ValueError:  # another drive of Windows
             return path
 
-    def clip_path(self, entry: Entry) -> str:
+    def clip_path(self, entry: ClipEntry) -> str:
         """Return the absolute path of the file that an entry was made from."""
         return os.path.normpath(self.folder.resolve() / entry.path)
 
@@ -153,14 +153,14 @@ class Corpus:
         return self.folder / "summaries" / f"{mark}.npz"
 
     @cached_property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ClipEntry]:
         """All clips, sorted by their marks, then by their names."""
         entries = [
             _read_entry(file) for file in (self.folder / "clips").iterdir() if _is_ours(file)
         ]
         return sorted(entries, key=lambda entry: (entry.mark, entry.name, entry.path))
 
-    def entry_of(self, task: Task) -> Entry | None:
+    def entry_of(self, task: Task) -> ClipEntry | None:
         """Return the entry of a clip whose file did not change; None if it must be read."""
         file = self.entry_file(self.relative_path(task.path), task.clip)
         try:
@@ -175,9 +175,9 @@ def _is_ours(file: Path) -> bool:
     return not file.name.startswith(".")
 
 
-def _read_entry(file: Path) -> Entry:
+def _read_entry(file: Path) -> ClipEntry:
     try:
-        return Entry(**json.loads(read_file(file)))
+        return ClipEntry(**json.loads(read_file(file)))
     except MALFORMED as error:
         raise ValueError(f"{file}: not an entry that can be read: {error}") from None
 
@@ -248,14 +248,14 @@ def _is_whole(file: Path) -> bool:
 
 def _write_entry(
     corpus: Corpus, task: Task, mark: str, frames: int, size: int, modified: int
-) -> Entry:
+) -> ClipEntry:
     path = corpus.relative_path(task.path)
-    entry = Entry(path, task.clip, task.name, task.performer, mark, frames, size, modified)
+    entry = ClipEntry(path, task.clip, task.name, task.performer, mark, frames, size, modified)
     _save_entry(entry, corpus.entry_file(path, task.clip))
     return entry
 
 
-def _save_entry(entry: Entry, file: Path) -> None:
+def _save_entry(entry: ClipEntry, file: Path) -> None:
     atomic_write(file, f"{json_text(asdict(entry))}\n".encode())
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from ..rigs import NotHumanError, recognize
-from ..skeleton import Skeleton
+from ..skeleton import Skeleton, forward
 
 HUMAN_HEIGHT = 1.7  # metres between the lowest and the highest joint, if the unit is not known
 SEGMENT_MASSES = {
@@ -56,11 +56,7 @@ def in_metres(skeleton: Skeleton) -> Skeleton:
 
 def rest_positions(skeleton: Skeleton) -> Floats:
     """Return the positions (J, 3) of the joints at rest, in the skeleton's unit."""
-    positions = skeleton.offsets.copy()
-    for joint, parent in enumerate(skeleton.parents.tolist()):
-        if parent >= 0:
-            positions[joint] += positions[parent]
-    return positions
+    return forward(skeleton, skeleton.rest_pose())[0]
 
 
 def upright(skeleton: Skeleton) -> Quats:

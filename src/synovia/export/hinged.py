@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -48,6 +48,9 @@ class Loss:
     lost_angle: float
 
 
+NO_LOSS = Loss(0.0, 0.0, 0.0, 0.0, 0.0)  # until it is measured
+
+
 @dataclass(frozen=True, eq=False)
 class HingedJoint:
     """A joint as three hinges: reference · a1(θ1) · a2(θ2) · a3(θ3) in its rest-aligned frame.
@@ -64,7 +67,7 @@ class HingedJoint:
     slants: Floats
     slant_low: Floats
     slant_high: Floats
-    loss: Loss
+    loss: Loss = NO_LOSS
     note: str = ""
 
     @cached_property
@@ -198,11 +201,9 @@ def hinged_joint(
     assert isinstance(hinges, Hinges)
     reference, axes = hinges.reference, hinges.in_joint(hinges.axes)
     # Adding 0.0 removes negative zeros, which engines would print.
-    joint = HingedJoint(name, reference, axes + 0.0, *split_ranges(fitted), Loss(0, 0, 0, 0, 0))
+    joint = HingedJoint(name, reference, axes + 0.0, *split_ranges(fitted))
     note = "" if limit.relative_to is None else measured_note(limit.relative_to)
-    ends = (joint.low, joint.high, joint.slants, joint.slant_low, joint.slant_high)
-    loss = measure_loss(limit, joint.limit)
-    return HingedJoint(name, reference, joint.axes, *ends, loss, note)
+    return replace(joint, loss=measure_loss(limit, joint.limit), note=note)
 
 
 def measured_note(ancestor: str) -> str:

@@ -146,8 +146,8 @@ def fit_joint(
     low, high = points.min(axis=0), points.max(axis=0)
     thin = (high - low < MIN_RANGE) & (np.arange(MAX_HINGES) < count)
     low, high = low - 0.5 * MIN_RANGE * thin, high + 0.5 * MIN_RANGE * thin
-    none, loss = np.empty(0), Loss(0, 0, 0, 0, 0)
-    return HingedJoint(name, quat.IDENTITY, axes, low, high, np.empty((0, 3)), none, none, loss)
+    none = np.empty(0)
+    return HingedJoint(name, quat.IDENTITY, axes, low, high, np.empty((0, 3)), none, none)
 
 
 def narrow_ranges(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from types import MappingProxyType
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -21,8 +20,6 @@ from .mjcf import comment_text, hinge_names, numbers
 
 VERSION = 40500
 MIN_INERTIA = 1e-4  # kg·m² about any axis: lighter bodies make the integrator slow
-NO_CURVES: Mapping[str, CoupledJoint] = MappingProxyType({})
-NO_LOSS: Mapping[str, Loss] = MappingProxyType({})
 
 
 def opensim_text(
@@ -30,8 +27,8 @@ def opensim_text(
     *,
     name: str = "synovia",
     mass: float = 75.0,
-    coupled: Mapping[str, CoupledJoint] = NO_CURVES,
-    losses: Mapping[str, Loss] = NO_LOSS,
+    coupled: Mapping[str, CoupledJoint] | None = None,
+    losses: Mapping[str, Loss] | None = None,
 ) -> str:
     """Return a model of the whole body; lengths are metres, angles radians, y is up.
 
@@ -63,7 +60,7 @@ def opensim_text(
             continue
         above = f"/bodyset/{element_name(skeleton.names[parent])}"
         own_name = skeleton.names[joint]
-        hinged, curved = body.joints.get(own_name), coupled.get(own_name)
+        hinged, curved = body.joints.get(own_name), (coupled or {}).get(own_name)
         kind, rotation, inner = "WeldJoint", quat.IDENTITY, []
         if curved is not None:
             kind, rotation = "CustomJoint", curved.reference
@@ -76,7 +73,7 @@ def opensim_text(
         elif hinged is not None:
             kind, rotation, inner = "CustomJoint", hinged.reference, _coordinates(hinged)
         joints += _joint(kind, title, above, skeleton.offsets[joint], rotation, inner)
-    loss_text = loss_lines({**body.losses, **losses}, body.notes)
+    loss_text = loss_lines({**body.losses, **(losses or {})}, body.notes)
     constraint_set = ["<ConstraintSet><objects>", *constraints, "</objects></ConstraintSet>"]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',

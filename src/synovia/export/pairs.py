@@ -12,7 +12,7 @@ from ..arrays import Floats, Mask, Points, Quats
 from ..limit import DependentLimit, Limit, PairLimit
 from ..model import LimitModel
 from ..skeleton import list_names
-from .hinged import LOSS_SAMPLES, MIN_CUT, HingedBody, HingedJoint, Loss
+from .hinged import LOSS_SAMPLES, MIN_CUT, NO_LOSS, HingedBody, HingedJoint, Loss
 
 MAX_HALF_SPACES = 8  # of a pair
 DRIVERS = 4000  # rotations of the driver in the fit, half of them on its boundary
@@ -33,7 +33,7 @@ class HingedPair:
     slants: Floats
     low: Floats
     high: Floats
-    loss: Loss
+    loss: Loss = NO_LOSS
 
     @property
     def title(self) -> str:
@@ -98,9 +98,7 @@ def hinged_pair(
     high = np.concatenate([above.high, below.high])
     least = np.where(slants[:, :6] > 0.0, low, high)
     ends = (slants[:, :6] * least).sum(axis=1) - 1e-3
-    result = HingedPair(
-        below.name, above.name, slants[:, :6], ends, slants[:, 6], Loss(0, 0, 0, 0, 0)
-    )
+    result = HingedPair(below.name, above.name, slants[:, :6], ends, slants[:, 6])
     rotations = driver.sample(LOSS_SAMPLES, rng), dependent.limit.sample(LOSS_SAMPLES, rng)
     return replace(result, loss=_measure(pair, result, above, below, rotations))
 

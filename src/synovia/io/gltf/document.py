@@ -122,7 +122,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ElementLayout:
     """Location of the elements of an accessor in a buffer; (count, width) numbers."""
 
     buffer: int
@@ -138,7 +138,7 @@ class Layout:
         return np.ndarray((self.count, self.width), self.dtype, data, self.start, strides)
 
 
-def layout(document: Document, accessor: Entry) -> Layout | None:
+def layout(document: Document, accessor: Entry) -> ElementLayout | None:
     """Return the location of the elements of an accessor; None if all are zeros."""
     dtype = _dtype(require(accessor, "componentType"), DTYPES)
     width = _width(accessor)
@@ -186,7 +186,9 @@ def _replace_sparse(document: Document, sparse: Entry, numbers: Any) -> Any:
     return numbers
 
 
-def _view_layout(document: Document, owner: Entry, count: int, width: int, dtype: str) -> Layout:
+def _view_layout(
+    document: Document, owner: Entry, count: int, width: int, dtype: str
+) -> ElementLayout:
     """Return the location of `count` elements in the bufferView that `owner` names."""
     view = document.item("bufferViews", require(owner, "bufferView"))
     extensions = member(view, "extensions")
@@ -208,7 +210,7 @@ def _view_layout(document: Document, owner: Entry, count: int, width: int, dtype
             f"elements within the {length} bytes of {view.place}",
             f"{count} of {size} bytes, {stride} apart, from byte {offset}",
         )
-    return Layout(buffer, begin + offset, stride, count, width, dtype)
+    return ElementLayout(buffer, begin + offset, stride, count, width, dtype)
 
 
 def _width(accessor: Entry) -> int:

@@ -16,7 +16,7 @@ from ...skeleton.world import MAX_FRAMES
 from ..encoding import Entry
 from ..format import ReadOptions
 from .document import Document, accessor_floats, member, require
-from .rig import Rig, channel_sampler, channel_target, read_rig, refuse_uneven, unique_names
+from .rig import GltfRig, channel_sampler, channel_target, read_rig, refuse_uneven, unique_names
 
 MODES = ("LINEAR", "STEP", "CUBICSPLINE")
 STILL_FRAME_TIME = 1.0 / 30.0  # seconds: frame time of a clip with one frame
@@ -73,7 +73,7 @@ class Origin:
     """The file of a clip, its rig, the index of the animation, and the motion that was read."""
 
     document: Document
-    rig: Rig
+    rig: GltfRig
     animation: int | None
     grid: Grid
     pose: Pose
@@ -155,7 +155,7 @@ def _frame_time_hint(document: Document, animation: int) -> float:
     return float(hint) if isinstance(hint, float) and MIN_STEP <= hint <= MAX_STEP else 0.0
 
 
-def read_tracks(document: Document, rig: Rig, animation: int) -> list[Track]:
+def read_tracks(document: Document, rig: GltfRig, animation: int) -> list[Track]:
     """Return the keys of all joints in an animation."""
     entry = document.items("animations")[animation]
     joint_of = {node: joint for joint, node in enumerate(rig.nodes)}
@@ -289,7 +289,7 @@ def _rounding(times: Scalars) -> float:
     return float(np.finfo(np.float32).eps * np.abs(times).max())
 
 
-def _pose(document: Document, rig: Rig, tracks: list[Track], grid: Grid) -> Pose:
+def _pose(document: Document, rig: GltfRig, tracks: list[Track], grid: Grid) -> Pose:
     """Return the pose of each frame; joints without keys stay at rest."""
     joints = len(rig.nodes)
     rotations = np.broadcast_to(IDENTITY, (grid.count, joints, 4)).copy()
@@ -356,7 +356,7 @@ def _hermite(values: Floats, before: Ints, s: Floats, seconds: Floats) -> Floats
     )
 
 
-def _is_scaled(track: Track, rig: Rig) -> bool:
+def _is_scaled(track: Track, rig: GltfRig) -> bool:
     """Return whether a track changes the scale of a joint from its scale at rest."""
     if track.path != "scale":
         return False

@@ -29,7 +29,7 @@ END = "_end"  # suffix of the names of tips of bones, as exporters write it
 
 
 @dataclass(frozen=True, eq=False)
-class Rig:
+class GltfRig:
     """The joints of a file in the order of its skeleton.
 
     `nodes` are their numbers in the file, `above` (J, 4) the rotation of the node above each in the
@@ -69,7 +69,7 @@ class Rig:
         return np.linalg.solve(self.linears[joint], (positions - self.bases[joint]).T).T
 
 
-def read_rig(document: Document) -> Rig:
+def read_rig(document: Document) -> GltfRig:
     """Return the joints: those of skins and of a humanoid, else animated nodes."""
     parents = _parents(document)
     order = _depth_first(document, parents)
@@ -184,7 +184,7 @@ def _rig(
     joints: list[int],
     parents: list[int],
     humanoid: Mapping[str, int],
-) -> Rig:
+) -> GltfRig:
     """Return the rig of `joints`, where `path` are the joints and the nodes above, top first."""
     nodes = document.items("nodes")
     row = {node: number for number, node in enumerate(path)}
@@ -219,7 +219,7 @@ def _rig(
         up="y",
         unit=1.0,
     )
-    return Rig(
+    return GltfRig(
         skeleton,
         tuple(joints),
         above=frames[rows_above],
