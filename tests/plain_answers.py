@@ -119,14 +119,6 @@ def check(what, share, allowed):
         wrong.append(f"{what} is off by {share:.3g} of what is allowed")
 
 
-def run_steps(body, n):
-    """Pose a figure step by step, as one that has components of one's own."""
-    low, _, high = body.ranges
-    table, joints = np.linspace(low, high, n), len(body.skeleton)
-    rotations, positions = np.empty((n, joints, 4)), np.empty((n, joints, 3))
-    body._run_steps(table, rotations, positions, np.empty((n, len(body.gaps))), 1)
-
-
 def use_the_runtime(rng):
     """Pack limits and ask them as other programs do."""
     cloud = quat.exp(rng.normal(size=(200, 3)) / 4)
@@ -181,9 +173,9 @@ def use_the_rest():
     rng = np.random.default_rng(3)
     Limit.fit(quat.exp(rng.normal(size=(20, 3)) / 4), "theta-phi", cell=0.5).project(quat.IDENTITY)
     figure().pose(rng.uniform(0.0, 1.0, size=(130, 7)))
-    run_steps(human(), 5)
-    run_steps(shoulder_shao_2003(), 5)
-    shoulder_shao_2003().pose({})
+    for body in (human(), shoulder_shao_2003()):
+        low, _, high = body.ranges
+        body.pose(np.linspace(low, high, 5))
     for component in EXAMPLES.values():
         component(**random_inputs(component, (5,), rng))
     limit = Limit.fit(quat.exp(rng.normal(size=(200, 3)) / 3), "distance-field", resolution=10)
@@ -223,14 +215,10 @@ def main():
     plain = plain_kernels()
     for name in plain:
         importlib.import_module(f"synovia.kernels.{name}")
-    instead = {}
     for module, name in jit.SIGNATURES:
         short, room = module.rpartition(".")[2], sys.modules[module]
         native = getattr(room, name)
-        made = follow(f"{short}.{name}", native, getattr(plain[short], name))
-        setattr(room, name, made)
-        instead[native] = made
-    kernels.figure.STEPS = tuple(instead[step] for step in kernels.figure.STEPS)
+        setattr(room, name, follow(f"{short}.{name}", native, getattr(plain[short], name)))
     warnings.simplefilter("ignore")
     answers.use_smaller_sizes()
     use_the_rest()

@@ -41,22 +41,6 @@ def test_matrices_stay_rigid(component, rng):
             assert (found[name][:, 3] == [0, 0, 0, 1]).all()
 
 
-def test_derivatives_match_central_differences(component, rng):
-    inputs = random_inputs(component, (40,), rng)
-    parts = [
-        value[:, :3].reshape(40, 12) if kind == "matrix" else value.reshape(40, -1)
-        for value, kind in zip(inputs.values(), component.inputs.values(), strict=True)
-    ]
-    table = np.concatenate(parts, axis=1)
-    step = 1e-6
-    for column in range(table.shape[1]):
-        nudge = step * np.eye(table.shape[1])[column]
-        slope = (component.rows(table + nudge) - component.rows(table - nudge)) / (2.0 * step)
-        off = np.abs(component.partials(table)[:, :, column] - slope).max(axis=1)
-        # A bend within the step is in few places, if any.
-        assert np.quantile(off, 0.9) < 1e-6, column
-
-
 def test_parameters_go_through_a_dictionary(component, rng):
     again = type(component).from_dict(component.to_dict())
     inputs = random_inputs(component, (7,), rng)

@@ -61,16 +61,16 @@ def test_beyond_its_ends_a_curve_holds_or_extends():
     np.testing.assert_array_equal(SPLINE([-9.0, 9.0]), Y[[0, -1]])
     longer = Curve(X, Y, "spline", "extend")
     for end, sign in ((X[0], -1.0), (X[-1], 1.0)):
-        slope = longer.slope(end)
-        assert longer(end + 2.0 * sign) == pytest.approx(longer(end) + 2.0 * sign * slope)
+        inside = (longer(end) - longer(end - 1e-6 * sign)) / (1e-6 * sign)
+        assert longer(end + 2.0 * sign) == pytest.approx(
+            longer(end) + 2.0 * sign * inside, rel=1e-4
+        )
 
 
 def test_scales_convert_and_bounds_limit():
     curve = Curve([0.0, 90.0], [0.0, 45.0], x_scale=1 / DEGREE, y_scale=DEGREE, high=30.0)
     assert curve(np.radians(40.0)) == pytest.approx(np.radians(20.0))
     assert curve(np.radians(80.0)) == pytest.approx(np.radians(30.0))
-    assert curve.slope(np.radians(40.0)) == pytest.approx(0.5)
-    assert curve.slope(np.radians(80.0)) == 0.0
 
 
 @pytest.mark.parametrize(

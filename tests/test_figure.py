@@ -172,7 +172,7 @@ def test_a_pose_that_no_controls_give_is_not_contained():
     assert found.angle[2] == pytest.approx(0.1)
 
 
-def test_controls_come_as_near_as_those_of_scipy(rng, monkeypatch):
+def test_controls_come_as_near_as_those_found_in_python(rng, monkeypatch):
     """To poses that no controls give, by what is left of all segments."""
     low, _, high = BODY.ranges
     posed = BODY.pose(low + (high - low) * rng.random((1, len(low))))

@@ -106,16 +106,6 @@ def test_it_is_evaluated_for_batches_of_any_shape():
     np.testing.assert_allclose(turned, 2.0 * np.pi * 0.3 * SCREW.axis, atol=1e-12)
 
 
-def test_its_derivatives_are_found_by_differences(rng):
-    table = np.concatenate([rng.uniform(-1, 1, (5, 1)), np.tile(np.eye(4)[:3].ravel(), (5, 1))], 1)
-    by_angle = SCREW.partials(table)[:, :12, 0].reshape(5, 3, 4)
-    found = network().jacobian({"turn": table[:, 0]})["nut"]["turn"]
-    np.testing.assert_allclose(found[:, :3], by_angle, atol=1e-9)
-    np.testing.assert_allclose(
-        np.einsum("nij,j->ni", by_angle[:, :, :3], SCREW.axis), 0.0, atol=1e-9
-    )
-
-
 def test_it_goes_through_files_bit_for_bit(tmp_path):
     save_network(network(), tmp_path / "screw.xml")
     again = load_network(tmp_path / "screw.xml")

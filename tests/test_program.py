@@ -1,19 +1,19 @@
-"""Batches go through one compiled program, and circles are looked for many at once."""
+"""Programs of components: batches, threads, and components in Python among compiled ones."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from synovia import Figure, Skeleton, human, kernels
+from synovia import Figure, human, kernels
 from synovia.anatomy.shoulder import shoulders
-from synovia.components import ArrayComponent, Control, JointSet, Network, Rotation
-from synovia.components.figure import BLOCK_POSES, MIN_THREADED
+from synovia.components import ArrayComponent, Component, JointSet
+from synovia.components.program import COMPILED_BLOCKS, LANES, MIN_THREADED
 
 BODY = human()
-LANES = kernels.transforms.LANES
+BLOCK_POSES = COMPILED_BLOCKS * LANES
 
 
 def anywhere(body, n):
@@ -31,13 +31,42 @@ def test_a_large_batch_is_what_its_poses_are_by_themselves(threads):
         assert np.abs(alone.positions - posed.positions[k]).max() < 1e-15
 
 
-def test_a_program_does_what_its_steps_do():
-    table = anywhere(BODY, 50)
-    posed, joints = BODY.pose(table), len(BODY.skeleton)
-    rotations, positions = np.empty((50, joints, 4)), np.empty((50, joints, 3))
-    BODY._run_steps(table, rotations, positions, np.empty((50, len(BODY.gaps))), 1)
-    assert np.abs(rotations - posed.rotations).max() < 1e-15
-    assert np.abs(positions - posed.positions).max() < 1e-15
+@dataclass(frozen=True, eq=False)
+class InPython(ArrayComponent):
+    """Another component, evaluated in Python."""
+
+    component: Component
+
+    @property
+    def inputs(self):
+        return self.component.inputs
+
+    @property
+    def outputs(self):
+        return self.component.outputs
+
+    @property
+    def defaults(self):
+        return self.component.defaults
+
+    def evaluate(self, *values):
+        named = dict(zip(self.inputs, values, strict=True))
+        return tuple(self.component(**named).values())
+
+
+@pytest.mark.parametrize("every", [1, 2])
+def test_components_in_python_give_the_same_poses(every):
+    table = anywhere(BODY, 1100)
+    sets = {}
+    for name, joint_set in BODY.joint_sets.items():
+        parts = list(joint_set.network.components.items())
+        network = joint_set.network.with_components(
+            {each: InPython(component) for each, component in parts[::every]}
+        )
+        sets[name] = replace(joint_set, network=network)
+    posed, again = BODY.pose(table), replace(BODY, joint_sets=sets).pose(table)
+    assert np.abs(posed.rotations - again.rotations).max() < 1e-14
+    assert np.abs(posed.positions - again.positions).max() < 1e-14
 
 
 def test_gaps_of_a_large_batch_are_told():
@@ -54,31 +83,6 @@ def test_gaps_of_a_large_batch_are_told():
     assert name == "right_shoulder.onto_thorax.gap"
     for k in (0, 700):
         assert posed.gaps[name][k] == pytest.approx(torn.pose(table[k]).gaps[name], abs=1e-12)
-
-
-class Twice(ArrayComponent):
-    """A component of one's own, which no program has."""
-
-    kind = "twice"
-    inputs = {"angle": "scalar"}  # noqa: RUF012
-    outputs = {"angle": "scalar"}  # noqa: RUF012
-
-    def evaluate(self, angle):
-        return (2.0 * angle,)
-
-
-def test_a_figure_with_a_component_of_ones_own_takes_large_batches_too():
-    network = Network(
-        {"twice": Twice(), "turn": Rotation([0, 0, 1])},
-        {"twice.angle": "bend", "turn.angle": "twice.angle"},
-        {"arm": "turn.matrix"},
-    )
-    skeleton = Skeleton(("body", "arm"), [-1, 0], np.eye(3)[:2])
-    body = Figure(skeleton, {"arm": JointSet(network, {"bend": Control(-1.0, 1.0)})})
-    bends = np.linspace(-1.0, 1.0, 2 * MIN_THREADED)
-    found = body.pose({"arm.bend": bends}).rotations[:, 1]
-    wanted = np.stack([np.cos(bends), 0 * bends, 0 * bends, np.sin(bends)], axis=-1)
-    assert np.abs(found - wanted).max() < 1e-15
 
 
 def waves(n, seed):

@@ -8,7 +8,7 @@ One file a component; COMPONENTS is the one registry. A new one is a file and a 
 from __future__ import annotations
 
 from .compensation import Compensation
-from .component import ArrayComponent, Component, Kind
+from .component import ArrayComponent, Component
 from .curve import DEGREE, Curve
 from .dependency import Dependency
 from .figure import Control, Figure, FigurePose, JointSet, clip_of, sweep
@@ -20,6 +20,7 @@ from .mapping import OneToMany
 from .mirrored import Mirrored
 from .network import Network
 from .product import MatrixProduct
+from .program import Kind
 from .rotation import Rotation
 from .scapula import Scapula
 from .scapulothoracic import Scapulothoracic

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats, Vectors, own
+from ..arrays import Vectors, own
 from ..charts.chart import reflect
-from .component import Component, Kind, Step, check_names
+from .component import Component, check_names
+from .program import Instruction, Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,20 +46,10 @@ class Compensation(Component):
     def cancelled_input(self) -> str:
         return "ancestor"
 
-    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
-        between = np.array(inputs[1:], np.int64)
-        run = kernels.transforms.compensation
-        return partial(run, self.joint, between, inputs[0], outputs[0])
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
+        ancestor, *between = inputs
+        at = (ancestor, *outputs)
+        return Instruction(kernels.figure.COMPENSATION, (self.joint,), (between,), at)
 
     def mirror(self, normal: Vectors) -> Self:
         return replace(self, joint=reflect(self.joint, normal))
-
-    def partials(self, table: Floats) -> Floats:
-        if self.between:
-            return super().partials(table)
-        found = np.zeros((3, 4, 3, 4))
-        rows = np.arange(3)
-        for column in range(3):
-            found[rows, column, column, rows] = 1.0
-            found[rows, 3, column, rows] = -self.joint[column]
-        return np.broadcast_to(found.reshape(12, 12), (len(table), 12, 12))

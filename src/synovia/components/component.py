@@ -1,123 +1,23 @@
-"""What a component is: typed inputs to typed outputs, and the work space it runs in."""
+"""Component: a function from typed inputs to typed outputs, and checks of their values."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import accumulate
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats, Ints, Vectors, floats
+from ..arrays import Floats, Vectors, floats
 from ..shapes import Shape
+from .program import LANES, SHAPE, WIDTH, Instruction, Kind, Program, Step, value_rows
 
-# The work space that components run in, and how arrays get in and out of it.
-#
-# Rows of LANES numbers, as `kernels.transforms` explains: a scalar is 1 row, a vector 3, a matrix
-# 12, its upper three rows. A network runs through it block after block, so that a large batch needs
-# no more memory than the caches have.
-
-Kind = Literal["scalar", "vector", "matrix"]
-SHAPE: dict[Kind, tuple[int, ...]] = {"scalar": (), "vector": (3,), "matrix": (4, 4)}
-WIDTH: dict[Kind, int] = {"scalar": 1, "vector": 3, "matrix": 12}
-"""How many numbers, and so rows, a value of each type has."""
-
-LANES = 64
-BLOCKS = 16  # at once: fewer calls a pose, against what the caches hold
-
-Step = Callable[[int, int, Floats], object]
-"""Reads and writes values of the first n lanes: (n, stride of a block, work space)."""
-Finish = Callable[[int, int, int, Floats], object]
-"""Collects results: (number of the first lane, and then as a step)."""
-
-
-def columns(place: int, kind: Kind) -> Ints:
-    """Return the places of a value's rows, which starts at `place`."""
-    return place + LANES * np.arange(WIDTH[kind])
-
-
-def run(
-    stages: Sequence[tuple[Sequence[Step], Finish]],
-    rows: int,
-    table: Floats,
-    inputs_at: Ints,
-    threads: int = 1,
-) -> None:
-    """Take the rows of `table` (n, columns) through all stages, some blocks at a time.
-
-    `inputs_at` are the places of the columns. A stage is steps, and what collects their results.
-    """
-    stride, most = rows * LANES, BLOCKS * LANES
-
-    def part(starts: range) -> None:
-        work = np.empty(-(-min(most, len(table)) // LANES) * stride)
-        for start in starts:
-            n = min(most, len(table) - start)
-            kernels.transforms.load(table[start : start + n], inputs_at, n, stride, work)
-            for steps, finish in stages:
-                for step in steps:
-                    step(n, stride, work)
-                finish(start, n, stride, work)
-
-    starts = range(0, len(table), most)
-    if threads <= 1 or len(starts) < 2:
-        part(starts)
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(part, (starts[k::threads] for k in range(threads))))
-
-
-def evaluate_steps(
-    steps: Sequence[Step], rows: int, table: Floats, inputs_at: Ints, outputs_at: Ints
-) -> Floats:
-    """Return what stands at the places `outputs_at` (n, columns) when all steps are done."""
-    out = np.empty((len(table), len(outputs_at)))
-
-    def finish(start: int, n: int, stride: int, work: Floats) -> None:
-        kernels.transforms.store(outputs_at, n, stride, work, 0, out[start : start + n])
-
-    run([(steps, finish)], rows, table, inputs_at)
-    return out
-
-
-def matrices_of(rows: Floats) -> Floats:
-    """Return matrices (..., 4, 4) of their upper rows (..., 12)."""
-    matrices = np.zeros((*rows.shape[:-1], 4, 4))
-    matrices[..., :3, :] = rows.reshape(*rows.shape[:-1], 3, 4)
-    matrices[..., 3, 3] = 1.0
-    return matrices
-
-
-def error_weights(count: int, length: float) -> Floats:
-    """Return weights (12 · count,) of the entries of matrices, for errors in radians.
-
-    Entries of rotations differ by √2 times the angle; `length` is the shift that is a radian's.
-    """
-    turn = 1 / 2**0.5
-    return np.tile([turn, turn, turn, 1 / length], 3 * count)
-
-
-def unpack_values(table: Floats, kinds: Mapping[str, Kind]) -> dict[str, Floats]:
-    """Return the values (..., shape) whose numbers stand side by side in `table` (..., width)."""
-    values, first = {}, 0
-    for name, kind in kinds.items():
-        part = table[..., first : first + WIDTH[kind]]
-        first += WIDTH[kind]
-        shape = (*table.shape[:-1], *SHAPE[kind])
-        values[name] = matrices_of(part) if kind == "matrix" else part.reshape(shape).copy()
-    return values
-
-
-# The door for values: what a scalar, a vector and a matrix must be.
-
-
-RIGID_TOLERANCE = 1e-6  # how far a matrix may be off a rigid transform
+RIGID_TOLERANCE = 1e-6  # of entries of R Rᵀ and of the last row: rounding of single precision
 
 
 def check_value(name: str, value: Any, kind: Kind) -> Floats:
@@ -132,10 +32,25 @@ def check_value(name: str, value: Any, kind: Kind) -> Floats:
     return array
 
 
+def _check_rigid(name: str, matrices: Floats) -> None:
+    rotations = matrices[..., :3, :3]
+    off = np.abs(rotations @ np.swapaxes(rotations, -1, -2) - np.eye(3)).max(initial=0.0)
+    last = np.abs(matrices[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0)
+    if max(off, last) > RIGID_TOLERANCE or (np.linalg.det(rotations) < 0.0).any():
+        raise ValueError(
+            f"{name} must be rigid transforms (a rotation, a translation, last row 0 0 0 1), "
+            f"got one that is off by {max(off, last):.3g}"
+            + (" or mirrors" if max(off, last) <= RIGID_TOLERANCE else "")
+        )
+
+
 def stack_values(
     values: Mapping[str, Any], kinds: Mapping[str, Kind]
 ) -> tuple[Floats, tuple[int, ...]]:
-    """Return values side by side, (n, width) with matrices as 12 numbers, and the batch's shape."""
+    """Return checked values as columns (n, width), and the shape of the batch.
+
+    Values broadcast against each other. A matrix has 12 columns, its upper three rows.
+    """
     arrays = {name: check_value(name, values[name], kind) for name, kind in kinds.items()}
     batches = {
         name: array.shape[: array.ndim - len(SHAPE[kinds[name]])] for name, array in arrays.items()
@@ -145,32 +60,45 @@ def stack_values(
     except ValueError:
         listed = ", ".join(f"{name} {shape}" for name, shape in batches.items())
         raise ValueError(f"the batches of the values must agree, got {listed}") from None
-    table = np.empty((*batch, sum(WIDTH[kind] for kind in kinds.values())))
-    first = 0
-    for name, kind in kinds.items():
-        array = arrays[name]
-        if kind == "matrix":
-            array = array[..., :3, :].reshape(*array.shape[:-2], 12)
-        elif kind == "scalar":
-            array = array[..., None]
-        table[..., first : first + WIDTH[kind]] = array
-        first += WIDTH[kind]
+    table = pack_values(list(arrays.values()), list(kinds.values()), batch)
     return table.reshape(math.prod(batch), table.shape[-1]), batch
 
 
-def _check_rigid(name: str, matrices: Floats) -> None:
-    turns = matrices[..., :3, :3]
-    off = np.abs(turns @ np.swapaxes(turns, -1, -2) - np.eye(3)).max(initial=0.0)
-    last = np.abs(matrices[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0)
-    if max(off, last) > RIGID_TOLERANCE or (np.linalg.det(turns) < 0.0).any():
-        raise ValueError(
-            f"{name} must be rigid transforms (a rotation, a translation, last row 0 0 0 1), "
-            f"got one that is off by {max(off, last):.3g}"
-            + (" or mirrors" if max(off, last) <= RIGID_TOLERANCE else "")
-        )
+def pack_values(values: Sequence[Floats], kinds: Sequence[Kind], batch: tuple[int, ...]) -> Floats:
+    """Return values as columns (*batch, width) of one table."""
+    table = np.empty((*batch, sum(WIDTH[kind] for kind in kinds)))
+    first = 0
+    for value, kind in zip(values, kinds, strict=True):
+        array = np.broadcast_to(value, (*batch, *SHAPE[kind]))
+        if kind == "matrix":
+            array = array[..., :3, :]
+        table[..., first : first + WIDTH[kind]] = array.reshape(*batch, WIDTH[kind])
+        first += WIDTH[kind]
+    return table
 
 
-DIFFERENCE_STEP = 1e-6  # the step of central differences; their error is some 1e-10
+def unpack_values(table: Floats, kinds: Mapping[str, Kind]) -> dict[str, Floats]:
+    """Return the values (..., shape) whose numbers are the columns of `table` (..., width)."""
+    values, first = {}, 0
+    for name, kind in kinds.items():
+        part = table[..., first : first + WIDTH[kind]]
+        first += WIDTH[kind]
+        if kind == "matrix":
+            values[name] = np.zeros((*table.shape[:-1], 4, 4))
+            values[name][..., :3, :] = part.reshape(*table.shape[:-1], 3, 4)
+            values[name][..., 3, 3] = 1.0
+        else:
+            values[name] = part.reshape((*table.shape[:-1], *SHAPE[kind])).copy()
+    return values
+
+
+def error_weights(count: int, length: float) -> Floats:
+    """Return weights (12 · count,) that turn differences of matrices' entries into radians.
+
+    The entries of two rotations differ by √2 times the angle between them, as a vector. `length` is
+    the translation that weighs as much as a radian.
+    """
+    return np.tile([0.5**0.5, 0.5**0.5, 0.5**0.5, 1.0 / length], 3 * count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,101 +106,97 @@ class Component(ABC):
     """A function from named, typed inputs to named, typed outputs.
 
     Scalars are (...), vectors (..., 3), matrices (..., 4, 4): rigid transforms of column vectors.
-    Leading axes are batches. Parameters are the fields of the frozen dataclass, checked when it
-    is made; they are numbers, arrays, texts, tuples of texts, curves, shapes or components, which
-    is what files can hold. A component of your own derives from `ArrayComponent` and is written in
-    NumPy; those here bind a compiled loop. All else has a default, which a component overrides
-    where it can do better or faster.
+    Leading axes are batches. Parameters are the fields of the frozen dataclass, checked when it is
+    created: numbers, arrays, texts, tuples of texts, curves, shapes or components, as in files. A
+    component of your own derives from `ArrayComponent` and is written in NumPy; the components of
+    this package use kernels.
     """
 
     kind: ClassVar[str]
-    """Its name in files and in `COMPONENTS`."""
+    """The name in files and in `COMPONENTS`."""
     optional_outputs: ClassVar[tuple[str, ...]] = ()
-    """Outputs that it need not compute: where nothing reads them, their place is negative."""
+    """Outputs that are expensive: if nothing reads one, its offset is negative."""
 
     @property
     @abstractmethod
     def inputs(self) -> Mapping[str, Kind]:
-        """The inputs' names and types, in order."""
+        """Names and types of the inputs, in order."""
 
     @property
     def outputs(self) -> Mapping[str, Kind]:
-        """The outputs' names and types, in order: one matrix, unless a component has others."""
+        """Names and types of the outputs, in order: one matrix by default."""
         return {"matrix": "matrix"}
 
     @property
     def defaults(self) -> Mapping[str, Floats]:
-        """What inputs are that nothing is wired to; those not named here must be wired."""
+        """Values of inputs that are not wired; inputs without a default must be wired."""
         return {}
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """Scalar outputs that are above 0 where the component could not do what it is for."""
+        """Scalar outputs that are above 0 where the component cannot fulfil its constraint."""
         return ()
 
     @property
     def product_inputs(self) -> tuple[str, ...]:
-        """The inputs whose matrices, multiplied in this order, are the output `matrix`, if so."""
+        """If the output `matrix` is a product of inputs: their names in order."""
         return ()
 
     @property
     def cancelled_input(self) -> str | None:
-        """The input whose rotation the output `matrix` undoes, if it is for that."""
+        """The input whose rotation the output `matrix` undoes, if that is its purpose."""
         return None
 
     @property
     def direction_limit(self) -> tuple[Vectors, Shape] | None:
-        """A bone's axis, and the directions and twists that the output keeps to, if there are."""
+        """The axis of a bone and the directions and twists that the output keeps to, if any."""
         return None
 
     @property
     def ellipsoid(self) -> tuple[Vectors, Floats] | None:
-        """Centre and half axes (3, 3), as rows, of an ellipsoid to be drawn, if there is one."""
+        """Centre, and half axes (3, 3) as rows, of an ellipsoid to draw, if any."""
         return None
 
     @abstractmethod
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
-        """Return the step that reads `inputs` and writes `outputs`, places in a work space."""
+        """Return the step that reads and writes values at these offsets in the work space."""
 
     def __call__(self, **inputs: Any) -> dict[str, Floats]:
         """Return every output by name, for inputs that broadcast against each other."""
-        unknown = [name for name in inputs if name not in self.inputs]
-        if unknown:
-            raise ValueError(
-                f"{self.kind} has no input {unknown[0]!r}; it has {', '.join(self.inputs)}"
-            )
-        missing = [name for name in self.inputs if name not in {**self.defaults, **inputs}]
-        if missing:
-            raise ValueError(f"{self.kind} needs the input {missing[0]!r}, got none")
-        given = {name: {**self.defaults, **inputs}[name] for name in self.inputs}
+        given = {**self.defaults, **inputs}
+        for name in inputs:
+            if name not in self.inputs:
+                raise ValueError(
+                    f"{self.kind} has no input {name!r}; it has {', '.join(self.inputs)}"
+                )
+        for name in self.inputs:
+            if name not in given:
+                raise ValueError(f"{self.kind} needs the input {name!r}, got none")
         table, batch = stack_values(given, self.inputs)
         out = self.rows(table)
         return unpack_values(out.reshape(*batch, out.shape[-1]), self.outputs)
 
+    @cached_property
+    def _program(self) -> Program:
+        widths = [WIDTH[kind] for kind in (*self.inputs.values(), *self.outputs.values())]
+        offsets = [LANES * row for row in accumulate(widths, initial=0)]
+        count, first, end = len(self.inputs), offsets[len(self.inputs)], offsets[-1]
+        steps = (
+            Instruction(kernels.figure.LOAD, lists=(range(0, first, LANES),)),
+            self.bind(tuple(offsets[:count]), tuple(offsets[count:-1])),
+            Instruction(kernels.figure.STORE, lists=(range(first, end, LANES),), offsets=(0,)),
+        )
+        return Program(steps, end // LANES, stored=(end - first) // LANES)
+
     def rows(self, table: Floats) -> Floats:
         """Return the outputs (n, width) for rows of inputs (n, width), matrices as 12 numbers."""
-        widths = [WIDTH[kind] for kind in (*self.inputs.values(), *self.outputs.values())]
-        places = [LANES * row for row in accumulate(widths, initial=0)]
-        count = len(self.inputs)
-        step = self.bind(tuple(places[:count]), tuple(places[count:-1]))
-        width = sum(WIDTH[kind] for kind in self.inputs.values())
-        total = places[-1] // LANES
-        inputs_at, outputs_at = LANES * np.arange(width), LANES * np.arange(width, total)
-        return evaluate_steps([step], total, table, inputs_at, outputs_at)
-
-    def partials(self, table: Floats) -> Floats:
-        """Return the derivatives (n, outputs, inputs) at rows of inputs, by central differences."""
-        n, width = table.shape
-        nudges = DIFFERENCE_STEP * np.diag(np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0)))
-        ahead = self.rows((table[:, None] + nudges).reshape(-1, width)).reshape(n, width, -1)
-        behind = self.rows((table[:, None] - nudges).reshape(-1, width)).reshape(n, width, -1)
-        return np.swapaxes((ahead - behind) / (2.0 * np.diagonal(nudges)[:, None]), 1, 2)
+        return self._program.run(table)[2]
 
     def mirror(self, normal: Vectors) -> Component:
         """Return the component of the other side, mirrored in the plane across `normal`.
 
-        For the same scalars and for mirrored vectors and matrices it gives mirrored ones. Only
-        the scapula's second angle changes its sign: it turns about a line between points.
+        For the same scalars and for mirrored vectors and matrices it gives mirrored results. Only
+        the scapula's second angle changes its sign: it is about a line between points.
         """
         from .mirrored import Mirrored
 
@@ -281,8 +205,8 @@ class Component(ABC):
         return Mirrored(self, normal)
 
     def parameters(self) -> dict[str, Floats]:
-        """Return the numbers that can be fitted to data, by the names of their parameters."""
-        named = {each.name: getattr(self, each.name) for each in fields(self)}
+        """Return the parameters that can be fitted to data, by name."""
+        named = self.to_dict()
         return {
             name: np.asarray(value, dtype=np.float64)
             for name, value in named.items()
@@ -290,19 +214,19 @@ class Component(ABC):
         }
 
     def with_parameters(self, values: Mapping[str, Floats]) -> Self:
-        """Return this component with other numbers for some of its parameters."""
+        """Return this component with other values of some of its parameters."""
         return replace(
-            self, **{name: each if each.ndim else float(each) for name, each in values.items()}
+            self, **{name: value if value.ndim else float(value) for name, value in values.items()}
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters by name, as `from_dict` takes them."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def from_dict(cls, parameters: Mapping[str, Any]) -> Self:
-        """Return the component that `to_dict` described."""
-        known = [each.name for each in fields(cls)]
+        """Return the component with these parameters."""
+        known = [field.name for field in fields(cls)]
         unknown = [name for name in parameters if name not in known]
         if unknown:
             raise ValueError(
@@ -322,28 +246,25 @@ class ArrayComponent(Component):
         """Return the outputs in order, for inputs in order with one leading axis of n items."""
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
-        input_kinds, output_kinds = tuple(self.inputs.values()), tuple(self.outputs.values())
+        input_kinds, output_kinds = self.inputs, tuple(self.outputs.values())
+        read, written = (
+            np.array(
+                [r for each in zip(offsets, kinds, strict=True) for r in value_rows(*each)], int
+            )
+            for offsets, kinds in ((inputs, input_kinds.values()), (outputs, output_kinds))
+        )
 
         def step(n: int, stride: int, work: Floats) -> None:
             lanes = np.arange(n)
-            first = lanes // LANES * stride + lanes % LANES
-            given = []
-            for place, kind in zip(inputs, input_kinds, strict=True):
-                rows = work[first[:, None] + place + LANES * np.arange(WIDTH[kind])]
-                given.append(
-                    matrices_of(rows) if kind == "matrix" else rows.reshape(n, *SHAPE[kind])
-                )
-            found = self.evaluate(*given)
-            for place, kind, value in zip(outputs, output_kinds, found, strict=True):
-                value = np.broadcast_to(value, (n, *SHAPE[kind]))
-                rows = value[:, :3].reshape(n, 12) if kind == "matrix" else value.reshape(n, -1)
-                work[first[:, None] + place + LANES * np.arange(WIDTH[kind])] = rows
+            first = (lanes // LANES * stride + lanes % LANES)[:, None]
+            found = self.evaluate(*unpack_values(work[first + read], input_kinds).values())
+            work[first + written] = pack_values(found, output_kinds, (n,))
 
         return step
 
 
 def check_names(owner: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names of ports; raise ValueError unless there are some, plain and all different."""
+    """Return names as a tuple; ValueError unless there is one, and all are plain and different."""
     if isinstance(names, str):
         raise ValueError(f"{owner} must be several names, got the text {names!r}")
     names = tuple(names)
@@ -353,6 +274,6 @@ def check_names(owner: str, names: tuple[str, ...]) -> tuple[str, ...]:
         if not isinstance(name, str) or not name or any(c in "./" or c.isspace() for c in name):
             raise ValueError(f"{owner} must be names without '.', '/' or spaces, got {name!r}")
     if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise ValueError(f"{owner} must differ from each other, got {twice!r} twice")
     return names

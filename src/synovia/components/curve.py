@@ -107,19 +107,6 @@ class Curve:
         kernels.curve.values(self.packed, np.ascontiguousarray(given).ravel(), out.reshape(-1))
         return out
 
-    def slope(self, x: Scalars | float) -> Scalars:
-        """Return dy/dx at each `x`, scales included; 0 where the curve is held or bounded."""
-        t = np.asarray(x, dtype=np.float64) * self.x_scale
-        piece = np.clip(np.searchsorted(self.x, t, side="left") - 1, 0, len(self.x) - 2)
-        inner = np.clip(t, self.x[0], self.x[-1])
-        d, c = inner - self.x[piece], np.moveaxis(self.coefficients[piece], -1, 0)
-        rise = c[1] + d * (2.0 * c[2] + 3.0 * d * c[3])
-        value = c[0] + d * (c[1] + d * (c[2] + d * c[3])) + rise * (t - inner)
-        still = (value < self.low) | (value > self.high)
-        if self.beyond == "hold":
-            still |= t != inner
-        return np.asarray(np.where(still, 0.0, rise * self.x_scale * self.y_scale))
-
     def with_values(self, y: Floats) -> Self:
         """Return the curve with other values at its knots."""
         return replace(self, y=y)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
 
 from .. import kernels
 from ..arrays import Floats
-from .component import Component, Kind, Step
+from .component import Component
 from .curve import Curve
 from .mapping import check_curves
+from .program import Instruction, Kind
 
 CHECKS_PER_PIECE = 32  # places in each piece of a curve where bounds are compared
 
@@ -57,25 +57,13 @@ class Dependency(Component):
     def outputs(self) -> Mapping[str, Kind]:
         return {"value": "scalar"}
 
-    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
         if self.exact is not None:
-            return partial(kernels.curve.exact, self.exact.packed, *inputs, *outputs)
-        lower, upper = (
+            return Instruction(kernels.figure.MAPPING, (self.exact.packed,), (outputs,), inputs)
+        bounds = tuple(
             np.empty(0) if curve is None else curve.packed for curve in (self.lower, self.upper)
         )
-        return partial(kernels.curve.bounded, lower, upper, *inputs, *outputs)
-
-    def partials(self, table: Floats) -> Floats:
-        driver = table[:, 0]
-        if self.exact is not None:
-            return self.exact.slope(driver)[:, None, None]
-        found = np.zeros((len(table), 1, 2))
-        found[:, 0, 1] = 1.0
-        for curve, beyond in ((self.lower, np.less), (self.upper, np.greater)):
-            if curve is not None:
-                bound = beyond(table[:, 1], curve(driver))
-                found[bound, 0, 0], found[bound, 0, 1] = curve.slope(driver[bound]), 0.0
-        return found
+        return Instruction(kernels.figure.BOUNDED, bounds, offsets=(*inputs, *outputs))
 
     def parameters(self) -> dict[str, Floats]:
         return {name: curve.y for name, curve in self._curves.items()}

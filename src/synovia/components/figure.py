@@ -1,22 +1,22 @@
-"""Figure: segments posed by a few named controls, one by one or as a compiled program."""
+"""Figure: a skeleton whose segments are posed by a few named controls."""
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import kernels
-from ..arrays import Floats, Ints, Mask, Scalars, floats
+from ..arrays import Floats, Mask, Scalars, floats
 from ..skeleton import POSITIONS, ROTATIONS, Clip, Pose, Skeleton
-from .component import LANES, WIDTH, Finish, Step, check_names, columns, run
+from .component import check_names
 from .network import Network, plan_network, unknown_name
+from .program import LANES, WIDTH, Instruction, Program, Step, value_rows
 
 if TYPE_CHECKING:
     from .controls import FittedControls
@@ -96,37 +96,6 @@ class FigurePose(Pose):
     gaps: Mapping[str, Scalars]
 
 
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """The steps of one joint set, then its segments and where their transforms and gaps stand."""
-
-    steps: Sequence[Step]
-    segments: Ints
-    transforms: Ints
-    gaps: Ints
-
-    def finish(
-        self, offsets: Floats, rotations: Floats, positions: Floats, gaps: Floats, first: int
-    ) -> Finish:
-        """Return what writes the segments of poses (n, J, …), and the gaps from `first` on."""
-
-        def finish(start: int, n: int, stride: int, work: Floats) -> None:
-            q, p = rotations[start : start + n], positions[start : start + n]
-            kernels.transforms.pose(self.segments, self.transforms, offsets, n, stride, work, q, p)
-            if len(self.gaps):
-                into = gaps[start : start + n]
-                kernels.transforms.store(self.gaps, n, stride, work, first, into)
-
-        return finish
-
-
-def rest_stage(segments: Ints, place: int) -> Stage:
-    """Return the stage of segments that nothing moves: the identity, at `place`, for each."""
-    identity = np.eye(4)[:3].ravel()
-    steps = (partial(kernels.transforms.fill, identity, columns(place, "matrix")),)
-    return Stage(steps, segments, np.full(len(segments), place), np.zeros(0, np.int64))
-
-
 def unchecked_pose(
     rotations: Floats,
     positions: Floats,
@@ -150,94 +119,60 @@ def unchecked_pose(
     return posed
 
 
-# The steps of a figure as one compiled program.
-
-
-MIN_THREADED = 1024
-"""Poses that are worth a second thread."""
-BLOCK_POSES = 2 * LANES
-"""Poses that go through all steps together: so many that their work space stays in the caches."""
-PARTS_PER_THREAD = 4
-"""Parts of a batch for each thread: one that is held up leaves some of its own to the others."""
-
-
 @dataclass(frozen=True, eq=False)
-class Program:
-    """What `kernels.figure` reads: a row for each step, lists of places, and numbers."""
+class SetRange:
+    """The rows of a program's code, and the controls of a figure, that belong to a joint set."""
 
-    code: Ints
-    lists: Ints
-    numbers: Floats
-
-    def run(
-        self,
-        table: Floats,
-        rows: int,
-        rotations: Floats,
-        positions: Floats,
-        off: Floats,
-        threads: int,
-    ) -> None:
-        """Write the poses (n, J, …) of rows of controls (n, C), and how far components are off."""
-
-        def part(first: int, last: int) -> None:
-            blocks = -(-min(last - first, BLOCK_POSES) // LANES)
-            work = np.empty((max(blocks, 1), rows * LANES))
-            kernels.figure.run(
-                *(self.code, self.lists, self.numbers, table[first:last], work),
-                *(rotations[first:last], positions[first:last], off[first:last]),
-            )
-
-        n = len(table)
-        if threads <= 1:
-            part(0, n)
-            return
-        parts = min(PARTS_PER_THREAD * threads, -(-n // BLOCK_POSES))
-        cuts = [n * k // parts // BLOCK_POSES * BLOCK_POSES for k in range(parts)] + [n]
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(part, cuts[:-1], cuts[1:]))
+    first_row: int
+    end_row: int
+    first_control: int
+    end_control: int
 
 
-def build_program(stages: Sequence[Stage], controls: int, offsets: Floats) -> Program | None:
-    """Return the steps of all stages as one program; none where a step is not a kernel's.
+def figure_program(
+    figure: Figure, segments: Container[str] | None = None
+) -> tuple[Program, dict[str, SetRange]]:
+    """Return the program that poses a figure, and the ranges of its joint sets in it.
 
-    `offsets` are those of the segments.
+    With `segments` only the components that these need, without gaps and segments at rest.
     """
-    steps = kernels.figure.STEPS
-    store, pose = steps.index(kernels.transforms.store), steps.index(kernels.transforms.pose)
-    code: list[list[int]] = []
-    lists: list[int] = [LANES * control for control in range(controls)]
-    numbers: list[Floats] = [offsets.ravel()]
-    gaps = 0
-
-    def add_places(places: Ints) -> list[int]:
-        lists.extend(places.tolist())
-        return [len(lists) - len(places), len(lists)]
-
-    def add_numbers(array: Floats) -> list[int]:
-        numbers.append(array.ravel())
-        end = sum(map(len, numbers))
-        return [end - array.size, end]
-
-    for stage in stages:
-        for step in stage.steps:
-            if not isinstance(step, partial) or step.func not in steps:
-                return None
-            arrays = [each for each in step.args if isinstance(each, np.ndarray)]
-            stretches = [add_numbers(each) for each in arrays if each.dtype == np.float64]
-            places = [add_places(each) for each in arrays if each.dtype != np.float64]
-            one, other = [*stretches, [0, 0], [0, 0]][:2]
-            single = [int(each) for each in step.args if not isinstance(each, np.ndarray)]
-            code.append([steps.index(step.func), *one, *other, *[*places, [0, 0]][0], *single])
-        code.append([pose, 0, 0, 0, 0, *add_places(stage.segments), *add_places(stage.transforms)])
-        code.append([store, 0, 0, 0, 0, *add_places(stage.gaps), gaps])
-        gaps += len(stage.gaps)
-    table = np.zeros((len(code), kernels.figure.COLUMNS), np.int64)
-    for row, found in zip(table, code, strict=True):
-        row[: len(found)] = found
-    return Program(table, np.array(lists, np.int64), np.ascontiguousarray(np.concatenate(numbers)))
+    count, control, gaps = len(figure.controls), 0, 0
+    rows = max(count, 1)
+    index = figure.skeleton.index
+    steps: list[Step] = [Instruction(kernels.figure.LOAD, lists=(range(0, count * LANES, LANES),))]
+    ranges: dict[str, SetRange] = {}
+    for name, joint_set in figure.joint_sets.items():
+        network, first_control, first_row = joint_set.network, control, len(steps)
+        given = {each: LANES * (control + k) for k, each in enumerate(joint_set.controls)}
+        control += len(given)
+        if segments is not None:
+            needed = [each for each in network.outputs if each in segments]
+            if not needed:
+                continue
+            network = network.part(needed)
+        sources = list(network.outputs.values())
+        told = network.gaps if segments is None else ()
+        known = {each: given[each] for each in network.controls}
+        plan = plan_network(network, (*sources, *told), count, known)
+        transforms = [plan.offsets[each] for each in sources]
+        moved = [index(each) for each in network.outputs]
+        steps += [*plan.steps, Instruction(kernels.figure.POSE, lists=(moved, transforms))]
+        if told:
+            off = [plan.offsets[each] for each in told]
+            steps.append(Instruction(kernels.figure.STORE, lists=(off,), offsets=(gaps,)))
+            gaps += len(told)
+        rows = max(rows, plan.rows)
+        ranges[name] = SetRange(first_row, len(steps), first_control, control)
+    fixed = [j for j, each in enumerate(figure.skeleton.names) if each not in figure.moved_segments]
+    if fixed and segments is None:
+        first = count * LANES
+        identity = (np.eye(4)[:3].ravel(),)
+        steps += [
+            Instruction(kernels.figure.FILL, identity, (value_rows(first, "matrix"),)),
+            Instruction(kernels.figure.POSE, lists=(fixed, [first] * len(fixed))),
+        ]
+        rows = max(rows, count + WIDTH["matrix"])
+    return Program(steps, rows, figure.skeleton.offsets, gaps), ranges
 
 
 Controls = Mapping[str, ArrayLike] | ArrayLike
@@ -295,30 +230,8 @@ class Figure:
         return low, neutral, high
 
     @cached_property
-    def _plan(self) -> tuple[tuple[Stage, ...], int]:
-        """Every set's steps, over rows that the sets share, and how many; controls come first."""
-        place, stages, rows = 0, [], len(self.controls)
-        for joint_set in self.joint_sets.values():
-            network = joint_set.network
-            given = {}
-            for name in network.controls:
-                given[name] = place * LANES
-                place += 1
-            sources = network.outputs.values()
-            plan = plan_network(network, (*sources, *network.gaps), len(self.controls), given)
-            segments = [self.skeleton.index(name) for name in network.outputs]
-            stage = Stage(
-                plan.steps,
-                np.array(segments, np.int64),
-                np.array([plan.places[name] for name in sources], np.int64),
-                np.array([plan.places[name] for name in network.gaps], np.int64),
-            )
-            stages.append(stage)
-            rows = max(rows, plan.rows)
-        if len(self._fixed_segments):
-            stages.append(rest_stage(self._fixed_segments, len(self.controls) * LANES))
-            rows = max(rows, len(self.controls) + WIDTH["matrix"])
-        return tuple(stages), max(rows, 1)
+    def _program(self) -> Program:
+        return figure_program(self)[0]
 
     @cached_property
     def gaps(self) -> tuple[str, ...]:
@@ -428,17 +341,9 @@ class Figure:
     def _pose_values(
         self, used: Floats, clamped: Mapping[str, Scalars], threads: int | None
     ) -> FigurePose:
-        rows = self._plan[1]
         batch, joints = used.shape[:-1], len(self.skeleton)
-        n = math.prod(batch)
-        table = np.ascontiguousarray(used).reshape(n, used.shape[-1])
-        rotations, positions = np.empty((n, joints, 4)), np.empty((n, joints, 3))
-        off = np.empty((n, len(self.gaps)))
-        if self._program is not None:
-            workers = (threads or os.cpu_count() or 1) if n >= MIN_THREADED else 1
-            self._program.run(table, rows, rotations, positions, off, workers)
-        else:
-            self._run_steps(table, rotations, positions, off, threads or 1)
+        table = np.ascontiguousarray(used).reshape(math.prod(batch), used.shape[-1])
+        rotations, positions, off = self._program.run(table, threads)
         gaps: dict[str, Scalars] = {}
         if off.size and off.max() > GAP_TOLERANCE:
             shaped = off.reshape(*batch, off.shape[-1])
@@ -454,30 +359,6 @@ class Figure:
             clamped,
             gaps,
         )
-
-    def _run_steps(
-        self, table: Floats, rotations: Floats, positions: Floats, off: Floats, threads: int
-    ) -> None:
-        """Write poses (n, J, …) and gaps, step by step: with components of one's own."""
-        stages, rows = self._plan
-        work: list[tuple[Sequence[Step], Finish]] = []
-        first = 0
-        for stage in stages:
-            finish = stage.finish(self.skeleton.offsets, rotations, positions, off, first)
-            work.append((stage.steps, finish))
-            first += len(stage.gaps)
-        run(work, rows, table, LANES * np.arange(table.shape[1]), threads)
-
-    @cached_property
-    def _program(self) -> Program | None:
-        """The same steps in one call; none where a component is not compiled."""
-        return build_program(self._plan[0], len(self.controls), self.skeleton.offsets)
-
-    @cached_property
-    def _fixed_segments(self) -> Ints:
-        """The segments that no joint set moves."""
-        moved, names = self.moved_segments, self.skeleton.names
-        return np.array([j for j, name in enumerate(names) if name not in moved], np.int64)
 
 
 # Figures in motion: clips of poses, and one that shows what every control does.

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
-from .component import SHAPE, WIDTH, check_value, error_weights, stack_values
+from ..arrays import Floats, Ints
+from .component import error_weights, stack_values
+from .least_squares import minimize
 from .network import Network, unknown_name
+from .program import WIDTH
 
-INVALID_ERROR = 1e6  # the error of parameters that no component can have
+INVALID_ERROR = 1e6  # residual, radians, of parameters that a component refuses
+MAX_STEPS = 200  # of the descent
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +49,6 @@ def fit_network(
     distance that weighs as much as a radian. What the observations do not tell, such as where
     along its axis a centre is, stays near where it was.
     """
-    from scipy.optimize import least_squares
-
     start = _parameter_values(network, parameters)
     if not (np.isfinite(length) and length > 0.0):
         raise ValueError(f"length must be above 0 and finite, got {length}")
@@ -60,11 +62,15 @@ def fit_network(
             return np.full(wanted.size, INVALID_ERROR)
         return np.asarray(((found.rows(table)[:, columns] - wanted) * scale).ravel())
 
-    found = least_squares(errors, start, xtol=1e-14, ftol=1e-14, gtol=1e-14)
-    squares = np.square(errors(found.x)).reshape(-1, 3, 4)
+    def residuals(points: Floats, _: Ints) -> Floats:
+        every = [errors(each) for each in points.reshape(-1, len(start))]
+        return np.reshape(every, (*points.shape[:-1], wanted.size))
+
+    found = minimize(residuals, start[None], -np.inf, np.inf, max_steps=MAX_STEPS)
+    squares = np.square(found.residuals).reshape(-1, 3, 4)
     angle, shift = squares[..., :3].sum(axis=(1, 2)), squares[..., 3].sum(axis=1)
     return FittedNetwork(
-        change_parameters(network, parameters, found.x),
+        change_parameters(network, parameters, found.points[0]),
         float(np.sqrt(angle.mean())),
         length * float(np.sqrt(shift.mean())),
     )
@@ -73,7 +79,7 @@ def fit_network(
 def _observations(
     network: Network, controls: Mapping[str, Any], observed: Mapping[str, Any]
 ) -> tuple[Floats, Floats, Floats]:
-    """Return columns of the network's outputs, what they should be, and rows of controls."""
+    """Return columns of the network's outputs, their observed values, and rows of controls."""
     kinds = network.results
     if not observed:
         raise ValueError("observed must have at least one output, got none")
@@ -85,23 +91,16 @@ def _observations(
     for name in network.controls:
         if name not in controls:
             raise ValueError(f"the control {name!r} must be given, got none")
-    arrays = {name: check_value(name, matrices, "matrix") for name, matrices in observed.items()}
-    given = {name: check_value(name, controls[name], kind) for name, kind in network.kinds.items()}
-    batch = np.broadcast_shapes(
-        *(each.shape[:-2] for each in arrays.values()),
-        *(each.shape[: each.ndim - len(SHAPE[network.kinds[n]])] for n, each in given.items()),
-    )
-    widened = {n: np.broadcast_to(each, (*batch, 4, 4)) for n, each in arrays.items()}
-    spread = {
-        n: np.broadcast_to(each, (*batch, *SHAPE[network.kinds[n]])) for n, each in given.items()
-    }
+    given = {f"control {name}": controls[name] for name in network.controls}
+    given_kinds = {f"control {name}": kind for name, kind in network.kinds.items()}
+    observed_kinds = {name: kinds[name] for name in observed}
+    both, _ = stack_values({**given, **observed}, {**given_kinds, **observed_kinds})
     firsts = dict(
-        zip(kinds, np.cumsum([0, *(WIDTH[kind] for kind in kinds.values())]), strict=False)
+        zip(kinds, accumulate((WIDTH[kind] for kind in kinds.values()), initial=0), strict=False)
     )
-    columns = np.concatenate([firsts[name] + np.arange(12) for name in arrays])
-    wanted, _ = stack_values(widened, dict.fromkeys(arrays, "matrix"))
-    table, _ = stack_values(spread, network.kinds)
-    return columns, wanted, table
+    columns = np.concatenate([firsts[name] + np.arange(12) for name in observed])
+    split = both.shape[1] - len(columns)
+    return columns, both[:, split:], np.ascontiguousarray(both[:, :split])
 
 
 def _parameter_values(network: Network, parameters: Sequence[str]) -> Floats:

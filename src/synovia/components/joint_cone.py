@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -16,7 +15,8 @@ from ..shapes import ReachCone
 from ..shapes.reach_cone.cone import check_cone, mirror_cone
 from ..shapes.reach_cone.packing import slice_rows
 from ..shapes.reach_cone.star import tangent_basis
-from .component import Component, Kind, Step
+from .component import Component
+from .program import Instruction, Kind
 
 Towards = Literal["rest", "nearest"]
 
@@ -96,14 +96,14 @@ class JointCone(Component):
             sense=-self.sense,
         )
 
-    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
         pulls = float(self.towards == "rest")
         # Heights are over edges' planes times the sines of their lengths.
         rows = slice_rows(self.cone.points, self.cone.visible, self.cone.low, self.cone.high)
         least = TOLERANCE * np.linalg.norm(rows[:, 6:9], axis=1).min()
         packed = np.array([*self.rest, *self.axes.ravel(), pulls, -TOLERANCE, -least, self.sense])
-        places = np.array([*inputs, *outputs], np.int64)
-        return partial(kernels.joint_cone.joint_cone, packed, self.cone.packed, places)
+        numbers, values = (packed, self.cone.packed), (*inputs, *outputs)
+        return Instruction(kernels.figure.JOINT_CONE, numbers, (values,))
 
 
 def _cone_contains(cone: ReachCone, direction: Vectors) -> bool:

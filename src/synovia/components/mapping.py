@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
 from typing import ClassVar, Self
 
 import numpy as np
 
 from .. import kernels
 from ..arrays import Floats
-from .component import Component, Kind, Step, check_names
+from .component import Component, check_names
 from .curve import Curve
+from .program import Instruction, Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +39,9 @@ class OneToMany(Component):
     def outputs(self) -> Mapping[str, Kind]:
         return dict.fromkeys(self.curves, "scalar")
 
-    @cached_property
-    def _packed(self) -> Floats:
-        return np.concatenate([curve.packed for curve in self.curves.values()])
-
-    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
-        outs = np.array(outputs, np.int64)
-        return partial(kernels.curve.mapping, self._packed, inputs[0], outs)
-
-    def partials(self, table: Floats) -> Floats:
-        slopes = [curve.slope(table[:, 0]) for curve in self.curves.values()]
-        return np.stack(slopes, axis=1)[:, :, None]
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
+        packed = np.concatenate([curve.packed for curve in self.curves.values()])
+        return Instruction(kernels.figure.MAPPING, (packed,), (outputs,), inputs)
 
     def parameters(self) -> dict[str, Floats]:
         return {name: curve.y for name, curve in self.curves.items()}

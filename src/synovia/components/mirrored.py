@@ -10,7 +10,8 @@ import numpy as np
 
 from ..arrays import Floats, Vectors, own
 from ..charts.chart import unit_axis
-from .component import ArrayComponent, Component, Kind, unpack_values
+from .component import ArrayComponent, Component, pack_values, unpack_values
+from .program import Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +50,9 @@ class Mirrored(ArrayComponent):
         return self.component.gaps
 
     def evaluate(self, *inputs: Floats) -> tuple[Floats, ...]:
-        parts = [
-            self._reflect(each, kind)[:, :3] if kind == "matrix" else self._reflect(each, kind)
-            for each, kind in zip(inputs, self.inputs.values(), strict=True)
-        ]
-        table = np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+        kinds = tuple(self.inputs.values())
+        parts = [self._reflect(each, kind) for each, kind in zip(inputs, kinds, strict=True)]
+        table = pack_values(parts, kinds, (len(parts[0]),))
         found = unpack_values(self.component.rows(table), self.outputs)
         return tuple(self._reflect(found[name], kind) for name, kind in self.outputs.items())
 

@@ -1,33 +1,25 @@
-"""Network: components wired into one function, with its plan of steps and its derivatives."""
+"""Network: components wired into one function."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats, Ints, Vectors
-from .component import (
-    LANES,
-    SHAPE,
-    WIDTH,
-    Component,
-    Kind,
-    Step,
-    check_names,
-    columns,
-    evaluate_steps,
-    stack_values,
-    unpack_values,
-)
+from ..arrays import Floats, Vectors
+from .component import Component, check_names, stack_values, unpack_values
+from .least_squares import difference_quotients
+from .program import LANES, SHAPE, WIDTH, Instruction, Kind, Program, Step, value_rows
 
-# What a network's wires must be: known names, equal types, nothing missing, no cycle.
+UNUSED = -1  # offset of an optional output that nothing reads
+DIFFERENCE_STEP = 1e-6  # of central differences, relative above 1; their errors are some 1e-10
 
 
 def sources_of(components: Mapping[str, Component], wires: Mapping[str, str]) -> dict[str, Kind]:
@@ -113,77 +105,63 @@ def _hint(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
     return f"{meant}there are {', '.join(known) or 'none'}"
 
 
-# Where a network's values stand in the work space, and the steps that compute them.
-
-
-UNUSED = -1  # the place of an output that nothing reads, if its component can do without
-
-
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Steps in order, the places of values that can be read afterwards, and the rows needed."""
+    """Steps of a network in order, the offsets of values to read afterwards, and the rows used."""
 
     steps: tuple[Step, ...]
-    places: Mapping[str, int]
+    offsets: Mapping[str, int]
     rows: int
-
-    def columns(self, sources: Iterable[str], kinds: Mapping[str, Kind]) -> Ints:
-        """Return where the rows of these values stand, side by side."""
-        found = [columns(self.places[name], kinds[name]) for name in sources]
-        return np.concatenate(found) if found else np.zeros(0, np.int64)
 
 
 def plan_network(
     network: Network, kept: Iterable[str], first: int = 0, given: Mapping[str, int] | None = None
 ) -> Plan:
-    """Return the network as steps over the rows from `first` on.
+    """Return the steps of a network, over the rows of a work space from `first` on.
 
-    Rows are used again when the last component that reads them has run, except those of the
-    sources `kept`; so a large network stays in the caches. Controls are where `given` says, or get
-    rows of their own.
+    Rows are reused after the last component that reads them, except those of the sources `kept`,
+    so that a large network stays in the caches. `given` has the offsets of controls that have rows
+    already.
     """
     pool = _RowPool(first)
-    places = dict(given) if given else {}
+    offsets = dict(given or {})
     for name, kind in network.kinds.items():
-        if name not in places:
-            places[name] = pool.take(kind)
-    feeds = {
-        f"{name}.{port}": network.wires.get(f"{name}.{port}", f"{name}.{port} unwired")
-        for name in network.order
-        for port in network.components[name].inputs
-    }
-    constants = _constants(network, pool, places)
-    last = {source: target.split(".")[0] for target, source in feeds.items()}
-    permanent = {*kept, *network.controls, *constants}
-    steps = [_fill_step(constants, places)] if constants else []
-    for name in network.order:
-        component = network.components[name]
-        read = [feeds[f"{name}.{port}"] for port in component.inputs]
-        written = [f"{name}.{port}" for port in component.outputs]
-        for source in written:
-            unread = source not in last and source not in permanent
-            unused = unread and source.split(".")[1] in component.optional_outputs
-            places[source] = UNUSED if unused else pool.take(network.sources[source])
-        inputs, outputs = ([places[source] for source in each] for each in (read, written))
-        steps.append(component.bind(tuple(inputs), tuple(outputs)))
-        for source in dict.fromkeys((*read, *written)):
-            if source not in permanent and last.get(source, name) == name:
-                pool.release(places.pop(source), network.sources[source])
-    return Plan(tuple(steps), places, pool.rows)
-
-
-def _constants(network: Network, pool: _RowPool, places: dict[str, int]) -> dict[str, Floats]:
-    """Return the numbers of all inputs that nothing is wired to, and give them places."""
+        if name not in offsets:
+            offsets[name] = pool.take(kind)
+    feeds: dict[str, str] = {}
     constants: dict[str, Floats] = {}
     for name in network.order:
         component = network.components[name]
         for port, kind in component.inputs.items():
-            if f"{name}.{port}" not in network.wires:
+            target = f"{name}.{port}"
+            feeds[target] = network.wires.get(target, f"{target} unwired")
+            if target not in network.wires:
                 value = np.asarray(component.defaults[port], dtype=np.float64)
-                source = f"{name}.{port} unwired"
-                constants[source] = (value[:3] if kind == "matrix" else value).ravel()
-                places[source] = pool.take(kind)
-    return constants
+                constants[feeds[target]] = (value[:3] if kind == "matrix" else value).ravel()
+                offsets[feeds[target]] = pool.take(kind)
+    last = {source: target.split(".")[0] for target, source in feeds.items()}
+    permanent = {*kept, *network.controls, *constants}
+    steps: list[Step] = []
+    if constants:
+        values = np.concatenate(list(constants.values()))
+        rows = [
+            offsets[name] + LANES * k for name, each in constants.items() for k in range(each.size)
+        ]
+        steps.append(Instruction(kernels.figure.FILL, (values,), (rows,)))
+    for name in network.order:
+        component = network.components[name]
+        read = [feeds[f"{name}.{port}"] for port in component.inputs]
+        written = [f"{name}.{port}" for port in component.outputs]
+        for port, source in zip(component.outputs, written, strict=True):
+            used = source in last or source in permanent
+            spared = not used and port in component.optional_outputs
+            offsets[source] = UNUSED if spared else pool.take(network.sources[source])
+        inputs, outputs = (tuple(offsets[each] for each in names) for names in (read, written))
+        steps.append(component.bind(inputs, outputs))
+        for source in dict.fromkeys((*read, *written)):
+            if source not in permanent and last.get(source, name) == name:
+                pool.release(offsets.pop(source), network.sources[source])
+    return Plan(tuple(steps), offsets, pool.rows)
 
 
 class _RowPool:
@@ -194,63 +172,17 @@ class _RowPool:
         self.free: dict[int, list[int]] = defaultdict(list)
 
     def take(self, kind: Kind) -> int:
-        """Return a place for a value of this type."""
+        """Return the offset of rows for a value of this type."""
         width = WIDTH[kind]
         if self.free[width]:
             return self.free[width].pop()
         self.rows += width
         return (self.rows - width) * LANES
 
-    def release(self, place: int, kind: Kind) -> None:
-        """Give a place back, if it is one."""
-        if place != UNUSED:
-            self.free[WIDTH[kind]].append(place)
-
-
-def _fill_step(constants: Mapping[str, Floats], places: Mapping[str, int]) -> Step:
-    """Return the step that writes the constants."""
-    numbers = np.concatenate(list(constants.values()))
-    rows = [places[name] + LANES * np.arange(len(each)) for name, each in constants.items()]
-    return partial(kernels.transforms.fill, numbers, np.concatenate(rows))
-
-
-def tangents(network: Network, table: Floats) -> dict[str, Floats]:
-    """Return how every source changes with the controls, (n, its width, all controls' width).
-
-    `table` has the controls side by side, (n, width).
-    """
-    plan = network.whole_plan
-    everything = LANES * np.arange(plan.rows)
-    inputs_at = plan.columns(network.controls, network.sources)
-    values = evaluate_steps(plan.steps, plan.rows, table, inputs_at, everything)
-    found: dict[str, Floats] = {}
-    first, total = 0, table.shape[1]
-    for control, kind in network.kinds.items():
-        share = np.eye(total)[first : first + WIDTH[kind]]
-        found[control] = np.broadcast_to(share, (len(table), *share.shape))
-        first += WIDTH[kind]
-    for name in network.order:
-        component = network.components[name]
-        given: list[Floats] = []
-        moves: list[Floats] = []
-        for port, kind in component.inputs.items():
-            source = network.wires.get(f"{name}.{port}")
-            width = WIDTH[kind]
-            if source is None:
-                constant = np.asarray(component.defaults[port], dtype=np.float64)
-                constant = constant[:3] if kind == "matrix" else constant
-                given.append(np.broadcast_to(constant.ravel(), (len(table), width)))
-                moves.append(np.zeros((len(table), width, total)))
-            else:
-                row = plan.places[source] // LANES
-                given.append(values[:, row : row + width])
-                moves.append(found[source])
-        change = component.partials(np.concatenate(given, axis=1)) @ np.concatenate(moves, axis=1)
-        first = 0
-        for port, kind in component.outputs.items():
-            found[f"{name}.{port}"] = change[:, first : first + WIDTH[kind]]
-            first += WIDTH[kind]
-    return found
+    def release(self, offset: int, kind: Kind) -> None:
+        """Free the rows of a value."""
+        if offset != UNUSED:
+            self.free[WIDTH[kind]].append(offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,13 +250,15 @@ class Network:
         )
 
     @cached_property
-    def _plan(self) -> Plan:
-        return plan_network(self, tuple(self.outputs.values()))
-
-    @cached_property
-    def whole_plan(self) -> Plan:
-        """The steps with a place for every value, to look at them all afterwards."""
-        return plan_network(self, self.sources)
+    def _program(self) -> Program:
+        plan = plan_network(self, self.outputs.values())
+        read, written = (
+            [row for name in names for row in value_rows(plan.offsets[name], self.sources[name])]
+            for names in (self.controls, self.outputs.values())
+        )
+        load = Instruction(kernels.figure.LOAD, lists=(read,))
+        store = Instruction(kernels.figure.STORE, lists=(written,), offsets=(0,))
+        return Program((load, *plan.steps, store), plan.rows, stored=len(written))
 
     def __call__(self, controls: Mapping[str, Any]) -> dict[str, Floats]:
         """Return every output by name, (..., shape), for all controls, which broadcast."""
@@ -333,34 +267,32 @@ class Network:
         return unpack_values(out.reshape(*batch, out.shape[-1]), self.results)
 
     def rows(self, table: Floats) -> Floats:
-        """Return the outputs (n, width) for rows of controls (n, width), matrices as 12 numbers."""
-        plan = self._plan
-        inputs_at = plan.columns(self.controls, self.sources)
-        outputs_at = plan.columns(self.outputs.values(), self.sources)
-        return evaluate_steps(plan.steps, plan.rows, table, inputs_at, outputs_at)
+        """Return outputs (..., width) for rows of controls (..., width), matrices as 12 numbers."""
+        flat = table.reshape(math.prod(table.shape[:-1]), table.shape[-1])
+        found = self._program.run(flat)[2]
+        return found.reshape(*table.shape[:-1], found.shape[-1])
 
     def jacobian(self, controls: Mapping[str, Any]) -> dict[str, dict[str, Floats]]:
         """Return the derivative of each output by each control, (..., output's, control's shape).
 
-        The chain rule over the components: analytic where a component has its own derivatives,
-        central differences of that component alone where it has none. Of a matrix that controls,
-        the upper rows (3, 4) count.
+        By central differences. A matrix among the controls counts by its upper rows (3, 4).
         """
         table, batch = self._table(controls)
-        values = tangents(self, table)
+        steps = DIFFERENCE_STEP * np.maximum(1.0, np.abs(table))
+        ahead, behind = (difference_quotients(self.rows, table, h) for h in (steps, -steps))
+        rates = np.moveaxis(0.5 * (ahead + behind), 0, -1)
         found: dict[str, dict[str, Floats]] = {}
-        for name, source in self.outputs.items():
-            found[name], first = {}, 0
+        row = 0
+        for name, result in self.results.items():
+            found[name], column = {}, 0
             for control, kind in self.kinds.items():
-                part = values[source][:, :, first : first + WIDTH[kind]]
-                first += WIDTH[kind]
-                result = self.sources[source]
+                part = rates[:, row : row + WIDTH[result], column : column + WIDTH[kind]]
+                column += WIDTH[kind]
                 if result == "matrix":
-                    full = np.zeros((len(part), 4, 4, part.shape[-1]))
-                    full[:, :3] = part.reshape(len(part), 3, 4, -1)
-                    part = full
+                    part = np.concatenate([part, np.zeros((len(part), 4, part.shape[-1]))], axis=1)
                 shape = (*SHAPE[result], *(SHAPE[kind] if kind != "matrix" else (3, 4)))
                 found[name][control] = part.reshape(*batch, *shape)
+            row += WIDTH[result]
         return found
 
     def with_components(self, components: Mapping[str, Component]) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -12,7 +12,8 @@ import numpy as np
 from .. import kernels
 from ..arrays import Floats, Vectors, own
 from ..charts.chart import reflect, unit_axis
-from .component import Component, Kind, Step, matrices_of
+from .component import Component
+from .program import Instruction, Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,25 +86,14 @@ class Rotation(Component):
         head = [*self.axis, neutral, low, high, len(self.centers)]
         return np.concatenate([head, self.bounds[1:-1], pairs])
 
-    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
-        return partial(kernels.transforms.rotation, self._packed, inputs[0], outputs[0])
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
+        offsets = (*inputs, *outputs)
+        return Instruction(kernels.figure.ROTATION, (self._packed,), offsets=offsets)
 
     def mirror(self, normal: Vectors) -> Self:
         # A mirror turns an axis' sense round, and the mirrored axis' opposite turns as before.
         axis, centers = -reflect(self.axis, normal), reflect(self.centers, normal)
         return replace(self, axis=axis, centers=centers)
-
-    def partials(self, table: Floats) -> Floats:
-        angle = table[:, 0]
-        moves = (angle >= self.bounds[0]) & (angle <= self.bounds[-1])
-        number = np.clip(np.searchsorted(self.bounds, angle) - 1, 0, len(self.centers) - 1)
-        matrices = matrices_of(self.rows(table))
-        x, y, z = self.axis
-        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        found = np.zeros((len(table), 3, 4))
-        found[:, :, :3] = cross @ matrices[:, :3, :3]
-        found[:, :, 3] = (matrices[:, :3, 3] - self.centers[number]) @ cross.T
-        return np.where(moves[:, None], found.reshape(-1, 12), 0.0)[:, :, None]
 
 
 def turn_about(axis: Vectors, angle: float) -> Floats:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -12,7 +11,8 @@ import numpy as np
 from .. import kernels
 from ..arrays import Floats, Vectors, check_orthonormal, own
 from ..charts.chart import reflect, unit_axis
-from .component import Component, Kind, Step
+from .component import Component
+from .program import Instruction, Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +71,8 @@ class Scapula(Component):
             axes=reflect(self.axes, normal),
         )
 
-    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
         shrink = self.axes / self.radii[:, None]
         parts = (self.axis, self.center, shrink, self.pairs)
         packed = np.concatenate([part.ravel() for part in parts])
-        places = np.array([*inputs, *outputs], np.int64)
-        return partial(kernels.scapula.scapula, packed, places)
+        return Instruction(kernels.figure.SCAPULA, (packed,), ((*inputs, *outputs),))

@@ -11,7 +11,8 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Vectors, check_orthonormal, own
 from ..charts.chart import reflect
-from .component import ArrayComponent, Kind
+from .component import ArrayComponent
+from .program import Kind
 
 COORDINATES = ("abduction", "elevation", "upward", "winging")
 X, Y, Z = np.eye(3)

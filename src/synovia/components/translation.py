@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -12,7 +11,8 @@ import numpy as np
 from .. import kernels
 from ..arrays import Floats, Vectors, own
 from ..charts.chart import reflect
-from .component import Component, Kind, Step
+from .component import Component
+from .program import Instruction, Kind
 
 AXIS_NAMES = ("x", "y", "z")
 
@@ -40,16 +40,10 @@ class Translation(Component):
     def defaults(self) -> Mapping[str, Floats]:
         return dict.fromkeys(AXIS_NAMES, np.zeros(()))
 
-    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
         packed = np.concatenate([self.offset, self.directions.ravel()])
-        along = np.array(inputs, np.int64)
-        return partial(kernels.transforms.translation, packed, along, outputs[0])
+        return Instruction(kernels.figure.TRANSLATION, (packed,), (inputs,), outputs)
 
     def mirror(self, normal: Vectors) -> Self:
         offset, directions = reflect(self.offset, normal), reflect(self.directions, normal)
         return replace(self, offset=offset, directions=directions)
-
-    def partials(self, table: Floats) -> Floats:
-        found = np.zeros((len(table), 3, 4, 3))
-        found[:, :, 3, :] = self.directions.T
-        return found.reshape(-1, 12, 3)

@@ -67,7 +67,7 @@ def evaluate_lanes(p, o, work, a, out, to, n):
         out[to + i] = scale * (high if y > high else y)
 
 
-@kernel("f8[] i8 i8[] i8 i8 f8[]")
+@kernel
 def mapping(p, given, outs, n, stride, work):
     """Write the value of every curve at `given`."""
     for start in range(0, n, LANES):
@@ -78,15 +78,7 @@ def mapping(p, given, outs, n, stride, work):
             o += int(p[o])
 
 
-@kernel("f8[] i8 i8 i8 i8 f8[]")
-def exact(p, driver, out, n, stride, work):
-    """Write the curve's value at `driver`."""
-    for start in range(0, n, LANES):
-        base, m = start // LANES * stride, min(LANES, n - start)
-        evaluate_lanes(p, 0, work, base + driver, work, base + out, m)
-
-
-@kernel("f8[] f8[] i8 i8 i8 i8 i8 f8[]")
+@kernel
 def bounded(lower, upper, driver, given, out, n, stride, work):
     """Write `given` brought between the values of the curves; an empty one is no bound."""
     least, most = np.full(LANES, -np.inf), np.full(LANES, np.inf)

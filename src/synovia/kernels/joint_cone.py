@@ -242,12 +242,12 @@ def leave(p, block, work, given, angle, center, out, n):
             work[to + 3 * LANES + i] = place + (work[row + j] - work[to + j]) * work[c + j]
 
 
-@kernel("f8[] f8[] i8[] i8 i8 f8[]")
+@kernel
 def joint_cone(p, cone, places, n, stride, work):
     """Write the transforms with legal directions and twists, and their angles about three axes.
 
-    The places are those of transform, angle and centre, then of transform and three angles that are
-    written. Angles whose place is negative are not asked for.
+    `places` are the offsets of transform, angle and centre, then of the resulting transform and its
+    three angles. Angles with a negative offset are not computed.
     """
     given, angle, center, out = places[0], places[1], places[2], places[3]
     first, second, third = places[4], places[5], places[6]
@@ -262,7 +262,7 @@ def joint_cone(p, cone, places, n, stride, work):
         from_direction_twist(p, REST, block, m)
         leave(p, block, work, a, base + angle, base + center, o, m)
         if max(first, second, third) < 0:
-            continue  # nobody asks
+            continue
         two_angles(p, work, o, q, m)
         for i in range(m):
             if first >= 0:

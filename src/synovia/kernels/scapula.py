@@ -179,7 +179,7 @@ def blend(p, o, u, w):
     return (1.0 - w) * mixed + w * vec3_at(p, o + 12)
 
 
-@kernel("f8[] i8[] i8 i8 f8[]")
+@kernel
 def scapula(p, places, n, stride, work):
     """Write both rotations as one transform, their angles, and the gap to the ellipsoid.
 

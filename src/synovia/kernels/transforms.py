@@ -16,7 +16,7 @@ from .vector import wrap_angle
 LANES = 64
 
 
-@kernel("f8[,] i8[] i8 i8 f8[]")
+@kernel
 def load(table, values, n, stride, work):
     """Copy each column of `table` (n, columns) to the row that `values` names."""
     for column in range(table.shape[1]):
@@ -26,7 +26,7 @@ def load(table, values, n, stride, work):
                 work[here + i] = table[start + i, column]
 
 
-@kernel("f8[] i8[] i8 i8 f8[]")
+@kernel
 def fill(numbers, values, n, stride, work):
     """Write each number to all lanes of the row that `values` names."""
     for k in range(values.shape[0]):
@@ -36,7 +36,7 @@ def fill(numbers, values, n, stride, work):
                 work[here + i] = numbers[k]
 
 
-@kernel("i8[] i8 i8 f8[] i8 f8[,]")
+@kernel
 def store(values, n, stride, work, first, table):
     """Copy the rows that `values` names to the columns of `table` (n, columns), from `first` on."""
     for column in range(values.shape[0]):
@@ -65,7 +65,7 @@ def multiply(left, a, right, b, out, o, n):
             out[to + 3 * LANES + i] = shift + left[row + 3 * LANES + i]
 
 
-@kernel("i8[] i8 i8 i8 f8[]")
+@kernel
 def product(factors, out, n, stride, work):
     """Write the product of the transforms that `factors` name, the last acting first."""
     count = factors.shape[0]
@@ -138,7 +138,7 @@ def carry(p, at, edge, work, a, o, n):
             work[row + 3 * LANES + i] = there if work[a + i] > edge else work[row + 3 * LANES + i]
 
 
-@kernel("f8[] i8 i8 i8 i8 f8[]")
+@kernel
 def rotation(p, angle, out, n, stride, work):
     """Write the turns by `angle` about a common axis and each interval's own centre.
 
@@ -154,7 +154,7 @@ def rotation(p, angle, out, n, stride, work):
             carry(p, first + 6 * k, p[6 + k], work, base + angle, base + out, m)
 
 
-@kernel("f8[] i8[] i8 i8 i8 f8[]")
+@kernel
 def translation(p, along, out, n, stride, work):
     """Write the translations by an offset p[0:3] and the ways `along` three directions after it."""
     for start in range(0, n, LANES):
@@ -174,7 +174,7 @@ def translation(p, along, out, n, stride, work):
                 work[row + 3 * LANES + i] = here + way
 
 
-@kernel("f8[] i8[] i8 i8 i8 i8 f8[]")
+@kernel
 def compensation(p, between, ancestor, out, n, stride, work):
     """Write the turns about the point p[0:3] that undo the rotation of `ancestor`.
 
@@ -255,7 +255,7 @@ def quaternions(work, o, q, n):
         q[3 * LANES + i] = scale * z
 
 
-@kernel("i8[] i8[] f8[,] i8 i8 f8[] f8[,,] f8[,,]")
+@kernel
 def pose(segments, transforms, offsets, n, stride, work, rotations, positions):
     """Write the rotations and positions of some segments, as their parents see them.
 

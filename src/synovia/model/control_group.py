@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..arrays import Floats, Ints, Quats, Scalars, unit_quats
 from ..arrays import tolerance as rounding
 from ..components.controls import program_for
 from ..components.figure import Figure
+from ..components.least_squares import minimize
 from ..limit.softening import Softening
 from ..skeleton import Lineage, Skeleton, lineage
 from .clamp import MAX_SPEED, step_bounds
@@ -322,7 +323,7 @@ class ControlGroup(Constraint):
         shares[:1] = start
         found = np.empty((*targets.shape[:-1], 5))
         if self._task is None:
-            _solve_by_differences(self, targets, search, shares, found)
+            _solve_in_python(self, targets, search, shares, found)
         else:
             library, stored = self._library
             kernels.control_group.nearest_each(
@@ -363,35 +364,34 @@ EXIT_STEP = 1e-4  # radians; the shortest step of `first_exit`
 EXIT_NEARNESS = 1e-9  # precision of the t that it returns
 
 
-def _solve_by_differences(
+def _solve_in_python(
     group: ControlGroup, targets: Quats, search: int, shares: Floats, found: Floats
 ) -> None:
-    """Do as `kernels.control_group.nearest_each`, for components that are not compiled."""
-    from scipy.optimize import least_squares
-
+    """Do as `kernels.control_group.nearest_each`, for components in Python."""
     library, stored = group._library
+    rules, weights = kernels.control_group, np.sqrt(group.weights)[:, None]
 
-    def gaps(share: Floats, target: Quats) -> Floats:
-        given = group.pose(group._values(share))
+    def gaps(shares: Floats, target: Quats) -> Floats:
+        given = group.pose(group._values(shares))
         return quat.log(quat.mul(quat.inverse(given), target))
 
-    def beyond(share: Floats, target: Quats, scale: float) -> Floats:
-        left = gaps(share, target)
-        angle = np.linalg.norm(left, axis=-1, keepdims=True)
+    def beyond(shares: Floats, _: Ints | None = None, *, target: Quats, scale: float) -> Floats:
+        """Return the weighted rotation vectors beyond the scaled tolerances, (..., 3 S)."""
+        vectors = gaps(shares, target)
+        angle = np.linalg.norm(vectors, axis=-1, keepdims=True)
         slack = scale * group.tolerances[:, None]
         over = 1.0 - slack / np.maximum(angle, np.maximum(slack, 1e-300))
-        return np.asarray(np.sqrt(group.weights)[:, None] * over * left).ravel()
+        return np.asarray(weights * over * vectors).reshape(*shares.shape[:-1], -1)
 
-    def fit(share: Floats, target: Quats) -> tuple[Floats, float]:
+    def fit(start: Floats, target: Quats) -> tuple[Floats, float]:
+        """Return shares (F,) and their sum of squares: first without tolerances, then with them."""
+        share, left = start[None], beyond(start[None], target=target, scale=1.0)
         for scale in (0.0, 1.0):
-            if len(share) and (beyond(share, target, 1.0) != 0.0).any():
-                solved = least_squares(
-                    beyond, share, args=(target, scale), bounds=(0.0, 1.0), xtol=1e-12, ftol=1e-14
-                )
-                share = np.clip(solved.x, 0.0, 1.0)
-        return share, float(np.square(beyond(share, target, 1.0)).sum())
+            if np.square(left).sum() > rules.ENOUGH:
+                share = minimize(partial(beyond, target=target, scale=scale), share).points
+                left = beyond(share, target=target, scale=1.0)
+        return share[0], float(np.square(left).sum())
 
-    rules = kernels.control_group
     for i, target in enumerate(targets):
         angles = np.maximum(quat.angle_between(stored, target) - group.tolerances, 0.0)
         order = np.argsort((group.weights * np.square(angles)).sum(axis=1), kind="stable")
@@ -404,9 +404,8 @@ def _solve_by_differences(
             if now < square:
                 best, square = other, now
         shares[i] = best
-        left = gaps(best, target)
         found[i, :, :4] = group.pose(group._values(best))
-        found[i, :, 4] = np.linalg.norm(left, axis=-1)
+        found[i, :, 4] = np.linalg.norm(gaps(best, target), axis=-1)
 
 
 def control_groups(figure: Figure, tolerance: float = TOLERANCE) -> tuple[ControlGroup, ...]:

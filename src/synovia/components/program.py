@@ -1,0 +1,141 @@
+"""Programs: the steps of components, run on blocks of poses in one work space.
+
+The work space has rows of LANES numbers, one lane for each pose. A scalar has one row, a vector
+three, and a matrix twelve, its upper three rows. An offset is the index of the first number of a
+value in a block. Blocks are small enough for the processor's caches, whatever the size of a batch.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby, pairwise
+from typing import Literal
+
+import numpy as np
+
+from .. import kernels
+from ..arrays import Floats, Ints
+
+Kind = Literal["scalar", "vector", "matrix"]
+SHAPE: dict[Kind, tuple[int, ...]] = {"scalar": (), "vector": (3,), "matrix": (4, 4)}
+WIDTH: dict[Kind, int] = {"scalar": 1, "vector": 3, "matrix": 12}
+"""Rows of a value of each type in the work space."""
+
+LANES: int = kernels.transforms.LANES
+COMPILED_BLOCKS, PYTHON_BLOCKS = 2, 16  # times LANES poses at once: caches against calls of Python
+MIN_THREADED = 1024  # poses from which on a second thread pays
+PARTS_PER_THREAD = 4  # of a batch, so that a thread that is held up leaves work to the others
+
+PythonStep = Callable[[int, int, Floats], object]
+"""Reads and writes values of the first n lanes: (n, numbers of a block, work space)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instruction:
+    """A step that a kernel runs; `kernels.figure` describes operations and their operands."""
+
+    operation: int
+    numbers: tuple[Floats, ...] = ()
+    lists: tuple[Iterable[int], ...] = ()
+    offsets: tuple[int, ...] = ()
+
+
+Step = Instruction | PythonStep
+
+
+def value_rows(offset: int, kind: Kind) -> list[int]:
+    """Return the offsets of all rows of the value at `offset`."""
+    return [offset + LANES * row for row in range(WIDTH[kind])]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Steps in the order in which they run; the first loads the controls."""
+
+    steps: Sequence[Step]
+    rows: int
+    """Rows of the work space."""
+    segment_offsets: Floats = field(default_factory=lambda: np.zeros((0, 3)))
+    """(J, 3): positions of the segments at rest, relative to their parents."""
+    stored: int = 0
+    """Numbers that `STORE` instructions write for each pose."""
+    code: Ints = field(init=False)
+    lists: Ints = field(init=False)
+    numbers: Floats = field(init=False)
+    parts: list[slice | PythonStep] = field(init=False)
+    """Rows of the code that run in one call, and steps in Python between them."""
+
+    def __post_init__(self) -> None:
+        instructions = [step for step in self.steps if isinstance(step, Instruction)]
+        numbers = [self.segment_offsets, *(each for step in instructions for each in step.numbers)]
+        lists = [np.array([*each], np.int64) for step in instructions for each in step.lists]
+        number_ranges = pairwise(np.cumsum([0, *(each.size for each in numbers)]).tolist())
+        list_ranges = pairwise(np.cumsum([0, *map(len, lists)]).tolist())
+        next(number_ranges)  # the segments' offsets
+        code = np.zeros((len(instructions), kernels.figure.COLUMNS), np.int64)
+        for row, step in zip(code, instructions, strict=True):
+            row[0] = step.operation
+            for k in range(len(step.numbers)):
+                row[1 + 2 * k : 3 + 2 * k] = next(number_ranges)
+            for k in range(len(step.lists)):
+                row[5 + 2 * k : 7 + 2 * k] = next(list_ranges)
+            if step.offsets:
+                row[7 : 7 + len(step.offsets)] = step.offsets
+        parts: list[slice | PythonStep] = []
+        first = 0
+        for compiled, group in groupby(self.steps, lambda step: isinstance(step, Instruction)):
+            members = list(group)
+            if compiled:
+                parts.append(slice(first, first + len(members)))
+                first += len(members)
+            else:
+                parts += [step for step in members if not isinstance(step, Instruction)]
+        object.__setattr__(self, "code", code)
+        object.__setattr__(self, "lists", np.concatenate([np.zeros(0, np.int64), *lists]))
+        object.__setattr__(self, "numbers", np.concatenate([each.ravel() for each in numbers]))
+        object.__setattr__(self, "parts", parts)
+
+    @cached_property
+    def is_compiled(self) -> bool:
+        """True if no step is in Python."""
+        return not any(callable(part) for part in self.parts)
+
+    def run(self, table: Floats, threads: int | None = 1) -> tuple[Floats, Floats, Floats]:
+        """Return rotations (n, J, 4), positions (n, J, 3) and stored numbers (n, …).
+
+        `table` (n, C) has the controls of a pose in each row. `threads` is the number of threads
+        for large batches; None for all processors, or for one if a step is in Python.
+        """
+        n, joints, stride = len(table), len(self.segment_offsets), self.rows * LANES
+        results = (np.empty((n, joints, 4)), np.empty((n, joints, 3)), np.empty((n, self.stored)))
+        size = LANES * (COMPILED_BLOCKS if self.is_compiled else PYTHON_BLOCKS)
+
+        def run_blocks(starts: range) -> None:
+            work = np.empty((-(-min(size, n) // LANES), stride))
+            for start in starts:
+                block = slice(start, min(start + size, n))
+                arrays = (table[block], work, *(each[block] for each in results))
+                for part in self.parts:
+                    if isinstance(part, slice):
+                        code = self.code[part]
+                        kernels.figure.run(code, self.lists, self.numbers, *arrays)
+                    else:
+                        part(block.stop - start, stride, work.reshape(-1))
+
+        starts = range(0, n, size)
+        if n < MIN_THREADED:
+            threads = 1
+        elif threads is None:
+            threads = (os.cpu_count() or 1) if self.is_compiled else 1
+        if threads == 1:
+            run_blocks(starts)
+        else:
+            from concurrent.futures import ThreadPoolExecutor
+
+            count = PARTS_PER_THREAD * threads
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(run_blocks, (starts[k::count] for k in range(count))))
+        return results
