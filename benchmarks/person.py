@@ -17,7 +17,7 @@ import numpy as np
 
 from synovia import Figure, human, load_clip, quat
 from synovia.anatomy import Observations, fit_figure
-from synovia.anatomy.least_squares import Problem
+from synovia.anatomy.bundle_adjustment import BundleProblem
 from synovia.anatomy.parameters import Center, human_parameters
 from synovia.skeleton import forward
 
@@ -47,8 +47,8 @@ def make_person(seed: int, frames: int, noise: float = 1.0) -> tuple[Figure, Obs
         *((), np.zeros((1, 0, 3)), (), np.zeros((0, 3)), np.zeros(0)),
         *(np.zeros((1, 0, 4)), (), np.zeros(0)),
     )
-    blank = Problem(base, parameters, nothing)
-    true = blank.figure_at(blank.starts + 0.5 * blank.spreads * rng.normal(size=len(blank.starts)))
+    blank = BundleProblem(base, parameters, nothing)
+    true = blank.figure_at(blank.start + 0.5 * blank.spread * rng.normal(size=len(blank.start)))
     low, neutral, high = true.ranges
     shares = (neutral - low) / (high - low) + 0.2 * rng.normal(size=(frames, len(low)))
     pose = true.pose(low + (high - low) * np.clip(shares, 0.02, 0.98))

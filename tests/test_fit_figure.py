@@ -10,7 +10,12 @@ from click.testing import CliRunner
 
 from synovia import human, load_figure, quat, save_clip
 from synovia.anatomy import MarkerTracks, Observations, fit_figure, known_markers
-from synovia.anatomy.least_squares import Problem, System, solve_frames, start_state
+from synovia.anatomy.bundle_adjustment import (
+    BundleProblem,
+    BundleSystem,
+    solve_frames,
+    start_estimate,
+)
 from synovia.anatomy.observations import choose_frames, observe_markers, observe_rig
 from synovia.anatomy.parameters import Center, human_parameters
 from synovia.cli import main
@@ -43,8 +48,8 @@ def poses_of(figure, frames, rng, spread=0.15):
 def person(seed):
     """A figure with parameters that are half a spread off."""
     rng, base = np.random.default_rng(seed), human()
-    blank = Problem(base, human_parameters(base), NOTHING)
-    return blank.figure_at(blank.starts + 0.5 * blank.spreads * rng.normal(size=len(blank.starts)))
+    blank = BundleProblem(base, human_parameters(base), NOTHING)
+    return blank.figure_at(blank.start + 0.5 * blank.spread * rng.normal(size=len(blank.start)))
 
 
 def observed(figure, frames, seed=0, noise=1.0):
@@ -112,62 +117,54 @@ def test_the_figure_is_one_like_others(fitted, tmp_path):
 
 def test_derivatives_are_those_of_the_whole_figure():
     base, true = human(), person(2)
-    seen = observed(true, 3)
-    problem = Problem(base, human_parameters(base), seen)
+    problem = BundleProblem(base, human_parameters(base), observed(true, 3))
     rng = np.random.default_rng(0)
-    state = start_state(problem)
-    numbers = problem.starts + 0.3 * problem.spreads * rng.normal(size=len(problem.starts))
-    shares = np.clip(state.shares + 0.1 * rng.normal(size=state.shares.shape), 0.05, 0.95)
-    state = replace(state, numbers=numbers, shares=shares)
-    left, figure = problem.left_at(state), problem.figure_at(numbers)
-    shared = problem.shared_jacobian(figure, state, left)
-    first = 0
-    for each in problem.parameters:
-        k = first + len(each.start) - 1
-        more = numbers.copy()
+    estimate = start_estimate(BundleProblem(base, [], problem.seen))
+    shared = problem.start + 0.3 * problem.spread * rng.normal(size=len(problem.start))
+    frames = estimate.frames.copy()
+    frames[:, :-6] = np.clip(frames[:, :-6] + 0.1 * rng.normal(size=(3, 44)), 0.05, 0.95)
+    estimate = replace(estimate, shared=shared, frames=frames)
+    rates, firsts = problem.shared_rates(estimate), {id(e): k for k, e in enumerate(problem.owners)}
+    for each in problem.parameters[::3]:  # of every kind, on either side
+        k = firsts[id(each)]
+        more, less = shared.copy(), shared.copy()
         more[k] += 1e-5
-        wanted = (problem.left_at(replace(state, numbers=more)) - left) / 1e-5
-        np.testing.assert_allclose(shared[:, k], wanted, atol=1e-4 * np.abs(wanted).max() + 1e-6)
-        first += len(each.start)
-    frames = problem.frame_jacobian(figure, state, left)
-    moved = replace(state, root_place=state.root_place + 1e-5 * np.array([0.0, 1.0, 0.0]))
-    np.testing.assert_allclose(
-        frames[:, -2], (problem.left_at(moved) - left) / 1e-5, atol=1e-4 * np.abs(frames).max()
-    )
+        less[k] -= 1e-5
+        ahead, behind = (problem.all_residuals(replace(estimate, shared=s)) for s in (more, less))
+        wanted = (ahead - behind) / 2e-5
+        np.testing.assert_allclose(rates[k], wanted, atol=1e-4 * np.abs(wanted).max() + 1e-5)
 
 
 def test_frames_are_eliminated_as_by_one_large_system():
     base = human()
-    problem = Problem(base, human_parameters(base), observed(person(3), 3))
-    state = start_state(problem)
-    left, weights = problem.left_at(state), np.array([1.0, 0.5, 1.0])
-    system = System.of(problem, state, left, weights)
+    problem = BundleProblem(base, human_parameters(base), observed(person(3), 3))
+    system = BundleSystem.of(problem, start_estimate(problem), np.array([1.0, 0.5, 1.0]))
     step, back = system.solve(0.01)
     frames, n = back.shape
     size = frames * n + len(step)
     whole, right = np.zeros((size, size)), np.zeros(size)
     for f in range(frames):
-        here = slice(f * n, f * n + n)
-        own = system.square[f] + 0.01 * np.diag(np.diag(system.square[f]) + 1.0)
-        whole[here, here], right[here] = own, system.down[f]
-        whole[here, frames * n :] = system.cross[f]
-        whole[frames * n :, here] = system.cross[f].T
-    shared = system.whole + 0.01 * np.diag(np.diag(system.whole))
-    whole[frames * n :, frames * n :], right[frames * n :] = shared, system.slope
+        rows = slice(f * n, f * n + n)
+        whole[rows, rows] = system.own[f] + 0.01 * np.diag(np.diag(system.own[f]) + 1.0)
+        right[rows] = system.descent[f]
+        whole[rows, frames * n :] = system.cross[f]
+        whole[frames * n :, rows] = system.cross[f].T
+    shared = system.shared + 0.01 * np.diag(np.diag(system.shared))
+    whole[frames * n :, frames * n :], right[frames * n :] = shared, system.shared_descent
     solved = np.linalg.solve(whole, right)
+    free = ~system.held
     np.testing.assert_allclose(step, np.where(system.fixed, 0.0, solved[frames * n :]), atol=1e-8)
-    np.testing.assert_allclose(
-        back[system.free], solved[: frames * n].reshape(frames, n)[system.free], atol=1e-8
-    )
+    np.testing.assert_allclose(back[free], solved[: frames * n].reshape(frames, n)[free], atol=1e-8)
 
 
 def test_controls_alone_bring_frames_to_what_they_were():
     base = human()
-    problem = Problem(base, [], observed(base, 6, noise=0.0))
-    state = solve_frames(problem, start_state(problem), 60)
-    assert np.median(np.abs(problem.left_at(state))) < 0.05
-    assert (state.shares >= 0.0).all()
-    assert (state.shares <= 1.0).all()
+    problem = BundleProblem(base, [], observed(base, 6, noise=0.0))
+    estimate = solve_frames(problem, start_estimate(problem), 60)
+    left = problem.all_residuals(estimate)
+    assert np.median(np.abs(left[:, : -len(base.controls)])) < 0.05
+    assert (estimate.frames[:, :-6] >= 0.0).all()
+    assert (estimate.frames[:, :-6] <= 1.0).all()
 
 
 # Rigs.
@@ -190,9 +187,9 @@ def test_a_rig_is_seen_in_the_frames_of_the_human(rig_clip):
         if name.startswith(("Left", "Right")):
             off = seen.points[:, k] - where[:, clip.skeleton.index(name)]
             assert np.linalg.norm(off, axis=-1).max() < 0.025, name  # an elbow is also a forearm's
-    for k, name in enumerate(seen.turn_segments):
+    for k, name in enumerate(seen.rotation_segments):
         if name.endswith(("UpperArm", "UpperLeg", "LowerLeg")):
-            off = quat.angle_between(seen.turns[:, k], how[:, clip.skeleton.index(name)])
+            off = quat.angle_between(seen.rotations[:, k], how[:, clip.skeleton.index(name)])
             assert np.degrees(np.median(off)) < 12.0, name
 
 
@@ -275,7 +272,9 @@ def test_markers_tell_lengths():
     tracks = marked(true, 12)
     seen = observe_markers([tracks], base.skeleton.names)
     names = ("LeftLowerLeg", "LeftFoot", "LeftLowerArm", "LeftHand")
-    found = fit_figure(replace(seen, place_spread=0.2 * seen.place_spread), frames=12, height=1.66)
+    found = fit_figure(
+        replace(seen, position_spread=0.2 * seen.position_spread), frames=12, height=1.66
+    )
     for name in names:
         a, b = (each.skeleton.offsets[each.skeleton.index(name)] for each in (found.figure, true))
         was = np.linalg.norm(human(1.66).skeleton.offsets[true.skeleton.index(name)])

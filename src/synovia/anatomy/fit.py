@@ -1,4 +1,4 @@
-"""fit_figure: a human of one's own, from captures of clips or of markers."""
+"""fit_figure: the human fitted to a person, from captures of clips or of markers."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from .. import quat
 from ..arrays import Floats, Vectors, whole_number
 from ..components import Figure
 from ..skeleton import Clip, forward
-from .human import human
-from .least_squares import (
-    STEPS,
-    Problem,
-    State,
-    at_frames,
+from .bundle_adjustment import (
+    MAX_STEPS,
+    BundleProblem,
+    Estimate,
+    adjust,
     plausible_frames,
     restart_frames,
     solve_frames,
-    solve_together,
-    start_state,
+    start_estimate,
 )
+from .human import human
 from .observations import (
-    LEAST_FRAMES,
+    MIN_FRAMES,
     POINT_NOISE,
-    TURN_NOISE,
+    ROTATION_NOISE,
     MarkerTracks,
     Observations,
     choose_frames,
@@ -36,42 +35,49 @@ from .observations import (
 from .parameters import Center, human_parameters
 from .part import REFERENCE_HEIGHT, SIDES
 
-FRAMES = 150
-"""Frames that a fit looks at, unless given."""
-
-
-@dataclass(frozen=True, eq=False)
-class FittedFigure:
-    """The figure of a person, and how near it comes to what was captured."""
-
-    figure: Figure
-    before: Mapping[str, Residual]
-    """By segment, of the default human of the same height, with the best controls: where points are
-    on it, and how a rig's frames are turned, is found already."""
-    after: Mapping[str, Residual]
-    """The same of the figure."""
-    height: float
-    """Metres, of the default human whose bones are as long in all."""
-    frames: int
-    """That were looked at."""
-    left_out: int
-    """Those of them that no controls explain, and that lengths do not depend on."""
-    unit: str
-    """That of the captures."""
-    lengths: Mapping[str, tuple[float, float, float]]
-    """By segment: metres from its joint to the one before, in the default human of this height, in
-    the figure, and its standard error."""
+FRAMES = 150  # of a fit, by default: more change lengths by less than their standard errors
+HEIGHTS = (0.5, 2.6)  # metres, of people
+BONES = (
+    ("UpperLeg", "LowerLeg"),
+    ("LowerLeg", "Foot"),
+    ("UpperArm", "LowerArm"),
+    ("LowerArm", "Hand"),
+)
+"""Pairs of segments whose joints are the ends of a bone, which tells the height."""
 
 
 @dataclass(frozen=True)
 class Residual:
-    """Root mean squares of what is left of a segment's points, metres, and turns, radians.
+    """Root mean squares of a segment's points, in metres, and rotations, in radians.
 
     NaN where it has none.
     """
 
     shift: float
     angle: float
+
+
+@dataclass(frozen=True, eq=False)
+class FittedFigure:
+    """The figure of a person, and how well it fits the captures."""
+
+    figure: Figure
+    before: Mapping[str, Residual]
+    """By segment, of the default human of the same height with the best controls; positions of
+    points and rotations of a rig's frames are fitted already."""
+    after: Mapping[str, Residual]
+    """The same of the fitted figure."""
+    height: float
+    """Metres, of the default human that the fit started from."""
+    frames: int
+    """The number of frames used."""
+    left_out: int
+    """Those of them that no controls explain; lengths do not depend on them."""
+    unit: str
+    """The unit of the captures."""
+    lengths: Mapping[str, tuple[float, float, float]]
+    """By segment, metres from its joint to that of its parent: in the default human of this height,
+    in the figure, and the standard error."""
 
 
 def fit_figure(
@@ -83,10 +89,10 @@ def fit_figure(
     markers: Mapping[str, tuple[str, Vectors | None]] | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> FittedFigure:
-    """Return the default human with lengths, joint centres, axes and curves of a person.
+    """Return the default human with the lengths, joint centres, axes and curves of a person.
 
-    Parameters and the controls of some frames are found together, by least squares; what captures
-    do not tell stays near the default human's numbers.
+    Parameters of the figure and controls of some frames are fitted together, by bundle adjustment.
+    What the captures do not determine stays near the default human.
 
     Parameters
     ----------
@@ -94,59 +100,60 @@ def fit_figure(
         Clips of a rig that `synovia.rigs.recognize` knows, tracks of markers (y up), or
         observations of your own.
     height
-        Metres, of the human to start from; unless given it is found.
+        Metres, of the human to start from; estimated by default.
     frames
-        How many are looked at, those that differ most; 8 at least.
+        The number of frames to use, those that differ most; at least 8.
     names
-        Roles of the rig's joints, where their names do not tell them.
+        Roles of the rig's joints, where they are not recognised by name.
     markers
-        Segments of markers, and their places there where known, beside those of `known_markers`.
+        Segments of markers and their positions there, if known, in addition to `known_markers`.
     progress
-        Is told what is done, and how much of all, from 0 to 1.
+        Called with the current stage and the share of all work that is done, from 0 to 1.
 
     Returns
     -------
     FittedFigure
-        The figure, and what is left by segment, before and after.
+        The figure, and residuals by segment before and after the fit.
     """
-    tell = progress or (lambda what, share: None)
-    count = whole_number("frames", frames, LEAST_FRAMES)
-    tell("reading", 0.0)
+    report = progress or (lambda stage, share: None)
+    count = whole_number("frames", frames, MIN_FRAMES)
+    report("reading", 0.0)
     seen = _observe(captures, names, markers)
     rows = choose_frames(seen.points, count)
-    if len(rows) < LEAST_FRAMES:
+    if len(rows) < MIN_FRAMES:
         raise ValueError(
-            f"captures must have {LEAST_FRAMES} frames at least in which half of the points are "
+            f"captures must have {MIN_FRAMES} frames at least in which half of the points are "
             f"seen, got {len(rows)}"
         )
     seen = seen.take(rows)
-    tall = _height_of(seen) if height is None else float(height)
-    figure, seen = human(tall), _scale_places(seen, tall)
+    start_height = _height_of(seen) if height is None else float(height)
+    figure = human(start_height)
+    seen = replace(seen, positions=seen.positions * (start_height / REFERENCE_HEIGHT))
 
-    def stage(what: str, first: float, last: float) -> Callable[[int], None]:
-        return lambda step: tell(what, first + (last - first) * step / STEPS)
+    def stage(name: str, first: float, last: float) -> Callable[[int], None]:
+        return lambda step: report(name, first + (last - first) * step / MAX_STEPS)
 
-    # First the default human as it is: where points are on it, and how frames are turned.
-    problem = Problem(figure, [], seen)
-    state = restart_frames(problem, solve_frames(problem, start_state(problem)))
-    state, _ = solve_together(problem, state, stage("posing the default human", 0.05, 0.2))
-    before = residuals_by_segment(problem, state)
-    problem = Problem(figure, human_parameters(figure), seen)
-    state = replace(state, numbers=problem.starts)
-    state, _ = solve_together(problem, state, stage("fitting", 0.2, 0.6))
-    state = restart_frames(problem, state)
-    kept = plausible_frames(problem, state)
-    part, inner = at_frames(problem, state, kept, state.shares[kept])
-    inner, errors = solve_together(part, inner, stage("fitting", 0.65, 0.95))
-    state = replace(state, numbers=inner.numbers, places=inner.places, turns=inner.turns)
-    state = solve_frames(problem, state)
-    fitted = problem.figure_at(state.numbers)
-    tell("done", 1.0)
+    # First the default human as it is: positions of points, and rotations of a rig's frames.
+    problem = BundleProblem(figure, [], seen)
+    estimate = restart_frames(problem, start_estimate(problem))
+    estimate, _ = adjust(problem, estimate, stage("posing the default human", 0.05, 0.2))
+    before = residuals_by_segment(problem, estimate)
+    problem = BundleProblem(figure, human_parameters(figure), seen)
+    added = problem.start[: len(problem.owners)]
+    estimate = replace(estimate, shared=np.concatenate([added, estimate.shared]))
+    estimate, _ = adjust(problem, estimate, stage("fitting", 0.2, 0.6))
+    estimate = restart_frames(problem, estimate)
+    kept = plausible_frames(problem, estimate)
+    inner = replace(estimate, frames=estimate.frames[kept])
+    inner, errors = adjust(problem.take(kept), inner, stage("fitting", 0.65, 0.95))
+    estimate = solve_frames(problem, replace(estimate, shared=inner.shared))
+    fitted = problem.figure_at(estimate.shared)
+    report("done", 1.0)
     return FittedFigure(
         _finish(fitted, figure),
         before,
-        residuals_by_segment(problem, state),
-        tall,
+        residuals_by_segment(problem, estimate),
+        start_height,
         len(rows),
         len(rows) - len(kept),
         seen.unit,
@@ -174,33 +181,25 @@ def _observe(
     return observe_markers(tracks, human().skeleton.names, markers)
 
 
-def _scale_places(seen: Observations, height: float) -> Observations:
-    """Return the observations with places of a person 1.75 m tall as for this height."""
-    return replace(seen, places=seen.places * (height / REFERENCE_HEIGHT))
-
-
 def _height_of(seen: Observations) -> float:
-    """Return the height of the human whose points are as far apart as those that were seen.
+    """Return the height in metres of the human whose points are as far apart as those observed.
 
-    Along bones where both of their joints were seen; else, of all points, how far they spread where
-    they do most.
+    By the lengths of bones with both joints observed; without any, by the spread of all points.
     """
     figure = human()
-    skeleton, index = figure.skeleton, {n: k for k, n in enumerate(seen.point_segments)}
+    skeleton, index = figure.skeleton, {name: k for k, name in enumerate(seen.point_segments)}
+    positions, rotations = forward(skeleton, figure.pose())
     ratios = []
-    for side in SIDES:
-        for upper, lower in BONES:
-            a, b = (index.get(side + each) for each in (upper, lower))
-            if a is None or b is None or seen.place_spread[[a, b]].any():
-                continue
-            apart = np.linalg.norm(seen.points[:, a] - seen.points[:, b], axis=-1)
-            rest, _ = forward(skeleton, figure.pose())
-            own = rest[skeleton.index(side + upper)] - rest[skeleton.index(side + lower)]
-            ratios.append(float(np.nanmedian(apart) / np.linalg.norm(own)))
+    for upper, lower in ((side + a, side + b) for side in SIDES for a, b in BONES):
+        a, b = index.get(upper), index.get(lower)
+        if a is None or b is None or seen.position_spread[[a, b]].any():
+            continue
+        apart = np.linalg.norm(seen.points[:, a] - seen.points[:, b], axis=-1)
+        bone = positions[skeleton.index(upper)] - positions[skeleton.index(lower)]
+        ratios.append(float(np.nanmedian(apart) / np.linalg.norm(bone)))
     if not ratios:
-        where, how = forward(skeleton, figure.pose())
         joints = [skeleton.index(name) for name in seen.point_segments]
-        points = where[joints] + quat.rotate(how[joints], seen.places)
+        points = positions[joints] + quat.rotate(rotations[joints], seen.positions)
         spreads = [_spread(frame) for frame in seen.points]
         ratios = [float(np.nanmedian(spreads)) / _spread(points)]
     found = REFERENCE_HEIGHT * float(np.median(ratios))
@@ -212,35 +211,29 @@ def _height_of(seen: Observations) -> float:
     return found
 
 
-BONES = (
-    ("UpperLeg", "LowerLeg"),
-    ("LowerLeg", "Foot"),
-    ("UpperArm", "LowerArm"),
-    ("LowerArm", "Hand"),
-)
-HEIGHTS = (0.5, 2.6)
-
-
 def _spread(points: Floats) -> float:
     """Return the root mean square distance of points (n, 3) from their mean."""
     return float(np.sqrt(np.nanmean(np.square(points - np.nanmean(points, axis=0)).sum(axis=-1))))
 
 
-def residuals_by_segment(problem: Problem, state: State) -> dict[str, Residual]:
-    """Return by segment what is left of its points and turns."""
-    left, seen = problem.left_at(state), problem.seen
-    split = 3 * len(seen.point_segments)
-    far = POINT_NOISE * np.linalg.norm(left[:, :split].reshape(len(left), -1, 3), axis=-1)
-    far[np.isnan(seen.points).any(axis=-1)] = np.nan
-    angles = TURN_NOISE * np.linalg.norm(left[:, split:].reshape(len(left), -1, 3), axis=-1)
-    angles[np.isnan(seen.turns).any(axis=-1)] = np.nan
+def residuals_by_segment(problem: BundleProblem, estimate: Estimate) -> dict[str, Residual]:
+    """Return the residuals of points and rotations by segment."""
+    left, seen = problem.all_residuals(estimate), problem.seen
+    first = 3 * len(seen.point_segments)
+    second = first + 3 * len(seen.rotation_segments)
+    shifts, angles = (
+        noise * np.linalg.norm(part.reshape(len(left), -1, 3), axis=-1)
+        for noise, part in ((POINT_NOISE, left[:, :first]), (ROTATION_NOISE, left[:, first:second]))
+    )
+    shifts[np.isnan(seen.points).any(axis=-1)] = np.nan
+    angles[np.isnan(seen.rotations).any(axis=-1)] = np.nan
     found = {}
     for name in problem.figure.skeleton.names:
-        own = [k for k, each in enumerate(seen.point_segments) if each == name]
-        turned = [k for k, each in enumerate(seen.turn_segments) if each == name]
-        if own or turned:
+        points = [k for k, each in enumerate(seen.point_segments) if each == name]
+        rotations = [k for k, each in enumerate(seen.rotation_segments) if each == name]
+        if points or rotations:
             found[name] = Residual(
-                _root_mean_square(far[:, own]), _root_mean_square(angles[:, turned])
+                _root_mean_square(shifts[:, points]), _root_mean_square(angles[:, rotations])
             )
     return found
 
@@ -250,24 +243,27 @@ def _root_mean_square(values: Floats) -> float:
 
 
 def _lengths(
-    problem: Problem, fitted: Figure, errors: Floats
+    problem: BundleProblem, fitted: Figure, errors: Floats
 ) -> dict[str, tuple[float, float, float]]:
-    """Return by segment how far it is from the joint before, and the standard error of that."""
+    """Return by segment its distance from its parent's joint, before and now, and its error."""
     found, first, skeleton = {}, 0, fitted.skeleton
-    for each in problem.parameters:
-        if isinstance(each, Center):
-            joint = skeleton.index(each.segment)
-            place, spread = skeleton.offsets[joint], errors[first : first + 3]
-            length = float(np.linalg.norm(place))
-            error = float(np.linalg.norm(spread * place) / length)
-            was = float(np.linalg.norm(problem.figure.skeleton.offsets[joint]))
-            found[each.segment] = (was, length, error)
-        first += len(each.start)
+    for parameter in problem.parameters:
+        if isinstance(parameter, Center):
+            joint = skeleton.index(parameter.segment)
+            offset = skeleton.offsets[joint]
+            length = float(np.linalg.norm(offset))
+            error = float(np.linalg.norm(errors[first : first + 3] * offset) / length)
+            before = float(np.linalg.norm(problem.figure.skeleton.offsets[joint]))
+            found[parameter.segment] = (before, length, error)
+        first += len(parameter.start)
     return found
 
 
 def _finish(fitted: Figure, start: Figure) -> Figure:
-    """Return the figure with what goes with its bones: kneecaps, fibulae, ribs, ends of bones."""
+    """Return the figure with kneecaps, fibulae, ribs and ends of bones scaled with their bones.
+
+    The height of the root changes with the length of the legs.
+    """
     skeleton, was = fitted.skeleton, start.skeleton
     offsets, ends = skeleton.offsets.copy(), skeleton.end_offsets.copy()
 

@@ -1,0 +1,456 @@
+"""Bundle adjustment: parameters of a figure and controls of frames, fitted to observations.
+
+The residuals are differences of points and rotations over their noise, and deviations of parameters
+and controls over their spreads. Parameters are shared by all frames, controls belong to one frame.
+So a Gauss–Newton step eliminates the controls by the Schur complement (Triggs et al. 2000): it
+solves one system for the parameters and a small one for each frame. Frames that fit much worse than
+most get less weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Self
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Ints, Mask, Scalars, Vectors
+from ..components import Figure
+from ..components.least_squares import (
+    STEP,
+    Minima,
+    difference_quotients,
+    held_at_bounds,
+    minimize,
+    normal_equations,
+)
+from ..skeleton import Pose, forward
+from .observations import POINT_NOISE, ROTATION_NOISE, Observations, rigid_fit
+from .parameters import Changes, Parameter, change_figure, change_network, change_offsets
+
+CONTROL_SPREAD = 2.0  # of a control's range, about its neutral value: holds only what is not seen
+CACHED_FIGURES = 4  # of the last parameters
+ROOT = 6  # variables of a frame after its controls: rotation vector and position of the root
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Values of all variables."""
+
+    shared: Floats
+    """(S,): parameters of the figure, positions of points, rotation vectors of observed frames."""
+    frames: Floats
+    """(F, C + 6): controls as shares of their ranges, rotation vector and position of the root."""
+
+
+@dataclass(frozen=True, eq=False)
+class BundleProblem:
+    """The figure to start from, its parameters, and what was observed."""
+
+    figure: Figure
+    parameters: Sequence[Parameter]
+    seen: Observations
+    _figures: dict[bytes, Figure] = field(init=False, default_factory=dict)
+
+    @cached_property
+    def owners(self) -> list[Parameter]:
+        """The parameter that each number belongs to."""
+        return [each for each in self.parameters for _ in each.start]
+
+    @cached_property
+    def start(self) -> Floats:
+        """The shared variables (S,) to start from."""
+        numbers = [each.start for each in self.parameters]
+        rotations = np.zeros(3 * len(self.seen.rotation_segments))
+        return np.concatenate([*numbers, self.seen.positions.ravel(), rotations])
+
+    @cached_property
+    def spread(self) -> Floats:
+        """The standard deviations (S,) of the shared variables; 0 for those that are known."""
+        seen = self.seen
+        numbers = [each.spread for each in self.parameters]
+        return np.concatenate(
+            [*numbers, np.repeat(seen.position_spread, 3), np.repeat(seen.rotation_spread, 3)]
+        )
+
+    @cached_property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """The least and the greatest values (C + 6,) of the variables of a frame."""
+        controls, root = np.zeros(len(self.figure.controls)), np.full(ROOT, np.inf)
+        return np.append(controls, -root), np.append(controls + 1.0, root)
+
+    @cached_property
+    def root(self) -> int:
+        """The index of the figure's root."""
+        return int(np.flatnonzero(self.figure.skeleton.parents < 0)[0])
+
+    def take(self, rows: Ints) -> Self:
+        """Return the problem of some of the frames."""
+        return replace(self, seen=self.seen.take(rows))
+
+    def split(self, shared: Floats) -> tuple[Floats, Vectors, Vectors]:
+        """Return parameters (P,), positions of points (M, 3) and rotation vectors (K, 3)."""
+        first = len(self.owners)
+        second = first + self.seen.positions.size
+        return (
+            shared[:first],
+            shared[first:second].reshape(-1, 3),
+            shared[second:].reshape(-1, 3),
+        )
+
+    def changes(self, numbers: Floats) -> Changes:
+        """Return the parameters that differ from their start, each with its numbers."""
+        ends = np.cumsum([0, *(len(each.start) for each in self.parameters)]).tolist()
+        parts = [numbers[first:last] for first, last in pairwise(ends)]
+        pairs = zip(self.parameters, parts, strict=True)
+        return [(each, part) for each, part in pairs if not np.array_equal(part, each.start)]
+
+    def figure_at(self, shared: Floats) -> Figure:
+        """Return the figure with these parameters; the last few are cached."""
+        numbers = self.split(shared)[0]
+        key = numbers.tobytes()
+        if key not in self._figures:
+            if len(self._figures) >= CACHED_FIGURES:
+                self._figures.clear()
+            self._figures[key] = change_figure(self.figure, self.changes(numbers))
+        return self._figures[key]
+
+    def values(self, frames: Floats) -> Floats:
+        """Return the controls (..., C) of frames (..., C + 6)."""
+        low, _, high = self.figure.ranges
+        return low + np.clip(frames[..., :-ROOT], 0.0, 1.0) * (high - low)
+
+    def pose(self, shared: Floats, frames: Floats) -> Pose:
+        """Return the poses (...) of frames (..., C + 6), with their roots."""
+        pose = self.figure_at(shared).pose(self.values(frames))
+        rotations, positions = pose.rotations.copy(), pose.positions.copy()
+        rotations[..., self.root, :] = quat.exp(frames[..., -ROOT:-3])
+        positions[..., self.root, :] = frames[..., -3:]
+        return Pose(rotations, positions)
+
+    def compare(self, shared: Floats, pose: Pose, rows: Ints) -> Floats:
+        """Return differences (..., n, R) of poses (..., n) from observations, over their noise.
+
+        They are 0 where nothing was observed. `rows` (n,) are indices of frames.
+        """
+        index, seen = self.figure.skeleton.index, self.seen
+        _, offsets, turns = self.split(shared)
+        positions, rotations = forward(self.figure.skeleton, pose)
+        on, of = (
+            [index(name) for name in names]
+            for names in (seen.point_segments, seen.rotation_segments)
+        )
+        points = positions[..., on, :] + quat.rotate(rotations[..., on, :], offsets)
+        off = np.nan_to_num((points - seen.points[rows]) / POINT_NOISE)
+        unseen = np.isnan(seen.rotations[rows]).any(axis=-1, keepdims=True)
+        wanted = np.where(unseen, quat.IDENTITY, seen.rotations[rows])
+        turned = quat.mul(rotations[..., of, :], quat.exp(turns))
+        vectors = quat.log(quat.mul(quat.inverse(wanted), turned)) / ROTATION_NOISE
+        parts = (off, np.where(unseen, 0.0, vectors))
+        return np.concatenate([part.reshape(*off.shape[:-2], -1) for part in parts], axis=-1)
+
+    def residuals(self, frames: Floats, rows: Ints, shared: Floats) -> Floats:
+        """Return the residuals (..., n, R + C) of frames (..., n, C + 6) with indices `rows`.
+
+        Those of observations come first, then deviations of controls from neutral.
+        """
+        low, neutral, high = self.figure.ranges
+        away = (frames[..., :-ROOT] - (neutral - low) / (high - low)) / CONTROL_SPREAD
+        return np.concatenate(
+            [self.compare(shared, self.pose(shared, frames), rows), away], axis=-1
+        )
+
+    def all_residuals(self, estimate: Estimate) -> Floats:
+        """Return the residuals (F, R + C) of all frames."""
+        return self.residuals(estimate.frames, np.arange(self.seen.frames), estimate.shared)
+
+    def frame_costs(self, estimate: Estimate) -> Scalars:
+        """Return the sum of squared residuals (F,) of each frame."""
+        return np.asarray(np.square(self.all_residuals(estimate)).sum(axis=-1))
+
+    def cost(self, estimate: Estimate, weights: Scalars) -> float:
+        """Return the weighted sum of squares of all frames and of the shared variables."""
+        prior = self.precision * (estimate.shared - self.start)
+        return float(weights @ self.frame_costs(estimate) + prior @ prior)
+
+    @cached_property
+    def precision(self) -> Floats:
+        """1 over the spreads (S,); 0 for variables that are known."""
+        return np.where(self.spread > 0.0, 1.0 / np.maximum(self.spread, 1e-12), 0.0)
+
+    def solve_frames(self, shared: Floats, start: Floats, rows: Ints, steps: int) -> Minima:
+        """Return the variables (n, C + 6) that fit the frames with indices `rows` best."""
+
+        def residuals(frames: Floats, problems: Ints) -> Floats:
+            return self.residuals(frames, rows[problems], shared)
+
+        return minimize(
+            *(residuals, start, *self.bounds),
+            max_steps=steps,
+            max_move=MAX_MOVE,
+            least_gain=LEAST_GAIN,
+        )
+
+    def frame_rates(self, estimate: Estimate) -> Floats:
+        """Return rates (C + 6, F, R + C) of the residuals along the variables of each frame."""
+        steps = np.where(estimate.frames < 0.5, STEP, -STEP)  # away from the nearer bound
+        function = partial(self.residuals, shared=estimate.shared)
+        return difference_quotients(
+            function, estimate.frames, steps, np.arange(len(estimate.frames))
+        )
+
+    def shared_rates(self, estimate: Estimate) -> Floats:
+        """Return rates (S, F, R + C) of the residuals along the shared variables."""
+        rows, shared = np.arange(len(estimate.frames)), estimate.shared
+        pose = self.pose(shared, estimate.frames)
+        before = self.compare(shared, pose, rows)
+        rates = np.zeros((len(shared), len(rows), before.shape[1] + len(self.figure.controls)))
+        for k in np.flatnonzero(self.spread > 0.0).tolist():
+            moved = shared.copy()
+            moved[k] += STEP
+            changed = self._change_pose(pose, moved, k, estimate) if k < len(self.owners) else pose
+            after = self.compare(moved, changed, rows)
+            rates[k, :, : before.shape[1]] = (after - before) / (moved[k] - shared[k])
+        return rates
+
+    def _change_pose(self, pose: Pose, moved: Floats, k: int, estimate: Estimate) -> Pose:
+        """Return the poses (F,) after parameter k has changed: only its joint set is posed."""
+        owner, changes = self.owners[k], self.changes(self.split(moved)[0])
+        skeleton = self.figure_at(estimate.shared).skeleton
+        offsets = np.array(list(change_offsets(self.figure, changes).values()))
+        rotations, positions = pose.rotations.copy(), pose.positions + (offsets - skeleton.offsets)
+        if owner.joint_set:
+            network = change_network(self.figure, owner.joint_set, changes)
+            joint_set = replace(self.figure.joint_sets[owner.joint_set], network=network)
+            part = Figure(replace(skeleton, offsets=offsets), {owner.joint_set: joint_set})
+            columns = [list(self.figure.controls).index(name) for name in part.controls]
+            posed = part.pose(self.values(estimate.frames)[:, columns])
+            moving = [skeleton.index(name) for name in network.outputs]
+            rotations[:, moving], positions[:, moving] = (
+                each[:, moving] for each in (posed.rotations, posed.positions)
+            )
+        return Pose(rotations, positions)
+
+
+MIN_DAMPING, MAX_DAMPING = 1e-9, 1e6  # times the diagonal
+FRAME_STEPS, SETTLING_STEPS, MAX_STEPS = 25, 1, 20  # of frames alone; after a common step; of these
+MAX_MOVE = 0.3  # in one step: share of a control's range, radians and metres of a root
+LEAST_GAIN = 1e-4  # share of the sum of squares: a step that gains less is the last
+PLAUSIBLE = 2.5  # times the median sum of squares, above which frames get less weight
+STARTS = 3  # descents of each frame at first, from the nearest of START_POSES
+RESTARTS, RESTART_RATIO = 48, 2.5
+"""Random controls of a joint set that are tried for frames whose sum of squares is above this
+multiple of the median."""
+START_POSES: tuple[dict[str, float], ...] = (
+    {},
+    {"shoulder.abduction": 90.0},
+    {"shoulder.flexion": 90.0},
+    {"shoulder.abduction": 150.0},
+    {"hip.flexion": 90.0, "knee.flexion": 90.0},
+    {"hip.flexion": 100.0, "knee.flexion": 110.0, "shoulder.flexion": 80.0},
+    {"shoulder.flexion": 40.0, "elbow.flexion": 90.0},
+    {"shoulder.abduction": 60.0, "elbow.flexion": 100.0},
+)
+"""Controls of both sides, in degrees, that frames may start from."""
+
+
+def start_estimate(problem: BundleProblem) -> Estimate:
+    """Return the start: for each frame the best of descents from several poses.
+
+    The poses are moved rigidly onto the points of the frame.
+    """
+    figure, seen = problem.figure, problem.seen
+    low, _, high = figure.ranges
+    table = np.stack([figure.values(_both_sides(pose, figure.controls)) for pose in START_POSES])
+    positions, rotations = forward(figure.skeleton, figure.pose(table))
+    on = [figure.skeleton.index(name) for name in seen.point_segments]
+    points = positions[:, on] + quat.rotate(rotations[:, on], seen.positions)
+    starts = np.zeros((len(table), seen.frames, len(low) + ROOT))
+    starts[..., :-ROOT] = ((table - low) / (high - low))[:, None]
+    for k, f in np.ndindex(*starts.shape[:2]):
+        rotation, shift = rigid_fit(points[k], seen.points[f])
+        starts[k, f, -ROOT:-3] = quat.log(quat.mul(rotation, rotations[k, problem.root]))
+        starts[k, f, -3:] = quat.rotate(rotation, positions[k, problem.root]) + shift
+    rows = np.arange(seen.frames)
+    squares = np.square(problem.residuals(starts, rows, problem.start)).sum(axis=-1)
+    order = squares.argsort(axis=0)[:STARTS]
+    tried = starts[order, rows].reshape(-1, starts.shape[-1])
+    found = problem.solve_frames(problem.start, tried, np.tile(rows, STARTS), FRAME_STEPS)
+    best = found.squares.reshape(STARTS, -1).argmin(axis=0)
+    return Estimate(problem.start, found.points.reshape(STARTS, seen.frames, -1)[best, rows])
+
+
+def _both_sides(pose: Mapping[str, float], names: Mapping[str, object]) -> dict[str, float]:
+    return {name: value for key, value in pose.items() for name in names if name.endswith(key)}
+
+
+def solve_frames(problem: BundleProblem, estimate: Estimate, steps: int = FRAME_STEPS) -> Estimate:
+    """Return the estimate with the best variables of each frame; the shared ones are fixed."""
+    rows = np.arange(problem.seen.frames)
+    found = problem.solve_frames(estimate.shared, estimate.frames, rows, steps)
+    return replace(estimate, frames=found.points)
+
+
+def restart_frames(problem: BundleProblem, estimate: Estimate) -> Estimate:
+    """Return the estimate with better variables for frames that fit worse than others, if found.
+
+    A shoulder that is rotated to the wrong side can be a local minimum. So for one joint set after
+    the other, random controls are tried, and a descent starts from the best of each set.
+    """
+    costs = problem.frame_costs(estimate)
+    bad = np.argsort(-costs)[: max(len(costs) // 4, 1)]
+    bad = bad[costs[bad] > RESTART_RATIO * np.median(costs)]
+    if len(bad) == 0:
+        return estimate
+    rng, names = np.random.default_rng(0), list(problem.figure.controls)
+    starts = []
+    for name, joint_set in problem.figure.joint_sets.items():
+        columns = [names.index(f"{name}.{control}") for control in joint_set.controls]
+        if len(columns) < 2:
+            continue
+        draws = np.repeat(estimate.frames[bad][None], RESTARTS, axis=0)
+        draws[..., columns] = rng.random((RESTARTS, len(bad), len(columns)))
+        squares = np.square(problem.residuals(draws, bad, estimate.shared)).sum(axis=-1)
+        starts.append(draws[squares.argmin(axis=0), np.arange(len(bad))])
+    rows = np.tile(bad, len(starts))
+    ended = problem.solve_frames(estimate.shared, np.concatenate(starts), rows, FRAME_STEPS)
+    squares = ended.squares.reshape(len(starts), len(bad))
+    best = squares.argmin(axis=0) * len(bad) + np.arange(len(bad))
+    better = squares.min(axis=0) < costs[bad]
+    frames = estimate.frames.copy()
+    frames[bad[better]] = ended.points[best[better]]
+    return replace(estimate, frames=frames)
+
+
+def plausible_frames(problem: BundleProblem, estimate: Estimate) -> Ints:
+    """Return the indices of frames that fit about as well as most; three quarters or more.
+
+    In the others the person does what the figure cannot, or the search ended in a local minimum.
+    """
+    costs = problem.frame_costs(estimate)
+    worst = max(2.0 * PLAUSIBLE * float(np.median(costs)), float(np.quantile(costs, 0.75)))
+    return np.flatnonzero(costs <= worst)
+
+
+def frame_weights(costs: Scalars) -> Scalars:
+    """Return the weights (F,) of frames: less than 1 where the costs are far above the median."""
+    return np.asarray(np.minimum(1.0, PLAUSIBLE * np.median(costs) / np.maximum(costs, 1e-12)) ** 2)
+
+
+def adjust(
+    problem: BundleProblem, estimate: Estimate, progress: Callable[[int], None]
+) -> tuple[Estimate, Floats]:
+    """Return the best estimate, and the standard errors (S,) of the shared variables.
+
+    `progress` gets the number of steps that are done, at most `MAX_STEPS`.
+    """
+    damping = 1e-3
+    for number in range(MAX_STEPS):
+        progress(number)
+        weights = frame_weights(problem.frame_costs(estimate))
+        cost, now = problem.cost(estimate, weights), np.inf
+        system = BundleSystem.of(problem, estimate, weights)
+        for _ in range(8):
+            trial = _take_step(problem, estimate, *system.solve(damping))
+            now = problem.cost(trial, weights)
+            if now < cost:
+                break
+            damping = min(8.0 * damping, MAX_DAMPING)
+        if now >= cost:
+            break
+        estimate = trial
+        damping = max(0.2 * damping, MIN_DAMPING)
+        if cost - now < LEAST_GAIN * cost:
+            break
+    progress(MAX_STEPS)
+    weights = frame_weights(problem.frame_costs(estimate))
+    return estimate, BundleSystem.of(problem, estimate, weights).standard_errors()
+
+
+def _take_step(
+    problem: BundleProblem, estimate: Estimate, step: Floats, frame_steps: Floats
+) -> Estimate:
+    """Return the estimate after a step (S,), with the steps (F, C + 6) of frames that gain by it.
+
+    All frames then descend a little by themselves.
+    """
+    stayed = replace(estimate, shared=estimate.shared + step)
+    longest = np.abs(frame_steps).max(axis=1, initial=MAX_MOVE, keepdims=True)
+    moved = np.clip(estimate.frames + MAX_MOVE / longest * frame_steps, *problem.bounds)
+    gains = problem.frame_costs(replace(stayed, frames=moved)) < problem.frame_costs(stayed)
+    frames = np.where(gains[:, None], moved, estimate.frames)
+    return solve_frames(problem, replace(stayed, frames=frames), SETTLING_STEPS)
+
+
+@dataclass(frozen=True, eq=False)
+class BundleSystem:
+    """The normal equations of a Gauss–Newton step, in blocks."""
+
+    own: Floats
+    """(F, n, n): JᵀJ of the variables of each frame."""
+    descent: Floats
+    """(F, n): −Jᵀr of these."""
+    held: Mask
+    """(F, n): variables at a bound that would leave it."""
+    cross: Floats
+    """(F, n, S): between variables of frames and shared ones."""
+    shared: Floats
+    """(S, S)."""
+    shared_descent: Floats
+    """(S,)."""
+    fixed: Mask
+    """(S,): shared variables that are known."""
+
+    @classmethod
+    def of(cls, problem: BundleProblem, estimate: Estimate, weights: Scalars) -> Self:
+        """Return the equations at an estimate, with weights (F,) of the frames."""
+        left = problem.all_residuals(estimate)
+        frame_rates, shared_rates = problem.frame_rates(estimate), problem.shared_rates(estimate)
+        gradient = np.einsum("nfr,fr->fn", frame_rates, left)
+        held = held_at_bounds(estimate.frames, -gradient, *problem.bounds)
+        own, descent = normal_equations(frame_rates, left, held)
+        cross = np.einsum("nfr,sfr->fns", frame_rates, shared_rates, optimize=True)
+        heavy = np.sqrt(weights)[:, None]
+        rows = (heavy * shared_rates).reshape(len(shared_rates), -1)
+        fixed = problem.precision == 0.0
+        prior = problem.precision**2
+        share = weights[:, None, None]
+        return cls(
+            share * own,
+            share[..., 0] * descent,
+            held,
+            share * np.where(held[..., None], 0.0, cross),
+            rows @ rows.T + np.diag(np.where(fixed, 1.0, prior)),
+            -rows @ (heavy * left).ravel() - prior * (estimate.shared - problem.start),
+            fixed,
+        )
+
+    def _reduce(self, damping: float) -> tuple[Floats, Floats, Floats]:
+        """Return the Schur complement (S, S) and its right-hand side (S,), after (F, n, S + 1).
+
+        The first array has the solutions of the frames' systems for each column of `cross`, and for
+        the descent.
+        """
+        sizes = np.einsum("fii->fi", self.own)
+        damped = self.own + (damping * (sizes + 1.0))[..., None] * np.eye(sizes.shape[1])
+        right = np.concatenate([self.cross, self.descent[..., None]], axis=2)
+        inner = np.linalg.solve(damped, right)
+        taken = np.einsum("fns,fnt->st", self.cross, inner, optimize=True)
+        reduced = self.shared - taken[:, :-1] + damping * np.diag(np.diag(self.shared))
+        return inner, reduced, self.shared_descent - taken[:, -1]
+
+    def solve(self, damping: float) -> tuple[Floats, Floats]:
+        """Return the steps of the shared variables (S,) and of each frame (F, n)."""
+        inner, reduced, right = self._reduce(damping)
+        step = np.where(self.fixed, 0.0, np.linalg.solve(reduced, right))
+        back = inner[..., -1] - inner[..., :-1] @ step
+        return step, np.where(self.held, 0.0, back)
+
+    def standard_errors(self) -> Floats:
+        """Return the standard errors (S,) of the shared variables; 0 for those that are known."""
+        _, reduced, _ = self._reduce(MIN_DAMPING)
+        return np.where(self.fixed, 0.0, np.sqrt(np.abs(np.diag(np.linalg.pinv(reduced)))))
