@@ -1,4 +1,4 @@
-"""A component is one file and one line: a screw joint, in NumPy alone, does all that others do."""
+"""A component is one file and one line: tests/new/screw.py does all that others do."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from joints import random_inputs
+from plugins import add, load
 from synovia.cli import main
 from synovia.components import (
     COMPONENTS,
@@ -34,48 +35,13 @@ from synovia.io import (
 from synovia.shapes import ReachCone
 from synovia.skeleton import Skeleton, forward
 
-# The file: a screw joint in NumPy. Its ports, its parameters, and what it computes.
-
-
-@dataclass(frozen=True, eq=False)
-class Screw(ArrayComponent):
-    """A turn by `angle` (radians) about an axis through `center`, and a shift along it."""
-
-    axis: np.ndarray
-    center: tuple[float, ...] = (0.0, 0.0, 0.0)
-    pitch: float = 0.1
-    """Length of the shift, for each radian."""
-
-    kind: ClassVar = "screw"
-    inputs: ClassVar = {"angle": "scalar", "frame": "matrix"}
-    outputs: ClassVar = {"matrix": "matrix", "tip": "vector"}
-
-    def __post_init__(self):
-        axis = np.asarray(self.axis, float)
-        object.__setattr__(self, "axis", axis / np.linalg.norm(axis))
-
-    @property
-    def defaults(self):
-        return {"frame": np.eye(4)}
-
-    def evaluate(self, angle, frame):
-        x, y, z = self.axis
-        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        turns = np.eye(3) + np.sin(angle)[:, None, None] * cross
-        turns = turns + (1.0 - np.cos(angle))[:, None, None] * (cross @ cross)
-        screw = np.tile(np.eye(4), (len(angle), 1, 1))
-        screw[:, :3, :3] = turns
-        screw[:, :3, 3] = self.pitch * angle[:, None] * self.axis + self.center
-        screw[:, :3, 3] -= turns @ self.center
-        whole = frame @ screw
-        return whole, whole[:, :3, 3]
-
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
-    monkeypatch.setitem(COMPONENTS, "screw", Screw)  # the line
+    add(monkeypatch, COMPONENTS, "screw", Screw)  # the line
 
 
+Screw = load("components", "screw").Screw
 SCREW = Screw([1.0, 2.0, -0.5], (0.1, 0.0, 0.2), 0.3)
 NORMAL = np.array([0.6, -0.8, 0.0])
 
