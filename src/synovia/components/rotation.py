@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from .. import kernels
+from .. import kernels, quat
 from ..arrays import Floats, Vectors, own
 from ..charts.chart import reflect, unit_axis
 from .component import Component
@@ -71,7 +71,7 @@ class Rotation(Component):
             number = home + step
             while 0 <= number < len(arms):
                 edge = self.bounds[number] if step == 1 else self.bounds[number + 1]
-                turn = turn_about(self.axis, edge - neutral)
+                turn = quat.to_matrix(quat.exp((edge - neutral) * self.axis))
                 before = number - step
                 origin = self.centers[before] + turn @ arms[before]
                 arms[number] = turn.T @ (origin - self.centers[number])
@@ -94,11 +94,3 @@ class Rotation(Component):
         # A mirror turns an axis' sense round, and the mirrored axis' opposite turns as before.
         axis, centers = -reflect(self.axis, normal), reflect(self.centers, normal)
         return replace(self, axis=axis, centers=centers)
-
-
-def turn_about(axis: Vectors, angle: float) -> Floats:
-    """Return the rotation matrix (3, 3) about a unit axis by `angle`, radians."""
-    x, y, z = axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    half = 2.0 * np.sin(0.5 * angle) ** 2
-    return np.asarray(np.eye(3) + np.sin(angle) * cross + half * (cross @ cross))
