@@ -119,3 +119,18 @@ def test_a_forearm_that_turns_about_itself_is_no_elbow():
     names = {body.skeleton.names[joint] for joint in turned}
     assert names <= {"LeftUpperArm", "LeftLowerArm"} | set(joints_between(model))
     assert {"LeftUpperArm", "LeftLowerArm"} <= names
+
+
+@pytest.mark.parametrize(("end", "limb"), [("LeftHand", "Arm"), ("LeftFoot", "Leg")])
+def test_goals_are_met_from_a_straight_limb(end, limb):
+    """A straight elbow or knee does not show in which direction it can bend."""
+    body = synovia.human()
+    model = limits_of(body)
+    start = model.project(body.skeleton.rest_pose())
+    bones = [body.skeleton.index(f"Left{bone}{limb}") for bone in ("Upper", "Lower")]
+    rotations = np.tile(start.rotations, (40, 1, 1))
+    rotations[:, bones] = model.sample(40, np.random.default_rng(0)).rotations[:, bones]
+    legal = model.project(Pose(rotations, np.tile(start.positions, (40, 1, 1))))
+    targets = forward(body.skeleton, legal)[0][:, body.skeleton.index(end)]
+    found = [two_bone(model, body.skeleton, start, Reach(end, target)) for target in targets]
+    assert all(each.converged for each in found)

@@ -7,7 +7,7 @@ without a pole, the smallest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
@@ -27,7 +27,7 @@ from .problem import (
     orthonormal_pair,
     pack,
 )
-from .search import SearchSettings, descend_unmet
+from .search import SearchSettings, descend_unmet, restart
 from .solution import Solution
 from .solve import Batch, JointVariables, solve, solve_dependent
 
@@ -56,7 +56,7 @@ def two_bone(
     Parameters
     ----------
     model, skeleton, pose, settings
-        As for `solve`. The settings are those of least squares, which does not restart.
+        As for `solve`. The settings are those of least squares.
     goal
         The point to bring to a target.
     pole
@@ -113,12 +113,13 @@ def _bones(skeleton: Skeleton, goal: Reach) -> tuple[int, int] | None:
 def _solve_triangles(
     problem: Problem, bones: tuple[int, int], pole: Vectors | None, settings: SearchSettings
 ) -> Solution:
-    """Return the solution by triangles, continued by least squares where limits leave an error.
+    """Return the solution by triangles, continued by a search where limits leave an error.
 
     `bones` are the indices of the first and the middle joint.
     """
     variables = JointVariables(problem, settings)
     batch = variables.start()
+    initial = batch.take(np.arange(len(batch.met)))
     first, middle = bones
     parent, upper, lower, target = triangle_of(problem, batch, bones)
     distance = np.linalg.norm(target, axis=-1)
@@ -126,6 +127,7 @@ def _solve_triangles(
     wanted = _pole(problem, pole, parent)
     swivel(batch, first, problem.limit_from_parent(first), upper, middle, lower, target, wanted)
     descend_unmet(variables, batch, settings)
+    restart(variables, batch, initial, settings)
     return variables.finish(batch)
 
 
@@ -176,14 +178,35 @@ def _pole(problem: Problem, pole: Vectors | None, parent: Quats) -> Vectors | No
 def bend(
     batch: Batch, joint: int, limit: Limit | None, upper: Vectors, lower: Vectors, far: Scalars
 ) -> None:
-    """Rotate the middle joint, in place, so that the end is at distance `far` from the first.
+    """Bend the middle joint so that the end is as far from the first as the target is, in place.
 
-    With the middle joint rotated by φ about its axis, the squared distance of the end is
-    A + B cos φ + C sin φ. Of the two solutions, the one whose projection onto the limit is nearer
-    to the distance is taken, or the smaller one.
+    It bends from its present rotation, and from the legal rotation with the nearest distance: a
+    straight joint does not show in which direction it can bend. The rotation with the smaller
+    error is taken, or of two without one, the smaller rotation.
     """
-    now = batch.rotations[:, joint]
-    back = quat.rotate(quat.inverse(now), upper)
+    current = batch.rotations[:, joint].copy()
+    starts = [current]
+    if limit is not None:
+        legal = freedom_of(limit).legal
+        reached = np.linalg.norm(upper[:, None] + quat.rotate(legal, lower[:, None]), axis=-1)
+        starts.append(legal[np.abs(reached - far[:, None]).argmin(axis=1)])
+    cost = np.full(len(current), np.inf)
+    for start in starts:
+        for bent in _close_triangle(start, limit, upper, lower, far):
+            error = np.linalg.norm(upper + quat.rotate(bent, lower), axis=-1) - far
+            price = ILLEGAL_COST * np.abs(error) + quat.angle_between(current, bent)
+            better = price < cost
+            batch.rotations[better, joint], cost[better] = bent[better], price[better]
+
+
+def _close_triangle(
+    start: Quats, limit: Limit | None, upper: Vectors, lower: Vectors, far: Scalars
+) -> Iterator[Quats]:
+    """Yield both legal rotations (n, 4) about one axis that bring the end to a distance (n,).
+
+    Rotated by φ about the axis, the end's squared distance is A + B cos φ + C sin φ.
+    """
+    back = quat.rotate(quat.inverse(start), upper)
     axis = _bend_axis(limit, back, lower)
     along = axis * np.sum(axis * lower, axis=-1, keepdims=True)
     a = np.sum(upper**2 + lower**2 + 2.0 * back * along, axis=-1)
@@ -191,18 +214,12 @@ def bend(
     c = 2.0 * np.sum(back * np.cross(axis, lower), axis=-1)
     size = np.hypot(b, c)
     matters = size > 1e-9 * a  # not where a bone has no length: then the joint stays as it is
-    open_by = np.arccos(np.clip((far**2 - a) / np.maximum(size, 1e-300), -1.0, 1.0))
-    best, cost = now.copy(), np.full(len(now), np.inf)
+    opening = np.arccos(np.clip((far**2 - a) / np.maximum(size, 1e-300), -1.0, 1.0))
     for side in (1.0, -1.0):
-        angle = np.remainder(np.arctan2(c, b) + side * open_by + np.pi, 2.0 * np.pi) - np.pi
+        angle = np.remainder(np.arctan2(c, b) + side * opening + np.pi, 2.0 * np.pi) - np.pi
         angle = np.where(matters, angle, 0.0)
-        turned = quat.normalize(quat.mul(now, quat.exp(angle[:, None] * axis)))
-        turned = turned if limit is None else limit.project(turned)
-        off = np.linalg.norm(upper + quat.rotate(turned, lower), axis=-1) - far
-        price = ILLEGAL_COST * np.abs(off) + np.abs(angle)
-        better = price < cost
-        best[better], cost[better] = turned[better], price[better]
-    batch.rotations[:, joint] = best
+        bent = quat.normalize(quat.mul(start, quat.exp(angle[:, None] * axis)))
+        yield bent if limit is None else limit.project(bent)
 
 
 def _bend_axis(limit: Limit | None, back: Vectors, lower: Vectors) -> Vectors:
