@@ -45,6 +45,7 @@ ROOMS = [
         "body",
         "io",
         "population",
+        "repairs",
         "export",
         "corpus",
         "evidence",

@@ -26,6 +26,7 @@ if _TYPE_CHECKING:
     from .limit import Beyond, Inside, Limit, mirror_limit
     from .model import LimitModel, Report, first_exit
     from .population import check, clamp, human_limits
+    from .repairs import repair
     from .shapes import (
         SHAPES,
         Box,
@@ -77,6 +78,7 @@ __all__ = [
     "load_figure",
     "load_limits",
     "mirror_limit",
+    "repair",
     "save_clip",
     "save_figure",
     "save_limits",
@@ -94,6 +96,7 @@ _HOMES = {
     "limit": ("Beyond", "Inside", "Limit", "mirror_limit"),
     "model": ("LimitModel", "Report", "first_exit"),
     "population": ("check", "clamp", "human_limits"),
+    "repairs": ("repair",),
     "shapes": (
         *("SHAPES", "Box", "DistanceField", "Ellipsoid", "KDop"),
         *("Product", "ReachCone", "ThetaPhi", "Union"),

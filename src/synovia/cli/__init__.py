@@ -28,6 +28,7 @@ COMMANDS = {
     "fit": "Learn the limits of every joint from clips.",
     "check": "Show which joints of clips leave their limits.",
     "clamp": "Write clips with every joint inside its limits, free of pops.",
+    "repair": "Write clips that look the same, with every joint inside its limits.",
     "view": "Show CLIP within its limits, on a page in the browser.",
     "solve": "Drive joints of CLIP to their goals, frame by frame.",
     "look": "Turn spine, neck and head of CLIP towards something.",

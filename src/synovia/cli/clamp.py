@@ -40,6 +40,15 @@ SECTIONS = {
 MIN_STEP_DEG = 1.0  # smaller steps may grow without being visible
 NOTABLE_GROWTH = 1.5  # factor; a step that grew less is not reported
 MAX_RANGES = 8  # ranges of frames in one line
+max_speed_option = click.option(
+    "--max-speed",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=400.0,
+    show_default=True,
+    metavar="DEG/S",
+    help="How fast a joint may rotate from one side of its limit to another, in degrees a second; "
+    "where the clip itself is faster, up to twice its own speed.",
+)
 
 
 @options.command(sections=SECTIONS, examples=EXAMPLES)
@@ -61,15 +70,7 @@ MAX_RANGES = 8  # ranges of frames in one line
     help="Approach limits instead of hitting them: slow down within the last DEG degrees inside, "
     "or let violations go on beyond by less than DEG.",
 )
-@click.option(
-    "--max-speed",
-    type=click.FloatRange(min=0.0, min_open=True),
-    default=400.0,
-    show_default=True,
-    metavar="DEG/S",
-    help="How fast a joint may rotate from one side of its limit to another, in degrees a second; "
-    "where the clip itself is faster, up to twice its own speed.",
-)
+@max_speed_option
 @options.humans_only_option
 @options.json_option
 @click.pass_context
@@ -93,7 +94,7 @@ def clamp(
     """
     softening = _parse_softening(soften)
     names = joint_names(maps)
-    files = _without_outputs(clip_files(clips), output)
+    files = without_outputs(clip_files(clips), output)
     targets = output_paths(clips, files, output, force=force)
     model = load_limits(limits, figures=True)
     remaining, done = Counter(targets.values()), defaultdict[Path, list["Clip"]](list)
@@ -116,10 +117,10 @@ def clamp(
             documents.append(_describe(violations, clip, legal, report) | {"wrote": str(target)})
         done[target].append(replace(legal, name=file.clip or legal.name))
         if len(done[target]) == remaining[target]:
-            _save(done.pop(target), target)
+            save(done.pop(target), target)
         count += 1
     for target, legal_clips in done.items():  # files in which a clip was left out
-        _save(legal_clips, target)
+        save(legal_clips, target)
     if count < len(files):
         lines.append(left_out(len(files) - count, "not clamped"))
     if as_json:
@@ -129,7 +130,8 @@ def clamp(
     ctx.exit(0 if humans_only or count == len(files) else 1)
 
 
-def _save(clips: list[Clip], target: Path) -> None:
+def save(clips: list[Clip], target: Path) -> None:
+    """Write clips to one file, and create its directory."""
     from ..io import save_clips
 
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +150,7 @@ def _parse_softening(text: str | None) -> Softening | None:
         ) from None
 
 
-def _without_outputs(files: list[ClipFile], output: Path) -> list[ClipFile]:
+def without_outputs(files: list[ClipFile], output: Path) -> list[ClipFile]:
     """Return the clips that are not in the directory `output`, which may be below theirs."""
     folder = Path(os.path.realpath(output))
     others = [file for file in files if folder not in Path(os.path.realpath(file.path)).parents]
@@ -253,16 +255,16 @@ def _exceptions(report: ClampReport) -> Iterator[str]:
     for joint, frames in report.moved.items():
         yield (
             f"  {terminal.printable(joint)} moved in legal frames too, to change sides in time: "
-            f"{_frame_ranges(frames)}"
+            f"{frame_ranges(frames)}"
         )
     for joint, frames in report.over.items():
         yield (
             f"  {terminal.printable(joint)} has no legal way within the speed, and jumps to "
-            f"{_frame_ranges(frames)}"
+            f"{frame_ranges(frames)}"
         )
 
 
-def _frame_ranges(frames: Ints) -> str:
+def frame_ranges(frames: Ints) -> str:
     """Return ascending frame indices in words, at most `MAX_RANGES` consecutive ranges."""
     import numpy as np
 
