@@ -9,15 +9,16 @@ from itertools import pairwise
 import numpy as np
 
 from ..learn import Progress
-from ..model import ClampReport, LimitModel
+from ..model import LimitModel
 from ..model.clamp import MAX_SPEED
 from ..population import HumanLimits, Source, clamp_until_clean, limits_for, recognize_clip
 from ..rigs import NotHumanError, Rig
 from ..skeleton import POSITIONS, Clip, Pose
 from .effectors import KEEP, Effectors
 from .glitches import find_glitches, interpolate_glitches
-from .report import MILLIMETRES, RepairReport, compare_stage, find_not_kept
+from .report import MILLIMETRES, RepairReport, compare_stage, find_not_kept, frames_by_joint
 from .reposition import Repositioning, blend_long_steps
+from .steps import find_long_steps
 from .twist import redistribute_twist
 
 STAGES = ("glitches", "twist", "keep", "clamp")
@@ -64,7 +65,7 @@ def repair(
     Examples
     --------
     >>> from synovia.demo import range_of_motion
-    >>> model = LimitModel.fit([range_of_motion(60)], "box", joints=["LeftForeArm"])
+    >>> model = LimitModel.fit([range_of_motion(60)], "box", joints=["Head"])
     >>> repaired, report = repair(range_of_motion(60), model)
     >>> [stage.name for stage in report.stages]
     ['glitches', 'twist', 'keep', 'clamp']
@@ -78,15 +79,15 @@ def repair(
         human, rig, note = limits, limits.alignment.rig, ""
         model = human.model
 
-        def clamp(given: Clip) -> tuple[Clip, ClampReport]:
-            return clamp_until_clean(human, given, max_speed=max_speed)
+        def clamp(given: Clip) -> Clip:
+            return clamp_until_clean(human, given, max_speed=max_speed)[0]
     else:
         limits.match(clip.skeleton, names).warn(clip.name)
         model = limits.for_skeleton(clip.skeleton, names, clip=clip.name)
         rig, note = _recognize(clip)
 
-        def clamp(given: Clip) -> tuple[Clip, ClampReport]:
-            return model.project_clip(given, max_speed=max_speed)
+        def clamp(given: Clip) -> Clip:
+            return model.project(given, max_speed=max_speed)
 
     double = (array.astype(np.float64) for array in (clip.pose.rotations, clip.pose.positions))
     given = replace(clip, pose=Pose(*double))
@@ -106,7 +107,7 @@ def repair(
             dtypes = clip.pose.rotations.dtype, clip.pose.positions.dtype
             arrays = legal.pose.rotations, legal.pose.positions
             rounded = (each.astype(dtype) for each, dtype in zip(arrays, dtypes, strict=True))
-            current, clamped = clamp(replace(legal, pose=Pose(*rounded)))
+            current = clamp(replace(legal, pose=Pose(*rounded)))
         clips.append(current)
     repaired = clips[-1]
     not_kept = find_not_kept(effectors, repaired.pose)
@@ -119,15 +120,11 @@ def repair(
             compare_stage(stage, *pair, effectors)
             for stage, pair in zip(STAGES, pairwise(clips), strict=True)
         ),
-        {
-            name: np.flatnonzero(column)
-            for name, column in zip(clip.skeleton.names, glitches.T, strict=True)
-            if column.any()
-        },
+        frames_by_joint(clip.skeleton, glitches),
         tuple(keep),
         kept,
         not_kept,
-        clamped.over,
+        frames_by_joint(clip.skeleton, find_long_steps(clip, repaired, max_speed)),
         MILLIMETRES * effectors.height * clip.skeleton.unit,
         note,
     )
@@ -149,7 +146,7 @@ def _keep(
     `clip` is the input without glitches, whose steps bound those of the result. The legal clip is
     the first with all other frames clamped.
     """
-    legal, _ = model.project_clip(current, max_speed=max_speed)
+    legal = model.project(current, max_speed=max_speed)
     if not effectors.points and effectors.head is None:
         return current, legal
     root = 0 if set(POSITIONS) <= set(clip.skeleton.channels[0]) else None

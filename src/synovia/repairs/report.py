@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Ints, Mask, Scalars
-from ..skeleton import Clip, Pose, forward
+from ..skeleton import Clip, Pose, Skeleton, forward
 from .effectors import POSITION_TOLERANCE, ROTATION_TOLERANCE, Effectors
 
 MILLIMETRES = 1000.0  # in a metre
@@ -49,7 +49,8 @@ class RepairReport:
     not_kept: Mapping[str, Ints]
     """Frames in which a hand, a foot in contact or the head is not where it was, by joint."""
     over: Mapping[str, Ints]
-    """Frames to which the step of a joint exceeds the bound, by joint; see `ClampReport`."""
+    """Frames to which the step of a joint exceeds the bound, by joint: no legal path within it
+    was found."""
     millimetres: float
     """Height of the body in millimetres; 0 if the unit of length is unknown."""
     note: str = ""
@@ -91,6 +92,12 @@ class RepairReport:
             "max_displacement_percent": 100.0 * moved,
             **({"max_displacement_mm": moved * self.millimetres} if self.millimetres else {}),
         }
+
+
+def frames_by_joint(skeleton: Skeleton, mask: Mask) -> dict[str, Ints]:
+    """Return the frames of a mask (frames, J), by the names of the joints that have any."""
+    columns = zip(skeleton.names, mask.T, strict=True)
+    return {name: np.flatnonzero(column) for name, column in columns if column.any()}
 
 
 def compare_stage(name: str, before: Clip, after: Clip, effectors: Effectors) -> StageReport:

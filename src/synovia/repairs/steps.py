@@ -11,6 +11,7 @@ from ..model.clamp import step_bounds
 from ..skeleton import Clip
 
 ROUNDING = 1e-6  # radians or lengths by which a step may exceed its bound
+NOTABLE_EXCESS = 1e-3  # radians over the bound that are reported; rounding of float32 is less
 MAX_ROUNDS = 12  # the window around a long step doubles in each, up to 1,000 frames
 
 
@@ -21,6 +22,12 @@ def joint_step_bounds(clip: Clip, max_speed: float) -> Scalars:
     """
     paths = clip.pose.rotations.astype(np.float64).swapaxes(0, 1)
     return np.stack([step_bounds(path, clip.frame_time, max_speed)[1:] for path in paths], axis=-1)
+
+
+def find_long_steps(clip: Clip, repaired: Clip, max_speed: float) -> Mask:
+    """Return which steps of a repaired clip exceed their bounds (frames, J), by the frame after."""
+    long = repaired.steps > joint_step_bounds(clip, max_speed) + NOTABLE_EXCESS
+    return np.concatenate([np.zeros((1, long.shape[1]), np.bool_), long])[: clip.frames]
 
 
 def shorten_steps(change: Callable[[Scalars], tuple[Clip, Mask]], share: Scalars) -> Clip:

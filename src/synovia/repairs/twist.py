@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .. import quat
-from ..arrays import Mask, Quats, Scalars, tolerance, wrap_angles
+from ..arrays import TOLERANCE, Mask, Quats, Scalars, wrap_angles
 from ..model import Limb, LimitModel
 from ..model.clamp import same_sign
 from ..model.placed import Placed
@@ -15,15 +15,20 @@ from ..skeleton import Clip
 from .steps import ROUNDING, joint_step_bounds, shorten_steps
 
 SHARES = (0.75, 0.5, 0.25)  # of the twist that makes joints legal: the last that suffices is taken
+MIN_EXCESS = float(np.radians(0.5))  # radians; joints that are less outside are left as they are
+MAX_LEFT = 0.2 * MIN_EXCESS  # what may be left of the others, so that a second repair finds none
+MAX_GAIN = 3.0  # twist to move for an excess; a straight elbow would need 80° for 1°
+UNCHANGED = 1e-12  # components of quaternions that differ by less are equal but for rounding
 BLEND_TIME = 0.1  # seconds in which a redistribution begins and ends
 
 
 def redistribute_twist(model: LimitModel, clip: Clip, max_speed: float) -> Clip:
     """Return a clip with twist shared along its limbs.
 
-    Only limbs that have a joint outside its own limit change, and frames nearby. The twist moves
-    only as far as necessary, and the limb as a whole is legal if it was before. No step is longer
-    than twice that of the clip, or than `max_speed` radians a second allows.
+    Only limbs change that have a joint outside its own limit, and that are legal with shared
+    twist; and frames nearby. The twist moves only as far as necessary, and the limb as a whole is
+    legal if it was before. No step is longer than twice that of the clip, or than `max_speed`
+    radians a second allows.
     """
     for placed in model.placed:
         if isinstance(placed.constraint, Limb):
@@ -34,18 +39,20 @@ def redistribute_twist(model: LimitModel, clip: Clip, max_speed: float) -> Clip:
 def _redistribute(placed: Placed, limb: Limb, clip: Clip, max_speed: float) -> Clip:
     """Return a clip with twist shared along one limb where a joint of it is outside."""
     given = placed.relative(clip.pose.rotations)
-    slack = tolerance(given.dtype)
-    outside = np.flatnonzero((limb.joint_distance(given) > slack).any(axis=-1))
+    excess = limb.joint_distance(given).max(axis=-1)
+    outside = np.flatnonzero(excess > MIN_EXCESS)
     if len(outside) == 0:
         return clip
-    shared = limb.share_twist(given.astype(np.float64), slack)
+    shared = limb.share_twist(given, TOLERANCE)
+    outside = outside[(shared.distance[outside] <= MAX_LEFT).all(axis=-1)]
     twist = 2.0 * np.arctan2(shared.twist[:, 1:] @ limb.axes[1], shared.twist[:, 0])
     twist = np.unwrap(wrap_angles(twist))
     bounds = joint_step_bounds(clip, max_speed)
 
     def change(share: Scalars) -> tuple[Clip, Mask]:
         moved = same_sign(_move_twist(limb, given, share * twist, share * shared.shift), given)
-        moved = np.where((share > 0.0)[:, None, None], moved, given).astype(given.dtype)
+        same = (np.abs(moved - given) < UNCHANGED).all(axis=-1, keepdims=True)
+        moved = np.where(same, given, moved)
         rotations = clip.pose.rotations.copy()
         placed.set_relative(rotations, moved)
         changed = replace(clip, pose=clip.pose.with_rotations(rotations))
@@ -55,14 +62,15 @@ def _redistribute(placed: Placed, limb: Limb, clip: Clip, max_speed: float) -> C
     share[outside] = 1.0
     for less in SHARES:
         part = less * twist[outside], less * shared.shift[outside]
-        legal = ~(limb.joint_distance(_move_twist(limb, given[outside], *part)) > slack).any(axis=1)
-        share[outside[legal]] = less
+        left = limb.joint_distance(_move_twist(limb, given[outside], *part)).max(axis=-1)
+        share[outside[left <= MAX_LEFT]] = less
+    share[share * np.maximum(np.abs(twist), np.abs(shared.shift)) > MAX_GAIN * excess] = 0.0
     return shorten_steps(change, _envelope(share, max(1, round(BLEND_TIME / clip.frame_time))))
 
 
 def _move_twist(limb: Limb, rotations: Quats, twist: Scalars, shift: Scalars) -> Quats:
     """Return limbs (n, k, 4) with `twist` moved from end to lower, `shift` from lower to upper."""
-    limbs = rotations.astype(np.float64)
+    limbs = rotations.copy()
     if limb.moves_end_twist:
         rotation = quat.exp(twist[:, None] * limb.axes[1])
         limbs[:, 1] = quat.mul(limbs[:, 1], rotation)
