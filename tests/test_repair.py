@@ -15,8 +15,7 @@ from synovia import Clip, LimitModel, Pose, forward, quat, save_clip
 from synovia.model import Limb
 from synovia.repairs import KEEP, STAGES, repair
 from synovia.repairs.effectors import find_contacts
-from synovia.repairs.glitches import find_glitches, interpolate_glitches
-from synovia.repairs.steps import joint_step_bounds
+from synovia.repairs.paths import find_glitches, interpolate_glitches, joint_step_bounds
 
 X, Y, Z = np.eye(3)
 FRAMES, FRAME_TIME = 90, 1.0 / 60.0
@@ -167,6 +166,16 @@ def test_what_cannot_be_kept_is_reported():
     assert MODEL.check(repaired).ok
     assert "head" in report.not_kept
     assert not report.kept[report.not_kept["head"]].any()
+
+
+@pytest.mark.parametrize("frames", [0, 1, 2])
+def test_short_clips_are_repaired(frames):
+    clip = act(**WRONG["knee"])
+    cut = slice(40, 40 + frames)
+    short = replace(clip, pose=Pose(clip.pose.rotations[cut], clip.pose.positions[cut]))
+    repaired, report = repair(short, MODEL)
+    assert repaired.frames == len(report.kept) == frames
+    assert MODEL.check(repaired).ok
 
 
 def test_keep_takes_known_names():

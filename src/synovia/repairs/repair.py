@@ -15,10 +15,9 @@ from ..population import HumanLimits, Source, clamp_until_clean, limits_for, rec
 from ..rigs import NotHumanError, Rig
 from ..skeleton import POSITIONS, Clip, Pose
 from .effectors import KEEP, Effectors
-from .glitches import find_glitches, interpolate_glitches
+from .paths import find_glitches, find_long_steps, interpolate_glitches
 from .report import MILLIMETRES, RepairReport, compare_stage, find_not_kept, frames_by_joint
 from .reposition import Repositioning, blend_long_steps
-from .steps import find_long_steps
 from .twist import redistribute_twist
 
 STAGES = ("glitches", "twist", "keep", "clamp")

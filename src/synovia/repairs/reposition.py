@@ -16,7 +16,7 @@ from ..ik.search import SearchSettings, descend_from_start
 from ..model import Limb, LimitModel, couple
 from ..skeleton import Clip, Pose
 from .effectors import Effectors
-from .steps import ROUNDING, joint_step_bounds, shorten_steps
+from .paths import ROUNDING, joint_step_bounds, shorten_steps
 
 ROUNDS = 3  # of solving and projecting; limbs and dependent limits are met by the projection
 SMOOTHING_TIME = 0.1  # seconds before and after; at 30 Hz 3 frames
@@ -182,14 +182,13 @@ def _position_steps(clip: Clip) -> Scalars:
 
 def _blend(model: LimitModel, one: Clip, other: Clip, share: Scalars) -> Clip:
     """Return legal poses between two clips: the first at shares of 0, the second at 1."""
-    rotations = quat.slerp(one.pose.rotations, other.pose.rotations, share[:, None])
-    positions: Vectors = one.pose.positions + share[:, None, None] * (
-        other.pose.positions - one.pose.positions
-    )
-    mixed = model.project(Pose(quat.normalize(rotations), positions))
-    ends = [(share == end)[:, None, None] for end in (0.0, 1.0)]
-    pose = Pose(
-        np.select(ends, [one.pose.rotations, other.pose.rotations], mixed.rotations),
-        np.select(ends, [one.pose.positions, other.pose.positions], positions),
-    )
-    return replace(one, pose=pose)
+    full = (share == 1.0)[:, None, None]
+    rotations = np.where(full, other.pose.rotations, one.pose.rotations)
+    positions = np.where(full, other.pose.positions, one.pose.positions)
+    between = np.flatnonzero((share > 0.0) & (share < 1.0))
+    part = share[between, None]
+    start, end = one.pose.rotations[between], other.pose.rotations[between]
+    positions[between] += part[..., None] * (other.pose.positions - one.pose.positions)[between]
+    mixed = Pose(quat.normalize(quat.slerp(start, end, part)), positions[between])
+    rotations[between] = model.project(mixed).rotations
+    return replace(one, pose=Pose(rotations, positions))

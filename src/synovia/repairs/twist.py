@@ -12,7 +12,7 @@ from ..model import Limb, LimitModel
 from ..model.clamp import same_sign
 from ..model.placed import Placed
 from ..skeleton import Clip
-from .steps import ROUNDING, joint_step_bounds, shorten_steps
+from .paths import ROUNDING, joint_step_bounds, shorten_steps
 
 SHARES = (0.75, 0.5, 0.25)  # of the twist that makes joints legal: the last that suffices is taken
 MIN_EXCESS = float(np.radians(0.5))  # radians; joints that are less outside are left as they are
