@@ -16,7 +16,7 @@ MIN_DEVIATION = float(np.radians(15.0))  # radians; smaller jumps are hardly vis
 MAX_DURATION = 0.05  # seconds; what lasts longer is taken for motion
 PAD_FRAMES = ((1, 1), (0, 0), (0, 0))  # joints are at rest before the first step and after the last
 MAX_SHIFT = 0.5  # of the deviation: a joint that comes back farther away has moved
-ROUNDING = 1e-6  # radians or lengths by which a step may exceed its bound
+ROUNDING = 1e-6  # radians or lengths over the bound that count as rounding
 NOTABLE_EXCESS = 1e-3  # radians over the bound that are reported; rounding of float32 is less
 MAX_ROUNDS = 12  # the window around a long step doubles in each, up to 1,000 frames
 

@@ -130,7 +130,7 @@ def repair(
 
 
 def _recognize(clip: Clip) -> tuple[Rig, str]:
-    """Return the rig of a clip; if it is no human, one without roles, and the reason."""
+    """Return the rig of a clip and "", or a rig without roles and the reason if it is no human."""
     try:
         return recognize_clip(clip), ""
     except NotHumanError as error:

@@ -23,7 +23,7 @@ SMOOTHING_TIME = 0.1  # seconds before and after; at 30 Hz 3 frames
 GOOD_ENOUGH = 0.1  # of the tolerance: frames that are nearer are not solved
 FREE_FOOT_WEIGHT = 0.1  # of a foot in the air, relative to one in contact
 HEAD_WEIGHT = 0.3  # of the head's rotation, relative to positions
-SETTINGS = SearchSettings(iterations=25, largest_step=0.3)
+SETTINGS = SearchSettings(iterations=25, largest_step=0.3)  # starts are near: most take under 10
 MAX_ROOT_SPEED = 1.0  # heights a second; slower steps of the root are never shortened
 
 
@@ -39,9 +39,8 @@ class Repositioning:
     def solve(self, legal: Clip) -> Clip:
         """Return a clip, legal in each frame, with effectors nearer to where they were.
 
-        Frames in which they are where they were stay unchanged, but for those next to changes:
-        what one round of the search changes is smoothed over time before the next begins. Steps
-        are not bounded.
+        Other frames stay unchanged, except next to changes: the changes of each round are smoothed
+        over time before the next round. Steps are not bounded.
         """
         start = legal.pose
         pose = self._improve(start)
