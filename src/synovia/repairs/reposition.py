@@ -9,10 +9,10 @@ import numpy as np
 
 from .. import quat
 from ..arrays import TOLERANCE, Ints, Mask, Scalars, Vectors
-from ..ik.descent import JointVariables, start_batch
 from ..ik.goals import Goal, Orient, Reach
-from ..ik.problem import joints_between, pack
+from ..ik.problem import passive_joints, pack
 from ..ik.search import SearchSettings, descend_from_start
+from ..ik.solve import JointVariables
 from ..model import Limb, LimitModel, couple
 from ..skeleton import Clip, Pose
 from .effectors import Effectors
@@ -84,7 +84,7 @@ class Repositioning:
     def movers(self) -> list[str]:
         """Joints between effectors and the root whose rotations limits bound, and the root."""
         skeleton, model, head = self.model.skeleton, self.model, self.effectors.head
-        bounded = {*model.limits, *joints_between(model)}
+        bounded = {*model.limits, *passive_joints(model)}
         ends = [*self.effectors.points, *([] if head is None else [head])]
         above = {joint for end in ends for joint in skeleton.path_to_root(end)}
         return [
@@ -116,8 +116,9 @@ class Repositioning:
                 self.movers,
                 free_root=self.root is not None,
             )
-            batch = start_batch(problem)
-            descend_from_start(JointVariables(problem, SETTINGS), batch, SETTINGS)
+            variables = JointVariables(problem, SETTINGS)
+            batch = variables.start()
+            descend_from_start(variables, batch, SETTINGS)
             rotations[rows], positions[rows] = batch.rotations, batch.positions
         for placed, limb, limbs in shared:
             given, moved = placed.relative(pose.rotations), placed.relative(rotations)
