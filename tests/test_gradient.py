@@ -1,4 +1,4 @@
-"""Gradients of distances: how they change with small turns, for every family."""
+"""Gradients of distances by small rotations, for every family."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from synovia import Limit, kernels, quat
 from synovia.charts import RotationVector
 from synovia.shapes import Box
 
+MAX_SLOPE = kernels.gradient.MAX_SLOPE
 STEP, AROUND = 1e-6, 3e-5
 
 
@@ -45,10 +46,38 @@ def test_gradients_are_slopes_of_the_distance(limit):
     assert np.allclose(distances, limit.distance(rotations), rtol=0.0, atol=1e-12)
     expected, kink = slopes(limit, rotations)
     smooth = kink < 1e-2  # elsewhere two faces, or two feet, are equally near
+    smooth &= np.linalg.norm(expected, axis=-1) < MAX_SLOPE
     assert smooth.mean() > 0.8
     size = np.maximum(1.0, np.abs(expected).max(axis=1, keepdims=True))
     assert (np.abs(gradients - expected) / size)[smooth].max() < 1e-5
     assert np.isfinite(gradients).all()
+
+
+def test_gradients_are_bounded_and_otherwise_lead_to_the_projection(limit):
+    """Batches of training: 60 of 256 uniform rotations, and some next to the charts' poles."""
+    rng = np.random.default_rng(0)
+    poles = quat.mul(limit.chart.reference, np.eye(4)[rng.integers(4, size=1000)])
+    near = quat.mul(poles, quat.exp(10.0 ** rng.uniform(-8.0, -1.0, (1000, 1)) * normals(1000)))
+    rotations = np.concatenate([random_quats(60 * 256, rng), near])
+    distances, gradients = limit.distance_and_gradient(rotations)
+    gradients = by_turns(rotations, gradients)
+    assert np.linalg.norm(gradients, axis=-1).max() <= MAX_SLOPE
+    # Where differences over a larger step are steeper, it is the gradient of the angle.
+    expected, kink = slopes(limit, rotations)
+    steep = (np.linalg.norm(expected, axis=-1) > 1.1 * MAX_SLOPE) & (kink < 1.0)
+    steep &= distances > 1e-3
+    to_member = quat.mul(quat.inverse(limit.project(rotations[steep])), rotations[steep])
+    away = quat.log(to_member)
+    away /= np.linalg.norm(away, axis=-1, keepdims=True)
+    if limit.chart.name != "rotation-vector":  # that chart has no singularity within half a turn
+        assert steep.sum() > 10
+    assert np.abs(gradients[steep] - away).max(initial=0.0) < 1e-6
+
+
+def normals(count):
+    """Return random directions (count, 3)."""
+    vectors = np.random.default_rng(7).normal(size=(count, 3))
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
 def test_gradients_in_single_precision_are_near(limit):

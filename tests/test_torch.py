@@ -38,11 +38,13 @@ def tensor(rotations, kind=torch.float64):
 
 
 def smooth(limit, rotations, step=1e-4):
-    """Return the rotations near which neither distance nor projection has a kink."""
+    """Return the rotations near which neither distance nor projection is steep or has a kink."""
     near = [quat.mul(rotations, quat.exp(step * v)) for v in np.vstack([np.eye(3), -np.eye(3)])]
     slopes = np.stack([limit.distance_and_gradient(q)[1] for q in near])
     moved = np.stack([limit.project(q) for q in near]) - limit.project(rotations)
+    rises = np.stack([limit.distance(q) for q in near]) - limit.distance(rotations)
     calm = (np.ptp(slopes, axis=0).max(axis=-1) < 1e-2) & (np.abs(moved).max((0, 2)) < 4 * step)
+    calm &= np.abs(rises).max(axis=0) < 4 * step
     return rotations[calm]
 
 

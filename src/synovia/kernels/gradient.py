@@ -1,4 +1,4 @@
-"""How signed distances of rotations change: their gradients, for losses and for training."""
+"""Signed distances of rotations with their gradients, for losses and for training."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from .forms import GX, add_form, half_angle_of, load_form, write_form
 from .hinges import TAIL, folds
 from .jit import kernel
 from .layout import BOX, CONVEX, ELLIPSOID, HINGES, PRODUCT, ROTATION_VECTOR, SWING_TWIST
-from .limit import HEADER, OTHER_LAYOUT, cover_of_foot, enter, is_whole, nearest, tail
+from .limit import HEADER, OTHER_LAYOUT, cover_of_foot, enter, is_whole, leave, nearest, tail
 from .rotation import (
     BLOCK,
     DISTANCE,
     LANES,
     PX,
     PZ,
+    QW,
     SCRATCH,
     W0,
     X,
@@ -33,26 +34,31 @@ from .vector import (
     apply,
     apply_transposed,
     axis_vector,
+    conj,
     cross,
     dot,
+    log,
     mat3_at,
     matrix_of,
+    norm,
     quat_at,
     rotate,
     vec3_at,
     wrap_angle,
 )
 
-# The gradient by the vector ω of a turn q · exp(ω) is written to the three rows from GX on; `forms`
-# turns it into one by the numbers of a rotation. For convex shapes there are formulas: in the chart
-# the distance grows away from the foot by 1 a unit, and the derivative of the chart by ω is known.
-# For all others it is a central difference, over a turn of NUDGE about each axis.
+# The gradient by the vector ω of a rotation q · exp(ω) is written to the three rows from GX on;
+# `forms` converts it to one by the components of a rotation. Convex shapes have formulas: in the
+# chart the gradient outside is the unit vector away from the foot, and the derivative of the chart
+# by ω is known. All others use central differences over rotations by NUDGE about each axis.
 
 IX = SCRATCH + 3 * LANES  # gradients inside, three rows
 DEPTH = SCRATCH + 6 * LANES
 NUDGE = 1e-5  # radians; rounding and the third derivative both cause errors of about 1e-10
 RIM = 1e-7  # radians; nearer to the boundary the foot gives no direction, and the face's is taken
-STEEPEST = 1e-6  # cosine of half a swing: nearer to the opposite of the axis slopes stay as here
+STEEPEST = 1e-6  # smallest divisor of a chart's derivative, so that gradients stay finite
+MAX_SLOPE = 10.0  # length of a gradient, per radian: longer ones occur only next to a chart's
+# singularities (opposite the axis, gimbal lock), where derivatives are unbounded, and across jumps
 
 
 @kernel
@@ -337,8 +343,44 @@ def differences(p, o, block, other, lanes, n):
 
 
 @kernel
+def bound_slopes(p, o, block, other, lanes, n):
+    """Replace gradients longer than MAX_SLOPE by gradients of length 1.
+
+    Outside, it is the gradient of the angle to the projection r: with r⁻¹ q = exp(v), v / |v|.
+    Inside, the gradient keeps its direction.
+    """
+    steep = np.empty(LANES, np.int64)
+    count = 0
+    for i in range(n):
+        slope = lane_vec3(block, GX + i)
+        steep[count] = i
+        count += 1 if dot(slope, slope) > MAX_SLOPE * MAX_SLOPE else 0
+    if count == 0:
+        return
+    given, slopes, distances = np.empty(4 * LANES), np.empty(3 * LANES), np.empty(LANES)
+    for i in range(n):
+        distances[i] = block[DISTANCE + i]
+        set_lane_quat(given, i, lane_quat(block, W0 + i))
+        set_lane_vec3(slopes, i, lane_vec3(block, GX + i))
+    for k in range(count):
+        set_lane_quat(block, W0 + k, lane_quat(given, steep[k]))
+    enter(p, o, block, count)
+    nearest(p, o, 0.0, 0.0, block, other, lanes, count)
+    leave(p, o, 0.0, block, count)
+    for k in range(count):
+        i = steep[k]
+        move = log(conj(lane_quat(block, QW + k)) * lane_quat(given, i))
+        move = move if norm(move) > RIM else lane_vec3(slopes, i)
+        set_lane_vec3(slopes, i, move / norm(move))
+    for i in range(n):
+        block[DISTANCE + i] = distances[i]
+        set_lane_quat(block, W0 + i, lane_quat(given, i))
+        set_lane_vec3(block, GX + i, lane_vec3(slopes, i))
+
+
+@kernel
 def measure_block(p, o, least, block, other, lanes, n):
-    """Write distances of the given rotations, and gradients by turns.
+    """Write distances of the given rotations, and gradients of at most MAX_SLOPE by rotations.
 
     Returns False, and writes no gradient, if all distances are at most `least`.
     """
@@ -353,6 +395,7 @@ def measure_block(p, o, least, block, other, lanes, n):
         return False
     if not has_formula(p, o):
         differences(p, o, block, other, lanes, n)
+        bound_slopes(p, o, block, other, lanes, n)
         return True
     slopes_in_chart(p, o, members, block, n)
     chart = int(p[o + HEADER.chart])
@@ -363,6 +406,7 @@ def measure_block(p, o, least, block, other, lanes, n):
     else:
         turn_hinges(p, tail(p, o), block, n)
     turn_to_joint(p, o, block, n)
+    bound_slopes(p, o, block, other, lanes, n)
     return True
 
 

@@ -363,18 +363,18 @@ class Limit:
         return np.asarray(np.min([self.shape.required_margin(points) for points in covers], axis=0))
 
     def distance_and_gradient(self, rotations: Quats) -> tuple[Scalars, Floats]:
-        """Return the signed distance of each rotation, and its gradient (..., 4) by the quaternion.
+        """Return the signed distances (...) in radians, and their gradients (..., 4).
 
-        The gradient lies across the quaternion, along the sphere of rotations. It is exact for
-        convex shapes in rotation vectors, in swing–twist and in hinges at right angles, and by
-        differences (to some 1e-9) for others. Where two feet are equally near, where faces meet,
-        and opposite the bone's axis the distance has a kink: there it is one of those around.
+        Gradients are by the components of the quaternion, and orthogonal to it. They are exact for
+        convex shapes in rotation vectors, swing–twist and hinges at right angles, and central
+        differences (to about 1e-9) for others. Where two feet are equally near or faces meet, the
+        gradient is one of those nearby. Where the distance changes by more than
+        `kernels.gradient.MAX_SLOPE` radians per radian of rotation, next to a chart's
+        singularities, it is the gradient of the angle to the projection instead.
         """
         rotations = unit_quats("rotations", rotations)
         if not self.compiled:
-            slopes = [2.0 * self._nudged(rotations, axis) for axis in np.eye(3)]
-            turns = np.stack([np.zeros_like(slopes[0]), *slopes], axis=-1).astype(rotations.dtype)
-            return self.distance(rotations), quat.mul(rotations, turns)
+            return self._distance_and_differences(rotations)
         source = np.ascontiguousarray(rotations)
         distances, gradients = np.empty(source.shape[:-1], source.dtype), np.empty_like(source)
         flat = (distances.reshape(-1), gradients.reshape(-1))
@@ -382,11 +382,21 @@ class Limit:
         kernels.gradient.measure(source.reshape(-1), form, 4, self.packed, *flat)
         return distances, gradients
 
-    def _nudged(self, rotations: Quats, axis: Vectors) -> Scalars:
-        """Return by how much distances change with turns about an axis, per radian."""
-        nudge = kernels.gradient.NUDGE
-        ends = [quat.mul(rotations, quat.exp(side * nudge * axis)) for side in (1.0, -1.0)]
-        return np.asarray((self.distance(ends[0]) - self.distance(ends[1])) / (2.0 * nudge))
+    def _distance_and_differences(self, rotations: Quats) -> tuple[Scalars, Floats]:
+        """As `distance_and_gradient`, for limits that kernels do not evaluate."""
+        nudge, distances = kernels.gradient.NUDGE, self.distance(rotations)
+        ahead, behind = (
+            [self.distance(quat.mul(rotations, quat.exp(step * axis))) for axis in np.eye(3)]
+            for step in (nudge, -nudge)
+        )
+        slopes = (np.stack(ahead, axis=-1) - np.stack(behind, axis=-1)) / (2.0 * nudge)
+        length = np.linalg.norm(slopes, axis=-1, keepdims=True)
+        away = quat.log(quat.mul(quat.inverse(self.project(rotations)), rotations))
+        away = np.where((distances > kernels.gradient.RIM)[..., None], away, slopes)
+        size = np.maximum(np.linalg.norm(away, axis=-1, keepdims=True), kernels.gradient.RIM)
+        slopes = np.where(length > kernels.gradient.MAX_SLOPE, away / size, slopes)
+        by_rotation = np.concatenate([np.zeros_like(length), 2.0 * slopes], axis=-1)
+        return distances, quat.mul(rotations, by_rotation.astype(rotations.dtype))
 
     def _distance(self, rotations: Quats) -> Scalars:
         rotations = as_floats(rotations)
