@@ -10,7 +10,7 @@ import numpy as np
 from .. import quat
 from ..arrays import TOLERANCE, Ints, Mask, Scalars, Vectors
 from ..ik.goals import Goal, Orient, Reach
-from ..ik.problem import passive_joints, pack
+from ..ik.problem import pack, passive_joints
 from ..ik.search import SearchSettings, descend_from_start
 from ..ik.solve import JointVariables
 from ..model import Limb, LimitModel, couple
