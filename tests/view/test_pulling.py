@@ -235,7 +235,7 @@ def test_why_a_joint_is_outside(session):
     why = ask(session, "why", joint="LeftLowerLeg", **given)
     assert (why["name"], why["move"]) == ("left knee", "extension")
     assert why["outsideDeg"] == pytest.approx(38.0, abs=2.0)
-    assert why["swingDeg"] == pytest.approx(why["outsideDeg"], abs=2.0)
+    assert why["swingDeg"] == pytest.approx(why["outsideDeg"], abs=3.0)
     assert abs(why["twistDeg"]) < 0.5 * why["swingDeg"]  # a knee turns a little as it bends
     limit = session.scene.model.limits["LeftLowerLeg"]
     assert limit.violation(np.array(why["legal"])) < 1e-6
