@@ -42,6 +42,10 @@ class GroupFrames(NamedTuple):
     rotations: Quats
     """Rotations (n, S, 4)."""
 
+    def take(self, rows: Ints | Mask) -> GroupFrames:
+        """Return some rows, by their indices or by a mask (n,)."""
+        return GroupFrames(self.frames[rows], self.controls[rows], self.rotations[rows])
+
 
 def clamp_group(group: ControlGroup, rotations: Quats, bounds: Floats) -> ClampedPaths:
     """Return legal paths (frames, S, 4) of a group's joints near the given ones.
@@ -88,17 +92,20 @@ class _GroupPath:
 
     def remove_jumps(self) -> Mask:
         """Remove jumps from the path, as far as possible; return a mask of the changed frames."""
-        every = np.arange(len(self.rotations))
-        nearest = GroupFrames(every, self.controls.copy(), self.rotations.copy())
-        branches: list[GroupFrames] = []
+        nearest, every = self.rotations.copy(), np.arange(len(self.rotations))
+        candidates = GroupFrames(every, self.controls.copy(), nearest)
         for pace in PACES:
             jumps = self.jumps().tolist()
             if not jumps:
                 break
-            branches = branches or [branch for jump in jumps for branch in self._branches(jump)]
             runs = [self._shortest_run(jump, side, pace) for jump in jumps for side in SIDES]
-            self._choose(nearest, [*branches, *(run for run in runs if run is not None)])
-        return np.asarray((self.rotations != nearest.rotations).any(axis=(1, 2)))
+            added = [run for run in runs if run is not None]
+            if pace == PACES[0]:
+                added += [branch for jump in jumps for branch in self._branches(jump)]
+            legal = [each.take(self.group.contains(each.rotations)) for each in added]
+            candidates = _join([candidates, *legal])
+            self._choose(candidates)
+        return np.asarray((self.rotations != nearest).any(axis=(1, 2)))
 
     def _branches(self, jump: int) -> Iterator[GroupFrames]:
         """Yield the branch before a jump continued forwards, and that after it backwards.
@@ -162,22 +169,14 @@ class _GroupPath:
             share = np.interp(np.linspace(0.0, gone[-1], len(frames)), gone, share)
         return None
 
-    def _choose(self, nearest: GroupFrames, candidates: Sequence[GroupFrames]) -> None:
+    def _choose(self, candidates: GroupFrames) -> None:
         """Set the path to the cheapest one through the candidates, by Viterbi's algorithm.
 
-        The projections of the frames and the path itself are candidates too. A frame costs its
-        weighted squared angles to the input, a legal frame that moves costs `MOVED`, and a step
-        over its bound `OVER`, in proportion.
+        A frame costs its weighted squared angles to the input, a legal frame that moves costs
+        `MOVED`, and a step over its bound `OVER`, in proportion. Every frame has a candidate.
         """
-        own = GroupFrames(nearest.frames, self.controls, self.rotations)
-        every = zip(own, nearest, *candidates, strict=True)
-        frames, controls, rotations = (np.concatenate(each) for each in every)
-        accepted = np.ones(len(frames), dtype=bool)
-        new = slice(2 * len(self.rotations), None)
-        accepted[new] = self.group.contains(rotations[new])
-        frames, controls, rotations = frames[accepted], controls[accepted], rotations[accepted]
-        order = np.argsort(frames, kind="stable")
-        frames, controls, rotations = frames[order], controls[order], rotations[order]
+        order = np.argsort(candidates.frames, kind="stable")
+        frames, controls, rotations = candidates.take(order)
         squares = quat.angle_between(rotations, self.inputs[frames]) ** 2
         costs = (self.group.weights * squares).sum(axis=1)
         moved = (rotations != self.inputs[frames]).any(axis=(1, 2))
@@ -197,6 +196,12 @@ class _GroupPath:
         for frame in range(len(rows) - 1, 0, -1):
             chosen[frame - 1] = before[chosen[frame]]
         self.controls[:], self.rotations[:] = controls[chosen], rotations[chosen]
+
+
+def _join(parts: Sequence[GroupFrames]) -> GroupFrames:
+    """Return the candidates of all parts, concatenated."""
+    frames, controls, rotations = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return GroupFrames(frames, controls, rotations)
 
 
 def _between(
@@ -219,21 +224,20 @@ def step_towards(
     """Return the legal pose nearest to `wanted`, or one on the path to it, and its controls.
 
     No joint rotates from `start` (S, 4), legal with `controls` (C,), by more than its bound (S,) in
-    radians. The path is straight in the controls. If no shorter step is found, it is `start`.
+    radians. The path is straight in the controls. If the search accepts no pose on it that is near
+    enough, the result is `start`.
     """
     target, ends = _nearest_one(group, wanted, controls)
     rotations, found, share = target, ends, 1.0
     for _ in range(HALVINGS):
         ratio = float(_ratios(start, rotations, bounds).max())
-        if ratio <= 1.0:
+        if ratio <= 1.0 and group.contains(rotations):
             return rotations, found
-        share *= min(0.9 / ratio, 0.5)
+        share *= min(0.9 / max(ratio, 1.0), 0.5)
         between, steps = _between(
             group, np.stack([controls, ends]), np.stack([start, target]), np.array([share])
         )
         rotations, found = steps[0], between[0]
-        if not group.contains(rotations):
-            rotations, found = _nearest_one(group, rotations, found)
     return start, controls
 
 
