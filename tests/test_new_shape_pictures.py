@@ -218,7 +218,7 @@ def test_a_limit_is_refitted_to_it_and_judged(family):
     chart = SHAPES[family].charts[0]
     for source in ("clip", "limit"):
         given = {"joint": ARM, "family": family, "chart": chart, "marginDeg": 3.0, "from": source}
-        header, arrays = ask(session, "refit", **given, stroke="drag")
+        header, arrays = ask(session, "refit", **given, edit="refit", stroke="drag")
         assert "refused" not in header
         assert header["family"] == family
         assert len(arrays["triangles"]) > 20
