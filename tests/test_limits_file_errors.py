@@ -148,7 +148,7 @@ BEYOND_SCHEMA = [
     (
         "limits/knee/shape/low/1",
         -1e101,
-        "limits.knee.shape.low: expected finite numbers within 1e+100, got",
+        "limits.knee.shape.low: expected finite numbers of at most 1e+100, got",
     ),
     (
         "limits/knee/shape/low",

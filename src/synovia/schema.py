@@ -296,7 +296,7 @@ def _decode_number(value: Any, sizes: Sizes) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _fail("a number", value)
     if not abs(value) <= MAX_NUMBER:  # also for NaN
-        raise _fail(f"a finite number within {MAX_NUMBER:g}", value)
+        raise _fail(f"a finite number of at most {MAX_NUMBER:g}", value)
     return float(value)
 
 
@@ -470,7 +470,7 @@ def decode_array(
             raise DecodeError(f"expected {expected}, got {describe_shape(array.shape, {}, what)}")
         raise _fail(expected, value)
     if dtype == "float64" and not (np.abs(array) <= MAX_NUMBER).all():
-        raise _fail(f"finite numbers within {MAX_NUMBER:g}", value)
+        raise _fail(f"finite numbers of at most {MAX_NUMBER:g}", value)
     array.flags.writeable = False
     return array
 
