@@ -253,6 +253,7 @@ OUTPUTS = {
     "fit": ["captures", "-o", "out/a.limits.json"],
     "check": ["wild.bvh", *LIMITS, "--csv", "out/a.csv"],
     "clamp": ["wild.bvh", *LIMITS, "-o", "out/a.bvh"],
+    "repair": ["wild.bvh", *LIMITS, "-o", "out/a.bvh"],
     "solve": ["wild.bvh", *LIMITS, "-g", "Chest=0,0,0", "-o", "out/a.bvh"],
     "look": ["wild.bvh", *LIMITS, "--at", "0,0,0", "-o", "out/a.bvh"],
     "limits": LIMITS_FROM,
