@@ -126,25 +126,26 @@ def test_time_by_keyboard_and_mouse(seen, scene):
     slider.fill("40")
     assert frame_of(seen) == 40
     seen.pick("LeftArm")
+    seen.settle()
     for place in ("#curve .paper", "#transport [aria-label=Frame]"):  # Esc takes a drag back
         box = seen.page.locator(place).bounding_box()
         y = box["y"] + 0.5 * box["height"]
         seen.page.mouse.move(box["x"] + 0.34 * box["width"], y)
         seen.page.mouse.down()
         seen.page.mouse.move(box["x"] + 0.8 * box["width"], y, steps=2)
-        assert frame_of(seen) > 80
+        seen.until(lambda: frame_of(seen) > 80)
         keys.press("Escape")
         seen.page.mouse.move(box["x"] + 0.9 * box["width"], y)
         seen.page.mouse.up()
-        assert frame_of(seen) == 40
+        seen.until(lambda: frame_of(seen) == 40)
 
 
 def test_a_joint_is_found_and_picked_from_the_tree(seen, scene):
     seen.page.keyboard.press("/")
     seen.page.keyboard.type("forearm")
     shown = seen.page.get_by_role("treeitem")
+    seen.until(lambda: shown.count() == 1)
     assert shown.all_inner_texts()[0].startswith("LeftForeArm")
-    assert shown.count() == 1
     seen.page.keyboard.type("?")
     assert (shown.count(), text_of(seen, "nav p")) == (0, "No joint has this in its name.")
     seen.page.keyboard.press("Backspace")

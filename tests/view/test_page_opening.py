@@ -31,7 +31,7 @@ def test_the_human_opens_with_an_arm_raised_and_a_tour_that_stays_away(browser):
         where = forward(BODY.skeleton, Pose(pose.rotations, pose.positions))[0]
         hand, head = (where[BODY.skeleton.index(name)] for name in ("LeftHand", "Head"))
         assert hand[1] > head[1]
-        assert text_of(seen, "aside h2:visible") == "LeftUpperArm"
+        assert text_of(seen, "aside h2:visible") == "LeftUpperArm left shoulder"
         assert text_of(seen, "#now") == "Inside its limit"
         groups = ["Spine", "Cage", "Left arm", "Right arm", "Left leg", "Right leg"]
         arm = [name for name in BODY.skeleton.names if name in RAISED_ARM_JOINTS]

@@ -11,7 +11,7 @@ import pytest
 from clips import chain
 from joints import figure
 from synovia import Box, Limit, LimitModel, Pose, RotationVector, forward
-from synovia.view.answers import answer
+from synovia.view.answers import answer_call
 from synovia.view.session import scene_of
 from view.browser import PATIENCE, frame_of, text_of, visit
 
@@ -37,11 +37,11 @@ def hold_back(monkeypatch):
     """Goals are answered only once what comes back is set."""
     go_on = threading.Event()
 
-    def waiting(session, text):
-        assert '"reach"' not in text or go_on.wait(PATIENCE / 1000)
-        return answer(session, text)
+    def waiting(session, call):
+        assert call.ask != "reach" or go_on.wait(PATIENCE / 1000)
+        return answer_call(session, call)
 
-    monkeypatch.setattr(sys.modules["synovia.view.server"], "answer", waiting)
+    monkeypatch.setattr(sys.modules["synovia.view.server"], "answer_call", waiting)
     return go_on
 
 
