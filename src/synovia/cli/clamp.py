@@ -158,7 +158,7 @@ def without_outputs(files: list[ClipFile], output: Path) -> list[ClipFile]:
 
 
 def _corrections_deg(before: Clip, after: Clip) -> Scalars:
-    """Return the angles (frames, joints), in degrees, by which joints were moved; 0 if not."""
+    """Return the rotation of each joint by clamping (frames, joints), in degrees."""
     import numpy as np
 
     from .. import quat

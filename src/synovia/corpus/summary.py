@@ -143,7 +143,7 @@ class Head:
     mark: str
     """Hash of the clip's content and of the options."""
     fingerprint: str
-    """Hash of the rotations alone, which identifies the same motion under another name."""
+    """Hash of the rotations. It identifies the same motion under another name."""
     options: SummaryOptions
     skeleton: Skeleton
     frames: int

@@ -117,7 +117,7 @@ def _values_along(figure: Figure, coordinate: str, span: Control) -> Floats:
 
 
 def measure_curve(limit: Limit, joint: CoupledJoint, figure: Figure) -> Loss:
-    """Return the loss of a curve compared with a limit, which is all of its volume.
+    """Return the loss of a curve that replaces a limit. A curve has no volume, so it loses all.
 
     The angles are the largest from the curve to the limit, and from the limit to the curve.
     """

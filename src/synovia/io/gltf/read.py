@@ -70,7 +70,7 @@ class Track:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The file of a clip, its rig, the index of the animation, and the motion that was read."""
+    """The source of a clip: its file, its rig, the index of its animation and its motion."""
 
     document: Document
     rig: GltfRig
