@@ -61,7 +61,6 @@ ONLY = {"kernels": set(), "shapes": {"arrays", "kernels"}, "arrays": set(), "qua
 # At module level, these packages are for these rooms alone.
 HEAVY = {
     "scipy": set(),
-    "pyarrow": set(),
     "matplotlib": {"draw"},
     "click": {"cli"},
     "websockets": {"view"},

@@ -696,10 +696,9 @@ def test_a_corpus_is_checked_by_clip_joint_and_performer(captures, made, tmp_pat
         assert sum(int(row[name]) for name in row if name.startswith("deg_")) == outside
     assert listed.read_text().split() == ["clip,frame", *frames]
     assert f"{len(frames)} of 1440 frames" in said
-    lines = (report / "violations.jsonl").read_text().splitlines()
-    assert [json.loads(line)["clip"] for line in lines] == [row["clip"] for row in rows]
     page = (report / "report.html").read_text()
-    assert page.count("<svg viewBox") == len({row["clip"] for row in rows if int(row["outside"])})
+    worst = page.partition("The worst clips")[2]
+    assert worst.count("<tr><td>") == len({row["clip"] for row in rows if int(row["outside"])})
     assert "http" not in page  # nothing from elsewhere
 
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
     not WHEEL.is_file(), reason="`make test-packages` builds sdist and wheel and names them"
 )
 VERSIONS = ("3.11", "3.12", "3.13")
-EXTRAS = ("draw", "parquet", "dask", "torch", "mujoco", "usd")
+EXTRAS = ("draw", "dask", "torch", "mujoco", "usd")
 
 
 def interpreter(version: str) -> str | None:

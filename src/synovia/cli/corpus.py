@@ -288,7 +288,7 @@ def fit_command(
     help="The limits, as `synovia fit` writes them.",
 )
 @options.output_option(
-    "The directory of report.html, and violations.csv, .jsonl and (with pyarrow) .parquet.",
+    "The directory of report.html and violations.csv.",
     "DIRECTORY",
     folder=True,
 )
@@ -327,9 +327,8 @@ def check_command(
 
     load_limits(limits_path)  # report errors before any work is done
     output.mkdir(parents=True, exist_ok=True)
-    tables = [output / f"violations.{suffix}" for suffix in ("csv", "jsonl", "parquet")]
-    page = output / "report.html"
-    for target in (page, *tables, *([] if listed is None else [listed])):
+    table, page = output / "violations.csv", output / "report.html"
+    for target in (page, table, *([] if listed is None else [listed])):
         options.check_output(target, force=force)
     skeleton = _skeleton_path()
     corpus = Corpus.open(folder)
@@ -349,9 +348,7 @@ def check_command(
     if not done:
         raise ValueError(f"{folder}: no clip could be checked")
     rows = [row for _, each in done for row in each.rows]
-    atomic_write(tables[0], check.table_csv(rows).encode())
-    atomic_write(tables[1], check.table_jsonl(rows).encode())
-    check.write_parquet(rows, tables[2])
+    atomic_write(table, check.table_csv(rows).encode())
     html = check.report_page([each for _, each in done], limits_path.name, failed)
     atomic_write(page, html.encode())
     if listed is not None:

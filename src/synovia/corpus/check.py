@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
-from ..arrays import Floats, Ints
 from ..io import load_clip, load_limits
-from ..io.files import atomic_write
 from ..model import LimitModel
-from ..skeleton import Clip, forward, names_in
+from ..skeleton import Clip, names_in
 from ..text import csv_text, percent, printable
 from .store import Outcome, Task, error_message
 
@@ -43,24 +39,12 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class StickFigure:
-    """A skeleton at one frame, seen from the front: ends of bones (n, 2, 2)."""
-
-    bones: Floats
-    worst: tuple[int, ...]
-    """Indices of the bones of the worst joint."""
-    joint: Floats
-    """Position (2,) of the worst joint."""
-
-
-@dataclass(frozen=True, eq=False)
 class ClipCheck:
     """Result of the check of one clip."""
 
     rows: tuple[Row, ...]
     listed: tuple[int, ...]
     """The frames in which some joint is outside."""
-    figure: StickFigure | None
 
 
 def check_work(names: dict[str, str], limits: str, task: Task) -> Outcome:
@@ -109,29 +93,7 @@ def check_clip(model: LimitModel, clip: Clip, performer: str, names: dict[str, s
         for row in report.joints
     )
     listed = tuple(np.flatnonzero(report.outside.any(axis=1)).tolist())
-    figure = _figure(model, clip, names, rows[0]) if rows[0].outside else None
-    return ClipCheck(rows, listed, figure)
-
-
-def _figure(model: LimitModel, clip: Clip, names: dict[str, str], worst: Row) -> StickFigure:
-    """Return the clip at its worst frame, seen along the axis across which it is thinnest."""
-    skeleton, frame = clip.skeleton, worst.worst_frame
-    pose = clip.pose
-    one = type(pose)(pose.rotations[frame : frame + 1], pose.positions[frame : frame + 1])
-    positions = forward(skeleton, one)[0][0]
-    up = {"x": 0, "y": 1, "z": 2}[skeleton.up or "y"]
-    others = [axis for axis in range(3) if axis != up]
-    across = max(others, key=lambda axis: float(np.ptp(positions[:, axis])))
-    flat = positions[:, [across, up]]
-    limbs = np.flatnonzero(skeleton.parents >= 0)
-    bones: Floats = np.stack([flat[skeleton.parents[limbs]], flat[limbs]], axis=1)
-    joint = model.match(skeleton, names_in(names, skeleton)).joints[worst.joint]
-    worst_bones: Ints = np.flatnonzero(
-        (skeleton.parents[limbs] == joint)
-        if (skeleton.parents == joint).any()
-        else (limbs == joint)
-    )
-    return StickFigure(bones, tuple(worst_bones.tolist()), flat[joint])
+    return ClipCheck(rows, listed)
 
 
 def table_csv(rows: Iterable[Row]) -> str:
@@ -150,25 +112,6 @@ def bar_names() -> list[str]:
     ]
 
 
-def table_jsonl(rows: Iterable[Row]) -> str:
-    """Return the rows as lines of JSON."""
-    return "".join(f"{json.dumps(asdict(row), ensure_ascii=False)}\n" for row in rows)
-
-
-def write_parquet(rows: Sequence[Row], path: Path) -> bool:
-    """Write the rows as Parquet and return True; False if pyarrow is not installed."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        return False
-    columns = {name: [getattr(row, name) for row in rows] for name in Row.__dataclass_fields__}
-    sink = pyarrow.BufferOutputStream()
-    pyarrow.parquet.write_table(pyarrow.table(columns), sink)
-    atomic_write(path, sink.getvalue().to_pybytes())
-    return True
-
-
 def frames_csv(checks: Iterable[tuple[str, ClipCheck]]) -> str:
     """Return the frames in which some joint is outside: clip, frame."""
     rows = ((clip, frame) for clip, check in checks for frame in check.listed)
@@ -180,12 +123,8 @@ body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
 table{border-collapse:collapse;width:100%}th,td{padding:.25rem .6rem;text-align:right}
 th{border-bottom:2px solid #888;font-weight:600}td{border-bottom:1px solid #ddd}
-th:first-child,td:first-child{text-align:left}.bar{fill:#c2410c}.axis{fill:#888;font-size:9px}
-.clips{display:flex;flex-wrap:wrap;gap:1rem}.clip{width:11rem;font-size:.85rem}
-.clip svg{width:100%;height:11rem;background:#f6f6f4}.bone{stroke:#666;stroke-width:2}
-.worst{stroke:#c2410c;stroke-width:4}.joint{fill:none;stroke:#c2410c;stroke-width:1.5}.note{color:#666}
-@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}.clip svg{background:#242424}
-td{border-color:#333}.bone{stroke:#aaa}}
+th:first-child,td:first-child{text-align:left}.bar{fill:#c2410c}.note{color:#666}
+@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}td{border-color:#333}}
 """
 MAX_CLIPS = 24  # clips that the page shows, the worst first
 
@@ -214,9 +153,9 @@ def report_page(checks: Sequence[ClipCheck], limits: str, failed: Sequence[str])
         "<h2>By performer</h2>",
         _group_table(rows, "performer", lambda row: row.performer),
         f"<h2>The worst clips{f', {MAX_CLIPS} of {len(worst)}' if len(worst) > MAX_CLIPS else ''}"
-        "</h2><div class='clips'>",
-        *(_clip_card(check) for check in worst[:MAX_CLIPS]),
-        "</div></html>",
+        "</h2>",
+        _clip_table(worst[:MAX_CLIPS]),
+        "</html>",
     ]
     return "\n".join(parts)
 
@@ -256,28 +195,15 @@ def _histogram(bars: Sequence[int]) -> str:
     return f"<svg width='{12 * len(bars)}' height='24' role='img'>{drawn}</svg>"
 
 
-def _clip_card(check: ClipCheck) -> str:
-    row, drawn = check.rows[0], ""
-    if check.figure is not None:
-        ends = check.figure.bones
-        low, high = ends.min(axis=(0, 1)), ends.max(axis=(0, 1))
-        scale = 90.0 / max(float((high - low).max()), 1e-9)
-        flip, middle = np.array([scale, -scale]), 0.5 * (low + high)
-        points = (ends - middle) * flip + 50.0
-        x, y = ((check.figure.joint - middle) * flip + 50.0).tolist()
-        lines = [
-            f"<line class='{'worst' if k in check.figure.worst else 'bone'}' "
-            f"x1='{a[0]:.1f}' y1='{a[1]:.1f}' x2='{b[0]:.1f}' y2='{b[1]:.1f}'/>"
-            for k, (a, b) in enumerate(points.tolist())
-        ]
-        lines.sort(key=lambda line: "worst" in line)
-        lines.append(f"<circle class='joint' cx='{x:.1f}' cy='{y:.1f}' r='4'/>")
-        drawn = f"<svg viewBox='0 0 100 100' role='img'>{''.join(lines)}</svg>"
-    return (
-        f"<div class='clip'>{drawn}<b>{_text(row.clip)}</b><br>{_text(row.joint)} "
-        f"{row.worst_deg:.1f}° at frame {row.worst_frame}<br>"
-        f"<span class='note'>{len(check.listed):,} of {row.frames:,} frames outside</span></div>"
-    )
+def _clip_table(checks: Sequence[ClipCheck]) -> str:
+    lines = ["<table><tr><th>clip<th>joint<th>worst deg<th>at frame<th>frames outside</tr>"]
+    for check in checks:
+        row = check.rows[0]
+        lines.append(
+            f"<tr><td>{_text(row.clip)}<td>{_text(row.joint)}<td>{row.worst_deg:.1f}"
+            f"<td>{row.worst_frame}<td>{len(check.listed):,} of {row.frames:,}</tr>"
+        )
+    return "\n".join([*lines, "</table>"])
 
 
 def _text(value: str) -> str:

@@ -32,7 +32,6 @@ CLIP_FORMATS: dict[str, FormatEntry] = {
     ".vrma": FormatEntry("glTF, VRM", "synovia.io.gltf:VRMA"),
     ".npz": FormatEntry("SMPL, AMASS", "synovia.io.smpl:NPZ"),
     ".motion.csv": FormatEntry("tables", "synovia.io.table:CSV"),
-    ".motion.parquet": FormatEntry("tables", "synovia.io.table:PARQUET"),
     ".fbx": FormatEntry("FBX", "synovia.io.fbx:FBX", writable=False),
 }
 """The registry of clip formats, by suffix in lower case."""

@@ -9,10 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from numpy.typing import NDArray
-
-from ..arrays import Floats, Ints
-from ..schema import DecodeError, decode_array, format_keys
+from ..schema import DecodeError, format_keys
 from ..schema import quote_value as quote_value
 
 MAX_DEPTH = 64
@@ -68,14 +65,6 @@ class Entry:
         """Raise ValueError about this place."""
         raise ValueError(f"{self.place}: {message}" if self.place else message)
 
-    @contextmanager
-    def locate_errors(self) -> Iterator[None]:
-        """Name this place in the errors of constructors that are given this value."""
-        try:
-            yield
-        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
-            raise ValueError(f"{self.place}: {error}") from error
-
     def child(self, key: str | int) -> Entry:
         """Return the member of an object or a list."""
         step = format_keys([key])
@@ -88,18 +77,6 @@ class Entry:
             self.fail("an object")
         return {key: self.child(key) for key in self.value}
 
-    def fields(self, *names: str, maybe: tuple[str, ...] = ()) -> dict[str, Entry]:
-        """Return the members of an object that has exactly these keys, and `maybe` some others."""
-        members = self.members()
-        known = ", ".join((*names, *maybe))
-        for key in members:
-            if key not in (*names, *maybe):
-                self.refuse(f"unknown key {quote_value(key)}; the keys here are {known}")
-        for name in names:
-            if name not in members:
-                self.refuse(f"the key {name!r} is missing; the keys here are {known}")
-        return members
-
     def items(self) -> list[Entry]:
         """Return the items of a list."""
         if not isinstance(self.value, list):
@@ -109,26 +86,6 @@ class Entry:
     def text(self) -> str:
         """Return a text."""
         return self.value if isinstance(self.value, str) else self.fail("text")
-
-    def texts(self) -> tuple[str, ...]:
-        """Return the texts of a list."""
-        return tuple(item.text() for item in self.items())
-
-    def floats(self, *shape: int | None) -> Floats:
-        """Return finite numbers of this shape, as float64; `None` allows any length."""
-        return self._array("float64", shape)
-
-    def ints(self, *shape: int | None) -> Ints:
-        """Return whole numbers of this shape, as int64."""
-        return self._array("int64", shape)
-
-    def _array(self, dtype: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
-        try:
-            return decode_array(self.value, {}, shape=shape, dtype=dtype)
-        except DecodeError as error:
-            keys = format_keys(error.keys)
-            dot = "." if keys and not keys.startswith("[") else ""
-            raise ValueError(f"{self.place}{dot}{keys}: {error.message}") from error
 
 
 @dataclass(frozen=True)
@@ -160,10 +117,7 @@ def parse_json(path: str, content: bytes) -> Any:
 
 def check_json(value: Any) -> None:
     """Raise DecodeError for duplicate keys, numbers that are not finite, or too deep nesting."""
-    if isinstance(value, Entry):
-        with value.locate_errors():
-            return _check_value(value.value, MAX_DEPTH)
-    return _check_value(value, MAX_DEPTH)
+    _check_value(value, MAX_DEPTH)
 
 
 def _check_value(value: Any, depth: int) -> None:

@@ -6,11 +6,10 @@ The classes here and those of charts, shapes and dependent limits declare the fo
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 
-from ..arrays import EachWithin, Floats, Ints, Quats, Vectors, Within, unit_quats
+from ..arrays import Floats, Quats, Vectors, unit_quats
 from ..charts import CHARTS, Chart
 from ..learn import Sample
 from ..limit import DEPENDENT_LIMITS, DependentLimit, DependentMargin, Limit
@@ -42,6 +41,7 @@ from .encoding import check_json, errors_name, json_text, parse_json
 from .figure import figure_text, parse_figure
 from .files import atomic_write, read_file
 from .ranges import limits_from_ranges, range_suffix, read_ranges
+from .stored_skeleton import StoredSkeleton
 
 FORMAT: Final = "synovia-limits"
 VERSION: Final = 2
@@ -56,29 +56,6 @@ FILES = Codec(
     packs=True,
     registries={Chart: CHARTS, Region: STORED_SHAPES, DependentLimit: DEPENDENT_LIMITS},
 )
-Channel = Literal["Xposition", "Yposition", "Zposition", "Zrotation", "Xrotation", "Yrotation"]
-
-
-@dataclass(frozen=True, eq=False)
-class StoredSkeleton:
-    """A skeleton."""
-
-    names: tuple[str, ...]
-    """Names of the joints, all different."""
-    parents: Annotated[Ints, "n", EachWithin(-1, math.inf)]
-    """Index of each joint's parent, which comes before it; -1 for a root."""
-    offsets: Annotated[Vectors, "n", 3]
-    """From the parent to the joint, in the unit of the clips."""
-    channels: tuple[tuple[Channel, ...], ...]
-    """Channels of each joint, as in BVH."""
-    end_parents: Annotated[Ints, "e", EachWithin(0, math.inf)]
-    """The joint of each end site."""
-    end_offsets: Annotated[Vectors, "e", 3]
-    """From that joint to the end site."""
-    up: Literal["x", "y", "z"] | None = None
-    """The axis that is up; missing if unknown."""
-    unit: Annotated[float, Within(0, math.inf)] = 0.0
-    """Metres of a unit of length; missing if unknown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,20 +188,10 @@ def limits_path(path: str | PathLike[str]) -> Path:
 
 
 def _stored_model(model: LimitModel) -> LimitsFile:
-    skeleton = model.skeleton
     with located("provenance"):
         provenance = encode(model.provenance, LISTS)
     return LimitsFile(
-        skeleton=StoredSkeleton(
-            names=skeleton.names,
-            parents=skeleton.parents,
-            offsets=skeleton.offsets,
-            channels=skeleton.channels,  # type: ignore[arg-type]
-            end_parents=skeleton.end_parents,
-            end_offsets=skeleton.end_offsets,
-            up=skeleton.up or None,
-            unit=skeleton.unit,
-        ),
+        skeleton=StoredSkeleton.of(model.skeleton),
         constraints=_stored_constraints(model),
         usual=None if model.usual is None else _stored_constraints(model.usual),
         provenance=provenance,
@@ -270,7 +237,8 @@ def parse_limits(path: str, content: bytes) -> LimitModel:
             warnings.filterwarnings("ignore", "the region contains the direction", UserWarning)
             stored = decode(LimitsFile, document, FILES)
         with located("skeleton"):
-            skeleton = _skeleton(stored.skeleton)
+            skeleton = stored.skeleton.skeleton()
+            check_skeleton(skeleton, MAX_NUMBER)
         usual = None
         if stored.usual is not None:
             with located("usual"):
@@ -299,13 +267,6 @@ def _check_version(document: Any) -> int:
             f"{VERSION}; upgrade Synovia to read it"
         )
     return version
-
-
-def _skeleton(stored: StoredSkeleton) -> Skeleton:
-    parts = {each.name: getattr(stored, each.name) for each in fields(stored)}
-    skeleton = Skeleton(**parts | {"up": stored.up or ""})
-    check_skeleton(skeleton, MAX_NUMBER)
-    return skeleton
 
 
 def _constraints(
