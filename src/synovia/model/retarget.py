@@ -300,17 +300,18 @@ def joint_by_joint(model: LimitModel, what: str) -> LimitModel:
     return model.with_limits(model.limits, {})
 
 
-def without_limbs(model: LimitModel, what: str) -> LimitModel:
-    """Return the limits with joints of limbs limited one by one, for a feature `what`.
+def without_limbs(model: LimitModel, what: str | None = None) -> LimitModel:
+    """Return the limits with joints of limbs limited one by one, without their muscles.
 
-    Warns if there are limbs. Muscles that span two joints are left out.
+    Warns if there are limbs and `what` names a feature that does not support them.
     """
     if not model.limbs:
         return model
-    joints = [name for limb in model.limbs for name in limb.joints]
-    warnings.warn(
-        f"{what} does not share twist along limbs: each of {list_names(joints)} is limited by "
-        "itself",
-        stacklevel=4,
-    )
+    if what is not None:
+        joints = [name for limb in model.limbs for name in limb.joints]
+        warnings.warn(
+            f"{what} does not share twist along limbs: each of {list_names(joints)} is limited by "
+            "itself",
+            stacklevel=4,
+        )
     return replace(model, constraints=(*couple(model.limits, model.dependents), *model.groups))

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..model import LimitModel, joint_by_joint, pack_limits
+from ..model import LimitModel, joint_by_joint, pack_limits, without_limbs
 from ..population import Source, human_limits
 from ..skeleton import lineage, list_names
 from .operators import PackedLoss, distance_by_id, loss_by_id
@@ -21,6 +21,9 @@ Body = Literal["smpl", "smplh", "smplx"]
 
 class LimitLoss(torch.nn.Module):
     """The squared distances outside the limits, summed over joints and averaged over poses.
+
+    The joints of a `Limb` are limited one by one: twist that the limb may share costs something
+    here, and the muscles that span two joints cost nothing.
 
     Parameters
     ----------
@@ -64,7 +67,7 @@ class LimitLoss(torch.nn.Module):
         self.usual: LimitLoss | None = None
         if usual_weight and model.usual is not None:
             self.usual = LimitLoss(model.usual, joints, margin=margin, form=form)
-        model = joint_by_joint(model, "LimitLoss")
+        model = joint_by_joint(without_limbs(model), "LimitLoss")
         if form not in SIZES:
             raise ValueError(f"form must be one of {', '.join(SIZES)}, got {form!r}")
         if not 0.0 <= margin < float("inf"):
