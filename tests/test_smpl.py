@@ -457,7 +457,7 @@ def test_a_directory_of_amass_is_taken_without_its_shapes(tmp_path):
 BROKEN = [
     ({"poses": np.zeros((4, 71))}, r"poses: expected frames of 72 \(SMPL\), 156 .*\(4, 71\)"),
     ({"poses": np.zeros(72)}, r"poses: expected frames of .*, got the shape \(72,\)"),
-    ({"poses": np.array([[None]], dtype=object)}, "poses: expected numbers, got an array of"),
+    ({"poses": np.array([[None]], dtype=object)}, "poses: expected an npy array: Object arrays"),
     ({"poses": np.zeros((12, 72), complex)}, "poses: expected numbers, got an array of '<c16'"),
     ({"poses": np.full((12, 72), np.nan)}, r"poses: expected finite numbers .*, got nan at \[0, 0"),
     (
@@ -508,16 +508,16 @@ def npy(shape, size=0, kind="<f8"):
     [
         (b"", "expected an npz, a zip of arrays, got "),
         (b"PK\x03\x04", "expected an npz, a zip of arrays, got "),
-        (archive({"poses": b""}), "poses: expected an npy array, got b''"),
-        (archive({"poses": b"\x93NUMPY\x01\x00\xff\xff"}), "poses: expected an npy array, got "),
+        (archive({"poses": b""}), "poses: expected an npy array: "),
+        (archive({"poses": b"\x93NUMPY\x01\x00\xff\xff"}), "poses: expected an npy array: "),
+        (archive({"poses": npy("(10, 72)", 8)}), "poses: expected an npy array: "),
+        (archive({"poses": npy(f"({10**18}, 72)", 8)}), "poses: expected an npy array: "),
+        (archive({"poses": npy("(-1, 72)", 8)}), "poses: expected an npy array: "),
         (
-            archive({"poses": npy("(10, 72)", 8)}),
-            r"poses: expected 5760 bytes for the shape \(10, ",
+            archive({"poses": npy("(1, 72)", 8, "|O")}),
+            "poses: expected an npy array: Object arrays",
         ),
-        (archive({"poses": npy(f"({10**18}, 72)", 8)}), "poses: expected 576000000000000000000 b"),
-        (archive({"poses": npy("(-1, 72)", 8)}), "poses: expected -576 bytes for the shape"),
-        (archive({"poses": npy("(1, 72)", 8, "|O")}), "poses: expected numbers, got an array of"),
-        (archive({"poses": npy("(1, 72)", 8, "<f16")}), "poses: expected numbers, got an array of"),
+        (archive({"poses": npy("(1, 2)", 32, "<f16")}), "poses: expected numbers, got an array of"),
         (None, "expected at most 67108864 bytes in a file of 97"),
     ],
 )

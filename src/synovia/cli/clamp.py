@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +12,7 @@ import click
 
 from . import options, terminal
 from .apply import clips_for, joint_progress, left_out, load_limits
-from .clips import ClipFile, clip_files, joint_names, output_paths
+from .clips import ClipWriter, clip_files, joint_names, output_paths
 
 if TYPE_CHECKING:
     from ..arrays import Ints, Scalars
@@ -94,10 +91,9 @@ def clamp(
     """
     softening = _parse_softening(soften)
     names = joint_names(maps)
-    files = without_outputs(clip_files(clips), output)
-    targets = output_paths(clips, files, output, force=force)
+    targets = output_paths(clips, clip_files(clips), output, force=force)
+    files, writer = list(targets), ClipWriter(targets)
     model = load_limits(limits, figures=True)
-    remaining, done = Counter(targets.values()), defaultdict[Path, list["Clip"]](list)
     lines, documents, count = [], [], 0
     settings: dict[str, Any] = {
         "to_usual": to == "usual",
@@ -115,12 +111,9 @@ def clamp(
         if as_json:
             violations = _violations(applied, clip, to)
             documents.append(_describe(violations, clip, legal, report) | {"wrote": str(target)})
-        done[target].append(replace(legal, name=file.clip or legal.name))
-        if len(done[target]) == remaining[target]:
-            save(done.pop(target), target)
+        writer.add(file, legal)
         count += 1
-    for target, legal_clips in done.items():  # files in which a clip was left out
-        save(legal_clips, target)
+    writer.finish()
     if count < len(files):
         lines.append(left_out(len(files) - count, "not clamped"))
     if as_json:
@@ -128,14 +121,6 @@ def clamp(
     else:
         terminal.echo_lines(lines)
     ctx.exit(0 if humans_only or count == len(files) else 1)
-
-
-def save(clips: list[Clip], target: Path) -> None:
-    """Write clips to one file, and create its directory."""
-    from ..io import save_clips
-
-    target.parent.mkdir(parents=True, exist_ok=True)
-    save_clips(clips, target)
 
 
 def _parse_softening(text: str | None) -> Softening | None:
@@ -148,13 +133,6 @@ def _parse_softening(text: str | None) -> Softening | None:
         raise click.UsageError(
             f"--soften takes inside:DEG or beyond:DEG, with degrees above 0, got {text!r}"
         ) from None
-
-
-def without_outputs(files: list[ClipFile], output: Path) -> list[ClipFile]:
-    """Return the clips that are not in the directory `output`, which may be below theirs."""
-    folder = Path(os.path.realpath(output))
-    others = [file for file in files if folder not in Path(os.path.realpath(file.path)).parents]
-    return others or files
 
 
 def _corrections_deg(before: Clip, after: Clip) -> Scalars:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 AXES = ("x", "y", "z")
 FRAME = "frame"
-Row = tuple[str, list[str]]
-"""A row of a CSV file: FILE:LINE for messages, and the cells."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +106,14 @@ def _files_of(argument: str) -> Iterator[ClipFile]:
 
 def _files_listed(manifest: Path) -> Iterator[ClipFile]:
     """Yield the files of a table with the column path, relative to it, and maybe performer."""
-    for where, row in read_table(manifest, ("path",), ("performer",)):
+    from ..io.lines import csv_table
+
+    for where, row in csv_table(manifest, ("path",), ("path",)):
         path = manifest.parent / row["path"]
         if not path.is_file():
             raise ValueError(f"{where}: no such file: {row['path']!r:.80}")
         relative = Path(os.path.relpath(path, manifest.parent))
-        yield ClipFile(path, relative, performer=row["performer"])
+        yield ClipFile(path, relative, performer=row.get("performer", ""))
 
 
 def _files_in(directory: Path) -> Iterator[ClipFile]:
@@ -192,6 +192,7 @@ def _name_parts(file: ClipFile) -> tuple[str, ...]:
 
 def performers_by_clip(pattern: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
     """Return the performer of each clip by the clip's name; `pattern` is that of `--performer`."""
+    from ..io.lines import csv_table
     from ..learn import performer_of, performers_of
 
     if pattern is None:
@@ -199,7 +200,8 @@ def performers_by_clip(pattern: str | None, files: Sequence[ClipFile]) -> dict[s
     if not pattern.lower().endswith(".csv"):
         people = performers_of([file.path.as_posix() for file in files], pattern)
         return {file.name: performer for file, performer in zip(files, people, strict=True)}
-    table = read_table(Path(pattern), ("clip", "performer"))
+    columns = ("clip", "performer")
+    table = csv_table(pattern, columns, columns)
     rows = {row["clip"]: row["performer"] for _, row in table}
     performers = {}
     for file in files:
@@ -214,10 +216,12 @@ def performers_by_clip(pattern: str | None, files: Sequence[ClipFile]) -> dict[s
 
 def joint_names(maps: Sequence[str]) -> dict[str, str]:
     """Return the mapping of `--map`: names in the clip to names in the limits."""
+    from ..io.lines import csv_table
+
     files = [text for text in maps if text.lower().endswith(".csv")]
     names = options.parse_pairs([text for text in maps if text not in files], "--map")
     for file in files:
-        for _, row in read_table(Path(file), ("theirs", "ours")):
+        for _, row in csv_table(file, ("theirs", "ours"), ("theirs", "ours")):
             names[row["theirs"]] = row["ours"]
     return names
 
@@ -242,11 +246,14 @@ def output_paths(
     """Return the path to write each clip to, once all of them can be written.
 
     `output` is a file for the clips of one file, else a directory, in which paths are relative as
-    in `arguments`. With the suffix `to`, each clip goes to a file of its own in a directory.
+    in `arguments`. With the suffix `to`, each clip goes to a file of its own in a directory. Clips
+    that are in `output` already, as results of an earlier run, are left out if there are others.
     """
     from ..io import clip_suffix, writable_suffixes
 
-    writable = writable_suffixes()
+    writable, folder = writable_suffixes(), Path(os.path.realpath(output))
+    outside = [file for file in files if folder not in Path(os.path.realpath(file.path)).parents]
+    files = outside or files
     sources = {file.path for file in files}
     if to is None and clip_suffix(output) and not output.is_dir():
         if len(sources) > 1:
@@ -301,29 +308,33 @@ def _check_targets(targets: Mapping[ClipFile, Path], output: Path, *, force: boo
             options.check_output(target, force=force)
 
 
-def read_table(
-    path: Path, columns: Sequence[str], optional: Sequence[str] = ()
-) -> list[tuple[str, dict[str, str]]]:
-    """Return the rows of a CSV file as FILE:LINE and cells by column.
+class ClipWriter:
+    """Writes changed clips to their targets, a file as soon as all of its clips are there."""
 
-    The first line names the columns. Cells of `optional` columns may be empty or missing.
-    """
-    rows = _read_rows(path)
-    titles = rows[0][1] if rows else []
-    if not set(columns) <= set(titles):
-        raise ValueError(
-            f"{path}:1: expected the columns {','.join(columns)}, got {','.join(titles)!r:.80}"
-        )
-    table = []
-    for where, cells in rows[1:]:
-        row = dict.fromkeys(titles, "") | dict(zip(titles, cells, strict=False))
-        required = [row[column] for column in columns]
-        if not all(required):
-            raise ValueError(
-                f"{where}: expected {' and '.join(columns)}, got {','.join(required)!r:.80}"
-            )
-        table.append((where, {column: row.get(column, "") for column in (*columns, *optional)}))
-    return table
+    def __init__(self, targets: Mapping[ClipFile, Path]) -> None:
+        self.targets = targets
+        self.missing = Counter(targets.values())
+        self.ready: dict[Path, list[Clip]] = {}
+
+    def add(self, file: ClipFile, clip: Clip) -> None:
+        """Add the changed clip of a file."""
+        target = self.targets[file]
+        self.ready.setdefault(target, []).append(replace(clip, name=file.clip or clip.name))
+        if len(self.ready[target]) == self.missing[target]:
+            save_to(self.ready.pop(target), target)
+
+    def finish(self) -> None:
+        """Write the files of which clips were left out."""
+        for target, clips in self.ready.items():
+            save_to(clips, target)
+
+
+def save_to(clips: list[Clip], target: Path) -> None:
+    """Write clips to one file, and create its directory."""
+    from ..io import save_clips
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    save_clips(clips, target)
 
 
 def parse_target(option: str, text: str, frames: int) -> Vectors:
@@ -341,8 +352,9 @@ def load_points(file: Path, frames: int) -> Vectors:
     """
     import numpy as np
 
-    rows = _read_rows(file)
-    columns = list(AXES)
+    from ..io.lines import csv_rows
+
+    rows, columns = csv_rows(file), list(AXES)
     if rows and not any(map(_is_number, rows[0][1])):
         where, cells = rows.pop(0)
         columns = [cell.lower() for cell in cells]
@@ -351,46 +363,30 @@ def load_points(file: Path, frames: int) -> Vectors:
                 f"{where}: expected three numbers, or titles with x, y and z once each, "
                 f"got {','.join(cells)!r:.80}"
             )
-    points = [_parse_point(row, columns, frame) for frame, row in enumerate(rows)]
+    points = []
+    for frame, (where, cells) in enumerate(rows):
+        if len(cells) != len(columns):
+            raise ValueError(
+                f"{where}: expected {len(columns)} columns, {','.join(columns)}, got {len(cells)}"
+            )
+        row = dict(zip(columns, cells, strict=True))
+        for name in (*AXES, *({FRAME} & row.keys())):
+            if not _is_number(row[name]) or not options.is_usable(float(row[name])):
+                raise ValueError(
+                    f"{where}: {name} must be a number of at most {options.MAX_NUMBER:g}, "
+                    f"got {row[name]!r:.80}"
+                )
+        if FRAME in row and float(row[FRAME]) != frame:
+            raise ValueError(
+                f"{where}: frames must be all there and count from 0: expected {frame}, "
+                f"got {row[FRAME]!r:.80}"
+            )
+        points.append([float(row[axis]) for axis in AXES])
     if len(points) != frames:
         raise ValueError(
             f"{file}: expected {frames} rows, one for each frame of the clip, got {len(points)}"
         )
     return np.array(points).reshape(-1, 3)
-
-
-def _parse_point(row: Row, columns: Sequence[str], frame: int) -> list[float]:
-    """Return x, y and z of a row."""
-    where, cells = row
-    if len(cells) != len(columns):
-        raise ValueError(
-            f"{where}: expected {len(columns)} columns, {','.join(columns)}, got {len(cells)}"
-        )
-    named = dict(zip(columns, cells, strict=True))
-    for name in (*AXES, *({FRAME} & named.keys())):
-        if not _is_number(named[name]) or not options.is_usable(float(named[name])):
-            raise ValueError(
-                f"{where}: {name} must be a number of at most {options.MAX_NUMBER:g}, "
-                f"got {named[name]!r:.80}"
-            )
-    if FRAME in named and float(named[FRAME]) != frame:
-        raise ValueError(
-            f"{where}: frames must be all there and count from 0: expected {frame}, "
-            f"got {named[FRAME]!r:.80}"
-        )
-    return [float(named[axis]) for axis in AXES]
-
-
-def _read_rows(file: Path) -> list[Row]:
-    """Return the rows of a CSV file that are not blank; ValueError with the line of an error."""
-    from ..io.lines import csv_rows
-
-    options.check_file(file)
-    rows = csv_rows(file)
-    for place, cells in rows:
-        if len(cells) == 1 and (";" in cells[0] or "\t" in cells[0]):
-            raise ValueError(f"{place}: columns must be separated by commas, got {cells[0]!r:.80}")
-    return [row for row in rows if any(row[1])]
 
 
 def _is_number(cell: str) -> bool:

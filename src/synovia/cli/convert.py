@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from . import options, terminal
-from .clips import ClipFile, clip_files, output_paths
+from .clips import ClipFile, clip_files, output_paths, save_to
 from .options import UNITS, parse_unit
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def convert(
     The skeleton at rest, the names of its joints and their rotations stay as they are: another
     axis up rotates the whole body. What a format cannot hold is reported.
     """
-    from ..io import clip_format, save_clips
+    from ..io import clip_format
 
     files = clip_files(clips)
     targets = output_paths(clips, files, output, to=_suffix(output, to), force=force)
@@ -91,11 +91,10 @@ def convert(
             clip = with_facts(file.load(), from_up, from_unit)
             clip = change_world(clip, up or form.up, unit or form.unit, fps, asked=unit > 0.0)
             written.append(replace(clip, name=file.clip) if len(group) > 1 else clip)
-        target.parent.mkdir(parents=True, exist_ok=True)
         with warnings.catch_warnings():
             if source is not form:  # channels are BVH's alone
                 warnings.filterwarnings("ignore", ".*: added the channels that the motion needs")
-            save_clips(written, target)
+            save_to(written, target)
         lines.append(f"{describe(group, written)}; wrote {target}")
         if source is not form and source.beside:
             lines.append(f"  not in it: {source.beside}, if {group[0].path.name} has any")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +11,12 @@ import click
 
 from . import options, terminal
 from .apply import clips_for, joint_progress, left_out, load_limits
-from .clamp import frame_ranges, max_speed_option, save, without_outputs
-from .clips import clip_files, joint_names, output_paths
+from .clamp import frame_ranges, max_speed_option
+from .clips import ClipWriter, clip_files, joint_names, output_paths
 
 if TYPE_CHECKING:
     from ..arrays import Ints
     from ..repairs import RepairReport, StageReport
-    from ..skeleton import Clip
 
 EXAMPLES = (
     ("a clip of a human, on any rig", "synovia repair wild.bvh -o repaired.bvh"),
@@ -85,10 +82,9 @@ def repair(
     files = clip_files(clips)
     targets = dict.fromkeys(files, Path())
     if output is not None and not dry_run:
-        files = without_outputs(files, output)
         targets = output_paths(clips, files, output, force=force)
-    model = load_limits(limits, figures=True)
-    remaining, done = Counter(targets.values()), defaultdict[Path, list["Clip"]](list)
+        files = list(targets)
+    writer, model = ClipWriter(targets), load_limits(limits, figures=True)
     lines: list[str] = []
     documents: list[dict[str, Any]] = []
     settings: dict[str, Any] = {
@@ -101,15 +97,10 @@ def repair(
         )
         documents.append(report.to_dict())
         lines += _describe(report)
-        if dry_run:
-            continue
-        target = targets[file]
-        lines.append(f"  wrote {target}")
-        done[target].append(replace(repaired, name=file.clip or repaired.name))
-        if len(done[target]) == remaining[target]:
-            save(done.pop(target), target)
-    for target, repaired_clips in done.items():  # files in which a clip was left out
-        save(repaired_clips, target)
+        if not dry_run:
+            lines.append(f"  wrote {targets[file]}")
+            writer.add(file, repaired)
+    writer.finish()
     missing = len(files) - len(documents)
     if as_json:
         terminal.echo_json(documents[0] if len(files) == 1 else documents)

@@ -123,32 +123,41 @@ def scan_numbers(reader: LineReader) -> tuple[Floats, Ints]:
 
 
 def csv_rows(path: str | PathLike[str]) -> list[tuple[str, list[str]]]:
-    """Return the rows of a CSV file, each with its position "path:line"; cells are stripped."""
-    content = read_file(path)
+    """Return the rows of a CSV file that are not blank, each with its location "path:line".
+
+    Cells are stripped. ValueError if columns are separated by semicolons or tabs.
+    """
+    content, rows = read_file(path), []
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
+        line = content.count(b"\n", 0, error.start) + 1
         raise ValueError(
             f"{fspath(path)}:{line}: expected text in UTF-8, got other bytes"
         ) from None
     reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
-    rows = []
     try:
         for row in reader:
-            if row:
-                rows.append((f"{fspath(path)}:{reader.line_num}", [cell.strip() for cell in row]))
+            cells = [cell.strip() for cell in row]
+            location = f"{fspath(path)}:{reader.line_num}"
+            if len(cells) == 1 and (";" in cells[0] or "\t" in cells[0]):
+                raise ValueError(
+                    f"{location}: columns must be separated by commas, got {cells[0]!r:.80}"
+                )
+            if any(cells):
+                rows.append((location, cells))
     except csv.Error as error:
         raise ValueError(f"{fspath(path)}:{reader.line_num}: {error}") from None
     return rows
 
 
 def csv_table(
-    path: str | PathLike[str], columns: Sequence[str]
+    path: str | PathLike[str], columns: Sequence[str], filled: Sequence[str] = ()
 ) -> list[tuple[str, dict[str, str]]]:
     """Return the rows of a CSV file by the titles of its first row, each with "path:line".
 
-    Missing cells are empty. Raises ValueError unless all `columns` are among the titles.
+    Missing cells are empty. Raises ValueError unless all `columns` are among the titles, and if a
+    cell of the columns `filled` is empty.
     """
     rows = csv_rows(path)
     titles = rows[0][1] if rows else []
@@ -157,8 +166,11 @@ def csv_table(
             f"{fspath(path)}:1: expected the columns {','.join(columns)}, "
             f"got {','.join(titles)!r:.80}"
         )
-    empty = [""] * len(titles)
-    return [
-        (location, dict(zip(titles, [*cells, *empty], strict=False)))
-        for location, cells in rows[1:]
-    ]
+    table = []
+    for location, cells in rows[1:]:
+        row = dict.fromkeys(titles, "") | dict(zip(titles, cells, strict=False))
+        if not all(row[column] for column in filled):
+            got = ",".join(row[column] for column in filled)
+            raise ValueError(f"{location}: expected {' and '.join(filled)}, got {got!r:.80}")
+        table.append((location, row))
+    return table

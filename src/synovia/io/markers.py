@@ -25,12 +25,9 @@ MAX_POINTS_PER_ROW = 100  # frames × markers a row beyond that; captures have f
 
 def load_markers(path: str | PathLike[str]) -> MarkerTracks:
     """Return the tracks in the file at `path`, in its unit; NaN for invisible markers."""
-    rows = csv_table(path, COLUMNS)
     points_by_key: dict[tuple[int, str], list[float]] = {}
-    for location, row in rows:
+    for location, row in csv_table(path, COLUMNS, ("marker",)):
         name = row["marker"]
-        if not name:
-            raise ValueError(f"{location}: expected the name of a marker, got none")
         key = (_frame(location, row["frame"]), name)
         if key in points_by_key:
             raise ValueError(f"{location}: marker {name} is twice in frame {key[0]}")
@@ -57,11 +54,7 @@ def load_markers(path: str | PathLike[str]) -> MarkerTracks:
 def load_marker_table(path: str | PathLike[str]) -> dict[str, tuple[str, Vectors | None]]:
     """Return the segment of each marker, and its position (3,) in metres if `x,y,z` are given."""
     markers: dict[str, tuple[str, Vectors | None]] = {}
-    for location, row in csv_table(path, TABLE_COLUMNS):
-        if not row["marker"] or not row["segment"]:
-            raise ValueError(
-                f"{location}: expected a marker and its segment, got {list(row.values())}"
-            )
+    for location, row in csv_table(path, TABLE_COLUMNS, TABLE_COLUMNS):
         numbers = [row.get(axis) or "" for axis in "xyz"]
         at = None if not any(numbers) else np.array(_point(location, numbers))
         if at is not None and np.isnan(at).any():

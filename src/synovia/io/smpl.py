@@ -13,7 +13,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -356,6 +356,7 @@ _PARTS: Mapping[int, Mapping[str, tuple[int, int]]] = {
 }
 """Range of joints of each array of a part of the body, by number of joints and by key."""
 _HANDS = ("pose_hand", "left_hand_pose", "right_hand_pose")
+_NPY_ERRORS = (ValueError, TypeError, SyntaxError, tokenize.TokenError, EOFError, MemoryError)
 _ZIP_ERRORS = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, NotImplementedError, RuntimeError),
     *(EOFError, OSError, ValueError, LookupError, ArithmeticError),
@@ -371,35 +372,19 @@ class _Npz:
 
     def array(self, key: str) -> Floats:
         """Return an array of numbers; ValueError names the file and the key."""
-        location, content = f"{self.path}: {key}", self.members[key]
-        header = npy_header(content)
-        if header is None:
-            raise ValueError(f"{location}: expected an npy array, got {content[:16]!r}")
-        shape, by_columns, dtype, start = header
-        if dtype.kind not in "fiu" or dtype.itemsize > 8:
-            raise ValueError(f"{location}: expected numbers, got an array of {dtype.str!r}")
-        size = math.prod(shape) * dtype.itemsize
-        if len(content) - start != size:
-            raise ValueError(
-                f"{location}: expected {size} bytes for the shape {shape}, "
-                f"got {len(content) - start}"
-            )
-        values = np.frombuffer(content, dtype, offset=start)
-        return values.reshape(shape, order="F" if by_columns else "C")
+        try:
+            values: Floats = _read_npy(self.members[key])
+        except _NPY_ERRORS as error:
+            raise ValueError(f"{self.path}: {key}: expected an npy array: {error!s:.80}") from None
+        if values.dtype.kind not in "fiu" or values.dtype.itemsize > 8:
+            got = f"an array of {values.dtype.str!r}"
+            raise ValueError(f"{self.path}: {key}: expected numbers, got {got}")
+        return values
 
 
-def npy_header(content: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int] | None:
-    """Return shape, Fortran order or not, type and the offset of the numbers of an npy array.
-
-    None if the bytes are no such array.
-    """
-    file = io.BytesIO(content)
-    try:
-        narrow = np.lib.format.read_magic(file) == (1, 0)
-        read = np.lib.format.read_array_header_1_0
-        return *(read if narrow else np.lib.format.read_array_header_2_0)(file), file.tell()
-    except (ValueError, TypeError, SyntaxError, tokenize.TokenError):
-        return None
+def _read_npy(content: bytes) -> Any:
+    """Return the array in an npy file; arrays of Python objects are refused."""
+    return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
 
 
 def _open_npz(path: Path) -> _Npz:
@@ -663,8 +648,10 @@ def _rewritten(values: Floats, rotations: Quats) -> Floats:
 
 def _drop_frames(members: dict[str, bytes], had: int, has: int) -> list[str]:
     """Remove arrays of another number of frames, and return their keys."""
-    headers = {key: npy_header(content) for key, content in members.items() if had != has}
-    shapes = {key: header[0] for key, header in headers.items() if header}
+    shapes: dict[str, tuple[int, ...]] = {}
+    for key, content in members.items() if had != has else ():
+        with suppress(*_NPY_ERRORS):
+            shapes[key] = _read_npy(content).shape
     lost = [key for key, shape in shapes.items() if len(shape) > 1 and shape[0] == had]
     for key in lost:
         del members[key]
