@@ -66,7 +66,7 @@ def test_three_commands_on_ones_own_file(folder):
     said = run("check", "wild.bvh", code=1)
     assert "wild: impossible, 1 of 18 joints in 10 of 90 frames" in said
     assert re.search(r"left elbow: 4\d° beyond extension", said)
-    assert f"{ELBOW} at 1.33 s" in said
+    assert f"{ELBOW} at 1.33 s" in " ".join(said.split())
     assert "changed 1 joint" in run("clamp", "wild.bvh", "-o", "clamped.bvh")
     run("check", "clamped.bvh")
     before, after = load_clip("wild.bvh"), load_clip("clamped.bvh")

@@ -158,9 +158,8 @@ def left_rotation(bone, angles_deg):
     """The rotation that is defined by clinical angles, built turn by turn."""
     first, second, third = angles_deg
     down = np.array([0.0, -1.0, 0.0])
-    if bone == "UpperArm":  # raised in a plane, after rotation about the hanging arm
-        plane = np.radians(second)
-        raised = quat.exp(np.radians(first) * np.cross(down, [np.cos(plane), 0, np.sin(plane)]))
+    if bone == "UpperArm":  # raised forwards and to the side, after rotation about the hanging arm
+        raised = about(-first, 0, second)
         return quat.mul(quat.mul(raised, about(0, -third, 0)), about(0, 0, -90))
     if bone == "UpperLeg":
         f, a = np.radians([first, second])
@@ -178,7 +177,7 @@ def left_rotation(bone, angles_deg):
 
 
 RANGES_DEG = {
-    "UpperArm": ((15, 165), (-120, 220), (-120, 120)),
+    "UpperArm": ((-60, 120), (-60, 120), (-120, 120)),
     "UpperLeg": ((-60, 150), (-60, 70), (-80, 80)),
     "LowerArm": ((-30, 160), (-30, 30), (-120, 120)),
     "LowerLeg": ((-30, 165), (-30, 30), (-60, 60)),
@@ -231,7 +230,7 @@ def test_large_flexion_does_not_wrap(role):
         ("rightUpperArm", about(0, 90, 0), "arm raised 90° forwards"),
         ("leftUpperArm", about(0, -130, 0), "arm raised 90° across the body"),
         ("leftUpperArm", about(0, 0, 85), "arm overhead"),
-        ("leftLowerLeg", about(70, 0, 0), "flexion 70°, sideways bend 0°, inward rotation 0°"),
+        ("leftLowerLeg", about(70, 0, 0), "flexion 70°, valgus 0°, inward rotation 0°"),
     ],
 )
 def test_postures_have_words(role, rotation, words):

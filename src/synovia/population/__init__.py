@@ -1,5 +1,6 @@
 """Ready-made human limits for any rig."""
 
+from .angles import ClinicalAxis, angles_of, clinical_axes, rotation_of
 from .clamping import clamp, clamp_until_clean
 from .findings import (
     Finding,
@@ -19,19 +20,26 @@ from .limits import (
     people_near,
     recognize_clip,
 )
+from .motion import AngleCurve, ClipAngles, clip_angles
 from .palms import describe_spans
 from .sources import SOURCES, Source
 
 __all__ = [
     "SOURCES",
+    "AngleCurve",
+    "ClinicalAxis",
+    "ClipAngles",
     "Finding",
     "HumanLimits",
     "Source",
+    "angles_of",
     "canonical_limits",
     "check",
     "clamp",
     "clamp_until_clean",
     "clinical_angles",
+    "clinical_axes",
+    "clip_angles",
     "describe_move",
     "describe_posture",
     "describe_spans",
@@ -42,4 +50,5 @@ __all__ = [
     "limits_on",
     "people_near",
     "recognize_clip",
+    "rotation_of",
 ]

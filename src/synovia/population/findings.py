@@ -14,8 +14,9 @@ import numpy as np
 from .. import quat
 from ..arrays import TURN, Quats, Vectors
 from ..model.report import Verdict
-from ..rigs.canonical import BONE_DIRECTIONS, FORWARD, LEFT, UP
+from ..rigs.canonical import BONE_DIRECTIONS, FORWARD
 from ..rigs.human import PHALANGES, split_role
+from .angles import angles_of, clinical_axes
 
 JOINT_NAMES = {
     "chest": "spine",
@@ -77,7 +78,6 @@ ROTATION_TERMS = {
 LIMB_TERMS = (("abduction", "adduction"), ("flexion", "extension"))
 """Terms for moving a limb outwards and forwards."""
 SECOND = 0.5  # of the largest component; a second one is named if it is at least as large
-LOWEST_FLEXION = np.radians(-120.0)  # angles of flexion begin there; nobody bends farther back
 LOWEST_PLANE = np.radians(-130.0)  # planes of elevation begin there: behind the other shoulder
 HANGING, OVERHEAD = np.radians([15.0, 165.0])  # elevations beyond which the plane means nothing
 PLANES_DEG = (
@@ -243,85 +243,13 @@ def _both_directions(
 
 
 def clinical_angles(role: str, rotation: Quats) -> dict[str, float]:
-    """Return the clinical angles of a joint by name, in radians.
+    """Return the clinical angles of a joint by name, in radians; see `population.angles`.
 
-    All are 0 when standing with hanging arms, the palms at the thighs; fingers have none.
-    Shoulder and hip are described by the direction of the bone and the rotation about it.
-    Rotation is seen at the bent elbow or knee: it is the angle of forearm or shin about the upper
-    bone, from where the shortest swing of the hanging limb brings it.
-
-    - shoulder: elevation from hanging (0 to π), the plane of elevation (0 to the side, π/2
-      forwards), inward rotation. The plane means little near hanging and overhead.
-    - hip: flexion in the sagittal plane (from −2π/3 on), abduction out of it, inward rotation.
-    - elbow, knee: flexion, sideways bend, pronation or inward rotation, in this order.
-    - wrist: flexion, radial deviation, pronation within the hand.
-    - ankle: dorsiflexion, inversion, inward rotation.
-    - others: components of the rotation vector.
+    Bones without clinical axes have none.
     """
-    side, bone = split_role(role)
-    seen = rotation * [1.0, 1.0, -1.0, -1.0] if side == "right" else rotation
-    if bone in ("UpperArm", "UpperLeg"):
-        return _ball_angles(bone, seen)
-    if bone == "LowerArm":
-        first, bend, roll = quat.to_euler(seen, "yzx")
-        return {
-            "flexion": _from(-first, LOWEST_FLEXION),
-            "sideways bend": float(bend),
-            "pronation": float(roll),
-        }
-    if bone == "LowerLeg":
-        first, bend, roll = quat.to_euler(seen, "xzy")
-        return {
-            "flexion": _from(first, LOWEST_FLEXION),
-            "sideways bend": float(bend),
-            "inward rotation": -float(roll),
-        }
-    if bone == "Hand":
-        twist = 2.0 * np.arctan2(seen[1], seen[0])
-        swing = quat.log(quat.mul(quat.exp(-twist * LEFT), seen))
-        return {
-            "flexion": -float(swing[2]),
-            "radial deviation": -float(swing[1]),
-            "pronation": _from(twist, -np.pi),
-        }
-    if bone == "Foot":
-        lift, tilt, roll = quat.to_euler(seen, "xzy")
-        return {
-            "dorsiflexion": -float(lift),
-            "inversion": -float(tilt),
-            "inward rotation": -float(roll),
-        }
-    x, y, z = quat.log(seen).tolist()
-    if bone in ("chest", "head"):
-        return {"flexion": x, "bend to the right": z, "rotation to the left": y}
-    if bone == "Shoulder":
-        return {"elevation": z, "protraction": -y, "backward rotation": -x}
-    return {"extension": -x} if bone == "Toes" else {}
-
-
-def _ball_angles(bone: str, seen: Quats) -> dict[str, float]:
-    """Return the clinical angles of a left shoulder or hip, in radians."""
-    is_arm = bone == "UpperArm"
-    hanging = quat.mul(seen, quat.exp(0.5 * np.pi * FORWARD)) if is_arm else seen
-    out, up, ahead = quat.rotate(hanging, -UP)
-    # hanging = swing · twist, with the twist about the vertical; inward is clockwise from above.
-    rotation = _from(-2.0 * np.arctan2(hanging[2], hanging[0]), -np.pi)
-    if is_arm:
-        return {
-            "elevation": float(np.arctan2(np.hypot(out, ahead), -up)),
-            "plane of elevation": _from(np.arctan2(ahead, out), LOWEST_PLANE),
-            "inward rotation": rotation,
-        }
-    return {
-        "flexion": _from(np.arctan2(ahead, -up), LOWEST_FLEXION),
-        "abduction": float(np.arcsin(np.clip(out, -1.0, 1.0))),
-        "inward rotation": rotation,
-    }
-
-
-def _from(angle: float, lowest: float) -> float:
-    """Return an angle in radians as one from `lowest` up to a turn above it."""
-    return float((angle - lowest) % TURN + lowest)
+    axes = clinical_axes(role)
+    angles = angles_of(role, rotation).tolist() if axes else []
+    return {axis.name: angle for axis, angle in zip(axes, angles, strict=True)}
 
 
 def describe_posture(role: str, rotation: Quats) -> str:
@@ -334,12 +262,14 @@ def describe_posture(role: str, rotation: Quats) -> str:
     'arm raised 90° to the side'
     """
     angles = clinical_angles(role, rotation)
-    if "elevation" in angles and "plane of elevation" in angles:
-        elevation, plane_deg = angles["elevation"], np.degrees(angles["plane of elevation"])
+    if role.endswith("UpperArm"):
+        forwards, aside = angles["flexion"], angles["abduction"]
+        elevation = np.hypot(forwards, aside)
+        plane = (np.arctan2(forwards, aside) - LOWEST_PLANE) % TURN + LOWEST_PLANE
         if elevation < HANGING:
             return "arm hanging"
         if elevation > OVERHEAD:
             return "arm overhead"
-        where = next(word for most, word in PLANES_DEG if plane_deg <= most)
+        where = next(word for most, word in PLANES_DEG if np.degrees(plane) <= most)
         return f"arm raised {np.degrees(elevation):.0f}° {where}"
     return ", ".join(f"{name} {round(np.degrees(each))}°" for name, each in angles.items())

@@ -88,7 +88,7 @@ def _left_limits() -> dict[str, Limit]:
     for bone in ("ThumbProximal", "ThumbDistal"):
         low, high = -ends[bone]["extension"], ends[bone]["flexion"]
         found[f"left{bone}"] = _box(
-            _thumb_axes(), [low, -THUMB_SIDE, -THUMB_TWIST], [high, THUMB_SIDE, THUMB_TWIST]
+            thumb_axes(), [low, -THUMB_SIDE, -THUMB_TWIST], [high, THUMB_SIDE, THUMB_TWIST]
         )
     eye, opening = ends["Eye"], ends["jaw"]["opening"]
     found["leftEye"] = _box(
@@ -126,7 +126,7 @@ def _base_limit(ends: dict[str, float]) -> Limit:
     return Limit(Hinges(quat.IDENTITY, axes=FINGER_AXES), shape)
 
 
-def _thumb_axes() -> Vectors:
+def thumb_axes() -> Vectors:
     """Return the axes (3, 3) of a left thumb's hinges: flexion, sideways, twist.
 
     Rigs flex it beside the palm, about the palm's normal, or towards the palm; this is between.

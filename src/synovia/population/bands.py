@@ -1,0 +1,273 @@
+"""How far joints can go along their clinical axes before a limit ends them.
+
+Along one axis the other two angles of the joint keep still, as do all other joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from .. import quat
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars
+from ..model import ControlGroup, Limb, LimitModel
+from ..model.placed import Placed
+from ..rigs import Alignment
+from ..skeleton import Pose, forward
+from .angles import ClinicalAxis, angles_of, clinical_axes, rotation_of
+
+STEP = np.radians(5.0)  # between tested angles; an illegal part that is narrower can be missed
+BISECTIONS = 8  # of a step, to 0.02 degrees
+TESTED_AT_ONCE = 200  # angles; few poses are tested many steps ahead in one call
+MOST_LINKS = 2  # limited joints that share a clinical joint, as an elbow and its forearm do
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A joint of a rig that moves a clinical joint: a bone against the one it is measured from."""
+
+    role: str
+    anchor: int
+    """Index of the joint from which the role is measured."""
+    bone: int
+    """Index of the joint of the role."""
+    moving: int
+    """Index of the joint that rotates; mostly `bone`."""
+    base: int
+    """Index of the joint from which its limit is measured; -1 for the world."""
+    placed: Placed | None = None
+    """The constraint with its limit; None if it has none that is tested."""
+
+    @cached_property
+    def column(self) -> int:
+        """The index of the moving joint in its constraint."""
+        return 0 if self.placed is None else self.placed.joints.index(self.moving)
+
+
+def links(model: LimitModel, alignment: Alignment) -> dict[str, list[Link]]:
+    """Return the joints that move each trusted clinical joint of a rig, by role.
+
+    There are several where several joints with limits share it. Roles that more than two share,
+    such as the spine of the default human, are left out.
+    """
+    skeleton, roles = alignment.rig.skeleton, alignment.rig.roles
+    placed = {
+        joint: each
+        for each in model.placed
+        if not isinstance(each.constraint, ControlGroup)
+        for joint in each.joints
+    }
+    grouped = {skeleton.index(name) for group in model.groups for name in group.joints}
+    ancestors = {
+        skeleton.index(name): skeleton.index(above) for name, above in model.ancestors.items()
+    }
+    found = {}
+    for role in alignment.trusted:
+        if not clinical_axes(role):
+            continue
+        bone, anchor = skeleton.index(roles[role]), skeleton.index(alignment.anchors[role][0])
+        path = skeleton.path_to_root(bone)
+        path = path[: path.index(anchor)]
+        if grouped & set(path):
+            continue
+        limited = [joint for joint in path if joint in placed]
+        if bone in ancestors and ancestors[bone] == anchor:
+            limited = [bone]
+        if len(limited) <= MOST_LINKS:
+            found[role] = [
+                Link(
+                    *(role, anchor, bone, joint),
+                    ancestors.get(joint, int(skeleton.parents[joint])),
+                    placed.get(joint),
+                )
+                for joint in limited or [bone]
+            ]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class ClinicalJoint:
+    """A clinical joint in poses: its angles, and how to set them."""
+
+    link: Link
+    alignment: Alignment
+    pose: Pose
+    """Poses (n,) of the rig."""
+
+    @property
+    def axes(self) -> tuple[ClinicalAxis, ...]:
+        """The clinical axes."""
+        return clinical_axes(self.link.role)
+
+    @cached_property
+    def _world(self) -> Quats:
+        return forward(self.alignment.rig.skeleton, self.pose)[1]
+
+    def _at(self, joint: int) -> Quats:
+        """Return the world rotations (n, 4) of a joint; the identity for none."""
+        if joint < 0:
+            return np.broadcast_to(quat.IDENTITY, (len(self._world), 4))
+        return self._world[:, joint]
+
+    @cached_property
+    def angles(self) -> Floats:
+        """The clinical angles (n, 3) in radians."""
+        link = self.link
+        relative = quat.mul(quat.inverse(self._at(link.anchor)), self._at(link.bone))
+        return angles_of(link.role, self.alignment.to_canonical(link.role, relative))
+
+    def _moved(self, angles: Floats, rows: Ints) -> Quats:
+        """Return world rotations (m, 4) of the moving joint that give the bone clinical angles."""
+        link = self.link
+        canonical = rotation_of(link.role, angles)
+        _, above = self.alignment.anchors[link.role]
+        frame = self.alignment.frames[link.role]
+        relative = quat.mul(quat.mul(above, canonical), quat.inverse(frame))
+        bone = quat.mul(self._at(link.anchor)[rows], relative)
+        below = quat.mul(quat.inverse(self._at(link.moving)[rows]), self._at(link.bone)[rows])
+        return quat.normalize(quat.mul(bone, quat.inverse(below)))
+
+    def with_angles(self, angles: Floats) -> Pose:
+        """Return the poses (n,) with other clinical angles (n, 3)."""
+        world = self._moved(angles, np.arange(len(angles)))
+        parent = int(self.alignment.rig.skeleton.parents[self.link.moving])
+        rotations = self.pose.rotations.copy()
+        rotations[:, self.link.moving] = quat.mul(quat.inverse(self._at(parent)), world)
+        return self.pose.with_rotations(rotations)
+
+    def contains(self, angles: Floats, rows: Ints) -> Mask:
+        """Return which clinical angles (m, 3) are legal in the poses of `rows` (m,)."""
+        placed, link = self.link.placed, self.link
+        if placed is None:
+            return np.ones(len(angles), bool)
+        seen = self._seen[rows].copy()
+        base = quat.inverse(self._at(link.base)[rows])
+        seen[:, link.column] = quat.mul(base, self._moved(angles, rows))
+        limb, column = placed.constraint, link.column
+        if not isinstance(limb, Limb):
+            return np.asarray(limb.distance(seen)[:, column] <= TOLERANCE)
+        pooled, _ = limb.pool(seen)
+        limbs = limb.shift_twist(pooled, self._shift[rows])
+        excess = limb.muscle_excess(pooled)[:, column]
+        for k in (1, 2) if column == 2 else (column,):  # the lower bone's limit has the end's twist
+            limit = limb.limits[limb.joints[k]]
+            excess = np.maximum(excess, limit.distance(limbs[:, k]))
+        return np.asarray(excess <= TOLERANCE)
+
+    @cached_property
+    def _shift(self) -> Scalars:
+        """The twist (n,) that the limb moves along itself in each pose, so that it is legal.
+
+        It stays as it is while an angle changes: else twist could make up for almost any angle.
+        """
+        assert self.link.placed is not None
+        limb = self.link.placed.constraint
+        assert isinstance(limb, Limb)
+        return limb.share_twist(self._seen, TOLERANCE).shift
+
+    @cached_property
+    def _seen(self) -> Quats:
+        """The rotations (n, k, 4) that the constraint sees."""
+        assert self.link.placed is not None
+        return np.array(self.link.placed.relative(self.pose.rotations))
+
+    def bands(self) -> Floats:
+        """Return the legal angles (n, 3, 2) along each axis, from low to high, in radians.
+
+        They are the ends of the legal interval around the present angle; of an illegal angle, the
+        nearest one. NaN where no angle along the axis is legal. The ends are those of the axis
+        where nothing ends it sooner.
+        """
+        count, axes = self.angles.shape
+        low = np.array([axis.low for axis in self.axes])
+        high = np.array([axis.high for axis in self.axes])
+        if self.link.placed is None:
+            return np.broadcast_to(np.stack([low, high], axis=-1), (count, axes, 2)).copy()
+        rows, axis = (each.ravel() for each in np.indices((count, axes)))
+
+        def legal(some: Ints, values: Scalars) -> Mask:
+            angles = self.angles[rows[some]]
+            angles[np.arange(len(some)), axis[some]] = values
+            return self.contains(angles, rows[some])
+
+        low, high = low[axis], high[axis]
+        start = _nearest_legal(legal, self.angles.ravel(), low, high)
+        ends = [first_exit(legal, start, end) for end in (low, high)]
+        return np.stack(ends, axis=-1).reshape(count, axes, 2)
+
+
+def _nearest_legal(
+    legal: Callable[[Ints, Scalars], Mask], angles: Scalars, low: Scalars, high: Scalars
+) -> Scalars:
+    """Return the legal angles (m,) that are nearest to `angles`; NaN where none is legal."""
+    outside = np.flatnonzero(~legal(np.arange(len(angles)), angles))
+    found = angles.copy()
+    for one in outside:
+        count = int(np.ceil((high[one] - low[one]) / STEP)) + 1
+        tried = np.linspace(low[one], high[one], count)
+        members = tried[legal(np.full(count, one), tried)]
+        distance = np.abs(members - angles[one])
+        found[one] = members[distance.argmin()] if len(members) else np.nan
+    return found
+
+
+def first_exit(legal: Callable[[Ints, Scalars], Mask], start: Scalars, end: Scalars) -> Scalars:
+    """Return how far angles (m,) stay legal from `start` towards `end`.
+
+    `legal` tests angles of some rows. Steps of 5 degrees are tested, and the last one is bisected.
+    """
+    last, beyond = start.copy(), np.full(len(start), np.nan)
+    step = np.copysign(STEP, end - start)
+    going = np.flatnonzero(~np.isnan(start))
+    while len(going):
+        ahead = np.arange(1, max(TESTED_AT_ONCE // len(going), 1) + 1)
+        tried = last[going, None] + step[going, None] * ahead
+        bound = np.abs(end - last)[going, None]
+        tried = np.where(np.abs(tried - last[going, None]) >= bound, end[going, None], tried)
+        rows = np.repeat(going, len(ahead))
+        exits = ~legal(rows, tried.ravel()).reshape(tried.shape)
+        first = np.where(exits.any(axis=1), exits.argmax(axis=1), len(ahead))
+        before = np.maximum(first - 1, 0)
+        column = np.arange(len(going))
+        last[going] = np.where(first > 0, tried[column, before], last[going])
+        stops = first < len(ahead)
+        beyond[going[stops]] = tried[column, np.minimum(first, len(ahead) - 1)][stops]
+        going = going[~stops & (last[going] != end[going])]
+    rows = np.flatnonzero(~np.isnan(beyond))
+    for _ in range(BISECTIONS if len(rows) else 0):
+        middle = 0.5 * (last[rows] + beyond[rows])
+        inside = legal(rows, middle)
+        last[rows] = np.where(inside, middle, last[rows])
+        beyond[rows] = np.where(inside, beyond[rows], middle)
+    return last
+
+
+def joint_bands(
+    some: Sequence[Link], alignment: Alignment, pose: Pose
+) -> tuple[Floats, Floats, list[Link]]:
+    """Return the angles (n, 3) of a clinical joint, its bands (n, 3, 2), and the link of each axis.
+
+    Where several joints share it, the one that goes farthest along an axis decides.
+    """
+    joints = [ClinicalJoint(link, alignment, pose) for link in some]
+    bands = np.stack([joint.bands() for joint in joints])
+    width = np.nan_to_num(bands[..., 1] - bands[..., 0], nan=-1.0)
+    axis = np.arange(bands.shape[2])
+    best = width.max(axis=1).argmax(axis=0)  # by axis
+    return joints[0].angles, bands[best, :, axis].swapaxes(0, 1), [some[k] for k in best]
+
+
+def set_angle(
+    some: Sequence[Link], alignment: Alignment, pose: Pose, axis: int, angle: float
+) -> Pose:
+    """Return one pose with a clinical joint at an angle along one axis, in radians."""
+    one = Pose(pose.rotations[None], pose.positions[None])
+    link = some[0] if len(some) == 1 else joint_bands(some, alignment, one)[2][axis]
+    joint = ClinicalJoint(link, alignment, one)
+    angles = joint.angles.copy()
+    angles[0, axis] = angle
+    moved = joint.with_angles(angles)
+    return replace(pose, rotations=moved.rotations[0])
