@@ -65,13 +65,25 @@ class Judged:
     """Common names of joints without a verdict."""
 
     def without(self, faults: Faults) -> Judged:
-        """Return the verdicts without joints that `faults` lists for this clip."""
-        kept = {
-            role: count
-            for role, count in self.outside.items()
-            if not {(self.person, clip, role) for clip in (self.name, "all")} & faults
+        """Return the verdicts without limbs of which `faults` lists a joint for this clip.
+
+        Twist counts along the whole limb: a foot that is rolled is found at the knee, too.
+        """
+        listed = {
+            limb_of(role)
+            for person, clip, role in faults
+            if person == self.person and clip in (self.name, "all")
         }
+        kept = {role: n for role, n in self.outside.items() if limb_of(role) not in listed}
         return replace(self, outside=kept)
+
+
+def limb_of(role: str) -> str:
+    """Return the arm or leg of a role, such as "left leg"; roles of the trunk as they are."""
+    side, bone = split_role(role)
+    leg = bone.endswith("Leg") or bone in ("Foot", "Toes")
+    arm = bone.endswith("Arm") or bone == "Hand"
+    return f"{side} {'leg' if leg else 'arm'}" if leg or arm else role
 
 
 def people_of(folder: Path, half: str) -> dict[str, list[str]]:
