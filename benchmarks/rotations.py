@@ -62,7 +62,7 @@ def convert(rotations, reference, out):
     count = rotations.shape[0] // 4
     for start in range(0, count, LANES):
         n = min(LANES, count - start)
-        load(rotations, start, block, n)
+        load(rotations, 4 * start, 4, block, n)
         turn_in(reference, 0, block, n)
         log(block, n)
         for i in range(3 * LANES):

@@ -18,7 +18,7 @@ from .rotation import (
     set_lane_quat,
     set_lane_vec3,
 )
-from .vector import Quat, Vec3, cross, dot, norm, vec3_at, wrap_angle
+from .vector import Quat, Vec3, about, cross, dot, norm, vec3_at, wrap_angle
 
 
 @kernel
@@ -69,8 +69,7 @@ def from_direction_twist(a, o, block, n):
         y = (swing.y if turned else half_turn.y) if moved else y
         z = (swing.z if turned else half_turn.z) if moved else z
         c, s = half_angle(wrap_angle(block[PT + i] if moved else block[PT + i] - block[T + i]))
-        twist = Quat(c, s * axis.x, s * axis.y, s * axis.z)
-        set_lane_quat(block, QW + i, Quat(w, x, y, z) * twist)
+        set_lane_quat(block, QW + i, Quat(w, x, y, z) * about(axis, c, s))
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy as np
 from .hinges import hinge_stretch
 from .jit import kernel
 from .layout import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST, Layout
-from .limit import HEADER, enter, nearest, tail
+from .limit import HEADER, measure_lanes, tail
 from .rotation import BLOCK, DISTANCE, LANES, PX, W0, X, lane_vec3, set_lane_quat
 from .vector import (
     angle_between,
@@ -328,8 +328,7 @@ def first_exit(start, end, angles, p, edge, finest, reached):
             at, half = 4 * int(turn[TURN.number]), 0.5 * turn[TURN.angle]
             rotation = slerp(quat_at(start, at), quat_at(end, at), half, turn[TURN.ahead])
             set_lane_quat(block, W0 + i, rotation)
-        enter(p, 0, block, active)
-        nearest(p, 0, -np.inf, np.inf, block, other, lanes, active)
+        measure_lanes(p, 0, block, other, lanes, active)
         kept = 0
         for i in range(active):
             if advance(p, 0, block, i, edge, finest, turns):

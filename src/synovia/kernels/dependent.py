@@ -12,7 +12,7 @@ import numpy as np
 
 from .jit import kernel
 from .layout import ROTATION_VECTOR, SWING_TWIST, Layout
-from .limit import HEADER, enter, leave
+from .limit import HEADER, cover, enter, leave
 from .rotation import (
     BOUND,
     DISTANCE,
@@ -26,7 +26,7 @@ from .rotation import (
     set_lane_vec3,
 )
 from .shapes import grow, shape
-from .vector import TURN, Quat, Vec3, dot, norm, quat_at, rotate, vec3_at
+from .vector import Quat, dot, quat_at, rotate, vec3_at
 
 NODES = Layout(
     "dependent limit",
@@ -199,50 +199,24 @@ def gap_of(t, o, measured, low, high):
 
 
 @kernel
-def wind(v, turns):
-    """Return a vector lengthened by whole turns; at the origin along x."""
-    size = norm(v)
-    if size == 0.0:
-        return Vec3(TURN * turns, 0.0, 0.0)
-    return (1.0 if turns == 0 else (size + TURN * turns) / size) * v
-
-
-@kernel
-def whole_turn(k):
-    """Return entry k of 0, -1, 1, -2, 2, …"""
-    return k // 2 if k % 2 == 0 else -(k + 1) // 2
-
-
-@kernel
 def load_covers(p, turns, rotation, block):
     """Write the points of a rotation in all covers up to `turns` away, and their nearest members.
 
-    Returns the number of covers.
+    These are members of the shape without its margin. Returns the number of covers.
     """
     set_lane_quat(block, W0, rotation)
     enter(p, 0, block, 1)
     chart, count = int(p[HEADER.chart]), 2 * turns + 1
-    point, n = lane_vec3(block, X), 1
-    if chart == ROTATION_VECTOR:
-        n = count
+    point, n, flat = lane_vec3(block, X), 1, chart == SWING_TWIST
+    if chart in (ROTATION_VECTOR, SWING_TWIST):
+        n = count * count if flat else count
         for k in range(n):
-            set_lane_vec3(block, X + k, wind(point, whole_turn(k)))
-    elif chart == SWING_TWIST:
-        n = count * count
-        for k in range(n):
-            swing = wind(Vec3(point.x, point.y, 0.0), whole_turn(k // count))
-            twist = Vec3(0.0, 0.0, point.z + TURN * whole_turn(k % count))
-            set_lane_vec3(block, X + k, swing + twist)
-    find_members(p, block, n)
-    return n
-
-
-@kernel
-def find_members(p, block, n):
-    """Write the nearest members of the shape without its margin, and the distances."""
+            swings = k // count if flat else k
+            set_lane_vec3(block, X + k, cover(point, flat, swings, k % count))
     for k in range(n):
         block[BOUND + k] = np.inf
     shape(p, HEADER.SIZE, np.inf, block, n)
+    return n
 
 
 @kernel

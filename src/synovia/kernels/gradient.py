@@ -7,14 +7,14 @@ import numpy as np
 from .forms import GX, add_form, half_angle_of, load_form, write_form
 from .hinges import TAIL, folds
 from .jit import kernel
-from .layout import BOX, CONVEX, ELLIPSOID, HINGES, PRODUCT, ROTATION_VECTOR, SWING_TWIST
-from .limit import HEADER, OTHER_LAYOUT, cover_of_foot, enter, is_whole, leave, nearest, tail
+from .layout import CONVEX, HINGES, ROTATION_VECTOR, SWING_TWIST
+from .limit import HEADER, OTHER_LAYOUT, is_whole, make_legal, measure_lanes, tail
 from .rotation import (
     BLOCK,
+    BOUND,
     DISTANCE,
     LANES,
     PX,
-    PZ,
     QW,
     SCRATCH,
     W0,
@@ -26,36 +26,31 @@ from .rotation import (
     set_lane_quat,
     set_lane_vec3,
 )
-from .shapes import load_box
+from .shapes import shape
 from .vector import (
     ZERO,
-    Quat,
-    Vec3,
+    about,
     apply,
-    apply_transposed,
     axis_vector,
     conj,
     cross,
     dot,
     log,
-    mat3_at,
     matrix_of,
     norm,
     quat_at,
     rotate,
-    vec3_at,
     wrap_angle,
 )
 
 # The gradient by the vector ω of a rotation q · exp(ω) is written to the three rows from GX on;
-# `forms` converts it to one by the components of a rotation. Convex shapes have formulas: in the
+# `forms` converts it to one by the components of a rotation. Convex shapes have a formula: in the
 # chart the gradient outside is the unit vector away from the foot, and the derivative of the chart
-# by ω is known. All others use central differences over rotations by NUDGE about each axis.
+# by ω is known. All others use central differences over turns by NUDGE about each axis.
 
-IX = SCRATCH + 3 * LANES  # gradients inside, three rows
-DEPTH = SCRATCH + 6 * LANES
+REST = SCRATCH + 3 * LANES  # row of `cotangent_rest`
 NUDGE = 1e-5  # radians; rounding and the third derivative both cause errors of about 1e-10
-RIM = 1e-7  # radians; nearer to the boundary the foot gives no direction, and the face's is taken
+RIM = 1e-7  # radians; nearer to the boundary the foot gives no direction
 STEEPEST = 1e-6  # smallest divisor of a chart's derivative, so that gradients stay finite
 MAX_SLOPE = 10.0  # length of a gradient, per radian: longer ones occur only next to a chart's
 # singularities (opposite the axis, gimbal lock), where derivatives are unbounded, and across jumps
@@ -77,130 +72,34 @@ def has_formula(p, o):
 
 
 @kernel
-def solid_slopes(kind, p, o, block, n):
-    """Write gradients of the distance inside a convex shape, or at its boundary, and the depth.
+def take_difference(trial, axis, side, listed, count, block):
+    """Write distances of the first of two nudges along an axis; then the central difference."""
+    for k in range(count):
+        at, distance = GX + axis * LANES + listed[k], trial[DISTANCE + k]
+        block[at] = distance if side == 0 else (block[at] - distance) * (0.5 / NUDGE)
 
-    Points are at PX; the gradient goes to IX, the depth, which is not positive, to DEPTH.
+
+@kernel
+def slopes_in_chart(p, o, listed, count, block, n):
+    """Write gradients by the points of the chart.
+
+    Outside, that is the unit vector away from the foot. For the lanes listed, which are members, it
+    comes from central differences of the shape's distances.
     """
-    if kind == BOX:
-        box_slopes(p, o, block, n)
-    elif kind == ELLIPSOID:
-        ellipsoid_slopes(p, o, block, n)
-    else:
-        kdop_slopes(p, o, block, n)
-
-
-@kernel
-def box_slopes(p, o, block, n):
-    """Write the direction of the nearest face of a box, of equally near ones the first."""
-    axes, middle, half = load_box(p, o)
     for i in range(n):
-        local = apply(axes, lane_vec3(block, PX + i)) - middle
-        over0, over1 = abs(local.x) - half.x, abs(local.y) - half.y
-        over2 = abs(local.z) - half.z
-        most = max(over0, max(over1, over2))
-        w = np.copysign(1.0, local.z) if over2 > max(over0, over1) else 0.0
-        v = np.copysign(1.0, local.y) if (over1 > over0) & (over1 >= over2) else 0.0
-        u = np.copysign(1.0, local.x) if over0 >= most else 0.0
-        block[DEPTH + i] = most
-        set_lane_vec3(block, IX + i, apply_transposed(axes, Vec3(u, v, w)))
-
-
-@kernel
-def ellipsoid_slopes(p, o, block, n):
-    """Write the gradient of (level − 1) times the least radius, by which an ellipsoid is deep."""
-    flat = 1e-150
-    center, axes, radii = vec3_at(p, o), mat3_at(p, o + 3), vec3_at(p, o + 12)
-    least = max(min(radii.x, min(radii.y, radii.z)), flat)
-    i0, i1, i2 = 1.0 / max(radii.x, flat), 1.0 / max(radii.y, flat), 1.0 / max(radii.z, flat)
-    for i in range(n):
-        local = apply(axes, lane_vec3(block, PX + i) - center)
-        u, v, w = i0 * local.x, i1 * local.y, i2 * local.z
-        level = np.sqrt(u * u + v * v + w * w)
-        scale = least / level if level > 0.0 else 0.0
-        block[DEPTH + i] = (level - 1.0) * least
-        slope = apply_transposed(axes, Vec3(u * i0, v * i1, w * i2))
-        set_lane_vec3(block, IX + i, scale * slope)
-
-
-@kernel
-def kdop_slopes(p, o, block, n):
-    """Write the direction of the nearest face of a k-DOP."""
-    count = int(p[o])
-    lows = o + 1 + 3 * count
-    for i in range(n):
-        block[DEPTH + i] = -np.inf
-    for j in range(count):
-        axis = vec3_at(p, o + 1 + 3 * j)
-        low, high = p[lows + j], p[lows + count + j]
-        for i in range(n):
-            along = dot(axis, lane_vec3(block, PX + i))
-            below, above = low - along, along - high
-            over = max(below, above)
-            nearer = over > block[DEPTH + i]
-            side = 1.0 if above >= below else -1.0
-            block[DEPTH + i] = over if nearer else block[DEPTH + i]
-            slope = lane_vec3(block, IX + i)
-            set_lane_vec3(block, IX + i, side * axis if nearer else slope)
-
-
-@kernel
-def inner_slopes(p, o, block, n):
-    """Write gradients of the distance of members of the convex shape at `o`."""
-    kind = int(p[o])
-    if kind != PRODUCT:
-        solid_slopes(kind, p, o + 1, block, n)
-        return
-    low, high = p[o + 1], p[o + 2]
-    twist = SCRATCH + 7 * LANES
-    for i in range(n):
-        block[twist + i] = block[PZ + i]
-        block[PZ + i] = 0.0
-    solid_slopes(int(p[o + 3]), p, o + 4, block, n)
-    for i in range(n):
-        z = block[twist + i]
-        block[PZ + i] = z
-        below, above = low - z, z - high
-        twisted = max(below, above) > block[DEPTH + i]
-        side = 1.0 if above >= below else -1.0
-        slope = lane_vec3(block, IX + i)
-        set_lane_vec3(block, IX + i, Vec3(0.0, 0.0, side) if twisted else slope)
-
-
-@kernel
-def slopes_in_chart(p, o, members, block, n):
-    """Write the gradient by the point of the chart, and move points to the cover of their foot.
-
-    `members` is the number of lanes inside that need a gradient: if 0, that of all is 0.
-    """
-    flat = int(p[o + HEADER.chart]) == SWING_TWIST
-    strays = 0
-    if members > 0:
-        inner_slopes(p, o + HEADER.SIZE, block, n)
-    else:
-        for k in range(3):
-            for i in range(n):
-                block[IX + k * LANES + i] = 0.0
-    for i in range(n):
-        distance = block[DISTANCE + i]
-        inside = not distance > RIM
         move = lane_vec3(block, X + i) - lane_vec3(block, PX + i)
-        slope = (1.0 / max(distance, RIM)) * move
-        off = abs(dot(slope, slope) - (0.0 if inside else 1.0)) > 1e-3
-        strays += 1 if off else 0
-        inner = lane_vec3(block, IX + i)
-        set_lane_vec3(block, GX + i, inner if inside else slope)
-    if strays == 0:
+        set_lane_vec3(block, GX + i, (1.0 / max(block[DISTANCE + i], RIM)) * move)
+    if count == 0:
         return
-    for i in range(n):
-        away, foot = block[DISTANCE + i], lane_vec3(block, PX + i)
-        own = lane_vec3(block, GX + i)
-        if not away > RIM:  # a member is its own foot, in the cover where it is one
-            set_lane_vec3(block, X + i, foot)
-        elif abs(dot(own, own) - 1.0) > 1e-3:  # the foot is in another cover
-            point = cover_of_foot(flat, lane_vec3(block, X + i), foot, away)
-            set_lane_vec3(block, X + i, point)
-            set_lane_vec3(block, GX + i, (point - foot) / away)
+    trial = np.empty(BLOCK)
+    for axis in range(3):
+        for side in range(2):
+            nudge = (NUDGE if side == 0 else -NUDGE) * axis_vector(axis)
+            for k in range(count):
+                set_lane_vec3(trial, X + k, lane_vec3(block, X + listed[k]) + nudge)
+                trial[BOUND + k] = np.inf
+            shape(p, o + HEADER.SIZE, np.inf, trial, count)
+            take_difference(trial, axis, side, listed, count, block)
 
 
 @kernel
@@ -233,21 +132,21 @@ def turn_vectors(block, n):
 
     k = (1 − θ/2 · cot θ/2)/θ², the transpose of the inverse right Jacobian of the exponential.
     """
-    far, rest = 0, DEPTH
+    far = 0
     for i in range(n):
         x = lane_vec3(block, X + i)
         square = dot(x, x)
         far += 1 if square > np.pi * np.pi else 0
-        block[rest + i] = cotangent_rest(square)
+        block[REST + i] = cotangent_rest(square)
     if far > 0:
         for i in range(n):
             x = lane_vec3(block, X + i)
             if dot(x, x) > np.pi * np.pi:
-                block[rest + i] = cotangent_rest_far(dot(x, x))
+                block[REST + i] = cotangent_rest_far(dot(x, x))
     for i in range(n):
         x, g = lane_vec3(block, X + i), lane_vec3(block, GX + i)
         across = cross(x, g)
-        set_lane_vec3(block, GX + i, g - 0.5 * across + block[rest + i] * cross(x, across))
+        set_lane_vec3(block, GX + i, g - 0.5 * across + block[REST + i] * cross(x, across))
 
 
 @kernel
@@ -311,35 +210,17 @@ def turn_to_joint(p, o, block, n):
 
 
 @kernel
-def differences(p, o, block, other, lanes, n):
-    """Write gradients by central differences of distances, over turns about each axis.
-
-    The given rotations and their distances, which were measured, stay in the block.
-    """
-    given, slopes = np.empty(4 * LANES), np.empty(3 * LANES)
-    distances = np.empty(LANES)
-    for i in range(n):
-        distances[i] = block[DISTANCE + i]
-        set_lane_quat(given, i, lane_quat(block, W0 + i))
+def differences(p, o, listed, count, block, other, lanes):
+    """Write gradients of listed lanes by central differences of distances, over small turns."""
+    trial = np.empty(BLOCK)
     for axis in range(3):
         for side in range(2):
-            sine = np.sin(0.5 * NUDGE) if side == 0 else -np.sin(0.5 * NUDGE)
-            v = sine * axis_vector(axis)
-            turn = Quat(np.cos(0.5 * NUDGE), v.x, v.y, v.z)
-            for i in range(n):
-                set_lane_quat(block, W0 + i, lane_quat(given, i) * turn)
-            enter(p, o, block, n)
-            nearest(p, o, -np.inf, np.inf, block, other, lanes, n)
-            for i in range(n):
-                at = axis * LANES + i
-                if side == 0:
-                    slopes[at] = block[DISTANCE + i]
-                else:
-                    slopes[at] = (slopes[at] - block[DISTANCE + i]) * (0.5 / NUDGE)
-    for i in range(n):
-        block[DISTANCE + i] = distances[i]
-        set_lane_quat(block, W0 + i, lane_quat(given, i))
-        set_lane_vec3(block, GX + i, lane_vec3(slopes, i))
+            angle = NUDGE if side == 0 else -NUDGE
+            turn = about(axis_vector(axis), np.cos(0.5 * angle), np.sin(0.5 * angle))
+            for k in range(count):
+                set_lane_quat(trial, W0 + k, lane_quat(block, W0 + listed[k]) * turn)
+            measure_lanes(p, o, trial, other, lanes, count)
+            take_difference(trial, axis, side, listed, count, block)
 
 
 @kernel
@@ -357,55 +238,54 @@ def bound_slopes(p, o, block, other, lanes, n):
         count += 1 if dot(slope, slope) > MAX_SLOPE * MAX_SLOPE else 0
     if count == 0:
         return
-    given, slopes, distances = np.empty(4 * LANES), np.empty(3 * LANES), np.empty(LANES)
-    for i in range(n):
-        distances[i] = block[DISTANCE + i]
-        set_lane_quat(given, i, lane_quat(block, W0 + i))
-        set_lane_vec3(slopes, i, lane_vec3(block, GX + i))
+    trial = np.empty(BLOCK)
     for k in range(count):
-        set_lane_quat(block, W0 + k, lane_quat(given, steep[k]))
-    enter(p, o, block, count)
-    nearest(p, o, 0.0, 0.0, block, other, lanes, count)
-    leave(p, o, 0.0, block, count)
+        set_lane_quat(trial, W0 + k, lane_quat(block, W0 + steep[k]))
+    make_legal(p, o, 0.0, trial, other, lanes, count)
     for k in range(count):
         i = steep[k]
-        move = log(conj(lane_quat(block, QW + k)) * lane_quat(given, i))
-        move = move if norm(move) > RIM else lane_vec3(slopes, i)
-        set_lane_vec3(slopes, i, move / norm(move))
-    for i in range(n):
-        block[DISTANCE + i] = distances[i]
-        set_lane_quat(block, W0 + i, lane_quat(given, i))
-        set_lane_vec3(block, GX + i, lane_vec3(slopes, i))
+        move = log(conj(lane_quat(trial, QW + k)) * lane_quat(trial, W0 + k))
+        move = move if norm(move) > RIM else lane_vec3(block, GX + i)
+        set_lane_vec3(block, GX + i, move / norm(move))
 
 
 @kernel
 def measure_block(p, o, least, block, other, lanes, n):
     """Write distances of the given rotations, and gradients of at most MAX_SLOPE by rotations.
 
-    Returns False, and writes no gradient, if all distances are at most `least`.
+    Gradients of members at most `least` outside are arbitrary. Returns False, and writes none, if
+    that is all of them.
     """
-    enter(p, o, block, n)
-    nearest(p, o, -np.inf, np.inf, block, other, lanes, n)
-    count, members = 0, 0
+    measure_lanes(p, o, block, other, lanes, n)
+    listed = np.empty(LANES, np.int64)
+    wanted, count, formula = 0, 0, has_formula(p, o)
+    known = RIM if formula else np.inf  # outside this the formula holds
     for i in range(n):
         distance = block[DISTANCE + i]
-        count += 1 if not distance <= least else 0
-        members += 1 if (not distance > RIM) & (distance > least) else 0
-    if count == 0:
+        wanted += 0 if distance <= least else 1
+        count += 0 if (distance <= least) | (distance > known) else 1
+    if wanted == 0:
         return False
-    if not has_formula(p, o):
-        differences(p, o, block, other, lanes, n)
-        bound_slopes(p, o, block, other, lanes, n)
-        return True
-    slopes_in_chart(p, o, members, block, n)
-    chart = int(p[o + HEADER.chart])
-    if chart == ROTATION_VECTOR:
-        turn_vectors(block, n)
-    elif chart == SWING_TWIST:
-        turn_swings(block, n)
+    if count > 0:
+        count = 0
+        for i in range(n):
+            distance = block[DISTANCE + i]
+            listed[count] = i
+            count += 0 if (distance <= least) | (distance > known) else 1
+    if formula:
+        chart = int(p[o + HEADER.chart])
+        slopes_in_chart(p, o, listed, count, block, n)
+        if chart == ROTATION_VECTOR:
+            turn_vectors(block, n)
+        elif chart == SWING_TWIST:
+            turn_swings(block, n)
+        else:
+            turn_hinges(p, tail(p, o), block, n)
+        turn_to_joint(p, o, block, n)
     else:
-        turn_hinges(p, tail(p, o), block, n)
-    turn_to_joint(p, o, block, n)
+        for i in range(n):
+            set_lane_vec3(block, GX + i, ZERO)
+        differences(p, o, listed, count, block, other, lanes)
     bound_slopes(p, o, block, other, lanes, n)
     return True
 

@@ -220,16 +220,16 @@ def take_nearest(p, o, i, block, other, count):
     """Take for lane i what is nearer of its covers that were gathered in `other`."""
     region(p, o, np.inf, other, count)
     for k in range(count):
-        if other[DISTANCE + k] < block[DISTANCE + i]:
-            take_lane(block, i, other, k)
+        take_if_nearer(block, i, other, k)
 
 
 @kernel
-def take_lane(block, i, other, k):
-    """Copy lane k of `other` to lane i: point, projection and distance."""
-    block[DISTANCE + i] = other[DISTANCE + k]
-    set_lane_vec3(block, X + i, lane_vec3(other, X + k))
-    set_lane_vec3(block, PX + i, lane_vec3(other, PX + k))
+def take_if_nearer(block, i, other, k):
+    """Copy point, projection and distance of lane k of `other` to lane i if it is nearer."""
+    if other[DISTANCE + k] < block[DISTANCE + i]:
+        block[DISTANCE + i] = other[DISTANCE + k]
+        set_lane_vec3(block, X + i, lane_vec3(other, X + k))
+        set_lane_vec3(block, PX + i, lane_vec3(other, PX + k))
 
 
 @kernel
@@ -266,8 +266,7 @@ def slide_lane(p, o, t, i, block, other):
                 best = 0
                 for k in range(LANES):
                     best = k if other[DISTANCE + k] < other[DISTANCE + best] else best
-                if other[DISTANCE + best] < block[DISTANCE + i]:
-                    take_lane(block, i, other, best)
+                take_if_nearer(block, i, other, best)
                 start += (best - 1) * step
                 step *= 2.0 / (LANES - 1)
 

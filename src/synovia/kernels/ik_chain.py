@@ -16,12 +16,13 @@ from .layout import Layout
 from .rotation import BLOCK, LANES
 from .vector import (
     IDENTITY,
-    Quat,
     Vec3,
+    about,
     conj,
     cross,
     norm,
     normalize,
+    perpendicular,
     quat_at,
     rotate,
     set_vec3,
@@ -150,19 +151,6 @@ def apply_log_jacobian(e, side, v):
     """
     a = cross(e, v)
     return v + 0.5 * side * a + jacobian_factor(norm(e)) * cross(e, a)
-
-
-@kernel
-def perpendicular(v):
-    """Return a unit vector at a right angle to a unit vector."""
-    across = Vec3(0.0, -v.z, v.y) if abs(v.x) < 0.6 else Vec3(v.z, 0.0, -v.x)
-    return across / norm(across)
-
-
-@kernel
-def about(axis, cosine, sine):
-    """Return the rotation about a unit axis, from cosine and sine of half its angle."""
-    return Quat(cosine, sine * axis.x, sine * axis.y, sine * axis.z)
 
 
 @kernel

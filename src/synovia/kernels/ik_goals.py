@@ -16,7 +16,6 @@ from .ik_chain import (
     STATE,
     STAY,
     apply_log_jacobian,
-    perpendicular,
 )
 from .jit import kernel
 from .vector import (
@@ -29,6 +28,7 @@ from .vector import (
     log,
     norm,
     normalize,
+    perpendicular,
     quat_at,
     rotate,
     set_quat,

@@ -7,16 +7,14 @@ import math
 import numpy as np
 
 from .clamp import safe_step
-from .ik_chain import COMFORT, GOAL, INNER_LIMIT, INNER_MOVER, MOVER, STATE, about, to_relative
+from .ik_chain import COMFORT, GOAL, INNER_LIMIT, INNER_MOVER, MOVER, STATE, to_relative
 from .ik_goals import TURN_SHARE
 from .jit import inlined, kernel
-from .layout import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
-from .limit import HEADER, enter, leave, nearest
-from .rotation import DISTANCE, QW, W0, X, lane_quat, lane_vec3, set_lane_quat
-from .vector import axis_vector, dot, norm, quat_at, quat_dot, rotate, set_quat, vec3_at
+from .limit import enter, leave, measure_lanes, nearest
+from .rotation import DISTANCE, QW, W0, lane_quat, set_lane_quat
+from .vector import about, axis_vector, quat_at, quat_dot, rotate, set_quat
 
 ROOM = 0.5  # radians; the largest clearance that is claimed
-STEEP = 2.5  # radians of swing, beyond which a chart changes too fast for a bound
 LEAST = 1e-3  # radians; smaller clearances are not worth noting, and cosines cannot hold them
 NUDGE = 1e-5  # radians to either side, for slopes of distances
 
@@ -36,28 +34,9 @@ def project_one(packed, at, tolerance, block, other, lanes):
 def clearance(packed, at, block):
     """Return an angle by which the legal rotation of lane 0 may turn about any axis and stay legal.
 
-    A turn by δ moves a point of a chart, s from its origin, by at most
-    δ √((s/sin s)² + 1/cos²(s/2)), s the swing or the whole angle; depths are never overstated.
+    It is 0 if that is too small to be worth noting.
     """
-    depth, chart = -block[DISTANCE], int(packed[at + HEADER.chart])
-    if depth <= LEAST:
-        return 0.0
-    if chart == HINGES:
-        return min(ROOM, safe_step(packed, at, block, 0))
-    point = lane_vec3(block, X)
-    if chart == DIRECTION_TWIST:
-        along = dot(vec3_at(packed, at + HEADER.axis), point)
-        s = math.acos(min(max(along, -1.0), 1.0)) + ROOM
-    elif chart == SWING_TWIST:
-        s = math.sqrt(point.x * point.x + point.y * point.y) + ROOM
-    elif chart == ROTATION_VECTOR:
-        s = norm(point) + ROOM
-    else:
-        return 0.0
-    if s > STEEP:
-        return 0.0
-    stretch, cosine = s / math.sin(s), math.cos(0.5 * s)
-    return min(ROOM, depth / math.sqrt(stretch * stretch + 1.0 / (cosine * cosine)))
+    return min(ROOM, safe_step(packed, at, block, 0)) if -block[DISTANCE] > LEAST else 0.0
 
 
 @kernel
@@ -97,8 +76,7 @@ def legal_rotation(chain, m, q, work):
 def distance_from(packed, at, q, block, other, lanes):
     """Return the signed distance of a rotation from a limit."""
     set_lane_quat(block, W0, q)
-    enter(packed, at, block, 1)
-    nearest(packed, at, -np.inf, np.inf, block, other, lanes, 1)
+    measure_lanes(packed, at, block, other, lanes, 1)
     return block[DISTANCE]
 
 

@@ -31,7 +31,7 @@ from .rotation import (
     set_lane_vec3,
 )
 from .transforms import LANES, quaternions
-from .vector import Quat, Vec3, cross, dot, least_axis, matrix_of, norm, vec3_at, wrap_angle
+from .vector import Quat, Vec3, about, cross, dot, least_axis, matrix_of, norm, vec3_at, wrap_angle
 
 HERE = 1  # where a packed cone begins, after its kind
 SLACK = 1e-12
@@ -126,7 +126,7 @@ def enter(p, work, given, angle, q, block, n):
     rest, sense = vec3_at(p, REST), p[SENSE]
     for i in range(n):
         c, s = half_turn(sense * work[angle + i])
-        twist = Quat(c, s * rest.x, s * rest.y, s * rest.z)
+        twist = about(rest, c, s)
         given_q = Quat(q[i], q[LANES + i], q[2 * LANES + i], q[3 * LANES + i])
         set_lane_quat(block, QW + i, given_q * twist)
     to_direction_twist(p, REST, block, n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .charts import from_angles, from_direction_twist, to_angles, to_direction_twist
-from .hinges import TAIL, from_hinges, nearest_hinges, to_hinges
+from .hinges import TAIL, from_hinges, nearest_hinges, take_if_nearer, to_hinges
 from .jit import kernel
 from .layout import DIRECTION_TWIST, EULER, HINGES, ROTATION_VECTOR, SWING_TWIST, Layout
 from .rotation import (
@@ -15,24 +15,19 @@ from .rotation import (
     FAR,
     LANES,
     OFF_UNIT,
-    PX,
-    PY,
-    PZ,
+    OTHER_X,
     QW,
-    QX,
-    QY,
-    QZ,
     X,
-    Y,
-    Z,
     exp,
     exp_far,
     is_turn,
     join,
     join_far,
+    lane_quat,
+    lane_vec3,
     load,
-    load_strided,
     log,
+    set_lane_vec3,
     split,
     store,
     turn_in,
@@ -40,7 +35,7 @@ from .rotation import (
     turn_right,
 )
 from .shapes import region
-from .vector import TURN, Vec3, norm
+from .vector import TURN, Vec3, dot, norm, set_quat, set_vec3, vec3_at
 
 HEADER = Layout(
     "limit",
@@ -59,55 +54,62 @@ HEADER = Layout(
 """Followed by the shape, and for hinges by `hinges.TAIL`."""
 LAYOUT = 5  # the version that these kernels read
 OTHER_LAYOUT = -1.0  # returned for a limit of another version, or one that is cut short
-COVERS = 8  # covers that `cover_of_foot` searches
 
 
 @kernel
-def cover_angle(radius, turns):
-    """Return the size of an angle of size `radius` <= π in its cover number `turns`.
+def cover_angle(angle, k):
+    """Return entry k of φ, φ − 2π, φ + 2π, φ − 4π, …, for an angle φ.
 
-    Covers 1, 3, … lie on the other side, at 2π − radius, 4π − radius, …
+    From 0 to π, their sizes rise with k.
     """
-    if turns % 2 == 1:
-        return (turns + 1) * np.pi - radius
-    return turns * np.pi + radius
+    return angle + k * np.pi if k % 2 == 0 else angle - (k + 1) * np.pi
 
 
 @kernel
-def cover_of_foot(flat, point, foot, distance):
-    """Return the cover of a point whose distance from its foot is the measured one.
+def vector_cover(v, k):
+    """Return cover k of a rotation vector: the same rotation, of the length `cover_angle`.
 
-    `flat` is True for swing and twist, which wind independently.
+    At the origin every direction is a cover's: x stands for all.
     """
-    radius = norm(Vec3(point.x, point.y, 0.0 if flat else point.z))
-    best, found = np.inf, point
-    for turns in range(COVERS):
-        for twists in range(turns + 1 if flat else 1):
-            swings = turns - twists
-            size = cover_angle(radius, swings)
-            scale = size / radius if radius > 0.0 else 0.0
-            scale = -scale if swings % 2 == 1 else scale
-            twist = scale * point.z
-            if flat:
-                twist = cover_angle(abs(point.z), twists)
-                twist = twist if (point.z >= 0.0) == (twists % 2 == 0) else -twist
-            cover = Vec3(scale * point.x if radius > 0.0 else size, scale * point.y, twist)
-            off = abs(norm(cover - foot) - distance)
-            if off < best - 1e-12:
-                best, found = off, cover
-    return found
+    size = norm(v)
+    if size == 0.0:
+        return Vec3(cover_angle(0.0, k), 0.0, 0.0)
+    return v if k == 0 else (cover_angle(size, k) / size) * v
 
 
 @kernel
-def cover_excess(x, y, z, spare, spare_twist, flat):
-    """Return a number that is negative where no other cover can be near enough to look at.
+def swing_of(point, flat):
+    """Return the part of a point that is one rotation vector: the swing if `flat`, else all."""
+    return Vec3(point.x, point.y, 0.0 if flat else point.z)
 
-    A vector shorter than `spare` has none; in a chart that keeps the twist apart (`flat`), a swing
-    shorter than that with a twist under `spare_twist`.
+
+@kernel
+def cover(point, flat, swings, twists):
+    """Return the point of a rotation in another cover.
+
+    With `flat`, x and y are a swing and z is a twist, which wind independently.
     """
+    swing = vector_cover(swing_of(point, flat), swings)
+    if not flat:
+        return swing
+    twist = cover_angle(abs(point.z), twists)
+    return Vec3(swing.x, swing.y, twist if point.z >= 0.0 else -twist)
+
+
+@kernel
+def has_other_cover(block, i, spare, spare_twist, flat, settled):
+    """Return True if another cover of lane i may be nearer than `spare` less its distance.
+
+    None is for a vector shorter than that; in a chart that keeps the twist apart (`flat`), for a
+    swing shorter than that with a twist under `spare_twist` less the distance.
+    """
+    x, y, z = lane_vec3(block, X + i)
+    distance = block[DISTANCE + i]
+    room = max(spare - distance, 0.0)
+    excess = x * x + y * y + (0.0 if flat else z * z) - room * room
     if flat:
-        return max(x * x + y * y - spare * spare, abs(z) - spare_twist)
-    return x * x + y * y + z * z - spare * spare
+        excess = max(excess, abs(z) - spare_twist + distance)
+    return (excess >= 0.0) & (distance > settled)
 
 
 @kernel
@@ -120,16 +122,12 @@ def find_lanes(p, o, settled, block, lanes, n):
     flat = int(p[o + HEADER.chart]) == SWING_TWIST
     found = 0
     for i in range(n):  # nearly always none, which is soon seen
-        x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
-        near = cover_excess(x, y, z, max(swing - distance, 0.0), twist - distance, flat) >= 0.0
-        found += 1 if near & (distance > settled) else 0
+        found += 1 if has_other_cover(block, i, swing, twist, flat, settled) else 0
     count = 0
     if found > 0:
         for i in range(n):
-            x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
-            near = cover_excess(x, y, z, max(swing - distance, 0.0), twist - distance, flat) >= 0.0
             lanes[count] = i
-            count += int(near & (distance > settled))
+            count += 1 if has_other_cover(block, i, swing, twist, flat, settled) else 0
     return count
 
 
@@ -137,34 +135,21 @@ def find_lanes(p, o, settled, block, lanes, n):
 def gather_cover(p, o, swings, twists, block, other, lanes, n):
     """Write, as `other`, the points of a cover of the first `n` of `lanes` that may be nearer.
 
-    Returns how many there are; their numbers go to `lanes` from LANES on.
+    Returns how many there are; their numbers go to `lanes` from LANES on. The points of the first
+    cover are at OTHER_X.
     """
-    reach, reach_twist = p[o + HEADER.reach], p[o + HEADER.reach_twist]
-    flat = int(p[o + HEADER.chart]) == SWING_TWIST
-    count = 0
+    flat, count = int(p[o + HEADER.chart]) == SWING_TWIST, 0
     for k in range(n):
         i = lanes[k]
-        x, y, z = block[X + i], block[Y + i], block[Z + i]
-        radius = np.sqrt(x * x + y * y + (0.0 if flat else z * z))
-        size = cover_angle(radius, swings)
-        bound = size - reach
+        point = cover(lane_vec3(block, OTHER_X + i), flat, swings, twists)
+        bound = norm(swing_of(point, flat)) - p[o + HEADER.reach]
         if flat:
-            bound = max(bound, cover_angle(abs(z), twists) - reach_twist)
-        if not bound < block[DISTANCE + i]:
-            continue
-        # At the origin every direction is a cover's: x stands for all.
-        scale = size / radius if radius > 0.0 else 0.0
-        scale = -scale if swings % 2 == 1 else scale
-        other[X + count] = scale * x if radius > 0.0 else size
-        other[Y + count] = scale * y
-        if flat:
-            twist = cover_angle(abs(z), twists)
-            other[Z + count] = twist if (z >= 0.0) == (twists % 2 == 0) else -twist
-        else:
-            other[Z + count] = scale * z
-        other[BOUND + count] = block[DISTANCE + i]
-        lanes[LANES + count] = i
-        count += 1
+            bound = max(bound, abs(point.z) - p[o + HEADER.reach_twist])
+        if bound < block[DISTANCE + i]:
+            set_lane_vec3(other, X + count, point)
+            other[BOUND + count] = block[DISTANCE + i]
+            lanes[LANES + count] = i
+            count += 1
     return count
 
 
@@ -175,45 +160,50 @@ def take_nearer(p, o, depth, block, other, lanes, count):
         return
     region(p, o + HEADER.margin, depth, other, count)
     for k in range(count):
-        i = lanes[LANES + k]
-        if other[DISTANCE + k] < block[DISTANCE + i]:
-            block[DISTANCE + i] = other[DISTANCE + k]
-            block[PX + i] = other[PX + k]
-            block[PY + i] = other[PY + k]
-            block[PZ + i] = other[PZ + k]
+        take_if_nearer(block, lanes[LANES + k], other, k)
 
 
 @kernel
 def nearest(p, o, settled, depth, block, other, lanes, n):
     """Write the nearest member over all covers, and its distance, unless that is `settled`.
 
-    A cover of size r is at least r − reach away, so few lanes are looked at twice. `lanes` is room
-    for two numbers a lane. How far inside members are is told up to `depth`, in the first cover:
-    see `shapes`.
+    The points become those of the covers that were taken. A cover of size r is at least r − reach
+    away, so few lanes are looked at twice. `lanes` is room for two numbers a lane. How far inside
+    members are is told up to `depth`, in the first cover: see `shapes`.
     """
     for i in range(n):
         block[BOUND + i] = np.inf
     region(p, o + HEADER.margin, depth, block, n)
-    if int(p[o + HEADER.chart]) == HINGES:
+    chart = int(p[o + HEADER.chart])
+    if chart == HINGES:
         nearest_hinges(p, o + HEADER.margin, tail(p, o), settled, block, other, lanes, n)
-        return
-    if int(p[o + HEADER.chart]) >= DIRECTION_TWIST:  # these charts have one point for each rotation
+    if chart not in (ROTATION_VECTOR, SWING_TWIST):  # others have one point for each rotation
         return
     found = find_lanes(p, o, settled, block, lanes, n)
-    if found == 0:
-        return
-    both = int(p[o + HEADER.chart]) == SWING_TWIST
+    for k in range(found):
+        set_lane_vec3(block, OTHER_X + lanes[k], lane_vec3(block, X + lanes[k]))
     # Points of cover k are at least k·π from the origin, and the nearest member is at most 2π plus
     # both reaches away. So the search ends, also where a damaged file has a shape beyond its reach.
     most = 4 + int(3.0 * (p[o + HEADER.reach] + p[o + HEADER.reach_twist]) / np.pi)
-    for turns in range(1, most + 1):
+    for turns in range(1, most + 1 if found > 0 else 1):
         looked = 0
-        for twists in range(turns + 1 if both else 1):
+        for twists in range(turns + 1 if chart == SWING_TWIST else 1):
             count = gather_cover(p, o, turns - twists, twists, block, other, lanes, found)
             take_nearer(p, o, depth, block, other, lanes, count)
             looked += count
         if looked == 0:
             break
+
+
+@kernel
+def cover_near(v, before):
+    """Return the cover of a rotation vector that is nearest to another vector."""
+    size = norm(v)
+    if size > 1e-12:
+        turns = np.rint((dot(v, before) / size - size) / TURN)
+        return (1.0 + turns * TURN / size) * v
+    size = norm(before)  # every direction is a cover's
+    return (TURN * np.rint(size / TURN) / max(size, 1e-300)) * before
 
 
 @kernel("f8[,] i8 f8[,]")
@@ -223,29 +213,13 @@ def follow(points, chart, out):
     The covers of a rotation vector lie 2π apart on the line through it and the origin; those of
     a swing and a twist likewise, each by itself. The first point stays as it is.
     """
-    flat = chart == SWING_TWIST
-    px, py, pz = points[0, 0], points[0, 1], points[0, 2]
+    flat, before = chart == SWING_TWIST, vec3_at(points[0], 0)
     for i in range(points.shape[0]):
-        x, y, z = points[i, 0], points[i, 1], points[i, 2]
-        if flat:
-            z += TURN * np.rint((pz - z) / TURN)
-        square = x * x + y * y + (0.0 if flat else z * z)
-        radius = np.sqrt(square)
-        if radius > 1e-12:
-            dot = x * px + y * py + (0.0 if flat else z * pz)
-            turns = np.rint((dot / radius - radius) / TURN)
-            scale = 1.0 + turns * TURN / radius
-            x, y = scale * x, scale * y
-            z = z if flat else scale * z
-        else:
-            # Every direction is a cover's: take the one of the point before.
-            size = np.sqrt(px * px + py * py + (0.0 if flat else pz * pz))
-            turns = np.rint(size / TURN)
-            scale = turns * TURN / size if turns > 0.0 else 0.0
-            x, y = scale * px, scale * py
-            z = z if flat else scale * pz
-        out[i, 0], out[i, 1], out[i, 2] = x, y, z
-        px, py, pz = x, y, z
+        point = vec3_at(points[i], 0)
+        near = cover_near(swing_of(point, flat), swing_of(before, flat))
+        twist = point.z + TURN * np.rint((before.z - point.z) / TURN)
+        before = Vec3(near.x, near.y, twist if flat else near.z)
+        set_vec3(out[i], 0, before)
 
 
 @kernel
@@ -300,6 +274,24 @@ def leave(p, o, tolerance, block, n):
 
 
 @kernel
+def make_legal(p, o, tolerance, block, other, lanes, n):
+    """Write the nearest legal rotations of the given ones, and the distances of these.
+
+    Distances of members are at most the tolerance, but not their depth: see `measure_lanes`.
+    """
+    enter(p, o, block, n)
+    nearest(p, o, tolerance, 0.0, block, other, lanes, n)
+    leave(p, o, tolerance, block, n)
+
+
+@kernel
+def measure_lanes(p, o, block, other, lanes, n):
+    """Write the signed distances of the given rotations, and their nearest points."""
+    enter(p, o, block, n)
+    nearest(p, o, -np.inf, np.inf, block, other, lanes, n)
+
+
+@kernel
 def off_unit(block):
     """Return the largest sum of squared errors of length over the lanes; NaN if one is NaN."""
     worst = 0.0
@@ -336,10 +328,8 @@ def project(rotations, p, tolerance, out):
     count = rotations.shape[0] // 4
     for start in range(0, count, LANES):
         n = min(LANES, count - start)
-        load(rotations, start, block, n)
-        enter(p, 0, block, n)
-        nearest(p, 0, tolerance, 0.0, block, other, lanes, n)
-        leave(p, 0, tolerance, block, n)
+        load(rotations, 4 * start, 4, block, n)
+        make_legal(p, 0, tolerance, block, other, lanes, n)
         store(block, n, start, out)
     return off_unit(block)
 
@@ -353,9 +343,8 @@ def measure(rotations, p, distances):
     lanes = np.empty(2 * LANES, np.int64)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
-        load(rotations, start, block, n)
-        enter(p, 0, block, n)
-        nearest(p, 0, -np.inf, np.inf, block, other, lanes, n)
+        load(rotations, 4 * start, 4, block, n)
+        measure_lanes(p, 0, block, other, lanes, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
     return off_unit(block)
@@ -380,15 +369,10 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
         for start in range(0, frames, LANES):
             n = min(LANES, frames - start)
             first = start * stride + 4 * joints[k]
-            load_strided(rotations, first, stride, block, n)
-            enter(p, o, block, n)
-            nearest(p, o, -np.inf, np.inf, block, other, lanes, n)
+            load(rotations, first, stride, block, n)
+            measure_lanes(p, o, block, other, lanes, n)
             leave(p, o, tolerance, block, n)
             for i in range(n):
-                at = first + stride * i
-                out[at] = block[QW + i]
-                out[at + 1] = block[QX + i]
-                out[at + 2] = block[QY + i]
-                out[at + 3] = block[QZ + i]
+                set_quat(out, first + stride * i, lane_quat(block, QW + i))
                 distances[start + i, k] = block[DISTANCE + i]
     return off_unit(block)

@@ -14,11 +14,10 @@ import numpy as np
 from .dependent import EDGE, NODES, TOLERANCE, gap_of, values_at
 from .jit import kernel
 from .layout import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST, Layout
-from .limit import HEADER, enter, leave, nearest
+from .limit import HEADER, enter, make_legal, vector_cover
 from .rotation import (
     BLOCK,
     LANES,
-    OFF_UNIT,
     OTHER_X,
     QW,
     W0,
@@ -38,8 +37,8 @@ from .vector import (
     cross,
     dot,
     exp,
-    least_axis,
     norm,
+    perpendicular,
     quat_at,
     rotate,
     set_quat,
@@ -90,19 +89,12 @@ def squared_gaps(t, measured, widths, q):
 
 
 @kernel
-def winding_factor(v, turns):
-    """Return the factor that lengthens a vector by whole turns."""
-    size = norm(v)
-    return 1.0 + TURN * turns / size if size > 0.0 else 1.0
-
-
-@kernel
 def vector_square(a, b):
     """Return the squared distance from a rotation vector to the nearest cover of another."""
     best = dot(b - a, b - a)
     if best > np.pi * np.pi:  # another cover may be nearer
-        for turns in range(-1, 2, 2):
-            move = winding_factor(b, turns) * b - a
+        for k in range(1, 3):
+            move = vector_cover(b, k) - a
             best = min(best, dot(move, move))
     return best
 
@@ -153,17 +145,7 @@ Room = namedtuple(
 
 
 @kernel
-def clear(room):
-    """Reset the sums of errors of quaternions' lengths."""
-    for i in range(LANES):
-        room.block[OFF_UNIT + i] = 0.0
-        room.other[OFF_UNIT + i] = 0.0
-        room.seen[OFF_UNIT + i] = 0.0
-        room.source[OFF_UNIT + i] = 0.0
-
-
-@kernel
-def make_legal(p, room, n):
+def find_legal(p, room, n):
     """Write the nearest legal rotations of the block, and their points in the chart, to `seen`.
 
     Without a limit of its own, every rotation of the driver is legal.
@@ -174,9 +156,7 @@ def make_legal(p, room, n):
             for i in range(n):
                 seen[k + i] = block[k + i]
         return
-    enter(p, 0, block, n)
-    nearest(p, 0, TOLERANCE, 0.0, block, room.other, room.lanes, n)
-    leave(p, 0, TOLERANCE, block, n)
+    make_legal(p, 0, TOLERANCE, block, room.other, room.lanes, n)
     for i in range(n):
         set_lane_quat(seen, W0 + i, lane_quat(block, QW + i))
     enter(p, 0, seen, n)
@@ -244,8 +224,7 @@ def search_fan(p, t, measured, widths, room):
     count = TWISTED_FAN if turns_by_rotation(t, widths.shape[0]) else FAN
     rotation = quat_at(best[0], BEST.rotation)
     along = rotate(rotation, vec3_at(t, NODES.axis))
-    across = cross(along, least_axis(along))
-    across = across / norm(across)
+    across = perpendicular(along)
     other = cross(along, across)
     best[1, BEST.square] = np.inf
     far = min(best[0, BEST.useful], np.pi)
@@ -254,7 +233,7 @@ def search_fan(p, t, measured, widths, room):
         for k in range(count):
             turn = exp(angle * fan_axis(k, across, other, along))
             set_lane_quat(room.block, W0 + k, turn * rotation)
-        make_legal(p, room, count)
+        find_legal(p, room, count)
         score(p, t, measured, widths, room, count)
         i = lowest(scores, 0, count)
         if scores[i] < best[1, BEST.square]:
@@ -281,7 +260,7 @@ def refine(p, t, measured, widths, room):
             for axis in range(COMPASS):
                 turn = exp(steps[basin] * vec3_at(AROUND, 3 * (COMPASS * k + axis)))
                 set_lane_quat(room.block, W0 + COMPASS * basin + axis, turn * rotation)
-        make_legal(p, room, 2 * COMPASS)
+        find_legal(p, room, 2 * COMPASS)
         score(p, t, measured, widths, room, 2 * COMPASS)
         for basin in range(2):
             i = lowest(scores, COMPASS * basin, COMPASS)
@@ -304,7 +283,7 @@ def search_one(p, t, measured, widths, rotation, room):
     set_lane_quat(room.source, W0, rotation)
     if p.shape[0] > 0:
         enter(p, 0, room.source, 1)
-    make_legal(p, room, 1)
+    find_legal(p, room, 1)
     score(p, t, measured, widths, room, 1)
     keep(room.seen, scores, 0, best[0])
     if best[0, BEST.square] > scores[LANES] + MIN_GAIN:
@@ -338,7 +317,6 @@ def search(source, p, t, measured, widths, out, squares):
         np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK),
         np.empty(2 * LANES, np.int64), np.empty(2 * LANES), np.empty((2, BEST.SIZE)),
     )  # fmt: skip
-    clear(room)
     for i in range(source.shape[0]):
         search_one(p, t, measured[i], widths, quat_at(source[i], 0), room)
         set_quat(out[i], 0, quat_at(room.best[0], BEST.rotation))

@@ -87,6 +87,7 @@ OTHER_X = 27 * LANES  # the second solution of hinges, three rows
 SCALE = 30 * LANES  # the factor that scaled a quaternion to length 1
 BLOCK = 31 * LANES
 
+MAX_OFF = 0.5  # of |q|² − 1: a quaternion that is farther off is no rotation
 FAR = (2.5 * math.pi) ** 2  # |vector|² beyond which `exp` leaves its polynomials
 
 
@@ -115,10 +116,22 @@ def set_lane_quat(block, at, q):
     block[at + 2 * LANES], block[at + 3 * LANES] = q.y, q.z
 
 
-@kernel
-def load(rotations, start, block, n):
-    """Copy `n` quaternions from number `start` on into the block."""
-    load_strided(rotations, 4 * start, 4, block, n)
+@inlined
+def load(rotations, first, stride, block, n):
+    """Copy `n` quaternions into the block, `stride` numbers apart, the first at index `first`.
+
+    Adds the squared errors of |q|² − 1 to OFF_UNIT. The identity takes the place of a quaternion
+    whose length is far from 1, or not a number.
+    """
+    for i in range(n):
+        q = quat_at(rotations, first + stride * i)
+        off = quat_dot(q, q) - 1.0
+        block[OFF_UNIT + i] += off * off
+        usable = abs(off) <= MAX_OFF
+        block[W0 + i] = q.w if usable else 1.0
+        block[X0 + i] = q.x if usable else 0.0
+        block[Y0 + i] = q.y if usable else 0.0
+        block[Z0 + i] = q.z if usable else 0.0
 
 
 @kernel
@@ -128,22 +141,12 @@ def store(block, n, start, out):
         set_quat(out, 4 * (start + i), lane_quat(block, QW + i))
 
 
-@inlined
-def load_strided(rotations, first, stride, block, n):
-    """As `load`, for quaternions `stride` numbers apart, the first at index `first`."""
-    for i in range(n):
-        set_lane_quat(block, W0 + i, quat_at(rotations, first + stride * i))
-
-
 @kernel
 def turn_in(a, o, block, n):
-    """Write a · q for the given quaternions q, a at a[o:o+4], and add to OFF_UNIT."""
+    """Write a · q for the given quaternions q, a at a[o:o+4]."""
     left = quat_at(a, o)
     for i in range(n):
-        q = lane_quat(block, W0 + i)
-        set_lane_quat(block, QW + i, left * q)
-        off = quat_dot(q, q) - 1.0
-        block[OFF_UNIT + i] += off * off
+        set_lane_quat(block, QW + i, left * lane_quat(block, W0 + i))
 
 
 @kernel

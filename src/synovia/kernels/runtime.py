@@ -10,16 +10,15 @@ from . import dependent
 from . import limit as limits
 from .clamp import first_exit
 from .jit import kernel
-from .limit import enter, leave, nearest
-from .pair import Room, clear, search_one
+from .pair import Room, search_one
 from .rotation import (
     BLOCK,
     DISTANCE,
     LANES,
-    OFF_UNIT,
     QW,
     W0,
     lane_quat,
+    load,
     set_lane_quat,
     store,
 )
@@ -63,14 +62,6 @@ def usable(q):
 
 
 @kernel
-def load_usable(rotations, start, block, n):
-    """Copy `n` quaternions into the block, the identity where one is no rotation."""
-    for i in range(n):
-        set_lane_quat(block, W0 + i, usable(quat_at(rotations, 4 * (start + i))))
-        block[OFF_UNIT + i] = 0.0
-
-
-@kernel
 def store_found(block, n, start, out, distances):
     """Copy `n` results and their distances from the limit to the outputs, from index `start` on."""
     store(block, n, start, out)
@@ -89,10 +80,8 @@ def project(p, k, rotations, out, distances):
     lanes, packed = np.empty(2 * LANES, np.int64), limit_of(p, k)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
-        load_usable(rotations, start, block, n)
-        enter(packed, 0, block, n)
-        nearest(packed, 0, TOLERANCE, 0.0, block, other, lanes, n)
-        leave(packed, 0, TOLERANCE, block, n)
+        load(rotations, 4 * start, 4, block, n)
+        limits.make_legal(packed, 0, TOLERANCE, block, other, lanes, n)
         store_found(block, n, start, out, distances)
 
 
@@ -103,9 +92,8 @@ def measure(p, k, rotations, distances):
     lanes, packed = np.empty(2 * LANES, np.int64), limit_of(p, k)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
-        load_usable(rotations, start, block, n)
-        enter(packed, 0, block, n)
-        nearest(packed, 0, -np.inf, np.inf, block, other, lanes, n)
+        load(rotations, 4 * start, 4, block, n)
+        limits.measure_lanes(packed, 0, block, other, lanes, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
 
@@ -175,7 +163,6 @@ def project_rows(p, pose, distances):
     """Make joints legal that neither drive nor depend on others, parents first."""
     block, other = np.empty(BLOCK), np.empty(BLOCK)
     lanes, rows = np.empty(2 * LANES, np.int64), int(p[ROWS])
-    block[OFF_UNIT] = 0.0
     mark_pairs(p, distances)  # `project_pairs` writes how far these are outside
     for k in range(int(p[LIMITS])):
         if distances[k] > 0.0:
@@ -184,13 +171,10 @@ def project_rows(p, pose, distances):
         ancestor = int(p[rows + ROW * k + ANCESTOR])
         above, seen = seen_from(p, joint, ancestor, pose)
         set_lane_quat(block, W0, usable(seen))
-        enter(packed, 0, block, 1)
-        nearest(packed, 0, TOLERANCE, 0.0, block, other, lanes, 1)
+        limits.make_legal(packed, 0, TOLERANCE, block, other, lanes, 1)
         distances[k] = block[DISTANCE]
-        if block[DISTANCE] <= TOLERANCE:
-            continue
-        leave(packed, 0, TOLERANCE, block, 1)
-        set_seen(joint, ancestor, above, lane_quat(block, QW), pose)
+        if block[DISTANCE] > TOLERANCE:
+            set_seen(joint, ancestor, above, lane_quat(block, QW), pose)
 
 
 @kernel
@@ -266,7 +250,6 @@ def project_pairs(p, pose, distances):
     found = Found(
         room.block, measured, np.empty(MAX_DEPENDENTS, np.int64), np.empty((MAX_DEPENDENTS, 4))
     )
-    clear(room)
     first, count = 0, int(p[PAIRS])
     while first < count:
         at, last = int(p[PAIR_ROWS]) + PAIR_ROW * first, first + 1
@@ -279,8 +262,7 @@ def project_pairs(p, pose, distances):
         if row >= 0:
             own = limit_of(p, row)
             set_lane_quat(room.block, W0, driver)
-            enter(own, 0, room.block, 1)
-            nearest(own, 0, TOLERANCE, 0.0, room.block, room.other, room.lanes, 1)
+            limits.make_legal(own, 0, TOLERANCE, room.block, room.other, room.lanes, 1)
             distances[row] = room.block[DISTANCE]
             outside = outside or distances[row] > TOLERANCE
         if outside:

@@ -15,36 +15,28 @@ from .ik_chain import GOAL
 from .ik_goals import TURN_SHARE
 from .ik_limits import project_one
 from .jit import kernel
-from .layout import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
-from .limit import HEADER, cover_of_foot, enter, leave, nearest
+from .limit import HEADER, enter, leave, make_legal, nearest
 from .look_at import remaining_turn
 from .rotation import (
     BLOCK,
     DISTANCE,
     LANES,
-    OFF_UNIT,
-    PT,
-    PX,
     QW,
     W0,
-    T,
-    X,
     lane_quat,
-    lane_vec3,
+    load,
     set_lane_quat,
-    set_lane_vec3,
 )
 from .runtime import (
     TOLERANCE,
     ancestor_of,
     limit_of,
-    load_usable,
     project_pose,
     rotation_above,
     store_found,
 )
 from .runtime_file import HINGE, OFFSETS, PARENTS, ROW, ROWS, row_of
-from .shapes import periodic_move
+from .shapes import shift_foot
 from .vector import (
     IDENTITY,
     TURN,
@@ -55,9 +47,9 @@ from .vector import (
     cross,
     dot,
     exp,
-    least_axis,
     norm,
     normalize,
+    perpendicular,
     quat_at,
     quat_dot,
     rotate,
@@ -65,7 +57,6 @@ from .vector import (
     set_vec3,
     shortest_turn,
     vec3_at,
-    wrap_angle,
 )
 
 ROUNDS = 8  # of `look_at` over all joints; after the first, for what limits have not allowed
@@ -75,37 +66,6 @@ ILLEGAL_COST = 1e3  # of a swivel outside the limit, against radians from the po
 POLISH = 24  # rounds of single turns after `two_bone`, at most
 
 
-@kernel
-def soft_share(distance, radius, falloff):
-    """Return the share of the way from the foot back to the point at which softening ends."""
-    if not distance > 0.0:
-        return 0.0
-    return min(radius * math.tanh(falloff * distance), distance) / distance
-
-
-@kernel
-def soften_direction(radius, falloff, block, i):
-    """Move the foot of lane i back towards its point, along a great circle and by its twist."""
-    foot = lane_vec3(block, PX + i)
-    turn, twist = shortest_turn(foot, lane_vec3(block, X + i)), block[T + i] - block[PT + i]
-    twist = wrap_angle(twist)
-    angle = norm(turn)
-    share = soft_share(math.sqrt(angle * angle + twist * twist), radius, falloff)
-    foot = rotate(exp(share * turn), foot)
-    set_lane_vec3(block, PX + i, (1.0 / norm(foot)) * foot)
-    block[PT + i] += share * twist
-
-
-@kernel
-def soften_point(p, radius, falloff, block, i):
-    """Move the foot of lane i back towards its point; in a field, across its periodic ends."""
-    chart, foot, point = int(p[HEADER.chart]), lane_vec3(block, PX + i), lane_vec3(block, X + i)
-    if chart in (ROTATION_VECTOR, SWING_TWIST):
-        point = cover_of_foot(chart == SWING_TWIST, point, foot, block[DISTANCE + i])
-    move = periodic_move(p, HEADER.SIZE, point - foot)
-    set_lane_vec3(block, PX + i, foot + soft_share(norm(move), radius, falloff) * move)
-
-
 @kernel("f8[] i8 f8[] f8 f8 f8[] f8[]")
 def soften(p, k, rotations, radius, falloff, out, distances):
     """As `runtime.project`, but what is d outside ends radius · tanh(falloff · d) outside."""
@@ -113,15 +73,14 @@ def soften(p, k, rotations, radius, falloff, out, distances):
     lanes, packed = np.empty(2 * LANES, np.int64), limit_of(p, k)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
-        load_usable(rotations, start, block, n)
+        load(rotations, 4 * start, 4, block, n)
         enter(packed, 0, block, n)
         nearest(packed, 0, TOLERANCE, 0.0, block, other, lanes, n)
         for i in range(n):
-            if block[DISTANCE + i] > TOLERANCE:
-                if int(packed[HEADER.chart]) == DIRECTION_TWIST:
-                    soften_direction(radius, falloff, block, i)
-                else:
-                    soften_point(packed, radius, falloff, block, i)
+            distance = block[DISTANCE + i]
+            if distance > TOLERANCE:
+                share = min(radius * math.tanh(falloff * distance), distance) / distance
+                shift_foot(packed, HEADER.SIZE, share, block, i)
         leave(packed, 0, TOLERANCE, block, n)
         store_found(block, n, start, out, distances)
 
@@ -152,7 +111,6 @@ def unit_or_identity(q):
 def put_unit(q, block, i):
     """Write a quaternion of any length as the unit quaternion of lane i."""
     set_lane_quat(block, W0 + i, unit_or_identity(q))
-    block[OFF_UNIT + i] = 0.0
 
 
 @kernel
@@ -249,8 +207,7 @@ def bend_axis(p, middle, upper, lower):
         return normal / norm(normal)
     if not norm(lower) > 0.0:
         return Vec3(0.0, 0.0, 1.0)
-    across = cross(lower, least_axis(lower))  # straight bones: any axis across them
-    return across / norm(across)
+    return perpendicular(lower)  # straight bones: any axis across them
 
 
 @kernel
@@ -314,9 +271,7 @@ def sweep(p, first, swivel, best, stage, pose, work):
     place_swivels(swivel, best, reach, count, above, work)
     if k >= 0:
         packed = limit_of(p, k)
-        enter(packed, 0, block, count)
-        nearest(packed, 0, TOLERANCE, 0.0, block, work.other, work.lanes, count)
-        leave(packed, 0, TOLERANCE, block, count)
+        make_legal(packed, 0, TOLERANCE, block, work.other, work.lanes, count)
     found, least = best, np.inf
     for i in range(count):
         cost = work.costs[i] + (illegal_cost(block, i) if k >= 0 else 0.0)

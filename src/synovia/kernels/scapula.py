@@ -19,8 +19,8 @@ from .transforms import LANES
 from .vector import (
     ZERO,
     Mat3,
-    Quat,
     Vec3,
+    about,
     apply,
     apply_transposed,
     cross,
@@ -163,7 +163,7 @@ def harmonics_about(axis, point, into, shift):
 def matrix_about(axis, angle):
     """Return the matrix of the rotation about a unit axis by an angle of at most 2.5 π."""
     c, s = half_angle(angle)
-    return matrix_of(Quat(c, s * axis.x, s * axis.y, s * axis.z))
+    return matrix_of(about(axis, c, s))
 
 
 @kernel

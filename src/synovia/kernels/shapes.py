@@ -443,24 +443,45 @@ def grown_distance(distance, margin):
 
 
 @kernel
+def toward_point(block, i, share):
+    """Return the foot of lane i moved by a share of the way to its point, and its twist.
+
+    The direction goes along the great circle.
+    """
+    foot, x = lane_vec3(block, PX + i), lane_vec3(block, X + i)
+    square = dot(foot - x, foot - x)
+    apart, along, together = np.sqrt(square), 1.0 - 0.5 * square, norm(foot + x)
+    quarter = apart / (together + 2.0)  # the tangent of a quarter of the angle
+    half = share * 2.0 * quarter * atan_over_root(quarter * quarter)  # of the angle to go
+    sine, cosine = half * sinc_root(half * half), cos_root(half * half)
+    scale = 2.0 * sine * cosine / max(0.5 * apart * together, 1e-300)
+    moved = (1.0 - 2.0 * sine * sine - scale * along) * foot + scale * x
+    turn = block[PT + i] + share * wrap_angle(block[T + i] - block[PT + i])
+    return (1.0 / norm(moved)) * moved, turn
+
+
+@kernel
 def grow_directions(margin, block, n):
     """Grow a shape of directions and twists, as `grow` says."""
     for i in range(n):
-        distance = block[DISTANCE + i]
+        distance, x = block[DISTANCE + i], lane_vec3(block, X + i)
         block[DISTANCE + i] = grown_distance(distance, margin)
         outside = distance > margin
         share = max(margin, 0.0) / max(distance, 1e-300) if outside else 1.0
-        foot, x = lane_vec3(block, PX + i), lane_vec3(block, X + i)
-        square = dot(foot - x, foot - x)
-        apart, along, together = np.sqrt(square), 1.0 - 0.5 * square, norm(foot + x)
-        quarter = apart / (together + 2.0)  # the tangent of a quarter of the angle
-        half = share * 2.0 * quarter * atan_over_root(quarter * quarter)  # of the angle to go
-        sine, cosine = half * sinc_root(half * half), cos_root(half * half)
-        scale = 2.0 * sine * cosine / max(0.5 * apart * together, 1e-300)
-        moved = (1.0 - 2.0 * sine * sine - scale * along) * foot + scale * x
-        set_lane_vec3(block, PX + i, (1.0 / norm(moved)) * moved if outside else x)
-        turn = block[PT + i] + share * wrap_angle(block[T + i] - block[PT + i])
+        moved, turn = toward_point(block, i, share)
+        set_lane_vec3(block, PX + i, moved if outside else x)
         block[PT + i] = turn if outside else block[T + i]
+
+
+@kernel
+def shift_foot(p, o, share, block, i):
+    """Move the foot of lane i, of the shape at `o`, by a share of the way to its point."""
+    if int(p[o]) in (CONE, TABLE, UNION):
+        foot, block[PT + i] = toward_point(block, i, share)
+    else:
+        foot = lane_vec3(block, PX + i)
+        foot = foot + share * periodic_move(p, o, lane_vec3(block, X + i) - foot)
+    set_lane_vec3(block, PX + i, foot)
 
 
 @kernel

@@ -175,6 +175,19 @@ def least_axis(v):
 
 
 @kernel
+def perpendicular(v):
+    """Return a unit vector at a right angle to a vector that is not 0."""
+    across = cross(v, least_axis(v))
+    return across / norm(across)
+
+
+@kernel
+def about(axis, cosine, sine):
+    """Return the rotation about a unit axis, from cosine and sine of half its angle."""
+    return Quat(cosine, sine * axis.x, sine * axis.y, sine * axis.z)
+
+
+@kernel
 def quat_dot(p, q):
     """Return the scalar product of two quaternions."""
     return p.w * q.w + p.x * q.x + p.y * q.y + p.z * q.z
