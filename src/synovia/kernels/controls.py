@@ -16,10 +16,12 @@ from .figure import POSE, STORE, perform
 from .ik_chain import GOAL, POSITION, REACH, STATE, STAY
 from .ik_goals import TURN_SHARE, find_gaps, place, refresh_rates, weigh
 from .jit import bundle, kernel
-from .transforms import LANES, pose, quaternions
+from .rotation import LANES, lane_quat
+from .transforms import pose, quaternions, shift_at, turn_at
 from .vector import (
     IDENTITY,
     ZERO,
+    Vec3,
     axis_vector,
     conj,
     cross,
@@ -159,12 +161,9 @@ def rate_factor(task, c, d, lanes):
 @kernel
 def take_segment(j, o, numbers, work):
     """Write the rotation and the position of segment j, whose transform is at `o`."""
-    lanes, quaternion = work.lanes, work.quaternion
-    quaternions(lanes, o, quaternion, 1)
-    for k in range(4):
-        work.q[j, k] = quaternion[k * LANES]
-    for k in range(3):
-        work.p[j, k] = numbers[3 * j + k] + lanes[o + (4 * k + 3) * LANES]
+    quaternions(work.lanes, o, work.quaternion, 1)
+    set_quat(work.q[j], 0, lane_quat(work.quaternion, 0))
+    set_vec3(work.p[j], 0, vec3_at(numbers, 3 * j) + shift_at(work.lanes, o))
 
 
 @kernel
@@ -173,17 +172,12 @@ def take_move(j, o, d, factor, work):
 
     Rates are differences between lane 1 + d and lane 0, times `factor`.
     """
-    lanes, moves, ahead = work.lanes, work.moves, 1 + d
-    for k in range(3):
-        a, b = o + 4 * ((k + 2) % 3) * LANES, o + 4 * ((k + 1) % 3) * LANES
-        turn = 0.0
-        for c in range(3):
-            x, y = a + c * LANES, b + c * LANES
-            turn += (lanes[x + ahead] - lanes[x]) * lanes[y]
-            turn -= (lanes[y + ahead] - lanes[y]) * lanes[x]
-        at = o + (4 * k + 3) * LANES
-        moves[j, d, k] = 0.5 * factor * turn
-        moves[j, d, 3 + k] = factor * (lanes[at + ahead] - lanes[at])
+    lanes, ahead = work.lanes, o + 1 + d
+    (a, b, c), (u, v, w) = turn_at(lanes, o), turn_at(lanes, ahead)
+    u, v, w = u - a, v - b, w - c
+    turn = Vec3(dot(w, b) - dot(v, c), dot(u, c) - dot(w, a), dot(v, a) - dot(u, b))
+    set_vec3(work.moves[j, d], 0, 0.5 * factor * turn)
+    set_vec3(work.moves[j, d], 3, factor * (shift_at(lanes, ahead) - shift_at(lanes, o)))
 
 
 @kernel

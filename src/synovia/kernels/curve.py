@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .transforms import LANES
+from .rotation import LANES
 
 IN, OUT, LOW, HIGH, EXTEND, COUNT, KNOTS = 1, 2, 3, 4, 5, 6, 7
 
@@ -41,30 +41,8 @@ def evaluate(p, o, given):
 @kernel
 def evaluate_lanes(p, o, work, a, out, to, n):
     """Write the values of the curve at `o` for n numbers of `work` from `a` on."""
-    if p[o + EXTEND] > 0.0:
-        for i in range(n):
-            out[to + i] = evaluate(p, o, work[a + i])
-        return
-    count = int(p[o + COUNT])
-    first = o + KNOTS + count - 1
-    begin, end = p[first], p[first + 5 * count]
-    factor, scale, low, high = p[o + IN], p[o + OUT], p[o + LOW], p[o + HIGH]
-    piece = np.empty(LANES)
     for i in range(n):
-        piece[i] = first
-    for k in range(count - 1):
-        knot = p[o + KNOTS + k]
-        for i in range(n):
-            piece[i] += 5.0 if factor * work[a + i] > knot else 0.0
-    for i in range(n):
-        x = factor * work[a + i]
-        inner = begin if x < begin else x
-        inner = end if inner > end else inner
-        at = int(piece[i])
-        t = inner - p[at]
-        y = p[at + 1] + t * (p[at + 2] + t * (p[at + 3] + t * p[at + 4]))
-        y = low if y < low else y
-        out[to + i] = scale * (high if y > high else y)
+        out[to + i] = evaluate(p, o, work[a + i])
 
 
 @kernel

@@ -26,13 +26,14 @@ from .rotation import (
 from .vector import (
     Mat3,
     Quat,
-    Vec3,
     cross,
     dot,
+    largest_quat,
     mat3_at,
     quat_at,
     quat_dot,
     set_quat,
+    transposed,
     vec3_at,
     wrap_angle,
 )
@@ -212,32 +213,12 @@ def orthonormal(values, at):
 
 
 @kernel
-def largest_row(m):
-    """Return a quaternion of a rotation matrix, of some length, and which of four it is.
-
-    Each is linear in the matrix; the one with the largest own component is taken (Shepperd 1978).
-    """
-    a, b, c = m
-    x, y, z = c.y - b.z, a.z - c.x, b.x - a.y
-    xy, yz, zx = a.y + b.x, b.z + c.y, c.x + a.z
-    s0, s1 = 1.0 + a.x + b.y + c.z, 1.0 + a.x - b.y - c.z
-    s2, s3 = 1.0 - a.x + b.y - c.z, 1.0 - a.x - b.y + c.z
-    if s0 >= max(s1, max(s2, s3)):
-        return Quat(s0, x, y, z), 0
-    if s1 >= max(s2, s3):
-        return Quat(x, s1, xy, zx), 1
-    if s2 >= s3:
-        return Quat(y, xy, s2, yz), 2
-    return Quat(z, zx, yz, s3), 3
-
-
-@kernel
 def load_matrices(values, form, first, stride, block, n):
     """Write the quaternions of matrices, or of two columns of them."""
     for i in range(n):
         at = first + stride * i
         m = mat3_at(values, at) if form == MATRIX else columns_at(values, at)
-        q, _ = largest_row(m)
+        q, _ = largest_quat(m)
         set_lane_quat(block, W0 + i, (1.0 / np.sqrt(quat_dot(q, q))) * q)
 
 
@@ -245,7 +226,7 @@ def load_matrices(values, form, first, stride, block, n):
 def columns_at(values, at):
     """Return the rotation matrix of two columns."""
     x, y, z, _, _, _ = orthonormal(values, at)
-    return Mat3(Vec3(x.x, y.x, z.x), Vec3(x.y, y.y, z.y), Vec3(x.z, y.z, z.z))
+    return transposed(Mat3(x, y, z))
 
 
 @kernel
@@ -271,7 +252,7 @@ def add_by_matrices(values, first, stride, block, n, gradients):
     """Add gradients by matrices: those by the quaternion that is linear in them, spread."""
     for i in range(n):
         at = first + stride * i
-        q, row = largest_row(mat3_at(values, at))
+        q, row = largest_quat(mat3_at(values, at))
         dw, dx, dy, dz = by_quaternion(q, lane_vec3(block, GX + i) / quat_dot(q, q))
         # By the differences m21 − m12 …, by the sums m01 + m10 …, and by the diagonal.
         ax = dx if row == 0 else (dw if row == 1 else 0.0)

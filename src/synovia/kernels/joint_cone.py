@@ -19,6 +19,7 @@ from .reach_cone import (
 )
 from .rotation import (
     BLOCK,
+    LANES,
     PT,
     PX,
     QW,
@@ -30,8 +31,8 @@ from .rotation import (
     set_lane_quat,
     set_lane_vec3,
 )
-from .transforms import LANES, quaternions
-from .vector import Quat, Vec3, about, cross, dot, least_axis, matrix_of, norm, vec3_at, wrap_angle
+from .transforms import quaternions, set_shift, set_turn, shift_at, turn_at
+from .vector import Mat3, about, apply, cross, dot, least_axis, matrix_of, norm, vec3_at, wrap_angle
 
 HERE = 1  # where a packed cone begins, after its kind
 SLACK = 1e-12
@@ -56,25 +57,6 @@ def rotate_about(axis, angle, v):
 
 
 @kernel
-def row_at(work, o):
-    """Return three numbers of a matrix row at `o`, its first row and the lane."""
-    return Vec3(work[o], work[o + LANES], work[o + 2 * LANES])
-
-
-@kernel
-def set_row(work, o, v):
-    """Write three numbers of a matrix row at `o`."""
-    work[o], work[o + LANES], work[o + 2 * LANES] = v.x, v.y, v.z
-
-
-@kernel
-def rotate_by_lane(work, o, v):
-    """Return a vector rotated by the matrix at `o`, the first row and the lane."""
-    first, second = row_at(work, o), row_at(work, o + 4 * LANES)
-    return Vec3(dot(first, v), dot(second, v), dot(row_at(work, o + 8 * LANES), v))
-
-
-@kernel
 def angle_about(axis, start, end):
     """Return the angle about a unit axis that brings one vector nearest to another."""
     flat = dot(axis, start) * dot(axis, end)
@@ -96,7 +78,7 @@ def two_angles(p, work, out, found, n):
     reaches = size > 1e-12
     inverse = 1.0 / size if reaches else 0.0
     for i in range(n):
-        v = rotate_by_lane(work, out + i, rest)
+        v = apply(turn_at(work, out + i), rest)
         h = min(max((dot(first, v) - level) * inverse, -1.0), 1.0)
         half = angle_of(np.sqrt((1.0 - h) * (1.0 + h)), h)
         one, other = wrap_angle(middle - half), wrap_angle(middle + half)
@@ -114,21 +96,19 @@ def last_angle(p, work, out, found, n):
     across = least_axis(rest)
     across = across - dot(across, rest) * rest
     for i in range(n):
-        v = rotate_about(first, -found[i], rotate_by_lane(work, out + i, across))
+        v = rotate_about(first, -found[i], apply(turn_at(work, out + i), across))
         v = rotate_about(second, -found[LANES + i], v)
         found[2 * LANES + i] = angle_about(rest, across, v)
 
 
 @kernel
-def enter(p, work, given, angle, q, block, n):
+def enter(p, work, given, angle, block, n):
     """Write the quaternions of transforms, each after a twist about rest, and where they point."""
-    quaternions(work, given, q, n)
     rest, sense = vec3_at(p, REST), p[SENSE]
+    quaternions(work, given, block[QW:], n)
     for i in range(n):
         c, s = half_turn(sense * work[angle + i])
-        twist = about(rest, c, s)
-        given_q = Quat(q[i], q[LANES + i], q[2 * LANES + i], q[3 * LANES + i])
-        set_lane_quat(block, QW + i, given_q * twist)
+        set_lane_quat(block, QW + i, lane_quat(block, QW + i) * about(rest, c, s))
     to_direction_twist(p, REST, block, n)
 
 
@@ -224,22 +204,17 @@ def keep_inner(p, block, n):
 def leave(p, block, work, given, angle, center, out, n):
     """Write the transforms, about centres that stay where they are; legal ones bit for bit."""
     least_height, least_margin = p[LEAST_HEIGHT], p[LEAST_MARGIN]
-    a, o, angle, c = given, out, angle, center
     for i in range(n):
-        made = matrix_of(lane_quat(block, QW + i))
+        before, made = turn_at(work, given + i), matrix_of(lane_quat(block, QW + i))
         legal = (block[HEIGHT + i] >= least_height) & (block[MARGIN + i] >= least_margin)
         legal = legal & (work[angle + i] == 0.0)
-        set_row(work, o + i, row_at(work, a + i) if legal else made.a)
-        set_row(work, o + 4 * LANES + i, row_at(work, a + 4 * LANES + i) if legal else made.b)
-        set_row(work, o + 8 * LANES + i, row_at(work, a + 8 * LANES + i) if legal else made.c)
-    for r in range(3):
-        row, to = a + 4 * r * LANES, o + 4 * r * LANES
-        for i in range(n):
-            place = work[row + 3 * LANES + i]
-            place += (work[row + i] - work[to + i]) * work[c + i]
-            place += (work[row + LANES + i] - work[to + LANES + i]) * work[c + LANES + i]
-            j = 2 * LANES + i
-            work[to + 3 * LANES + i] = place + (work[row + j] - work[to + j]) * work[c + j]
+        a = before.a if legal else made.a
+        b = before.b if legal else made.b
+        c = before.c if legal else made.c
+        middle = lane_vec3(work, center + i)
+        set_turn(work, out + i, Mat3(a, b, c))
+        shift = apply(Mat3(before.a - a, before.b - b, before.c - c), middle)
+        set_shift(work, out + i, shift_at(work, given + i) + shift)
 
 
 @kernel
@@ -251,11 +226,11 @@ def joint_cone(p, cone, places, n, stride, work):
     """
     given, angle, center, out = places[0], places[1], places[2], places[3]
     first, second, third = places[4], places[5], places[6]
-    block, apart, q = np.empty(BLOCK), np.empty(BLOCK), np.empty(4 * LANES)
+    block, apart, q = np.empty(BLOCK), np.empty(BLOCK), np.empty(3 * LANES)
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
         a, o = base + given, base + out
-        enter(p, work, a, base + angle, q, block, m)
+        enter(p, work, a, base + angle, block, m)
         measure_lanes(cone, block, m)
         keep_inner(p, block, m)
         find_legal(cone, p, block, apart, m)

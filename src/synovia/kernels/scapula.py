@@ -13,19 +13,16 @@ from collections import namedtuple
 import numpy as np
 
 from .jit import kernel
-from .joint_cone import row_at, set_row
-from .rotation import half_angle
-from .transforms import LANES
+from .rotation import LANES, half_angle
+from .transforms import set_shift, set_turn, shift_at, turn_at
 from .vector import (
     ZERO,
-    Mat3,
-    Vec3,
     about,
     apply,
-    apply_transposed,
     cross,
     dot,
     mat3_at,
+    mat3_product,
     matrix_of,
     norm,
     vec3_at,
@@ -167,12 +164,6 @@ def matrix_about(axis, angle):
 
 
 @kernel
-def matrix_product(m, n):
-    """Return the matrix product m n."""
-    return Mat3(apply_transposed(n, m.a), apply_transposed(n, m.b), apply_transposed(n, m.c))
-
-
-@kernel
 def blend(p, o, u, w):
     """Return the point at `o` of the three pairs, mixed by lift u and rotation w in [0, 1]."""
     mixed = (1.0 - u) * vec3_at(p, o + 6) + u * vec3_at(p, o)
@@ -192,22 +183,17 @@ def scapula(p, places, n, stride, work):
         u = min(max(work[base + places[1]], 0.0), 1.0)
         w = min(max(work[base + places[2]], 0.0), 1.0)
         one, other = blend(p, PAIRS, u, w), blend(p, PAIRS + 3, u, w)
-        bone = Mat3(row_at(work, at), row_at(work, at + 4 * LANES), row_at(work, at + 8 * LANES))
-        moved = Vec3(work[at + 3 * LANES], work[at + 7 * LANES], work[at + 11 * LANES])
-        into, shift = matrix_product(shrink, bone), apply(shrink, moved - center)
+        into = mat3_product(shrink, turn_at(work, at))
+        shift = apply(shrink, shift_at(work, at) - center)
         theta, off = nearest_root(harmonics_about(axis, one, into, shift))
         first = matrix_about(axis, theta)
         psi, far = 0.0, norm(one)
         line = one / far if far > 0.0 else ZERO
         if far > 0.0:
-            into = matrix_product(into, first)
+            into = mat3_product(into, first)
             psi, rest = nearest_root(harmonics_about(line, other, into, shift))
             off = max(off, rest)
-        made = matrix_product(first, matrix_about(line, psi))
-        set_row(work, out, made.a)
-        set_row(work, out + 4 * LANES, made.b)
-        set_row(work, out + 8 * LANES, made.c)
-        for k in range(3):
-            work[out + (4 * k + 3) * LANES] = 0.0
+        set_turn(work, out, mat3_product(first, matrix_about(line, psi)))
+        set_shift(work, out, ZERO)
         work[base + places[4]], work[base + places[5]] = theta, psi
         work[base + places[6]] = off

@@ -7,13 +7,70 @@ three rows; lane i of row k is at [value + k · LANES + i]. So every loop over l
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from .jit import kernel
-from .rotation import half_angle
-from .vector import wrap_angle
+from .jit import inlined, kernel, record
+from .rotation import LANES, half_angle, lane_quat, lane_vec3, set_lane_quat, set_lane_vec3
+from .vector import (
+    IDENTITY,
+    Mat3,
+    Vec3,
+    about,
+    apply,
+    largest_quat,
+    mat3_product,
+    matrix_of,
+    quat_dot,
+    set_quat,
+    set_vec3,
+    transposed,
+    vec3_at,
+    wrap_angle,
+)
 
-LANES = 64
+ROW = 4 * LANES  # from one row of a transform's matrix to the next
+
+
+@record
+class Transform(NamedTuple):
+    """The map x → turn x + shift; `a * b` applies b first."""
+
+    turn: Mat3
+    shift: Vec3
+
+    def __mul__(self, other):
+        shift = apply(self.turn, other.shift) + self.shift
+        return Transform(mat3_product(self.turn, other.turn), shift)
+
+
+@kernel
+def turn_at(work, o):
+    """Return the matrix of the transform at `o`, its first row and the lane."""
+    return Mat3(lane_vec3(work, o), lane_vec3(work, o + ROW), lane_vec3(work, o + 2 * ROW))
+
+
+@kernel
+def set_turn(work, o, turn):
+    """Write the matrix of the transform at `o`."""
+    set_lane_vec3(work, o, turn.a)
+    set_lane_vec3(work, o + ROW, turn.b)
+    set_lane_vec3(work, o + 2 * ROW, turn.c)
+
+
+@kernel
+def shift_at(work, o):
+    """Return the translation of the transform at `o`."""
+    last = o + 3 * LANES
+    return Vec3(work[last], work[last + ROW], work[last + 2 * ROW])
+
+
+@kernel
+def set_shift(work, o, shift):
+    """Write the translation of the transform at `o`."""
+    last = o + 3 * LANES
+    work[last], work[last + ROW], work[last + 2 * ROW] = shift.x, shift.y, shift.z
 
 
 @kernel
@@ -47,95 +104,21 @@ def store(values, n, stride, work, first, table):
 
 
 @kernel
-def multiply(left, a, right, b, out, o, n):
-    """Write the products of transforms; `out` must not be where either factor is."""
-    for r in range(3):
-        row, to = a + 4 * r * LANES, o + 4 * r * LANES
-        for i in range(n):
-            x, y, z = left[row + i], left[row + LANES + i], left[row + 2 * LANES + i]
-            j = b + i
-            out[to + i] = x * right[j] + y * right[j + 4 * LANES] + z * right[j + 8 * LANES]
-            j += LANES
-            out[to + LANES + i] = x * right[j] + y * right[j + 4 * LANES] + z * right[j + 8 * LANES]
-            j += LANES
-            third = x * right[j] + y * right[j + 4 * LANES] + z * right[j + 8 * LANES]
-            out[to + 2 * LANES + i] = third
-            j += LANES
-            shift = x * right[j] + y * right[j + 4 * LANES] + z * right[j + 8 * LANES]
-            out[to + 3 * LANES + i] = shift + left[row + 3 * LANES + i]
-
-
-@kernel
 def product(factors, out, n, stride, work):
     """Write the product of the transforms that `factors` name, the last acting first."""
-    count = factors.shape[0]
-    kept = np.empty(24 * LANES)  # two products so far, in turn
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
-        if count == 1:
-            for k in range(12):
-                for i in range(m):
-                    work[base + out + k * LANES + i] = work[base + factors[0] + k * LANES + i]
-            continue
-        if count == 2:
-            multiply(work, base + factors[0], work, base + factors[1], work, base + out, m)
-            continue
-        multiply(work, base + factors[0], work, base + factors[1], kept, 0, m)
-        here = 0
-        for k in range(2, count - 1):
-            multiply(kept, here, work, base + factors[k], kept, 12 * LANES - here, m)
-            here = 12 * LANES - here
-        multiply(kept, here, work, base + factors[count - 1], work, base + out, m)
-
-
-@kernel
-def turn(p, at, work, a, o, n):
-    """Write the turns about the axis p[0:3] by angles within p[4:6], counted from p[3].
-
-    The translations are those of the interval at p[at:at+6]: its centre, and its arm turned. Sines
-    first, and then what they make: a short loop waits less for its polynomials than a long one.
-    """
-    x, y, z, neutral, low, high = p[0], p[1], p[2], p[3], p[4], p[5]
-    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    dx, dy, dz = p[at + 3], p[at + 4], p[at + 5]
-    # The arm across the axis, and the axis times the arm: what 1 - cosine and sine go with.
-    along = x * dx + y * dy + z * dz
-    ux, uy, uz = x * along - dx, y * along - dy, z * along - dz
-    wx, wy, wz = y * dz - z * dy, z * dx - x * dz, x * dy - y * dx
-    sx, sy, sz = p[at] + dx, p[at + 1] + dy, p[at + 2] + dz
-    for i in range(n):
-        given = work[a + i]
-        given = low if given < low else given
-        angle = (high if given > high else given) - neutral
-        half_cosine, half_sine = half_angle(wrap_angle(angle))
-        work[o + 3 * LANES + i] = 2.0 * half_sine * half_cosine
-        work[o + 7 * LANES + i] = 2.0 * half_sine * half_sine  # 1 - cosine
-    for i in range(n):
-        s, v = work[o + 3 * LANES + i], work[o + 7 * LANES + i]
-        work[o + i] = 1.0 - v * (yy + zz)
-        work[o + LANES + i] = v * xy - s * z
-        work[o + 2 * LANES + i] = v * xz + s * y
-        work[o + 3 * LANES + i] = sx + s * wx + v * ux
-        work[o + 4 * LANES + i] = v * xy + s * z
-        work[o + 5 * LANES + i] = 1.0 - v * (xx + zz)
-        work[o + 6 * LANES + i] = v * yz - s * x
-        work[o + 7 * LANES + i] = sy + s * wy + v * uy
-        work[o + 8 * LANES + i] = v * xz - s * y
-        work[o + 9 * LANES + i] = v * yz + s * x
-        work[o + 10 * LANES + i] = 1.0 - v * (xx + yy)
-        work[o + 11 * LANES + i] = sz + s * wz + v * uz
-
-
-@kernel
-def carry(p, at, edge, work, a, o, n):
-    """Write the translations of another interval, at p[at:at+6], for angles beyond its edge."""
-    dx, dy, dz = p[at + 3], p[at + 4], p[at + 5]
-    for r in range(3):
-        row, c = o + 4 * r * LANES, p[at + r]
-        for i in range(n):
-            x, y, z = work[row + i], work[row + LANES + i], work[row + 2 * LANES + i]
-            there = c + x * dx + y * dy + z * dz
-            work[row + 3 * LANES + i] = there if work[a + i] > edge else work[row + 3 * LANES + i]
+        o, a = base + out, base + factors[0]
+        for i in range(m):
+            set_turn(work, o + i, turn_at(work, a + i))
+            set_shift(work, o + i, shift_at(work, a + i))
+        for k in range(1, factors.shape[0]):
+            b = base + factors[k]
+            for i in range(m):
+                left = Transform(turn_at(work, o + i), shift_at(work, o + i))
+                whole = left * Transform(turn_at(work, b + i), shift_at(work, b + i))
+                set_turn(work, o + i, whole.turn)
+                set_shift(work, o + i, whole.shift)
 
 
 @kernel
@@ -145,13 +128,26 @@ def rotation(p, angle, out, n, stride, work):
     p: axis, neutral angle, least, greatest, number of intervals, their inner edges, then each
     interval's centre c and arm d: the translation is c + R d, R the whole turn.
     """
-    count = int(p[6])
+    axis, neutral, low, high, count = vec3_at(p, 0), p[3], p[4], p[5], int(p[6])
     first = 6 + count  # after count - 1 inner edges
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
-        turn(p, first, work, base + angle, base + out, m)
+        o, a = base + out, base + angle
+        center, arm = vec3_at(p, first), vec3_at(p, first + 3)
+        for i in range(m):
+            given = work[a + i]
+            given = low if given < low else given
+            turn = wrap_angle((high if given > high else given) - neutral)
+            cosine, sine = half_angle(turn)
+            matrix = matrix_of(about(axis, cosine, sine))
+            set_turn(work, o + i, matrix)
+            set_shift(work, o + i, center + apply(matrix, arm))
         for k in range(1, count):
-            carry(p, first + 6 * k, p[6 + k], work, base + angle, base + out, m)
+            edge = p[6 + k]
+            center, arm = vec3_at(p, first + 6 * k), vec3_at(p, first + 6 * k + 3)
+            for i in range(m):
+                shift, moved = shift_at(work, o + i), center + apply(turn_at(work, o + i), arm)
+                set_shift(work, o + i, moved if work[a + i] > edge else shift)
 
 
 @kernel
@@ -159,19 +155,13 @@ def translation(p, along, out, n, stride, work):
     """Write the translations by an offset p[0:3] and the ways `along` three directions after it."""
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
-        o = base + out
-        u, v = base + along[0], base + along[1]
-        w = base + along[2]
-        for r in range(3):
-            here, a, b, c = p[r], p[3 + r], p[6 + r], p[9 + r]
-            row = o + 4 * r * LANES
-            one, two, three = 1.0 * (r == 0), 1.0 * (r == 1), 1.0 * (r == 2)
-            for i in range(m):
-                way = a * work[u + i] + b * work[v + i] + c * work[w + i]
-                work[row + i] = one
-                work[row + LANES + i] = two
-                work[row + 2 * LANES + i] = three
-                work[row + 3 * LANES + i] = here + way
+        o, u, v, w = base + out, base + along[0], base + along[1], base + along[2]
+        offset, turn = vec3_at(p, 0), matrix_of(IDENTITY)
+        one, two, three = vec3_at(p, 3), vec3_at(p, 6), vec3_at(p, 9)
+        for i in range(m):
+            set_turn(work, o + i, turn)
+            way = work[u + i] * one + work[v + i] * two + work[w + i] * three
+            set_shift(work, o + i, offset + way)
 
 
 @kernel
@@ -180,79 +170,32 @@ def compensation(p, between, ancestor, out, n, stride, work):
 
     With B the product of the rotations `between` it and the segment, B⁻¹ A⁻¹ B undoes A alone.
     """
+    point = vec3_at(p, 0)
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
         o, a = base + out, base + ancestor
-        for r in range(3):
-            for c in range(3):
-                to, row = o + (4 * r + c) * LANES, a + (4 * c + r) * LANES
-                for i in range(m):
-                    work[to + i] = work[row + i]
+        for i in range(m):
+            set_turn(work, o + i, transposed(turn_at(work, a + i)))
         for k in range(between.shape[0]):
+            b = base + between[k]
             for i in range(m):
-                conjugate(work, o, base + between[k], i)
-        x, y, z = p[0], p[1], p[2]
-        for r in range(3):
-            row, here = o + 4 * r * LANES, p[r]
-            for i in range(m):
-                j = row + i
-                work[j + 3 * LANES] = here - (
-                    work[j] * x + work[j + LANES] * y + work[j + 2 * LANES] * z
-                )
-
-
-@kernel
-def conjugate(work, o, b, i):
-    """Replace the rotation C of lane i by Bᵀ C B."""
-    for r in range(3):
-        row = o + 4 * r * LANES + i
-        x, y, z = work[row], work[row + LANES], work[row + 2 * LANES]
-        for c in range(3):
-            at = b + c * LANES + i
-            work[row + c * LANES] = (
-                x * work[at] + y * work[at + 4 * LANES] + z * work[at + 8 * LANES]
-            )
-    for c in range(3):
-        column = o + c * LANES + i
-        x, y, z = work[column], work[column + 4 * LANES], work[column + 8 * LANES]
-        for r in range(3):
-            at = b + r * LANES + i
-            work[column + 4 * r * LANES] = (
-                x * work[at] + y * work[at + 4 * LANES] + z * work[at + 8 * LANES]
-            )
+                turn, other = turn_at(work, o + i), turn_at(work, b + i)
+                undone = mat3_product(transposed(other), mat3_product(turn, other))
+                set_turn(work, o + i, undone)
+        for i in range(m):
+            set_shift(work, o + i, point - apply(turn_at(work, o + i), point))
 
 
 # From the transforms of bones to the rotations and positions of a pose.
 
 
-@kernel
+@inlined
 def quaternions(work, o, q, n):
-    """Write the quaternions, w at least 0, of the rotations of n lanes as four rows of `q`.
-
-    Of the four rows of 4 q qᵀ the one with the largest diagonal keeps its digits; where two are as
-    long, either will do.
-    """
+    """Write the quaternions, w at least 0, of the rotations of n lanes as four rows from `q` on."""
     for i in range(n):
-        xx, xy, xz = work[o + i], work[o + LANES + i], work[o + 2 * LANES + i]
-        yx, yy, yz = work[o + 4 * LANES + i], work[o + 5 * LANES + i], work[o + 6 * LANES + i]
-        zx, zy, zz = work[o + 8 * LANES + i], work[o + 9 * LANES + i], work[o + 10 * LANES + i]
-        whole = xx + yy + zz > 0.0
-        along_x = (xx >= yy) & (xx >= zz)
-        along_y = yy >= zz
-        a, b, c = zy - yz, xz - zx, yx - xy
-        d, e, f = xy + yx, xz + zx, yz + zy
-        w = a if along_x else (b if along_y else c)
-        x = 1.0 + xx - yy - zz if along_x else (d if along_y else e)
-        y = d if along_x else (1.0 - xx + yy - zz if along_y else f)
-        z = e if along_x else (f if along_y else 1.0 - xx - yy + zz)
-        w, x = 1.0 + xx + yy + zz if whole else w, a if whole else x
-        y, z = b if whole else y, c if whole else z
-        scale = 1.0 / np.sqrt(w * w + x * x + y * y + z * z)
-        scale = -scale if w < 0.0 else scale
-        q[i] = scale * w
-        q[LANES + i] = scale * x
-        q[2 * LANES + i] = scale * y
-        q[3 * LANES + i] = scale * z
+        quat, _ = largest_quat(turn_at(work, o + i))
+        scale = 1.0 / np.sqrt(quat_dot(quat, quat))
+        set_lane_quat(q, i, (-scale if quat.w < 0.0 else scale) * quat)
 
 
 @kernel
@@ -268,13 +211,7 @@ def pose(segments, transforms, offsets, n, stride, work, rotations, positions):
         for k in range(transforms.shape[0]):
             o, j = base + transforms[k], segments[k]
             quaternions(work, o, q, m)
-            ox, oy, oz = offsets[j, 0], offsets[j, 1], offsets[j, 2]
+            offset = vec3_at(offsets[j], 0)
             for i in range(m):
-                item = start + i
-                rotations[item, j, 0] = q[i]
-                rotations[item, j, 1] = q[LANES + i]
-                rotations[item, j, 2] = q[2 * LANES + i]
-                rotations[item, j, 3] = q[3 * LANES + i]
-                positions[item, j, 0] = ox + work[o + 3 * LANES + i]
-                positions[item, j, 1] = oy + work[o + 7 * LANES + i]
-                positions[item, j, 2] = oz + work[o + 11 * LANES + i]
+                set_quat(rotations[start + i, j], 0, lane_quat(q, i))
+                set_vec3(positions[start + i, j], 0, offset + shift_at(work, o + i))

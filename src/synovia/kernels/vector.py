@@ -127,6 +127,19 @@ def apply_transposed(m, v):
 
 
 @kernel
+def transposed(m):
+    """Return the transpose of a matrix, the inverse of a rotation."""
+    a, b, c = m
+    return Mat3(Vec3(a.x, b.x, c.x), Vec3(a.y, b.y, c.y), Vec3(a.z, b.z, c.z))
+
+
+@kernel
+def mat3_product(m, n):
+    """Return the matrix product m n."""
+    return Mat3(apply_transposed(n, m.a), apply_transposed(n, m.b), apply_transposed(n, m.c))
+
+
+@kernel
 def wrap_angle(angle):
     """Return an angle less whole turns, in [−π, π]."""
     return angle - TURN * np.rint(angle * (1.0 / TURN))
@@ -222,6 +235,25 @@ def matrix_of(q):
         Vec3(2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
         Vec3(2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
     )
+
+
+@kernel
+def largest_quat(m):
+    """Return a quaternion of a rotation matrix, of some length, and which of four it is.
+
+    Each is a row of 4 q qᵀ, linear in the matrix; the one with the largest own component keeps its
+    digits (Shepperd 1978). There are no branches, so that loops over lanes become vector code.
+    """
+    a, b, c = m
+    x, y, z = c.y - b.z, a.z - c.x, b.x - a.y
+    xy, yz, zx = a.y + b.x, b.z + c.y, c.x + a.z
+    s0, s1 = 1.0 + a.x + b.y + c.z, 1.0 + a.x - b.y - c.z
+    s2, s3 = 1.0 - a.x + b.y - c.z, 1.0 - a.x - b.y + c.z
+    one, two, three = s0 >= max(s1, max(s2, s3)), s1 >= max(s2, s3), s2 >= s3
+    p, q = x if two else (y if three else z), s1 if two else (xy if three else zx)
+    r, s = xy if two else (s2 if three else yz), zx if two else (yz if three else s3)
+    row = 0 if one else (1 if two else (2 if three else 3))
+    return Quat(s0 if one else p, x if one else q, y if one else r, z if one else s), row
 
 
 @kernel
