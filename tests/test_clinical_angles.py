@@ -271,5 +271,5 @@ def test_tables_have_a_row_for_each_frame_and_each_axis():
     ranges = list(found.range_rows(human.check(clip)[0]))
     assert len(ranges) == len(found.curves)
     for curve, row in zip(found.curves, ranges, strict=True):
-        assert row[6] == pytest.approx(np.degrees(curve.angles.min()))
-        assert np.degrees(curve.angles[row[9]]) == pytest.approx(row[8])
+        assert row[5] == pytest.approx(np.degrees(curve.angles.min()))
+        assert np.degrees(curve.angles[row[8]]) == pytest.approx(row[7])

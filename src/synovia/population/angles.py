@@ -239,7 +239,7 @@ class Norm:
     mean_deg: float
     sd_deg: float
     """Standard deviation between people."""
-    sd_is_stated: bool
+    sd_is_estimated: bool
     """True if the source has no standard deviation, so that it is an estimate."""
     condition: str
     """The posture in which it is measured, such as "flexed 90"; empty if any."""

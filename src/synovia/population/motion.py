@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST_BANDS = 200  # frames in which bands are computed, evenly spaced; between them they are lines
 RANGE_COLUMNS = (
-    *("clip", "joint", "rig_joint", "axis", "positive", "negative"),
+    *("clip", "joint", "rig_joint", "axis", "opposite"),
     *("min_deg", "min_frame", "max_deg", "max_frame", "mean_deg"),
     *("limit_low_deg", "limit_high_deg", "impossible_frames", "unusual_frames"),
     *("norm_low_deg", "norm_low_sd_deg", "norm_low_source"),
@@ -43,6 +43,8 @@ class AngleCurve:
     bands: Floats
     """(frames, 2): least and greatest legal angle in radians, the joint's other angles and all
     other joints being as they are; NaN where no angle is legal. See `clip_angles`."""
+    first: int = 0
+    """The first frame that counts for ranges: 1 if nobody performed frame 0."""
 
     @property
     def name(self) -> str:
@@ -52,7 +54,18 @@ class AngleCurve:
     @property
     def frames(self) -> tuple[int, int]:
         """The frames with the least and the greatest angle."""
-        return int(self.angles.argmin()), int(self.angles.argmax())
+        performed = self.angles[self.first :]
+        return self.first + int(performed.argmin()), self.first + int(performed.argmax())
+
+    @property
+    def least(self) -> float:
+        """The least angle, in radians."""
+        return float(self.angles[self.frames[0]])
+
+    @property
+    def most(self) -> float:
+        """The greatest angle, in radians."""
+        return float(self.angles[self.frames[1]])
 
     @property
     def norms(self) -> tuple[Norm, ...]:
@@ -67,9 +80,10 @@ class AngleCurve:
     @property
     def span(self) -> tuple[float, float]:
         """The least and the greatest legal angle in any frame, in radians; NaN if there is none."""
-        if np.isnan(self.bands).all():
+        bands = self.bands[self.first :]
+        if np.isnan(bands).all():
             return np.nan, np.nan
-        return float(np.nanmin(self.bands)), float(np.nanmax(self.bands))
+        return float(np.nanmin(bands)), float(np.nanmax(bands))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +127,15 @@ class ClipAngles:
                 )
             ]
             yield (
-                *(self.clip, joint_name(curve.role), curve.joint, curve.axis.name),
+                *(self.clip, joint_name(curve.role), curve.joint),
                 *(curve.axis.name, curve.axis.opposite),
-                *(float(degrees[low]), low, float(degrees[high]), high, float(degrees.mean())),
+                *(
+                    float(degrees[low]),
+                    low,
+                    float(degrees[high]),
+                    high,
+                    float(degrees[curve.first :].mean()),
+                ),
                 *("" if np.isnan(end) else float(np.degrees(end)) for end in curve.span),
                 *verdict_frames(report, curve.joint),
                 *cells,
@@ -169,7 +189,9 @@ def clip_angles(
     >>> next(curve.name for curve in curves if curve.role == "leftLowerLeg")
     'left knee flexion'
     """
-    moved = links(model, alignment)
+    from ..learn import invented_first_frame
+
+    moved, first = links(model, alignment), int(invented_first_frame(clip))
     wanted = [role for role in alignment.trusted if clinical_axes(role)]
     if roles is not None:
         wanted = [role for role in wanted if role in roles]
@@ -188,7 +210,8 @@ def clip_angles(
         for k, axis in enumerate(clinical_axes(role)):
             ends = [np.interp(everywhere, some, bands[:, k, end]) for end in (0, 1)]
             joint = alignment.rig.roles[role]
-            curves.append(AngleCurve(role, joint, axis, angles[:, k], np.stack(ends, axis=-1)))
+            band = np.stack(ends, axis=-1)
+            curves.append(AngleCurve(role, joint, axis, angles[:, k], band, first))
     return ClipAngles(clip.name, clip.frame_time, tuple(curves), tuple(_notes(alignment, wanted)))
 
 

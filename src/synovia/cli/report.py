@@ -1,0 +1,163 @@
+"""`synovia report`: ranges of motion and clinical angles, as tables and as a page to print."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..text import csv_text
+from . import options, terminal
+from .apply import clips_for, joint_progress, left_out
+from .clips import clip_files, joint_names
+
+if TYPE_CHECKING:
+    from ..draw.report import Recording
+
+EXAMPLES = (
+    ("the range of motion of each joint, as a table", "synovia report walk.bvh"),
+    ("a page to print, with plots and published norms", "synovia report walk.bvh -o report.html"),
+    ("two recordings side by side", "synovia report before.bvh after.bvh -o report.html"),
+    ("angles in each frame, for a spreadsheet", "synovia report walk.bvh --csv angles.csv"),
+)
+SECTIONS = {
+    "Limits": ("maps", "tpose", "humans_only"),
+    "Output": ("output", "curves", "ranges", "force"),
+}
+HTML = (".html", ".htm")
+TITLES = ("joint", "motion", "used deg", "norm deg", "limit deg")
+
+
+@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.clips_argument
+@options.map_option
+@options.skeleton_option
+@options.tpose_option
+@options.verbose_option
+@click.option(
+    "-o",
+    "--output",
+    metavar="REPORT.html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a page with tables, plots, published norms and pictures of the worst frames, of "
+    "one or two clips.",
+)
+@click.option(
+    "--csv",
+    "curves",
+    metavar="FILE|-",
+    help="Write the angles in each frame, in degrees, a column for each joint and axis. With - to "
+    "stdout, and nothing else.",
+)
+@click.option(
+    "--ranges",
+    metavar="FILE|-",
+    help="Write the ranges of motion with norms and limits, a row for each joint and axis. With - "
+    "to stdout, and nothing else.",
+)
+@options.humans_only_option
+@options.force_option
+@click.pass_context
+def report(
+    ctx: click.Context,
+    clips: tuple[str, ...],
+    maps: tuple[str, ...],
+    output: Path | None,
+    curves: str | None,
+    ranges: str | None,
+    humans_only: bool,
+    force: bool,
+) -> None:
+    """Show the range of motion of clips, joint by joint.
+
+    Angles are clinical: flexion, abduction and rotation, 0 when standing with hanging arms. Beside
+    the range that a clip uses are the published norm of healthy adults (mean and standard
+    deviation) and the limit of what is possible.
+    """
+    from ..draw.report import MOST_RECORDINGS, Recording, motion_report
+    from ..io.files import atomic_file, atomic_write
+    from ..population.motion import RANGE_COLUMNS
+
+    if curves == ranges == "-":
+        raise click.UsageError("--csv - and --ranges - would both print to stdout: choose one")
+    files = clip_files(clips)
+    if output is not None:
+        if output.suffix.lower() not in HTML:
+            raise click.UsageError(f"--output must end in .html, got {str(output)!r}")
+        if len(files) > MOST_RECORDINGS:
+            raise click.UsageError(f"--output takes one or two clips, got {len(files)}")
+    for path in (output, *(Path(each) for each in (curves, ranges) if each not in (None, "-"))):
+        if path is not None:
+            options.check_output(path, force=force)
+    progress = joint_progress("measuring", files)
+    recordings = [
+        Recording.of_human(applied.human, clip, progress)
+        for _, clip, applied in clips_for("human", files, joint_names(maps), "measuring")
+        if applied.human is not None
+    ]
+    tables = (
+        (curves, _joined([each.angles.curve_rows() for each in recordings])),
+        (
+            ranges,
+            [
+                RANGE_COLUMNS,
+                *(row for each in recordings for row in each.angles.range_rows(each.report)),
+            ],
+        ),
+    )
+    for target, rows in tables:
+        if target == "-":
+            terminal.echo(csv_text(rows), nl=False)
+        elif target is not None:
+            with atomic_file(target) as table:
+                table.write(csv_text(rows).encode())
+    if output is not None:
+        atomic_write(output, motion_report(recordings).encode())
+        if "-" not in (curves, ranges):
+            terminal.echo(f"wrote {output}")
+    elif curves is None and ranges is None:
+        for each in recordings:
+            terminal.echo_lines(_summary(each))
+    if len(recordings) < len(files):
+        terminal.note(left_out(len(files) - len(recordings), "not measured"))
+    ctx.exit(0 if humans_only or len(recordings) == len(files) else 1)
+
+
+def _joined(tables: Sequence[Iterator[tuple[object, ...]]]) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of tables one after the other; equal titles stand once.
+
+    Clips of other rigs can have other columns, and then titles of their own.
+    """
+    known: tuple[object, ...] | None = None
+    for table in tables:
+        titles = next(table)
+        if titles != known:
+            yield titles
+        known = titles
+        yield from table
+
+
+def _summary(each: Recording) -> Iterator[str]:
+    """Yield the ranges of motion of a clip as a table."""
+    yield terminal.bold(each.clip.name)
+    rows = []
+    for curve in each.angles.curves:
+        joint = curve.name.removesuffix(f" {curve.axis.name}")
+        norms = [curve.norm(sign) for sign in (-1, 1)]
+        ends = ["" if norm is None else f"{norm.sign * norm.mean_deg:.0f}" for norm in norms]
+        low, high = (math.degrees(end) for end in curve.span)
+        rows.append(
+            (
+                *(joint, f"{curve.axis.name} (−{curve.axis.opposite})"),
+                terminal.interval(math.degrees(curve.least), math.degrees(curve.most)),
+                " to ".join(ends) if any(ends) else "",
+                "" if math.isnan(low) else terminal.interval(low, high),
+            )
+        )
+    yield from terminal.table(TITLES, rows, left=2)
+    for note in each.angles.notes:
+        yield from terminal.wrap(note)
+    yield ""
