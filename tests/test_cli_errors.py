@@ -254,6 +254,7 @@ OUTPUTS = {
     "check": ["wild.bvh", *LIMITS, "--csv", "out/a.csv"],
     "clamp": ["wild.bvh", *LIMITS, "-o", "out/a.bvh"],
     "repair": ["wild.bvh", *LIMITS, "-o", "out/a.bvh"],
+    "report": ["wild.bvh", "-o", "out/a.html"],
     "solve": ["wild.bvh", *LIMITS, "-g", "Chest=0,0,0", "-o", "out/a.bvh"],
     "look": ["wild.bvh", *LIMITS, "--at", "0,0,0", "-o", "out/a.bvh"],
     "limits": LIMITS_FROM,

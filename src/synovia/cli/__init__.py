@@ -29,7 +29,7 @@ COMMANDS = {
     "check": "Show which joints of clips leave their limits.",
     "clamp": "Write clips with every joint inside its limits, free of pops.",
     "repair": "Write clips that look the same, with every joint inside its limits.",
-    "report": "Show the range of motion of clips, joint by joint, as a table or a page.",
+    "report": "Show the range of motion of clips, joint by joint.",
     "view": "Show CLIP within its limits, on a page in the browser.",
     "solve": "Drive joints of CLIP to their goals, frame by frame.",
     "look": "Turn spine, neck and head of CLIP towards something.",
