@@ -12,9 +12,9 @@ from typing import NoReturn
 
 import numpy as np
 
-from .. import kernels, quat
+from .. import kernels
 from ..arrays import TURN, Floats, Ints, Quats, tolerance
-from ..quat import angle_between, from_euler, inverse, mul, rotate
+from ..quat import angle_between, inverse, mul, rotate
 from ..skeleton import Clip, Pose, Skeleton
 from ..skeleton.world import with_unit, with_up
 from .asf import (
@@ -35,7 +35,6 @@ FRAME_TIME = 1.0 / 120.0  # seconds, if a file does not state it: CMU's rate
 MAX_STILL_POSES = 10**6  # frames × joints allowed in a file with fewer bytes than that
 DECIMALS = 8  # of written degrees: a hundredth of the promised accuracy; radians have two more
 MAX_ROUNDING = 1e-12  # radians: error of a rotation that is read and written
-ROWS_AT_ONCE = 256  # bounds the memory of temporary arrays
 
 _ASF = re.compile(rb"^\s*:(version|units|root|bonedata|hierarchy)\b", re.MULTILINE | re.IGNORECASE)
 _AMC = re.compile(rb"^\s*:(fully-specified|degrees|radians)\b", re.MULTILINE | re.IGNORECASE)
@@ -187,28 +186,20 @@ def _fail(reader: LineReader, line: int, rule: str, value: object) -> NoReturn:
 
 def _pose(origin: AsfOrigin, values: Floats) -> Pose:
     """Return the poses for rows of numbers (frames, freedoms)."""
-    skeleton, frames = origin.skeleton, len(values)
-    padded = np.concatenate([values, np.zeros((frames, 1))], axis=1)  # for missing freedoms
+    skeleton, frames, columns = origin.skeleton, len(values), _columns(origin)
     rotations = np.empty((frames, len(skeleton), 4))
-    columns = _columns(origin)
-    orders: dict[str, list[int]] = {}
-    for joint, named in enumerate(origin.freedoms):
-        orders.setdefault(_common_order(named), []).append(joint)
-    for order, joints in orders.items():
-        used = np.array(
-            [[columns[joint].get(f"r{axis}", -1) for axis in order] for joint in joints]
-        )
-        axes = quat.to_matrix(origin.axes[joints])
-        for first in range(0, frames, ROWS_AT_ONCE):
-            block = slice(first, first + ROWS_AT_ONCE)
-            local = from_euler(origin.angle * padded[block][:, used], order)
-            # C M C⁻¹ has the angle of M, about its axis rotated by C.
-            for k, matrix in enumerate(axes):
-                local[:, k, 1:] = local[:, k, 1:] @ matrix.T
-            rotations[block, joints] = local
+    for joint, freedoms in enumerate(origin.freedoms):
+        order = _axis_order(freedoms)
+        angles = origin.angle * values[:, [columns[joint][f"r{axis}"] for axis in order]]
+        rotations[:, joint] = rotations_about(angles, order)
+        # C M C⁻¹ has the angle of M, about its axis rotated by C.
+        rotations[:, joint, 1:] = rotate(origin.axes[joint], rotations[:, joint, 1:])
     rotations[:, 0] = mul(rotations[:, 0], origin.axes[0])  # O M O⁻¹ O
-    positions = np.broadcast_to(skeleton.offsets, (frames, len(skeleton), 3)).copy()
-    shifts = padded[:, [columns[0].get(freedom, -1) for freedom in POSITION_FREEDOMS]]
+    positions = np.tile(skeleton.offsets, (frames, 1, 1))
+    shifts = np.zeros((frames, 3))
+    for axis, freedom in enumerate(POSITION_FREEDOMS):
+        if freedom in columns[0]:
+            shifts[:, axis] = values[:, columns[0][freedom]]
     positions[:, 0] = origin.position + rotate(origin.axes[0], shifts)
     return Pose(rotations, positions)
 
@@ -225,13 +216,6 @@ def _axis_order(freedoms: tuple[str, ...]) -> str:
     Freedoms rotate about fixed axes, the first one first, so that the last is the outermost.
     """
     return "".join(freedom[1] for freedom in freedoms if freedom in ROTATION_FREEDOMS)[::-1]
-
-
-def _common_order(freedoms: tuple[str, ...]) -> str:
-    """Return the first order of three axes that contains the axes of a bone in their order."""
-    axes = _axis_order(freedoms)
-    orders = map("".join, itertools.permutations("zyx"))
-    return next(order for order in orders if "".join(a for a in order if a in axes) == axes)
 
 
 def write_amc(clips: Sequence[Clip], path: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import quat
 from ..arrays import Floats, Ints, tolerance
 from ..quat import angle_between
 from ..skeleton import CHANNELS, POSITIONS, ROTATIONS, Clip, Pose, Skeleton
@@ -296,27 +295,17 @@ def _motion_header(reader: LineReader, joints: int, width: int) -> tuple[int, fl
 
 def _pose(skeleton: Skeleton, table: Floats) -> Pose:
     """Return the pose of each row; position channels replace the offset."""
-    frames = len(table)
-    positions = np.broadcast_to(skeleton.offsets, (frames, len(skeleton), 3)).copy()
-    rotations = np.broadcast_to(quat.IDENTITY, (frames, len(skeleton), 4)).copy()
-    by_order: dict[str, list[tuple[int, list[int]]]] = {}
+    positions = np.tile(skeleton.offsets, (len(table), 1, 1))
+    rotations = np.empty((len(table), len(skeleton), 4))
     column = 0
     for joint, channels in enumerate(skeleton.channels):
-        columns = []
-        for channel in channels:
+        values = table[:, column : column + len(channels)]
+        column += len(channels)
+        for index, channel in enumerate(channels):
             if channel in POSITIONS:
-                positions[:, joint, POSITIONS.index(channel)] = table[:, column]
-            else:
-                columns.append(column)
-            column += 1
-        by_order.setdefault(_axis_order(channels), []).append((joint, columns))
-    by_order.pop("", None)
-    for order, rotated in by_order.items():
-        joints, angle_columns = map(np.array, zip(*rotated, strict=True))
-        for first in range(0, frames, _ROWS_AT_ONCE):
-            block = slice(first, first + _ROWS_AT_ONCE)
-            angles = np.radians(table[block][:, angle_columns])
-            rotations[block, joints] = quat.from_euler(angles, order)
+                positions[:, joint, POSITIONS.index(channel)] = values[:, index]
+        angles = np.radians(values[:, [channel in ROTATIONS for channel in channels]])
+        rotations[:, joint] = rotations_about(angles, _axis_order(channels))
     return Pose(rotations, positions)
 
 
