@@ -43,6 +43,7 @@ def complaint(*arguments):
         (["check", "gone", *LIMITS], "gone: No such file"),
         (["check", "wild.bvh", "-l", "gone.limits.json"], "gone.limits.json: No such file"),
         (["check", "wild.bvh", "-l", "captures"], "captures: "),
+        (["check", "wild.bvh#Walk", *LIMITS], "expected the name of a file that holds several"),
         (["check", "human.limits.json", *LIMITS], "suffix must be one of .bvh"),
         (["check", "wild.bvh", "-l", "wild.bvh"], "wild.bvh: "),
         (["info", "captures"], "captures: expected a file, got a directory"),
@@ -75,7 +76,7 @@ def test_files_that_are_not_what_they_should_be(here, arguments, said):
         (["-s", "theta-phi", "-w", "cell=x"], "--with cell must be DEGREES, got 'x'"),
         (["-s", "theta-phi", "-w", "cell=95"], "(0.25 and 90 degrees), got 1.658 radians"),
         (["--with", "along=bone"], "--with along must be data|chart, got 'bone'"),
-        (["--with", "along"], "--with takes NAME=VALUE, got 'along'"),
+        (["--with", "along"], "--with takes OPTION=VALUE, got 'along'"),
         (["-w", "along=data", "-w", "along=chart"], "--with gives along twice"),
         (
             ["-s", "product", "-w", "k=3"],

@@ -117,7 +117,7 @@ def test_limits_are_written_to_check_clips_with():
             "no control 'knee'; there are lumbar.flexion",
         ),
         (["human", "--set", "hip.flexoin=3", "-o", "a.bvh"], "no control 'hip.flexoin'"),
-        (["human", "--set", "hip.flexion", "-o", "a.bvh"], "--set takes NAME=VALUE"),
+        (["human", "--set", "hip.flexion", "-o", "a.bvh"], "--set takes CONTROL=NUMBER"),
         (
             ["human", "--set", "hip.flexion=much", "-o", "a.bvh"],
             "at most 1e+12, got 'much'",
@@ -204,7 +204,7 @@ def test_what_is_set_stays_and_what_cannot_be_reached_is_said():
         ("LeftHnd=0,1,0", "no joint 'LeftHnd'; did you mean LeftHand"),
         ("LeftHand=0,1", "--reach takes three numbers X,Y,Z, of at most 1e+12, got '0,1'"),
         ("LeftHand=0,1,inf", "--reach takes three numbers"),
-        ("LeftHand", "--reach takes NAME=VALUE"),
+        ("LeftHand", "--reach takes SEGMENT=X,Y,Z"),
     ],
 )
 def test_a_place_that_is_none(reach, said):

@@ -11,10 +11,10 @@ from synovia import load_clip, quat, save_clip
 from synovia.io import CLIP_FORMATS, clip_from_poses, writable_suffixes
 from synovia.skeleton import forward, with_up
 
-SINGLE = {".glb", ".gltf", ".vrm"}
+SINGLE = {".glb", ".gltf"}
 """These hold float32."""
-WHOLE = [suffix for suffix in writable_suffixes() if suffix not in (".vrma", ".amc")]
-"""These hold the joints of SMPL; AMC holds those of an ASF file that exists."""
+WHOLE = [suffix for suffix in writable_suffixes() if suffix not in (".vrm", ".vrma", ".amc")]
+"""These hold the joints of SMPL; AMC and VRM hold those of a file that exists."""
 PAIRS = [
     (one, other) for one, other in itertools.permutations(WHOLE, 2) if not {one, other} <= SINGLE
 ]
@@ -66,3 +66,8 @@ def test_joints_are_where_they_were(walk, suffix, tmp_path):
 
 def test_every_format_of_ours_is_written_or_said_to_be_read_only():
     assert set(CLIP_FORMATS) - set(writable_suffixes()) == {".asf", ".fbx"}
+
+
+def test_a_vrm_is_only_written_as_a_copy_of_one(walk, tmp_path):
+    with pytest.raises(ValueError, match=r"a\.vrm: a VRM is a character with a body, .* \.vrma"):
+        save_clip(walk, tmp_path / "a.vrm")

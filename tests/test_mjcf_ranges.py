@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from command_line import result_of
+from synovia import quat
 from synovia.io.ranges import read_ranges
 
-pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 ARM = '<body name="arm" pos="0 0 1"><joint name="bend" range="-40 40"/></body>'
 
@@ -103,3 +104,21 @@ def test_bodies_without_names_are_parents(tmp_path):
     inner = f"<body>{ARM}</body><body><body>{leg}</body></body>"
     file = read_ranges(write_model(tmp_path / "model.xml", inner))
     assert file.skeleton.parents.tolist() == [-1, 0, -1, 2, 3]
+
+
+def test_frames_move_and_rotate_what_is_in_them(tmp_path):
+    (tmp_path / "a.xml").write_text(
+        """<mujoco><worldbody><body name="a"><geom size="1"/>
+          <frame pos="0 0 1" euler="90 0 0"><frame pos="1 0 0">
+            <body name="b" pos="0 0 2" euler="0 0 45"><geom size="1"/>
+              <frame axisangle="0 0 1 90"><joint axis="1 0 0" range="0 90"/></frame>
+            </body></frame></frame>
+        </body></worldbody></mujoco>"""
+    )
+    file = read_ranges(tmp_path / "a.xml")
+    model = mujoco.MjSpec.from_file(str(tmp_path / "a.xml")).compile()
+    rotation = file.skeleton.rest_rotations[1]
+    np.testing.assert_allclose(file.skeleton.offsets[1], model.body("b").pos, atol=1e-12)
+    np.testing.assert_allclose(np.abs(rotation @ model.body("b").quat), 1.0, atol=1e-12)
+    axis = quat.rotate(rotation, model.jnt_axis[0])
+    np.testing.assert_allclose(file.hinges[0].axis, axis, atol=1e-12)

@@ -161,7 +161,7 @@ def _is_clip(path: Path) -> bool:
 def _suffixes() -> str:
     from ..io import CLIP_FORMATS
 
-    return " or ".join(CLIP_FORMATS)
+    return ", ".join(CLIP_FORMATS)
 
 
 def _name_files(files: list[ClipFile]) -> list[ClipFile]:
@@ -219,7 +219,9 @@ def joint_names(maps: Sequence[str]) -> dict[str, str]:
     from ..io.lines import csv_table
 
     files = [text for text in maps if text.lower().endswith(".csv")]
-    names = options.parse_pairs([text for text in maps if text not in files], "--map")
+    names = options.parse_pairs(
+        [text for text in maps if text not in files], "--map", form="THEIRS=OURS"
+    )
     for file in files:
         for _, row in csv_table(file, ("theirs", "ours"), ("theirs", "ours")):
             names[row["theirs"]] = row["ours"]

@@ -117,7 +117,7 @@ def add(
         for file in files
     ]
     kept = SummaryOptions(
-        ancestors=options.parse_pairs(ancestors, "--relative-to"),
+        ancestors=options.parse_pairs(ancestors, "--relative-to", form="JOINT=ANCESTOR"),
         pairs=options.parse_drivers(pairs, "--pairs") or {},
     )
     corpus = Corpus.make(output, kept)

@@ -150,13 +150,15 @@ def figure(
     if output is not None:
         check_output(output, posed=bool(sets or reaches or sweep_all), force=force)
     body = figure_of(which, height)
-    controls = parse_controls(body, options.parse_pairs(sets, "--set"))
+    controls = parse_controls(body, options.parse_pairs(sets, "--set", form="CONTROL=NUMBER"))
     if show:
         terminal.echo_lines(control_lines(body))
     met = True
     if reaches:
         terminal.echo_lines(clamped_lines(body, body.pose(controls, strict=strict), controls))
-        result = find_controls(body, controls, options.parse_pairs(reaches, "--reach"))
+        result = find_controls(
+            body, controls, options.parse_pairs(reaches, "--reach", form="SEGMENT=X,Y,Z")
+        )
         controls, met = result.values, result.met
         terminal.echo_lines(result.lines)
     if output is not None:

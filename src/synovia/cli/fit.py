@@ -155,7 +155,9 @@ def fit_options(function: Callable[..., None]) -> Callable[..., None]:
             "names": joint_names(maps) or None,
             "depends": options.parse_drivers(depends),
             "keep_samples": keep_samples,
-            **parse_shape_options(shape, options.parse_pairs(shape_options, "--with")),
+            **parse_shape_options(
+                shape, options.parse_pairs(shape_options, "--with", form="OPTION=VALUE")
+            ),
         }
         function(output=output, chosen=chosen, **others)
 
@@ -217,7 +219,7 @@ def fit(
         reference=start,
         performers=performers,
         blend=population,
-        relative_to=options.parse_pairs(ancestors, "--relative-to"),
+        relative_to=options.parse_pairs(ancestors, "--relative-to", form="JOINT=ANCESTOR"),
         progress=terminal.progress("fitting"),
         **chosen,
     )

@@ -259,9 +259,7 @@ def parse_unit(ctx: click.Context, param: click.Parameter, value: str | None) ->
     return unit
 
 
-def parse_pairs(
-    texts: Sequence[str], option: str, *, sign: str = "=", form: str = "NAME=VALUE"
-) -> dict[str, str]:
+def parse_pairs(texts: Sequence[str], option: str, *, form: str, sign: str = "=") -> dict[str, str]:
     """Return KEY=VALUE texts as a mapping; `form` is what an error says the option takes."""
     pairs: dict[str, str] = {}
     for text in texts:

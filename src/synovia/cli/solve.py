@@ -291,7 +291,7 @@ def solve(
     """
     from ..ik import Comfort, follow
 
-    targets = options.parse_pairs(goals, "--goal")
+    targets = options.parse_pairs(goals, "--goal", form="JOINT=X,Y,Z or JOINT=FILE.csv")
     clip, applied = load_clip_and_limits(clip_path, limits, maps, output, force=force)
     parsed = {key: _goal_and_joint(key, clip.skeleton.names) for key in targets}
     named = [joint for _, joint in parsed.values()]

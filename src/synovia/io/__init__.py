@@ -54,7 +54,10 @@ def load_clip(path: str | PathLike[str], *, skeleton: str | PathLike[str] | None
     file, clip = split_clip(path)
     options = ReadOptions(clip, None if skeleton is None else Path(skeleton))
     with errors_name(str(file)):
-        loaded = clip_format(file).read(file, options)
+        kind = clip_format(file)
+        if clip and kind.contents is None:
+            raise ValueError(f"expected the name of a file that holds several clips, got #{clip}")
+        loaded = kind.read(file, options)
         check_skeleton(loaded.skeleton)
     return loaded
 

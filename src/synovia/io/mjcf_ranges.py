@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Quats
+from ..arrays import Floats, Quats, Vectors
 from .files import read_file
 from .ranges import Coupling, HingeRange, RangesBuilder, RangesFile
 from .xml import Element, format_element, parse_xml
@@ -148,8 +148,7 @@ class _Spec:
         while stack:
             parent, body = stack.pop()
             name = body.name or f"body_{len(builder.names)}"
-            position = self.numbers(body, "pos", body.pos)
-            index = builder.add_joint(name, parent, position, self.orientation(body))
+            index = builder.add_joint(name, parent, *self.placement(body))
             builder.hinges += self.hinges(body, name, builder.rest[index])
             stack += [(index, child) for child in reversed(body.bodies)]
         if not builder.names:
@@ -175,10 +174,18 @@ class _Spec:
             source.fail(f"<{source.tag}> must have numbers as its {what}, got {array.tolist()}")
         return array
 
-    def orientation(self, body: Any) -> Quats:
-        """Return the rotation (4,) of a body in its parent."""
+    def placement(self, element: Any) -> tuple[Vectors, Quats]:
+        """Return the position (3,) and rotation (4,) of a body or a frame in the parent body."""
+        position, rotation = self.numbers(element, "pos", element.pos), self.orientation(element)
+        if element.frame is None:
+            return position, rotation
+        offset, frame = self.placement(element.frame)
+        return offset + quat.rotate(frame, position), quat.mul(frame, rotation)
+
+    def orientation(self, element: Any) -> Quats:
+        """Return the rotation (4,) of a body or a frame in its own frame or its parent."""
         with np.errstate(invalid="ignore"):  # of axes without a length
-            return self.numbers(body, "orientation", self.read_orientation(body))
+            return self.numbers(element, "orientation", self.read_orientation(element))
 
     def read_orientation(self, body: Any) -> Quats:
         kinds, alt = self.mujoco.mjtOrientation, body.alt
@@ -221,11 +228,12 @@ class _Spec:
             axis = self.numbers(hinge, "axis", hinge.axis)
             length = float(np.linalg.norm(axis))
             unit = axis / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
+            frame = quat.IDENTITY if hinge.frame is None else self.placement(hinge.frame)[1]
             hinges.append(
                 HingeRange(
                     hinge.name or f"{joint}_{k + 1}",
                     joint,
-                    quat.rotate(rest, unit),
+                    quat.rotate(rest, quat.rotate(frame, unit)),
                     low - reference,
                     high - reference,
                     length,

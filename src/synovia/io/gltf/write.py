@@ -56,6 +56,11 @@ def write_gltf(clips: Sequence[Clip], path: Path) -> None:
         if any(clip.frames == 0 for clip in upright):
             raise ValueError("expected clips with frames, got one without")
         source = _source(upright)
+        if path.suffix.lower() == ".vrm" and not (source and source.path.suffix.lower() == ".vrm"):
+            raise ValueError(
+                "a VRM is a character with a body, and this clip does not come from one: "
+                "write .vrma, its motion alone, or .glb"
+            )
         if source:
             writer = _Writer(source, path)
             for clip in upright:
