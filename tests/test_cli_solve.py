@@ -208,7 +208,7 @@ def test_a_path_that_is_none(here, tmp_path, text, said):
         ),
         (["solve", "-g", "LeftHand=0,0,nan", "-o", "O"], "--goal takes three numbers"),
         (["solve", "-g", "LeftHand=gone.csv", "-o", "O"], "gone.csv: No such file"),
-        (["solve", "-g", "LeftHand", "-o", "O"], "--goal takes JOINT=X,Y,Z, got 'LeftHand'"),
+        (["solve", "-g", "LeftHand", "-o", "O"], "--goal takes JOINT=X,Y,Z or JOINT=FILE.csv"),
         (["solve", "-g", "Head=0,0,0", "-g", "Head=1,0,0", "-o", "O"], "--goal gives Head twice"),
         (["solve", "-o", "O"], "Missing option '-g'"),
         (["solve", "-g", "Head=0,0,0", "--pin", "Foot", "-o", "O"], "no joint 'Foot'"),
