@@ -327,7 +327,7 @@ SHEET_PX = (1600, 780)
 EXTRA_PX = 560  # below, for a map or cross sections
 TILE_PX, COLUMNS = 230, 6
 SCALE_PX = 66  # below, for what the colours mean
-TWIST_SPAN_DEG = (0.0, 180.0)  # of twist, on a sheet of many joints
+TWIST_STEP_DEG = 30.0  # to which the colours' end is rounded up, on a sheet of many joints
 MAX_SAMPLES = 3000
 
 
@@ -367,13 +367,20 @@ def draw_joints(model: LimitModel, *, progress: Progress = iter) -> Figure:
     for number, name in enumerate(progress(list(model.limits))):
         limit = model.limits[name]
         axes = figure.add_subplot(rows, columns, number + 1)
-        draw_front(axes, limit, TWIST_SPAN_DEG)
+        draw_front(axes, limit, (0.0, 360.0))
         axes.set_title(readable_name(name), size=12, color=INK, pad=4)
         axes.set_xlabel(_volume_text(limit), size=9, color=MUTED)
+    images = [image for axes in figure.axes for image in axes.images]
+    widest = max(
+        (np.ma.compressed(each.get_array()).max(initial=1.0) for each in images), default=1.0
+    )
+    span = 0.0, TWIST_STEP_DEG * math.ceil(widest / TWIST_STEP_DEG)
+    for image in images:
+        image.set_clim(*span)
     figure.tight_layout(pad=0.8, rect=(0.0, SCALE_PX / height, 1.0, 1.0))
     wide = min(0.8, 440 / (columns * TILE_PX))
     box = (0.5 - 0.5 * wide, 0.42 * SCALE_PX / height, wide, 14 / height)
-    draw_twist_scale(figure, box, TWIST_SPAN_DEG)
+    draw_twist_scale(figure, box, span)
     return figure
 
 
