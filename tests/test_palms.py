@@ -10,8 +10,10 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synovia import Pose, quat, save_clip
+from synovia import Clip, Pose, quat, save_clip
+from synovia.anatomy import human
 from synovia.cli import main
+from synovia.population import limits_for
 from synovia.population.palms import MAX_SPAN, describe_spans, smallest_arc, total_pronation
 from synovia.rigs import align, recognize
 from twins import arms_down, walker, with_rest
@@ -78,3 +80,17 @@ def test_a_clamped_span_passes_check(tmp_path, suffix):
     for words in (["clamp", wild, "-o", clamped], ["check", clamped]):
         said = CliRunner().invoke(main, [str(word) for word in words])
         assert said.exit_code == 0, said.output
+
+
+def test_the_default_figure_shows_its_palms_though_its_arms_hang():
+    figure = human()
+    pose = figure.pose(figure.ranges[1])
+    rotations = np.tile(pose.rotations, (7, 1, 1))
+    hand = figure.skeleton.index("LeftHand")
+    sideways = np.radians([-70.0, -60.0, -30.0, 0.0, 15.0, 60.0, 70.0])
+    rotations[:, hand] = quat.mul(rotations[:, hand], quat.exp(sideways[:, None] * [1.0, 0.0, 0.0]))
+    clip = Clip(figure.skeleton, Pose(rotations, np.tile(pose.positions, (7, 1, 1))), 1 / 30)
+    limits = limits_for(clip, "possible")
+    assert limits.alignment.palm == {"left": "convention", "right": "convention"}
+    outside = limits.check(clip)[0].outside.any(axis=1)
+    assert outside.tolist() == [True, True, False, False, False, True, True]

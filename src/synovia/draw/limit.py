@@ -20,7 +20,15 @@ from ..model import LimitModel
 from ..shapes import DistanceField, Region, ThetaPhi
 from ..shapes.mesh import Surface, shape_surface
 from ..text import percent
-from .sphere import draw_front, draw_spheres, draw_twist_scale, twist_colours
+from .sphere import (
+    draw_marks,
+    draw_spheres,
+    draw_twist_scale,
+    draw_view,
+    front_image,
+    mean_direction,
+    twist_colours,
+)
 from .style import INK, LINE, MUTED, REGION, hide_frame, new_figure, readable_name
 
 if TYPE_CHECKING:
@@ -364,19 +372,16 @@ def draw_joints(model: LimitModel, *, progress: Progress = iter) -> Figure:
     columns = min(COLUMNS, max(len(model.limits), 1))
     height = rows * (TILE_PX + 46) + 20 + SCALE_PX
     figure = new_figure(columns * TILE_PX, height)
-    for number, name in enumerate(progress(list(model.limits))):
-        limit = model.limits[name]
+    limits = model.limits
+    fronts = {name: front_image(limits[name]) for name in progress(list(limits))}
+    widest = max((np.nanmax(image, initial=1.0) for image in fronts.values()), default=1.0)
+    span = 0.0, TWIST_STEP_DEG * math.ceil(widest / TWIST_STEP_DEG)
+    for number, (name, limit) in enumerate(limits.items()):
         axes = figure.add_subplot(rows, columns, number + 1)
-        draw_front(axes, limit, (0.0, 360.0))
+        draw_view(axes, fronts[name], span)
+        draw_marks(axes, limit, mean_direction(limit))
         axes.set_title(readable_name(name), size=12, color=INK, pad=4)
         axes.set_xlabel(_volume_text(limit), size=9, color=MUTED)
-    images = [image for axes in figure.axes for image in axes.images]
-    widest = max(
-        (np.ma.compressed(each.get_array()).max(initial=1.0) for each in images), default=1.0
-    )
-    span = 0.0, TWIST_STEP_DEG * math.ceil(widest / TWIST_STEP_DEG)
-    for image in images:
-        image.set_clim(*span)
     figure.tight_layout(pad=0.8, rect=(0.0, SCALE_PX / height, 1.0, 1.0))
     wide = min(0.8, 440 / (columns * TILE_PX))
     box = (0.5 - 0.5 * wide, 0.42 * SCALE_PX / height, wide, 14 / height)

@@ -81,11 +81,9 @@ def draw_twist_scale(
     hide_frame(scale)
 
 
-def draw_front(axes: Axes, limit: Limit, span_deg: tuple[float, float]) -> None:
-    """Draw the sphere once, from the front, coloured over the given span of twist."""
-    view = mean_direction(limit)
-    draw_view(axes, _image(limit, view, TILE_PIXELS), span_deg)
-    draw_marks(axes, limit, view)
+def front_image(limit: Limit) -> Any:
+    """Return the range of twist at each pixel of a small sphere seen from the front, in degrees."""
+    return _image(limit, mean_direction(limit), TILE_PIXELS)
 
 
 def twist_colours() -> Colormap:

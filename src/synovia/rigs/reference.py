@@ -44,6 +44,8 @@ MAX_RAISED = np.radians(30.0)  # of upper arms above level; rest poses are never
 T_POSE = np.radians(35.0)  # of upper arms from level in a T-pose, whose palms are down
 PALMS_DOWN = frozenset({"Mixamo", "SMPL", "VRM", "VRoid", "Synovia"})
 """Conventions whose T-poses have the palms down; those of CMU, for example, do not agree."""
+PALMS_AT_THIGHS = frozenset({"Synovia"})
+"""Conventions that rest with hanging arms, the palms at the thighs: down in a T-pose."""
 MAX_ASYMMETRY = np.radians(25.0)  # between sides of a rest pose; frames of motion begin at 46
 LINE_SLACK = np.radians(25.0)  # of hips and shoulders from a right angle to the spine
 SNAP_SIDE = np.radians(10.0)  # of the body's side at rest from a world axis that it means
@@ -723,8 +725,9 @@ def align_palms(
 
     With the palm down in the T-pose, the knuckles of index and little finger lie along the forward
     axis, and the thumb's base is in front of the hand's bone. The hand's frame is twisted about its
-    bone until they do. Without fingers, the palms are down if the rig has a T-pose and one of the
-    conventions of `PALMS_DOWN`. Changes `frames` in place.
+    bone until they do. Without fingers, the palms are down if the rig rests in a T-pose and follows
+    a convention of `PALMS_DOWN`, or with hanging arms and one of `PALMS_AT_THIGHS`. Changes
+    `frames` in place.
     """
     found: dict[str, str | None] = {}
     for side in SIDES:
@@ -749,9 +752,10 @@ def align_palms(
                 found[side] = shown
                 break
         level = stance.direction(arm)
-        if found[side] is None and at_rest and level is not None and rig.convention in PALMS_DOWN:
+        if found[side] is None and at_rest and level is not None:
             lift = 0.5 * np.pi - _angle(quat.rotate(axes, level), UP)
-            if abs(lift) < T_POSE:
+            conventions = PALMS_DOWN if abs(lift) < T_POSE else PALMS_AT_THIGHS
+            if rig.convention in conventions:
                 found[side] = "convention"
     return found
 
