@@ -12,12 +12,26 @@ quantity, so that loops over points become vector code.
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
 from .jit import kernel
 from .layout import Layout
-from .rotation import DISTANCE, LANES, PX, X, lane_vec3, set_lane_vec3
-from .vector import Vec3, clamp_vec3, dot, norm, vec3_at
+from .rotation import DISTANCE, LANES, PX, X, lane_quat, lane_vec3, set_lane_vec3
+from .vector import (
+    ONES,
+    ZERO,
+    Vec3,
+    clamp_vec3,
+    dot,
+    floors,
+    inverses,
+    least_periods,
+    norm,
+    times,
+    vec3_at,
+)
 
 HEADER = Layout(
     "distance field",
@@ -50,29 +64,44 @@ FARTHEST = 1e9  # radians: more than any point of a chart
 
 # Rows of the work array: the point, a trial, the nearest member found and its squared distance,
 # the squared distance that is near enough, the nearest known site and its squared distance.
-QX, QY, QZ, AX, AY, AZ = (k * LANES for k in range(6))
+QX, AX = 0, 3 * LANES
 MX, LEAST, ENOUGH = 6 * LANES, 9 * LANES, 10 * LANES
-SX, SY, SZ, SITE = (k * LANES for k in range(11, 15))
+SX, SITE = 11 * LANES, 14 * LANES
 AIM = 15 * LANES  # the value that Φ must not exceed at a trial
 EXCESS = 16 * LANES  # Φ above the threshold
-CELL, UX, UY, UZ = (k * LANES for k in range(17, 21))  # offset of a cell, position in it
+CELL, UX = 17 * LANES, 18 * LANES  # offset of a cell, position in it
 CORNERS = 21 * LANES  # eight rows: Φ at the corners of the cell
 WORK = 29 * LANES
 # The same eight rows while knots are read: corner and size of a cell of knots, bound, code.
-KX, KY, KZ, KSX, KSY, KSZ, BOUND, CODE = (CORNERS + k * LANES for k in range(8))
+KX, KSX = CORNERS, CORNERS + 3 * LANES
+BOUND, CODE = CORNERS + 6 * LANES, CORNERS + 7 * LANES
+
+
+Grid = namedtuple(
+    "Grid",
+    [
+        "start",  # offset of Φ at the nodes, in float32
+        "slab",  # from a node to the next along x, and along y
+        "row",
+        "last",  # index of the last cell along each axis
+        "per",  # cells per radian
+        "period",
+        "inverse",
+    ],
+)
+Cell = namedtuple("Cell", list("abcdefgh"))  # values at its corners: z changes first, then y
 
 
 @kernel
 def grid_of(p, o):
-    """Return the numbers that interpolation needs: see `fetch_corners`."""
+    """Return the numbers that interpolation needs."""
     row = int(p[o + HEADER.nodes + 2])
-    spacing = vec3_at(p, o + HEADER.spacing)
-    return (
+    return Grid(
         2 * (o + HEADER.SIZE),
         int(p[o + HEADER.nodes + 1]) * row,
         row,
-        vec3_at(p, o + HEADER.nodes) - Vec3(2.0, 2.0, 2.0),
-        Vec3(1.0 / spacing.x, 1.0 / spacing.y, 1.0 / spacing.z),
+        vec3_at(p, o + HEADER.nodes) - 2.0 * ONES,
+        inverses(vec3_at(p, o + HEADER.spacing)),
         vec3_at(p, o + HEADER.period),
         vec3_at(p, o + HEADER.inverse_period),
     )
@@ -94,24 +123,19 @@ def box_of(p, o):
 
 @kernel
 def fetch_corners(p, grid, work, first, last):
-    """Read Φ at the corners of the cells that contain AX, AY, AZ, for lanes `first` to `last`.
+    """Read Φ at the corners of the cells that contain the points at AX, of lanes first to last.
 
     Indices, then loads, then (in the callers) sums: no loop waits for another's memory.
     """
-    start, slab, row, (last_x, last_y, last_z), (ix, iy, iz), period, inverse = grid
-    values = p.view(np.float32)
-    begin, down, across = np.float64(start), np.float64(slab), np.float64(row)
+    row, slab, values = grid.row, grid.slab, p.view(np.float32)
+    begin, down, across = np.float64(grid.start), np.float64(slab), np.float64(row)
     for i in range(first, last):
-        x, y, z = work[AX + i], work[AY + i], work[AZ + i]
-        x -= period[0] * np.floor(x * inverse[0])  # both are 0 where nothing wraps
-        y -= period[1] * np.floor(y * inverse[1])
-        z -= period[2] * np.floor(z * inverse[2])
-        u, v, w = x * ix, y * iy, z * iz
-        j = np.floor(min(max(u * ON_NODE, 0.0), last_x))
-        k = np.floor(min(max(v * ON_NODE, 0.0), last_y))
-        m = np.floor(min(max(w * ON_NODE, 0.0), last_z))
-        work[CELL + i] = begin + j * down + k * across + m
-        work[UX + i], work[UY + i], work[UZ + i] = u - j, v - k, w - m
+        point = lane_vec3(work, AX + i)
+        point = point - times(grid.period, floors(times(point, grid.inverse)))
+        at = times(point, grid.per)
+        cell = floors(clamp_vec3(ON_NODE * at, ZERO, grid.last))
+        work[CELL + i] = begin + cell.x * down + cell.y * across + cell.z
+        set_lane_vec3(work, UX + i, at - cell)
     for i in range(first, last):
         a = int(work[CELL + i])
         b, c, d = a + row, a + slab, a + slab + row
@@ -126,20 +150,26 @@ def fetch_corners(p, grid, work, first, last):
 
 
 @kernel
+def interpolate(cell, at):
+    """Return the trilinear value at a position in a cell, and its slope, per cell."""
+    a, b, c, d, e, f, g, h = cell
+    u, v, w = at
+    ab, cd, ef, gh = a + w * (b - a), c + w * (d - c), e + w * (f - e), g + w * (h - g)
+    near, far = ab + v * (cd - ab), ef + v * (gh - ef)
+    low, high = (b - a) + v * ((d - c) - (b - a)), (f - e) + v * ((h - g) - (f - e))
+    along_y = (cd - ab) + u * ((gh - ef) - (cd - ab))
+    return near + u * (far - near), Vec3(far - near, along_y, low + u * (high - low))
+
+
+@kernel
 def value_and_slope(grid, work, i):
     """Return Φ and its gradient in the cell of lane `i`, from the corners fetched."""
-    u, v, w = work[UX + i], work[UY + i], work[UZ + i]
-    p00, p01 = work[CORNERS + i], work[CORNERS + 2 * LANES + i]
-    p10, p11 = work[CORNERS + 4 * LANES + i], work[CORNERS + 6 * LANES + i]
-    q00, q01 = work[CORNERS + LANES + i] - p00, work[CORNERS + 3 * LANES + i] - p01
-    q10, q11 = work[CORNERS + 5 * LANES + i] - p10, work[CORNERS + 7 * LANES + i] - p11
-    p00, p01, p10, p11 = p00 + w * q00, p01 + w * q01, p10 + w * q10, p11 + w * q11
-    q0, q1 = q00 + v * (q01 - q00), q10 + v * (q11 - q10)
-    r0, r1 = p01 - p00, p11 - p10
-    p0, p1 = p00 + v * r0, p10 + v * r1
-    ix, iy, iz = grid[4]
-    slope = Vec3((p1 - p0) * ix, (r0 + u * (r1 - r0)) * iy, (q0 + u * (q1 - q0)) * iz)
-    return p0 + u * (p1 - p0), slope
+    at = CORNERS + i
+    near = lane_quat(work, at)
+    far = lane_quat(work, at + 4 * LANES)
+    cell = Cell(near.w, near.x, near.y, near.z, far.w, far.x, far.y, far.z)
+    value, slope = interpolate(cell, lane_vec3(work, UX + i))
+    return value, times(slope, grid.per)
 
 
 @kernel
@@ -162,75 +192,72 @@ def knot_below(u, last, outer):
 
 
 @kernel
+def knots_at(k, spacing, last):
+    """Return the point of a knot, given its index along each axis."""
+    x, y = knot_position(k.x, last.x), knot_position(k.y, last.y)
+    return times(spacing, Vec3(x, y, knot_position(k.z, last.z)))
+
+
+@kernel
 def find_sites(p, o, grid, work, n):
     """Find a site near each of `n` points, and raise ENOUGH to what the index proves.
 
-    SX, SY, SZ and SITE get the nearest of the sites of the eight knots around the point q. With w
+    SX and SITE get the nearest of the sites of the eight knots around the point q. With w
     the trilinear weights of the knots k, and s(k) their nearest sites, every site s satisfies
     |q − s|² = Σ w |k − s|² − Σ w |k − q|², where |k − s| >= |k − s(k)|.
     """
-    (px, py, pz), (tx, ty, tz), (ix, iy, iz) = grid[5], grid[6], grid[4]
-    hx, hy, hz = p[o + HEADER.spacing], p[o + HEADER.spacing + 1], p[o + HEADER.spacing + 2]
-    last_x, last_y = p[o + HEADER.nodes] - 1.0, p[o + HEADER.nodes + 1] - 1.0
-    last_z, most = p[o + HEADER.nodes + 2] - 1.0, p[o + HEADER.outer]
-    out_x, out_y = most if px == 0.0 else 0.0, most if py == 0.0 else 0.0
-    out_z = most if pz == 0.0 else 0.0
-    row = last_z + 2.0 * out_z + 1.0
-    slab = (last_y + 2.0 * out_y + 1.0) * row
-    first = 2.0 * (o + p[o + HEADER.sites]) + out_x * slab + out_y * row + out_z
+    period, inverse, most = grid.period, grid.inverse, p[o + HEADER.outer]
+    spacing, last = vec3_at(p, o + HEADER.spacing), grid.last + ONES
+    outer = Vec3(
+        most if period.x == 0.0 else 0.0,
+        most if period.y == 0.0 else 0.0,
+        most if period.z == 0.0 else 0.0,
+    )
+    row = last.z + 2.0 * outer.z + 1.0
+    slab = (last.y + 2.0 * outer.y + 1.0) * row
+    first = 2.0 * (o + p[o + HEADER.sites]) + outer.x * slab + outer.y * row + outer.z
     codes = p.view(np.int32)
     for i in range(n):
-        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-        j = knot_below(qx * ix, last_x, out_x)
-        k = knot_below(qy * iy, last_y, out_y)
-        m = knot_below(qz * iz, last_z, out_z)
-        work[CELL + i] = first + j * slab + k * row + m
-        x, sx = hx * knot_position(j, last_x), hx * knot_position(j + 1.0, last_x)
-        y, sy = hy * knot_position(k, last_y), hy * knot_position(k + 1.0, last_y)
-        z, sz = hz * knot_position(m, last_z), hz * knot_position(m + 1.0, last_z)
-        sx, sy, sz = sx - x, sy - y, sz - z
-        u, v, w = (qx - x) / sx, (qy - y) / sy, (qz - z) / sz
-        a, b, c = min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0), min(max(w, 0.0), 1.0)
-        bound = sx * sx * ((u - a) ** 2 - a * (1.0 - a))
-        bound += sy * sy * ((v - b) ** 2 - b * (1.0 - b))
-        work[BOUND + i] = bound + sz * sz * ((w - c) ** 2 - c * (1.0 - c))
-        work[UX + i], work[UY + i], work[UZ + i] = a, b, c
-        work[KX + i], work[KY + i], work[KZ + i] = x, y, z
-        work[KSX + i], work[KSY + i], work[KSZ + i] = sx, sy, sz
+        q = lane_vec3(work, QX + i)
+        x, y, z = times(q, grid.per)
+        k = Vec3(
+            knot_below(x, last.x, outer.x),
+            knot_below(y, last.y, outer.y),
+            knot_below(z, last.z, outer.z),
+        )
+        work[CELL + i] = first + k.x * slab + k.y * row + k.z
+        knot = knots_at(k, spacing, last)
+        size = knots_at(k + ONES, spacing, last) - knot
+        share = times(q - knot, inverses(size))
+        inner = clamp_vec3(share, ZERO, ONES)
+        beyond = share - inner
+        rest = times(beyond, beyond) - times(inner, ONES - inner)
+        work[BOUND + i] = dot(times(size, size), rest)
+        set_lane_vec3(work, UX + i, inner)
+        set_lane_vec3(work, KX + i, knot)
+        set_lane_vec3(work, KSX + i, size)
         work[SITE + i] = np.inf
-    hx, hy, hz = hx / SITE_PARTS, hy / SITE_PARTS, hz / SITE_PARTS
-    parts = float(1 << CODE_BITS)
+    part, parts = (1.0 / SITE_PARTS) * spacing, float(1 << CODE_BITS)
     per_row, per_slab = 1.0 / parts, 1.0 / (parts * parts)
     for corner in range(8):
-        right, up, ahead = float(corner >> 2), float((corner >> 1) & 1), float(corner & 1)
-        at = right * slab + up * row + ahead
+        ahead = Vec3(float(corner >> 2), float((corner >> 1) & 1), float(corner & 1))
+        at = ahead.x * slab + ahead.y * row + ahead.z
         for i in range(n):
             work[CODE + i] = float(codes[int(work[CELL + i] + at)])
         for i in range(n):
             code = work[CODE + i]
             x, y = np.floor(code * per_slab), np.floor(code * per_row)
-            x, y, z = hx * x, hy * (y - parts * x), hz * (code - parts * y)
-            dx = x - work[KX + i] - right * work[KSX + i]
-            dy = y - work[KY + i] - up * work[KSY + i]
-            dz = z - work[KZ + i] - ahead * work[KSZ + i]
-            dx -= px * np.rint(dx * tx)
-            dy -= py * np.rint(dy * ty)
-            dz -= pz * np.rint(dz * tz)
-            a, b, c = work[UX + i], work[UY + i], work[UZ + i]
-            weight = (1.0 - right + (2.0 * right - 1.0) * a) * (1.0 - up + (2.0 * up - 1.0) * b)
-            weight *= 1.0 - ahead + (2.0 * ahead - 1.0) * c
-            work[BOUND + i] += weight * (dx * dx + dy * dy + dz * dz)
-            qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-            x, y, z = x - qx, y - qy, z - qz
-            x -= px * np.rint(x * tx)
-            y -= py * np.rint(y * ty)
-            z -= pz * np.rint(z * tz)
-            square = x * x + y * y + z * z
-            nearer = square < work[SITE + i]
+            site = times(part, Vec3(x, y - parts * x, code - parts * y))
+            knot = lane_vec3(work, KX + i) + times(ahead, lane_vec3(work, KSX + i))
+            away = least_periods(site - knot, period, inverse)
+            a, b, c = ONES - ahead + times(2.0 * ahead - ONES, lane_vec3(work, UX + i))
+            work[BOUND + i] += a * b * c * dot(away, away)
+            q = lane_vec3(work, QX + i)
+            move = least_periods(site - q, period, inverse)
+            square = dot(move, move)
+            nearer, found = square < work[SITE + i], lane_vec3(work, SX + i)
             work[SITE + i] = square if nearer else work[SITE + i]
-            work[SX + i] = qx + x if nearer else work[SX + i]
-            work[SY + i] = qy + y if nearer else work[SY + i]
-            work[SZ + i] = qz + z if nearer else work[SZ + i]
+            set_lane_vec3(work, SX + i, q + move if nearer else found)
     missed = 0.5 * p[o + HEADER.half_diagonal]
     for i in range(n):
         enough = np.sqrt(max(work[BOUND + i], 0.0)) + missed
@@ -335,25 +362,19 @@ def search_segment(p, grid, work, i):
 
 
 @kernel
-def shortest(p, o, axis, move):
-    """Return a move along an axis without whole periods."""
-    return move - p[o + HEADER.period + axis] * np.rint(move * p[o + HEADER.inverse_period + axis])
-
-
-@kernel
 def shortest_move(p, o, move):
     """Return a move without whole periods."""
-    return Vec3(shortest(p, o, 0, move.x), shortest(p, o, 1, move.y), shortest(p, o, 2, move.z))
+    period, inverse = vec3_at(p, o + HEADER.period), vec3_at(p, o + HEADER.inverse_period)
+    return least_periods(move, period, inverse)
 
 
 @kernel
 def squared_gap(p, o, axis, q, first, count):
     """Return the squared distance of q from `count` cells along an axis, from number `first` on."""
-    half, middle = (
-        0.5 * count * p[o + HEADER.spacing + axis],
-        (first + 0.5 * count) * p[o + HEADER.spacing + axis],
-    )
-    beyond = max(abs(shortest(p, o, axis, middle - q)) - half, 0.0)
+    spacing, period = p[o + HEADER.spacing + axis], p[o + HEADER.period + axis]
+    move = spacing * (first + 0.5 * count) - q
+    move -= period * np.rint(move * p[o + HEADER.inverse_period + axis])
+    beyond = max(abs(move) - 0.5 * count * spacing, 0.0)
     return beyond * beyond
 
 
@@ -364,10 +385,9 @@ def search_cells(p, o, grid, work, i):
     Cells with a node inside that are more than half a diagonal nearer than the member known are
     searched on a lattice of half cells, one of which is within half a diagonal of any member.
     """
-    start, slab, row = grid[0], grid[1], grid[2]
     values, threshold = p.view(np.float32), p[o + HEADER.threshold]
-    q, nodes, side = lane_vec3(work, QX + i), vec3_at(p, o + HEADER.nodes), BLOCK_SIDE
-    nx, ny, nz = int(nodes.x) - 1, int(nodes.y) - 1, int(nodes.z) - 1
+    q, side = lane_vec3(work, QX + i), BLOCK_SIDE
+    nx, ny, nz = int(grid.last.x) + 1, int(grid.last.y) + 1, int(grid.last.z) + 1
     block, near = 2 * int(o + p[o + HEADER.blocks]) - 1, nearer_square(p, o, work, i)
     for x in range(0, nx, side):
         gap_x = squared_gap(p, o, 0, q.x, x, side)
@@ -386,9 +406,10 @@ def search_cells(p, o, grid, work, i):
                         for c in range(z, min(z + side, nz)):
                             if apart_y + squared_gap(p, o, 2, q.z, c, 1) >= near:
                                 continue
-                            at = start + a * slab + b * row + c
-                            if least_corner(values, at, slab, row) <= threshold:
-                                search_cell(p, o, grid, work, i, a, b, c)
+                            at = grid.start + a * grid.slab + b * grid.row + c
+                            if least_corner(values, at, grid.slab, grid.row) <= threshold:
+                                cell = Vec3(float(a), float(b), float(c))
+                                search_cell(p, o, grid, work, i, cell)
                                 near = nearer_square(p, o, work, i)
 
 
@@ -399,16 +420,16 @@ def nearer_square(p, o, work, i):
 
 
 @kernel
-def search_cell(p, o, grid, work, i, a, b, c):
+def search_cell(p, o, grid, work, i, cell):
     """Keep the nearest member among the corners of half cells of a cell as that of lane `i`."""
-    start, slab, row = grid[0], grid[1], grid[2]
-    at, threshold = start + a * slab + b * row + c, p[o + HEADER.threshold]
-    q, spacing = lane_vec3(work, QX + i), vec3_at(p, o + HEADER.spacing)
+    threshold, spacing = p[o + HEADER.threshold], vec3_at(p, o + HEADER.spacing)
+    q = lane_vec3(work, QX + i)
     for part in range(27):
-        u, v, w = 0.5 * (part // 9), 0.5 * (part // 3 % 3), 0.5 * (part % 3)
-        corner = Vec3(spacing.x * (a + u), spacing.y * (b + v), spacing.z * (c + w))
+        half = Vec3(0.5 * (part // 9), 0.5 * (part // 3 % 3), 0.5 * (part % 3))
+        corner = times(spacing, cell + half)
+        excess = value_at(p, grid, work, i, corner) - threshold
         set_lane_vec3(work, AX + i, q + shortest_move(p, o, corner - q))
-        keep_nearest(work, i, corner_mean(p.view(np.float32), at, slab, row, u, v, w) - threshold)
+        keep_nearest(work, i, excess)
 
 
 @kernel
@@ -419,19 +440,6 @@ def least_corner(values, at, slab, row):
         a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
         least = min(least, float(values[at + a * slab + b * row + c]))
     return least
-
-
-@kernel
-def corner_mean(values, at, slab, row, u, v, w):
-    """Return Φ in the cell at an offset, at a position (u, v, w) in it."""
-    total = 0.0
-    for corner in range(8):
-        a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
-        weight = (
-            (u if a == 1 else 1.0 - u) * (v if b == 1 else 1.0 - v) * (w if c == 1 else 1.0 - w)
-        )
-        total += weight * float(values[at + a * slab + b * row + c])
-    return total
 
 
 @kernel
@@ -474,16 +482,12 @@ def field(p, o, block, n):
     """Write the signed distances of `n` points of a block, and a member near each one outside."""
     work = np.empty(WORK)
     grid, box = grid_of(p, o), box_of(p, o)
-    period, inverse, (near, far), low = grid[5], grid[6], box, vec3_at(p, o + HEADER.low)
+    (near, far), low = box, vec3_at(p, o + HEADER.low)
     threshold, steep = p[o + HEADER.threshold], 1.0 / p[o + HEADER.steep_inside]
     for i in range(n):
         x, y, z = lane_vec3(block, X + i)
         q = Vec3(within_reach(x), within_reach(y), within_reach(z)) - low
-        q = Vec3(
-            q.x - period.x * np.floor(q.x * inverse.x),
-            q.y - period.y * np.floor(q.y * inverse.y),
-            q.z - period.z * np.floor(q.z * inverse.z),
-        )
+        q = q - times(grid.period, floors(times(q, grid.inverse)))
         set_lane_vec3(work, QX + i, q)
         set_lane_vec3(work, AX + i, clamp_vec3(q, near, far))
     fetch_corners(p, grid, work, 0, n)

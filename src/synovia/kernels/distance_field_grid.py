@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from .distance_field import Cell, interpolate
 from .jit import kernel
-from .vector import ZERO, Vec3, cross, dot, norm, vec3_at
+from .vector import (
+    ZERO,
+    Vec3,
+    clamp_vec3,
+    cross,
+    dot,
+    least_periods,
+    norm,
+    set_vec3,
+    times,
+    vec3_at,
+)
 
 # Rows of primitives and blocks: middle and half sides of the bounding box, then the corners of a
 # triangle (a sample has none), or the first primitive of a block and the one after its last.
@@ -252,15 +264,9 @@ def to_triangle(point, row, best):
 
 
 @kernel
-def shortest(grid, axis, move):
-    """Return a move along an axis without whole periods."""
-    return move - grid[PERIOD + axis] * np.rint(move * grid[INVERSE_PERIOD + axis])
-
-
-@kernel
 def shortest_move(grid, move):
     """Return a move without whole periods."""
-    return Vec3(shortest(grid, 0, move.x), shortest(grid, 1, move.y), shortest(grid, 2, move.z))
+    return least_periods(move, vec3_at(grid, PERIOD), vec3_at(grid, INVERSE_PERIOD))
 
 
 @kernel
@@ -365,10 +371,7 @@ def steepest(nodes, spacing, threshold, out):
     for i in range(nodes.shape[0] - 1):
         for j in range(nodes.shape[1] - 1):
             for k in range(nodes.shape[2] - 1):
-                a, b = nodes[i, j, k], nodes[i, j, k + 1]
-                c, d = nodes[i, j + 1, k], nodes[i, j + 1, k + 1]
-                e, f = nodes[i + 1, j, k], nodes[i + 1, j, k + 1]
-                g, h = nodes[i + 1, j + 1, k], nodes[i + 1, j + 1, k + 1]
+                a, b, c, d, e, f, g, h = cell_at(nodes, i, j, k)
                 ae, bf, cg, dh = x * (e - a), x * (f - b), x * (g - c), x * (h - d)
                 ac, bd, eg, fh = y * (c - a), y * (d - b), y * (g - e), y * (h - f)
                 ab, cd, ef, gh = z * (b - a), z * (d - c), z * (f - e), z * (h - g)
@@ -394,13 +397,10 @@ def volume(nodes, level, side):
     for i in range(nodes.shape[0] - 1):
         for j in range(nodes.shape[1] - 1):
             for k in range(nodes.shape[2] - 1):
-                a, b = nodes[i, j, k] - level, nodes[i, j, k + 1] - level
-                c, d = nodes[i, j + 1, k] - level, nodes[i, j + 1, k + 1] - level
-                e, f = nodes[i + 1, j, k] - level, nodes[i + 1, j, k + 1] - level
-                g, h = nodes[i + 1, j + 1, k] - level, nodes[i + 1, j + 1, k + 1] - level
-                if min(a, b, c, d, e, f, g, h) > 0.0:
+                a, b, c, d, e, f, g, h = cell_at(nodes, i, j, k)
+                if min(a, b, c, d, e, f, g, h) > level:
                     continue
-                if max(a, b, c, d, e, f, g, h) <= 0.0:
+                if max(a, b, c, d, e, f, g, h) <= level:
                     total += 1.0
                     continue
                 inside = 0.0
@@ -410,7 +410,7 @@ def volume(nodes, level, side):
                     cg, dh = c + x * (g - c), d + x * (h - d)
                     for v in range(side):
                         y = (v + 0.5) / side
-                        near, far = ae + y * (cg - ae), bf + y * (dh - bf)
+                        near, far = ae + y * (cg - ae) - level, bf + y * (dh - bf) - level
                         least, most = min(near, far), max(near, far)
                         if most <= 0.0:
                             inside += 1.0
@@ -421,29 +421,28 @@ def volume(nodes, level, side):
 
 
 @kernel
-def value_and_slope(nodes, x, y, z):
-    """Return the value at a point in units of cells, and its slope along each axis."""
-    i = min(int(x), nodes.shape[0] - 2)
-    j = min(int(y), nodes.shape[1] - 2)
-    k = min(int(z), nodes.shape[2] - 2)
-    x, y, z = x - i, y - j, z - k
+def cell_at(nodes, i, j, k):
+    """Return the values at the corners of a cell."""
     a, b = nodes[i, j, k], nodes[i, j, k + 1]
     c, d = nodes[i, j + 1, k], nodes[i, j + 1, k + 1]
     e, f = nodes[i + 1, j, k], nodes[i + 1, j, k + 1]
-    g, h = nodes[i + 1, j + 1, k], nodes[i + 1, j + 1, k + 1]
-    # Along z, then y, then x, with the differences that are the slope.
-    ab, cd, ef, gh = a + z * (b - a), c + z * (d - c), e + z * (f - e), g + z * (h - g)
-    near, far = ab + y * (cd - ab), ef + y * (gh - ef)
-    along_y = (1.0 - x) * (cd - ab) + x * (gh - ef)
-    low, high = (1.0 - y) * (b - a) + y * (d - c), (1.0 - y) * (f - e) + y * (h - g)
-    return near + x * (far - near), far - near, along_y, (1.0 - x) * low + x * high
+    return Cell(a, b, c, d, e, f, nodes[i + 1, j + 1, k], nodes[i + 1, j + 1, k + 1])
+
+
+@kernel
+def value_and_slope(nodes, point):
+    """Return the value at a point in units of cells, and its slope along each axis."""
+    i = min(int(point.x), nodes.shape[0] - 2)
+    j = min(int(point.y), nodes.shape[1] - 2)
+    k = min(int(point.z), nodes.shape[2] - 2)
+    return interpolate(cell_at(nodes, i, j, k), point - Vec3(float(i), float(j), float(k)))
 
 
 @kernel("f8[,,] f8[,] f8[]")
 def values_at(nodes, points, out):
     """Write the values at points (n, 3) in units of cells."""
     for n in range(points.shape[0]):
-        out[n] = value_and_slope(nodes, points[n, 0], points[n, 1], points[n, 2])[0]
+        out[n] = value_and_slope(nodes, vec3_at(points[n], 0))[0]
 
 
 @kernel("f8[,,] f8 b1[,] b1[] i8 f8 f8[,]")
@@ -453,33 +452,18 @@ def move_to_level(nodes, level, free, moving, steps, longest, points):
     They take Newton steps along the slope of the `free` (n, 3) axes, of at most `longest` cells,
     and stay in the grid.
     """
+    far = Vec3(nodes.shape[0] - 1.0, nodes.shape[1] - 1.0, nodes.shape[2] - 1.0)
     for n in range(points.shape[0]):
         if not moving[n]:
             continue
+        axes = Vec3(1.0 * free[n, 0], 1.0 * free[n, 1], 1.0 * free[n, 2])
         for _ in range(steps):
-            value, x, y, z = value_and_slope(nodes, points[n, 0], points[n, 1], points[n, 2])
-            x, y, z = x * free[n, 0], y * free[n, 1], z * free[n, 2]
-            length = np.sqrt(x * x + y * y + z * z)
-            wanted = (level - value) / max(length, 1e-150)
-            wanted = min(max(wanted, -longest), longest) / max(length, 1e-150)
-            points[n, 0] = min(max(points[n, 0] + wanted * x, 0.0), nodes.shape[0] - 1.0)
-            points[n, 1] = min(max(points[n, 1] + wanted * y, 0.0), nodes.shape[1] - 1.0)
-            points[n, 2] = min(max(points[n, 2] + wanted * z, 0.0), nodes.shape[2] - 1.0)
-
-
-@kernel("f8[,,] f8")
-def count_crossings(nodes, level):
-    """Return how many edges of a grid, all of whose axes wrap, cross the level."""
-    count = 0
-    nx, ny, nz = nodes.shape
-    for i in range(nx):
-        for j in range(ny):
-            for k in range(nz):
-                inside = nodes[i, j, k] <= level
-                count += inside != (nodes[i + 1 if i + 1 < nx else 0, j, k] <= level)
-                count += inside != (nodes[i, j + 1 if j + 1 < ny else 0, k] <= level)
-                count += inside != (nodes[i, j, k + 1 if k + 1 < nz else 0] <= level)
-    return count
+            point = vec3_at(points[n], 0)
+            value, slope = value_and_slope(nodes, point)
+            slope = times(slope, axes)
+            length = max(norm(slope), 1e-150)
+            step = min(max((level - value) / length, -longest), longest) / length
+            set_vec3(points[n], 0, clamp_vec3(point + step * slope, ZERO, far))
 
 
 @kernel("f8[,,] f8 i8[,,] f8[,] i8[,]")

@@ -80,7 +80,7 @@ class Mat3(NamedTuple):
     c: Vec3
 
 
-ZERO = Vec3(0.0, 0.0, 0.0)
+ZERO, ONES = Vec3(0.0, 0.0, 0.0), Vec3(1.0, 1.0, 1.0)
 IDENTITY = Quat(1.0, 0.0, 0.0, 0.0)
 
 
@@ -151,6 +151,31 @@ def clamp_vec3(v, low, high):
     return Vec3(
         min(max(v.x, low.x), high.x), min(max(v.y, low.y), high.y), min(max(v.z, low.z), high.z)
     )
+
+
+@kernel
+def times(a, b):
+    """Return the products of components of two vectors."""
+    return Vec3(a.x * b.x, a.y * b.y, a.z * b.z)
+
+
+@kernel
+def floors(v):
+    """Return the components of a vector, rounded down."""
+    return Vec3(np.floor(v.x), np.floor(v.y), np.floor(v.z))
+
+
+@kernel
+def inverses(v):
+    """Return 1 over each component of a vector."""
+    return Vec3(1.0 / v.x, 1.0 / v.y, 1.0 / v.z)
+
+
+@kernel
+def least_periods(move, period, inverse):
+    """Return a move less whole periods; periods of 0, with inverses of 0, are none."""
+    turns = times(move, inverse)
+    return move - times(period, Vec3(np.rint(turns.x), np.rint(turns.y), np.rint(turns.z)))
 
 
 @kernel

@@ -101,7 +101,9 @@ def surface_net(values: Floats, level: float, wraps: Mask) -> tuple[Points, Ints
     """
     pads = [(0, 0) if wrap else (1, 1) for wrap in wraps]
     nodes = np.pad(values, pads, constant_values=np.inf)
-    quads = np.empty((kernels.distance_field_grid.count_crossings(nodes, level), 4), np.int64)
+    inside = nodes <= level
+    crossings = sum((inside != np.roll(inside, -1, axis)).sum() for axis in range(3))
+    quads = np.empty((int(crossings), 4), np.int64)
     places = np.empty((min(quads.size, nodes.size), 3))
     count = kernels.distance_field_grid.surface_net(
         nodes, level, np.full(nodes.shape, -1), places, quads
