@@ -9,8 +9,8 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels import runtime_file as layout
-from ..kernels.dependent import NODES
-from ..kernels.layout import HINGES
+from ..kernels.dependent import MAX_DIVISIONS, MAX_TURNS, NODES
+from ..kernels.layout import HINGES, MAX_NUMBER, MAX_REACH
 from ..limit import Limit
 from ..model import LimitModel, joint_by_joint, without_limbs
 
@@ -78,8 +78,8 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
     if layout.check_file(whole) != layout.WHOLE:
         raise ValueError(
             f"{_out_of_range(model, [name for _, name in pairs])} cannot be packed: a number of it "
-            f"is out of range (all within {layout.MAX_NUMBER:g}, angles within 100 radians, a "
-            f"limit within {layout.MAX_REACH:g} of its reference; "
+            f"is out of range (all within {MAX_NUMBER:g}, angles within 100 radians, a "
+            f"limit within {MAX_REACH:g} of its reference; "
             "docs/runtime.md says how many there may be)"
         )
     return whole.astype("<f8").tobytes()
@@ -107,8 +107,8 @@ def _pairs_of(model: LimitModel) -> list[tuple[str, list[str]]]:
     found: dict[str, list[str]] = {}
     for name, each in model.dependents.items():
         driver, limit = model.limits.get(each.driver), each.limit
-        small = each.packed[NODES.divisions] <= layout.MAX_DIVISIONS
-        small = small and each.packed[NODES.turns] <= layout.MAX_TURNS
+        small = each.packed[NODES.divisions] <= MAX_DIVISIONS
+        small = small and each.packed[NODES.turns] <= MAX_TURNS
         room = len(found.get(each.driver, ())) < layout.MAX_DEPENDENTS
         room = room and sum(map(len, found.values())) < layout.MAX_PAIRS
         if small and room and _is_searchable(limit) and _is_searchable(driver):

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from .jit import kernel
-from .layout import ROTATION_VECTOR, SWING_TWIST, Layout
+from .layout import OFFSET, ROTATION_VECTOR, SWING_TWIST, WHOLE, Field, Layout
 from .limit import HEADER, cover, enter, leave
 from .rotation import (
     BOUND,
@@ -28,19 +28,25 @@ from .rotation import (
 from .shapes import grow, shape
 from .vector import Quat, dot, quat_at, rotate, vec3_at
 
+MAX_DIVISIONS = 64.0  # of an edge: some 350,000 nodes
+MAX_TURNS = 4.0  # a limit reaches five turns at most
+
 NODES = Layout(
     "dependent limit",
-    size=1,  # of the whole, in numbers
-    numbers=1,  # at each node: 2 for the ends of a range, 1 for a margin
-    by_rotation=1,  # 1 if nodes are rotations of the driver, 0 if directions of its bone
-    divisions=1,
+    size=Field(kind=OFFSET),  # of the whole, in numbers
+    numbers=Field(1.0, 2.0, kind=WHOLE),  # at each node: 2 for the ends of a range, 1 for a margin
+    # 1 if nodes are rotations of the driver, 0 if directions of its bone
+    by_rotation=Field(0.0, 1.0, kind=WHOLE),
+    divisions=Field(1.0, MAX_DIVISIONS, kind=WHOLE),
     axis=3,  # of the driver's bone, in its own frame
     into=4,  # the rotation at the nodes is into · rotation · bone
     bone=4,
     along=3,  # the direction of a range in its limit's chart, and its widest ends
     low=1,
     high=1,
-    turns=1,  # whole turns by which another cover of a point may be nearer
+    turns=Field(
+        1.0, MAX_TURNS, kind=WHOLE
+    ),  # whole turns by which another cover of a point may be nearer
 )
 """Followed by the numbers at the nodes."""
 

@@ -17,7 +17,7 @@ from collections import namedtuple
 import numpy as np
 
 from .jit import kernel
-from .layout import Layout
+from .layout import OFFSET, WHOLE, Field, Layout
 from .rotation import DISTANCE, LANES, PX, X, lane_quat, lane_vec3, set_lane_vec3
 from .vector import (
     ONES,
@@ -33,20 +33,22 @@ from .vector import (
     vec3_at,
 )
 
+MAX_NODES = 1000  # along an axis: more take gigabytes
+
 HEADER = Layout(
     "distance field",
     threshold=1,  # radians
-    steep_inside=1,  # greatest slope of Φ in cells with members, and in the others
-    steep_outside=1,
-    half_diagonal=1,  # of a cell, radians
-    low=3,  # corner of the box
-    spacing=3,
-    period=3,  # 0 along axes that do not wrap, and its inverse likewise
+    steep_inside=Field(1e-6),  # greatest slope of Φ in cells with members, and in the others
+    steep_outside=Field(1e-6),
+    half_diagonal=Field(1e-300),  # of a cell, radians
+    low=Field(-1e4, 1e4, count=3),  # corner of the box
+    spacing=Field(1e-5, 1e4, count=3),
+    period=Field(0.0, count=3),  # 0 along axes that do not wrap, and its inverse likewise
     inverse_period=3,
-    nodes=3,
-    outer=1,  # knots beyond each end of axes without a period
-    blocks=1,  # offsets of the least Φ of blocks (float32), and of site codes (int32)
-    sites=1,
+    nodes=Field(2.0, MAX_NODES, count=3, kind=WHOLE),
+    outer=Field(1.0, MAX_NODES, kind=WHOLE),  # knots beyond each end of axes without a period
+    blocks=Field(kind=OFFSET),  # where the least Φ of blocks begins (float32)
+    sites=Field(kind=OFFSET),  # where codes of sites begin (int32)
 )
 """Followed by Φ at the nodes (float32)."""
 
@@ -89,7 +91,9 @@ Grid = namedtuple(
         "inverse",
     ],
 )
-Cell = namedtuple("Cell", list("abcdefgh"))  # values at its corners: z changes first, then y
+Cell = namedtuple(
+    "Cell", ["a", "b", "c", "d", "e", "f", "g", "h"]
+)  # values at its corners: z changes first, then y
 
 
 @kernel

@@ -17,7 +17,7 @@ import numpy as np
 
 from .charts import angle_of
 from .jit import kernel
-from .layout import Layout
+from .layout import MAX_REACH, Field, Layout
 from .rotation import (
     BOUND,
     DISTANCE,
@@ -41,7 +41,16 @@ from .rotation import (
 from .shapes import region
 from .vector import TURN, Quat, Vec3, dot, norm, vec3_at, wrap_angle
 
-TAIL = Layout("tail", lock=1, along=1, across=1, along_far=1, across_far=1, low=3, high=3)
+TAIL = Layout(
+    "tail",
+    lock=Field(-10.0, 10.0),
+    along=1,
+    across=1,
+    along_far=1,
+    across_far=1,
+    low=Field(-MAX_REACH, MAX_REACH, count=3),
+    high=Field(-MAX_REACH, MAX_REACH, count=3),
+)
 """At the end of a packed limit: the numbers of M, and the bounds of the shape."""
 
 BEYOND, SLIDE = T, PT  # rows: radians out of the hinges' reach; which way points slide, 0 if none

@@ -7,7 +7,19 @@ import numpy as np
 from .charts import from_angles, from_direction_twist, to_angles, to_direction_twist
 from .hinges import TAIL, from_hinges, nearest_hinges, take_if_nearer, to_hinges
 from .jit import kernel
-from .layout import DIRECTION_TWIST, EULER, HINGES, ROTATION_VECTOR, SWING_TWIST, Layout
+from .layout import (
+    CHART_KINDS,
+    DIRECTION_TWIST,
+    EULER,
+    HINGES,
+    MAX_REACH,
+    OFFSET,
+    ROTATION_VECTOR,
+    SWING_TWIST,
+    WHOLE,
+    Field,
+    Layout,
+)
 from .rotation import (
     BLOCK,
     BOUND,
@@ -40,16 +52,20 @@ from .vector import TURN, Vec3, dot, norm, set_quat, set_vec3, vec3_at
 HEADER = Layout(
     "limit",
     version=1,  # LAYOUT
-    size=1,  # of the whole packed limit, in numbers
-    chart=1,  # see CHART_KINDS
+    size=Field(kind=OFFSET),  # of the whole packed limit, in numbers
+    chart=Field(0.0, len(CHART_KINDS) - 1, kind=WHOLE),
     into_left=4,  # the chart's quaternion is left · rotation · right
     into_right=4,
     back_left=4,  # the inverses of both
     back_right=4,
     axis=3,  # of the bone, in the chart's frame, for directions
-    reach=1,  # bound on the distance of members from the chart's origin, in radians: of the swing
-    reach_twist=1,  # and of the twist, if the chart has both
-    margin=1,  # around the shape, in radians; `shapes.region` reads it and the shape
+    # Bound on the distance of members from the chart's origin, in radians: of the swing, and of the
+    # twist, if the chart has both.
+    reach=Field(0.0, MAX_REACH),
+    reach_twist=Field(0.0, MAX_REACH),
+    margin=Field(
+        0.0, MAX_REACH
+    ),  # around the shape, in radians; `shapes.region` reads it and the shape
 )
 """Followed by the shape, and for hinges by `hinges.TAIL`."""
 LAYOUT = 5  # the version that these kernels read

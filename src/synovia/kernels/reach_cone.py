@@ -10,7 +10,7 @@ import numpy as np
 
 from .charts import angle_of
 from .jit import kernel
-from .layout import Layout
+from .layout import COUNT, OFFSET, WHOLE, Field, Layout
 from .rotation import (
     BLOCK,
     DISTANCE,
@@ -28,19 +28,19 @@ from .vector import dot, norm, vec3_at, wrap_angle
 
 HEADER = Layout(
     "packed reach cone",
-    size=1,  # numbers in all, without the kind before it
-    buckets=1,  # of azimuth
-    most=1,  # vertices in one bucket
-    side=1,  # cells along the side of a face of the cube
+    size=Field(kind=OFFSET),  # numbers in all, without the kind before it
+    buckets=Field(1.0, kind=COUNT),  # of azimuth
+    most=Field(0.0, kind=COUNT),  # vertices in one bucket
+    side=Field(1.0, 1000.0, kind=WHOLE),  # cells along the side of a face of the cube
     slope=1,  # 1/√(1 + G²): share of a twist's margin that is left for moves in any direction
     free=1,  # 1 if every twist is legal everywhere, else 0
     visible=2,  # twist limits at the visible point
     frame=6,  # two directions across the visible point
-    slices=1,  # offsets of the tables
-    edges=1,
-    table=1,
-    cells=1,
-    count=1,  # of vertices
+    slices=Field(kind=OFFSET),  # offsets of the tables
+    edges=Field(kind=OFFSET),
+    table=Field(kind=OFFSET),
+    cells=Field(kind=OFFSET),
+    count=Field(1.0, kind=COUNT),  # of vertices
 )
 SLICE = Layout("slice", left=3, right=3, edge=3, limits=4, unused=3)
 """Normals of its two sides and of its edge; low and high limits at its first and second vertex."""

@@ -19,14 +19,17 @@ from .hinges import TAIL
 from .jit import kernel
 from .layout import (
     BOX,
-    CHART_KINDS,
     CONE,
+    COUNT,
     ELLIPSOID,
     FIELD,
     HINGES,
     KDOP,
     MAX_AXES,
+    MAX_NUMBER,
+    OFFSET,
     PRODUCT,
+    REAL,
     SHAPE_KINDS,
     SOLIDS,
     TABLE,
@@ -52,7 +55,6 @@ ROW_OF, DRIVER, DRIVER_ROW, NUMBERS_AT = range(4)
 PAIR_ROW = 4
 MAX_DEPENDENTS = 8  # of one driver
 MAX_PAIRS = 1000  # of all drivers: each is compared with each
-MAX_DIVISIONS, MAX_TURNS = 64.0, 4.0
 BEGINS = 0x0A41_4956_4F4E_5953  # "SYNOVIA\\n"
 FORMAT = 4.0
 WHOLE, NO_LIMITS, OTHER_VERSION, CUT, DAMAGED, BAD_SKELETON, BAD_LIMIT = range(7)
@@ -60,11 +62,13 @@ WHOLE, NO_LIMITS, OTHER_VERSION, CUT, DAMAGED, BAD_SKELETON, BAD_LIMIT = range(7
 
 MAX_JOINTS = 100_000
 MAX_BETWEEN = 1_000_000  # joints between limits and the ancestors they are measured from, summed
-MAX_NUMBER = 1e12  # bound on parameters, so that nothing computed from them overflows
-MAX_REACH = 32.0  # radians: a little more than the five turns that a limit may reach
 MIN_SINES = 1e-7  # product of the sines of the angles between neighbouring hinges
-MAX_NODES = 1000  # along an axis of a distance field
 PRIME = 4294967291  # below 2³²
+
+# Arrays that kernels may read.
+LIMIT_BOUNDS, TAIL_BOUNDS, NODES_BOUNDS = limits.HEADER.bounds, TAIL.bounds, NODES.bounds
+CONE_BOUNDS, TABLE_BOUNDS = CONE_HEADER.bounds, TABLE_HEADER.bounds
+FIELD_BOUNDS = FIELD_HEADER.bounds
 
 
 @kernel
@@ -103,6 +107,20 @@ def are_finite(p, first, count):
 
 
 @kernel
+def fits(p, o, bounds, end):
+    """Return True if the numbers of a layout are at `o`, before `end`, each within its bounds."""
+    if o < 0 or o + bounds.shape[0] > min(end, p.shape[0]):
+        return False
+    known = True
+    for k in range(bounds.shape[0]):
+        x, most, kind = p[o + k], bounds[k, 1], int(bounds[k, 2])
+        if kind in (COUNT, OFFSET):
+            most = float(end - o)
+        known = known and x >= bounds[k, 0] and x <= most and (kind == REAL or x == np.floor(x))
+    return known
+
+
+@kernel
 def is_unit(p, o, count):
     """Return True if `count` numbers at `o` are a unit vector or quaternion."""
     square = 0.0
@@ -127,29 +145,16 @@ def check_solid(p, o, end, kind):
 @kernel
 def check_cone(p, o, end):
     """Return True if a reach cone is at `o`, and everything that it points to before `end`."""
-    header = CONE_HEADER.SIZE
-    if o + header > end or not are_finite(p, o, header):
+    if not fits(p, o, CONE_BOUNDS, end) or not are_finite(p, o, int(p[o + CONE_HEADER.size])):
         return False
-    size = p[o + CONE_HEADER.size]
-    if not is_whole(size, header, end - o):
-        return False
-    buckets, most, side = (
-        p[o + CONE_HEADER.buckets],
-        p[o + CONE_HEADER.most],
+    size, side, count = (
+        p[o + CONE_HEADER.size],
         p[o + CONE_HEADER.side],
-    )
-    count, slices, edges = (
         p[o + CONE_HEADER.count],
-        p[o + CONE_HEADER.slices],
-        p[o + CONE_HEADER.edges],
     )
+    buckets, most = p[o + CONE_HEADER.buckets], p[o + CONE_HEADER.most]
+    slices, edges = p[o + CONE_HEADER.slices], p[o + CONE_HEADER.edges]
     table, cells = p[o + CONE_HEADER.table], p[o + CONE_HEADER.cells]
-    known = is_whole(buckets, 1.0, size) and is_whole(most, 0.0, size)
-    known = known and is_whole(side, 1.0, 1000.0) and is_whole(count, 1.0, size)
-    known = known and is_whole(slices, header, size) and is_whole(edges, header, size)
-    known = known and is_whole(table, header, size) and is_whole(cells, header, size)
-    if not (known and are_finite(p, o, int(size))):
-        return False
     places = 6.0 * side * side
     if table + buckets > size or edges + cones.EDGE.SIZE * count > size:
         return False
@@ -202,23 +207,11 @@ def check_walls(p, o, size, entry):
 @kernel
 def check_table(p, o, end):
     """Return True if a theta-phi table is at `o`, and everything that it points to before `end`."""
-    if o + TABLE_HEADER.SIZE > end or not are_finite(p, o, end - o):
+    if not fits(p, o, TABLE_BOUNDS, end) or not are_finite(p, o, end - o):
         return False
-    size = float(end - o)
-    rows, columns, fine = (
-        p[o + TABLE_HEADER.rows],
-        p[o + TABLE_HEADER.columns],
-        p[o + TABLE_HEADER.fine],
-    )
-    twists, around, places = (
-        p[o + TABLE_HEADER.twists],
-        p[o + TABLE_HEADER.around],
-        p[o + TABLE_HEADER.places],
-    )
-    known = is_whole(rows, 1.0, 1e4) and is_whole(columns, 1.0, 1e4) and is_whole(fine, 1.0, 100.0)
-    known = known and is_whole(twists, 0.0, size) and is_whole(around, 0.0, size)
-    if not (known and is_whole(places, 0.0, size)):
-        return False
+    size, rows, columns = float(end - o), p[o + TABLE_HEADER.rows], p[o + TABLE_HEADER.columns]
+    fine, twists = p[o + TABLE_HEADER.fine], p[o + TABLE_HEADER.twists]
+    around, places = p[o + TABLE_HEADER.around], p[o + TABLE_HEADER.places]
     if twists + 2.0 * (columns + 2.0) * (rows + 2.0) > size:
         return False
     if around + 2.0 * rows * columns > size or places + fine * fine * rows * columns > size:
@@ -236,36 +229,22 @@ def check_table(p, o, end):
 
 
 @kernel
-def check_axis(p, o, axis):
-    """Return True if the numbers of a field along an axis are in range."""
-    spacing, period = p[o + FIELD_HEADER.spacing + axis], p[o + FIELD_HEADER.period + axis]
-    inverse = p[o + FIELD_HEADER.inverse_period + axis]
-    known = abs(p[o + FIELD_HEADER.low + axis]) <= 1e4 and spacing >= 1e-5 and spacing <= 1e4
-    known = known and is_whole(p[o + FIELD_HEADER.nodes + axis], 2.0, MAX_NODES)
-    if period == 0.0:
-        return known and inverse == 0.0
-    return known and period >= 1e-5 and abs(period * inverse - 1.0) < 1e-9
-
-
-@kernel
 def check_field(p, o, end):
     """Return True if a whole distance field is at `o`, before `end`."""
-    if o + FIELD_HEADER.SIZE > end or not are_finite(p, o, FIELD_HEADER.SIZE):
+    if not fits(p, o, FIELD_BOUNDS, end):
         return False
-    if not (check_axis(p, o, 0) and check_axis(p, o, 1) and check_axis(p, o, 2)):
-        return False
-    steep = min(p[o + FIELD_HEADER.steep_inside], p[o + FIELD_HEADER.steep_outside])
-    known = steep >= 1e-6 and p[o + FIELD_HEADER.half_diagonal] > 0.0
-    known = known and is_whole(p[o + FIELD_HEADER.outer], 1.0, MAX_NODES)
+    known = True
     nodes, blocks, knots = 1.0, 1.0, 1.0
     for axis in range(3):
-        count, wraps = p[o + FIELD_HEADER.nodes + axis], p[o + FIELD_HEADER.period + axis] > 0.0
+        count, period = p[o + FIELD_HEADER.nodes + axis], p[o + FIELD_HEADER.period + axis]
+        inverse, wraps = p[o + FIELD_HEADER.inverse_period + axis], period > 0.0
+        known = known and (inverse == 0.0 if period == 0.0 else period >= 1e-5)
+        known = known and (period == 0.0 or abs(period * inverse - 1.0) < 1e-9)
         nodes *= count
         blocks *= np.floor((count - 2.0) / fields.BLOCK_SIDE) + 1.0
         knots *= count if wraps else count + 2.0 * p[o + FIELD_HEADER.outer]
     least, sites, size = p[o + FIELD_HEADER.blocks], p[o + FIELD_HEADER.sites], float(end - o)
-    known = known and is_whole(least, FIELD_HEADER.SIZE, size) and is_whole(sites, least, size)
-    known = known and nodes <= 2.0 * (least - FIELD_HEADER.SIZE)
+    known = known and sites >= least and nodes <= 2.0 * (least - FIELD_HEADER.SIZE)
     if not known or blocks > 2.0 * (sites - least) or knots > 2.0 * (size - sites):
         return False
     singles, first = p.view(np.float32), 2 * (o + FIELD_HEADER.SIZE)
@@ -281,26 +260,20 @@ def check_tail(p, t):
     The middle hinge consists of two unit vectors, and must change the angle between the outer
     axes: otherwise all rotations were at gimbal lock.
     """
-    known = are_finite(p, t, TAIL.SIZE) and abs(p[t + TAIL.lock]) <= 10.0
+    known = fits(p, t, TAIL_BOUNDS, p.shape[0])
     known = known and is_unit(p, t + TAIL.along, 2) and is_unit(p, t + TAIL.along_far, 2)
     known = known and p[t + TAIL.along] ** 2 - p[t + TAIL.along_far] ** 2 >= MIN_SINES
     for k in range(3):
-        low, high = p[t + TAIL.low + k], p[t + TAIL.high + k]
-        known = known and low >= -MAX_REACH and high <= MAX_REACH and low <= high
+        known = known and p[t + TAIL.low + k] <= p[t + TAIL.high + k]
     return known
 
 
 @kernel
 def check_limit(p, o):
     """Return True if a whole packed limit is at `o`, with everything that it points to."""
-    if not limits.is_whole(p, o) or not are_finite(p, o, limits.HEADER.SIZE + 1):
+    if not limits.is_whole(p, o) or not fits(p, o, LIMIT_BOUNDS, p.shape[0]):
         return False
     size, shape = p[o + limits.HEADER.size], o + limits.HEADER.SIZE
-    if size != np.floor(size) or p[o + limits.HEADER.chart] not in CHART_KINDS:
-        return False
-    for k in range(limits.HEADER.reach, limits.HEADER.SIZE):  # reaches and margin
-        if not (p[o + k] >= 0.0 and p[o + k] <= MAX_REACH):
-            return False
     for k in range(limits.HEADER.into_left, limits.HEADER.axis, 4):
         if not is_unit(p, o + k, 4):
             return False
@@ -377,12 +350,8 @@ def check_skeleton(p):
 @kernel
 def check_numbers(p, o):
     """Return the size of a valid packed dependent limit at `o`, or 0."""
-    if o + NODES.SIZE > p.shape[0] or not are_finite(p, o, NODES.SIZE):
-        return 0
-    numbers, by_rotation = p[o + NODES.numbers], p[o + NODES.by_rotation]
-    known = is_whole(numbers, 1.0, 2.0) and is_whole(by_rotation, 0.0, 1.0)
-    known = known and is_whole(p[o + NODES.divisions], 1.0, MAX_DIVISIONS)
-    known = known and is_whole(p[o + NODES.turns], 1.0, MAX_TURNS)
+    known = fits(p, o, NODES_BOUNDS, p.shape[0])
+    numbers = p[o + NODES.numbers] if known else 0.0
     known = known and is_unit(p, o + NODES.axis, 3) and is_unit(p, o + NODES.into, 4)
     known = known and is_unit(p, o + NODES.bone, 4)
     known = known and (numbers == 1.0 or is_unit(p, o + NODES.along, 3))
@@ -390,7 +359,8 @@ def check_numbers(p, o):
     if not known:
         return 0
     n = int(p[o + NODES.divisions])
-    nodes = (4 * n * n * n + 8 * n) // 3 if by_rotation > 0.0 else 4 * n * n + 2
+    by_rotation = p[o + NODES.by_rotation] > 0.0
+    nodes = (4 * n * n * n + 8 * n) // 3 if by_rotation else 4 * n * n + 2
     size = NODES.SIZE + int(numbers) * nodes
     if p[o + NODES.size] != float(size) or not are_finite(p, o, size):
         return 0

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .jit import kernel
-from .layout import Layout
+from .layout import OFFSET, WHOLE, Field, Layout
 from .rotation import (
     DISTANCE,
     LANES,
@@ -27,13 +27,14 @@ from .vector import TURN, apply, apply_transposed, mat3_at, norm, wrap_angle
 HEADER = Layout(
     "theta-phi table",
     frame=9,  # rows of the matrix into the table's frame
-    rows=1,
-    columns=1,
-    fine=1,  # nodes of the grid of walls along the side of a cell
+    rows=Field(1.0, 1e4, kind=WHOLE),
+    columns=Field(1.0, 1e4, kind=WHOLE),
+    fine=Field(1.0, 100.0, kind=WHOLE),  # nodes of the grid of walls along the side of a cell
     gentle=1,  # 1/√(1 + G²), with G the steepest slope of the twist's ends anywhere
-    twists=1,  # offsets of middle and half of the twist at the cells, of slopes around, of walls
-    around=1,
-    places=1,
+    # Offsets of middle and half of the twist at the cells, of slopes around, of walls.
+    twists=Field(kind=OFFSET),
+    around=Field(kind=OFFSET),
+    places=Field(kind=OFFSET),
 )
 """Followed by what `pack_lists` writes."""
 
