@@ -13,7 +13,7 @@ from typing import NoReturn
 import numpy as np
 
 from .. import kernels
-from ..arrays import TURN, Floats, Ints, Quats, tolerance
+from ..arrays import Floats, Ints, tolerance
 from ..quat import angle_between, inverse, mul, rotate
 from ..skeleton import Clip, Pose, Skeleton
 from ..skeleton.world import with_unit, with_up
@@ -26,7 +26,7 @@ from .asf import (
     parse_asf,
     read_asf,
 )
-from .euler import euler_angles_deg, nearest_angles, other_triple, rotations_about
+from .euler import euler_angles_deg, nearest_angles, rotations_about
 from .files import atomic_write, read_file
 from .format import ClipFormat, ReadOptions, only_clip
 from .lines import LineReader, decode_text, parse_numbers, quote_line, scan_numbers
@@ -107,12 +107,15 @@ def _rows(reader: LineReader, origin: AsfOrigin) -> Floats:
     if huge.size:
         line = int(np.searchsorted(np.cumsum(counts), huge[0], side="right"))
         _fail(reader, line, f"expected numbers of at most {MAX_NUMBER:g}", values[huge[0]])
-    bone_lines = _lines_of_bones(reader, origin, bones)
-    starts = np.cumsum(counts) - counts
-    within = np.concatenate([np.arange(width) for width in widths])
-    chosen = bone_lines[:, np.repeat(np.arange(len(widths)), widths)]
-    values = np.append(values, 0.0)  # for bones without lines
-    table: Floats = values[np.where(chosen >= 0, starts[chosen] + within, -1)]
+    frames = _check_frames(reader, origin, bones)
+    listed = bones[bones >= 0]
+    order = listed[: len(listed) // max(frames, 1)]  # of the bones, alike in all frames
+    table = np.zeros((frames, widths.sum()))  # bones without lines are at rest
+    ends = np.cumsum(widths)
+    columns = [
+        column for bone in order.tolist() for column in range(ends[bone] - widths[bone], ends[bone])
+    ]
+    table[:, columns] = values.reshape(frames, len(columns))
     return table
 
 
@@ -149,34 +152,31 @@ def _split_names(reader: LineReader, origin: AsfOrigin) -> tuple[bytes, Ints]:
     return bytes(text), bones
 
 
-def _lines_of_bones(reader: LineReader, origin: AsfOrigin, bones: Ints) -> Ints:
-    """Return the line of each bone in each frame, (frames, joints); -1 for bones without lines."""
-    frames, joints = np.flatnonzero(bones == _FRAME), len(origin.bones)
-    if len(frames) * joints > MAX_STILL_POSES + len(reader.data):
+def _check_frames(reader: LineReader, origin: AsfOrigin, bones: Ints) -> int:
+    """Return the number of frames; ValueError unless each has the bones of the first, in order.
+
+    `bones` (lines,) are the joints that lines name.
+    """
+    used = np.flatnonzero(bones != _OTHER)  # not blank
+    frames, joints = int((bones == _FRAME).sum()), len(origin.bones)
+    if frames * joints > MAX_STILL_POSES + len(reader.data):
         rule = f"expected at most {MAX_STILL_POSES // joints} frames of {joints} bones"
-        _fail(reader, 0, f"{rule} in so short a file", len(frames))
-    listed = np.flatnonzero(bones >= 0)
-    if listed.size and (not frames.size or listed[0] < frames[0]):
-        _fail(reader, int(listed[0]), "expected the number of a frame before bones", "a bone")
-    frame = np.searchsorted(frames, listed) - 1
-    lines = np.full((len(frames), joints), -1)
-    lines[frame[::-1], bones[listed[::-1]]] = listed[::-1]  # the first of two lines stays
-    twice = np.flatnonzero(lines[frame, bones[listed]] != listed)
-    if twice.size:
-        line = int(listed[twice[0]])
-        again = decode_text(origin.bones[bones[line]])
-        _fail(reader, line, "expected each bone once in a frame", f"{again:.60} twice")
-    has = lines >= 0
-    for joint in np.flatnonzero(has.any(axis=0) & ~has.all(axis=0)).tolist():
-        line = int(frames[has[:, joint].argmin()])
-        name = decode_text(origin.bones[joint])
-        _fail(reader, line, f"expected {name:.60} in every frame or in none", "a frame without it")
-    moves = np.array([bool(freedoms) for freedoms in origin.freedoms])
-    absent = np.flatnonzero(moves & ~has.any(axis=0)).tolist()
-    if absent and frames.size:
+        _fail(reader, 0, f"{rule} in so short a file", frames)
+    if used.size and bones[used[0]] != _FRAME:
+        _fail(reader, int(used[0]), "expected the number of a frame before bones", "a bone")
+    starts = np.flatnonzero(bones[used] == _FRAME)
+    first = bones[used[: starts[1] if frames > 1 else used.size]]
+    expected = np.resize(first, used.size)
+    wrong = np.flatnonzero(bones[used] != expected)
+    if wrong.size or len(np.unique(first)) < len(first) or used.size != frames * len(first):
+        line = int(used[wrong[0] if wrong.size else -1])
+        rule = "expected the bones of the first frame in each, once and in the same order"
+        _fail(reader, line, rule, "another line")
+    absent = [j for j, freedoms in enumerate(origin.freedoms) if freedoms and j not in first]
+    if absent and frames:
         names = ", ".join(decode_text(origin.bones[joint]) for joint in absent[:12])
         reader.warnings.append(f"without motion of {names}: at rest")
-    return lines
+    return frames
 
 
 def _fail(reader: LineReader, line: int, rule: str, value: object) -> NoReturn:
@@ -273,7 +273,7 @@ def _write_skeleton(origin: AsfOrigin, path: Path) -> None:
 def _table(origin: AsfOrigin, clip: Clip, path: Path) -> Floats:
     """Return the numbers to write, (frames, freedoms). Warns if freedoms cannot express the motion.
 
-    Rotations that did not change keep the numbers of the file that was read.
+    Joints that did not change keep the numbers of the file that was read.
     """
     columns = _columns(origin)
     table = np.zeros((clip.frames, sum(map(len, origin.freedoms))))
@@ -285,15 +285,18 @@ def _table(origin: AsfOrigin, clip: Clip, path: Path) -> Floats:
         local = mul(rotations, axes) if joint else rotations
         order = _axis_order(freedoms)
         used = [columns[joint][f"r{axis}"] for axis in order]
-        values, previous = origin.values, None
-        if values is not None and len(values) == clip.frames:
-            previous = origin.angle * values[:, used]
-        angles = _angles(local, order, previous)
+        if origin.values is not None and len(origin.values) == clip.frames:
+            previous = origin.values[:, used]
+            old = rotations_about(origin.angle * previous, order)
+            if angle_between(old, local).max(initial=0.0) <= MAX_ROUNDING:
+                table[:, used] = previous
+                continue
+        if len(order) == 3:
+            angles = np.radians(euler_angles_deg(local, order))
+        else:
+            angles = np.unwrap(nearest_angles(local, order), axis=0)
         lost[joint] = angle_between(rotations_about(angles, order), local).max(initial=0.0)
         table[:, used] = np.round(angles / origin.angle, decimals)
-        if values is not None and previous is not None:
-            same = angle_between(rotations_about(previous, order), local) <= MAX_ROUNDING
-            table[:, used] = np.where(same[:, None], values[:, used], table[:, used])
     shifts = rotate(inverse(origin.axes[0]), clip.pose.positions[:, 0] - origin.position)
     for axis, freedom in enumerate(POSITION_FREEDOMS):
         if freedom in columns[0]:
@@ -328,25 +331,6 @@ def _warn_lost(origin: AsfOrigin, clip: Clip, path: Path, lost: Floats, moved: F
 
 def _warn(message: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=5)
-
-
-def _angles(rotations: Quats, order: str, previous: Floats | None) -> Floats:
-    """Return the angles (frames, n), radians, about the n axes of `order` nearest to `rotations`.
-
-    Several angles give the same rotation. Those nearest to `previous` are chosen, or without it,
-    those without jumps from frame to frame.
-    """
-    if len(order) == 3 and previous is None:
-        return np.radians(euler_angles_deg(rotations, order))
-    choices = nearest_angles(rotations, order)[None]
-    if previous is None:
-        return np.unwrap(choices[0], axis=0)
-    if len(order) == 3:
-        choices = np.concatenate([choices, other_triple(choices)])
-    choices = choices + TURN * np.round((previous - choices) / TURN)
-    best = np.abs(choices - previous).sum(axis=-1).argmin(axis=0)
-    nearest: Floats = np.take_along_axis(choices, best[None, :, None], axis=0)[0]
-    return nearest
 
 
 AMC = ClipFormat(

@@ -19,7 +19,7 @@ def euler_angles_deg(rotations: Quats, order: str) -> Floats:
     angles = to_euler(rotations, order)
     if not len(angles):
         return angles
-    other = other_triple(angles)
+    other = np.pi + angles * np.array([1.0, -1.0, 1.0])  # the same rotations
     # Switching triples costs the same whichever of the two the previous frame uses.
     stay = np.abs(wrap_angles(angles[1:] - angles[:-1])).sum(axis=-1)
     switch = np.abs(wrap_angles(other[1:] - angles[:-1])).sum(axis=-1)
@@ -35,12 +35,6 @@ def unwrap_deg(angles: Floats) -> Floats:
     short[(short == -180.0) & (steps > 0.0)] = 180.0
     corrections = np.where(np.abs(steps) < 180.0, 0.0, short - steps)
     return np.asarray(wrapped_deg + np.cumsum(corrections, axis=0))
-
-
-def other_triple(angles: Floats) -> Floats:
-    """Return the other three angles, about three different axes, of the same rotations."""
-    other: Floats = np.pi + angles * np.array([1.0, -1.0, 1.0])
-    return other
 
 
 def nearest_angles(rotations: Quats, order: str) -> Floats:

@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
@@ -64,37 +66,38 @@ bpy.ops.export_scene.gltf(
 
 def read_fbx(path: Path, options: ReadOptions) -> Clip:
     """Return the clip in the FBX file at `path`, as Blender reads it."""
-    from tempfile import TemporaryDirectory
-
     from . import load_clip
 
-    with TemporaryDirectory(prefix="synovia-") as folder:
-        glb = Path(folder) / f"{path.stem}.glb"
-        glb.write_bytes(_convert(path))
+    with _as_glb(path) as glb:
         clip = load_clip(f"{glb}#{options.clip}" if options.clip else glb)
     return replace(clip, origin=None)
 
 
 def list_actions(path: Path) -> list[str]:
     """Return the names of the clips in the FBX file at `path`."""
-    from tempfile import TemporaryDirectory
-
     from . import list_clips
 
-    with TemporaryDirectory(prefix="synovia-") as folder:
-        glb = Path(folder) / f"{path.stem}.glb"
-        glb.write_bytes(_convert(path))
+    with _as_glb(path) as glb:
         return list_clips(glb)
 
 
-def _convert(path: Path) -> bytes:
-    """Return the armatures and motions of an FBX file as GLB; the last few results are cached."""
+@contextmanager
+def _as_glb(path: Path) -> Iterator[Path]:
+    """Write the armatures and motions of an FBX file to a temporary GLB file."""
+    from tempfile import TemporaryDirectory
+
     about = check_regular(path)
-    return _run_blender(path.resolve(), about.st_mtime_ns, about.st_size, *_find_blender(path))
+    command = _find_blender(path)
+    content = _run_blender(path.resolve(), about.st_mtime_ns, about.st_size, *command)
+    with TemporaryDirectory(prefix="synovia-") as folder:
+        glb = Path(folder) / f"{path.stem}.glb"
+        glb.write_bytes(content)
+        yield glb
 
 
 @lru_cache(maxsize=4)
 def _run_blender(path: Path, _time: int, _size: int, *command: str) -> bytes:
+    """Return an FBX file as GLB; the last few results are cached by the state of the file."""
     import subprocess
     from tempfile import TemporaryDirectory
 

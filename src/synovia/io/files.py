@@ -8,19 +8,9 @@ import os
 import shutil
 import stat
 import tempfile
-import time
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import BinaryIO
-
-try:
-    import fcntl
-except ImportError:  # Windows, where a file that is open cannot be removed
-    fcntl = None  # type: ignore[assignment]
-
-YOUNG = 60.0
-"""Seconds for which an empty leftover may belong to a writer that has not locked it yet."""
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
@@ -65,8 +55,8 @@ def check_regular(path: str | os.PathLike[str]) -> os.stat_result:
 def atomic_write(path: str | os.PathLike[str], content: bytes, *, follow: bool = True) -> None:
     """Write `content` to the file at `path`; on any failure what was there stays as it was.
 
-    What killed writers left beside it is removed. A link is followed, or with `follow` false
-    refused; one that is planted at the last moment is then replaced, and never written through.
+    A link is followed, or with `follow` false refused; one that is planted at the last moment is
+    then replaced, and never written through.
     """
     with atomic_file(path, follow=follow) as file:
         file.write(content)
@@ -84,16 +74,12 @@ def atomic_file(path: str | os.PathLike[str], *, follow: bool = True) -> Iterato
         _check_place(target)
         try:
             with open(beside, "xb") as file:
-                _lock(file.fileno())
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
                 if target.exists():
                     shutil.copymode(target, beside)
-                if fcntl:  # renamed while it is locked, so that nobody takes it for a leftover
-                    os.replace(beside, target)
-            if not fcntl:
-                os.replace(beside, target)
+            os.replace(beside, target)
         except BaseException:
             with contextlib.suppress(OSError):
                 beside.unlink(missing_ok=True)
@@ -103,7 +89,6 @@ def atomic_file(path: str | os.PathLike[str], *, follow: bool = True) -> Iterato
             raise  # about what is read meanwhile
         raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
     _sync_directory(target.parent)
-    _remove_leftovers(target.parent)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -131,16 +116,6 @@ def _check_place(target: Path) -> None:
             pass
 
 
-def _lock(handle: int) -> bool:
-    """Lock an open file without waiting; false where somebody else has, or the system cannot."""
-    try:
-        if fcntl:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
 def _sync_directory(directory: Path) -> None:
     """Make a rename last through a power failure, where the system can."""
     with contextlib.suppress(OSError):
@@ -149,17 +124,3 @@ def _sync_directory(directory: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-@cache  # once in a directory: there may be thousands of files
-def _remove_leftovers(directory: Path) -> None:
-    """Remove files of writers that were killed: those that nobody has locked."""
-    for leftover in directory.glob(".synovia-*.tmp"):
-        with contextlib.suppress(OSError), open(leftover, "rb") as file:
-            about = os.fstat(file.fileno())
-            starting = about.st_size == 0 and time.time() - about.st_mtime < YOUNG
-            if not starting and _lock(file.fileno()) and fcntl:
-                leftover.unlink()
-        if not fcntl:
-            with contextlib.suppress(OSError):
-                leftover.unlink()
