@@ -11,20 +11,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import synovia.demo
-from oracles import EXHAUSTIVE
 from synovia import human_limits, quat
-from synovia.cli.demo import BEST, demo
+from synovia.cli.demo import demo
 from synovia.demo import JOINTS, WILD_JOINTS, largest_step, range_of_motion, true_limits, wild
-from synovia.demo.clips import ANCESTORS, joint_rotations, near_misses, random_controls
-from synovia.demo.compare import EulerRanges
+from synovia.demo.clips import ANCESTORS, joint_rotations, random_controls
 from synovia.io import load_clip, load_limits
-from synovia.shapes import SHAPES
 from synovia.skeleton import lineage
 
-CASES = synovia.demo.CASES
-FEW = (BEST, ("ellipsoid", "rotation-vector"), ("distance-field", "swing-twist"))
-"""Which of them CI learns and compares here; `make demo` learns all."""
 FILES = {"rom.bvh", "wild.bvh", "clamped.bvh", "human.limits.json", "limits.png"}
 
 
@@ -45,18 +38,13 @@ def run(tmp_path_factory):
     directory.mkdir()
     (directory / "mine.txt").write_text("keep me")
     (directory / "rom.bvh").write_text("of an earlier run")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("synovia.demo.CASES", CASES if EXHAUSTIVE else FEW)
-        return directory, CliRunner().invoke(
-            demo, ["--force", str(directory)], catch_exceptions=False
-        )
+    return directory, CliRunner().invoke(demo, ["--force", str(directory)], catch_exceptions=False)
 
 
 @pytest.mark.parametrize("name", JOINTS)
-def test_what_controls_do_is_legal_and_near_misses_are_not(name, rng):
+def test_what_controls_do_is_legal(name, rng):
     limit = true_limits().limits[name]
     assert limit.contains(joint_rotations(name, random_controls(300, rng, beyond=0.5))).all()
-    assert not limit.contains(near_misses(limit, 300, rng)).any()
 
 
 def test_the_two_sides_of_the_body_mirror_each_other(rng):
@@ -109,15 +97,6 @@ def test_the_wild_clip_breaks_the_limits_it_means_to_and_no_others(wild_clip):
     assert all(row.share < 0.5 for row in report.joints)
 
 
-def test_a_box_of_euler_angles_contains_what_it_was_fitted_to(rom, rng):
-    everywhere = rng.normal(size=(100_000, 4))
-    everywhere /= np.linalg.norm(everywhere, axis=-1, keepdims=True)
-    for joint in map(rom.skeleton.index, ("LeftHand", "LeftUpperLeg")):
-        box = EulerRanges.fit(rom.pose.rotations[:, joint])
-        assert box.contains(rom.pose.rotations[:, joint]).all()
-        assert box.contains(everywhere).mean() == pytest.approx(box.volume(), rel=0.1)
-
-
 def test_the_command_ends_well_and_names_what_it_wrote(run):
     directory, result = run
     assert result.exit_code == 0
@@ -143,25 +122,9 @@ def test_the_saved_limits_reject_the_wild_clip_and_accept_the_clamped_one(run):
     assert model.check(load_clip(directory / "rom.bvh")).outside.mean() < 0.001
 
 
-def test_every_shape_is_compared_in_each_of_its_charts():
-    assert set(FEW) <= set(CASES)
-    assert len(CASES) == sum(len(shape.charts) for shape in SHAPES.values())
-
-
-def test_the_table_shows_limits_near_the_truth_and_nearer_than_euler_angles(run):
-    scores = table(run[1].output)
-    euler = scores.pop("Euler box")
-    assert len(scores) == len(CASES if EXHAUSTIVE else FEW)
-    # Fields take little for granted between what was seen.
-    least = {"distance-field": 90.0}
-    for case, (legal, near, volume) in scores.items():
-        assert legal >= least.get(case.split()[0], 95.0), case
-        assert near < euler[1]
-        assert 0.9 < volume < euler[2]
-    best = scores["k-DOP swing-twist"]
-    families = ("Box", "box", "Ellipsoid", "ellipsoid", "k-DOP", "Product", "product")
-    convex = [score for name, score in scores.items() if name.startswith(families)]
-    assert best[1] < 1.1 * min(near for _, near, _ in convex)
+def test_most_of_the_truth_is_learned(run):
+    share = re.search(r"^([\d.]+)% are inside", run[1].output, re.MULTILINE)
+    assert float(share[1]) > 95.0
 
 
 def test_clamping_as_a_path_pops_less_than_frame_by_frame(run):
@@ -202,13 +165,10 @@ def test_help_says_what_is_written():
 
 
 def test_a_second_run_without_matplotlib_gives_the_same_files_but_the_picture(run, tmp_path):
-    """Of the shapes only one: the files need no other, and each takes its time."""
     program = """
         import sys
         sys.modules["matplotlib"] = None
-        import synovia.demo
-        from synovia.cli.demo import BEST, demo
-        synovia.demo.CASES = (BEST,)
+        from synovia.cli.demo import demo
         demo([sys.argv[1]])
     """
     done = subprocess.run(
@@ -221,22 +181,6 @@ def test_a_second_run_without_matplotlib_gives_the_same_files_but_the_picture(ru
     assert done.returncode == 0, done.stderr
     assert "pip install 'synovia[draw]'" in done.stdout
     assert {path.name for path in tmp_path.iterdir()} == FILES - {"limits.png"}
-    directory, first = run
-    rows = table(done.stdout)
-    assert len(rows) == 2  # the shape, and a box of Euler angles
-    assert rows.items() <= table(first.output).items()
+    directory, _ = run
     for name in FILES - {"limits.png", "human.limits.json"}:
         assert (tmp_path / name).read_bytes() == (directory / name).read_bytes()
-
-
-def table(output):
-    """Return legal, near misses (percent) and volume by shape and chart, as printed."""
-    rows = re.findall(
-        r"^(\S+|Euler box) +(\S+|min and.*?angle) +([\d.]+)% +([\d.]+)% +([\d.]+) x$",
-        output,
-        flags=re.MULTILINE,
-    )
-    return {
-        shape if shape == "Euler box" else f"{shape} {chart}": tuple(map(float, numbers))
-        for shape, chart, *numbers in rows
-    }

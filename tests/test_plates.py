@@ -72,7 +72,7 @@ def test_the_shoulders_plates_are_drawn(name):
     assert len(picture.axes) == len(plate.poses) == 4
     drawn = pixels(picture)
     assert greenish(drawn) > 0.005
-    plain = replace(plate, poses=plate.poses[:1], highlighted=(), outlines={})
+    plain = replace(plate, poses=plate.poses[:1], highlighted=())
     assert greenish(pixels(draw_plate(shoulders(), plain))) < 0.001
     edges = {tuple(np.round(axes.get_xlim(), 9)) for axes in picture.axes}
     assert len(edges) == 1  # all to one scale

@@ -31,7 +31,7 @@ from ..components import (
 )
 from ..shapes import ReachCone
 from ..skeleton import Skeleton
-from .part import SIDES, Part, join, load_tables, mirror_point
+from .part import SIDES, Part, join, load_tables
 
 BONES = {"Clavicle": "clavicle", "Scapula": "scapula", "UpperArm": "arm"}
 CONTROLS = ("flexion", "abduction", "twist", "elevation", "protraction")
@@ -78,13 +78,6 @@ def shoulders(height: float = 1.75) -> Figure:
     sides = [shoulder(side, height) for side in SIDES]
     arms = [replace(each, ends={list(each.parents)[-1]: [scale * elbow]}) for each in sides]
     return join(sternum, *arms, name="shoulders")
-
-
-def scapula_outline(side: str, height: float = 1.75) -> Vectors:
-    """Return the corners (n, 3) of a scapula in its own frame, in metres, for pictures."""
-    data = load_tables("shoulder")["human"]
-    corners = np.array(data["outline"]["scapula"]) * (height / data["height"])
-    return corners if side == "Right" else mirror_point(corners)
 
 
 def shoulder_shao_2003() -> Figure:

@@ -1,8 +1,8 @@
-"""The demo's human, what its joints can do, and the clips made by its controls."""
+"""The default human, its true limits, clips made of its controls, and limits learned from them."""
 
 from __future__ import annotations
 
-import math
+import warnings
 from dataclasses import replace
 from functools import cache
 
@@ -17,8 +17,6 @@ from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Clip, Pose, lineage
 
-# What the joints of the demo's human can really do, and what they only just cannot.
-
 LIMBS = ("Clavicle", "UpperArm", "LowerArm", "Forearm", "Hand", "UpperLeg", "LowerLeg", "Foot")
 JOINTS = ("Head", *(f"{side}{limb}" for side in ("Left", "Right") for limb in LIMBS))
 """The joints that the demo learns about; vertebrae and ribs move too little each."""
@@ -28,10 +26,8 @@ TRUNK = ("lumbar", "thoracic", "cervical", "head")
 NECK_POSES = 4000
 """Poses of the neck that its limit is made of."""
 SLACK = np.radians(0.5)
-NEAR_MISS = (math.radians(5.0), math.radians(45.0))
-"""How far a near miss is from a legal rotation, in radians."""
-FREE_VOLUME = 0.01
-"""The share of all rotations from which on a joint turns freely about three axes."""
+SAMPLES = 2000  # random poses
+MARGIN = 0.05  # radians by which learned limits are wider than the clip
 
 
 @cache
@@ -65,6 +61,30 @@ def random_controls(n: int, rng: np.random.Generator, beyond: float = 0.0) -> Fl
     return np.asarray(table)
 
 
+def learn_limits(clip: Clip, shape: str, chart: str) -> LimitModel:
+    """Return limits of `JOINTS`, of this shape in this chart, learned from a clip."""
+    with warnings.catch_warnings():
+        # An arm overhead is opposite to one that hangs, where the twist is not defined.
+        warnings.filterwarnings("ignore", ".*the direction opposite", UserWarning)
+        return LimitModel.fit(
+            [clip], shape, chart, margin=MARGIN, joints=JOINTS, relative_to=ANCESTORS
+        )
+
+
+def share_accepted(model: LimitModel) -> float:
+    """Return the share of random poses whose joints are legal, as a mean over `JOINTS`."""
+    controls = random_controls(SAMPLES, np.random.default_rng(2))
+    shares = [model.limits[n].contains(joint_rotations(n, controls)).mean() for n in JOINTS]
+    return float(np.mean(shares))
+
+
+def largest_step(clip: Clip) -> tuple[float, str]:
+    """Return the largest rotation from frame to frame, in radians, and the joint's name."""
+    steps = clip.steps.max(axis=0)
+    joint = int(steps.argmax())
+    return float(steps[joint]), clip.skeleton.names[joint]
+
+
 @cache
 def true_limits() -> LimitModel:
     """Return the truth: limits of `JOINTS`, around all that the human's controls can do."""
@@ -90,22 +110,6 @@ def joint_rotations(name: str, controls: Floats) -> Quats:
     return lineage(figure.skeleton, name, ANCESTORS.get(name)).relative_rotation(
         figure.pose(controls).rotations
     )
-
-
-def near_misses(limit: Limit, n: int, rng: np.random.Generator) -> Quats:
-    """Return `n` illegal rotations, 5 to 45 degrees from a legal one."""
-    illegal = np.empty((0, 4))
-    while len(illegal) < n:
-        axes = rng.normal(size=(2 * n, 3))
-        axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
-        turns = quat.exp(rng.uniform(*NEAR_MISS, size=(2 * n, 1)) * axes)
-        drawn = quat.mul(limit.sample(2 * n, rng), turns)
-        illegal = np.concatenate([illegal, drawn[~limit.contains(drawn)]])
-    return illegal[:n]
-
-
-# The clips of the demo, made by the human's controls: a performer who explores every joint, and
-# one gone wild.
 
 
 FRAME_TIME = 1.0 / 60.0

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatch
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .. import quat
-from ..anatomy.shoulder import scapula_outline
 from ..arrays import Floats, Quats, Vectors
 from ..components import Figure, FigurePose
 from ..skeleton import forward
@@ -144,8 +142,7 @@ class Plate:
 
     `segments` are patterns of those to draw, `highlighted` of those in green. `pitch` and `yaw`
     (degrees) turn the figure before it is seen from the front: with a yaw of 180 it is seen from
-    behind. `width` is half a bone's, as a share of the plate's extent. `outlines` are flat bones,
-    corners (n, 3) in the frame of their segment. `moving_segment` names the one whose centre of
+    behind. `moving_segment` names the one whose centre of
     motion is marked, for the control that the poses change; one more panel shows the way that it
     goes over the control's range, enlarged, in millimetres if the figure is in metres.
     `zoom_radius` is how far around its joint is shown, in the figure's unit, or 0 for all.
@@ -158,8 +155,6 @@ class Plate:
     highlighted: tuple[str, ...] = ()
     pitch: float = 8.0
     yaw: float = -33.0
-    width: float = 0.012
-    outlines: Mapping[str, Vectors] = field(default_factory=dict)
     moving_segment: str = ""
     zoom_radius: float = 0.0
     ellipsoids: bool = False
@@ -175,7 +170,6 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
     count = len(plate.poses) + bool(plate.moving_segment)
     picture = new_figure(PANEL_PX * count, HEIGHT_PX)
     picture.text(0.03, 0.93, plate.title, color=INK, size=15, weight="bold")
-    width = plate.width * _extent(figure, plate)
     seen = [_see(figure, figure.pose(controls), plate) for controls in plate.poses]
     trail = None
     if plate.moving_segment:
@@ -188,7 +182,7 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
 
     panels = [panel(number, _caption(controls)) for number, controls in enumerate(plate.poses)]
     for number, (axes, controls) in enumerate(zip(panels, plate.poses, strict=True)):
-        _draw_panel(axes, figure, figure.pose(controls), plate, width, seen[number])
+        _draw_panel(axes, figure, figure.pose(controls), plate, seen[number])
         if trail is not None:
             mark_center(axes, trail, number)
     low, high = _corners(figure, plate, panels)
@@ -223,7 +217,10 @@ def _bones(figure: Figure, posed: FigurePose, plate: Plate) -> list[Stroke]:
     names = figure.skeleton.names
     shown = {name for name in names if _matches(name, plate.segments)}
     colors = {name: LEGAL for name in shown if _matches(name, plate.highlighted)}
-    return strokes(figure.skeleton, posed, colors=colors, color=BODY, only=shown, view=plate.view)
+    drawn = strokes(figure.skeleton, posed, colors=colors, color=BODY, only=shown, view=plate.view)
+    if not drawn:
+        raise ValueError(f"the figure must have bones like {', '.join(plate.segments)}, got none")
+    return drawn
 
 
 def _see(figure: Figure, posed: FigurePose, plate: Plate) -> Seen | None:
@@ -233,18 +230,8 @@ def _see(figure: Figure, posed: FigurePose, plate: Plate) -> Seen | None:
         return None
     names = figure.skeleton.names
     shown = {name for name in names if _matches(name, plate.segments)}
-    green = (*plate.highlighted, *plate.outlines)
-    colors = {name: LEGAL_BONE for name in shown if _matches(name, green)}
+    colors = {name: LEGAL_BONE for name in shown if _matches(name, plate.highlighted)}
     return see_bones(bones, posed, plate.view, colors=colors, only=shown)
-
-
-def _extent(figure: Figure, plate: Plate) -> float:
-    """Return how high or wide the poses of a plate are together, whichever is more."""
-    every = [bone for each in plate.poses for bone in _bones(figure, figure.pose(each), plate)]
-    if not every:
-        raise ValueError(f"the figure must have bones like {', '.join(plate.segments)}, got none")
-    points = np.array([point for bone in every for point in (bone.start, bone.end)])
-    return float(np.ptp(points[:, :2], axis=0).max()) or 1.0
 
 
 def _joint_position(figure: Figure, plate: Plate) -> Vectors:
@@ -255,40 +242,24 @@ def _joint_position(figure: Figure, plate: Plate) -> Vectors:
 
 
 def _draw_panel(
-    axes: Axes,
-    figure: Figure,
-    posed: FigurePose,
-    plate: Plate,
-    width: float,
-    seen_body: Seen | None,
+    axes: Axes, figure: Figure, posed: FigurePose, plate: Plate, seen_body: Seen | None
 ) -> None:
-    """Draw one pose, what is far from the viewer first, and the marks; not bones with a shape."""
-    skeleton, bones = figure.skeleton, _bones(figure, posed, plate)
-    positions, rotations = forward(skeleton, posed)
-    layers: list[tuple[float, Callable[[], None]]] = []
-    for bone in bones if seen_body is None else ():
-        thin = _with_width(bone, width)
-        depth = 0.5 * float(bone.start[2] + bone.end[2])
-        layers.append((depth, partial(paint, axes, [thin])))
-    for center, halves in _ellipsoids(figure, positions, rotations) if plate.ellipsoids else []:
-        seen, across = quat.rotate(plate.view, center), quat.rotate(plate.view, halves)
-        layers.append((float(seen[2]), partial(_draw_ellipsoid, axes, seen, across)))
-    for name, corners in plate.outlines.items() if seen_body is None else ():
-        joint = skeleton.index(name)
-        there = positions[joint] + quat.rotate(rotations[joint], np.asarray(corners))
-        seen = quat.rotate(plate.view, there)
-        layers.append((float(seen[:, 2].mean()), partial(_draw_outline, axes, seen)))
-    for _, draw in sorted(layers, key=lambda layer: layer[0]):
-        draw()
+    """Draw the ellipsoids of one pose, the farthest first, and strokes for bones without a shape.
+
+    Bones with a shape are painted later, when the extent of all panels is known.
+    """
+    bones = _bones(figure, posed, plate)
+    if seen_body is None:
+        paint(axes, bones)
+    if plate.ellipsoids:
+        found = [
+            (quat.rotate(plate.view, center), quat.rotate(plate.view, halves))
+            for center, halves in _ellipsoids(figure, *forward(figure.skeleton, posed))
+        ]
+        for center, halves in sorted(found, key=lambda ellipsoid: float(ellipsoid[0][2])):
+            _draw_ellipsoid(axes, center, halves)
     points = np.array([point for each in bones for point in (each.start[:2], each.end[:2])])
     axes.update_datalim(points if seen_body is None else bounds(seen_body))
-
-
-def _with_width(stroke: Stroke, width: float) -> Stroke:
-    """Return a bone's stroke with another width; round parts, such as a head, stay."""
-    if np.array_equal(stroke.start, stroke.end):
-        return stroke
-    return stroke._replace(radius=width, rim=0.4 * width)
 
 
 def _ellipsoids(
@@ -336,13 +307,6 @@ def _sphere_points(polar: Floats, azimuth: Floats) -> Vectors:
     )
 
 
-def _draw_outline(axes: Axes, corners: Vectors) -> None:
-    from matplotlib.patches import Polygon
-
-    axes.add_patch(Polygon(corners[:, :2], fc=LEGAL, ec=INK, alpha=0.75, lw=1.2, zorder=4))
-    axes.update_datalim(corners[:, :2])
-
-
 def _varying_control(poses: Sequence[Mapping[str, float]]) -> str:
     """Return the first control that differs between poses, or the first at all."""
     names = list(dict.fromkeys(name for pose in poses for name in pose))
@@ -382,9 +346,8 @@ def both_sides(**controls: float) -> dict[str, float]:
     }
 
 
-def plates(height: float = 1.75) -> Mapping[str, Plate]:
-    """Return every plate by its name, for a human of this height in metres."""
-    outlines = {f"{side}Scapula": scapula_outline(side, height) for side in ("Left", "Right")}
+def plates() -> Mapping[str, Plate]:
+    """Return every plate of the human by its name."""
     return {
         "knee": Plate(
             "One control moves tibia, patella and fibula, about a moving centre",
@@ -395,7 +358,6 @@ def plates(height: float = 1.75) -> Mapping[str, Plate]:
             yaw=-90.0,
             moving_segment="LeftLowerLeg",
             zoom_radius=0.11,
-            width=0.004,
         ),
         "bend": Plate(
             "Side bend: the cage keeps its shape",
@@ -407,7 +369,6 @@ def plates(height: float = 1.75) -> Mapping[str, Plate]:
             highlighted=("L[1-5]", "T[0-9]*"),
             pitch=4.0,
             yaw=0.0,
-            width=0.005,
         ),
         "neck": Plate(
             "Neck: extended, at rest, flexed",
@@ -416,7 +377,6 @@ def plates(height: float = 1.75) -> Mapping[str, Plate]:
             highlighted=("C[1-7]",),
             pitch=0.0,
             yaw=-90.0,
-            width=0.014,
         ),
         "lumbar": Plate(
             "Lumbar spine: extended, at rest, flexed",
@@ -425,16 +385,14 @@ def plates(height: float = 1.75) -> Mapping[str, Plate]:
             highlighted=("L[1-5]",),
             pitch=0.0,
             yaw=-90.0,
-            width=0.006,
         ),
         "abduction": Plate(
             "Abduction: clavicle and scapula follow the arm",
             tuple({"right_shoulder.abduction": angle} for angle in (0.0, 60.0, 120.0, 170.0)),
             segments=SHOULDER,
-            highlighted=("RightClavicle", "RightUpperArm"),
+            highlighted=("RightClavicle", "RightScapula", "RightUpperArm"),
             pitch=6.0,
             yaw=180.0,
-            outlines={"RightScapula": outlines["RightScapula"]},
             ellipsoids=True,
         ),
         "scapula": Plate(
@@ -446,10 +404,9 @@ def plates(height: float = 1.75) -> Mapping[str, Plate]:
                 both_sides(abduction=150.0),
             ),
             segments=SHOULDER,
-            highlighted=("*Clavicle",),
+            highlighted=("*Clavicle", "*Scapula"),
             pitch=10.0,
             yaw=180.0,
-            outlines=outlines,
             ellipsoids=True,
         ),
     }
