@@ -44,13 +44,10 @@ def demo(directory: Path, force: bool) -> None:
     rom.bvh, wild.bvh, clamped.bvh, human.limits.json and limits.png, and no other file there is
     touched.
     """
-    try:
-        _make_directory(directory)
-        for name in FILES:
-            options.check_output(directory / name, force=force)
-        terminal.echo_lines(run_demo(directory))
-    except OSError as error:
-        raise click.ClickException(f"{error.filename or directory}: {error.strerror}") from error
+    _make_directory(directory)
+    for name in FILES:
+        options.check_output(directory / name, force=force)
+    terminal.echo_lines(run_demo(directory))
 
 
 def run_demo(directory: Path) -> Iterator[str]:
