@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from synovia import human_limits, quat
+from synovia.cli import main
 from synovia.cli.demo import demo
 from synovia.demo import JOINTS, WILD_JOINTS, largest_step, range_of_motion, true_limits, wild
 from synovia.demo.clips import ANCESTORS, joint_rotations, random_controls
@@ -152,7 +153,7 @@ def test_a_file_in_the_directorys_place_is_left_alone(tmp_path):
 
 def test_a_file_above_the_directory_is_an_error_in_one_line(tmp_path):
     (tmp_path / "taken").write_text("mine")
-    result = CliRunner().invoke(demo, [str(tmp_path / "taken" / "below")])
+    result = CliRunner().invoke(main, ["demo", str(tmp_path / "taken" / "below")])
     assert result.exit_code in (1, 2)
     assert "taken" in result.output
     assert result.output.count("\n") == 1
@@ -168,7 +169,8 @@ def test_a_second_run_without_matplotlib_gives_the_same_files_but_the_picture(ru
     program = """
         import sys
         sys.modules["matplotlib"] = None
-        from synovia.cli.demo import demo
+        from synovia.cli import main
+from synovia.cli.demo import demo
         demo([sys.argv[1]])
     """
     done = subprocess.run(
