@@ -169,8 +169,7 @@ def test_a_second_run_without_matplotlib_gives_the_same_files_but_the_picture(ru
     program = """
         import sys
         sys.modules["matplotlib"] = None
-        from synovia.cli import main
-from synovia.cli.demo import demo
+        from synovia.cli.demo import demo
         demo([sys.argv[1]])
     """
     done = subprocess.run(

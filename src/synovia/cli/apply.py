@@ -108,15 +108,15 @@ def clips_for(
         clip = file.load()
         if not clip.frames:
             raise ValueError(f"{file.path}: expected a clip with frames, got none")
-        known = dict(names) if single else names_in(names, clip.skeleton)
-        unused = {theirs: ours for theirs, ours in unused.items() if theirs not in known}
+        names_here = dict(names) if single else names_in(names, clip.skeleton)
+        unused = {theirs: ours for theirs, ours in unused.items() if theirs not in names_here}
         if not isinstance(model, str):
-            check_map(known, model.skeleton, [clip])
-            check_match(model, clip, known)
-            yield file, clip, AppliedLimits(model, known)
+            check_map(names_here, model.skeleton, [clip])
+            check_match(model, clip, names_here)
+            yield file, clip, AppliedLimits(model, names_here)
             continue
         try:
-            human = human_limits_for(model, clip, known, str(file.path))
+            human = human_limits_for(model, clip, names_here, str(file.path))
         except NoHumanLimitsError as error:
             if single:
                 raise NoHumanLimitsError(f"{error}. --limits FILE takes others") from None
@@ -188,11 +188,11 @@ def _reference_clip(clip: Clip, path: str) -> Clip | None:
     from ..io import clip_suffix, split_clip
     from ..skeleton import Pose
 
-    given = options.settings().tpose
-    if given is None:
+    tpose = options.settings().tpose
+    if tpose is None:
         return None
-    if given.lstrip("-").isdigit():
-        frame = int(given)
+    if tpose.lstrip("-").isdigit():
+        frame = int(tpose)
         if not 0 <= frame < clip.frames:
             raise click.UsageError(
                 f"--tpose must be a frame below {clip.frames}, as many as {printable(clip.name)} "
@@ -200,13 +200,13 @@ def _reference_clip(clip: Clip, path: str) -> Clip | None:
             )
         one = slice(frame, frame + 1)
         return replace(clip, pose=Pose(clip.pose.rotations[one], clip.pose.positions[one]))
-    file = split_clip(given)[0]
+    file = split_clip(tpose)[0]
     if not file.exists() and not clip_suffix(file):
-        raise click.UsageError(f"--tpose must be the number of a frame, or a clip, got {given!r}")
-    reference = load_clip(given)
+        raise click.UsageError(f"--tpose must be the number of a frame, or a clip, got {tpose!r}")
+    reference = load_clip(tpose)
     if reference.skeleton.names != clip.skeleton.names:
         raise ValueError(
-            f"{given}: --tpose takes a clip of the same joints as {path}, "
+            f"{tpose}: --tpose takes a clip of the same joints as {path}, "
             f"which has {len(clip.skeleton)}, got {len(reference.skeleton)} and other names"
         )
     return reference

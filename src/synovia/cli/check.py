@@ -169,7 +169,7 @@ def check(
     if as_json:
         single = len(clips) == len(checked) == 1 and split_clip(clips[0])[0].is_file()
         offsets = {} if calibration is None else offsets_deg(calibration)
-        documents = [each.to_dict() | offsets for each in checked]
+        documents = [clip_check.to_dict() | offsets for clip_check in checked]
         terminal.echo_json(documents[0] if single else documents)
     elif csv_path != "-":
         if calibration is not None:
@@ -178,8 +178,12 @@ def check(
         if len(checked) < len(files):
             terminal.echo(left_out(len(files) - len(checked), "not checked"))
     complete = humans_only or len(checked) == len(files)
-    verdicts = [part for each in checked for part in each.report.verdicts[: 2 if strict else 1]]
-    inside = all(part.ok for part in verdicts) and not any(each.spans for each in checked)
+    verdicts = [
+        part for clip_check in checked for part in clip_check.report.verdicts[: 2 if strict else 1]
+    ]
+    inside = all(part.ok for part in verdicts) and not any(
+        clip_check.spans for clip_check in checked
+    )
     ctx.exit(0 if complete and inside else 1)
 
 
@@ -222,14 +226,14 @@ def calibrate_performer(
 
 def offsets_deg(calibration: Calibration) -> dict[str, Any]:
     """Return the rotation vectors that correct joints, and their uncertainty, in degrees."""
-    found = calibration.offsets.items()
+    offsets = calibration.offsets.items()
     return {
         "offsets_deg": {
             name: [math.degrees(angle) for angle in offset.vector.tolist()]
-            for name, offset in found
+            for name, offset in offsets
         },
         "offset_uncertainty_deg": {
-            name: math.degrees(offset.uncertainty) for name, offset in found
+            name: math.degrees(offset.uncertainty) for name, offset in offsets
         },
     }
 
@@ -251,17 +255,17 @@ def offset_lines(calibration: Calibration) -> Iterator[str]:
 
 def summary(checked: Sequence[CheckedClip], *, every: bool) -> Iterator[str]:
     """Yield the lines of each clip, and one about all of them if there are several."""
-    for each in checked:
-        yield from clip_summary(each, every=every)
+    for clip_check in checked:
+        yield from clip_summary(clip_check, every=every)
     if len(checked) > 1:
         counts = Counter[str]()
-        for part in (part for each in checked for part in each.report.verdicts):
+        for part in (part for clip_check in checked for part in clip_check.report.verdicts):
             counts[part.verdict] += not part.ok
         listed = [f"{count} {verdict}" for verdict, count in counts.items()]
         yield f"of {terminal.pluralize(len(checked), 'clip')}: {', '.join(listed)}"
-    for each in checked:
-        for sentence in each.spans:
-            yield f"{terminal.printable(each.report.clip)}: {sentence}"
+    for clip_check in checked:
+        for sentence in clip_check.spans:
+            yield f"{terminal.printable(clip_check.report.clip)}: {sentence}"
 
 
 def clip_summary(checked: CheckedClip, *, every: bool) -> Iterator[str]:
@@ -329,7 +333,9 @@ def _cells(report: Report, row: JointReport) -> tuple[str, ...]:
 
 def csv_pieces(checked: Sequence[CheckedClip]) -> Iterator[str]:
     """Yield the titles, then a row for each clip, verdict, frame and joint; many rows at a time."""
-    rows = itertools.chain.from_iterable(each.report.violation_rows() for each in checked)
+    rows = itertools.chain.from_iterable(
+        clip_check.report.violation_rows() for clip_check in checked
+    )
     yield csv_text([VIOLATION_COLUMNS])
     while piece := list(itertools.islice(rows, ROWS_AT_ONCE)):
         yield csv_text(piece)

@@ -107,17 +107,17 @@ def _suffix(output: Path, to: str | None) -> str | None:
     """Return the suffix of `--to`; None if `output` is a file and its suffix gives the format."""
     from ..io import clip_suffix, writable_suffixes
 
-    known = writable_suffixes()
+    writable = writable_suffixes()
     if to is not None:
         suffix = f".{to.lstrip('.').lower()}"
-        if suffix not in known:
-            raise click.UsageError(f"--to must be {' or '.join(known)}, got {to!r}")
+        if suffix not in writable:
+            raise click.UsageError(f"--to must be {' or '.join(writable)}, got {to!r}")
         return suffix
     if output.is_dir():
         raise click.UsageError(f"{str(output)!r} is a directory: --to must say which format")
-    if clip_suffix(output) not in known:
+    if clip_suffix(output) not in writable:
         raise click.UsageError(
-            f"--output must end in {' or '.join(known)}, or be a directory with --to, "
+            f"--output must end in {' or '.join(writable)}, or be a directory with --to, "
             f"got {str(output)!r}"
         )
     return None
@@ -169,25 +169,32 @@ def losses(clip: Clip, target: Path, name: str) -> Iterator[str]:
     from ..skeleton import with_unit
 
     with warnings.catch_warnings(action="ignore"):  # they were shown when it was written
-        found = load_clip(f"{target}#{name}" if name in list_clips(target) else target)
-    if clip.skeleton.unit and found.skeleton.unit:
-        found = with_unit(found, clip.skeleton.unit)
-    if missing := [each for each in clip.skeleton.names if each not in found.skeleton.names]:
-        renamed = len(found.skeleton) == len(clip.skeleton)
+        read_back = load_clip(f"{target}#{name}" if name in list_clips(target) else target)
+    if clip.skeleton.unit and read_back.skeleton.unit:
+        read_back = with_unit(read_back, clip.skeleton.unit)
+    if missing := [
+        joint_name
+        for joint_name in clip.skeleton.names
+        if joint_name not in read_back.skeleton.names
+    ]:
+        renamed = len(read_back.skeleton) == len(clip.skeleton)
         yield f"{'renamed' if renamed else 'lost'}: the joints {', '.join(missing)}"
         return
-    if found.frames != clip.frames:
-        yield f"lost: {clip.frames - found.frames} of {terminal.pluralize(clip.frames, 'frame')}"
+    if read_back.frames != clip.frames:
+        all_frames = terminal.pluralize(clip.frames, "frame")
+        yield f"lost: {clip.frames - read_back.frames} of {all_frames}"
         return
-    order = [found.skeleton.index(each) for each in clip.skeleton.names]
-    angles_deg = np.degrees(quat.angle_between(found.pose.rotations[:, order], clip.pose.rotations))
+    order = [read_back.skeleton.index(joint_name) for joint_name in clip.skeleton.names]
+    angles_deg = np.degrees(
+        quat.angle_between(read_back.pose.rotations[:, order], clip.pose.rotations)
+    )
     if angles_deg.max(initial=0.0) > NOTABLE_DEG:
         frame, joint = np.unravel_index(int(angles_deg.argmax()), angles_deg.shape)
         yield (
             f"lost: up to {terminal.degrees(float(angles_deg[frame, joint]))} degrees of rotation "
             f"({clip.skeleton.names[int(joint)]}, frame {int(frame)})"
         )
-    moved = np.abs(found.pose.positions[:, order] - clip.pose.positions)
+    moved = np.abs(read_back.pose.positions[:, order] - clip.pose.positions)
     size = max(np.abs(clip.skeleton.offsets).sum(), np.abs(clip.pose.positions).max(initial=0.0))
     if moved.max(initial=0.0) > NOTABLE_SHARE * size:
         largest = clip.skeleton.names[int(moved.max(axis=(0, 2)).argmax())]

@@ -116,11 +116,11 @@ def add(
         Task(str(file.path.resolve()), file.clip, file.name, performers[file.name], skeleton)
         for file in files
     ]
-    kept = SummaryOptions(
+    summary_options = SummaryOptions(
         ancestors=options.parse_pairs(ancestors, "--relative-to", form="JOINT=ANCESTOR"),
         pairs=options.parse_drivers(pairs, "--pairs") or {},
     )
-    corpus = Corpus.make(output, kept)
+    corpus = Corpus.make(output, summary_options)
     left = pending(corpus, tasks)
     start, failed, done, frames = time.monotonic(), [], 0, 0
     outcomes = run(str(output.resolve()), left, jobs=jobs, scheduler=scheduler)
@@ -173,8 +173,8 @@ def note_failures(what: str, failures: Sequence[str]) -> None:
 
 def describe_failure(outcome: Outcome) -> str:
     """Return a line about a clip that could not be read."""
-    known = outcome.task.path in outcome.error
-    return outcome.error if known else f"{outcome.task.place}: {outcome.error}"
+    is_named = outcome.task.path in outcome.error
+    return outcome.error if is_named else f"{outcome.task.place}: {outcome.error}"
 
 
 def _skeleton_path() -> str | None:
@@ -194,21 +194,21 @@ def show_status(folder: Path, as_json: bool) -> None:
     """Show what is in a corpus, and what is to be done again."""
     from ..corpus import Corpus, status
 
-    found = status(Corpus.open(folder))
+    state = status(Corpus.open(folder))
     if as_json:
-        terminal.echo_json(found)
+        terminal.echo_json(state)
         return
     terminal.echo(
-        f"{terminal.bold(str(folder))}: {terminal.pluralize(found['clips'], 'clip')} of "
-        f"{terminal.pluralize(found['performers'], 'performer')}, "
-        f"{terminal.pluralize(found['frames'], 'frame')}, {found['bytes'] / 1e6:.1f} MB"
+        f"{terminal.bold(str(folder))}: {terminal.pluralize(state['clips'], 'clip')} of "
+        f"{terminal.pluralize(state['performers'], 'performer')}, "
+        f"{terminal.pluralize(state['frames'], 'frame')}, {state['bytes'] / 1e6:.1f} MB"
     )
     for key, word in (
         ("damaged", "damaged, add them again"),
         ("changed", "changed since, add them again"),
         ("gone", "no longer there; their summaries are"),
     ):
-        if paths := found[key]:
+        if paths := state[key]:
             terminal.echo(f"{len(paths)} {word}: {', '.join(paths[:3])}{', …' * (len(paths) > 3)}")
 
 
@@ -338,24 +338,24 @@ def check_command(
     ]
     work = partial(check.check_work, joint_names(maps))
     outcomes = run(str(limits_path.resolve()), tasks, work, jobs=jobs, scheduler=scheduler)
-    found = sorted(
+    results = sorted(
         terminal.progress("checking", len(tasks))(outcomes),
         key=lambda outcome: (outcome.task.name, outcome.task.place),
     )
-    failed = [describe_failure(outcome) for outcome in found if outcome.error]
-    done = [(outcome.task.name, outcome.result) for outcome in found if not outcome.error]
+    failed = [describe_failure(outcome) for outcome in results if outcome.error]
+    done = [(outcome.task.name, outcome.result) for outcome in results if not outcome.error]
     note_failures("not checked", failed)
     if not done:
         raise ValueError(f"{folder}: no clip could be checked")
-    rows = [row for _, each in done for row in each.rows]
+    rows = [row for _, clip_check in done for row in clip_check.rows]
     atomic_write(table, check.table_csv(rows).encode())
-    html = check.report_page([each for _, each in done], limits_path.name, failed)
+    html = check.report_page([clip_check for _, clip_check in done], limits_path.name, failed)
     atomic_write(page, html.encode())
     if listed is not None:
         atomic_write(listed, check.frames_csv(done).encode())
-    outside = sum(bool(each.listed) for _, each in done)
-    bad = sum(len(each.listed) for _, each in done)
-    frames = sum(each.rows[0].frames for _, each in done)
+    outside = sum(bool(clip_check.listed) for _, clip_check in done)
+    bad = sum(len(clip_check.listed) for _, clip_check in done)
+    frames = sum(clip_check.rows[0].frames for _, clip_check in done)
     terminal.echo(
         f"{outside} of {terminal.pluralize(len(done), 'clip')} and {bad} of "
         f"{terminal.pluralize(frames, 'frame')} ({percent(bad / max(frames, 1))}) have a "

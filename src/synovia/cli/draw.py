@@ -80,17 +80,19 @@ def draw(
         return
     model = _model(HUMAN if file is None else file, joint_names(maps))
     if joint is not None and joint not in model.limits:
-        known = ", ".join(model.limits) or "none"
-        raise click.UsageError(f"--joint must be one of those with a limit ({known}), got {joint}")
+        limited = ", ".join(model.limits) or "none"
+        raise click.UsageError(
+            f"--joint must be one of those with a limit ({limited}), got {joint}"
+        )
     if depends is not None and depends not in model.dependents:
         if not model.dependents:
             raise click.UsageError(
                 f"--depends {depends}: no joint of these limits depends on another; synovia fit "
                 "--depends learns limits that do"
             )
-        known = ", ".join(model.dependents)
+        limited = ", ".join(model.dependents)
         raise click.UsageError(
-            f"--depends must be a joint that depends on another ({known}), got {depends}"
+            f"--depends must be a joint that depends on another ({limited}), got {depends}"
         )
     _save(model, joint, depends, output)
     terminal.echo(f"wrote {output}")
@@ -124,8 +126,8 @@ def _save_plate(name: str, file: Path | None, output: Path) -> None:
     from ..draw import save_picture as write_picture
     from ..io import load_figure
 
-    known = plates()
-    if name not in known:
-        raise click.UsageError(f"--plate must be one of {', '.join(known)}, got {name}")
+    plates_by_name = plates()
+    if name not in plates_by_name:
+        raise click.UsageError(f"--plate must be one of {', '.join(plates_by_name)}, got {name}")
     figure = human() if file is None else load_figure(file)
-    write_picture(draw_plate(figure, known[name]), output)
+    write_picture(draw_plate(figure, plates_by_name[name]), output)

@@ -109,8 +109,10 @@ def export(
     options.check_output(output, force=force)
     model = load_model(limits, "FILE")
     if up or unit:
-        own = model.skeleton
-        skeleton = replace(own, up=up or own.up, unit=unit or own.unit)
+        skeleton_before = model.skeleton
+        skeleton = replace(
+            skeleton_before, up=up or skeleton_before.up, unit=unit or skeleton_before.unit
+        )
         model = replace(model, skeleton=skeleton)
     shown = terminal.progress("fitting hinges")
     if into is not None:

@@ -174,8 +174,8 @@ def check_output(output: Path, *, posed: bool, force: bool) -> None:
 
     clips = clip_suffix(output) in writable_suffixes()
     if not clips and not output.name.lower().endswith(FIGURE_SUFFIXES):
-        known = " or ".join((*writable_suffixes(), *FIGURE_SUFFIXES))
-        raise click.UsageError(f"--output must end in {known}, got {output}")
+        suffixes = " or ".join((*writable_suffixes(), *FIGURE_SUFFIXES))
+        raise click.UsageError(f"--output must end in {suffixes}, got {output}")
     if posed and not clips:
         raise click.UsageError(
             f"{' and '.join(FIGURE_SUFFIXES)} files are of the figure, not of a pose: leave out "
@@ -371,11 +371,11 @@ def write_output(
 def clamped_lines(body: Figure, posed: FigurePose, controls: Mapping[str, float]) -> Iterator[str]:
     """Yield a line for each control that was clamped to its range."""
     for name, beyond in posed.clamped.items():
-        limits, given = body.controls[name], controls[name]
-        used = given - float(beyond)
+        limits, requested = body.controls[name], controls[name]
+        used = requested - float(beyond)
         yield (
             f"{name} goes from {_with_unit(limits.low, limits)} to "
-            f"{_with_unit(limits.high, limits)}: {_with_unit(given, limits)} became "
+            f"{_with_unit(limits.high, limits)}: {_with_unit(requested, limits)} became "
             f"{_with_unit(used, limits)}"
         )
 

@@ -266,8 +266,8 @@ def human_lines(human: Mapping[str, Any]) -> Iterator[str]:
     joints = {bone["role"]: _bone_joints(bone) for bone in human["roles"]}
     others = len(joints.keys() - set(ROLES))
     also = f", and {terminal.pluralize(others, 'bone')} of fingers and face" if others else ""
-    known = human["convention"]
-    names = "its names" if known == "names" else f"names as in {known}"
+    convention = human["convention"]
+    names = "its names" if convention == "names" else f"names as in {convention}"
     bones = f"{len(joints) - others} of {len(ROLES) - 1} bones{also}"
     yield f"a human, by {names}: {bones}"
     for note in human["notes"]:
@@ -308,7 +308,10 @@ def several_clips_lines(title: str, clip: Mapping[str, Any]) -> Iterator[str]:
     first = f"{title}#{terminal.printable(clips[0]['name'])}"
     yield f"{terminal.bold(title)}: {len(clips)} clips; {first} is the first alone"
     yield ""
-    rows = [(each["name"], str(each["frames"]), f"{each['duration']:.2f}") for each in clips]
+    rows = [
+        (clip_entry["name"], str(clip_entry["frames"]), f"{clip_entry['duration']:.2f}")
+        for clip_entry in clips
+    ]
     yield from terminal.table(("clip", "frames", "seconds"), rows)
     yield ""
     yield from clip_lines(first, clip)
@@ -367,12 +370,12 @@ def describe_limits(model: LimitModel) -> dict[str, Any]:
         "dependents": [
             {
                 "name": name,
-                "driver": each.driver,
-                "type": each.name,
-                "nodes": len(each.values),
+                "driver": dependent.driver,
+                "type": dependent.name,
+                "nodes": len(dependent.values),
                 "share": model.pair(name).share_of_product(),
             }
-            for name, each in model.dependents.items()
+            for name, dependent in model.dependents.items()
         ],
         "provenance": model.provenance,
     }
@@ -436,11 +439,11 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
     titles += ["shape", "chart"] * mixed + ["measured from"] * far + ["axes turned by"] * turned
     yield ""
     yield from terminal.table(titles, rows)
-    for each in limits["dependents"]:
+    for dependent in limits["dependents"]:
         yield ""
         yield from terminal.wrap(
-            f"{each['name']} depends on {each['driver']}: {percent(each['share'])} of "
-            "what both could do by themselves is legal together"
+            f"{dependent['name']} depends on {dependent['driver']}: "
+            f"{percent(dependent['share'])} of what both could do by themselves is legal together"
         )
     clips = _complete_rows(limits["provenance"].get("clips"), name=object)
     if names := [str(clip["name"]) for clip in clips]:

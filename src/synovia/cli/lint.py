@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -54,24 +55,22 @@ def lint(file: Path, against: tuple[str, ...], as_json: bool) -> None:
 
     options.check_file(file)
     clips, limits = _references(against)
-    found = lint_ranges(read_ranges(file), clips=clips, limits=limits)
+    findings = lint_ranges(read_ranges(file), clips=clips, limits=limits)
     if as_json:
-        import numpy as np
-
-        findings = [
-            {
-                **{key: value for key, value in asdict(each).items() if key not in ("low", "high")},
-                "low_deg": None if each.low is None else float(np.degrees(each.low)),
-                "high_deg": None if each.high is None else float(np.degrees(each.high)),
-            }
-            for each in found
-        ]
-        document = {"file": str(file), "findings": findings}
-        terminal.echo_json(document)
+        terminal.echo_json({"file": str(file), "findings": [_describe(f) for f in findings]})
     else:
-        terminal.echo_lines(report_lines(file, found))
-    if any(each.severity != "note" for each in found):
+        terminal.echo_lines(report_lines(file, findings))
+    if any(finding.severity != "note" for finding in findings):
         raise click.exceptions.Exit(1)
+
+
+def _describe(finding: Finding) -> dict[str, Any]:
+    """Return a finding as plain values; its suggested ends are in degrees."""
+    document = asdict(finding)
+    for key in ("low", "high"):
+        end = document.pop(key)
+        document[f"{key}_deg"] = None if end is None else math.degrees(end)
+    return document
 
 
 def _references(against: Sequence[str]) -> tuple[list[Clip], list[LimitModel]]:
@@ -82,27 +81,35 @@ def _references(against: Sequence[str]) -> tuple[list[Clip], list[LimitModel]]:
 
     clips: list[Clip] = []
     limits: list[LimitModel] = []
-    for each in against:
-        if each in options.SOURCES:
-            limits.append(canonical_limits(each))
-        elif each.lower().endswith(SUFFIX) or (range_suffix(each) and not clip_suffix(each)):
-            limits.append(load_limits(each))
+    for argument in against:
+        if argument in options.SOURCES:
+            limits.append(canonical_limits(argument))
+        elif argument.lower().endswith(SUFFIX) or (
+            range_suffix(argument) and not clip_suffix(argument)
+        ):
+            limits.append(load_limits(argument))
         else:
-            clips += load_clips(clip_files([each]))
+            clips += load_clips(clip_files([argument]))
     return clips, limits
 
 
-def report_lines(file: Path, found: Sequence[Finding]) -> Iterator[str]:
+def report_lines(file: Path, findings: Sequence[Finding]) -> Iterator[str]:
     """Yield a line for each finding, as compilers write them, and a last one with the numbers."""
     from ..export.lint import range_text
 
-    for each in found:
-        position = f"{file}:{each.line}" if each.line else str(file)
-        severity = click.style(each.severity, fg=COLOURS[each.severity], bold=True)
-        title = each.joint if each.hinge == each.joint else f"{each.joint} ({each.hinge})"
-        yield f"{position}: {severity}: {title}: {each.message} [{each.rule}]"
-        if each.low is not None and each.high is not None:
-            yield f"    write {range_text(each.low, each.high)}: {each.source}"
-    counts = {severity: sum(each.severity == severity for each in found) for severity in COLOURS}
-    said = [terminal.pluralize(count, severity) for severity, count in counts.items() if count]
-    yield f"{file}: {', '.join(said) or 'nothing wrong'}"
+    for finding in findings:
+        position = f"{file}:{finding.line}" if finding.line else str(file)
+        severity = click.style(finding.severity, fg=COLOURS[finding.severity], bold=True)
+        title = (
+            finding.joint
+            if finding.hinge == finding.joint
+            else f"{finding.joint} ({finding.hinge})"
+        )
+        yield f"{position}: {severity}: {title}: {finding.message} [{finding.rule}]"
+        if finding.low is not None and finding.high is not None:
+            yield f"    write {range_text(finding.low, finding.high)}: {finding.source}"
+    counts = {
+        severity: sum(finding.severity == severity for finding in findings) for severity in COLOURS
+    }
+    counted = [terminal.pluralize(count, severity) for severity, count in counts.items() if count]
+    yield f"{file}: {', '.join(counted) or 'nothing wrong'}"

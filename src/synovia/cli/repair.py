@@ -78,7 +78,7 @@ def repair(
 
     if output is None and not dry_run:
         raise click.UsageError("--output is missing: the clip to write, or use --dry-run")
-    names, kept = joint_names(maps), _parse_keep(keep)
+    names, keep_names = joint_names(maps), _parse_keep(keep)
     files = clip_files(clips)
     targets = dict.fromkeys(files, Path())
     if output is not None and not dry_run:
@@ -93,7 +93,7 @@ def repair(
     }
     for file, clip, applied in clips_for(model, files, names, "repairing"):
         repaired, report = repair_clip(
-            clip, applied.human or applied.model, kept, names=applied.names, **settings
+            clip, applied.human or applied.model, keep_names, names=applied.names, **settings
         )
         documents.append(report.to_dict())
         lines += _describe(report)

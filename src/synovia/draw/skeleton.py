@@ -56,13 +56,13 @@ def draw_skeleton(
     axes.axis("off")
     if bones is not None:
         base = BONE if color == BODY else color
-        seen = see_bones(bones, pose, view, colors=colors, color=base)
-        low, high = bounds(seen)
+        bones_seen = see_bones(bones, pose, view, colors=colors, color=base)
+        low, high = bounds(bones_seen)
         edge = 0.02 * float((high - low).max())
         axes.update_datalim(np.stack([low - edge, high + edge]))
         axes.autoscale_view()
         (left, bottom), (right, top) = low - edge, high + edge
-        paint_bones(axes, seen, (left, right, bottom, top))
+        paint_bones(axes, bones_seen, (left, right, bottom, top))
     else:
         drawn = strokes(skeleton, pose, colors=colors, color=color, view=view, thickness=thickness)
         paint(axes, drawn)

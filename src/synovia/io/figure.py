@@ -87,20 +87,20 @@ def _value_element(owner: str, name: str, value: Any) -> Element:
     if isinstance(value, Region):
         other = {} if value.name == DEFAULT_SHAPE else {"type": value.name}
         element = make_element("cone", name=name, **other)
-        parts = [each.name for each in fields(value)]  # type: ignore[arg-type]
-        element.children = [_array_element(each, getattr(value, each)) for each in parts]
+        parts = [item.name for item in fields(value)]  # type: ignore[arg-type]
+        element.children = [_array_element(item, getattr(value, item)) for item in parts]
         return element
     if isinstance(value, np.ndarray):
         return _array_element(name, value)
-    if isinstance(value, Mapping) and all(isinstance(each, Curve) for each in value.values()):
+    if isinstance(value, Mapping) and all(isinstance(item, Curve) for item in value.values()):
         element = make_element("curves", name=name)
-        element.children = [_curve_element(each, curve) for each, curve in value.items()]
+        element.children = [_curve_element(item, curve) for item, curve in value.items()]
         return element
     if isinstance(value, str):
         return make_element("text", value, name=name)
-    if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
+    if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
         return make_element("texts", " ".join(value), name=name)
-    if isinstance(value, tuple | list) and all(isinstance(each, int | float) for each in value):
+    if isinstance(value, tuple | list) and all(isinstance(item, int | float) for item in value):
         return _array_element(name, value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return make_element("number", repr(float(value)), name=name)
@@ -227,8 +227,8 @@ def figure_element(figure: Figure) -> Element:
     """Return `figure` as an XML element."""
     skeleton = figure.skeleton
     unit = format_numbers(np.array(skeleton.unit)) if skeleton.unit else ""
-    known = {"name": figure.name, "up": skeleton.up, "unit": unit}
-    root = make_element("figure", version=VERSION, **{k: v for k, v in known.items() if v})
+    attributes = {"name": figure.name, "up": skeleton.up, "unit": unit}
+    root = make_element("figure", version=VERSION, **{k: v for k, v in attributes.items() if v})
     for joint, (name, parent) in enumerate(zip(skeleton.names, skeleton.parents, strict=True)):
         above = {"parent": skeleton.names[parent]} if parent >= 0 else {}
         offset, channels = (
@@ -308,13 +308,13 @@ def _skeleton(root: Element, segments: dict[str, Element]) -> Skeleton:
         for end in segment.parts("end"):
             end_parents.append(index)
             end_offsets.append(end.numbers(end.read("offset!")["offset"], (3,)))
-    given = any("channels" in segment.attributes for segment in segments.values())
+    has_channels = any("channels" in segment.attributes for segment in segments.values())
     with next(iter(segments.values())).locate_errors():
         skeleton = Skeleton(
             tuple(indices),
             np.array(parents),
             np.array(offsets),
-            tuple(channels) if given else (),
+            tuple(channels) if has_channels else (),
             np.array(end_parents, np.int64),
             np.array(end_offsets).reshape(-1, 3),
         )
@@ -334,10 +334,10 @@ def _network(element: Element) -> tuple[Network, list[Element]]:
     wires = element.parts_by("to", "wire")
     for control in controls.values():
         control.read("name!", *_scalar_fields(Control))
-    made = {name: read_component(part) for name, part in components.items()}
+    components_by_name = {name: read_component(part) for name, part in components.items()}
     with element.locate_errors(wires, outputs):
         network = Network(
-            made,
+            components_by_name,
             {to: wire.read("from!", "to!")["from"] for to, wire in wires.items()},
             {name: output.read("name!", "from!")["from"] for name, output in outputs.items()},
             tuple(controls),
@@ -361,7 +361,9 @@ def _network_elements(network: Network, joint_set: JointSet | None) -> list[Elem
     for name in network.controls:
         ranges = {} if joint_set is None else _scalar_texts(joint_set.controls[name])
         elements.append(make_element("control", name=name, **ranges))
-    elements += [component_element(name, each) for name, each in network.components.items()]
+    elements += [
+        component_element(name, component) for name, component in network.components.items()
+    ]
     for to, source in network.wires.items():
         elements.append(make_element("wire", **{"from": source, "to": to}))
     for name, source in network.outputs.items():

@@ -256,8 +256,8 @@ def _check_version(document: Any) -> int:
         check_json(document)
         raise ValueError(f"expected {wanted}, got {quote_value(document)}")
     if document.get("format") != FORMAT:
-        found = quote_value(document["format"]) if "format" in document else "no format"
-        raise ValueError(f"expected {wanted}, got {found}")
+        got = quote_value(document["format"]) if "format" in document else "no format"
+        raise ValueError(f"expected {wanted}, got {got}")
     version = document.get("version", VERSION)
     if type(version) is not int or version < 1:
         raise DecodeError(f"expected {VERSION}, got {quote_value(version)}", ("version",))
@@ -321,10 +321,10 @@ def _dependent(
 
 def _groups(stored: tuple[StoredFigure, ...], path: str) -> list[ControlGroup]:
     groups = []
-    for index, each in enumerate(stored):
+    for index, stored_figure in enumerate(stored):
         with located("groups", index, "figure"):
-            figure = parse_figure(path, each.figure.encode())
-        for number, group in enumerate(each.members):
+            figure = parse_figure(path, stored_figure.figure.encode())
+        for number, group in enumerate(stored_figure.members):
             with located("groups", index, "members", number):
                 groups.append(
                     ControlGroup(
@@ -335,9 +335,9 @@ def _groups(stored: tuple[StoredFigure, ...], path: str) -> list[ControlGroup]:
 
 
 def _check_samples(samples: Mapping[str, tuple[Sample, ...]], skeleton: Skeleton) -> None:
-    for name, each in samples.items():
+    for name, joint_samples in samples.items():
         with located("samples", name):
             skeleton.index(name)
-        for index, sample in enumerate(each):
+        for index, sample in enumerate(joint_samples):
             with located("samples", name, index, "rotations"):
                 unit_quats("rotations", sample.rotations)  # only checked: bits are kept

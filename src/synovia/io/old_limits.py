@@ -16,13 +16,13 @@ from ..shapes import Offset
 def take_table_margins(document: Any) -> dict[str, float]:
     """Remove the margins of theta-phi tables from a document; return them by joint, in radians."""
     limits = document.get("limits") if isinstance(document, dict) else None
-    found = {}
+    margins = {}
     for name, limit in limits.items() if isinstance(limits, dict) else ():
         shape = limit.get("shape") if isinstance(limit, dict) else None
         if isinstance(shape, dict) and {"counts", "margin"} <= shape.keys():
             with located("limits", name, "shape", "margin"):
-                found[name] = decode(float, shape.pop("margin"))
-    return found
+                margins[name] = decode(float, shape.pop("margin"))
+    return margins
 
 
 def with_margin(limit: Limit, table_margin: float) -> Limit:
@@ -53,11 +53,11 @@ def dependent_margin(name: str, limit: Limit, fields: dict[str, Any]) -> Depende
     widest = inner.margin + float(narrower.max(initial=0.0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        own = replace(inner, margin=widest)
-    lost, volume = gained_and_lost(limit, own)[1], limit.volume()
+        narrowest = replace(inner, margin=widest)
+    lost, volume = gained_and_lost(limit, narrowest)[1], limit.volume()
     warnings.warn(
         f"{name}: its limit depends on {fields['driver']} as in files of version 1, and without "
         f"its corners loses {lost / max(volume, lost, 1e-300):.1%} of its rotations",
         stacklevel=2,
     )
-    return DependentMargin(own, **fields | {"margin": widest - narrower})
+    return DependentMargin(narrowest, **fields | {"margin": widest - narrower})

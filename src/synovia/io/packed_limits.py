@@ -23,10 +23,12 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
 
     model = without_limbs(model, "the runtime")
     skeleton, driven = model.skeleton, _pairs_of(model)
-    kept = {name for _, names in driven for name in names}
-    lost = {name: each for name, each in model.dependents.items() if name not in kept}
+    packed_names = {name for _, names in driven for name in names}
+    lost = {
+        name: dependent for name, dependent in model.dependents.items() if name not in packed_names
+    }
     joint_by_joint(model.with_limits(model.limits, lost), "the runtime")  # refuses groups, warns
-    named = sorted(model.limits.items(), key=lambda each: skeleton.index(each[0]))
+    named = sorted(model.limits.items(), key=lambda dependent: skeleton.index(dependent[0]))
     for name, limit in named:
         if not limit.compiled:
             raise ValueError(
@@ -52,7 +54,7 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
         np.zeros(layout.ROW * len(named)),
         np.zeros(layout.PAIR_ROW * len(dependents)),
         *packed,
-        *(each.packed for each in dependents),
+        *(dependent.packed for dependent in dependents),
     ]
     first = layout.FILE_HEADER + np.concatenate([[0], np.cumsum([len(table) for table in tables])])
     for k, (name, limit) in enumerate(named):
@@ -73,16 +75,16 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
     header[layout.JOINTS], header[layout.LIMITS] = len(skeleton.names), len(named)
     header[layout.PARENTS : layout.ROWS + 1] = first[:5]
     header[layout.PAIRS], header[layout.PAIR_ROWS] = len(pairs), first[5]
-    whole = np.concatenate([header, *tables])
-    whole[layout.CHECKSUM] = layout.sum_of(whole)
-    if layout.check_file(whole) != layout.WHOLE:
+    content = np.concatenate([header, *tables])
+    content[layout.CHECKSUM] = layout.sum_of(content)
+    if layout.check_file(content) != layout.WHOLE:
         raise ValueError(
             f"{_out_of_range(model, [name for _, name in pairs])} cannot be packed: a number of it "
             f"is out of range (all within {MAX_NUMBER:g}, angles within 100 radians, a "
             f"limit within {MAX_REACH:g} of its reference; "
             "docs/runtime.md says how many there may be)"
         )
-    return whole.astype("<f8").tobytes()
+    return content.astype("<f8").tobytes()
 
 
 def _joints_between(model: LimitModel) -> int:
@@ -104,16 +106,16 @@ def _is_searchable(limit: Limit | None) -> bool:
 
 def _pairs_of(model: LimitModel) -> list[tuple[str, list[str]]]:
     """Return the drivers, and what depends on each, of which the runtime can know."""
-    found: dict[str, list[str]] = {}
-    for name, each in model.dependents.items():
-        driver, limit = model.limits.get(each.driver), each.limit
-        small = each.packed[NODES.divisions] <= MAX_DIVISIONS
-        small = small and each.packed[NODES.turns] <= MAX_TURNS
-        room = len(found.get(each.driver, ())) < layout.MAX_DEPENDENTS
-        room = room and sum(map(len, found.values())) < layout.MAX_PAIRS
+    dependents: dict[str, list[str]] = {}
+    for name, dependent in model.dependents.items():
+        driver, limit = model.limits.get(dependent.driver), dependent.limit
+        small = dependent.packed[NODES.divisions] <= MAX_DIVISIONS
+        small = small and dependent.packed[NODES.turns] <= MAX_TURNS
+        room = len(dependents.get(dependent.driver, ())) < layout.MAX_DEPENDENTS
+        room = room and sum(map(len, dependents.values())) < layout.MAX_PAIRS
         if small and room and _is_searchable(limit) and _is_searchable(driver):
-            found.setdefault(each.driver, []).append(name)
-    return list(found.items())
+            dependents.setdefault(dependent.driver, []).append(name)
+    return list(dependents.items())
 
 
 def _out_of_range(model: LimitModel, dependent: list[str]) -> str:
@@ -125,7 +127,7 @@ def _out_of_range(model: LimitModel, dependent: list[str]) -> str:
         if not layout.check_limit(limit.packed, 0):
             return f"the limit of {name}"
     for name in dependent:
-        each = model.dependents[name]
-        if not layout.check_numbers(each.packed, 0) > 0:
-            return f"the dependence of {name} on {each.driver}"
+        dependence = model.dependents[name]
+        if not layout.check_numbers(dependence.packed, 0) > 0:
+            return f"the dependence of {name} on {dependence.driver}"
     return "this model"

@@ -57,14 +57,14 @@ class Element:
 
     def parts_by(self, attribute: str, *tags: str) -> dict[str, Element]:
         """Return the children with these tags by an attribute, which must differ."""
-        found: dict[str, Element] = {}
+        parts: dict[str, Element] = {}
         for child in self.children:
             key = child.attributes.get(attribute, "")
-            if child.tag in tags and key in found:
+            if child.tag in tags and key in parts:
                 child.fail(f"<{child.tag}> {attribute} must differ, got {key!r} twice")
             if child.tag in tags:
-                found[key] = child
-        return found
+                parts[key] = child
+        return parts
 
     def number(self, text: str) -> float:
         """Return the number that `text`, of this element, means."""
@@ -74,10 +74,10 @@ class Element:
 
     def numbers(self, text: str, shape: tuple[int, ...] | None = None) -> Floats:
         """Return the numbers in `text`, in this shape; unless it is given, in a row."""
-        found = [self.number(each) for each in text.split()]
-        if shape is not None and math.prod(shape) != len(found):
-            self.fail(f"expected {' × '.join(map(str, shape)) or 1} numbers, got {len(found)}")
-        return np.array(found, dtype=np.float64).reshape(-1 if shape is None else shape)
+        numbers = [self.number(word) for word in text.split()]
+        if shape is not None and math.prod(shape) != len(numbers):
+            self.fail(f"expected {' × '.join(map(str, shape)) or 1} numbers, got {len(numbers)}")
+        return np.array(numbers, dtype=np.float64).reshape(-1 if shape is None else shape)
 
     @contextmanager
     def locate_errors(self, *parts: Mapping[str, Element]) -> Iterator[None]:
