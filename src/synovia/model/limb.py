@@ -294,13 +294,20 @@ class Limb(Constraint):
 
         Joints that did not move come back as they were given, bit for bit.
         """
-        limbs = self.shift_twist(moved, -shared.shift)
-        limbs[:, 1] = quat.mul(limbs[:, 1], quat.inverse(shared.twist))
-        if self.moves_end_twist:
-            limbs[:, 2] = quat.mul(shared.twist, limbs[:, 2])
-        limbs = same_sign(quat.normalize(limbs), given).astype(given.dtype)
+        limbs = self.move_twist(moved, shared.shift, shared.twist)
+        limbs = same_sign(limbs, given).astype(given.dtype)
         kept = (moved == shared.rotations).all(axis=-1, keepdims=True)
         return np.where(kept, given, limbs)
+
+    def move_twist(self, limbs: Quats, shift: Scalars, twist: Quats, *, back: bool = True) -> Quats:
+        """Return limbs (n, k, 4) with twist moved as in `SharedTwist`, or `back` from there."""
+        if back:
+            limbs, twist = self.shift_twist(limbs, -shift), quat.inverse(twist)
+        limbs = limbs.copy()
+        limbs[:, 1] = quat.mul(limbs[:, 1], twist)
+        if self.moves_end_twist:
+            limbs[:, 2] = quat.mul(quat.inverse(twist), limbs[:, 2])
+        return quat.normalize(limbs if back else self.shift_twist(limbs, shift))
 
     def _flat(self, rotations: Quats) -> Quats:
         rotations = unit_quats("rotations", rotations)

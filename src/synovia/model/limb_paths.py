@@ -3,23 +3,26 @@
 First the shift of twist φ is chosen for all illegal frames: of all paths of φ, the one with the
 least excess whose changes are not seen as pops, by dynamic programming (Viterbi) on a grid and then
 on finer ones around the result. With twist moved by it, each joint has a path of its own and
-is clamped by its own limit; then the twist is moved back.
+is clamped by its own limit; then the twist is moved back. Jumps that this leaves, where twist of
+the end or the whole limb's projection jumps, are removed by transitions of the whole limb.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from ..arrays import TOLERANCE, Floats, Ints, Quats, Scalars, tolerance, unit_quats
+from .. import quat
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, tolerance, unit_quats
 from ..limit.softening import Softening
 from .bounded import SLACK
-from .clamp import MAX_SPEED, check_speed, clamp_path, step_bounds
+from .clamp import MAX_SPEED, check_speed, clamp_path, same_sign, step_bounds
 from .constraint import ClampedPaths
+from .joint_paths import JointPaths
 from .limb import GRID_STEP, ORDER, Limb, SharedTwist
 from .live import LivePath, LivePaths
-from .roadmap import angles
 
 PACE = 0.1  # share of the bound on steps that φ may use; joints use the rest
 FINER = (4.0, 16.0)  # times finer than the first grid are the next ones
@@ -65,13 +68,61 @@ def clamp_limb(
     out = limb.restore_twist(rotations, SharedTwist(paths, shared.distance, shift, twist), moved)
     if softening is None:
         out = limb.project(out)
+    bounds = np.stack(
+        [step_bounds(wide[:, k], frame_time, max_speed) for k in range(out.shape[1])], axis=1
+    )
+    if softening is None:
+        out = _remove_jumps(limb, rotations, out, bounds, legal)
+    steps = quat.angle_between(out[:-1].astype(np.float64), out[1:].astype(np.float64))
     over = np.zeros(out.shape[:2], dtype=bool)
-    for k in range(out.shape[1]):
-        bounds = step_bounds(wide[:, k], frame_time, max_speed)[1:]
-        steps = angles(out[:-1, k].astype(np.float64), out[1:, k].astype(np.float64))
-        over[1:, k] = steps > bounds + SLACK
+    over[1:] = steps > bounds[1:] + SLACK
     changed = (out != rotations).any(axis=-1)
     return ClampedPaths(out, legal[:, None] & changed & (softening is None), over)
+
+
+def _remove_jumps(limb: Limb, rotations: Quats, out: Quats, bounds: Floats, legal: Mask) -> Quats:
+    """Return legal paths `out` (frames, k, 4) of a limb with fewer steps over their bounds."""
+    shared = limb.share_twist(out.astype(np.float64), tolerance(out.dtype))
+    moves, wide = LimbMoves(limb), [each.astype(np.float64) for each in (rotations, out)]
+    controls = np.column_stack([shared.shift, shared.twist])
+    path = JointPaths(moves, wide[0], bounds, legal, controls, wide[1])
+    changed = path.remove_jumps()
+    moved = same_sign(path.rotations, rotations).astype(out.dtype)
+    return np.where(changed[:, None, None], moved, out)
+
+
+@dataclass(frozen=True, eq=False)
+class LimbMoves:
+    """Movements of a whole limb. Its controls (5,) are the shift and the twist of `SharedTwist`."""
+
+    limb: Limb
+
+    @property
+    def weights(self) -> Scalars:
+        """Weights (k,) of the joints."""
+        return np.ones(len(self.limb.limits))
+
+    def contains(self, rotations: Quats) -> Mask:
+        """Return a mask (n,) of the legal ones of limbs (n, k, 4)."""
+        return self.limb.contains(rotations)
+
+    def branch(self, inputs: Quats, controls: Floats, path: Floats) -> tuple[Floats, Quats]:
+        """Return no branches: limbs do not follow their controls."""
+        return path[:0], inputs[:0]
+
+    def between(self, controls: Floats, rotations: Quats, share: Scalars) -> tuple[Floats, Quats]:
+        """Return controls (n, 5) and limbs (n, k, 4) at shares (n,) between two (2, k, 4).
+
+        With twist shared, joints rotate by the shortest rotations, projected to their limits. The
+        twist that is moved changes evenly.
+        """
+        limb, shift, twist = self.limb, controls[:, 0], controls[:, 1:]
+        ends = limb.move_twist(rotations, shift, twist, back=False)
+        limbs = limb.project_each(quat.slerp(ends[0], ends[1], share[:, None]))
+        most = limb.max_shift(limbs)
+        shift = np.clip(shift[0] + share * (shift[1] - shift[0]), -most, most)
+        twist = quat.slerp(twist[0], twist[1], share)
+        return np.column_stack([shift, twist]), limb.move_twist(limbs, shift, twist)
 
 
 def _hold(limb: Limb, k: int, lower: Quats, rotations: Quats, frames: Ints) -> Quats:
