@@ -72,7 +72,11 @@ def _interface(node: ast.ClassDef) -> str:
         comment_of_field = _comment(_docstring(node.body, number), "  ")
         optional = "?" if each.value is not None else ""
         key = _key(ast.unparse(each.target))
-        fields.append(f"{comment_of_field}  {key}{optional}: {_type(each.annotation)};\n")
+        line = f"  {key}{optional}: {_type(each.annotation)};\n"
+        if len(line) > WIDTH:
+            parts = "\n    | ".join(_type(each.annotation).split(" | "))
+            line = f"  {key}{optional}:\n    | {parts};\n"
+        fields.append(f"{comment_of_field}{line}")
     if not fields:
         alias = " & ".join([*bases, *flat]) or "Record<string, never>"
         return f"{comment}export type {node.name} = {alias};\n"
@@ -105,7 +109,8 @@ def _type(node: ast.expr) -> str:
         inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         match ast.unparse(node.value):
             case "list":
-                return f"{_type(inner[0])}[]"
+                item = _type(inner[0])
+                return f"({item})[]" if "|" in item else f"{item}[]"
             case "dict":
                 return f"Record<{_type(inner[0])}, {_type(inner[1])}>"
             case "Annotated":

@@ -4,6 +4,11 @@
 export const formatDegrees = (angle: number): string =>
   angle > 0 && angle < 0.05 ? "<0.1°" : `${angle.toFixed(angle < 10 ? 1 : 0)}°`;
 
+/** A signed angle in whole degrees; zero has no minus sign. */
+export const formatAngle = (angle: number): string => `${Math.round(angle) + 0}°`.replace("-", "−");
+
+export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** A share, as `synovia.text.percent` writes it. */
 export function formatPercent(share: number): string {
   if (share < 1e-6) return share === 0 ? "0%" : "<0.0001%";

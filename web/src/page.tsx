@@ -17,7 +17,10 @@ import { Exchange } from "./panel/exchange";
 import { Files } from "./panel/files";
 import { FitPanel } from "./panel/fitting";
 import { JointPanel } from "./panel/joint";
+import { RangesDialog } from "./panel/ranges";
+import { RepairPanel } from "./panel/repair";
 import { JointTree } from "./panel/tree";
+import { AnglePanel } from "./pose/angles";
 import { AXES } from "./pose/goals";
 import { wFirst } from "./pose/kinematics";
 import { RotationRing } from "./pose/ring";
@@ -30,7 +33,7 @@ import { readHuman } from "./stage/flesh";
 import { Ghost } from "./stage/ghost";
 import { Stage } from "./stage/stage";
 import type { Mode, Store } from "./store";
-import { Curve } from "./time/curve";
+import { Curves } from "./time/curves";
 import { Timeline } from "./time/timeline";
 import { Tour } from "./tour";
 import { Button, cancelDrag, find } from "./ui";
@@ -61,6 +64,8 @@ export class Page {
   private limit: LimitView;
   private tryOut: TryOut;
   private sliders: Sliders;
+  private angles: AnglePanel;
+  private repairs: RepairPanel;
   private families: Families;
   private dependence: DependencePanel;
   private evidence: Evidence;
@@ -97,13 +102,15 @@ export class Page {
       () => this.showClip(),
       (joint) => this.jumpTo(joint),
     );
-    new Curve(store, (frame) => {
+    new Curves(store, (frame) => {
       this.timeline.pause();
       this.timeline.goTo(frame);
     });
     this.ghost = new Ghost(store, stage);
     this.tryOut = new TryOut(store, stage, () => this.resetPose());
     this.sliders = new Sliders(store);
+    this.angles = new AnglePanel(store, () => this.tryOut.keepsLimits.value);
+    this.repairs = new RepairPanel(store);
     this.files = new Files(store);
     this.tour = new Tour((mode) => this.enterMode(mode));
     this.followPointer();
@@ -189,7 +196,12 @@ export class Page {
     const { store, stage, files, panel, editing, families } = this;
     const comparing = new Comparing(store, stage);
     const fitting = new FitPanel(store);
-    const exchange = new Exchange(store, stage, files, fitting);
+    const ranges = new RangesDialog(store, (frame, joint) => {
+      this.timeline.pause();
+      this.timeline.goTo(frame);
+      this.jumpTo(joint);
+    });
+    const exchange = new Exchange(store, stage, files, fitting, ranges);
     const shelf = new Shelf(store, {
       mirror: () => void this.mirrorPose(),
       resetJoint: () => this.resetJoint(),
@@ -210,6 +222,7 @@ export class Page {
         <files.Dialogs />
         <exchange.Dialogs />
         <fitting.Dialogs />
+        <ranges.View />
       </>
     );
     render(<Dialogs />, find("#dialogs"));
@@ -218,12 +231,14 @@ export class Page {
       const isEditing = mode === "edit";
       return (
         <>
+          <this.repairs.Panel />
           {mode === "try" && <this.tryOut.Panel />}
           {(mode === "try" || mode === "controls") && <shelf.Panel />}
           {mode === "controls" && <this.sliders.Panel />}
           {isEditing && <editing.Head />}
           <panel.Intro />
           <panel.Details />
+          {!isEditing && <this.angles.Panel />}
           {isEditing && (
             <>
               <families.Fit />
@@ -281,6 +296,7 @@ export class Page {
         {STYLE_LABELS[this.store.style.value]}
       </Button>
       <this.ghost.Tool />
+      {!this.store.isRecorded && <this.repairs.Tool />}
       <Button label="Light or dark (L)" onClick={() => this.toggleTheme()}>
         ◐
       </Button>
@@ -409,6 +425,7 @@ export class Page {
   /** Revert the drag in progress, whatever is dragged; return whether there was one. */
   cancelDrag(): boolean {
     const { pointer } = this.stage;
+    if (this.angles.cancel()) return true;
     return pointer.cancel() || this.sliders.cancel() || this.panel.cancelDrag() || cancelDrag();
   }
 
@@ -422,7 +439,9 @@ export class Page {
   /** Undo or redo a pose in the modes that make poses; return whether there was one. */
   stepPose(which: "undo" | "redo"): boolean {
     const { mode, history } = this.store;
-    return (mode.value === "try" || mode.value === "controls") && history[which]();
+    if (mode.value === "edit") return false;
+    if (mode.value === "look") return this.repairs.step(which);
+    return history[which]() || this.repairs.step(which);
   }
 
   private mirrorPose(): Promise<void> {

@@ -1,12 +1,12 @@
 // The state of the page: signals that views subscribe to, and what is derived from them.
 
-import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { Quaternion } from "three";
 import type { Clip, Pose } from "./clip";
 import { type Connection, Latest } from "./connection";
 import { type MadePose, PoseHistory } from "./pose/history";
 import { forwardKinematics, measuredRotation, type WorldPose } from "./pose/kinematics";
-import type { Hinge, PoseRequest, State, Why } from "./protocol";
+import type { Hinge, PoseRequest, Repaired, State, Why } from "./protocol";
 import type { Style } from "./stage/body";
 import { THEMES } from "./stage/colours";
 import type { Slice } from "./stage/cone";
@@ -38,6 +38,10 @@ export class Store {
   readonly styles = signal<Style[]>(["body", "bones"]);
   /** Degrees outside by frame and limited joint, with the joints that they are of. */
   readonly check = signal<{ joints: number[]; outsideDeg: Float32Array } | undefined>(undefined);
+  /** The repaired clip, and whether it is shown in place of the clip. */
+  readonly repaired = signal<Repaired | undefined>(undefined);
+  readonly showsRepaired = signal(false);
+  private checkBefore: { joints: number[]; outsideDeg: Float32Array } | undefined;
   readonly history = new PoseHistory();
   /** Joints that keep the target of a drag out of reach. */
   readonly blocking = signal<number[]>([]);
@@ -83,7 +87,7 @@ export class Store {
     this.state = signal(state);
     this.window = signal({ first: 0, last: clip.frames - 1 });
     this.limited = computed(() => this.state.value.limited);
-    this.pose = computed(() => this.history.present.value?.pose ?? clip.pose(this.frame.value));
+    this.pose = computed(() => this.history.present.value?.pose ?? this.clipPose(this.frame.value));
     this.world = computed(() => forwardKinematics(clip.skeleton, this.pose.value));
     this.outside = computed(() => this.findOutside());
     this.pickedOutsideDeg = computed(() => this.outside.value.get(this.picked.value ?? -1) ?? 0);
@@ -92,6 +96,44 @@ export class Store {
       return this.hasRegion(value) ? this.nameOf(value) : undefined;
     });
     this.driver = computed(() => this.state.value.drivers[this.picked.value ?? -1] ?? -1);
+    effect(() => {
+      const result = this.repaired.value;
+      const before = this.checkBefore;
+      if (!result || !before) return;
+      const after = { joints: before.joints, outsideDeg: result.outsideDeg };
+      this.check.value = this.showsRepaired.value ? after : before;
+    });
+    effect(() => {
+      if (this.edition.value === 0) return; // other limits need another repair
+      batch(() => {
+        this.repaired.value = undefined;
+        this.showsRepaired.value = false;
+      });
+    });
+  }
+
+  /** The pose of a frame: of the clip, or of the repaired one while that is shown. */
+  clipPose(frame: number): Pose {
+    const pose = this.clip.pose(frame);
+    const result = this.repaired.value;
+    if (!result || !this.showsRepaired.value) return pose;
+    const { moving, rotations, positions } = result;
+    const count = this.clip.skeleton.names.length;
+    moving.forEach((joint, index) => {
+      const start = 3 * (frame * moving.length + index);
+      pose.positions.set(positions.subarray(start, start + 3), 3 * joint);
+    });
+    const start = 4 * count * frame;
+    return { rotations: rotations.slice(start, start + 4 * count), positions: pose.positions };
+  }
+
+  /** Show a repaired clip in place of the clip. */
+  showRepaired(result: Repaired): void {
+    if (!this.showsRepaired.peek()) this.checkBefore = this.check.peek();
+    batch(() => {
+      this.repaired.value = result;
+      this.showsRepaired.value = true;
+    });
   }
 
   nameOf(joint: number | undefined): string {

@@ -146,14 +146,12 @@ def _summary(each: Recording) -> Iterator[str]:
     rows = []
     for curve in each.angles.curves:
         joint = curve.name.removesuffix(f" {curve.axis.name}")
-        norms = [curve.norm(sign) for sign in (-1, 1)]
-        ends = ["" if norm is None else f"{norm.sign * norm.mean_deg:.0f}" for norm in norms]
         low, high = (math.degrees(end) for end in curve.span)
         rows.append(
             (
                 *(joint, f"{curve.axis.name} (−{curve.axis.opposite})"),
                 terminal.interval(math.degrees(curve.least), math.degrees(curve.most)),
-                " to ".join(ends) if any(ends) else "",
+                curve.norm_text,
                 "" if math.isnan(low) else terminal.interval(low, high),
             )
         )

@@ -78,6 +78,13 @@ class AngleCurve:
         return found[0] if found else None
 
     @property
+    def norm_text(self) -> str:
+        """The published range in both directions, in whole degrees; empty if there is none."""
+        norms = [self.norm(sign) for sign in (-1, 1)]
+        ends = ["" if norm is None else f"{norm.sign * norm.mean_deg:.0f}" for norm in norms]
+        return " to ".join(ends) if any(ends) else ""
+
+    @property
     def span(self) -> tuple[float, float]:
         """The least and the greatest legal angle in any frame, in radians; NaN if there is none."""
         bands = self.bands[self.first :]

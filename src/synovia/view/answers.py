@@ -15,6 +15,7 @@ from websockets.sync.server import ServerConnection
 
 from ..schema import decode
 from . import (
+    angles,
     bodies,
     comparing,
     dependents,
@@ -28,6 +29,7 @@ from . import (
     messages,
     poses,
     reasons,
+    repairing,
     samples,
 )
 from .messages import Answer
@@ -40,6 +42,11 @@ HANDLERS: dict[str, Callable[[Session, Any], Answer]] = {
     "check": display.check_clip,
     "clamp": display.clamp_clip,
     "curve": display.curve,
+    "angles": angles.joint_angles,
+    "angle": angles.set_joint_angle,
+    "curves": angles.angle_curves,
+    "ranges": angles.clip_ranges,
+    "repair": repairing.repair_clip,
     "region": display.region_pictures,
     "dependence": dependents.describe_dependence,
     "ends": dependents.numbers_in_pose,
@@ -90,6 +97,9 @@ SLOW_REQUESTS = (
     "check",
     "clamp",
     "curve",
+    "curves",
+    "ranges",
+    "repair",
     "compare",
     "export",
 )

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from .. import quat
-from ..arrays import Scalars, Vectors
+from ..arrays import Vectors
 from ..components import Figure
 from ..edit import families, family_of, is_sculptable, label
 from ..learn import invented_first_frame
@@ -18,6 +18,7 @@ from ..limit.softening import Softening, parse_softening
 from ..mesh import FINE, Quality, share_of, sheet_and_boundary
 from ..model import LimitModel, couple, project_path
 from ..skeleton import Clip, Pose, Skeleton, forward, lineage, partner
+from .clinical import hinge_angle
 from .groups import common_names, group_joints
 from .hinges import hinge_of
 from .limit_edits import cone_points, describe_numbers
@@ -117,7 +118,7 @@ def _mean_offset(
 def curve(session: Session, request: CurveRequest) -> Curve:
     """Return the degrees (frames) that a joint is outside its limit, before and after clamping.
 
-    Inside they are negative, and those of the limit's chart. `soften` says how to clamp.
+    They are 0 inside. `soften` says how to clamp.
     """
     scene, name = session.scene, request.joint
     clip, model = scene.clip, scene.model
@@ -129,9 +130,7 @@ def curve(session: Session, request: CurveRequest) -> Curve:
         return _dependent_curve(model, clip, name, softening)
     seen = lineage(clip.skeleton, name, limit.relative_to).relative_rotation(clip.pose.rotations)
     kept = project_path(limit, seen, clip.frame_time, softening=softening)
-    before, after = (
-        _signed_deg(limit.violation(path), limit.distance(path)) for path in (seen, kept)
-    )
+    before, after = (np.degrees(limit.violation(path)) for path in (seen, kept))
     return {"joint": name, "before": before, "after": after}
 
 
@@ -147,13 +146,8 @@ def _dependent_curve(
     for made in (clip, both.project(clip, softening=softening)):
         rotations = made.pose.rotations
         path = way.relative_rotation(rotations), driver_rotations(model, each, rotations)
-        curves.append(_signed_deg(each.violation(*path), each.distance(*path)))
+        curves.append(np.degrees(each.violation(*path)))
     return {"joint": name, "before": curves[0], "after": curves[1]}
-
-
-def _signed_deg(violation: Scalars, distance: Scalars) -> Scalars:
-    """Return degrees outside, or, negative, how deep inside."""
-    return np.asarray(np.degrees(np.where(violation > 0.0, violation, np.minimum(distance, 0.0))))
 
 
 def open_scene(session: Session, request: EmptyRequest) -> Opening:
@@ -270,7 +264,11 @@ def pictures(scene: Scene, name: str, quality: Quality = FINE) -> Picture:
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit")
     bone = tuple(bone_of(scene, joint).tolist())
-    return _known_pictures(scene.model.limits[name], bone, quality)
+    picture = _known_pictures(scene.model.limits[name], bone, quality)
+    if picture["hinge"] is not None:
+        clinical = hinge_angle(scene, name)
+        picture = {**picture, "hinge": {**picture["hinge"], "clinical": clinical}}
+    return picture
 
 
 def bone_of(scene: Scene, joint: int) -> Vectors:

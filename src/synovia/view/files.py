@@ -26,6 +26,8 @@ from ..population.sources import Source
 from ..rigs import FINGERS, ROLES, NotHumanError, recognize, suggest_roles
 from ..skeleton import Clip, Pose, Skeleton, forward
 from ..text import VIOLATION_COLUMNS, csv_text
+from .angles import angles_table, ranges_table, report_page
+from .clinical import remember_alignment
 from .poses import pose_from
 from .protocol import Discards, Export, Received, Refusal, Roles, State
 from .protocol.requests import (
@@ -187,6 +189,7 @@ def use_human_limits(session: Session, request: HumanRequest) -> State | Refusal
         human = limits_for(session.scene.clip, request.source, roles=request.roles or None)
     except ValueError as error:
         return {"refused": str(error), **session.state()}
+    remember_alignment(session.scene.clip, human.alignment)
     scene = scene_of(human.model, session.scene.clip)
     said = f"Human limits ({human.words}) for {len(human.roles)} joints of this rig."
     silent = [f"No verdict on {', '.join(each)} ({why})." for why, each in human.no_verdict.items()]
@@ -212,6 +215,15 @@ def clamped_clip(session: Session, request: ExportRequest) -> tuple[str, bytes]:
     made = session.scene.model.project(session.scene.clip, softening=softening)
     suffix = request.suffix or session.clip_suffix
     return clip_file(replace(made, name=f"{made.name} clamped"), suffix)
+
+
+def repaired_clip(session: Session, request: ExportRequest) -> tuple[str, bytes]:
+    """Return the clip as it was repaired last."""
+    clip, repaired = session.repaired or (None, None)
+    if repaired is None or clip is not session.scene.clip:
+        raise ValueError("this clip has not been repaired yet")
+    made = replace(repaired, name=f"{repaired.name} repaired")
+    return clip_file(made, request.suffix or session.clip_suffix)
 
 
 def whole_clip(session: Session, request: ExportRequest) -> tuple[str, bytes]:
@@ -254,9 +266,13 @@ Exporter = Callable[[Session, ExportRequest], tuple[str, bytes]]
 EXPORTS: dict[str, Exporter] = {
     "clip": whole_clip,
     "clamped": clamped_clip,
+    "repaired": repaired_clip,
     "pose": one_pose,
     "violations": violations_table,
     "page": standalone_page,
+    "angles": angles_table,
+    "ranges": ranges_table,
+    "report": report_page,
 }
 """What can be taken home as a file, by name."""
 

@@ -28,6 +28,7 @@ def hinge_of(limit: Limit, bone: Vectors) -> Hinge | None:
         "zero": _across(quat.rotate(path.base, bone), path.axis).tolist(),
         "lowDeg": float(np.degrees(path.low)),
         "highDeg": float(np.degrees(path.high)),
+        "clinical": None,
     }
 
 

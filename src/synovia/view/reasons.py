@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import lru_cache
-
 import numpy as np
 
 from .. import quat
@@ -12,17 +9,15 @@ from ..arrays import Quats
 from ..limit import Limit
 from ..model import Limb, LimitModel
 from ..population.findings import JOINT_NAMES, describe_move, joint_name
-from ..rigs import MEASURED_FROM, Alignment, align, recognize
-from ..skeleton import Clip, Pose, forward, lineage
+from ..rigs import MEASURED_FROM, Alignment
+from ..skeleton import Pose, forward, lineage
+from .clinical import alignment_of
 from .display import bone_of
 from .poses import limit_in_pose, pose_from
 from .protocol.poses import Why
 from .protocol.requests import WhyRequest
 from .samples import nearest_sample
 from .session import Scene, Session
-
-MOST_FRAMES = 300
-"""Frames that tell how a rig stands, at most."""
 
 
 def explain(session: Session, request: WhyRequest) -> Why:
@@ -116,7 +111,7 @@ def _in_words(
     scene: Scene, model: LimitModel, name: str, pose: Pose
 ) -> tuple[str | None, str | None]:
     """Return what people call a joint, and which way a pose is beyond its limit, if known."""
-    known = _alignment(scene.clip)
+    known = alignment_of(scene.clip)
     role = None if known is None else _role_moved_by(known, name)
     if known is None or role is None:
         return None, None
@@ -154,14 +149,3 @@ def _canonical_rotation(known: Alignment, role: str, pose: Pose) -> Quats:
     turns = forward(skeleton, pose)[1]
     bone, above = (turns[skeleton.index(roles[each])] for each in (role, MEASURED_FROM[role]))
     return known.to_canonical(role, quat.mul(quat.inverse(above), bone))
-
-
-@lru_cache(maxsize=4)
-def _alignment(clip: Clip) -> Alignment | None:
-    """Return how a clip's rig stands, if it is one of a human."""
-    step = -(-clip.frames // MOST_FRAMES)
-    some = Pose(clip.pose.rotations[::step], clip.pose.positions[::step])
-    try:
-        return align(recognize(clip.skeleton), [replace(clip, pose=some)])
-    except ValueError:
-        return None

@@ -384,6 +384,8 @@ class Session:
         self.uploads = Uploads()
         self.compared: tuple[str, LimitModel] | None = None
         """Other limits to compare with, and what their file is called."""
+        self.repaired: tuple[Clip, Clip] | None = None
+        """The clip that was repaired last, before and after."""
         self.fitting: object = None
         """The last fit that was begun."""
         self.notify: Callable[[], None] = lambda: None

@@ -50,6 +50,7 @@ def _requests(session: Session) -> Iterator[tuple[str, dict[str, object]]]:
     for name in session.scene.model.limits:
         yield "region", {"joint": name}
         yield "curve", {"joint": name, "soften": None}
+        yield "curves", {"joints": [name]}
         if name in session.scene.model.dependents:
             yield "dependence", {"joint": name}
             yield "map", {"joint": name, "pose": None}

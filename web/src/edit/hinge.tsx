@@ -149,18 +149,31 @@ export class HingeEditor {
               <NumberField
                 label={`${side === "low" ? "From" : "To"}, in degrees`}
                 step="1"
-                value={formatTenths(endOf(hinge, side))}
-                onCommit={(deg) => void this.strokes.apply(this.endEdit(side, deg))}
+                value={formatTenths(shownEnd(hinge, side).deg)}
+                onCommit={(deg) => {
+                  const end = shownEnd(hinge, side);
+                  const { sign, offsetDeg } = hinge.clinical ?? PLAIN;
+                  void this.strokes.apply(this.endEdit(end.side, sign * (deg - offsetDeg)));
+                }}
               />
             </label>
           ))}
         </div>
         <p class="why">
-          {`Degrees from the reference${driver ? `, where ${driver} is now` : ""}. Drag the ends, too.`}
+          {`Degrees ${hinge.clinical ? `of ${hinge.clinical.name}` : "from the reference"}${driver ? `, where ${driver} is now` : ""}. Drag the ends, too.`}
         </p>
       </section>
     );
   };
+}
+
+const PLAIN = { sign: 1, offsetDeg: 0 };
+
+/** The end that is shown as the least or the greatest angle, and that angle. */
+function shownEnd(hinge: Hinge, side: Side): { side: Side; deg: number } {
+  const { sign, offsetDeg } = hinge.clinical ?? PLAIN;
+  const end = sign < 0 ? (side === "low" ? "high" : "low") : side;
+  return { side: end, deg: sign * endOf(hinge, end) + offsetDeg };
 }
 
 const endOf = ({ lowDeg, highDeg }: Hinge, side: Side) => (side === "low" ? lowDeg : highDeg);

@@ -12,6 +12,7 @@ import type { Store } from "../store";
 import { Button, Dialog, DialogButtons, saveBlob } from "../ui";
 import type { Files } from "./files";
 import type { FitPanel } from "./fitting";
+import type { RangesDialog } from "./ranges";
 import { RolesDialog } from "./roles";
 
 const SOON_MS = 1000; // until a list that is still being computed is requested again
@@ -35,6 +36,7 @@ export class Exchange {
     private stage: Stage,
     private files: Files,
     private fitting: FitPanel,
+    private ranges: RangesDialog,
   ) {
     this.roles = new RolesDialog(store, (roles) => void this.useHuman(roles));
     if (store.isRecorded) return;
@@ -194,6 +196,11 @@ export class Exchange {
           <hr />
           <small>Take home</small>
           {EXPORTS.map(take)}
+          {entry(
+            "Angles, report …",
+            "Angles that the clip uses, joint by joint, with norms; a report, and CSV",
+            () => void this.ranges.open(),
+          )}
           {entry("Limits", "Take home the limits", () => void this.files.download())}
           {take(["Violations", "Take home the violations as a table, CSV", "violations"])}
           {entry(

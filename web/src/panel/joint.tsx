@@ -3,7 +3,7 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Brush } from "../edit/brush";
-import { formatDegrees, formatShare, formatVerdict, verdictClass } from "../format";
+import { capitalize, formatDegrees, formatShare, formatVerdict, verdictClass } from "../format";
 import { quaternionAt } from "../pose/kinematics";
 import type { NearestSample } from "../protocol";
 import { TWIST } from "../stage/colours";
@@ -143,7 +143,7 @@ export class JointPanel {
             />
           )}
         </dl>
-        {!isCompared.value && <Scale label="Range of twist" ends={twistSpan} colours={TWIST} />}
+        {!isCompared.value && <Scale label="Free twist" ends={twistSpan} colours={TWIST} />}
       </>
     );
   };
@@ -156,14 +156,14 @@ export class JointPanel {
     const words = name && move ? `${name}: ${formatDegrees(outsideDeg)} beyond ${move}` : "";
     return (
       <div id="why">
-        {words && <b>{words.charAt(0).toUpperCase() + words.slice(1)}</b>}
+        {words && <b>{capitalize(words)}</b>}
         {heldBy && (
           <span class="held">
             Held by <bdi>{heldBy}</bdi>: it could be so if that were elsewhere
           </span>
         )}
         <span>
-          {`Swing ${formatDegrees(swingDeg)}, twist ${formatDegrees(Math.abs(twistDeg))} too far`}
+          {`Bone ${formatDegrees(swingDeg)} off, turned ${formatDegrees(Math.abs(twistDeg))} about itself`}
         </span>
         {nearest && this.renderNearest(nearest)}
         {this.store.pickedOutsideDeg.value > 0 && (

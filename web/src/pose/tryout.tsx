@@ -44,7 +44,7 @@ const readable = (name: string): string => name.replaceAll(/[._]/g, " ");
 export class TryOut {
   readonly pins: Pins;
   private lookAt: LookAt;
-  private keepsLimits = signal(true);
+  readonly keepsLimits = signal(true);
   private isLimbOnly: Signal<boolean>;
   private result = signal<ComponentChildren>(undefined);
   /** The pose that the result is of. */

@@ -13,19 +13,26 @@ from typing import Literal, TypedDict
 
 from ...arrays import Bytes, Floats, Halves, Ints
 from .poses import (
+    AngleCurves,
     Dependence,
     DependentNumbers,
     Fitted,
+    HingeAngle,
+    JointAngles,
     ObservedPose,
     Outside,
     PoseAnswer,
     Posed,
     Pulled,
     RangeMap,
+    Ranges,
+    Repaired,
     Solved,
     Why,
 )
 from .requests import (
+    AngleRequest,
+    AnglesRequest,
     Choice,
     ChooseRequest,
     ClampRequest,
@@ -33,6 +40,7 @@ from .requests import (
     CompareRequest,
     ControlsRequest,
     CurveRequest,
+    CurvesRequest,
     DependentRequest,
     EditRequest,
     EmptyRequest,
@@ -53,6 +61,7 @@ from .requests import (
     ReachRequest,
     RecoverRequest,
     RefitRequest,
+    RepairRequest,
     RolesRequest,
     SaveRequest,
     SendRequest,
@@ -211,7 +220,7 @@ class Clamping(TypedDict):
 
 
 class Curve(TypedDict):
-    """The distance of a joint to its limit by frame, negative inside, before and after clamping."""
+    """How far a joint is outside by frame, in degrees, before and after clamping."""
 
     joint: str
     before: Floats
@@ -246,6 +255,8 @@ class Hinge(TypedDict):
     """Where the bone points at 0, which is the limit's reference, across the axis."""
     lowDeg: float
     highDeg: float
+    clinical: HingeAngle | None
+    """How these angles are clinical ones, if they are."""
 
 
 class Picture(ConePoints):
@@ -537,6 +548,11 @@ class Requests(TypedDict):
     check: EmptyRequest
     clamp: ClampRequest
     curve: CurveRequest
+    angles: AnglesRequest
+    angle: AngleRequest
+    curves: CurvesRequest
+    ranges: EmptyRequest
+    repair: RepairRequest
     region: JointRequest
     dependence: JointRequest
     ends: DependentRequest
@@ -586,6 +602,11 @@ class Answers(TypedDict):
     check: Check
     clamp: Clamping
     curve: Curve
+    angles: JointAngles
+    angle: Pulled | PoseAnswer
+    curves: AngleCurves
+    ranges: Ranges | Refusal
+    repair: Repaired | Refusal
     region: Picture
     dependence: Dependence
     ends: DependentNumbers

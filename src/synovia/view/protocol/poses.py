@@ -73,6 +73,113 @@ class Why(TypedDict):
     """What was observed nearest to it, where the limits kept samples."""
 
 
+class ClinicalAngle(TypedDict):
+    """The angle of a joint along a clinical axis, and how far it can go."""
+
+    name: str
+    """The motion in the positive direction, such as "flexion"."""
+    opposite: str
+    deg: float
+    lowDeg: float | None
+    """The least legal angle, the others being as they are; null where no limit ends it."""
+    highDeg: float | None
+    isPossible: bool
+    """Whether any angle along the axis is legal."""
+    leastDeg: float
+    """The least angle of the axis, legal or not."""
+    mostDeg: float
+
+
+class JointAngles(TypedDict):
+    """The clinical angles of a joint in a pose."""
+
+    joint: str
+    name: str
+    """What people call the joint; empty if it has no clinical angles."""
+    axes: list[ClinicalAngle]
+
+
+class CurveTitle(TypedDict):
+    """Of which joint and axis a curve is."""
+
+    joint: str
+    name: str
+    axis: str
+    opposite: str
+
+
+class AngleCurves(TypedDict):
+    """Clinical angles in each frame, and the limit's ends there; NaN where no angle is legal."""
+
+    curves: list[CurveTitle]
+    anglesDeg: Floats
+    """By curve and frame."""
+    lowDeg: Floats
+    highDeg: Floats
+
+
+class RangeRow(CurveTitle):
+    """The range of motion along one axis, the frames at its ends, norm and limit."""
+
+    minDeg: float
+    minFrame: int
+    maxDeg: float
+    maxFrame: int
+    norm: str
+    """The published norm of both directions, such as "-4 to 142"; empty for none."""
+    lowDeg: float | None
+    """The widest limit in the clip."""
+    highDeg: float | None
+
+
+class Ranges(TypedDict):
+    """The ranges of motion of the clip."""
+
+    ranges: list[RangeRow]
+    notes: list[str]
+
+
+class HingeAngle(TypedDict):
+    """How angles of a hinge are clinical ones: `sign` times the degrees, plus `offsetDeg`."""
+
+    name: str
+    sign: float
+    offsetDeg: float
+
+
+class RepairStage(TypedDict):
+    """What one stage of a repair changed."""
+
+    name: str
+    joints: int
+    frames: int
+    deg: float
+    """The largest rotation of a joint, and of which."""
+    joint: str
+    moved: float
+    """How far a hand or a foot in contact moved at most, in `unit`."""
+    unit: str
+
+
+class Repaired(TypedDict):
+    """A repaired clip: its motion, what it took, and how far it is outside now."""
+
+    frames: int
+    """How many frames changed."""
+    stages: list[RepairStage]
+    glitches: dict[str, int]
+    """By joint, the number of frames, as below."""
+    notKept: dict[str, int]
+    over: dict[str, int]
+    shareKept: float
+    note: str
+    moving: list[int]
+    """The joints whose positions change, in the order of `positions`."""
+    outsideDeg: Floats
+    rotations: Floats
+    positions: Floats
+
+
 class Pulled(PoseAnswer):
     """A pose of the figure that meets a goal, or comes near it."""
 

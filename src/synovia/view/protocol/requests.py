@@ -132,6 +132,38 @@ class TurnRequest(FigureRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AnglesRequest(PoseRequest):
+    """A request for the clinical angles of a joint in a pose."""
+
+    joint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AngleRequest(FigureRequest):
+    """A request for the pose with a joint at an angle along one of its clinical axes."""
+
+    joint: str
+    axis: int
+    deg: Annotated[float, Within(-360, 360)]
+    limits: bool
+    """True if the limit is kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvesRequest:
+    """A request for the clinical angles of joints in each frame."""
+
+    joints: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepairRequest:
+    """A request to repair the clip: what to keep of hands, feet and head."""
+
+    keep: list[Literal["hands", "feet", "head"]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControlsRequest:
     """A request for the pose that values of controls give."""
 
@@ -513,7 +545,17 @@ class HumanRequest:
 class ExportRequest:
     """A request for a file to download."""
 
-    what: Literal["clip", "clamped", "pose", "violations", "page"]
+    what: Literal[
+        "clip",
+        "clamped",
+        "repaired",
+        "pose",
+        "violations",
+        "page",
+        "angles",
+        "ranges",
+        "report",
+    ]
     suffix: Literal[".glb"] | None = None
     """Of clips and poses, if not the default."""
     soften: str | None = None

@@ -1,0 +1,236 @@
+"""Clinical angles at the page: of a joint in a pose, over the clip, as tables and as a report."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Floats
+from ..population import (
+    ClipAngles,
+    HumanLimits,
+    clinical_axes,
+    clip_angles,
+    joint_name,
+    limits_on,
+)
+from ..population.bands import ClinicalJoint, joint_bands
+from ..population.motion import RANGE_COLUMNS
+from ..rigs import Alignment
+from ..skeleton import Pose, forward
+from ..text import csv_text
+from .clinical import alignment_of, links_of
+from .drags import rotate_joint
+from .poses import outside_deg, pose_from
+from .protocol import Refusal
+from .protocol.poses import (
+    AngleCurves,
+    ClinicalAngle,
+    JointAngles,
+    PoseAnswer,
+    Pulled,
+    RangeRow,
+    Ranges,
+)
+from .protocol.requests import (
+    AngleRequest,
+    AnglesRequest,
+    CurvesRequest,
+    EmptyRequest,
+    ExportRequest,
+    TurnRequest,
+)
+from .session import Scene, Session
+
+NOT_HUMAN = "angles need a human: Files, Map joints … says which joint is which"
+
+
+def human_limits_of(session: Session) -> HumanLimits | None:
+    """Return the limits of the scene as those of a human; None if they are others, or edited."""
+    from .files import human_source
+
+    scene = session.scene
+    source, known = human_source(session.model), alignment_of(scene.clip)
+    if source is None or known is None:
+        return None
+    human = limits_on(known, source)
+    return human if human.model.names == scene.model.names else None
+
+
+def _one(pose: Pose) -> Pose:
+    """Return one pose as an array of poses."""
+    return Pose(pose.rotations[None], pose.positions[None])
+
+
+def joint_angles(session: Session, request: AnglesRequest) -> JointAngles:
+    """Return the clinical angles of a joint in a pose, and how far it can go along each axis."""
+    scene = session.scene
+    found = links_of(scene, request.joint)
+    if found is None:
+        return {"joint": request.joint, "name": "", "axes": []}
+    known, some = found
+    angles, bands, _ = joint_bands(some, known, _one(pose_from(scene, request)))
+    return {
+        "joint": request.joint,
+        "name": joint_name(some[0].role),
+        "axes": _describe(some[0].role, angles[0], bands[0]),
+    }
+
+
+def _describe(role: str, angles: Floats, bands: Floats) -> list[ClinicalAngle]:
+    """Return the axes of a joint with angles (3,) and bands (3, 2)."""
+    rows: list[ClinicalAngle] = []
+    for axis, angle, band in zip(clinical_axes(role), angles, bands, strict=True):
+        ends = (axis.low, axis.high)
+        low, high = (
+            None if np.isnan(end) or end == last else float(np.degrees(end))
+            for end, last in zip(band, ends, strict=True)
+        )
+        rows.append(
+            {
+                "name": axis.name,
+                "opposite": axis.opposite,
+                "deg": float(np.degrees(angle)),
+                "lowDeg": low,
+                "highDeg": high,
+                "isPossible": not np.isnan(band).any(),
+                "leastDeg": float(np.degrees(axis.low)),
+                "mostDeg": float(np.degrees(axis.high)),
+            }
+        )
+    return rows
+
+
+def set_joint_angle(session: Session, request: AngleRequest) -> Pulled | PoseAnswer:
+    """Return the pose with a joint at an angle along a clinical axis.
+
+    If limits are kept, it goes only as far as the limit allows. In a figure within its limits, the
+    controls of the joint's own set change, so that its bones stay coupled.
+    """
+    scene = session.scene
+    found = links_of(scene, request.joint)
+    if found is None:
+        raise ValueError(f"{request.joint} has no clinical angles")
+    (known, some), pose = found, pose_from(scene, request)
+    angles, bands, best = joint_bands(some, known, _one(pose))
+    if not 0 <= request.axis < len(best):
+        raise ValueError(f"axis must be from 0 to {len(best) - 1}, got {request.axis}")
+    low, high = bands[0, request.axis]
+    angle = np.radians(request.deg)
+    if request.limits and not np.isnan(low):
+        angle = float(np.clip(angle, low, high))
+    joint = ClinicalJoint(best[request.axis], known, _one(pose))
+    angles = joint.angles.copy()
+    angles[0, request.axis] = angle
+    moved = joint.with_angles(angles)
+    if scene.figure is None or not request.limits:
+        one = pose.with_rotations(moved.rotations[0])
+        return {
+            "outsideDeg": outside_deg(scene, one),
+            "rotations": one.rotations,
+            "positions": one.positions,
+        }
+    moving = joint.link.moving
+    turn = TurnRequest(
+        frame=request.frame,
+        rotations=request.rotations,
+        positions=request.positions,
+        values=request.values,
+        last=request.last,
+        joint=scene.clip.skeleton.names[moving],
+        rotation=forward(scene.clip.skeleton, moved)[1][0, moving],
+        limits=True,
+    )
+    return rotate_joint(session, turn)
+
+
+def angle_curves(session: Session, request: CurvesRequest) -> AngleCurves:
+    """Return the clinical angles of joints in each frame, with the limits as bands, in degrees."""
+    scene, curves = session.scene, []
+    for name in request.joints:
+        found = links_of(scene, name)
+        if found is not None:
+            known, some = found
+            part = clip_angles(scene.model, known, scene.clip, roles=[some[0].role])
+            curves += [(name, curve) for curve in part.curves]
+    bands = np.array([curve.bands for _, curve in curves]).reshape(-1, scene.clip.frames, 2)
+    angles = np.array([curve.angles for _, curve in curves]).reshape(-1, scene.clip.frames)
+    return {
+        "curves": [
+            {
+                "joint": joint,
+                "name": joint_name(curve.role),
+                "axis": curve.axis.name,
+                "opposite": curve.axis.opposite,
+            }
+            for joint, curve in curves
+        ],
+        "anglesDeg": np.degrees(angles),
+        "lowDeg": np.degrees(bands[..., 0]),
+        "highDeg": np.degrees(bands[..., 1]),
+    }
+
+
+def clip_ranges(session: Session, request: EmptyRequest) -> Ranges | Refusal:
+    """Return the range of motion of each joint and axis of the clip."""
+    try:
+        found = _clip_angles(session.scene)[1]
+    except ValueError as error:
+        return {"refused": str(error), **session.state()}
+    rows: list[RangeRow] = []
+    for curve in found.curves:
+        low, high = (None if np.isnan(end) else float(np.degrees(end)) for end in curve.span)
+        first, last = curve.frames
+        rows.append(
+            {
+                "joint": curve.joint,
+                "name": joint_name(curve.role),
+                "axis": curve.axis.name,
+                "opposite": curve.axis.opposite,
+                "minDeg": float(np.degrees(curve.least)),
+                "minFrame": first,
+                "maxDeg": float(np.degrees(curve.most)),
+                "maxFrame": last,
+                "norm": curve.norm_text,
+                "lowDeg": low,
+                "highDeg": high,
+            }
+        )
+    return {"ranges": rows, "notes": list(found.notes)}
+
+
+def _clip_angles(scene: Scene) -> tuple[Alignment, ClipAngles]:
+    """Return the angles of the clip; ValueError if its rig is not recognised."""
+    known = alignment_of(scene.clip)
+    if known is None:
+        raise ValueError(NOT_HUMAN)
+    return known, clip_angles(scene.model, known, scene.clip)
+
+
+def angles_table(session: Session, request: ExportRequest) -> tuple[str, bytes]:
+    """Return the angles in each frame as CSV, as `synovia report --csv` writes them."""
+    rows = _clip_angles(session.scene)[1].curve_rows()
+    return f"{session.scene.clip.name} angles.csv", csv_text(rows).encode()
+
+
+def ranges_table(session: Session, request: ExportRequest) -> tuple[str, bytes]:
+    """Return the ranges of motion as CSV, as `synovia report --ranges` writes them."""
+    scene = session.scene
+    ranges = _clip_angles(scene)[1].range_rows(scene.model.check(scene.clip))
+    return f"{scene.clip.name} ranges.csv", csv_text([RANGE_COLUMNS, *ranges]).encode()
+
+
+def report_page(session: Session, request: ExportRequest) -> tuple[str, bytes]:
+    """Return the range-of-motion report, as `synovia report -o` writes it."""
+    name = f"{session.scene.clip.name} range of motion.html"
+    return name, _report(session.scene, human_limits_of(session)).encode()
+
+
+def _report(scene: Scene, human: HumanLimits | None) -> str:
+    from ..draw.report import Recording, motion_report
+
+    known = alignment_of(scene.clip)
+    if known is None:
+        raise ValueError(NOT_HUMAN)
+    if human is not None:
+        return motion_report([Recording.of_human(human, scene.clip)])
+    return motion_report([Recording.of_model(scene.model, known, scene.clip)])

@@ -1,0 +1,267 @@
+// Curves of clinical angles over time, with the limit as a band, of one or several joints.
+
+import { computed, effect, signal } from "@preact/signals";
+import { render } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Latest } from "../connection";
+import { capitalize, formatAngle, formatDegrees } from "../format";
+import type { CurveTitle } from "../protocol";
+import type { Store } from "../store";
+import { Button, beginDrag, find } from "../ui";
+import { frameAt, shareOf } from "./window";
+
+const STEP = 1.5; // pixels from sample to sample; between them, least and greatest angles count
+const STILL_DEG = 0.5; // axes along which a joint moves less are left out
+const MARGIN_DEG = 3; // above and below a curve
+
+/** A curve: an angle along an axis, or how far the joint is outside. */
+interface Row {
+  key: string;
+  joint: number;
+  label: string;
+  values: Float32Array;
+  /** The limit's ends; without them, 0 is the limit. */
+  low?: Float32Array;
+  high?: Float32Array;
+  /** The values after clamping. */
+  after?: Float32Array;
+}
+
+export class Curves {
+  /** Rows of joints with clinical angles, by joint. */
+  private known = signal(new Map<number, Row[]>());
+  /** How far the picked joint is outside. */
+  private outside = signal<Row | undefined>(undefined);
+  /** Joints whose curves stay when another joint is picked. */
+  private kept = signal<number[]>([]);
+  private latest = new Latest((joint: number) => this.request(joint));
+  private rows = computed(() => this.listRows());
+
+  constructor(
+    private store: Store,
+    private onJump: (frame: number) => void,
+  ) {
+    const panel = find("#curve");
+    effect(() => {
+      const joint = store.picked.value;
+      void [store.check.value, store.soften.value];
+      // It keeps its space, or else the view would change its size with the picked joint.
+      panel.hidden = !store.limited.value.length || store.clip.frames === 1;
+      this.outside.value = undefined;
+      if (joint !== undefined && !panel.hidden) void this.latest.send(joint);
+    });
+    effect(() => {
+      if (store.edition.value > 0) this.known.value = new Map();
+    });
+    render(<this.Panel />, panel);
+  }
+
+  private listRows(): Row[] {
+    const joint = this.store.picked.value;
+    const joints = [...(joint === undefined ? [] : [joint]), ...this.kept.value];
+    const rows = [...new Set(joints)].flatMap((each) => this.known.value.get(each) ?? []);
+    const outside = this.outside.value;
+    const hasAngles = rows.some((row) => row.joint === joint);
+    if (outside && (!hasAngles || outside.values.some((angle) => angle > 0))) rows.push(outside);
+    return rows;
+  }
+
+  private async request(joint: number): Promise<void> {
+    const { store } = this;
+    const { connection } = store;
+    const name = store.nameOf(joint);
+    const matters = () => store.picked.peek() === joint;
+    const isLimited = store.limited.peek().includes(joint);
+    if (!this.known.peek().has(joint) && (isLimited || !store.isRecorded)) {
+      const answer = await connection.askWhile(matters, "curves", { joints: [name] });
+      if (answer) {
+        const { curves, anglesDeg, lowDeg, highDeg } = answer;
+        const part = (all: Float32Array, k: number) =>
+          all.subarray(k * store.clip.frames, (k + 1) * store.clip.frames);
+        const rows = curves.map((title: CurveTitle, k: number) => ({
+          ...{ key: `${joint} ${title.axis}`, joint, label: `${title.name} ${title.axis}` },
+          ...{ values: part(anglesDeg, k), low: part(lowDeg, k), high: part(highDeg, k) },
+        }));
+        const moves = rows.filter(({ values }) => isMoving(values));
+        this.known.value = new Map([...this.known.peek(), [joint, moves.length ? moves : rows]]);
+      }
+    }
+    if (!store.hasRegion(joint)) return;
+    const request = { joint: name, soften: store.soften.peek() };
+    const curve = await connection.askWhile(matters, "curve", request);
+    if (!curve || !matters()) return;
+    const label = `${store.clip.skeleton.commonNames[joint] || name} outside`;
+    const row = { key: `${joint} outside`, joint, label };
+    this.outside.value = { ...row, values: curve.before, after: curve.after };
+  }
+
+  private toggleKept(joint: number): void {
+    const kept = this.kept.value;
+    this.kept.value = kept.includes(joint) ? kept.filter((k) => k !== joint) : [...kept, joint];
+  }
+
+  private Panel = () => {
+    const rows = this.rows.value;
+    const joint = this.store.picked.value;
+    if (!rows.length)
+      return <p class="told">{joint === undefined ? "Pick a joint to see its angles" : ""}</p>;
+    return (
+      <>
+        {rows.map((row, index) => (
+          <this.Row key={row.key} row={row} isFirst={rows[index - 1]?.joint !== row.joint} />
+        ))}
+      </>
+    );
+  };
+
+  private Row = ({ row, isFirst }: { row: Row; isFirst: boolean }) => {
+    const { store } = this;
+    const canvas = useRef<HTMLCanvasElement>(null);
+    const paper = useRef<HTMLDivElement>(null);
+    useEffect(() => {
+      const element = canvas.current;
+      if (!element) return;
+      const draw = () => this.draw(element, row);
+      const observer = new ResizeObserver(draw);
+      observer.observe(element);
+      const stop = effect(() => {
+        void [store.window.value, store.theme.value];
+        draw();
+      });
+      return () => {
+        observer.disconnect();
+        stop();
+      };
+    }, [row]);
+    const frame = store.frame.value;
+    const isKept = this.kept.value.includes(row.joint);
+    const isMade = store.history.present.value !== undefined;
+    const value = row.values[frame] ?? 0;
+    const range = extent([row.values.subarray(store.clip.invented ? 1 : 0)]);
+    const now = row.low ? formatAngle(value) : `${formatDegrees(value)} outside`;
+    const isOut = row.low
+      ? value < (row.low[frame] ?? value) - 0.1 || value > (row.high?.[frame] ?? value) + 0.1
+      : value > 0;
+    const jump = ({ clientX }: PointerEvent) => {
+      const { left, width } = paper.current?.getBoundingClientRect() ?? { left: 0, width: 1 };
+      this.onJump(frameAt((clientX - left) / width, store.window.value));
+    };
+    return (
+      <div class="curve">
+        <div class="told">
+          <span>
+            <bdi>{capitalize(row.label)}</bdi> <b class={isOut ? "missed" : ""}>{now}</b>
+            {(isMade || store.showsRepaired.value) && ` in the ${isMade ? "clip" : "original"}`}
+          </span>
+          <small>
+            {row.low ? `${formatAngle(range[0])} to ${formatAngle(range[1])} in the clip` : ""}
+          </small>
+          {isFirst && row.low && (
+            <Button
+              label="Keep these curves when another joint is picked"
+              aria-pressed={isKept}
+              onClick={() => this.toggleKept(row.joint)}
+            >
+              {isKept ? "★" : "☆"}
+            </Button>
+          )}
+        </div>
+        <div
+          class="paper"
+          ref={paper}
+          onPointerDown={(event) => {
+            const before = store.frame.value;
+            const { currentTarget, pointerId } = event;
+            currentTarget.setPointerCapture(pointerId);
+            beginDrag(() => {
+              currentTarget.releasePointerCapture(pointerId);
+              this.onJump(before);
+            });
+            jump(event);
+          }}
+          onPointerMove={(event) =>
+            event.currentTarget.hasPointerCapture(event.pointerId) && jump(event)
+          }
+        >
+          <canvas ref={canvas} role="img" aria-label={`${row.label} over time`} />
+          <div class="head" style={{ "--share": String(shareOf(frame, store.window.value)) }} />
+        </div>
+      </div>
+    );
+  };
+
+  private draw(canvas: HTMLCanvasElement, row: Row): void {
+    const { clientWidth: width, clientHeight: height } = canvas;
+    const context = canvas.getContext("2d");
+    if (!width || !context) return;
+    const scale = devicePixelRatio;
+    Object.assign(canvas, { width: width * scale, height: height * scale });
+    context.scale(scale, scale);
+    const { first, last } = this.store.window.peek();
+    const [least, most] = extent([row.values, ...(row.after ? [row.after] : [])]);
+    const [low, high] =
+      row.low && row.high ? [extent([row.low])[0], extent([row.high])[1]] : [0, 1];
+    // Ends of the limit that are far off would flatten the curve.
+    const room = Math.max(most - least, 20);
+    const bottom = Math.max(Math.min(low, least), least - room) - MARGIN_DEG;
+    const top = Math.min(Math.max(high, most), most + room) + MARGIN_DEG;
+    const y = (deg: number) => height * (1 - (deg - bottom) / (top - bottom));
+    const x = (frame: number) => (width * (frame - first + 0.5)) / (last - first + 1);
+    const stride = Math.max(Math.floor((STEP * (last - first + 1)) / width), 1);
+    const frames = Array.from(
+      { length: Math.floor((last - first) / stride) + 1 },
+      (_, k) => first + k * stride,
+    );
+    const trace = (values: Float32Array) => {
+      for (const frame of frames) {
+        const part = values.subarray(frame, Math.min(frame + stride, last + 1));
+        for (const end of stride > 1 ? extent([part]) : part) context.lineTo(x(frame), y(end));
+      }
+    };
+    const styles = getComputedStyle(document.documentElement);
+    const colour = (name: string) => styles.getPropertyValue(name).trim();
+    if (row.low && row.high) {
+      context.fillStyle = colour("--band");
+      context.beginPath();
+      for (const frame of frames) context.lineTo(x(frame), y(row.high[frame] ?? 0));
+      for (const frame of frames.reverse()) context.lineTo(x(frame), y(row.low[frame] ?? 0));
+      frames.reverse();
+      context.fill();
+    }
+    context.strokeStyle = colour("--muted");
+    context.setLineDash([4, 4]);
+    context.beginPath();
+    context.moveTo(0, y(0));
+    context.lineTo(width, y(0));
+    context.stroke();
+    context.setLineDash([]);
+    context.lineWidth = 1.5;
+    const lines = [
+      { values: row.after, name: "--accent" },
+      { values: row.values, name: row.low ? "--ink" : "--red" },
+    ];
+    for (const { values, name } of lines) {
+      if (!values) continue;
+      context.strokeStyle = colour(name);
+      context.beginPath();
+      trace(values);
+      context.stroke();
+    }
+  }
+}
+
+const isMoving = (values: Float32Array): boolean => {
+  const [least, most] = extent([values]);
+  return most - least > STILL_DEG;
+};
+
+/** The least and the greatest of all values; those that are not numbers do not count. */
+function extent(parts: Float32Array[]): [number, number] {
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const part of parts)
+    for (const value of part) {
+      if (value < least) least = value;
+      if (value > most) most = value;
+    }
+  return least <= most ? [least, most] : [0, 0];
+}
