@@ -163,7 +163,7 @@ export class JointPanel {
           </span>
         )}
         <span>
-          {`Bone ${formatDegrees(swingDeg)} off, turned ${formatDegrees(Math.abs(twistDeg))} about itself`}
+          {`Swing ${formatDegrees(swingDeg)}, rotation about the bone ${formatDegrees(Math.abs(twistDeg))} too far`}
         </span>
         {nearest && this.renderNearest(nearest)}
         {this.store.pickedOutsideDeg.value > 0 && (
