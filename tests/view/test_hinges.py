@@ -66,7 +66,8 @@ def test_ends_of_a_hinge_are_typed_and_dragged(browser):
         high.fill(f"{100.0 + shift:.1f}")
         high.press("Enter")
         seen.settle()
-        assert ends_deg(seen.server.scene.model.limits[ELBOW])[1] == pytest.approx(100.0, abs=0.1)
+        # Flexion is about the opposite axis, so that its greatest angle is the hinge's low end.
+        assert ends_deg(seen.server.scene.model.limits[ELBOW])[0] == pytest.approx(-100.0, abs=0.1)
         high.press("Control+z")
         seen.settle()
         np.testing.assert_allclose(ends_deg(seen.server.scene.model.limits[ELBOW]), before)
