@@ -71,9 +71,9 @@ def test_check_reports_a_span(tmp_path):
     assert "left forearm: rotates through" in said.stdout
 
 
-@pytest.mark.parametrize("suffix", [".bvh", ".glb", ".motion.csv"])
+@pytest.mark.parametrize("suffix", [".bvh", ".glb", ".motion.csv", ".vrma"])
 def test_a_clamped_span_passes_check(tmp_path, suffix):
-    """Also as each format rounds it."""
+    """Also as each format rounds it, and on the bones of VRM, whose rest pose shows the palms."""
     clip = with_rest(rolling("LeftHand", 300), arms_down(70.0))
     wild, clamped = tmp_path / "rolling.bvh", tmp_path / f"clamped{suffix}"
     save_clip(clip, wild)

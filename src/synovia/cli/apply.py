@@ -91,11 +91,16 @@ def load_model(limits: str, option: str = "--limits") -> LimitModel:
 
 
 def clips_for(
-    model: LimitModel | Source, files: Sequence[ClipFile], names: Mapping[str, str], label: str
+    model: LimitModel | Source,
+    files: Sequence[ClipFile],
+    names: Mapping[str, str],
+    label: str,
+    targets: Mapping[ClipFile, Path] | None = None,
 ) -> Iterator[tuple[ClipFile, Clip, AppliedLimits]]:
     """Load the clips one by one, and yield each with its limits.
 
-    Among several clips, those that human limits do not apply to are left out with a warning.
+    Among several clips, those that human limits do not apply to are left out with a warning. With
+    `targets`, the files to write, clips get human limits for the bones that they have there.
     """
     from ..skeleton import names_in
 
@@ -115,6 +120,9 @@ def clips_for(
             check_match(model, clip, names_here)
             yield file, clip, AppliedLimits(model, names_here)
             continue
+        if targets is not None:
+            written = as_written(clip, targets[file])
+            clip, names_here = written, names_here if written is clip else {}
         try:
             human = human_limits_for(model, clip, names_here, str(file.path))
         except NoHumanLimitsError as error:
@@ -133,6 +141,13 @@ def clips_for(
         raise first_error
     if unused:
         warnings.warn(f"no clip has {', '.join(unused)}, which the map names", stacklevel=2)
+
+
+def as_written(clip: Clip, target: Path) -> Clip:
+    """Return a clip with the joints and the rest pose that it has in the file to be written."""
+    from ..io import clip_format
+
+    return clip_format(target).as_written(clip)
 
 
 def joint_progress(label: str, files: Sequence[ClipFile]) -> Progress:

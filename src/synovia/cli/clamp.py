@@ -101,7 +101,7 @@ def clamp(
         "max_speed": math.radians(max_speed),
         "progress": joint_progress("clamping", files),
     }
-    for file, clip, applied in clips_for(model, files, names, "clamping"):
+    for file, clip, applied in clips_for(model, files, names, "clamping", targets):
         target = targets[file]
         if to == "usual" and applied.model.usual is None:
             raise click.UsageError(f"--to usual needs limits with both verdicts, got {limits}")

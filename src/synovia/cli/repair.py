@@ -91,7 +91,8 @@ def repair(
         "max_speed": math.radians(max_speed),
         "progress": joint_progress("repairing", files),
     }
-    for file, clip, applied in clips_for(model, files, names, "repairing"):
+    written = None if output is None or dry_run else targets
+    for file, clip, applied in clips_for(model, files, names, "repairing", written):
         repaired, report = repair_clip(
             clip, applied.human or applied.model, keep_names, names=applied.names, **settings
         )

@@ -99,7 +99,12 @@ CONVENTIONS: dict[str, Convention] = {
     "DeepMimic": Convention(joints=("right_hip right_knee right_shoulder chest",)),
     "MediaPipe": Convention(joints=("left_foot_index",), words={"footindex": "toe"}),
     "HumanIK": Convention(joints=("leftupleg leftforearm leftarm",)),
-    "VRM": Convention(joints=("leftupperarm leftlowerarm leftlowerleg upperchest",)),
+    "VRM": Convention(
+        joints=(
+            "leftupperarm leftlowerarm leftlowerleg upperchest",
+            "hips spine leftupperarm leftlowerarm leftupperleg leftlowerleg",
+        )
+    ),
 }
 """Known conventions by name; the first that fits is reported."""
 

@@ -7,9 +7,14 @@ import numpy as np
 from ...arrays import Quats, Vectors
 from ...quat import IDENTITY, inverse, mul, normalize, rotate
 from ...rigs import Alignment, NotHumanError, align, parent_role, recognize
+from ...rigs.canonical import BONE_DIRECTIONS
+from ...rigs.human import FACE, FINGERS, ROLES, split_role
 from ...skeleton import Clip, Pose, Skeleton, forward, with_up
 from .read import Origin, humanoid
 
+AS_IN_T_POSE = (
+    1e-9  # 1 − cos of the largest angle: of bones that are in the T-pose but for rounding
+)
 EXTENSION = "VRMC_vrm_animation"
 REQUIRED = (
     *("hips", "spine", "head"),
@@ -41,10 +46,11 @@ def to_vrm_bones(clip: Clip) -> Clip:
     """Return a human's motion on a skeleton of VRM's bones, whose rest pose is the T-pose.
 
     Joints are called by bone, and only the hips move. With B of `rigs.reference`, a bone that has
-    the rotation R in a world with y up has R · B here. A clip of a VRMA file is returned as it is.
+    the rotation R in a world with y up has R · B here. A clip of a VRMA file, or one that this
+    function has returned, is returned as it is.
     Raises ValueError where the rig is no human, or lacks a bone that VRM requires.
     """
-    if comes_from_vrma(clip):
+    if comes_from_vrma(clip) or _has_vrm_bones(clip.skeleton):
         return clip
     try:
         rig = recognize(clip.skeleton, humanoid=humanoid(clip) or None)
@@ -83,6 +89,24 @@ def to_vrm_bones(clip: Clip) -> Clip:
     moved[:, 0] = positions[:, names.index(rig.starts["hips"])]
     pose = Pose(normalize(np.stack(local, axis=1)), moved)
     return Clip(skeleton, pose, clip.frame_time, clip.name)
+
+
+def _has_vrm_bones(skeleton: Skeleton) -> bool:
+    """Return True if all joints are bones of VRM, and limbs point as in the T-pose at rest."""
+    names = skeleton.names
+    if (
+        skeleton.up != "y"
+        or not {*REQUIRED} <= {*names}
+        or not {*names} <= {*ROLES, *FINGERS, *FACE}
+    ):
+        return False
+    for name, parent, offset in zip(names, skeleton.parents, skeleton.offsets, strict=True):
+        above = BONE_DIRECTIONS.get(names[parent])
+        follows = split_role(name)[1] in ("LowerArm", "Hand", "LowerLeg", "Foot")
+        length = float(np.linalg.norm(offset))
+        if follows and above is not None and offset @ above < (1.0 - AS_IN_T_POSE) * length:
+            return False
+    return True
 
 
 def _t_pose_positions(alignment: Alignment) -> dict[str, Vectors]:
