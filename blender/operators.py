@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
-from bpy.props import StringProperty
+from bpy.props import BoolProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper, ImportHelper
 
-from synovia import LimitModel, edit, load_limits, save_limits
+from synovia import Clip, LimitModel, edit, load_limits, save_limits
 from synovia.limit.convert import gained_and_lost
+from synovia.repairs import KEEP, repair
 
 from . import check, cone, constraints, draw, learn, limits, live, roles
 from .action import action_of, bake, clip_of, frames_of
@@ -260,19 +261,20 @@ class SYNOVIA_OT_clear(Command, bpy.types.Operator):
         return "cleared"
 
 
-class SYNOVIA_OT_bake(Command, bpy.types.Operator):
-    """Make a new action that is within the limits in every frame, without pops"""
+class Bake(Command):
+    """An operator that makes a new action out of the one that an armature has."""
 
-    bl_idname = "synovia.bake"
-    bl_label = "Bake Action"
+    def make(self, clip: Clip, model: LimitModel) -> tuple[Clip, str, list[str]]:
+        """Return the new clip, a word for the name of its action, and notes."""
+        raise NotImplementedError
 
     def run(self, context: Any, thing: Any) -> str:
-        """Project the action, and give the object the new one."""
+        """Make the new action, and give it to the object."""
         action, bound = action_of(thing), limits.bound(thing)
         clip = clip_of(thing, action, bound.rig, context.scene)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            legal, report = bound.target.project_clip(clip)
+            legal, word, notes = self.make(clip, bound.target)
         given, free = clip.pose.rotations, limits.movable(thing, bound)
         made = bound.share_turns(given, legal.pose.rotations, free)
         changed = np.flatnonzero((given != made).any(axis=(0, 2)))
@@ -282,13 +284,43 @@ class SYNOVIA_OT_bake(Command, bpy.types.Operator):
             self.tell([f"turned by constraints, and left alone: {', '.join(stuck)}"])
         if not moved:
             return f"{action.name} is within the limits as it is"
-        new = bake(thing, action, bound.rig, moved, f"{action.name} legal")
+        new = bake(thing, action, bound.rig, moved, f"{action.name} {word}")
         assign(thing, new)
-        if report.over:
-            self.tell([f"steps that are too long, at {', '.join(report.over)}"])
+        self.tell(notes)
         after = check.check_action(thing, new, context.scene)
         check.show_report(thing, new, after)
         return f"{new.name}: {len(moved)} bones changed in {len(frames_of(action))} frames"
+
+
+class SYNOVIA_OT_bake(Bake, bpy.types.Operator):
+    """Make a new action that is within the limits in every frame, without pops"""
+
+    bl_idname = "synovia.bake"
+    bl_label = "Bake Action"
+
+    def make(self, clip: Clip, model: LimitModel) -> tuple[Clip, str, list[str]]:
+        """Return the clamped clip."""
+        legal, report = model.project_clip(clip)
+        notes = [f"steps that are too long, at {', '.join(report.over)}"] if report.over else []
+        return legal, "legal", notes
+
+
+class SYNOVIA_OT_repair(Bake, bpy.types.Operator):
+    """Make a new action within the limits that keeps hands, planted feet and head in place"""
+
+    bl_idname = "synovia.repair"
+    bl_label = "Repair Action"
+    bl_options = {"REGISTER", "UNDO"}
+    hands: BoolProperty(name="Keep Hands", default=True, description="Keep where the hands are")
+    feet: BoolProperty(
+        name="Keep Feet", default=True, description="Keep where feet in contact with the ground are"
+    )
+    head: BoolProperty(name="Keep Head", default=True, description="Keep how the head is rotated")
+
+    def make(self, clip: Clip, model: LimitModel) -> tuple[Clip, str, list[str]]:
+        """Return the repaired clip, and what could not be kept."""
+        repaired, report = repair(clip, model, [name for name in KEEP if getattr(self, name)])
+        return repaired, "repaired", report.describe()
 
 
 def assign(thing: Any, action: Any) -> None:
@@ -435,6 +467,7 @@ CLASSES = (
     SYNOVIA_OT_check,
     SYNOVIA_OT_clear,
     SYNOVIA_OT_bake,
+    SYNOVIA_OT_repair,
     SYNOVIA_OT_draw,
     SYNOVIA_OT_erase,
     SYNOVIA_OT_edit_cone,

@@ -161,6 +161,7 @@ class SYNOVIA_PT_action(Section, bpy.types.Panel):
         row.operator("synovia.check", icon="VIEWZOOM", text="Check")
         row.operator("synovia.clear", icon="X", text="")
         layout.operator("synovia.bake", icon="REC", text="Bake Legal Action")
+        layout.operator("synovia.repair", icon="TOOL_SETTINGS", text="Repair Action")
         if settings.summary:
             layout.label(text=settings.summary)
         if len(settings.rows):

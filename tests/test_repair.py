@@ -136,6 +136,7 @@ def test_legal_clips_come_back_as_they_are():
     assert (repaired.pose.rotations == clip.pose.rotations).all()
     assert len(report.changed) == 0
     assert report.share_kept == 1.0
+    assert report.describe() == ["nothing to repair"]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -166,6 +167,8 @@ def test_what_cannot_be_kept_is_reported():
     assert MODEL.check(repaired).ok
     assert "head" in report.not_kept
     assert not report.kept[report.not_kept["head"]].any()
+    frames = len(report.not_kept["head"])
+    assert f"could not keep: head, {frames} frames" in report.describe()
 
 
 @pytest.mark.parametrize("frames", [0, 1, 2])

@@ -531,6 +531,15 @@ def test_bones_that_constraints_turn_are_judged_as_they_come_out(limited, part):
     assert baked.ok
 
 
+def test_a_repaired_action_is_within_the_limits(limited, part):
+    before = limited.animation_data.action
+    assert bpy.ops.synovia.repair(head=False) == {"FINISHED"}
+    made = limited.animation_data.action
+    assert made != before
+    assert made.name == f"{before.name} repaired"
+    assert part("check").check_action(limited, made, bpy.context.scene).ok
+
+
 # The panel.
 
 

@@ -43,6 +43,7 @@ def ring(part):
 
 STATES = {
     "bake": lambda part: (there().animation_data.action.name, action_curves(part)),
+    "repair": lambda part: (there().animation_data.action.name, action_curves(part)),
     "check": lambda part: (len(there().synovia.rows), len(_markers()), _palettes()),
     "draw": lambda part: sorted(each.name for each in there().children),
     "write": lambda part: (

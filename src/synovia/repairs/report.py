@@ -67,6 +67,24 @@ class RepairReport:
         changed = self.changed
         return float(self.kept[changed].mean()) if len(changed) else 1.0
 
+    def describe(self) -> list[str]:
+        """Return sentences about what changed, what was kept and what could not be."""
+        if not len(self.changed):
+            return ["nothing to repair"]
+        found = [f"changed {len(self.changed)} of {len(self.kept)} frames"]
+        if self.note:
+            found.append(self.note)
+        elif self.keep:
+            share = f"{100.0 * self.share_kept:.1f} %"
+            found.append(f"{', '.join(self.keep)} kept in {share} of these frames")
+        for words, frames in (
+            ("glitches interpolated", self.glitches),
+            ("could not keep", self.not_kept),
+            ("steps over the bound", self.over),
+        ):
+            found += [f"{words}: {name}, {len(each)} frames" for name, each in frames.items()]
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values, in degrees, for JSON."""
         return {
