@@ -37,13 +37,13 @@ LARGE = 150_000  # numbers; Python would take too long
 SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 # To 1e-9: what iterates, and what takes the arc cosine of numbers next to 1.
 ROUGH = {"ik_descent.descend_each"}
-ROUGH |= {"reach_cone_packing.clearances", "controls.descend", "clamp.first_exit"}
+ROUGH |= {"reach_cone.clearances", "controls.descend", "clamp.first_exit"}
 ROUGH |= {"runtime.exits", "runtime_ik.look_at", "runtime_ik.two_bone", "runtime.project_pose"}
 ROUGH |= {"gradient.measure"}  # differences of distances
 ROUGH |= {"control_group.nearest_each", "pair.search"}
 # Numbers of the nearest of several, which may be as near as each other.
 TIES = {("distance_field_grid.nearest_in_lines", 5)}
-TIES |= {("theta_phi_packing.nearest_centres", 3), ("scapula.nearest_roots", 1)}
+TIES |= {("theta_phi.nearest_centres", 3), ("scapula.nearest_roots", 1)}
 TIES |= {("shapes.project_directions", 2)}  # the distances are compared
 
 

@@ -28,7 +28,7 @@ def clearance(model, k, rotation):
     block, other, lanes = np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(2 * LANES, np.int64)
     for i in range(4):
         block[W0 + LANES * i] = rotation[i]
-    one = kernels.ik_limits
+    one = kernels.ik_goals
     assert not one.project_one(packed, offsets[k], 1e-9, block, other, lanes)
     return one.clearance(packed, offsets[k], block)
 

@@ -88,7 +88,7 @@ class Curve:
 
     @cached_property
     def packed(self) -> Floats:
-        """The curve, flat, as `kernels.curves` reads it."""
+        """The curve, flat, as `kernels.figure` reads it."""
         pieces = self.coefficients
         h, last = self.x[-1] - self.x[-2], pieces[-1]
         slope = last[1] + h * (2.0 * last[2] + 3.0 * h * last[3])
@@ -104,7 +104,7 @@ class Curve:
         """Return y at each `x`, scales and bounds included."""
         given = np.asarray(x, dtype=np.float64)
         out = np.empty(given.shape)
-        kernels.curve.values(self.packed, np.ascontiguousarray(given).ravel(), out.reshape(-1))
+        kernels.figure.values(self.packed, np.ascontiguousarray(given).ravel(), out.reshape(-1))
         return out
 
     def with_values(self, y: Floats) -> Self:

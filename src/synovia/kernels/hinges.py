@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .charts import angle_of
 from .jit import kernel
 from .layout import MAX_REACH, Field, Layout
 from .rotation import (
@@ -32,6 +31,7 @@ from .rotation import (
     X,
     Y,
     Z,
+    angle_of,
     half_angle,
     lane_quat,
     lane_vec3,

@@ -29,15 +29,17 @@ from .ik_chain import (
     to_relative,
 )
 from .ik_goals import (
+    find_discomfort,
     find_gaps,
     is_wish,
+    legal_rotation,
     place,
+    refresh_discomfort,
     refresh_jacobian,
     refresh_rates,
     turn_by,
     weigh,
 )
-from .ik_limits import find_discomfort, legal_rotation, refresh_discomfort
 from .jit import kernel
 from .vector import ZERO, conj, dot, log, norm, quat_at, set_quat, vec3_at
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .charts import angle_of, from_direction_twist, to_direction_twist
 from .jit import kernel
 from .reach_cone import (
     ANGLE,
@@ -25,11 +24,14 @@ from .rotation import (
     QW,
     T,
     X,
+    angle_of,
+    from_direction_twist,
     half_angle,
     lane_quat,
     lane_vec3,
     set_lane_quat,
     set_lane_vec3,
+    to_direction_twist,
 )
 from .transforms import quaternions, set_shift, set_turn, shift_at, turn_at
 from .vector import Mat3, about, apply, cross, dot, least_axis, matrix_of, norm, vec3_at, wrap_angle

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .charts import from_angles, from_direction_twist, to_angles, to_direction_twist
 from .hinges import TAIL, from_hinges, nearest_hinges, take_if_nearer, to_hinges
 from .jit import kernel
 from .layout import (
@@ -32,6 +31,8 @@ from .rotation import (
     X,
     exp,
     exp_far,
+    from_angles,
+    from_direction_twist,
     is_turn,
     join,
     join_far,
@@ -42,6 +43,8 @@ from .rotation import (
     set_lane_vec3,
     split,
     store,
+    to_angles,
+    to_direction_twist,
     turn_in,
     turn_out,
     turn_right,

@@ -15,8 +15,7 @@ from .ik_chain import (
     new_work,
     to_relative,
 )
-from .ik_goals import TURN_SHARE, place_one, turn_by
-from .ik_limits import legal_rotation
+from .ik_goals import TURN_SHARE, legal_rotation, place_one, turn_by
 from .jit import kernel
 from .layout import Layout
 from .vector import (

@@ -12,8 +12,7 @@ from collections import namedtuple
 import numpy as np
 
 from .ik_chain import GOAL
-from .ik_goals import TURN_SHARE
-from .ik_limits import project_one
+from .ik_goals import TURN_SHARE, project_one
 from .jit import kernel
 from .limit import HEADER, enter, leave, make_legal, nearest
 from .look_at import remaining_turn

@@ -98,9 +98,7 @@ def edge_cells(edges: Floats, side: int) -> tuple[Ints, Ints]:
         fine = max(2 * coarse, 1)
         new_starts = np.empty(6 * fine * fine + 1, dtype=np.int64)
         new_items = np.empty(6 * len(items), dtype=np.int64)
-        count = kernels.reach_cone_packing.refine(
-            flat, coarse, starts, items, new_starts, new_items
-        )
+        count = kernels.reach_cone.refine(flat, coarse, starts, items, new_starts, new_items)
         starts, items, coarse = new_starts, new_items[:count], fine
         if coarse >= side:
             return starts, items
@@ -110,9 +108,7 @@ def cell_rows(edges: Floats, side: int) -> Floats:
     """Return, flat, where each cell's edges are listed and how far off they are; then the lists."""
     starts, items = edge_cells(edges, side)
     clear = np.zeros(len(starts))
-    kernels.reach_cone_packing.clearances(
-        np.ascontiguousarray(edges).ravel(), side, starts, items, clear
-    )
+    kernels.reach_cone.clearances(np.ascontiguousarray(edges).ravel(), side, starts, items, clear)
     rows = np.stack([starts + 2 * len(starts), clear], axis=1)
     return np.concatenate([rows.ravel(), items])
 

@@ -145,7 +145,7 @@ def nearest_cells(shape: tuple[int, int], cells: Ints, others: Ints) -> Ints:
     """Return for each of some cells which of the others has the nearest centre, by numbers."""
     found = np.empty_like(cells)
     every = centres(shape).reshape(-1, 3)
-    kernels.theta_phi_packing.nearest_centres(every, cells, others, found)
+    kernels.theta_phi.nearest_centres(every, cells, others, found)
     return found
 
 

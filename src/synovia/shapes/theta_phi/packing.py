@@ -85,10 +85,10 @@ def lists_for(legal: Mask) -> WallLists:
     # Half a place has closer bounds; a place then has the walls of all four.
     halves = _nearby(walls, (2 * shape[0], 2 * shape[1]))
     start, number = np.empty(shape[0] * shape[1] + 1, np.int64), np.empty_like(halves[1])
-    count = kernels.theta_phi_packing.unite(*shape, *halves, start, number)
+    count = kernels.theta_phi.unite(*shape, *halves, start, number)
     number = number[:count]
     clearance = np.empty(shape[0] * shape[1])
-    kernels.theta_phi_packing.clearances(walls, *shape, start, number, clearance)
+    kernels.theta_phi.clearances(walls, *shape, start, number, clearance)
     return WallLists(legal, walls, fine, start, number, clearance)
 
 
@@ -115,7 +115,7 @@ def _nearby(walls: Floats, shape: tuple[int, int]) -> tuple[Ints, Ints]:
     while size >= 1:
         nodes = -(-rows // size) * -(-columns // size)
         finer, room = np.empty(nodes + 1, np.int64), np.empty(4 * len(number), np.int64)
-        count = kernels.theta_phi_packing.prune(walls, *shape, size, start, number, finer, room)
+        count = kernels.theta_phi.prune(walls, *shape, size, start, number, finer, room)
         start, number = finer, room[:count]
         size //= 2
     return start, number
