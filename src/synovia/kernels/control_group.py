@@ -10,24 +10,24 @@ from __future__ import annotations
 import numpy as np
 
 from .controls import (
-    TRIAL,
-    TRIES,
-    linear_system,
+    Plan,
+    dead_zone,
+    descend_shares,
+    evaluate,
     new_work,
     pose_controls,
-    propose,
-    refresh_jacobian,
     start_pose,
+    weight_of,
 )
 from .ik_chain import GOAL, STATE
-from .ik_goals import TURN_SHARE, find_gaps, refresh_rates
 from .jit import kernel
-from .vector import ZERO, Vec3, dot, norm, set_vec3, vec3_at
+from .vector import norm, vec3_at
 
-STEPS, RACE_STEPS = 60, 4  # of one descent, at most; and of each of many that compete
+STEPS, RACE_STEPS = 60.0, 4.0  # of one descent, at most; and of each of many that compete
 DAMPING, LEAST_DAMPING = 1e-2, 1e-14  # times the sum of squares, and the minimum
+FLOOR = 1e-6  # of the factor DAMPING, which falls after good steps
 ENOUGH = 1e-20  # squared radians at which a pose is a member
-STALL_STEPS, STALL_RATIO = 2, 1.0 - 1e-5  # a descent ends after so many steps above this ratio
+STALL_STEPS, STALL_RATIO = 2.0, 1.0 - 1e-5  # a descent ends after so many steps above this ratio
 NEAR_STARTS = 2  # initial guesses: stored controls whose poses are nearest
 MANY_CONTROLS = 4  # number of controls from which on more initial guesses are needed:
 FAR_STARTS, FEW_STARTS = 24, 1  # the first of the stored controls, with many controls and with few
@@ -43,92 +43,28 @@ COLD, QUICK, FOLLOW = range(3)  # kinds of search; see `nearest_each`
 
 
 @kernel
-def weight_of(task, g):
-    """Return the square root of the weight of segment g's squared angle."""
-    return TURN_SHARE * task.goals[g, GOAL.weight]
+def plan_of(steps, slack):
+    """Return the plan of a descent of at most so many steps, with a share of the tolerances."""
+    return Plan(
+        steps, 0.0, 1.0, DAMPING, LEAST_DAMPING, FLOOR, ENOUGH, STALL_STEPS, STALL_RATIO, slack
+    )
 
 
 @kernel
-def dead_zone(task, tolerances, scale, work):
-    """Write the residuals beyond `scale` times the tolerances; return their sum of squares.
+def descend(task, tolerances, slack, target, steps, shares, work):
+    """Minimise the distance to a pose (G, 4) over shares (F,), in place, by at most `steps` steps.
 
-    Residuals point along the remaining rotation vectors.
+    `slack` is the share of the tolerances that counts. Returns the sum of squares; the segments are
+    then posed by these shares.
     """
-    square = 0.0
-    for g in range(task.goals.shape[0]):
-        gap = vec3_at(work.state[g], STATE.gap)
-        angle, slack = norm(gap), scale * tolerances[g]
-        over = weight_of(task, g) * (1.0 - slack / angle) if angle > slack else 0.0
-        set_vec3(work.residuals, 3 * g, over * gap)
-        square += (over * angle) ** 2
-    return square
+    return descend_shares(task, plan_of(steps, slack), tolerances, target, shares, work)[1]
 
 
 @kernel
-def slack_rates(task, tolerances, scale, work):
-    """Change the rates of gaps to those of residuals, which are 0 within the tolerance.
-
-    The rate of v (1 − t/|v|) with u = v/|v| is v' − (t/|v|) (v' − u (u · v')).
-    """
-    state = work.state
-    for g in range(task.goals.shape[0]):
-        gap = vec3_at(state[g], STATE.gap)
-        angle, slack = norm(gap), scale * tolerances[g]
-        if slack == 0.0:
-            continue
-        for k in range(3):
-            a, rate = STATE.by_turn + k, ZERO
-            if angle > slack:
-                share = slack / angle
-                rate = Vec3(state[g, a], state[g, a + 3], state[g, a + 6])
-                rate = (1.0 - share) * rate + dot(gap, rate) * (share / (angle * angle)) * gap
-            state[g, a], state[g, a + 3], state[g, a + 6] = rate.x, rate.y, rate.z
-
-
-@kernel
-def measure(task, tolerances, scale, target, work):
-    """Write the residuals of the posed segments; return the sum of squares."""
-    find_gaps(task.goals, target, work.q, work.world, work.state)
-    return dead_zone(task, tolerances, scale, work)
-
-
-@kernel
-def descend(task, tolerances, scale, target, most, shares, work):
-    """Minimise the distance to a pose (G, 4) over shares (F,), in place, by at most `most` steps.
-
-    Returns the sum of squares; the segments are then posed by these shares.
-    """
-    damping, stalled = DAMPING, 0
-    pose_controls(task, shares, True, work)
-    square = measure(task, tolerances, scale, target, work)
-    for _ in range(most):
-        if stalled >= STALL_STEPS or square <= ENOUGH:
-            break
-        refresh_rates(task.goals, target, 1.0, work.world, work.state)
-        slack_rates(task, tolerances, scale, work)
-        refresh_jacobian(task, work)
-        linear_system(work)
-        taken, again, before = False, False, square
-        for _ in range(TRIES):
-            propose(shares, damping * square + LEAST_DAMPING, work)
-            trial = work.vectors[TRIAL]
-            pose_controls(task, trial, not again, work)  # mostly the first is taken
-            now = measure(task, tolerances, scale, target, work)
-            if now < square:
-                for c in range(shares.shape[0]):
-                    shares[c] = trial[c]
-                square, taken = now, True
-                break
-            damping, again = 6.0 * damping + 1e-4, True
-        if again:
-            pose_controls(task, shares, True, work)
-            measure(task, tolerances, scale, target, work)
-        if not taken:
-            break
-        if square < 0.5 * before:
-            damping = max(0.3 * damping, 1e-6)
-        stalled = stalled + 1 if square > STALL_RATIO * before else 0
-    return square
+def measure(task, tolerances, target, shares, work):
+    """Pose the segments by shares (F,); return the squared distance beyond the tolerances."""
+    pose_controls(task, shares, False, work)
+    return evaluate(task, plan_of(0.0, 1.0), tolerances, target, shares, work)[0]
 
 
 @kernel
@@ -141,8 +77,7 @@ def end_of_flat(task, tolerances, target, square, c, end, trial, work):
     low, high = here, end
     for k in range(HALVINGS + 1):
         trial[c] = end if k == 0 else 0.5 * (low + high)
-        pose_controls(task, trial, False, work)
-        now = measure(task, tolerances, 1.0, target, work)
+        now = measure(task, tolerances, target, trial, work)
         same = abs(now - square) <= SAME * square
         if k == 0 and same:
             break
@@ -403,6 +338,5 @@ def nearest_each(task, tolerances, library, stored, targets, shares, search, fou
             if now < square:
                 for c in range(free):
                     here[c] = runners[0, c]
-            pose_controls(task, here, False, work)
-            measure(task, tolerances, 1.0, target, work)
+            measure(task, tolerances, target, here, work)
         take_found(task, work, found[i])

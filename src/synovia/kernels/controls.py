@@ -70,9 +70,27 @@ ITERATIONS, STAY_WEIGHT, SCALE, DAMPING, LEAST_DAMPING, ENOUGH = range(6)
 # half the rate at which the sum of squares falls with each share.
 STEPS, SQUARE, WORST, ERRORS = range(4)
 
+Plan = namedtuple(
+    "Plan",
+    [  # all floats
+        "steps",  # at most
+        "stay",  # weight of staying near
+        "scale",  # 1 over the length of a chain
+        "damping",  # at first, as a share of the sum of squares
+        "least_damping",
+        "floor",  # of the share
+        "enough",  # sum of squares that ends the search
+        "patience",  # the search ends after so many steps
+        "ratio",  # that leave more than this share of the sum of squares
+        "slack",  # share of the tolerances of `STAY` that is subtracted from angles; 0 for goals
+    ],
+)
+
 TRIES = 8  # increases of the damping in one step, at most
 MAX_STEP = 0.3  # share of its range that a control may move in one step
-STALL_STEPS, STALL_RATIO = 4, 0.995  # the search ends after so many steps above this ratio
+STALL_STEPS, STALL_RATIO = 4.0, 0.995**2  # of squares; see `Plan`
+FLOOR = 1e-4
+NO_TOLERANCES = np.zeros(0)
 STEP = 1e-7  # share of a range, for derivatives by differences: relative errors of some 1e-7
 MIN_ROOM = 0.1  # least share of a range by which distances from the start are divided
 
@@ -232,18 +250,63 @@ def transform_error(task, j, i, work):
 
 
 @kernel
-def evaluate(task, settings, shares, work):
+def weight_of(task, g):
+    """Return the square root of the weight of segment g's squared angle."""
+    return TURN_SHARE * task.goals[g, GOAL.weight]
+
+
+@kernel
+def dead_zone(task, tolerances, share, work):
+    """Write the residuals beyond a share of the tolerances; return their sum of squares.
+
+    Residuals point along the remaining rotation vectors.
+    """
+    square = 0.0
+    for g in range(task.goals.shape[0]):
+        gap = vec3_at(work.state[g], STATE.gap)
+        angle, slack = norm(gap), share * tolerances[g]
+        over = weight_of(task, g) * (1.0 - slack / angle) if angle > slack else 0.0
+        set_vec3(work.residuals, 3 * g, over * gap)
+        square += (over * angle) ** 2
+    return square
+
+
+@kernel
+def slack_rates(task, tolerances, share, work):
+    """Change the rates of gaps to those of residuals, which are 0 within the tolerance.
+
+    The rate of v (1 − t/|v|) with u = v/|v| is v' − (t/|v|) (v' − u (u · v')).
+    """
+    state = work.state
+    for g in range(task.goals.shape[0]):
+        gap = vec3_at(state[g], STATE.gap)
+        angle, slack = norm(gap), share * tolerances[g]
+        if slack == 0.0:
+            continue
+        for k in range(3):
+            a, rate = STATE.by_turn + k, ZERO
+            if angle > slack:
+                part = slack / angle
+                rate = Vec3(state[g, a], state[g, a + 3], state[g, a + 6])
+                rate = (1.0 - part) * rate + dot(gap, rate) * (part / (angle * angle)) * gap
+            state[g, a], state[g, a + 3], state[g, a + 6] = rate.x, rate.y, rate.z
+
+
+@kernel
+def evaluate(task, plan, tolerances, target, shares, work):
     """Write the residuals of the posed segments; return the sum of squares, and the largest error.
 
     The largest error is that of goals, without `STAY`.
     """
     place(task.parents, task.order, work.q, work.p, work.world)
-    find_gaps(task.goals, task.targets, work.q, work.world, work.state)
-    square, worst = weigh(task.goals, settings[SCALE], work.state, work.residuals)
+    find_gaps(task.goals, target, work.q, work.world, work.state)
+    square, worst = weigh(task.goals, plan.scale, work.state, work.residuals)
+    if plan.slack > 0.0:
+        square = dead_zone(task, tolerances, plan.slack, work)
     for c in range(shares.shape[0]):
         home = task.ranges[HOME, c]
         if shares[c] != home:
-            weight = settings[STAY_WEIGHT] * task.ranges[STIFFNESS, c]
+            weight = plan.stay * task.ranges[STIFFNESS, c]
             slope = stay_slope(shares[c], home, weight)
             square += (slope * (shares[c] - home)) ** 2
         if task.ranges[UNEASE, c] > 0.0:
@@ -339,15 +402,17 @@ def linear_system(work):
 
 
 @kernel
-def linearize(task, settings, shares, work):
+def linearize(task, plan, tolerances, target, shares, work):
     """Write the lower half of Jᵀ J, and Jᵀ r, for segments that are posed and evaluated."""
     if work.jacobian.shape[1] > 0:
-        refresh_rates(task.goals, task.targets, settings[SCALE], work.world, work.state)
+        refresh_rates(task.goals, target, plan.scale, work.world, work.state)
+        if plan.slack > 0.0:
+            slack_rates(task, tolerances, plan.slack, work)
         refresh_jacobian(task, work)
     linear_system(work)
     for a in range(shares.shape[0]):
         home = task.ranges[HOME, a]
-        slope = stay_slope(shares[a], home, settings[STAY_WEIGHT] * task.ranges[STIFFNESS, a])
+        slope = stay_slope(shares[a], home, plan.stay * task.ranges[STIFFNESS, a])
         work.vectors[DOWN, a] += slope * slope * (home - shares[a])
         work.normal[0, a, a] += slope * slope
         near, slope = end_excess(shares[a], task.ranges[MARGIN, a]), task.ranges[UNEASE, a]
@@ -426,44 +491,71 @@ def propose(shares, damping, work):
         vectors[TRIAL, c] = min(max(there, 0.0), 1.0)
 
 
-@kernel("Task f8[] f8[] f8[]")
-def descend(task, settings, shares, found):
-    """Minimise over shares (F,), in place, until steps no longer help; write the results."""
-    work = new_work(task)
-    start_pose(task, work)
-    free, goals = shares.shape[0], task.goals
-    damping, stalled, count = settings[DAMPING], 0, 0
+@kernel
+def descend_shares(task, plan, tolerances, target, shares, work):
+    """Minimise over shares (F,), in place, until steps no longer help.
+
+    This is the method of Levenberg and Marquardt. Returns the number of steps, the sum of squares
+    and the largest error of a goal; the segments are then posed by these shares.
+    """
+    damping, stalled, count = plan.damping, 0, 0
     pose_controls(task, shares, True, work)
-    square, worst = evaluate(task, settings, shares, work)
-    linearize(task, settings, shares, work)
-    while count < settings[ITERATIONS] and stalled < STALL_STEPS and square > settings[ENOUGH]:
+    square, worst = evaluate(task, plan, tolerances, target, shares, work)
+    while count < plan.steps and stalled < plan.patience and square > plan.enough:
+        linearize(task, plan, tolerances, target, shares, work)
         count += 1
         taken, again, before = False, False, square
         for _ in range(TRIES):
-            propose(shares, damping * square + settings[LEAST_DAMPING], work)
+            propose(shares, damping * square + plan.least_damping, work)
             trial = work.vectors[TRIAL]
             pose_controls(task, trial, not again, work)  # the first is usually accepted
-            now, worst_now = evaluate(task, settings, trial, work)
+            now, worst_now = evaluate(task, plan, tolerances, target, trial, work)
             if now < square:
-                for c in range(free):
+                for c in range(shares.shape[0]):
                     shares[c] = trial[c]
                 square, worst, taken = now, worst_now, True
                 break
             damping, again = 6.0 * damping + 1e-4, True
         if again:
             pose_controls(task, shares, True, work)
-            evaluate(task, settings, shares, work)
-        linearize(task, settings, shares, work)
+            evaluate(task, plan, tolerances, target, shares, work)
         if not taken:
             break
         if square < 0.5 * before:
-            damping = max(0.3 * damping, 1e-4)
-        stalled = stalled + 1 if square > STALL_RATIO * STALL_RATIO * before else 0
+            damping = max(0.3 * damping, plan.floor)
+        stalled = stalled + 1 if square > plan.ratio * before else 0
+    return count, square, worst
+
+
+@kernel
+def plan_by(settings):
+    """Return the plan of a descent to goals."""
+    return Plan(
+        settings[ITERATIONS],
+        settings[STAY_WEIGHT],
+        settings[SCALE],
+        settings[DAMPING],
+        settings[LEAST_DAMPING],
+        FLOOR,
+        settings[ENOUGH],
+        STALL_STEPS,
+        STALL_RATIO,
+        0.0,
+    )
+
+
+@kernel("Task f8[] f8[] f8[]")
+def descend(task, settings, shares, found):
+    """Minimise over shares (F,), in place, until steps no longer help; write the results."""
+    work, plan, goals = new_work(task), plan_by(settings), task.goals
+    start_pose(task, work)
+    count, square, worst = descend_shares(task, plan, NO_TOLERANCES, task.targets, shares, work)
+    linearize(task, plan, NO_TOLERANCES, task.targets, shares, work)
     found[STEPS], found[SQUARE], found[WORST] = count, square, worst
     for g in range(goals.shape[0]):
         unit = settings[SCALE] if goals[g, GOAL.kind] == REACH else TURN_SHARE
         found[ERRORS + g] = unit * norm(vec3_at(work.state[g], STATE.gap))
-    for c in range(free):
+    for c in range(shares.shape[0]):
         found[ERRORS + goals.shape[0] + c] = work.vectors[DOWN, c]
 
 
@@ -492,7 +584,7 @@ def pose_lanes(task, table, rotations, positions, work):
 @kernel("Task f8[] f8[,] f8[]")
 def measure_each(task, settings, table, squares):
     """Write the sum of squared residuals for each row of shares (n, F)."""
-    work, joints = new_work(task), task.parents.shape[0]
+    work, plan, joints = new_work(task), plan_by(settings), task.parents.shape[0]
     start_pose(task, work)
     rotations, positions = np.zeros((LANES, joints, 4)), np.zeros((LANES, joints, 3))
     for start in range(0, table.shape[0], LANES):
@@ -505,4 +597,5 @@ def measure_each(task, settings, table, squares):
                         work.q[j, k] = rotations[i, j, k]
                     for k in range(3):
                         work.p[j, k] = positions[i, j, k]
-            squares[start + i], _ = evaluate(task, settings, table[start + i], work)
+            row = table[start + i]
+            squares[start + i], _ = evaluate(task, plan, NO_TOLERANCES, task.targets, row, work)
