@@ -136,27 +136,6 @@ def cheapest_path(first, candidates, costs, bounds, over, chosen):
         at = before[at]
 
 
-@kernel("f8[,] f8[,] i8[] i8[] i8[] f8[,] i8[] f8[,]")
-def gather_candidates(path, nearest, frames, counts, first, candidates, every, out):
-    """Write the candidates of each of `frames` (n,) as rows from `first[i]` on, and their frames.
-
-    The path itself is one. If `counts[i]` is not negative, the nearest legal rotation is another,
-    and so are `counts[i]` of the `candidates`, which are in the order of frames.
-    """
-    taken = 0
-    for i in range(frames.shape[0]):
-        t, at = frames[i], first[i]
-        set_quat(out[at], 0, quat_at(path[t], 0))
-        every[at] = t
-        if counts[i] >= 0:
-            set_quat(out[at + 1], 0, quat_at(nearest[t], 0))
-            every[at + 1] = t
-            for j in range(counts[i]):
-                set_quat(out[at + 2 + j], 0, quat_at(candidates[taken + j], 0))
-                every[at + 2 + j] = t
-            taken += counts[i]
-
-
 @kernel("f8[,] f8[,] i8[,]")
 def nearest_members(rotations, members, out):
     """Write the indices of the `count` members nearest to each rotation, in any order: (n, count).

@@ -26,7 +26,7 @@ from .rotation import (
     set_lane_vec3,
 )
 from .shapes import grow, shape
-from .vector import Quat, dot, quat_at, rotate, vec3_at
+from .vector import Quat, Vec3, dot, quat_at, rotate, set_vec3, vec3_at
 
 MAX_DIVISIONS = 64.0  # of an edge: some 350,000 nodes
 MAX_TURNS = 4.0  # a limit reaches five turns at most
@@ -190,17 +190,26 @@ def values_at(t, o, w, x, y, z):
 
 
 @kernel
+def range_gap(across, along, depth, low, high):
+    """Return the signed distance of a point from a limit whose range has the ends `low` and `high`.
+
+    `across` is its distance across the range, `along` its coordinate, `depth` at most 0.
+    """
+    beyond = max(low - along, along - high)
+    more = max(beyond, 0.0)
+    outside = math.sqrt(across * across + more * more)
+    return outside if outside > 0.0 else max(beyond, depth)
+
+
+@kernel
 def gap_of(t, o, measured, low, high):
     """Return the signed distance of a joint from its limit, given what `measure` wrote."""
     if t[o + NODES.numbers] == 1.0:
         return measured[0] - low
     least = np.inf
     for k in range(0, measured.shape[0], 3):
-        across, along, depth = measured[k], measured[k + 1], measured[k + 2]
-        beyond = max(low - along, along - high)
-        more = max(beyond, 0.0)
-        outside = math.sqrt(across * across + more * more)
-        least = min(least, outside if outside > 0.0 else max(beyond, depth))
+        gap = range_gap(measured[k], measured[k + 1], measured[k + 2], low, high)
+        least = min(least, gap)
     return least
 
 
@@ -226,24 +235,27 @@ def load_covers(p, turns, rotation, block):
 
 
 @kernel
+def measure_cover(t, o, block, k):
+    """Return the three numbers that `range_gap` needs of a cover."""
+    along, distance = dot(vec3_at(t, o + NODES.along), lane_vec3(block, X + k)), block[DISTANCE + k]
+    beyond = max(max(t[o + NODES.low] - along, along - t[o + NODES.high]), 0.0)
+    outside = max(distance, 0.0)
+    across = math.sqrt(max(outside * outside - beyond * beyond, 0.0))
+    return Vec3(across, along, min(distance, 0.0))
+
+
+@kernel
 def measure(t, o, p, rotation, block, measured):
     """Write what `gap_of` needs of a joint's rotation; return the number of values.
 
-    For a margin that is the distance from the shape. For a range it is three values for each
-    cover: distance across the range, coordinate along it, and the depth, which is not positive.
+    For a margin that is the distance from the shape. For a range it is `measure_cover` of each.
     """
     n = load_covers(p, int(t[o + NODES.turns]), rotation, block)
     if t[o + NODES.numbers] == 1.0:
         measured[0] = block[DISTANCE + nearest_lane(block, n)]
         return 1
-    axis, low, high = vec3_at(t, o + NODES.along), t[o + NODES.low], t[o + NODES.high]
     for k in range(n):
-        distance = block[DISTANCE + k]
-        along = dot(axis, lane_vec3(block, X + k))
-        beyond = max(max(low - along, along - high), 0.0)
-        outside = max(distance, 0.0)
-        measured[3 * k] = math.sqrt(max(outside * outside - beyond * beyond, 0.0))
-        measured[3 * k + 1], measured[3 * k + 2] = along, min(distance, 0.0)
+        set_vec3(measured, 3 * k, measure_cover(t, o, block, k))
     return 3 * n
 
 
@@ -269,21 +281,14 @@ def keep_lane(block, k):
 def move_to_range(t, o, p, rotation, low, high, block):
     """Write to lane 0 the nearest point that is legal between the ends `low` and `high`."""
     n = load_covers(p, int(t[o + NODES.turns]), rotation, block)
-    axis = vec3_at(t, o + NODES.along)
-    widest, own = np.inf, 0
+    least, own = np.inf, 0
     for k in range(n):
-        along = dot(axis, lane_vec3(block, X + k))
-        beyond = max(max(t[o + NODES.low] - along, along - t[o + NODES.high]), 0.0)
-        outside = max(block[DISTANCE + k], 0.0)
-        across = max(outside * outside - beyond * beyond, 0.0)
-        beyond = max(low - along, along - high)
-        more = max(beyond, 0.0)
-        outside = math.sqrt(across + more * more)
-        gap = outside if outside > 0.0 else max(beyond, min(block[DISTANCE + k], 0.0))
-        if gap < widest:
-            widest, own = gap, k
+        across, along, depth = measure_cover(t, o, block, k)
+        gap = range_gap(across, along, depth, low, high)
+        if gap < least:
+            least, own = gap, k
     keep_lane(block, own)
-    foot = lane_vec3(block, PX)
+    axis, foot = vec3_at(t, o + NODES.along), lane_vec3(block, PX)
     along = dot(axis, foot)
     set_lane_vec3(block, PX, foot + (min(max(along, low), high) - along) * axis)
 

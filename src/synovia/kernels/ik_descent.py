@@ -41,7 +41,7 @@ from .ik_goals import (
     weigh,
 )
 from .jit import kernel
-from .vector import ZERO, conj, dot, log, norm, quat_at, set_quat, vec3_at
+from .vector import ZERO, Vec3, conj, dot, log, norm, quat_at, set_quat, set_vec3, vec3_at
 
 ROUNDS = 6  # of the active-set method, at most
 MIN_ALONG = 1e-10  # radians; a projection that moves a joint less along its freedoms blocks nothing
@@ -144,22 +144,16 @@ def new_normal(m, n, first, known, steps, normals):
     """
     if known >= n:
         return False
-    for f in range(n):
-        normals[m, known, f] = steps[WANTED, first + f]
+    wanted = steps[WANTED]
+    y, z = wanted[first + 1] if n > 1 else 0.0, wanted[first + 2] if n > 2 else 0.0
+    normal = Vec3(wanted[first], y, z)
     for k in range(known):
-        along = 0.0
-        for f in range(n):
-            along += normals[m, known, f] * normals[m, k, f]
-        for f in range(n):
-            normals[m, known, f] -= along * normals[m, k, f]
-    square = 0.0
-    for f in range(n):
-        square += normals[m, known, f] ** 2
-    if square <= MIN_ALONG * MIN_ALONG:
+        other = vec3_at(normals[m, k], 0)
+        normal = normal - dot(normal, other) * other
+    size = norm(normal)
+    if size <= MIN_ALONG:
         return False
-    scale = 1.0 / np.sqrt(square)
-    for f in range(n):
-        normals[m, known, f] *= scale
+    set_vec3(normals[m, known], 0, normal / size)
     return True
 
 

@@ -19,10 +19,11 @@ from .rotation import (
     T,
     X,
     atan_over_root,
+    lane_quat,
     lane_vec3,
     set_lane_vec3,
 )
-from .vector import TURN, apply, apply_transposed, mat3_at, norm, wrap_angle
+from .vector import TURN, Vec3, apply, apply_transposed, mat3_at, norm, wrap_angle
 
 HEADER = Layout(
     "theta-phi table",
@@ -160,19 +161,9 @@ def measure(pair, n):
     the latitudes are. Feet on great circles are left with the length of the point's shadow there.
     """
     for i in range(n):
-        x, y, z = pair[i], pair[LANES + i], pair[2 * LANES + i]
-        ax, ay, bx, by = (
-            pair[4 * LANES + i],
-            pair[5 * LANES + i],
-            pair[6 * LANES + i],
-            pair[7 * LANES + i],
-        )
-        c0, s0, c1, s1 = (
-            pair[8 * LANES + i],
-            pair[9 * LANES + i],
-            pair[10 * LANES + i],
-            pair[11 * LANES + i],
-        )
+        x, y, z = lane_vec3(pair, i)
+        ax, ay, bx, by = lane_quat(pair, 4 * LANES + i)
+        c0, s0, c1, s1 = lane_quat(pair, 8 * LANES + i)
         # The nearest longitude: that of the point, or of the nearer end.
         inverse = pair[3 * LANES + i]
         between = (ax * y > ay * x) & (x * by > y * bx)
@@ -188,9 +179,7 @@ def measure(pair, n):
         shadow = 2.0 * aside * aside / (1.0 + np.sqrt(along * along + z * z))
         pair[12 * LANES + i] = shadow if between else chord
         c, s = along if between else c, z if between else s
-        pair[13 * LANES + i] = c * ex
-        pair[14 * LANES + i] = c * ey
-        pair[15 * LANES + i] = s
+        set_lane_vec3(pair, 13 * LANES + i, Vec3(c * ex, c * ey, s))
 
 
 @kernel
@@ -203,9 +192,8 @@ def keep_nearest(block, pair, owner, n):
         new = np.float64(pair[12 * LANES + m] < block[PZ + k])
         old = 1.0 - new
         block[PZ + k] = min(pair[12 * LANES + m], block[PZ + k])
-        block[FU + k] = new * pair[13 * LANES + m] + old * block[FU + k]
-        block[FV + k] = new * pair[14 * LANES + m] + old * block[FV + k]
-        block[FW + k] = new * pair[15 * LANES + m] + old * block[FW + k]
+        foot = new * lane_vec3(pair, 13 * LANES + m) + old * lane_vec3(block, FU + k)
+        set_lane_vec3(block, FU + k, foot)
 
 
 @kernel
@@ -218,9 +206,7 @@ def feet(p, o, block, pair, owner, n):
     """
     q = p[o:]
     for k in range(n):
-        pair[k] = block[U + k]
-        pair[LANES + k] = block[V + k]
-        pair[2 * LANES + k] = block[W + k]
+        set_lane_vec3(pair, k, lane_vec3(block, U + k))
         pair[3 * LANES + k] = block[PT + k]
     for number in range(1, 3):
         for k in range(n):
@@ -230,9 +216,8 @@ def feet(p, o, block, pair, owner, n):
             chord = pair[12 * LANES + k]
             nearer = (number == 1) | (chord < block[PZ + k])
             block[PZ + k] = chord if nearer else block[PZ + k]
-            block[FU + k] = pair[13 * LANES + k] if nearer else block[FU + k]
-            block[FV + k] = pair[14 * LANES + k] if nearer else block[FV + k]
-            block[FW + k] = pair[15 * LANES + k] if nearer else block[FW + k]
+            foot, before = lane_vec3(pair, 13 * LANES + k), lane_vec3(block, FU + k)
+            set_lane_vec3(block, FU + k, foot if nearer else before)
     many = 0
     for k in range(n):
         owner[many] = k
@@ -240,15 +225,13 @@ def feet(p, o, block, pair, owner, n):
     m = 0
     for j in range(many):
         k = owner[j]
-        u, v, w, inverse = block[U + k], block[V + k], block[W + k], block[PT + k]
+        point, inverse = lane_vec3(block, U + k), block[PT + k]
         entry = int(block[PX + k])
         last = int(block[PX + k] + q[entry])
         entry += 2
         while entry < last:
             entry += 1
-            pair[m] = u
-            pair[LANES + m] = v
-            pair[2 * LANES + m] = w
+            set_lane_vec3(pair, m, point)
             pair[3 * LANES + m] = inverse
             take_wall(q, int(q[entry]), pair, m)
             owner[LANES + m] = k
@@ -296,9 +279,7 @@ def near_walls(p, o, depth, block, lanes, n):
         active += 0 if (code >= 0.0) & (code < last) else 1
     for k in range(active):
         lane = lanes[k]
-        block[U + k] = block[U + lane]
-        block[V + k] = block[V + lane]
-        block[W + k] = block[W + lane]
+        set_lane_vec3(block, U + k, lane_vec3(block, U + lane))
         block[PT + k] = block[INVERSE + lane]
     for k in range(active):
         code = block[PX + k]

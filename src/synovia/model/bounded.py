@@ -100,11 +100,12 @@ class Problem:
         beside[:-1] |= own[1:] >= 0
         about = np.flatnonzero(beside)
         first = np.append(0, np.cumsum(own[about] + 2))  # plus the path and the nearest rotation
-        every, rotations = np.empty(first[-1], np.int64), np.empty((first[-1], 4))
-        kernels.clamp.gather_candidates(
-            *(path, self.nearest, about, own[about], first),
-            *(np.ascontiguousarray(candidates), every, rotations),
-        )
+        every, rotations = np.repeat(about, own[about] + 2), np.empty((first[-1], 4))
+        starts, others = first[:-1], np.ones(first[-1], dtype=bool)
+        moved = own[about] >= 0
+        rotations[starts], rotations[starts[moved] + 1] = path[about], self.nearest[about[moved]]
+        others[starts] = others[starts[moved] + 1] = False
+        rotations[others] = candidates
         bounds = np.where(np.diff(about, prepend=-2) == 1, self.bounds[about] + SLACK, np.inf)
         costs, chosen = self.costs(every, rotations), np.empty(len(about), np.int64)
         kernels.clamp.cheapest_path(first, rotations, costs, bounds, OVER, chosen)
