@@ -74,7 +74,7 @@ def arrays(flat, cube, out):
         for j in range(cube.shape[2]):
             out[i, j] = rows[i, j] + new[j] + square[i, 1] + pair[j % 2] + deep
     out[0, 0], out[0, 1] = out[0, 1], out[0, 0]
-    return out.shape[0] if positive else len(out), max(cube.shape)
+    return out.shape[0] if positive else len(out), max(cube.shape[0], cube.shape[1])
 
 
 @kernel("i8 f8[]")

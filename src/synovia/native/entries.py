@@ -11,11 +11,12 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from .translate import Instance, Translator
+from .translate import Translator
 from .types import (
     FORMATS,
     NOTHING,
     Array,
+    Instance,
     KernelError,
     Number,
     Record,

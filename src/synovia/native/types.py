@@ -6,7 +6,7 @@ import ast
 import inspect
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, TypeGuard
 
@@ -152,6 +152,35 @@ def read_kernels(module: ModuleType, path: str) -> list[Source]:
                     method.name = f"{statement.name}.{method.name}"
                     found.append(Source(module, method, path))
     return found
+
+
+@dataclass
+class Instance:
+    """A kernel, translated for parameters of certain types."""
+
+    source: Source
+    types: tuple[Type, ...]
+    name: str
+    returns: Type = NOTHING
+    allocates: bool = False
+    loops: bool = False
+    writes: set[str] = field(default_factory=set)  # parameters that are written to
+    code: str = ""  # the body in C, with its braces
+
+    @property
+    def inlined(self) -> bool:
+        """True if the function becomes part of its callers."""
+        return not self.loops or ast.unparse(self.source.tree.decorator_list[0]) == "inlined"
+
+    @property
+    def storage(self) -> str:
+        """The storage class in C, where one file has all that calls the function."""
+        return "INLINED" if self.inlined else "static"
+
+    @property
+    def passed(self) -> list[tuple[str, Type]]:
+        """Names and types of its parameters."""
+        return [*zip(self.source.parameters, self.types, strict=True)]
 
 
 RESERVED = {
