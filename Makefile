@@ -16,7 +16,7 @@
 # make test-sanitized  the contract of shapes under ASan and UBSan
 # make bench  speed, as ratios in one run
 # make papers what the papers measured, measured again: tables, JSON and pictures
-# make docs   the documentation as a site, in site/
+# make docs   the documentation as a site, in site/, with its generated reference
 
 PYTHON ?= python3
 VENV := .venv
@@ -209,7 +209,8 @@ papers: $(INSTALLED) kernels
 	$(BIN)/python -m benchmarks.papers -o synovia-papers
 
 # Strict: a link that leads nowhere, or a name that is not there, is an error.
-docs: $(VENV)/.docs
+docs: $(VENV)/.docs kernels
+	$(BIN)/python tools/docs/reference.py
 	$(BIN)/zensical build --clean --strict
 
 $(VENV)/.docs: $(INSTALLED)

@@ -135,17 +135,3 @@ def test_checking_suffixes_imports_no_format():
     modules = {entry.format.partition(":")[0] for entry in CLIP_FORMATS.values()}
     modules |= {each.write.partition(":")[0] for each in EXPORTERS.values()}
     assert not names & modules
-
-
-def test_the_tables_of_the_docs_are_those_of_the_registries():
-    formats = (DOCS / "formats.md").read_text(encoding="utf-8")
-    titles = dict.fromkeys(entry.title for entry in CLIP_FORMATS.values())
-    rows = re.findall(r"^\| \[([^]]*)\]\([^)]*\) \| ([^|]*) \|", formats, flags=re.MULTILINE)
-    assert [title for title, _ in rows] == list(titles)
-    for title, suffixes in rows:
-        own = [suffix for suffix, entry in CLIP_FORMATS.items() if entry.title == title]
-        assert suffixes == ", ".join(f"`{suffix}`" for suffix in own)
-    targets = (DOCS / "export.md").read_text(encoding="utf-8")
-    for name, each in EXPORTERS.items():
-        suffixes = ", ".join(f"`{suffix}`" for suffix in each.suffixes)
-        assert f"| `{name}` | {suffixes} | {each.about} |" in targets

@@ -27,7 +27,7 @@ def test_every_file_names_the_same_version():
 def test_notes_come_from_the_changelog():
     done = notes()
     assert done.returncode == 0
-    assert done.stdout.startswith(f"# Synovia {synovia.__version__}\n\n### Added")
+    assert done.stdout.startswith(f"# Synovia {synovia.__version__}\n\n### ")
     assert "\n## " not in done.stdout
 
 

@@ -4,7 +4,7 @@
 
 FOLDER holds BVH files and people.csv with the columns clip,performer. What is written are regions
 and counts, no observations: people.limits.json, anatomy.limits.json and usual.limits.json, in the
-package unless OUT is given. The recipe is in docs/population.md.
+package unless OUT is given. docs/human.md describes them.
 """
 
 from __future__ import annotations

@@ -1,37 +1,48 @@
-"""Print the changelog's section of a version as release notes, or name what keeps it from release.
+"""Print the changelog's section of a version as release notes, or compare files with the version.
 
     python tools/release_notes.py           # notes of the version in src/synovia/__init__.py
     python tools/release_notes.py --check   # exit code 1 if a file says another version
+    python tools/release_notes.py --write   # write the version into the other files
 
-A section begins with `## 0.1.0 (2026-12-01)`; before the day, it is called `## Unreleased`.
+A section begins with `## 0.1.0 (2026-12-01)`; before the day, with `## 0.1.0 (unreleased)`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+SOURCE = "src/synovia/__init__.py"
+PATTERNS = {
+    SOURCE: r'^(__version__ = ")(.+)(")',
+    "CITATION.cff": r"^(version: )(.+)()$",
+    "packaging/recipe.yaml": r'^(  version: ")(.+)(")',
+    "blender/blender_manifest.toml": r'^(version = ")(.+)(")',
+    "npm/package.json": r'^(  "version": ")(.+)(")',
+}
+"""Files that name the version, with what stands before and after it."""
 
 
 def versions() -> dict[str, str]:
-    """Return what each file that names the version says it is."""
-    patterns = {
-        "src/synovia/__init__.py": r'^__version__ = "(.+)"',
-        "CITATION.cff": r"^version: (.+)$",
-        "packaging/recipe.yaml": r'^  version: "(.+)"',
-        "blender/blender_manifest.toml": r'^version = "(.+)"',
-    }
+    """Return what each file says the version is."""
     found = {}
-    for name, pattern in patterns.items():
+    for name, pattern in PATTERNS.items():
         path = ROOT / name
         if path.exists():
             match = re.search(pattern, path.read_text(), re.MULTILINE)
-            found[name] = match.group(1) if match else "none"
-    found["npm/package.json"] = json.loads((ROOT / "npm/package.json").read_text())["version"]
+            found[name] = match[2] if match else "none"
     return found
+
+
+def write(version: str) -> None:
+    """Write the version into every file."""
+    for name, pattern in PATTERNS.items():
+        path = ROOT / name
+        if path.exists():
+            text = re.sub(pattern, rf"\g<1>{version}\g<3>", path.read_text(), count=1, flags=re.M)
+            path.write_text(text)
 
 
 def sections(text: str) -> dict[str, str]:
@@ -43,25 +54,29 @@ def sections(text: str) -> dict[str, str]:
 def problems(changelog: str) -> list[str]:
     """Return what keeps this state from being released, a sentence each."""
     found = versions()
-    version = found["src/synovia/__init__.py"]
+    version = found[SOURCE]
     others = {name: other for name, other in found.items() if other != version}
-    said = [f"{name} says version {other}, not {version}" for name, other in others.items()]
+    messages = [f"{name} says version {other}, not {version}" for name, other in others.items()]
     if version not in sections(changelog):
-        said.append(f"CHANGELOG.md has no section {version}: rename the one called Unreleased")
-    return said
+        messages.append(f"CHANGELOG.md has no section {version}")
+    if f"## {version} (unreleased)" in changelog:
+        messages.append(f"CHANGELOG.md has no day for {version}")
+    return messages
 
 
 def main(arguments: list[str]) -> int:
     changelog = (ROOT / "CHANGELOG.md").read_text()
+    version = versions()[SOURCE]
     if arguments == ["--check"]:
         print("\n".join(problems(changelog)) or "every file says the same version")
         return 1 if problems(changelog) else 0
+    if arguments == ["--write"]:
+        write(version)
+        return 0
     if arguments:
         print(__doc__, file=sys.stderr)
         return 2
-    version = versions()["src/synovia/__init__.py"]
-    notes = sections(changelog)
-    print(f"# Synovia {version}\n\n{notes.get(version) or notes['Unreleased']}")
+    print(f"# Synovia {version}\n\n{sections(changelog)[version]}")
     return 0
 
 

@@ -527,7 +527,7 @@ LISTS = Codec(key=str, strict=True)
 def pack_array(array: NDArray[Any]) -> Any:
     """Return `array` as lists of numbers, or as base64 with its shape where it is large.
 
-    Nothing is lost; see docs/limits-file.md.
+    Nothing is lost; see docs/reference/limits-file.md.
     """
     dtype = "int64" if np.issubdtype(array.dtype, np.integer) else "float64"
     array = array.astype(dtype)

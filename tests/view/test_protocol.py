@@ -31,18 +31,6 @@ def test_answers_are_made_as_the_protocol_says(ask):
     assert hints["return"] == get_type_hints(protocol.Answers)[ask]
 
 
-@pytest.mark.parametrize(
-    ("start", "names"),
-    [("| ask |", HANDLERS), ("Edits are ", {**LIMIT_EDITS, **WHOLE_EDITS, **MODEL_EDITS})],
-)
-def test_the_docs_name_all_that_may_be_asked_for_and_every_edit(start, names):
-    page = (ROOT / "docs" / "view.md").read_text("utf-8")
-    told = page.partition(f"\n{start}")[2].partition("\n\n")[0]
-    if start.startswith("|"):
-        told = "\n".join(row.split("|")[1] for row in told.splitlines()[1:])
-    assert {name for name in names if f"`{name}`" not in told} == set()
-
-
 def test_every_edit_has_a_request():
     edits = [get_type_hints(edit)["edit"] for edit in get_args(requests.Edit)]
     assert {get_args(edit)[0] for edit in edits} == {*LIMIT_EDITS, *WHOLE_EDITS, *MODEL_EDITS}

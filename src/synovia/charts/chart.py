@@ -69,11 +69,11 @@ class Chart(ABC):
         return self.in_joint(self.__dict__["axis"]) if takes_axis(type(self)) else None
 
     def in_joint(self, vectors: Vectors) -> Vectors:
-        """Return vectors (..., 3) along the chart's axes, in the joint's frame."""
+        """Convert vectors (..., 3) from coordinates along the chart's axes to the joint's frame."""
         return vectors
 
     def in_chart(self, vectors: Vectors) -> Vectors:
-        """Return vectors (..., 3) of the joint's frame, along the chart's axes."""
+        """Convert vectors (..., 3) from the joint's frame to coordinates along the chart's axes."""
         return vectors
 
     @abstractmethod
@@ -96,16 +96,18 @@ class Chart(ABC):
         return [points]
 
     def shortfall(self, rotations: Quats) -> Scalars | None:
-        """Return the angle (...) to the nearest rotation that the chart has, in radians.
+        """Return the angle (...) from each rotation to the nearest that has a point, in radians.
 
-        None for a chart that has them all.
+        Some charts, such as hinges that are not at right angles, cannot represent every rotation.
+        None for a chart that can.
         """
         return None
 
     def slides(self, points: Points) -> Points | None:
-        """Return a direction (..., d) in which a point may move without changing its rotation.
+        """Return, for singular points, a direction along which the rotation stays the same.
 
-        Zero for points that have none; None if that is all of them.
+        At gimbal lock, for example, two hinges may turn against each other. The result (..., d) is
+        0 for points that are not singular, or None for a chart without singular points.
         """
         return None
 

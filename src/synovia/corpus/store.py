@@ -183,7 +183,10 @@ def _read_entry(file: Path) -> ClipEntry:
 
 
 def pending(corpus: Corpus, tasks: Sequence[Task]) -> list[Task]:
-    """Return the tasks that are not done; update changed performers of the others."""
+    """Return the tasks whose clips have no summary yet.
+
+    For the other tasks, a name or a performer that changed is written to the clip's entry on disk.
+    """
     left = []
     for task in tasks:
         entry = corpus.entry_of(task)
@@ -195,9 +198,10 @@ def pending(corpus: Corpus, tasks: Sequence[Task]) -> list[Task]:
 
 
 def work(folder: str, task: Task) -> Outcome:
-    """Summarise one clip into the corpus in a folder, unless that is done; never raises ValueError.
+    """Write the summary of one clip into the corpus in a folder, unless it is there.
 
-    Runs in any process that sees the folder and the clip.
+    A `ValueError` or `OSError` is returned as the outcome's error instead of being raised. Runs in
+    any process that sees the folder and the clip.
     """
     corpus = Corpus.open(Path(folder))
     entry = corpus.entry_of(task)

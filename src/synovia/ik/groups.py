@@ -135,8 +135,8 @@ class GroupSolver:
     ) -> Solution:
         """Return a pose in which the controls of some joints meet one goal.
 
-        Controls share the rotation as their ranges do; a group whose joints weigh twice as much
-        stays half as near to its start.
+        A control deviates from its start in proportion to its range and to the mean of `weights`
+        over the joints of its group: least squares with the inverse of that mean as stiffness.
         """
         values = np.ones(len(joints)) if weights is None else np.asarray(weights, dtype=float)
         shares = {name: w for name, w in zip(joints, values.tolist(), strict=True) if w > 0.0}

@@ -1,4 +1,4 @@
-"""BVH files; see docs/bvh.md."""
+"""BVH files; see docs/formats.md."""
 
 from __future__ import annotations
 

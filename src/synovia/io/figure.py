@@ -1,4 +1,4 @@
-"""Networks and figures as XML, bit for bit; see docs/components.md."""
+"""Networks and figures as XML, bit for bit; see docs/methods/components.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits files, `*.limits.json`: a whole model, bit for bit; see docs/limits-file.md.
+"""Limits files, `*.limits.json`: a whole model, bit for bit; see docs/reference/limits-file.md.
 
 The classes here and those of charts, shapes and dependent limits declare the format. Packed limits,
 `*.limits.bin`, for programs without Python, are only written: see `packed_limits`.

@@ -1,6 +1,6 @@
 """Compiled loops: flat arrays in, `out` last, no checks, no classes.
 
-Its files are loaded when first used. See `docs/performance.md` for the subset of Python that they
+Its files are loaded when first used. See `docs/architecture.md` for the subset of Python that they
 are written in, and `synovia.native` for how machine code is made of it.
 """
 

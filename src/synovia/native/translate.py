@@ -3,7 +3,7 @@
 The source of `synovia.kernels` is read as Python's own syntax tree. From the signatures of the
 entries, which `jit.kernel` notes, the types of everything else follow: every function is translated
 once for each combination of types that it is called with, as numba would, or a template of C++.
-What is not in the subset is an error that names file and line; docs/performance.md describes it.
+What is not in the subset is an error that names file and line; docs/architecture.md describes it.
 The bounds of `range` are computed once, as in Python.
 """
 

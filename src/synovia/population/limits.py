@@ -45,7 +45,7 @@ def human_limits(height: float = REFERENCE_HEIGHT, *, source: Source = "anatomy"
         are for the canonical human (`rigs.canonical_skeleton`). "possible": what a healthy adult
         can do. "usual": what nearly all of 66 captured people did. "human": the possible limits,
         with the usual ones as their `usual`, so that `check` gives both verdicts. See
-        docs/population.md.
+        docs/human.md.
     """
     if source == "anatomy":
         return _anatomical_limits(float(height))

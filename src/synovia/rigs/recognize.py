@@ -1,6 +1,6 @@
 """Recognition of humans in skeletons: by joint names, confirmed by the tree and the rest pose.
 
-See docs/rigs.md for the vocabulary, the roles of the torso, and what is refused.
+See docs/human.md for the known conventions, the roles, and what is refused.
 """
 
 from __future__ import annotations

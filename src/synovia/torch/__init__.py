@@ -1,6 +1,6 @@
 """Limits for training with PyTorch: distances, projections and a loss, with their gradients.
 
-Needs the extra `torch`. See docs/training.md.
+Needs the extra `torch`. See docs/guides/learning.md.
 """
 
 from .loss import LimitLoss, human

@@ -1,4 +1,4 @@
-"""Take the pictures and a clip of the page, from the running page: python docs/make_screenshots.py.
+"""Take the pictures of the page from the running page: python tools/docs/screenshots.py.
 
 It needs Chromium and the test extras. Each goes to docs/img, or to a folder that is named.
 """
@@ -20,7 +20,7 @@ from synovia.demo import learn_limits, range_of_motion, wild
 from synovia.limit import DependentRange
 from synovia.limit.octahedral import node_directions
 
-HERE = Path(__file__).parent / "img"
+HERE = Path(__file__).parents[2] / "docs" / "img"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 ABOVE = {"LeftUpperArm": "Sternum"}
@@ -55,15 +55,11 @@ def main(into: Path = HERE) -> None:
         opening(new_page(browser, figure.url, LARGE, "light"), into / "view-opening.png")
         outside(new_page(browser, clip.url, LARGE, "light"), into / "view.png")
         edited(new_page(browser, clip.url, SMALL, "light"), into / "view-edit.png")
-        hinge(new_page(browser, figure.url, SMALL, "dark"), into / "view-hinge.png")
         page = new_page(browser, seen.url, LARGE, "light")
         observed(page, into / "view-evidence.png")
         compared(page, into / "view-compare.png")
         depends(new_page(browser, coupled.url, LARGE, "light"), into / "view-depends.png")
         posed(new_page(browser, figure.url, SMALL, "dark"), into / "view-controls.png")
-        for theme in ("light", "dark"):
-            page = new_page(browser, figure.url, LARGE, theme)
-            raised(page, into / f"view-raised-{theme}.png")
         raising(new_page(browser, figure.url, LARGE, "light"), into / "view-raising.webp")
         browser.close()
     clip.close()
@@ -137,15 +133,6 @@ def edited(page: Page, path: Path) -> None:
     take(page, path)
 
 
-def hinge(page: Page, path: Path) -> None:
-    """An elbow's arc, whose ends can be dragged."""
-    leave_tour(page)
-    press(page, "r")
-    pick(page, "Left arm", "LeftLowerArm")
-    press(page, "3", ".", "Control+Numpad3", "Numpad6", "Numpad6")
-    take(page, path)
-
-
 def observed(page: Page, path: Path) -> None:
     """What four people did with a shoulder, on the sphere and among rotations."""
     pick(page, "Left arm", "LeftUpperArm")
@@ -210,12 +197,6 @@ def posed(page: Page, path: Path) -> None:
         page.locator(f'input[aria-label="{name}"]').fill(str(value))
     page.get_by_role("heading", name="Controls").scroll_into_view_if_needed()
     press(page, "a")
-    take(page, path)
-
-
-def raised(page: Page, path: Path) -> None:
-    """The human from behind with raised arms: bones in a veil of skin."""
-    show_raised(page)
     take(page, path)
 
 

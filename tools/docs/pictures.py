@@ -1,4 +1,4 @@
-"""Draw the pictures of the documentation: python docs/make_pictures.py [CLIPS].
+"""Draw the pictures of the documentation: python tools/docs/pictures.py [CLIPS].
 
 They are of the demo's data, but what a knee may do by where the hip points: that is of CLIPS, a
 folder of CMU's captures as BVH with people.csv (clip, performer) in it, if it is given.
@@ -27,33 +27,43 @@ from synovia import (
 from synovia.anatomy import isb_angles
 from synovia.anatomy.part import load_tables
 from synovia.anatomy.shoulder import shoulders
-from synovia.arrays import Floats
-from synovia.body import body_of
 from synovia.cli.demo import BEST, save_overview
-from synovia.components import FigurePose
 from synovia.demo import learn_limits, range_of_motion, wild
-from synovia.draw import draw_dependence, draw_joints, draw_plate, plates, save_picture
-from synovia.draw.body import see_bones
+from synovia.draw import (
+    draw_dependence,
+    draw_joint,
+    draw_joints,
+    draw_plate,
+    plates,
+    samples_of,
+    save_picture,
+)
 from synovia.draw.limit import draw_map
-from synovia.draw.render import render
 from synovia.draw.skeleton import VIEW, draw_skeleton
-from synovia.draw.style import BONE, INK, LEGAL, LEGAL_BONE, LINE, MUTED, OUTSIDE, new_figure
+from synovia.draw.style import INK, LEGAL, LINE, MUTED, OUTSIDE, new_figure
 from synovia.ik import arm
 from synovia.population.envelope import possible_model
 
-HERE = Path(__file__).parent / "img"
+HERE = Path(__file__).parents[2] / "docs" / "img"
 
 
 CLIPS_EACH = 4
 """Of each performer, for what depends on another joint."""
+METHODS = {
+    "data": "kdop",
+    "reach-cone": "reach-cone",
+    "theta-phi": "theta-phi",
+    "distance-field": "distance-field",
+}
+"""Shapes by the pages that explain them."""
 
 
 def main(clips: Path | None = None) -> None:
     """Write the pictures in docs/img."""
     if clips is not None:
         knee(clips, HERE / "coupled.png")
-    for theme in ("light", "dark"):
-        raised(HERE / f"raised-{theme}.png", theme)
+    for name, shape in METHODS.items():
+        learned_shoulder(shape, HERE / f"method-{name}.png")
     rom, broken = range_of_motion(), wild()
     model = learn_limits(rom, *BEST)
     save_overview(model, rom, broken, model.project(broken), HERE / "overview.png")
@@ -84,55 +94,17 @@ def knee(clips: Path, path: Path) -> None:
     save_picture(draw_dependence(model, "LeftLeg"), path)
 
 
-ARMS = ("Clavicle", "Scapula", "UpperArm", "LowerArm", "Forearm", "Hand")
-PAPERS = {
-    "light": ((0.985, 0.99, 0.995), (0.90, 0.925, 0.945)),
-    "dark": ((0.12, 0.15, 0.18), (0.045, 0.06, 0.075)),
-}
-
-
-def raised(path: Path, theme: str) -> None:
-    """Draw the human from behind with raised arms, and how arms and scapulae came there."""
-    from matplotlib.image import imsave
-
-    figure = human()
-    body = body_of(figure.skeleton)
-    if body is None or body.skin is None:
-        raise ValueError("the default human must have bones and a skin")
-    view = quat.from_euler(np.radians([7.0, 180.0]), "xy")
-    size, window = (1440, 900), (-1.06, 1.06, 0.945, 2.27)
-    names = figure.skeleton.names
-    arms = {name for name in names if name.endswith(ARMS) and "Rib" not in name}
-
-    def posed(degrees: float) -> FigurePose:
-        return figure.pose({f"{side}_shoulder.abduction": degrees for side in ("left", "right")})
-
-    def layer(degrees: float, only: set[str] | None, colors: dict[str, str], color: str) -> Floats:
-        seen = see_bones(
-            body.mesh, figure.skeleton, posed(degrees), view, colors=colors, color=color, only=only
-        )
-        return render(*seen, window, size)
-
-    inner, outer = (np.array(each) for each in PAPERS[theme])
-    y, x = np.mgrid[-1.0 : 1.0 : size[1] * 1j, -1.0 : 1.0 : size[0] * 1j]
-    far = np.clip(np.hypot(0.8 * x, y + 0.15), 0.0, 1.0)[..., None]
-    picture = inner + (outer - inner) * far**1.5
-    for number, degrees in enumerate((0.0, 34.0, 68.0, 102.0, 136.0)):
-        ghost = layer(degrees, arms, {}, LEGAL_BONE)
-        picture = _over(picture, ghost, 0.10 + 0.05 * number)
-    girdle = {name: LEGAL_BONE for name in names if name.endswith(("Scapula", "Clavicle"))}
-    picture = _over(picture, layer(170.0, None, girdle, BONE))
-    skin = quat.rotate(view, body.vertices(body.skin, posed(170.0)))
-    tint = np.tile([0.62, 0.70, 0.76] if theme == "light" else [0.62, 0.74, 0.82], (len(skin), 1))
-    veil = render(skin, body.skin.triangles, tint, window, size, veil=0.05)
-    picture = _over(picture, veil, 0.55)
-    imsave(path, np.clip(picture, 0.0, 1.0), metadata={"Software": None})
-
-
-def _over(below: Floats, above: Floats, share: float = 1.0) -> Floats:
-    """Return a picture (rows, columns, 3) with another, which has an alpha, on top."""
-    alpha = share * above[..., 3:]
-    return np.asarray(below * (1.0 - alpha) + above[..., :3] * alpha)
+def learned_shoulder(shape: str, path: Path) -> None:
+    """Draw a limit of the demo's right shoulder, as `synovia draw --joint` does."""
+    joint = "RightUpperArm"
+    model = LimitModel.fit(
+        [range_of_motion()],
+        shape,
+        joints=[joint],
+        relative_to={joint: "Sternum"},
+        keep_samples=True,
+    )
+    save_picture(draw_joint(model.limits[joint], samples_of(model, joint), title=joint), path)
 
 
 def led_arm(path: Path) -> None:
