@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -39,6 +40,7 @@ SHORT_FRAMES = 60
 PERFORMERS = ("ann", "ben", "cleo")
 OTHER_PROGRAMS = ("pip", "make", "npm", "docker", "source", "eval", "git")
 """Programs whose commands are not run; the names of make's targets and of extras are checked."""
+OUTPUT_OPTIONS = ("-o", "--csv", "--ranges")
 OUTPUT_VARIES = ("compare",)
 """Commands that print times."""
 
@@ -139,11 +141,12 @@ def run_synovia(command: Command, words: list[str]) -> Iterator[str]:
         except click.ClickException as error:
             yield f"{command.text}: {error.format_message()}"
         return
-    if "-o" in words:
-        output = Path(words[words.index("-o") + 1])
-        if output.is_dir():
-            shutil.rmtree(output)
-        output.unlink(missing_ok=True)
+    for option, value in pairwise(words):
+        if option in OUTPUT_OPTIONS:
+            output = Path(value)
+            if output.is_dir():
+                shutil.rmtree(output)
+            output.unlink(missing_ok=True)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         result = CliRunner().invoke(main, words, prog_name="synovia")
