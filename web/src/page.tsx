@@ -233,12 +233,13 @@ export class Page {
         <>
           <this.repairs.Panel />
           {mode === "try" && <this.tryOut.Panel />}
+          {mode === "try" && <this.angles.Panel />}
           {(mode === "try" || mode === "controls") && <shelf.Panel />}
           {mode === "controls" && <this.sliders.Panel />}
           {isEditing && <editing.Head />}
           <panel.Intro />
           <panel.Details />
-          {!isEditing && <this.angles.Panel />}
+          {(mode === "look" || mode === "controls") && <this.angles.Panel />}
           {isEditing && (
             <>
               <families.Fit />

@@ -13,7 +13,8 @@ import numpy as np
 
 from .. import quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars
-from ..model import ControlGroup, Limb, LimitModel
+from ..limit.hinge import HingePath, hinge_path
+from ..model import ControlGroup, JointLimit, Limb, LimitModel
 from ..model.placed import Placed
 from ..rigs import Alignment
 from ..skeleton import Pose, forward
@@ -22,6 +23,7 @@ from .angles import ClinicalAxis, angles_of, clinical_axes, rotation_of
 STEP = np.radians(5.0)  # between tested angles; an illegal part that is narrower can be missed
 BISECTIONS = 8  # of a step, to 0.02 degrees
 TESTED_AT_ONCE = 200  # angles; few poses are tested many steps ahead in one call
+HINGE_NODES = 33  # of a hinge's path; between them angles are linear
 MOST_LINKS = 2  # limited joints that share a clinical joint, as an elbow and its forearm do
 
 
@@ -89,6 +91,23 @@ def links(model: LimitModel, alignment: Alignment) -> dict[str, list[Link]]:
 
 
 @dataclass(frozen=True, eq=False)
+class HingeAngles:
+    """Clinical angles along the path of a joint that is a hinge.
+
+    The path of a knee also has a little valgus and rotation, so that it is not straight along the
+    clinical axis.
+    """
+
+    axis: int
+    """The clinical axis about which the hinge mostly turns."""
+    path: HingePath
+    along: Scalars
+    """(k,): angles along the path in radians, rising or falling with the clinical ones."""
+    angles: Floats
+    """(n, k): clinical angles there, in n poses, rising."""
+
+
+@dataclass(frozen=True, eq=False)
 class ClinicalJoint:
     """A clinical joint in poses: its angles, and how to set them."""
 
@@ -130,9 +149,44 @@ class ClinicalJoint:
         below = quat.mul(quat.inverse(self._at(link.moving)[rows]), self._at(link.bone)[rows])
         return quat.normalize(quat.mul(bone, quat.inverse(below)))
 
+    @cached_property
+    def hinge(self) -> HingeAngles | None:
+        """The angles along the joint's path, if its limit lets it turn about one axis only."""
+        link = self.link
+        if link.placed is None or not isinstance(link.placed.constraint, JointLimit):
+            return None
+        path = hinge_path(link.placed.constraint.limit)
+        if path is None:
+            return None
+        along = np.linspace(path.low, path.high, HINGE_NODES)
+        moving = quat.mul(self._at(link.base)[:, None], path.at(along))
+        below = quat.mul(quat.inverse(self._at(link.moving)), self._at(link.bone))
+        bone = quat.mul(moving, below[:, None])
+        relative = quat.mul(quat.inverse(self._at(link.anchor))[:, None], bone)
+        angles = angles_of(link.role, self.alignment.to_canonical(link.role, relative))
+        change = (angles[:, -1] - angles[:, 0]).mean(axis=0)
+        axis = int(np.abs(change).argmax())
+        if change[axis] < 0.0:
+            along, angles = along[::-1], angles[:, ::-1]
+        return HingeAngles(axis, path, along, angles[..., axis])
+
+    def with_angle(self, axis: int, angle: Scalars) -> Pose:
+        """Return the poses (n,) with angles (n,) along one axis; a hinge stays on its path."""
+        if self.hinge is None or self.hinge.axis != axis:
+            angles = self.angles.copy()
+            angles[:, axis] = angle
+            return self.with_angles(angles)
+        pairs = zip(angle, self.hinge.angles, strict=True)
+        along = [np.interp(each, nodes, self.hinge.along) for each, nodes in pairs]
+        moving = quat.mul(self._at(self.link.base), self.hinge.path.at(np.array(along)))
+        return self._with_world(moving)
+
     def with_angles(self, angles: Floats) -> Pose:
         """Return the poses (n,) with other clinical angles (n, 3)."""
-        world = self._moved(angles, np.arange(len(angles)))
+        return self._with_world(self._moved(angles, np.arange(len(angles))))
+
+    def _with_world(self, world: Quats) -> Pose:
+        """Return the poses (n,) with the moving joint at world rotations (n, 4)."""
         parent = int(self.alignment.rig.skeleton.parents[self.link.moving])
         rotations = self.pose.rotations.copy()
         rotations[:, self.link.moving] = quat.mul(quat.inverse(self._at(parent)), world)
@@ -178,8 +232,8 @@ class ClinicalJoint:
         """Return the legal angles (n, 3, 2) along each axis, from low to high, in radians.
 
         They are the ends of the legal interval around the present angle; of an illegal angle, the
-        nearest one. NaN where no angle along the axis is legal. The ends are those of the axis
-        where nothing ends it sooner.
+        nearest one. Along the axis of a hinge they are the ends of its path. NaN where no angle is
+        legal; the ends are those of the axis where nothing ends it sooner.
         """
         count, axes = self.angles.shape
         low = np.array([axis.low for axis in self.axes])
@@ -196,7 +250,10 @@ class ClinicalJoint:
         low, high = low[axis], high[axis]
         start = _nearest_legal(legal, self.angles.ravel(), low, high)
         ends = [first_exit(legal, start, end) for end in (low, high)]
-        return np.stack(ends, axis=-1).reshape(count, axes, 2)
+        bands = np.stack(ends, axis=-1).reshape(count, axes, 2)
+        if self.hinge is not None:
+            bands[:, self.hinge.axis] = self.hinge.angles[:, [0, -1]]
+        return bands
 
 
 def _nearest_legal(
@@ -266,8 +323,5 @@ def set_angle(
     """Return one pose with a clinical joint at an angle along one axis, in radians."""
     one = Pose(pose.rotations[None], pose.positions[None])
     link = some[0] if len(some) == 1 else joint_bands(some, alignment, one)[2][axis]
-    joint = ClinicalJoint(link, alignment, one)
-    angles = joint.angles.copy()
-    angles[0, axis] = angle
-    moved = joint.with_angles(angles)
+    moved = ClinicalJoint(link, alignment, one).with_angle(axis, np.array([angle]))
     return replace(pose, rotations=moved.rotations[0])

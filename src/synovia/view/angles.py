@@ -111,7 +111,7 @@ def set_joint_angle(session: Session, request: AngleRequest) -> Pulled | PoseAns
     if found is None:
         raise ValueError(f"{request.joint} has no clinical angles")
     (known, some), pose = found, pose_from(scene, request)
-    angles, bands, best = joint_bands(some, known, _one(pose))
+    _, bands, best = joint_bands(some, known, _one(pose))
     if not 0 <= request.axis < len(best):
         raise ValueError(f"axis must be from 0 to {len(best) - 1}, got {request.axis}")
     low, high = bands[0, request.axis]
@@ -119,9 +119,7 @@ def set_joint_angle(session: Session, request: AngleRequest) -> Pulled | PoseAns
     if request.limits and not np.isnan(low):
         angle = float(np.clip(angle, low, high))
     joint = ClinicalJoint(best[request.axis], known, _one(pose))
-    angles = joint.angles.copy()
-    angles[0, request.axis] = angle
-    moved = joint.with_angles(angles)
+    moved = joint.with_angle(request.axis, np.array([angle]))
     if scene.figure is None or not request.limits:
         one = pose.with_rotations(moved.rotations[0])
         return {

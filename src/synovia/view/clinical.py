@@ -7,7 +7,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..limit.hinge import hinge_path
 from ..model import LimitModel
 from ..population import recognize_clip
 from ..population.bands import ClinicalJoint, Link, links
@@ -56,26 +55,22 @@ def hinge_angle(scene: Scene, name: str) -> HingeAngle | None:
 
     None if they differ by more than a sign and a constant, or if the joint has no clinical axes.
     """
-    path, found = hinge_path(scene.model.limits[name]), links_of(scene, name)
-    if path is None or found is None:
+    found = links_of(scene, name)
+    if found is None:
         return None
     known, some = found
     skeleton, joint = scene.clip.skeleton, scene.clip.skeleton.index(name)
     link = next((link for link in some if link.moving == joint and link.placed), None)
     if link is None or link.placed is None:
         return None
-    along = np.array([path.low, 0.5 * (path.low + path.high), path.high])
     rest = skeleton.rest_pose()
-    rotations = np.repeat(rest.rotations[None], len(along), axis=0)
-    for k, angle in enumerate(along):
-        link.placed.lineages[link.column].set_relative_rotation(rotations[k], path.at(angle))
-    poses = Pose(rotations, np.repeat(rest.positions[None], len(along), axis=0))
-    clinical = ClinicalJoint(link, known, poses)
-    change = clinical.angles[2] - clinical.angles[0]
-    axis = int(np.abs(change).argmax())
-    sign = float(np.sign(change[axis]))
-    offset = clinical.angles[:, axis] - sign * along
+    clinical = ClinicalJoint(link, known, Pose(rest.rotations[None], rest.positions[None]))
+    hinge = clinical.hinge
+    if hinge is None:
+        return None
+    sign = float(np.sign(hinge.along[-1] - hinge.along[0]))
+    offset = hinge.angles[0] - sign * hinge.along
     if np.ptp(offset) > STRAIGHT:
         return None
     degrees = float(np.degrees(offset.mean()))
-    return {"name": clinical.axes[axis].name, "sign": sign, "offsetDeg": degrees}
+    return {"name": clinical.axes[hinge.axis].name, "sign": sign, "offsetDeg": degrees}
