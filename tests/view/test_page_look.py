@@ -238,7 +238,7 @@ def test_numpad_views(seen):
     turned = seen.picture()
     seen.page.keyboard.press("Numpad6")
     seen.page.keyboard.press("a")
-    assert len({before, turned, seen.picture()}) == 3
+    assert turned not in (before, seen.picture())
 
 
 @pytest.mark.drawn

@@ -136,6 +136,11 @@ export class Store {
     });
   }
 
+  /** True if the skeleton is recognised as a human's. */
+  get isHuman(): boolean {
+    return this.clip.skeleton.commonNames.some((name) => name !== "");
+  }
+
   nameOf(joint: number | undefined): string {
     return this.clip.skeleton.names[joint ?? -1] ?? "";
   }

@@ -89,6 +89,7 @@ HANDLERS: dict[str, Callable[[Session, Any], Answer]] = {
 }
 """The handler of each request in `protocol.Requests`."""
 SLOW_REQUESTS = (
+    "angles",
     "body",
     "region",
     "dependence",

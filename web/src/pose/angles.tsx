@@ -35,7 +35,7 @@ export class AnglePanel {
     /** True if limits are kept. */
     private keepsLimits: () => boolean,
   ) {
-    if (store.isRecorded) return;
+    if (store.isRecorded || !store.isHuman) return;
     effect(() => {
       const joint = store.picked.value;
       void [store.pose.value, store.edition.value, store.check.value];

@@ -72,7 +72,7 @@ export class Curves {
     const name = store.nameOf(joint);
     const matters = () => store.picked.peek() === joint;
     const isLimited = store.limited.peek().includes(joint);
-    if (!this.known.peek().has(joint) && (isLimited || !store.isRecorded)) {
+    if (!this.known.peek().has(joint) && store.isHuman && (isLimited || !store.isRecorded)) {
       const answer = await connection.askWhile(matters, "curves", { joints: [name] });
       if (answer) {
         const { curves, anglesDeg, lowDeg, highDeg } = answer;
