@@ -15,7 +15,15 @@ from oracles import random_quats
 from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, quat
 from synovia.ik import Reach, solve
 from synovia.io import limits_schema, load_clip, load_limits, save_clip, save_limits
-from synovia.learn.dependents import PairFrames, VariableLimit, learn_pair
+from synovia.learn.dependents import (
+    DirectionNodes,
+    PairCrowd,
+    PairFrames,
+    RotationNodes,
+    VariableLimit,
+    count_cells,
+    learn_pair,
+)
 from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.octahedral import node_directions
 from synovia.model import LiveClamp, couple, hold_fixed
@@ -273,6 +281,58 @@ def test_the_drivers_twist_counts_where_that_saves_more(of):
     found = learn_pair(knee, "UpLeg", DOWN, people, 0.02)
     assert found.gain.share < 0.8
     assert found.dependent.by_rotation == (of == "twist")
+
+
+def crowd(count, seed, frames=240):
+    """People whose knees bend as `bend_for` says, and at times farther, some by much more."""
+    rng, clips = np.random.default_rng(seed), []
+    t = np.linspace(0.0, 2.0 * np.pi, frames)[:, None]
+    for who in range(count):
+        sway = np.sin(rng.integers(1, 6, 3) * t + rng.uniform(0.0, 6.0, 3)) * [0.9, 0.3, 0.2]
+        share = 0.5 + 0.5 * np.sin(rng.integers(5, 9) * t[:, 0] + rng.uniform(0.0, 6.0))
+        more = rng.exponential(0.15, (2, 1)) * (rng.uniform(size=(2, frames)) < 0.1)
+        rotations = np.tile(quat.IDENTITY, (frames, len(NAMES), 1))
+        rotations[:, 1] = quat.exp(sway)
+        bend = share * bend_for(quat.rotate(rotations[:, 1], DOWN)) + more[0] - more[1]
+        rotations[:, 2] = quat.exp(bend[:, None] * HINGE)
+        positions = np.tile(LEG.rest_pose().positions, (frames, 1, 1))
+        clips.append(Clip(LEG, Pose(rotations, positions), 1.0, name=f"s{seed}p{who}_1"))
+    return clips
+
+
+def test_newcomers_are_outside_about_as_often_as_asked():
+    """The joint's own limit and its dependence share one rejection, here of 2 %."""
+    shares = []
+    for seed in range(4):
+        model = LimitModel.fit(
+            crowd(12, seed), "kdop", joints=["UpLeg", "Leg"], reject=0.02, depends={"Leg": "UpLeg"}
+        )
+        assert model.provenance["joints"]["Leg"]["depends"]["promised"] <= 0.02 + 1e-9
+        knee = model.dependents["Leg"]
+        for clip in crowd(20, 100 + seed):
+            hips, legs = clip.pose.rotations[:, 1], clip.pose.rotations[:, 2]
+            shares.append((~knee.contains(legs, hips)).mean())
+    assert 0.5 * 0.02 < np.mean(shares) < 1.3 * 0.02  # 4.4 % with levels between the nodes
+
+
+@pytest.mark.parametrize("nodes", [DirectionNodes(DOWN), RotationNodes()])
+def test_a_cell_is_legal_from_the_level_on_that_it_requires(nodes):
+    rng = np.random.default_rng(5)
+    people = []
+    for who in range(4):
+        hips, bends = quat.exp(0.5 * rng.normal(size=(200, 3))), rng.normal(1.0, 0.4, 200)
+        people.append(count_cells(f"p{who}", hips, bends))
+    pairs, cells = PairCrowd(people, DOWN, nodes), np.arange(150)
+    scores = pairs.scores(np.arange(1, 4), 2)
+    required = pairs.required(scores, cells)
+    around, weights = (each[cells] for each in pairs.places)
+    number = pairs.cells.number[cells]
+    legal = []
+    for level in np.radians([4.0, 12.0, 25.0, 40.0]):
+        low, high = np.einsum("nck,nc->kn", pairs.ranges(scores, level)[around], weights)
+        legal.append((number >= low) & (number <= high))
+        np.testing.assert_array_equal(legal[-1], required <= level)
+    assert 50 < np.sum(legal) < 550
 
 
 def test_margins_of_cones_reject_no_more_than_promised():

@@ -44,8 +44,8 @@ CELL = 0.07
 STEP = np.radians(3.0)
 """Spacing of the grid of numbers, in radians."""
 BEYOND = np.radians(45.0)  # by which the grid extends beyond the observed numbers
-MOST_LEVEL = np.radians(75.0)
-"""The largest level, in radians."""
+LEVEL_STEP = np.radians(1.0)  # between trial levels, radians: a third of the grid of numbers
+TRIAL_LEVELS = LEVEL_STEP * np.arange(76)  # up to 75 degrees, the largest level
 DEFAULT_LEVEL = np.radians(25.0)
 """The level without a rejection to meet, in radians."""
 TOGETHER = 2048
@@ -59,6 +59,7 @@ UNIFORM = 4000
 PAYS = 0.9
 """Largest ratio of volumes for which a dependence is kept."""
 FOLDS = 6  # of the cross-validation
+MIN_PAIR_SHARE = 0.25  # of a rejection, for the dependence where the own limit promises too much
 MIN_PEOPLE = 3
 """Smallest number of people from whom a gain can be estimated."""
 
@@ -204,13 +205,25 @@ class PairCrowd:
         return _from_people(flat, count).reshape(self.at_nodes.shape[:2])
 
     def required(self, scores: Floats, cells: Mask | Ints) -> Scalars:
-        """Return approximately the smallest level (n,) at which cells are legal, from scores."""
+        """Return the smallest level (n,) at which each cell is legal, in radians.
+
+        Ranges at the nodes are those of the fitted limit, interpolated in the same way. Between
+        trial levels the distance from the range is taken as linear; beyond the last one, as
+        falling by a radian for each radian.
+        """
         nodes, weights = (each[cells] for each in self.places)
-        needed = level_from(scores)
-        at = np.clip((self.cells.number[cells] - self.grid[0]) / STEP, 0.0, len(self.grid) - 1.001)
-        first, share = at.astype(np.int64)[:, None], (at % 1.0)[:, None]
-        around = needed[nodes, first] * (1.0 - share) + needed[nodes, first + 1] * share
-        return np.asarray(np.sum(around * weights, axis=-1))
+        used, corners = np.unique(nodes, return_inverse=True)
+        number, corners = self.cells.number[cells], corners.reshape(nodes.shape)
+        required, before = np.full(len(number), np.inf), np.full(len(number), np.inf)
+        for level in TRIAL_LEVELS:
+            ends = self.ranges(scores[used], level)[corners]
+            low, high = np.einsum("nck,nc->kn", ends, weights)
+            beyond = np.maximum(low - number, number - high)
+            crossed = np.isinf(required) & (beyond <= 0.0)
+            share = beyond / np.where(crossed, beyond - before, 1.0)  # 0 if the first level does
+            required = np.where(crossed, level - share * LEVEL_STEP, required)
+            before = beyond
+        return np.where(np.isinf(required), TRIAL_LEVELS[-1] + before, required)
 
     def ranges(self, scores: Floats, level: float) -> Floats:
         """Return the ends (..., 2) of the range with scores (..., grid) up to `level`.
@@ -234,13 +247,6 @@ class PairCrowd:
         rise = np.where(there > here, there - here, 1.0)
         share = np.clip((level - here) / rise, 0.0, 1.0) * (beyond != at)
         return np.asarray(self.grid[at] + share * (self.grid[beyond] - self.grid[at]))
-
-
-def level_from(scores: Floats) -> Floats:
-    """Return the smallest level (..., grid) at which each number lies in the range."""
-    below = np.minimum.accumulate(scores, axis=-1)
-    above = np.minimum.accumulate(scores[..., ::-1], axis=-1)[..., ::-1]
-    return np.maximum(below, above)
 
 
 def confirming(people: int) -> int:
@@ -268,7 +274,7 @@ def level_for(reject: float, crowd: PairCrowd) -> Promise:
         flat = crowd.at_nodes[nodes][..., others].reshape(-1, len(others))
         scores[nodes] = _from_people(flat, count).reshape(len(nodes), -1)
         held_out.append(HeldOut(crowd.required(scores, own), crowd.cells.counts[own]))
-    return promise(reject, held_out, 0.0, float(MOST_LEVEL))
+    return promise(reject, held_out, 0.0, float(TRIAL_LEVELS[-1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,11 +294,13 @@ class PairFrames:
 class VariableLimit:
     """A limit that is to depend on a driver: by the ends along a direction, or by its margin.
 
-    `along` (3,) is the direction of a hinge in the chart; None for a margin.
+    `along` (3,) is the direction of a hinge in the chart; None for a margin. `promise` has the
+    shares of frames outside the limit itself, whatever the driver does.
     """
 
     limit: Limit
     along: Vectors | None
+    promise: Promise | None = None
 
     @property
     def is_thin(self) -> bool:
@@ -668,8 +676,13 @@ def learn_pair(
         crowd, gain = choose_crowd([crowd, replace(crowd, nodes=RotationNodes())], told)
     if if_pays and (gain is None or not gain.pays):
         return None
-    kept = None if told is None else level_for(told, crowd)
-    level = float(DEFAULT_LEVEL if kept is None else kept.margin)
+    kept, level = None, float(DEFAULT_LEVEL)
+    if told is not None:
+        # Frames are outside of the joint's own limit, or of the dependence: the shares add up.
+        own = variable.promise or Promise(0.0, 0.0, 0.0)
+        pairs = level_for(max(told - own.rejected, MIN_PAIR_SHARE * told), crowd)
+        level = pairs.margin
+        kept = Promise(level, own.held_out + pairs.held_out, own.rejected + pairs.rejected)
     dependent = fit_dependent(crowd, variable.limit, driver, variable.along, level)
     return LearnedPair(dependent, gain, kept)
 

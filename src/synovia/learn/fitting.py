@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import partial
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -28,7 +29,7 @@ from .dependents import (
 from .duplicates import find_duplicates
 from .kinds import JointKind, kinds_of
 from .margins import DEFAULT_REJECT, HeldOut, Promise, check_rejection, promise
-from .people import DEFAULT_WITHIN, ESTIMATORS, People, within_for
+from .people import DEFAULT_WITHIN, ESTIMATORS, MAX_WITHIN, MIN_WITHIN, People
 from .population import Population
 from .takes import (
     Performers,
@@ -51,6 +52,8 @@ MAX_MARGIN = np.radians(90.0)
 """The largest margin, in radians, that is tried for the rejection asked for."""
 MAX_FOLDS = 10
 """More performers than so many are left out several at a time."""
+OWN_SHARE = 0.5
+"""Of a rejection, the part for the own limit of a joint that depends on another one."""
 GAP = np.radians(60.0)
 """Where thinned rotations are farther apart than this, in radians, they are not one path."""
 
@@ -171,14 +174,36 @@ class FitOptions:
 
 
 @dataclass(frozen=True, eq=False)
+class JointWidths:
+    """Limits of one joint by margin, and the widths that people left out need, in radians.
+
+    A width is `base` plus the margin. Chosen ones are from `low` to `high`.
+    """
+
+    limit_at: Callable[[float], Limit]
+    """Returns the limit with a margin, in radians."""
+    held_out: Sequence[HeldOut]
+    """Empty unless a rejection is asked for."""
+    base: float
+    low: float
+    high: float
+
+    def promise(self, reject: float) -> Promise:
+        """Return the margin for a rejection of at most `reject`, and what it promises."""
+        kept = promise(reject, self.held_out, self.low, self.high)
+        return replace(kept, margin=kept.margin - self.base)
+
+
+@dataclass(frozen=True, eq=False)
 class FittedJoint:
-    """A joint's limit, what was dropped on the way, and the margin that was used."""
+    """A joint's limit, the frames that were dropped, and the margin that was used."""
 
     limit: Limit
     trimmed: TrimResult
     margin: float
     promise: Promise | None
-    """What those left out, and newcomers, have outside, where a rejection was aimed at."""
+    """Shares of frames outside, of people left out and of newcomers, if a rejection was asked."""
+    widths: JointWidths
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,15 +271,12 @@ def fit_joint(
     if reference is None and (weights := _kept_weights(takes, trimmed)) is not None:
         reference = quat.mean(trimmed.rotations(takes), weights)
     frame = _JointFrame(options.with_defaults(_performers(takes)), reference, axis)
-    if options.estimator is not None:
-        return _fit_people(options.estimator.of(takes), frame, trimmed)
-    margin, kept = frame.margin, None
-    if frame.options.reject is not None:
-        kept = _promise_for(frame.options.reject, takes, frame)
-        margin = kept.margin
-        _warn_unless_kept(frame.options.reject, kept, f"{np.degrees(margin):.0f} degrees of margin")
-    limit = frame.limit(_kept_paths(takes, trimmed.kept), margin)
-    return FittedJoint(limit, trimmed, margin, kept)
+    widths = _widths_of(takes, frame, trimmed)
+    if frame.options.reject is None:
+        return FittedJoint(widths.limit_at(frame.margin), trimmed, frame.margin, None, widths)
+    kept = widths.promise(frame.options.reject)
+    _warn_unless_kept(frame.options.reject, kept, widths)
+    return FittedJoint(widths.limit_at(kept.margin), trimmed, kept.margin, kept, widths)
 
 
 def _performers(takes: Iterable[Take]) -> set[str]:
@@ -262,23 +284,31 @@ def _performers(takes: Iterable[Take]) -> set[str]:
     return {take.performer for take in takes if not take.is_sample}
 
 
-def _fit_people(people: People, frame: _JointFrame, trimmed: TrimResult) -> FittedJoint:
-    """Return the limit near to several people, as wide as the rejection requires."""
-    reject = frame.options.reject
-    within, kept = DEFAULT_WITHIN + frame.margin, None
-    if reject is not None:
-        kept = within_for(reject, people)
-        within = kept.margin
-        _warn_unless_kept(reject, kept, f"{np.degrees(within):.0f} degrees around people")
-    limit = frame.estimate(people, within)
-    return FittedJoint(limit, trimmed, within - DEFAULT_WITHIN, kept)
+def _widths_of(takes: Sequence[Take], frame: _JointFrame, trimmed: TrimResult) -> JointWidths:
+    """Return the limits of one joint by margin, and the margins that people left out need."""
+    estimator, reject = frame.options.estimator, frame.options.reject
+    if estimator is None:
+        kept = _kept_paths(takes, trimmed.kept)
+        held_out = [] if reject is None else _held_out(takes, frame)
+        most = max(frame.margin, float(MAX_MARGIN))
+        return JointWidths(partial(frame.limit, kept), held_out, 0.0, frame.margin, most)
+    people = estimator.of(takes)
+    return JointWidths(
+        lambda margin: frame.estimate(people, DEFAULT_WITHIN + margin),
+        [] if reject is None else people.leave_one_out(),
+        DEFAULT_WITHIN,
+        MIN_WITHIN,
+        float(MAX_WITHIN),
+    )
 
 
-def _warn_unless_kept(reject: float, kept: Promise, width: str) -> None:
+def _warn_unless_kept(reject: float, kept: Promise, widths: JointWidths) -> None:
     if kept.rejected > reject * (1.0 + 1e-6):
+        unit = "of margin" if widths.base == 0.0 else "around people"
         warnings.warn(
             f"{reject:.2%} was asked for, but these people promise no less than "
-            f"{kept.rejected:.2%} of newcomers' frames outside, at {width}",
+            f"{kept.rejected:.2%} of newcomers' frames outside, at "
+            f"{np.degrees(widths.base + kept.margin):.0f} degrees {unit}",
             stacklevel=3,
         )
 
@@ -288,12 +318,12 @@ def people_field(people: People, within: float, options: FitOptions, axis: Vecto
     return _JointFrame(options, None, axis).estimate(people, within)
 
 
-def _promise_for(reject: float, takes: Sequence[Take], frame: _JointFrame) -> Promise:
-    """Return the margin, in radians, for a rejection of at most `reject`, and what it gives.
+def _held_out(takes: Sequence[Take], frame: _JointFrame) -> list[HeldOut]:
+    """Return the margins, in radians, that each performer needs who was left out.
 
-    It is at least the margin of the options. Performers are left out in turn (clips, where there is
-    one performer, or one who is blended with others), and what they did is held against the limit
-    of the others. Frames are counted by cells.
+    Performers are left out in turn (clips, where there is one performer, or one who is blended with
+    others), and their frames are compared with the limit of the others. Frames are counted by
+    cells.
     """
     name_of = _left_out_by(takes)
     thinned = thin_takes(takes, name_of)
@@ -311,7 +341,7 @@ def _promise_for(reject: float, takes: Sequence[Take], frame: _JointFrame) -> Pr
             for take in thinned
             if not take.is_sample and name_of(take) in group
         ]
-    return promise(reject, held_out, frame.margin, max(frame.margin, float(MAX_MARGIN)))
+    return held_out
 
 
 def _rests(
@@ -480,7 +510,12 @@ def learn_from_takes(
             "joints": rows,
         },
         variable={
-            name: _variable_limit(fits[name], takes[name], rows[name]["kind"])
+            name: _variable_limit(
+                fits[name],
+                takes[name],
+                rows[name]["kind"],
+                options.rejection_for(_performers(takes[name])),
+            )
             for name in fits
             if name in varying
         },
@@ -518,15 +553,27 @@ def thin_message(name: str, driver: str) -> str:
     return f"{name} cannot depend on {driver}: its limit is thin, but no hinge"
 
 
-def _variable_limit(fitted: FittedJoint, takes: Sequence[Take], kind: str) -> VariableLimit:
-    """Return what may vary of a limit: a hinge's is a box along its axis, with that direction."""
+def _variable_limit(
+    fitted: FittedJoint, takes: Sequence[Take], kind: str, reject: float | None
+) -> VariableLimit:
+    """Return what may vary of a limit: a hinge's is a box along its axis, with that direction.
+
+    What is outside the joint's own limit is outside the dependent one as well. So the own limit
+    is wider, for `OWN_SHARE` of the rejection asked for.
+    """
+    limit, kept = fitted.limit, None
+    if reject is not None:
+        kept = fitted.widths.promise(OWN_SHARE * reject)
+    margin = fitted.margin if kept is None else kept.margin
     if kind != "hinge":
-        return VariableLimit(fitted.limit, None)
+        if margin != fitted.margin:
+            limit = replace(fitted.widths.limit_at(margin), relative_to=limit.relative_to)
+        return VariableLimit(limit, None, kept)
     rotations = fitted.trimmed.rotations(takes)
     chart = RotationVector(quat.mean(rotations, _kept_weights(takes, fitted.trimmed)))
-    box = Box.fit(chart.points(rotations), margin=fitted.margin, along="data")
+    box = Box.fit(chart.points(rotations), margin=margin, along="data")
     along = box.axes[int((box.high - box.low).argmax())]
-    return VariableLimit(Limit(chart, box, fitted.limit.relative_to), along)
+    return VariableLimit(Limit(chart, box, limit.relative_to), along, kept)
 
 
 def _kept_weights(takes: Sequence[Take], trimmed: TrimResult) -> Floats | None:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 # Twist limits of a fitted cone: the narrowest that contain every sample, and smooth.
 
-SMOOTH = 0.5  # the price of a bend, as a share of the price of width
+# The price of a bend, relative to that of width. Steep ends of twists leave much of the true
+# neighbourhood out of a margin: with 0.5 as little as 85 % was covered, with 1.5 at least 90 %.
+# At the same rejection of newcomers the volume is within 1 or 2 % of that with 0.5.
+SMOOTH = 1.5
 ROUNDS = 6
 BINS = 720  # of the circle of twists, to find a gap
 RINGS, RING_PIECES = 6, 3  # cells of a slice that give one sample each
