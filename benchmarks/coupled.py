@@ -29,9 +29,9 @@ import numpy as np
 from synovia import load_clip, quat
 from synovia.learn import bone_axes, flips, invented_first_frame
 from synovia.learn.dependents import (
-    DirectionNodes,
+    DIRECTIONS,
+    ROTATIONS,
     PairCrowd,
-    RotationNodes,
     Tradeoff,
     count_cells,
     tradeoffs,
@@ -88,7 +88,7 @@ def load(
             angle = quat.log(b) @ along
             people.append(count_cells(who, a, np.where(angle < -2.0, angle + 2.0 * np.pi, angle)))
         axis = axes[driver]
-        grid = RotationNodes() if nodes == "rotations" else DirectionNodes(axis)
+        grid = ROTATIONS if nodes == "rotations" else DIRECTIONS
         found[joint] = PairCrowd(people, axis, grid)
     return found
 

@@ -22,16 +22,8 @@ from synovia.limit import (
     Limit,
     PairLimit,
     mirror_rotations,
-    rotation_nodes,
 )
-from synovia.limit.octahedral import (
-    divisions,
-    locate,
-    mirror_nodes,
-    node_directions,
-    steepest,
-    triangles,
-)
+from synovia.limit.node_grid import NodeGrid, _lattice
 from synovia.schema import decode, encode
 from synovia.shapes import SHAPES, Box, Product, ReachCone
 
@@ -354,63 +346,54 @@ def test_what_cannot_be_is_refused():
         DependentRange(limit, "", AXIS, **ends, along=[1, 0, 0])
 
 
-# The grid of directions.
+# Grids of nodes.
 
 
-def interpolate(values, directions):
-    nodes, weights = locate(directions, divisions(len(values)))
-    return np.einsum("...c,...ck->...k", weights, values[nodes])
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 8])
-def test_values_are_linear_between_nodes_and_continuous(n, rng):
-    nodes = node_directions(n)
-    assert len(nodes) == 4 * n * n + 2
-    assert divisions(len(nodes)) == n
-    values = rng.normal(size=(len(nodes), 2))
-    assert np.allclose(interpolate(values, nodes), values, atol=1e-12)
-    corners = triangles(n)
-    assert len({tuple(sorted(each)) for each in corners.tolist()}) == 8 * n * n
-    u = rng.normal(size=(5000, 3))
-    u /= np.linalg.norm(u, axis=1, keepdims=True)
-    v = u + 1e-5 * rng.normal(size=u.shape)
-    v /= np.linalg.norm(v, axis=1, keepdims=True)
-    rate = np.abs(interpolate(values, u) - interpolate(values, v)).max(axis=1)
-    rate /= np.linalg.norm(u - v, axis=1)
-    assert 0.2 * steepest(values) < rate.max() <= steepest(values)
-    shown = interpolate(values[mirror_nodes(n)], u * [-1, 1, 1])
-    assert np.allclose(shown, interpolate(values, u), atol=1e-12)
-
-
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_values_at_rotations_are_linear_between_nodes_and_continuous(n, rng):
-    nodes = rotation_nodes.node_rotations(n)
-    assert rotation_nodes.divisions(len(nodes)) == n
+@pytest.mark.parametrize(
+    "grid", [NodeGrid(3, n) for n in (1, 2, 8)] + [NodeGrid(4, 2), NodeGrid(4, 5)]
+)
+def test_values_are_linear_between_nodes_and_continuous(size, rng):
+    grid = NodeGrid(*size)
+    d, nodes = grid.dimension, grid.nodes
+    assert len(nodes) == grid.count
+    assert NodeGrid.with_count(len(nodes)) == grid
     values = rng.normal(size=(len(nodes), 2))
 
-    def at(rotations):
-        around, weights = rotation_nodes.locate(rotations, n)
+    def at(vectors):
+        around, weights = grid.locate(vectors)
         assert weights.min() >= 0.0
         return np.einsum("nc,nck->nk", weights, values[around])
 
     assert np.allclose(at(nodes), values, atol=1e-12)
-    corners, _ = rotation_nodes.tetrahedra(n)
-    assert len({tuple(sorted(each)) for each in corners.tolist()}) == 8 * n**3 if n > 2 else True
-    some = random_quats(5000, rng)
-    assert np.allclose(at(some), at(-some), atol=1e-12)
-    near = quat.mul(some, quat.exp(1e-5 * rng.normal(size=(5000, 3))))
-    rate = np.abs(at(some) - at(near)).max(axis=1) / quat.angle_between(some, near)
-    steepest_rate = rotation_nodes.steepest(values)
-    assert 0.2 * steepest_rate < rate.max() <= steepest_rate
+    simplices = {tuple(sorted(each)) for each in grid.simplices.tolist()}
+    assert len(simplices) == 8 * grid.divisions ** (d - 1) or grid == NodeGrid(4, 2)
+    some = rng.normal(size=(5000, d))
+    some /= np.linalg.norm(some, axis=1, keepdims=True)
+    near = some + 1e-5 * rng.normal(size=some.shape)
+    near /= np.linalg.norm(near, axis=1, keepdims=True)
+    apart = np.linalg.norm(some - near, axis=1) * (1 if d == 3 else 2)
+    rate = np.abs(at(some) - at(near)).max(axis=1) / apart
+    assert 0.2 * grid.steepest(values) < rate.max() <= grid.steepest(values)
     edge = np.where(np.abs(some) == np.abs(some).min(axis=1, keepdims=True), 1e-14, some)
     other = np.where(edge == 1e-14, -1e-14, edge)  # on the other side of a facet's face
     assert np.allclose(at(edge), at(other), atol=1e-10)
+    if d == 3:
+        around, weights = grid.locate(some * [-1, 1, 1])
+        shown = np.einsum("nc,nck->nk", weights, values[grid.mirrored][around])
+        assert np.allclose(shown, at(some), atol=1e-12)
+        corners = nodes[grid.simplices]
+        assert (np.linalg.det(corners) > 0.0).all()
+    else:
+        assert np.allclose(at(some), at(-some), atol=1e-12)
 
 
 def test_numbers_of_nodes_that_no_grid_has():
-    counts = (4, 5, 16, 44, 66, 258, 704)
-    assert [rotation_nodes.divisions(count) for count in counts] == [1, 0, 2, 3, 0, 0, 8]
-    assert [divisions(count) for count in (0, 2, 5, 6, 7, 18, 65, 66)] == [0, 0, 0, 1, 0, 2, 0, 4]
+    counts = (0, 2, 4, 5, 6, 7, 16, 18, 44, 65, 66, 704)
+    found = [NodeGrid.with_count(count) for count in counts]
+    sizes = [None if grid is None else (grid.dimension, grid.divisions) for grid in found]
+    assert sizes == [
+        None, None, (4, 1), None, (3, 1), None, (4, 2), (3, 2), (4, 3), None, (3, 4), (4, 8)
+    ]  # fmt: skip
 
 
 # Numbers that are set at one rotation of the driver.
@@ -464,12 +447,11 @@ def test_numbers_for_a_rotation_make_it_legal(rng):
 
 def test_kernels_number_nodes_as_tables_do():
     from synovia.kernels.dependent import direction_node, rotation_node
-    from synovia.limit import octahedral, rotation_nodes
 
     for n in (1, 2, 3, 8):
-        nodes = octahedral._lattice(n)[0].tolist()
+        nodes = _lattice(NodeGrid(3, n))[0].tolist()
         assert [direction_node(n, *node) for node in nodes] == list(range(len(nodes)))
-        nodes = rotation_nodes._lattice(n)[0].tolist()
+        nodes = _lattice(NodeGrid(4, n))[0].tolist()
         for side in (1, -1):
             numbers = [rotation_node(n, *(side * k for k in node)) for node in nodes]
             assert numbers == list(range(len(nodes)))

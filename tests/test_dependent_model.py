@@ -16,16 +16,16 @@ from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton
 from synovia.ik import Reach, solve
 from synovia.io import limits_schema, load_clip, load_limits, save_clip, save_limits
 from synovia.learn.dependents import (
-    DirectionNodes,
+    DIRECTIONS,
+    ROTATIONS,
     PairCrowd,
     PairFrames,
-    RotationNodes,
     VariableLimit,
     count_cells,
     learn_pair,
 )
 from synovia.limit import DependentMargin, DependentRange
-from synovia.limit.octahedral import node_directions
+from synovia.limit.node_grid import node_directions
 from synovia.model import LiveClamp, couple, hold_fixed
 from synovia.skeleton import forward
 
@@ -315,7 +315,7 @@ def test_newcomers_are_outside_about_as_often_as_asked():
     assert 0.5 * 0.02 < np.mean(shares) < 1.3 * 0.02  # 4.4 % with levels between the nodes
 
 
-@pytest.mark.parametrize("nodes", [DirectionNodes(DOWN), RotationNodes()])
+@pytest.mark.parametrize("nodes", [DIRECTIONS, ROTATIONS])
 def test_a_cell_is_legal_from_the_level_on_that_it_requires(nodes):
     rng = np.random.default_rng(5)
     people = []

@@ -36,7 +36,7 @@ from synovia.export.urdf import urdf_text
 from synovia.io import load_limits, save_limits
 from synovia.io.ranges import complete_axes, read_ranges
 from synovia.limit import DependentRange
-from synovia.limit.octahedral import node_directions
+from synovia.limit.node_grid import node_directions
 from synovia.model import couple
 from synovia.rigs import canonical_skeleton
 from synovia.skeleton import Pose

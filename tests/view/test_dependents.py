@@ -11,7 +11,7 @@ import pytest
 from synovia import Box, Clip, Ellipsoid, Limit, LimitModel, RotationVector, Skeleton, quat
 from synovia.io import load_limits
 from synovia.limit import DependentMargin, DependentRange, PairLimit, gained_and_lost
-from synovia.limit.octahedral import node_directions
+from synovia.limit.node_grid import node_directions
 from synovia.model import couple
 from synovia.text import percent
 from synovia.view.answers import answer

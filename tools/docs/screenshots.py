@@ -18,7 +18,7 @@ from synovia import Clip, LimitModel, human, show
 from synovia.anatomy import limits_of
 from synovia.demo import learn_limits, range_of_motion, wild
 from synovia.limit import DependentRange
-from synovia.limit.octahedral import node_directions
+from synovia.limit.node_grid import node_directions
 
 HERE = Path(__file__).parents[2] / "docs" / "img"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")

@@ -112,7 +112,7 @@ def corner_values(t, o, node, weight, low, high):
 
 @kernel
 def at_direction(t, o, x, y, z):
-    """Return the one or two values at a direction; see `octahedral.locate`."""
+    """Return the one or two values at a direction; see `limit.node_grid`."""
     n, total = int(t[o + NODES.divisions]), abs(x) + abs(y) + abs(z)
     if not total <= MAX_TOTAL:
         x, y, z, total = 1.0, 0.0, 0.0, 1.0
@@ -140,7 +140,7 @@ def at_direction(t, o, x, y, z):
 
 @kernel
 def at_rotation(t, o, w, x, y, z):
-    """Return the one or two values at a rotation; see `rotation_nodes.locate`."""
+    """Return the one or two values at a rotation; see `limit.node_grid`."""
     n, total = int(t[o + NODES.divisions]), abs(w) + abs(x) + abs(y) + abs(z)
     if not total <= MAX_TOTAL:
         w, x, y, z, total = 1.0, 0.0, 0.0, 0.0, 1.0

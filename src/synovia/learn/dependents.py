@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +28,9 @@ from ..limit import (
     DependentMargin,
     DependentRange,
     Limit,
-    octahedral,
-    rotation_nodes,
 )
 from ..limit.chart_support import approximate_shape
+from ..limit.node_grid import NodeGrid
 from ..shapes import Shape
 from ..skeleton import Skeleton
 from .margins import DEFAULT_REJECT, HeldOut, Promise, promise
@@ -64,61 +63,10 @@ MIN_PEOPLE = 3
 """Smallest number of people from whom a gain can be estimated."""
 
 
-class DriverNodes(Protocol):
-    """Nodes at which ranges are stored: rotations of the driver, or directions of its bone."""
-
-    @property
-    def room(self) -> float:
-        """Radians added to a level, to allow for linear interpolation between nodes."""
-
-    @property
-    def places(self) -> Floats:
-        """The nodes: unit vectors (m, 3) or quaternions (m, 4)."""
-
-    def square_distances(self, driver: Quats) -> Floats:
-        """Return squared distances (m, n) of m nodes from rotations (n, 4), in radians²."""
-
-    def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
-        """Return the indices (n, c) of the nodes around rotations (n, 4), and their weights."""
-
-
-@dataclass(frozen=True, eq=False)
-class DirectionNodes:
-    """258 directions of the driver's bone, `axis` (3,) in its own frame; about 11° apart."""
-
-    axis: Vectors
-    room: float = 0.25 * np.pi / 8  # half the spacing of the nodes, radians
-    divisions: int = 8
-
-    @property
-    def places(self) -> Floats:
-        return octahedral.node_directions(self.divisions)
-
-    def square_distances(self, driver: Quats) -> Floats:
-        cosines = self.places @ quat.rotate(driver, self.axis).T
-        return np.maximum(2.0 - 2.0 * cosines, 0.0)  # squared chords
-
-    def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
-        return octahedral.locate(quat.rotate(driver, self.axis), self.divisions)
-
-
-@dataclass(frozen=True, eq=False)
-class RotationNodes:
-    """704 rotations of the driver, about 28° apart, so that its twist matters."""
-
-    room: float = 0.1
-    divisions: int = 8
-
-    @property
-    def places(self) -> Floats:
-        return rotation_nodes.node_rotations(self.divisions)
-
-    def square_distances(self, driver: Quats) -> Floats:
-        # Squared chords; the angle between quaternions is half that of rotations.
-        return np.maximum(8.0 - 8.0 * np.abs(self.places @ driver.T), 0.0)
-
-    def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
-        return rotation_nodes.locate(driver, self.divisions)
+DIRECTIONS, ROTATIONS = NodeGrid(3, 8), NodeGrid(4, 8)
+"""Nodes of the driver: 258 directions of its bone, or 704 rotations, so that its twist matters."""
+ROOM = {DIRECTIONS: 0.25 * np.pi / 8, ROTATIONS: 0.1}
+"""Radians added to a level, to allow for linear interpolation between nodes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +83,13 @@ class PairTake:
 class PairCrowd:
     """Pairs of all people, and distances of nodes and numbers from them.
 
-    `axis` (3,) is the driver's bone in its own frame.
+    `axis` (3,) is the driver's bone in its own frame. `nodes` are directions of that bone, or
+    rotations of the driver.
     """
 
     people: Sequence[PairTake]
     axis: Vectors
-    nodes: DriverNodes
+    nodes: NodeGrid
     reach: float = np.inf
     """The largest legal number, radians: the margin of the joint's own limit."""
 
@@ -155,15 +104,28 @@ class PairCrowd:
         """Distances (nodes, grid, people) of pairs of a node and a number from each person."""
         found = []
         for each in self.people:
-            least = np.full((len(self.nodes.places), len(self.grid)), np.inf, np.float32)
+            least = np.full((self.nodes.count, len(self.grid)), np.inf, np.float32)
             for k in range(0, len(each.number), TOGETHER):
                 part = slice(k, k + TOGETHER)
                 along = ((self.grid[:, None] - each.number[part]) ** 2).astype(np.float32)
-                across = self.nodes.square_distances(each.driver[part]).astype(np.float32)
+                across = self._square_distances(each.driver[part]).astype(np.float32)
                 for row, node in zip(least, across, strict=True):
                     np.minimum(row, np.min(along + node, axis=1), out=row)
             found.append(least)
         return np.sqrt(np.stack(found, axis=-1))
+
+    def _square_distances(self, driver: Quats) -> Floats:
+        """Return squared chords (m, n) of m nodes from the driver's rotations (n, 4), radians²."""
+        if self.nodes.dimension == 3:
+            cosines = self.nodes.nodes @ quat.rotate(driver, self.axis).T
+            return np.maximum(2.0 - 2.0 * cosines, 0.0)
+        # The angle between quaternions is half that of rotations.
+        return np.maximum(8.0 - 8.0 * np.abs(self.nodes.nodes @ driver.T), 0.0)
+
+    def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
+        """Return the nodes (n, c) around the driver's rotations (n, 4), and their weights."""
+        by_bone = self.nodes.dimension == 3
+        return self.nodes.locate(quat.rotate(driver, self.axis) if by_bone else driver)
 
     @cached_property
     def alone(self) -> Floats:
@@ -197,7 +159,7 @@ class PairCrowd:
     @cached_property
     def places(self) -> tuple[Ints, Scalars]:
         """Nodes around the driver's rotation in each cell, and their weights."""
-        return self.nodes.locate(self.cells.driver)
+        return self.locate(self.cells.driver)
 
     def scores(self, people: Ints, count: int) -> Floats:
         """Return the scores (nodes, grid) of all pairs, from some people only."""
@@ -341,9 +303,7 @@ def pair_crowd(people: Sequence[PairFrames], variable: VariableLimit, axis: Vect
         else:
             number = np.asarray(limit.nearest_cover(each.rotations) @ along)
         found.append(count_cells(each.performer, each.driver, number, each.counts))
-    return PairCrowd(
-        found, axis, DirectionNodes(axis), np.inf if along is not None else limit.margin
-    )
+    return PairCrowd(found, axis, DIRECTIONS, np.inf if along is not None else limit.margin)
 
 
 def depth_of(limit: Limit) -> float:
@@ -492,7 +452,7 @@ class Tradeoff:
         """Return the ends (nodes, 2) of the ranges of pairs, cached."""
         key = count, level
         if key not in self._ends:
-            self._ends[key] = self.crowd.ranges(self._scores[count], level + self.crowd.nodes.room)
+            self._ends[key] = self.crowd.ranges(self._scores[count], level + ROOM[self.crowd.nodes])
         return self._ends[key]
 
     def volume(
@@ -560,7 +520,7 @@ def tradeoffs(
     distances = first.driver_distances(first.cells.driver), first.driver_distances(everywhere)
     found = []
     for crowd in crowds:
-        places = crowd.nodes.locate(everywhere)
+        places = crowd.locate(everywhere)
         found.append([Tradeoff(crowd, *each, distances, places) for each in parted])
     return found
 
@@ -673,7 +633,7 @@ def learn_pair(
     crowd = pair_crowd(people, variable, axis)
     told, gain = reject if len(crowd.people) >= MIN_PEOPLE else None, None
     if told is not None:
-        crowd, gain = choose_crowd([crowd, replace(crowd, nodes=RotationNodes())], told)
+        crowd, gain = choose_crowd([crowd, replace(crowd, nodes=ROTATIONS)], told)
     if if_pays and (gain is None or not gain.pays):
         return None
     kept, level = None, float(DEFAULT_LEVEL)

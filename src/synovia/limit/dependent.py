@@ -2,9 +2,8 @@
 
 The other joint, the driver, changes a few numbers: the two ends of a range, or the margin around a
 shape. They are given at nodes and are linear between them, so that they are continuous and each can
-be edited by itself. Nodes are rotations of the driver (`limit.rotation_nodes`), or directions of
-its bone all over the sphere (`limit.octahedral`), if its twist about the bone changes nothing.
-Their number tells which.
+be edited by itself. Nodes are rotations of the driver, or directions of its bone if its twist about
+the bone changes nothing (`limit.node_grid`). Their number tells which.
 
 Whatever the driver does, legal rotations are within the joint's own limit.
 """
@@ -35,12 +34,11 @@ from ..arrays import (
 from ..charts.chart import ROUNDING, half_turn, reflect, unit_axis
 from ..edit import add
 from ..shapes.derived import project_offset
-from . import octahedral, rotation_nodes
 from .convert import mirror_limit
 from .intervals import interval_along, with_interval
 from .limit import Limit, frame_of
 from .nearest import nearest_by_angle
-from .octahedral import divisions, mirror_nodes, node_directions, steepest
+from .node_grid import NodeGrid
 
 NEAR = 1e-12  # radians to which a number is what it was set to
 FARTHEST = 1e6  # radians by which a number is moved at most
@@ -85,12 +83,7 @@ class DependentLimit(ABC):
                 f"{chart.name} with axes that are not at right angles: convert it first, for "
                 "instance to rotation-vector"
             )
-        if divisions(self.node_count) == 0 and not self.by_rotation:
-            raise ValueError(
-                f"{type(self).__name__}.{self.at_nodes[0]} must have 4 n² + 2 numbers for some n, "
-                "such as 6, 18, 66 or 258, for directions of the driver's bone, or (4 n³ + 8 n)/3, "
-                f"such as 16, 96 or 704, for its rotations, got {self.node_count}"
-            )
+        self.grid  # noqa: B018 - checks the number of nodes
 
     @property
     def node_count(self) -> int:
@@ -107,10 +100,22 @@ class DependentLimit(ABC):
         """The direction (3,) of the chart along which the numbers are two ends; None for others."""
         return None
 
+    @cached_property
+    def grid(self) -> NodeGrid:
+        """The nodes as directions or rotations before they are rotated by the frames."""
+        found = NodeGrid.with_count(self.node_count)
+        if found is None:
+            raise ValueError(
+                f"{type(self).__name__}.{self.at_nodes[0]} must have 4 n² + 2 numbers for some n, "
+                "such as 6, 18, 66 or 258, for directions of the driver's bone, or (4 n³ + 8 n)/3, "
+                f"such as 16, 96 or 704, for its rotations, got {self.node_count}"
+            )
+        return found
+
     @property
     def by_rotation(self) -> bool:
-        """Whether the driver's twist counts: nodes are its rotations."""
-        return rotation_nodes.divisions(self.node_count) > 0
+        """True if the driver's twist matters: nodes are its rotations."""
+        return self.grid.dimension == 4
 
     @property
     def nodes(self) -> Floats:
@@ -119,17 +124,14 @@ class DependentLimit(ABC):
         The latter are (nodes, 4).
         """
         if self.by_rotation:
-            turned = rotation_nodes.node_rotations(rotation_nodes.divisions(self.node_count))
-            return quat.mul(quat.mul(self.frame, turned), quat.inverse(self.bone_frame))
-        return quat.rotate(self.frame, node_directions(divisions(self.node_count)))
+            return quat.mul(quat.mul(self.frame, self.grid.nodes), quat.inverse(self.bone_frame))
+        return quat.rotate(self.frame, self.grid.nodes)
 
     @cached_property
     def packed(self) -> Floats:
         """What kernels read: a header, then the numbers at the nodes; see `kernels.dependent`."""
-        count = self.node_count
-        parts = rotation_nodes.divisions(count) if self.by_rotation else divisions(count)
         turns = 1 + self.limit.region.reach((0, 1, 2)) // TURN
-        head: list[float] = [len(self.at_nodes), self.by_rotation, parts]
+        head: list[float] = [len(self.at_nodes), self.by_rotation, self.grid.divisions]
         head += [*self.axis, *quat.inverse(self.frame), *self.bone_frame, *self._packed_ends, turns]
         return np.array([1 + len(head) + self.values.size, *head, *self.values.ravel()])
 
@@ -141,7 +143,7 @@ class DependentLimit(ABC):
     @cached_property
     def steepness(self) -> float:
         """A bound on how fast the numbers change, in radians a radian of the driver's turn."""
-        return rotation_nodes.steepest(self.values) if self.by_rotation else steepest(self.values)
+        return self.grid.steepest(self.values)
 
     def directions(self, driver: Quats) -> Vectors:
         """Return the direction (..., 3), by the nodes' axes, of the bone at rotations of it."""
@@ -151,9 +153,8 @@ class DependentLimit(ABC):
         """Return the nodes (..., c) around rotations (..., 4) of the driver, and their weights."""
         if self.by_rotation:
             turned = quat.mul(quat.mul(quat.inverse(self.frame), driver), self.bone_frame)
-            return rotation_nodes.locate(turned, rotation_nodes.divisions(self.node_count))
-        directions = self.directions(np.asarray(driver, np.float64))
-        return octahedral.locate(directions, divisions(self.node_count))
+            return self.grid.locate(turned)
+        return self.grid.locate(self.directions(np.asarray(driver, np.float64)))
 
     def values_at(self, driver: Quats) -> Floats:
         """Return the numbers (..., k) at rotations (..., 4) of the driver."""
@@ -340,7 +341,7 @@ class DependentLimit(ABC):
         # With M the mirror and D the one across x, nodes turned by M · frame · D are what the
         # mirror shows of the nodes, in the order that D gives them.
         frame = quat.mul(quat.mul(half_turn(across), self.frame), half_turn(np.eye(3)[0]))
-        order = mirror_nodes(divisions(self.node_count))
+        order = self.grid.mirrored
         changed = {name: getattr(self, name)[order] for name in self.at_nodes}
         return replace(
             self,

@@ -10,7 +10,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Ints, Mask, Scalars, Vectors
 from ..limit import Limit
-from ..limit.octahedral import node_directions, triangles
+from ..limit.node_grid import NodeGrid
 from ..shapes.mesh import Surface
 from ..shapes.mesh.triangles import cut_off, drop_unused_points
 from .region import sheet, vector_meshes
@@ -121,8 +121,8 @@ def map_sheet(limit: Limit | None, bone: Vectors) -> tuple[Surface, Vectors, Vec
     directions are legal, and there is no rim.
     """
     if limit is None:
-        every = Surface(node_directions(MAP_DIVISIONS), triangles(MAP_DIVISIONS))
-        return every, np.zeros((0, 3)), bone
+        grid = NodeGrid(3, MAP_DIVISIONS)
+        return Surface(grid.nodes, grid.simplices), np.zeros((0, 3)), bone
     whole = sheet(limit, bone)
     mesh = refine_directions(whole.mesh, COMPARED)
     return mesh, whole.mesh.vertices[whole.rim.reshape(-1)], whole.axis

@@ -17,7 +17,7 @@ from .. import quat
 from ..arrays import Vectors, unit_vectors
 from ..charts import Hinges, SwingTwist
 from ..limit import DependentRange, Limit, mirror_limit
-from ..limit.octahedral import node_directions
+from ..limit.node_grid import node_directions
 from ..model import Constraint
 from ..model.coupled import couple
 from ..rigs.canonical import FINGER_DIRECTIONS, FORWARD, LEFT, UP
