@@ -12,7 +12,7 @@ import pytest
 from families import LIMIT_CASES, SHAPE_CASES, asked_of, limit_of, points_of, samples_of
 from oracles import BATCHES, EXHAUSTIVE, lengths, random_quats, smallest_angles
 from synovia import Beyond, Inside, Limit, first_exit, quat
-from synovia.arrays import TOLERANCE
+from synovia.arrays import TOLERANCE, TURN
 from synovia.io.limits import FILES
 from synovia.model import clamp_path, project_path
 from synovia.schema import decode, encode
@@ -104,6 +104,20 @@ def test_no_sampled_member_is_nearer_than_promised(shape, points, rng):
     assert (shape.distance(outside) <= nearest + slack + TOLERANCE).all()
 
 
+def test_twists_go_to_the_nearest_legal_one_whatever_their_whole_turns(shape, points):
+    if not isinstance(shape, Directional):
+        return
+    projected = shape.project(points)
+    low, high = shape.twist_range(projected[:, :3]).T
+    twists = points[:, 3] + TURN * np.arange(-3, 4)[:, None]
+    gap = np.maximum(np.maximum(low - twists, twists - high), 0.0).min(axis=0)
+    moved = np.abs(shape.moves(points, projected)[:, 3])
+    if shape.name != "union":  # whose ranges of parts have gaps between them
+        assert np.abs(moved - gap).max() < 1e-8
+    turned = shape.distance(points + np.array([0.0, 0.0, 0.0, 2.0 * TURN]))
+    assert np.abs(turned - shape.distance(points)).max() < 1e-9
+
+
 def test_the_normal_is_unit_and_the_direction_of_the_move(shape, points):
     assert np.abs(lengths(shape.normal(points)) - 1.0).max() < 1e-6
     outside = points[shape.distance(points) > 1e-5]
@@ -133,6 +147,58 @@ def test_the_surface_is_on_the_boundary(shape):
     assert len(surface.triangles) > 0 or shape.measure == 0.0
     slack = TOLERANCE if shape.convex else 1e-7
     assert np.abs(shape.distance(surface.vertices)).max(initial=0.0) <= slack
+
+
+def uniform_points(shape, n, rng):
+    """Return points, uniform in a domain that holds the shape, and the domain's volume."""
+    low, high = shape.bounds
+    if not isinstance(shape, Directional):
+        return rng.uniform(low, high, size=(n, 3)), float(np.prod(high - low))
+    axis = int((high - low)[:3].argmin())  # equal heights have equal areas of the sphere
+    height, angle = rng.uniform(low[axis], high[axis], n), rng.uniform(0.0, TURN, n)
+    ring = np.sqrt(1.0 - height**2)
+    directions = np.stack([height, ring * np.cos(angle), ring * np.sin(angle)], axis=1)
+    twist = rng.uniform(-np.pi, np.pi, (n, 1))
+    points = np.concatenate([np.roll(directions, axis, axis=1), twist], axis=1)
+    return points, float(TURN * TURN * (high - low)[axis])
+
+
+def test_the_measure_is_the_volume_and_members_are_scattered_evenly(shape, rng):
+    points, volume = uniform_points(shape, 60_000, rng)
+    members = points[shape.contains(points)]
+    if shape.measure == 0.0 or len(members) < 300:
+        assert shape.measure <= 0.02 * volume
+        return
+    share = len(members) / len(points)
+    error = np.sqrt(share * (1.0 - share) / len(points))
+    slack = 1e-9 if shape.convex else 0.01 * share  # others are integrated to 1 % or better
+    assert abs(shape.measure / volume - share) <= 4.5 * error + slack
+    one, other = (
+        np.column_stack([rows[:, :3], np.cos(rows[:, 3:]), np.sin(rows[:, 3:])])
+        for rows in (members, shape.scatter(20_000, rng))
+    )
+    for power in (1, 2):
+        a, b = one**power, other**power
+        error = np.sqrt(a.var(axis=0) / len(a) + b.var(axis=0) / len(b))
+        slack = 0.0 if shape.convex else 0.02 * a.std(axis=0)
+        assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) <= 4.5 * error + slack + 1e-12).all()
+
+
+def test_the_surface_is_closed_and_encloses_the_measure(shape):
+    if shape.name == "union" or np.any(getattr(shape, "wraps", 0.0)):
+        return  # with seams between parts, or open where an axis wraps
+    surface = shape_surface(shape, 4 if len(getattr(shape, "values", ())) < 8 else 3)
+    if isinstance(shape, Directional):
+        widths = np.diff(shape.twist_range(surface.vertices[:, :3]), axis=1)
+        if widths.max(initial=0.0) >= TURN - 1e-9:
+            return  # where every twist is legal the wall has no ends
+    sides = np.sort(surface.triangles[:, [[0, 1], [1, 2], [2, 0]]], axis=-1).reshape(-1, 2)
+    _, count = np.unique(sides, axis=0, return_counts=True)
+    assert (count % 2 == 0).all()
+    if shape.dimension == 3 and shape.measure > 0.0:
+        a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
+        enclosed = np.einsum("ti,ti->", a, np.cross(b, c)) / 6.0
+        assert enclosed == pytest.approx(shape.measure, rel=0.03)
 
 
 def test_fields_make_the_shape_again(shape, points):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fields import EULER, FEW, FIELDS, field, members, nearest_distance, queries, value
+from fields import EULER, FEW, field, members, nearest_distance, queries, value
 from oracles import EXHAUSTIVE
 from synovia import Limit, RotationVector
 from synovia.shapes import DistanceField
@@ -66,50 +66,6 @@ def test_points_at_the_boundary_are_next_to_it(kind):
     distance = shape.distance(rim + offset)
     # A slope of a twentieth is as flat as a field may be here; at a crease none need exist.
     assert np.quantile(distance, 0.99) <= 20.0 * 1e-5
-
-
-def test_the_surface_is_the_boundary_and_closed(kind):
-    shape = field(kind)
-    for detail in (2, 3):
-        surface = shape_surface(shape, detail)
-        assert np.abs(shape.distance(surface.vertices)).max() <= 1e-9
-        edges = np.sort(surface.triangles[:, [[0, 1], [1, 2], [2, 0]]], axis=-1).reshape(-1, 2)
-        _, count = np.unique(edges, axis=0, return_counts=True)
-        if not shape.wraps.any():
-            assert (count % 2 == 0).all()
-
-
-@pytest.mark.parametrize("kind", FIELDS)
-def test_the_surface_encloses_the_volume(kind):
-    shape = field(kind)
-    surface = shape_surface(shape, 4 if kind == "one" else 3)  # of few cells, more to each
-    a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
-    volume = np.einsum("ti,ti->", a, np.cross(b, c)) / 6.0
-    np.testing.assert_allclose(volume, shape.measure, rtol=0.03)
-
-
-def test_the_measure_is_the_volume(kind):
-    shape = field(kind)
-    low, high = shape.bounds
-    points = np.random.default_rng(3).uniform(low, high, size=(400_000, 3))
-    share = (shape.value(points) <= shape.threshold).mean()
-    error = 4.0 * np.sqrt(share * (1.0 - share) / len(points))
-    np.testing.assert_allclose(
-        shape.measure / (high - low).prod(), share, atol=error + 1e-3 * share
-    )
-
-
-def test_members_at_random_are_members_and_spread_evenly(kind):
-    shape = field(kind)
-    rng = np.random.default_rng(4)
-    points = shape.scatter(20_000, rng)
-    assert shape.contains(points).all()
-    low, high = shape.bounds
-    uniform = rng.uniform(low, high, size=(200_000, 3))
-    uniform = uniform[shape.value(uniform) <= shape.threshold]
-    spread = uniform.std(axis=0)
-    assert (np.abs(points.mean(axis=0) - uniform.mean(axis=0)) <= 0.1 * spread).all()
-    assert len(shape.scatter(0, rng)) == 0
 
 
 def test_growing_contains_the_field_and_moves_the_boundary():

@@ -7,7 +7,6 @@ import numpy as np
 from cones import (
     CONES,
     NORTH,
-    TURN,
     angle_between,
     inside_by_slices,
     nearest_by_edges,
@@ -88,17 +87,6 @@ def test_no_point_of_dense_arcs_is_nearer(rng):
     assert (found >= nearest - 0.01).all()
 
 
-def test_the_twist_goes_to_the_nearest_legal_one(cone, rng):
-    points = queries(cone, rng)
-    projected = cone.project(points)
-    low, high = cone.twist_range(projected[:, :3]).T
-    twist = points[:, 3]
-    turns = TURN * np.arange(-3, 4)[:, None]
-    gap = np.maximum(np.maximum(low - twist - turns, twist + turns - high), 0.0).min(axis=0)
-    moved = np.abs((projected[:, 3] - twist + np.pi) % TURN - np.pi)
-    assert np.abs(moved - gap).max() < 1e-8
-
-
 def test_cells_list_every_edge_that_is_nearest_somewhere(rng):
     """The grid is proven to be conservative; here the kernel and the slow search agree on many."""
     cone = star(60, 0.2, 1.5, 20)
@@ -121,3 +109,11 @@ def test_ties_go_to_the_lowest_edge():
     assert angle_between(moved[:3], cone.points[0]) < 1e-12
     assert cone.contains(np.array([*NORTH, 0.0]))
     assert not cone.contains_direction(-NORTH)
+
+
+def test_bounds_are_tight(cone, rng):
+    members = cone.scatter(20_000, rng)
+    low, high = cone.bounds
+    assert (low[:3] >= members[:, :3].min(axis=0) - 0.2).all()
+    assert (high[:3] <= members[:, :3].max(axis=0) + 0.2).all()
+    assert low[3] == min(cone.low.min(), cone.visible_low)
