@@ -21,7 +21,7 @@ from .controls import (
 )
 from .ik_chain import GOAL, STATE
 from .jit import kernel
-from .vector import norm, vec3_at
+from .vector import angle_between, copy, norm, quat_at, set_quat, vec3_at
 
 STEPS, RACE_STEPS = 60.0, 4.0  # of one descent, at most; and of each of many that compete
 DAMPING, LEAST_DAMPING = 1e-2, 1e-14  # times the sum of squares, and the minimum
@@ -107,8 +107,8 @@ def leave_flat(task, tolerances, target, square, shares, work):
         for side in range(2):
             if flat[c] == 0.0 or best <= ENOUGH:
                 continue
-            for k in range(free):
-                trial[k], there[k] = shares[k], shares[k]
+            copy(shares, trial)
+            copy(shares, there)
             end = 1.0 * side
             edge = end_of_flat(task, tolerances, target, best, c, end, trial, work)
             there[c] = min(max(edge + BEYOND * (2.0 * side - 1.0), 0.0), 1.0)
@@ -117,8 +117,7 @@ def leave_flat(task, tolerances, target, square, shares, work):
             now = descend(task, tolerances, 1.0, target, STEPS, there, work)
             if now < best:
                 best = now
-                for k in range(free):
-                    shares[k] = there[k]
+                copy(there, shares)
     return best
 
 
@@ -157,10 +156,7 @@ def stored_square(task, tolerances, target, pose):
     """Return the squared distance beyond the tolerances from a pose to a stored one (G, 4)."""
     square = 0.0
     for g in range(target.shape[0]):
-        along = 0.0
-        for k in range(4):
-            along += target[g, k] * pose[g, k]
-        angle = 2.0 * np.arccos(min(abs(along), 1.0)) - tolerances[g]
+        angle = angle_between(quat_at(target[g], 0), quat_at(pose[g], 0)) - tolerances[g]
         if angle > 0.0:
             square += (weight_of(task, g) * angle) ** 2
     return square
@@ -208,7 +204,7 @@ def race(task, tolerances, target, runners, squares, work):
 
     Returns the sum of squares of the best, or of the first member, and copies it to the first row.
     """
-    n, free, best = runners.shape[0], runners.shape[1], -1
+    n, best = runners.shape[0], -1
     for k in range(n):
         squares[k] = descend(task, tolerances, 1.0, target, RACE_STEPS, runners[k], work)
         if squares[k] <= ENOUGH:
@@ -227,8 +223,7 @@ def race(task, tolerances, target, runners, squares, work):
         squares[first] = settle(task, tolerances, target, now, runners[first], work)
         if best < 0 or squares[first] < squares[best]:
             best = first
-    for c in range(free):
-        runners[0, c] = runners[best, c]
+    copy(runners[best], runners[0])
     return squares[best]
 
 
@@ -237,8 +232,7 @@ def take_found(task, work, found):
     """Write rotations of the posed segments, each with its remaining angle: (G, 5)."""
     for g in range(found.shape[0]):
         j = int(task.goals[g, GOAL.owner])
-        for k in range(4):
-            found[g, k] = work.q[j, k]
+        set_quat(found[g], 0, quat_at(work.q[j], 0))
         found[g, 4] = norm(vec3_at(work.state[g], STATE.gap))
 
 
@@ -258,8 +252,7 @@ def race_from(task, tolerances, library, target, chosen, runners, squares, work)
     """Run `race` from chosen rows of the library; return the least sum of squares, of runner 1."""
     count = chosen.shape[0]
     for k in range(count):
-        for c in range(runners.shape[1]):
-            runners[1 + k, c] = library[chosen[k], c]
+        copy(library[chosen[k]], runners[1 + k])
     return race(task, tolerances, target, runners[1 : 1 + count], squares, work)
 
 
@@ -267,8 +260,7 @@ def race_from(task, tolerances, library, target, chosen, runners, squares, work)
 def take_nearer(square, now, runners):
     """Copy runner 1 to runner 0 if its sum of squares, `now`, is less; return the lesser."""
     if now < square:
-        for c in range(runners.shape[1]):
-            runners[0, c] = runners[1, c]
+        copy(runners[1], runners[0])
     return min(now, square)
 
 
@@ -318,12 +310,10 @@ def nearest_each(task, tolerances, library, stored, targets, shares, search, fou
             first = 0
             if not follow:
                 first = rank_stored(task, tolerances, target, stored, stored_squares)
-            for c in range(free):
-                here[c] = shares[max(i - 1, 0), c] if follow else library[first, c]
+            copy(shares[max(i - 1, 0)] if follow else library[first], here)
         square = fit_from(task, tolerances, target, here, work)
         if free > 0 and square > ENOUGH:
-            for c in range(free):
-                runners[0, c] = here[c]
+            copy(here, runners[0])
             now = settle(task, tolerances, target, square, runners[0], work)
             if search == COLD and now > ENOUGH:
                 squares[0] = now
@@ -336,7 +326,6 @@ def nearest_each(task, tolerances, library, stored, targets, shares, search, fou
                         task, tolerances, library, target, stored_squares, runners, squares, work
                     )
             if now < square:
-                for c in range(free):
-                    here[c] = runners[0, c]
+                copy(runners[0], here)
             measure(task, tolerances, target, here, work)
         take_found(task, work, found[i])

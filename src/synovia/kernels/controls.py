@@ -24,6 +24,7 @@ from .vector import (
     Vec3,
     axis_vector,
     conj,
+    copy,
     cross,
     dot,
     norm,
@@ -511,8 +512,7 @@ def descend_shares(task, plan, tolerances, target, shares, work):
             pose_controls(task, trial, not again, work)  # the first is usually accepted
             now, worst_now = evaluate(task, plan, tolerances, target, trial, work)
             if now < square:
-                for c in range(shares.shape[0]):
-                    shares[c] = trial[c]
+                copy(trial, shares)
                 square, worst, taken = now, worst_now, True
                 break
             damping, again = 6.0 * damping + 1e-4, True
@@ -593,9 +593,7 @@ def measure_each(task, settings, table, squares):
         for i in range(n):
             for j in range(joints):
                 if task.set_of[j] >= 0:
-                    for k in range(4):
-                        work.q[j, k] = rotations[i, j, k]
-                    for k in range(3):
-                        work.p[j, k] = positions[i, j, k]
+                    copy(rotations[i, j], work.q[j])
+                    copy(positions[i, j], work.p[j])
             row = table[start + i]
             squares[start + i], _ = evaluate(task, plan, NO_TOLERANCES, task.targets, row, work)

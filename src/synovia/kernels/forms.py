@@ -32,7 +32,6 @@ from .vector import (
     mat3_at,
     quat_at,
     quat_dot,
-    set_quat,
     transposed,
     vec3_at,
     wrap_angle,
@@ -42,7 +41,6 @@ QUATERNION, VECTOR, SIX, MATRIX = range(4)  # as `synovia.torch` numbers its for
 
 GX = SCRATCH  # rows of the gradient, three
 V0 = SCRATCH + 3 * LANES  # rows of up to four values, then of the gradients by them
-NEAR_UNIT = 1e-5  # |q|² − 1 whose cube is below rounding
 
 
 @kernel
@@ -83,9 +81,6 @@ def add_form(values, form, first, stride, block, n, gradients):
 @kernel
 def write_form(values, form, first, size, block, n, gradients):
     """As `add_form`, but overwrite the gradients, of rotations one after another."""
-    if form == QUATERNION:
-        write_by_quaternions(first, block, n, gradients)
-        return
     for k in range(first, first + size * n):
         gradients[k] = 0.0
     add_form(values, form, first, size, block, n, gradients)
@@ -121,22 +116,11 @@ def load_quaternions(values, first, stride, block, n):
             set_lane_quat(block, W0 + i, quat_at(values, first + 4 * i))
     else:
         gather(values, first, stride, 4, W0, block, n)
-    far = 0
     for i in range(n):
         q = lane_quat(block, W0 + i)
-        off = quat_dot(q, q) - 1.0
-        block[SCALE + i] = off
-        far += 1 if not abs(off) <= NEAR_UNIT else 0
-    if far == 0:  # as most are: three terms of a series, to the last digit, without a root
-        for i in range(n):
-            off = block[SCALE + i]
-            block[SCALE + i] = 1.0 - off * (0.5 - 0.375 * off)
-    else:
-        for i in range(n):
-            q = lane_quat(block, W0 + i)
-            block[SCALE + i] = 1.0 / np.sqrt(quat_dot(q, q))
-    for i in range(n):
-        set_lane_quat(block, W0 + i, block[SCALE + i] * lane_quat(block, W0 + i))
+        scale = 1.0 / np.sqrt(quat_dot(q, q))
+        block[SCALE + i] = scale
+        set_lane_quat(block, W0 + i, scale * q)
 
 
 @kernel
@@ -155,14 +139,6 @@ def add_by_quaternions(first, stride, block, n, gradients):
         scatter(4, block, n, first, 4, gradients)
     else:
         scatter(4, block, n, first, stride, gradients)
-
-
-@kernel
-def write_by_quaternions(first, block, n, gradients):
-    """Write gradients by quaternions, which were loaded, one after another."""
-    for i in range(n):
-        scaled = block[SCALE + i] * lane_vec3(block, GX + i)
-        set_quat(gradients, first + 4 * i, by_quaternion(lane_quat(block, W0 + i), scaled))
 
 
 @kernel

@@ -19,6 +19,7 @@ from .vector import (
     Vec3,
     about,
     conj,
+    copy,
     cross,
     norm,
     normalize,
@@ -130,8 +131,7 @@ def new_work(chain):
 def copy_rows(given, out):
     """Copy a 2-D array into another."""
     for i in range(given.shape[0]):
-        for k in range(given.shape[1]):
-            out[i, k] = given[i, k]
+        copy(given[i], out[i])
 
 
 @kernel
@@ -195,8 +195,7 @@ def refresh_basis(movers, ways, swings, fixed, q, basis):
     """
     for m in range(movers.shape[0]):
         for f in range(3):
-            for i in range(3):
-                basis[m, f, i] = fixed[m, f, i]
+            copy(fixed[m, f], basis[m, f])
         if swings[m, SWING.active] == 0.0:
             continue
         u = vec3_at(swings[m], SWING.axis)

@@ -41,7 +41,7 @@ from .ik_goals import (
     weigh,
 )
 from .jit import kernel
-from .vector import ZERO, Vec3, conj, dot, log, norm, quat_at, set_quat, set_vec3, vec3_at
+from .vector import ZERO, Vec3, conj, copy, dot, log, norm, quat_at, set_quat, set_vec3, vec3_at
 
 ROUNDS = 6  # of the active-set method, at most
 MIN_ALONG = 1e-10  # radians; a projection that moves a joint less along its freedoms blocks nothing
@@ -239,8 +239,8 @@ def propose(chain, work, q, p, unlimited, damping, longest):
                             again = True
             first += n
         for k in range(slides.shape[0]):
-            for i in range(3):
-                work.trial_p[slides[k], i] = p[slides[k], i] + steps[STEP, first + 3 * k + i]
+            move = vec3_at(steps[STEP], first + 3 * k)
+            set_vec3(work.trial_p[slides[k]], 0, vec3_at(p[slides[k]], 0) + move)
         if not again:
             break
 
@@ -270,11 +270,29 @@ def accept_trial(movers, slides, trial_q, trial_p, q, p):
     """Take the trial's rotations and positions for those of the pose."""
     for m in range(movers.shape[0]):
         j = movers[m, MOVER.joint]
-        for i in range(4):
-            q[j, i] = trial_q[j, i]
+        copy(trial_q[j], q[j])
     for s in range(slides.shape[0]):
-        for i in range(3):
-            p[slides[s], i] = trial_p[slides[s], i]
+        copy(trial_p[slides[s]], p[slides[s]])
+
+
+@kernel
+def evaluate(chain, targets, scale, q, p, work, residuals):
+    """Place a pose, and write the residuals of its goals; return as `weigh` does."""
+    place(chain.parents, chain.order, q, p, work.world)
+    find_gaps(chain.goals, targets, q, work.world, work.state)
+    find_discomfort(chain, q, work)
+    return weigh(chain.goals, scale, work.state, residuals)
+
+
+@kernel
+def linearize(chain, targets, scale, q, work):
+    """Write the Jacobian of the residuals of the pose that was evaluated."""
+    goals, world, state = chain.goals, work.world, work.state
+    refresh_basis(chain.movers, chain.ways, chain.swings, chain.basis, q, work.basis)
+    refresh_rates(goals, targets, scale, world, state)
+    refresh_discomfort(chain, q, work)
+    basis, jacobian = work.basis, work.jacobian
+    refresh_jacobian(chain.movers, chain.slides, goals, chain.moves, basis, world, state, jacobian)
 
 
 @kernel("Chain f8[] f8[,,] f8[,,] f8[,,] f8[,] i8[,] b1[,]")
@@ -287,11 +305,9 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
     and which movers their limits block, of the unmet.
     """
     work = new_work(chain)
-    parents, order, movers, goals = chain.parents, chain.order, chain.movers, chain.goals
-    slides, moves, swings, fixed = chain.slides, chain.moves, chain.swings, chain.basis
-    basis, world, state, residuals = work.basis, work.world, work.state, work.residuals
+    movers, slides, goals = chain.movers, chain.slides, chain.goals
+    basis, state, residuals, steps = work.basis, work.state, work.residuals, work.steps
     jacobian, trial_q, trial_p = work.jacobian, work.trial_q, work.trial_p
-    steps = work.steps
     r, trial_r = residuals[ALL], residuals[FACTOR]
     most, longest = int(settings[SETTINGS.iterations]), settings[SETTINGS.largest_step]
     enough, wishes = settings[SETTINGS.goal_tolerance], False
@@ -302,29 +318,19 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
         copy_rows(q_i, trial_q)
         copy_rows(p_i, trial_p)
         scale, damping, stalled, count = 1.0 / numbers[i, NUMBERS.length], DAMPING, 0, 0
-        place(parents, order, q_i, p_i, world)
-        find_gaps(goals, target, q_i, world, state)
-        find_discomfort(chain, q_i, work)
-        square, worst = weigh(goals, scale, state, r)
+        square, worst = evaluate(chain, target, scale, q_i, p_i, work, r)
         while count < most and stalled < STALLED and (wishes or worst > enough):
             count += 1
-            refresh_basis(movers, chain.ways, swings, fixed, q_i, basis)
-            refresh_rates(goals, target, scale, world, state)
-            refresh_discomfort(chain, q_i, work)
-            refresh_jacobian(movers, slides, goals, moves, basis, world, state, jacobian)
+            linearize(chain, target, scale, q_i, work)
             multiply_out(jacobian, work.gram)
             taken, last = False, square
             for _ in range(TRIES):
                 strength = damping * square + 1e-10
                 propose(chain, work, q_i, p_i, counts[i, COUNTS.unlimited], strength, longest)
-                place(parents, order, trial_q, trial_p, world)
-                find_gaps(goals, target, trial_q, world, state)
-                find_discomfort(chain, trial_q, work)
-                now, worst_now = weigh(goals, scale, state, trial_r)
+                now, worst_now = evaluate(chain, target, scale, trial_q, trial_p, work, trial_r)
                 if now < square:
                     accept_trial(movers, slides, trial_q, trial_p, q_i, p_i)
-                    for a in range(r.shape[0]):
-                        r[a] = trial_r[a]
+                    copy(trial_r, r)
                     square, worst, taken = now, worst_now, True
                     break
                 damping = 6.0 * damping + 1e-4
@@ -341,10 +347,7 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
             numbers[i, NUMBERS.errors + g] = norm(vec3_at(state[g], STATE.gap))
         if worst <= enough:
             continue
-        refresh_basis(movers, chain.ways, swings, fixed, q_i, basis)
-        refresh_rates(goals, target, scale, world, state)
-        refresh_discomfort(chain, q_i, work)
-        refresh_jacobian(movers, slides, goals, moves, basis, world, state, jacobian)
+        linearize(chain, target, scale, q_i, work)
         first = 0
         for m in range(movers.shape[0]):
             own, n = quat_at(q_i[movers[m, MOVER.joint]], 0), movers[m, MOVER.freedoms]
@@ -377,8 +380,7 @@ def rank_each(chain, targets, numbers, library, q, p, scores, ranks):
         count = 0
         for number in range(library.shape[0]):
             for m in range(movers.shape[0]):
-                for k in range(4):
-                    pose[movers[m, MOVER.joint], k] = library[number, m, k]
+                copy(library[number, m], pose[movers[m, MOVER.joint]])
             place(parents, order, pose, p_i, world)
             find_gaps(goals, target, pose, world, state)
             square, _ = weigh(goals, scale, state, residuals)

@@ -141,14 +141,6 @@ def weigh(goals, scale, state, residuals):
 
 
 @kernel
-def evaluate(chain, targets, scale, q, p, work):
-    """Place a pose, and write the residuals of its goals; return as `weigh` does."""
-    place(chain.parents, chain.order, q, p, work.world)
-    find_gaps(chain.goals, targets, q, work.world, work.state)
-    return weigh(chain.goals, scale, work.state, work.residuals[ALL])
-
-
-@kernel
 def aim_change(axis, direction, k):
     """Return the rate of an aim's gap, closing, by a move along axis k or a turn about axis k − 3.
 

@@ -21,6 +21,7 @@ from .layout import Layout
 from .vector import (
     ZERO,
     conj,
+    copy,
     norm,
     quat_at,
     rotate,
@@ -66,8 +67,7 @@ def sweep(chain, settings, target, q, p, work, head):
         j = order[k]
         place_one(parents, j, q, p, world)
         if j == last:  # its exact place, not the one carried along
-            for i in range(7):
-                head[i] = world[j, i]
+            copy(world[j], head)
         if m < movers.shape[0] and movers[m, MOVER.joint] == j:
             before, own = quat_at(world[j], 0), quat_at(q[j], 0)
             share = settings[SETTINGS.shares + m]
@@ -92,8 +92,7 @@ def look_each(chain, settings, targets, q, p, numbers, counts, flags):
         target, angle = targets[i, 0], 0.0
         for k in range(order.shape[0]):
             place_one(chain.parents, order[k], q[i], p[i], work.world)
-        for k in range(7):
-            head[k] = work.world[last, k]
+        copy(work.world[last], head)
         for _ in range(int(settings[SETTINGS.rounds])):
             sweep(chain, settings, target, q[i], p[i], work, head)
             counts[i, COUNTS.steps] += 1

@@ -109,6 +109,13 @@ def set_quat(a, o, q):
 
 
 @kernel
+def copy(given, out):
+    """Copy a 1-D array into another of the same length."""
+    for i in range(out.shape[0]):
+        out[i] = given[i]
+
+
+@kernel
 def mat3_at(a, o):
     """Return the matrix whose rows are a[o:o+9]."""
     return Mat3(vec3_at(a, o), vec3_at(a, o + 3), vec3_at(a, o + 6))
