@@ -17,7 +17,7 @@ import numpy as np
 
 from synovia import Clip, LimitModel, Pose, forward, human, human_limits, quat
 from synovia.ik import Reach, arm, follow, look_at, solve_controls, watch
-from synovia.ik.drag import ControlDrag, controls_of
+from synovia.ik.drag import ControlDrag, with_free_root
 
 BODY = human()
 MODEL = human_limits()
@@ -99,13 +99,12 @@ def controls() -> dict[str, tuple[float, float]]:
 
 
 def pulls() -> dict[str, tuple[float, float | None]]:
-    """A hand dragged to where an arm reaches, where the spine must help, and out of reach."""
-    home = BODY.pose().controls
-    limb = controls_of(BODY, ["LeftUpperArm", "LeftLowerArm", "LeftForearm", "LeftHand"])
-    spine = controls_of(BODY, ["L5", "T5"])
+    """A step of a hand to where an arm reaches, where the spine must help, and out of reach."""
+    figure = with_free_root(BODY)
+    home = figure.pose().controls
 
     def drag(*target: float) -> float:
-        drag, goal = ControlDrag(BODY, home, home, limb, spine), Reach("LeftHand", target)
+        drag, goal = ControlDrag(figure, home, home), Reach("LeftHand", target)
         return best(lambda: drag.pull(goal))
 
     return {

@@ -55,12 +55,19 @@ def normalize(q: Quats) -> Quats:
     return _polar(q)[1]
 
 
+def cross(a: Vectors, b: Vectors) -> Vectors:
+    """Return the cross products (..., 3); for small arrays several times faster than NumPy's."""
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
+
+
 def rotate(q: Quats, vectors: Vectors) -> Vectors:
     """Return `vectors` (..., 3) rotated by `q`."""
     q, vectors = _same_dtype(q, vectors)
     w, v = q[..., :1], q[..., 1:]
-    cross = 2 * np.cross(v, vectors)
-    return vectors + w * cross + np.cross(v, cross)
+    across = 2 * cross(v, vectors)
+    return vectors + w * across + cross(v, across)
 
 
 def log(q: Quats) -> Points:
@@ -98,13 +105,13 @@ def between(a: Vectors, b: Vectors) -> Quats:
     a, b = np.broadcast_arrays(*(_polar(each)[1] for each in _same_dtype(a, b)))
     behind = _dot(a, b) < 0
     # a × b from the difference of a and ±b, without cancellation for nearly parallel vectors.
-    across = np.cross(a, np.where(behind, b + a, b - a))
+    across = cross(a, np.where(behind, b + a, b - a))
     chord = _polar(a + b)[0]
     turn = np.concatenate([chord * chord / 2, across], axis=-1)
     opposite = behind & (_polar(across)[0] <= 4 * np.finfo(a.dtype).eps)
     if opposite.any():
         least = np.eye(3, dtype=a.dtype)[np.abs(a).argmin(axis=-1)]
-        half_turn = np.concatenate([np.zeros_like(chord), np.cross(a, least)], axis=-1)
+        half_turn = np.concatenate([np.zeros_like(chord), cross(a, least)], axis=-1)
         turn = np.where(opposite, half_turn, turn)
     return _polar(turn)[1]
 
@@ -129,7 +136,7 @@ def swing_twist(q: Quats, axis: Vectors) -> tuple[Quats, Quats]:
     across = v - along * axis
     swing_w, circle = _polar(np.concatenate(np.broadcast_arrays(w, along), axis=-1))
     cosine, sine = circle[..., :1], circle[..., 1:]
-    swing = np.concatenate([swing_w, cosine * across - sine * np.cross(across, axis)], axis=-1)
+    swing = np.concatenate([swing_w, cosine * across - sine * cross(across, axis)], axis=-1)
     return swing, np.concatenate([cosine, sine * axis], axis=-1)
 
 
@@ -173,8 +180,8 @@ def from_6d(columns: Floats) -> Quats:
     """
     (columns,) = _same_dtype(columns)
     x = _polar(columns[..., :3])[1]
-    z = _polar(np.cross(x, columns[..., 3:]))[1]
-    return from_matrix(np.stack([x, np.cross(z, x), z], axis=-1))
+    z = _polar(cross(x, columns[..., 3:]))[1]
+    return from_matrix(np.stack([x, cross(z, x), z], axis=-1))
 
 
 def to_6d(q: Quats) -> Floats:

@@ -13,8 +13,8 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Ints, Vectors
-from ..rigs import Alignment
-from ..skeleton import Pose, Skeleton, forward
+from ..rigs import Alignment, t_pose
+from ..skeleton import Skeleton, forward
 from .asset import load_human
 
 LIMBS = {
@@ -98,31 +98,6 @@ def fit_rig(alignment: Alignment) -> Fitting:
         placed = _after(to_world @ matrix, _after(at_rest, human.inverses[segment]))
         offsets[segment] = _after(into_joint, placed)
     return Fitting(joints, offsets)
-
-
-def t_pose(alignment: Alignment) -> Pose:
-    """Return the T-pose of a rig: all its bones are where the canonical human has them."""
-    rig, skeleton = alignment.rig, alignment.rig.skeleton
-    rest = skeleton.rest_pose()
-    stands = {
-        skeleton.index(rig.roles[role]): quat.mul(quat.inverse(alignment.axes), quat.inverse(frame))
-        for role, frame in alignment.frames.items()
-    }
-    # Of several joints that share a role, those above go with the one that is known: what has no
-    # rest pose may have its bones along any axis.
-    for role, name in rig.starts.items():
-        joint, first = skeleton.index(rig.roles[role]), skeleton.index(name)
-        while joint != first and joint in stands:
-            parent = int(skeleton.parents[joint])
-            stands.setdefault(parent, quat.mul(stands[joint], quat.inverse(rest.rotations[joint])))
-            joint = parent
-    world = np.tile(quat.IDENTITY, (len(skeleton), 1))
-    local = rest.rotations.copy()
-    for joint, parent in enumerate(skeleton.parents.tolist()):
-        above = world[parent] if parent >= 0 else quat.IDENTITY
-        world[joint] = stands.get(joint, quat.mul(above, rest.rotations[joint]))
-        local[joint] = quat.normalize(quat.mul(quat.inverse(above), world[joint]))
-    return Pose(local, rest.positions)
 
 
 def _trunk(

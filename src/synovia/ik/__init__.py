@@ -6,6 +6,7 @@ from .drag import ControlDrag, Drag, JointDrag
 from .follow import follow, track, watch
 from .goals import GOALS, Aim, Comfort, Goal, JointGoal, Orient, Reach, Stay
 from .look_at import look_at
+from .pull import PullStep
 from .search import SearchSettings
 from .solution import ClipSolution, ControlSolution, Solution
 from .solve import solve
@@ -23,6 +24,7 @@ __all__ = [
     "JointDrag",
     "JointGoal",
     "Orient",
+    "PullStep",
     "Reach",
     "SearchSettings",
     "Solution",

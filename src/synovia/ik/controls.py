@@ -34,13 +34,13 @@ from .goals import (
 from .problem import goal_table, scale_weights
 from .search import (
     SOFT_FACTOR,
+    Differentiable,
     Rows,
     SearchSettings,
     Variables,
     check_above_0,
     descend_from_start,
     descend_numerically,
-    numerical_jacobian,
     restart,
     try_starts,
 )
@@ -79,7 +79,7 @@ class ControlTrials(Rows):
 
 
 @dataclass(frozen=True, eq=False)
-class ControlVariables(Variables[ControlTrials]):
+class ControlVariables(Variables[ControlTrials], Differentiable):
     """Controls of a figure, their values at the start, and goals of one problem."""
 
     figure: Figure
@@ -231,7 +231,7 @@ class ControlVariables(Variables[ControlTrials]):
         if self.demands:
             errors = errors_of(self.demands, self.model, self.figure.pose(self.values(share)))
             trials.errors[row] = errors * [goal.unit(self.length) for goal in self.demands]
-        trials.downhill[row] = -numerical_jacobian(self, share).T @ residuals
+        trials.downhill[row] = -self.jacobian(share, residuals).T @ residuals
         return steps
 
     def races(self, restarts: int) -> list[slice]:
@@ -323,9 +323,8 @@ class ControlVariables(Variables[ControlTrials]):
         return np.concatenate(parts, axis=1)
 
     def perturbed(self, point: Floats, size: float) -> tuple[Floats, Floats]:
-        steps = size * np.eye(len(point))
-        up, down = np.minimum(point + steps, 1.0), np.maximum(point - steps, 0.0)
-        return np.concatenate([up, down]), (up - down).sum(axis=1)
+        steps = np.where(point + size <= 1.0, size, -size)
+        return point + np.diag(steps), steps
 
     def retract(self, point: Floats, step: Floats) -> tuple[Floats, Floats]:
         legal = np.clip(point + step, 0.0, 1.0)
@@ -354,7 +353,8 @@ class ControlVariables(Variables[ControlTrials]):
 
     def _block_together(self, share: Floats, ends: Ints) -> Mask:
         """Return the controls (F,) at an end that a step of all controls takes farther."""
-        residuals, slopes = self.residuals(share[None])[0], numerical_jacobian(self, share)
+        residuals = self.residuals(share[None])[0]
+        slopes = self.jacobian(share, residuals)
 
         def solve_step(free: Mask) -> tuple[Floats, float]:
             some, step = slopes[:, free], np.zeros(len(share))

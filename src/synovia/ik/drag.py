@@ -1,4 +1,4 @@
-"""Drag: the policy of an interactive pull, over joints or over the controls of a figure.
+"""Drag: an interactive pull at a joint, in small steps from one pose to the next.
 
 A drag is a value. The caller keeps the state: the pose where the drag began and the last pose are
 fields.
@@ -7,14 +7,13 @@ fields.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
-from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from ..components import (
     Component,
@@ -26,221 +25,219 @@ from ..components import (
     Rotation,
     Translation,
 )
-from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, forward
-from .controls import solve_controls
-from .goals import JointGoal, Orient, Reach, Stay
-from .problem import joints_between
-from .search import BETTER_START, SearchSettings, try_starts
+from .coordinates import ControlCoordinates, Coordinates, JointCoordinates, Point
+from .goals import JointGoal
+from .person import Person, person_of
+from .problem import passive_joints
+from .pull import SETTLED, Pull, PullStep, muscles_of
 from .solution import ControlSolution, Solution
-from .solve import solve
 
 ROOT_SET = "root"  # joint set that `with_free_root` adds
 ROOT_REACH = 2.0  # range of the root's position, as a multiple of the figure's extent at rest
 AXIS_NAMES = ("x", "y", "z")
-ROOT_ROTATIONS = tuple(f"{ROOT_SET}.turn-{name}" for name in AXIS_NAMES)
+ROOT_SHIFTS = tuple(f"{ROOT_SET}.{name}" for name in AXIS_NAMES)
 
-HELPER_STIFFNESS = 2.0  # weight with which helpers stay where they are, relative to the limb
-CONTROL_BEND = 0.12  # initial bend of a straight limb, as a share of the distance to mid-range
-JOINT_BEND = np.radians(3.0)  # the same for joints, radians towards the middle of their limits
-ROOT_WEIGHT = 0.1  # weight with which a root keeps its rotation
-MIDDLE_SAMPLES = 64  # legal rotations whose mean is the middle of a limit
-JOINT_SETTINGS = SearchSettings(restarts=0, iterations=20, largest_step=0.3, threads=1)
+STIFFNESS = {
+    "limb": 0.5,
+    "arm": 0.7,
+    "leg": 2.0,
+    "head": 8.0,
+    "trunk": 8.0,
+    "root": 9.0,
+    "shift": 1.0,
+}
+"""How little parts move: the limb that is pulled, others, rotation and position of the root.
+
+Variables stay near the pose where the drag began with these weights.
+"""
+STRAIN_MARGIN = np.radians(1.0)  # kept from muscles, so that `make_legal` moves little
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Drag(ABC):
-    """A pull at a joint while others are pinned."""
+    """A pull at a joint, in small steps from the last pose.
 
+    A step is a few damped Gauss–Newton iterations from the last pose, so the motion is continuous.
+    In a human skeleton the feet stay where they are, the centre of mass stays above them, nothing
+    goes below the floor, hands and forearms keep out of trunk, head and thighs, and the other arm
+    hangs.
+    """
+
+    joints: Collection[str] | None = None
+    """Joints that may move; all unless given."""
+    feet_stay: bool = True
+    """Whether feet keep position and rotation, except one that is pulled itself."""
+    thorough: bool = False
+    """Whether to go on until the pose settles, and then to look for another if it misses the goal.
+
+    For the end of a drag. Without it a pull takes one step.
+    """
     pinned_positions: Mapping[str, Vectors] = field(default_factory=dict)
     """Positions (3,) in the world that joints keep, by name."""
     pinned_rotations: Mapping[str, Quats] = field(default_factory=dict)
     """Rotations (4,) in the world that joints keep, by name."""
-    pin_weight: ClassVar[float] = 1.0
-    pin_priority: ClassVar[int] = 0
 
     @property
-    def pins(self) -> list[JointGoal]:
-        """Goals that keep the pinned joints as they are."""
-        options = {"weight": self.pin_weight, "priority": self.pin_priority}
-        positions, rotations = self.pinned_positions.items(), self.pinned_rotations.items()
-        return [
-            *(Reach(name, position, **options) for name, position in positions),  # type: ignore[arg-type]
-            *(Orient(name, rotation, **options) for name, rotation in rotations),  # type: ignore[arg-type]
-        ]
+    @abstractmethod
+    def skeleton(self) -> Skeleton:
+        """The skeleton that is pulled."""
+
+    @property
+    @abstractmethod
+    def points(self) -> tuple[Point, Point]:
+        """The points where the drag began, and of the last step."""
 
     @abstractmethod
-    def pull(self, goal: JointGoal) -> Solution:
-        """Return the pose that meets a goal beside the pins, or comes near to it."""
+    def coordinates(self, limb: Collection[int], length: float) -> tuple[Coordinates, Floats]:
+        """Return what may move and its stiffness (F,); `limb` are the joints that move first."""
+
+    @abstractmethod
+    def solution(self, point: Point, held: Floats, **fields: Any) -> Solution:
+        """Return the solution at a point; `held` (F,) is what limits remove from the next step."""
+
+    def strain(self, pose: Pose) -> Floats:
+        """Return by how many radians (..., n) muscles are stretched too far; below 0 if not."""
+        return np.zeros((*pose.rotations.shape[:-2], 0))
+
+    def make_legal(self, point: Point) -> Point:
+        """Return a legal point near one that the search gave."""
+        return point
+
+    def pull(self, goal: JointGoal) -> PullStep:
+        """Return the next pose on the way to a goal; the last one if `thorough`."""
+        return Pull(self, goal, *self.points).run(self.thorough)
+
+    def holds_root(self, person: Person | None) -> bool:
+        """Return True if pins or feet hold the body, so that its root may move."""
+        pinned = self.pinned_positions or self.pinned_rotations
+        return self.joints is None and bool(pinned or (person is not None and self.feet_stay))
+
+
+def part_of(person: Person | None, joint: int, limb: Collection[int]) -> str:
+    """Return the key of `STIFFNESS` of a joint, by index."""
+    if joint in limb or person is None:
+        return "limb"
+    return person.groups[joint].removeprefix("left").removeprefix("right").lower()
 
 
 @dataclass(frozen=True, eq=False)
 class ControlDrag(Drag):
-    """A pull over controls of a figure: first those of a limb, then helpers.
-
-    If the limb alone does not reach the target, the helpers move too, as little as they can. A root
-    that may rotate does so last, so that a body crouches upright.
-    """
+    """A pull over the controls of a figure."""
 
     figure: Figure
+    """`with_free_root(figure)` can crouch and lean; other figures keep their root."""
     home: Floats
-    """(C,): controls where the drag began; the solution stays near them."""
+    """(C,): controls where the drag began; the others stay near them."""
     last: Floats
-    """(C,): controls of the last step, where the search begins."""
-    limb: Sequence[str]
-    """Controls that move first."""
-    helpers: Sequence[str] = ()
-    thorough: bool = False
-    """Whether to restart from random controls before a target counts as out of reach."""
-    pin_weight: ClassVar[float] = 30.0
+    """(C,): controls of the last step."""
 
-    @classmethod
-    def of_joints(
-        cls,
-        figure: Figure,
-        joint: str,
-        home: Floats,
-        last: Floats,
-        limb: Sequence[str],
-        *,
-        alone: bool = False,
-        thorough: bool = False,
-        pinned_positions: Mapping[str, Vectors] | None = None,
-        pinned_rotations: Mapping[str, Quats] | None = None,
-    ) -> ControlDrag:
-        """Return the drag of a joint whose limb is given by joints.
+    @property
+    def skeleton(self) -> Skeleton:
+        return self.figure.skeleton
 
-        Helpers are the other controls between the root and the joint or a pinned joint; none if
-        `alone`. The root itself moves only if joints are pinned.
-        """
-        positions, rotations = pinned_positions or {}, pinned_rotations or {}
-        first = controls_of(figure, limb)
-        others = (
-            [] if alone else controls_of(figure, joints_above(figure.skeleton, [joint, *positions]))
-        )
-        fixed = () if positions or rotations else (f"{ROOT_SET}.",)
-        helpers = [name for name in others if name not in first and not name.startswith(fixed)]
-        return cls(
-            *(figure, home, last, first, helpers, thorough),
-            pinned_positions=positions,
-            pinned_rotations=rotations,
-        )
+    @property
+    def points(self) -> tuple[Floats, Floats]:
+        return self.home, self.last
 
-    def pull(self, goal: JointGoal) -> ControlSolution:
-        """Return controls that meet a goal beside the pins, near to `home`."""
-        goals, settings = [goal, *self.pins], SearchSettings(restarts=8 if self.thorough else 0)
-        held = self._with_limb(self.home, self.last)
-        rest = self._with_limb(self.home, self.figure.ranges[1])
-        near = self.home
-        if self.limb:
-            starts = [held, self._bend(held, self.limb), self.home, self._bend(rest, self.limb)]
-            solution = solve_controls(
-                *(self.figure, self.home, goals), only=self.limb, starts=starts, settings=settings
-            )
-            if solution.converged or not self.helpers:
-                return solution
-            near = self._with_limb(self.home, solution.controls)
+    def coordinates(self, limb: Collection[int], length: float) -> tuple[Coordinates, Floats]:
+        person, figure = person_of(self.skeleton), self.figure
+        names = figure.controls if self.joints is None else controls_of(figure, self.joints)
+        moves_root = self.holds_root(person)
+        free, stiffness = list[int](), list[float]()
+        for index, (name, control) in enumerate(figure.controls.items()):
+            set_name = name.rpartition(".")[0]
+            is_root = set_name == ROOT_SET
+            if name in names and control.low < control.high and (moves_root or not is_root):
+                segment = next(iter(figure.joint_sets[set_name].network.outputs))
+                part = part_of(person, self.skeleton.index(segment), limb)
+                if is_root:
+                    part = "shift" if name in ROOT_SHIFTS else "root"
+                free.append(index)
+                stiffness.append(STIFFNESS[part])
+        return ControlCoordinates(figure, np.array(free, np.int64), length), np.array(stiffness)
 
-        def solve_with(helpers: Sequence[str]) -> ControlSolution:
-            moving = [*self.limb, *helpers]
-            return solve_controls(
-                *(self.figure, near, goals),
-                only=moving,
-                stiffness=dict.fromkeys(helpers, HELPER_STIFFNESS),
-                starts=[near, self.last, self._bend(rest, moving)],
-                settings=settings,
-            )
-
-        upright = [name for name in self.helpers if name not in ROOT_ROTATIONS]
-        first = solve_with(upright)
-        if first.converged or len(upright) == len(self.helpers):
-            return first
-        rotated = solve_with(self.helpers)
-        return rotated if rotated.errors.max() < BETTER_START * first.errors.max() else first
-
-    def rotate(self, goal: Orient) -> ControlSolution:
-        """Return controls of the limb alone that bring a joint nearest to a rotation."""
-        starts, once = [self.last, self.home], SearchSettings(restarts=0)
-        return solve_controls(
-            self.figure, self.home, [goal], only=self.limb, starts=starts, settings=once
-        )
-
-    def _with_limb(self, controls: Floats, other: Floats) -> Floats:
-        """Return `controls` (C,) with those of the limb taken from `other`."""
-        mixed, limb = controls.copy(), self._indices(self.limb)
-        mixed[limb] = other[limb]
-        return mixed
-
-    def _bend(self, controls: Floats, names: Collection[str]) -> Floats:
-        """Return controls (C,) with some moved a little towards the middle of their ranges."""
+    def solution(self, point: Point, held: Floats, **fields: Any) -> ControlSolution:
         low, _, high = self.figure.ranges
-        bent, indices = controls.copy(), self._indices(names)
-        bent[indices] += CONTROL_BEND * (0.5 * (low + high) - controls)[indices]
-        return bent
-
-    def _indices(self, names: Collection[str]) -> list[int]:
-        return [index for index, name in enumerate(self.figure.controls) if name in names]
+        ends, wanted = (point >= high).astype(np.int64) - (point <= low), np.zeros(len(point))
+        coordinates, _ = self.coordinates((), 1.0)
+        wanted[coordinates.indices] = np.abs(held)
+        return ControlSolution(
+            pose=self.figure.pose(point),
+            blocked_angle=np.zeros(len(self.skeleton)),
+            figure=self.figure,
+            controls=point,
+            ends=ends,
+            wanted=(wanted > SETTLED) & (ends != 0),
+            **fields,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class JointDrag(Drag):
-    """A pull over joints: from the last pose, and from bent poses if that does not meet the goal.
-
-    These are the last pose, the pose where the drag began, and the rest pose, each a little bent. A
-    root moves only if joints are pinned, and then keeps its rotation as far as it can.
-    """
+    """A pull over the joints of a skeleton, within limits."""
 
     model: LimitModel
     last: Pose
-    """Pose of the last step, where the search begins."""
+    """Pose of the last step."""
     home: Pose | None = None
-    """Pose where the drag began, if known."""
-    joints: Sequence[str] | None = None
-    """Joints that may rotate; all unless given."""
+    """Pose where the drag began, if it is not the last one."""
     limited: bool = True
     """Whether to keep within the limits."""
-    pin_priority: ClassVar[int] = -1
 
-    def pull(self, goal: JointGoal) -> Solution:
-        skeleton, goals = self.model.skeleton, [goal, *self.pins]
-        roots = [name for name, up in zip(skeleton.names, skeleton.parents, strict=True) if up < 0]
-        free_root = self.joints is None and len(goals) > 1 and len(roots) == 1
-        upright = [Stay(self.home or self.last, roots, ROOT_WEIGHT)] if free_root else []
-        limits = self.model if self.limited else LimitModel({}, skeleton)
+    @property
+    def skeleton(self) -> Skeleton:
+        return self.model.skeleton
 
-        def run(start: Pose) -> Solution:
-            return solve(
-                *(limits, skeleton, start, [*goals, *upright]),
-                joints=self.joints,
-                free_root=free_root,
-                settings=JOINT_SETTINGS,
-            )
+    @property
+    def points(self) -> tuple[Point, Point]:
+        home, last = (
+            (np.array(pose.rotations, np.float64), np.array(pose.positions, np.float64))
+            for pose in (self.home or self.last, self.last)
+        )
+        return home, last
 
-        first = run(self.last)
-        if first.converged or first.beyond[0]:
-            return first
-        moving = set(skeleton.names if self.joints is None else self.joints)
-        moving -= set(joints_between(self.model))
-        ends = [item.joint for item in goals]
-        starts = [bend_into_limits(self.model, pose, ends, moving) for pose in self._poses(moving)]
-        return try_starts(
-            [None, *starts],
-            lambda start: first if start is None else run(start),
-            lambda solution: float(solution.errors[0]),
-            lambda solution: bool(solution.converged),
+    def coordinates(self, limb: Collection[int], length: float) -> tuple[Coordinates, Floats]:
+        person, skeleton = person_of(self.skeleton), self.skeleton
+        roots = np.flatnonzero(skeleton.parents < 0).tolist()
+        moves_root = self.holds_root(person) and len(roots) == 1
+        if self.joints is not None:
+            movers = sorted(skeleton.index(name) for name in self.joints)
+        else:
+            still = {skeleton.index(name) for name in passive_joints(self.model)}
+            still.update(() if moves_root else roots)
+            kept = range(len(skeleton)) if person is None else person.movers.union(limb)
+            movers = [joint for joint in sorted(kept) if joint not in still]
+        slides = roots if moves_root else []
+        parts = [part_of(person, joint, limb) for joint in movers] + ["shift"] * len(slides)
+        return (
+            JointCoordinates(_searched_limits(self.model, self.limited), movers, slides, length),
+            np.repeat([STIFFNESS[part] for part in parts], 3),
         )
 
-    def _poses(self, moving: Collection[str]) -> Iterator[Pose]:
-        """Yield the last pose, and the same with the moving joints as at home, and at rest."""
-        skeleton = self.model.skeleton
-        indices = [skeleton.index(name) for name in moving]
-        yield self.last
-        for other in (self.home, skeleton.rest_pose()):
-            if other is not None:
-                mixed = np.array(self.last.rotations)
-                mixed[indices] = other.rotations[indices]
-                yield self.last.with_rotations(mixed)
+    def strain(self, pose: Pose) -> Floats:
+        if not self.limited or not any(limb.muscles for limb in self.model.limbs):
+            return super().strain(pose)
+        return np.asarray(muscles_of(self.model).excess(pose) + STRAIN_MARGIN)
+
+    def make_legal(self, point: Point) -> Point:
+        if not self.limited:
+            return point
+        return self.model.project(Pose(*point)).rotations, point[1]
+
+    def solution(self, point: Point, held: Floats, **fields: Any) -> Solution:
+        coordinates, _ = self.coordinates((), 1.0)
+        angles, movers = np.zeros(len(self.skeleton)), coordinates.indices
+        angles[movers] = np.linalg.norm(held.reshape(-1, 3), axis=1)[: len(movers)]
+        blocked = np.where(angles > SETTLED, angles, 0.0)
+        return Solution(pose=Pose(*point), blocked_angle=blocked, **fields)
+
+
+@lru_cache(maxsize=8)
+def _searched_limits(model: LimitModel, limited: bool) -> LimitModel:
+    """Return the limits of single joints, which are fast; `JointDrag.make_legal` keeps all."""
+    return LimitModel(model.limits if limited else {}, model.skeleton)
 
 
 def joints_above(skeleton: Skeleton, joints: Sequence[str]) -> set[str]:
@@ -260,34 +257,6 @@ def controls_of(figure: Figure, joints: Collection[str]) -> list[str]:
         if any(joint in joint_set.network.outputs for joint in joints)
         for control in joint_set.controls
     ]
-
-
-def bend_into_limits(
-    model: LimitModel, pose: Pose, ends: Sequence[str], joints: Collection[str]
-) -> Pose:
-    """Return the pose with joints rotated a little towards the middle of their limits.
-
-    No small rotation brings the end of a stretched limb nearer to its root, so a search that starts
-    there would stop. Bent are those of `joints` that are above `ends` and measured from their
-    parent.
-    """
-    skeleton, rotations = model.skeleton, np.array(pose.rotations)
-    for name in joints_above(skeleton, ends) & set(joints):
-        limit = model.limits.get(name)
-        if limit is not None and limit.relative_to is None:
-            start = rotations[skeleton.index(name)]
-            step = quat.log(quat.mul(quat.inverse(start), _middle_rotation(limit)))
-            step *= JOINT_BEND / max(float(np.linalg.norm(step)), JOINT_BEND)
-            bent = quat.normalize(quat.mul(start, quat.exp(step)))
-            rotations[skeleton.index(name)] = bent
-    return pose.with_rotations(rotations)
-
-
-@lru_cache(maxsize=256)
-def _middle_rotation(limit: Limit) -> Quats:
-    """Return the mean (4,) of legal rotations, by the method of Markley et al. (2007)."""
-    samples = limit.sample(MIDDLE_SAMPLES, np.random.default_rng(0))
-    return np.asarray(np.linalg.eigh(np.einsum("ni,nj->ij", samples, samples))[1][:, -1])
 
 
 @lru_cache(maxsize=4)

@@ -21,9 +21,10 @@ GOAL_TOLERANCE = 2e-4  # a goal is met below this share of the chain's length
 SOFT_FACTOR = 1e-3  # factor of soft weights where the other goals are not met beside them
 RACE_STEPS = 4  # steps from each other start, before the best continue
 BETTER_START = 0.9  # a later start must leave at most this share of the error
-TRIES = 8  # how often damping may grow in one step
+TRIES, GROWTH = 8, 6.0  # how often damping may grow in one step, and by which factor
 STALL_STEPS, STALL_RATIO = 4, 0.995**2  # stop after so many steps that leave more of the square
-DIFFERENCE = 1e-6  # step of central differences, radians or shares of a range
+ACTIVE_ROUNDS = 8  # of finding which one-sided residuals count
+DIFFERENCE = 1e-7  # step of forward differences, radians or shares of a range
 
 
 @dataclass(frozen=True)
@@ -223,28 +224,33 @@ def try_starts(
     return best
 
 
-class Differentiable(Protocol):
+class Differentiable(ABC):
     """Residuals of one problem at points of a manifold, differentiated numerically."""
 
     block: int
     """Number of variables that are legal or not together: 3 of a joint, 1 of a control."""
 
+    @property
+    def one_sided(self) -> Mask:
+        """Mask (R,), or of shape (1,) for all, of residuals that count only where above 0."""
+        return np.zeros(1, np.bool_)
+
+    @abstractmethod
     def residuals(self, points: Any) -> Floats:
         """Return the weighted residuals (n, R) at several points."""
 
+    @abstractmethod
     def perturbed(self, point: Any, size: float) -> tuple[Any, Floats]:
-        """Return 2 F points a step up and down along each variable, and their distances (F,)."""
+        """Return F points a small step along each variable, and the signed steps (F,)."""
 
+    def jacobian(self, point: Any, residuals: Floats) -> Floats:
+        """Return the derivatives (R, F) at a point with these residuals, by forward differences."""
+        points, steps = self.perturbed(point, DIFFERENCE)
+        return np.asarray((self.residuals(points) - residuals).T / steps)
+
+    @abstractmethod
     def retract(self, point: Any, step: Floats) -> tuple[Any, Floats]:
         """Return the legal point nearest to a step (F,) from a point, and the step to it."""
-
-
-def numerical_jacobian(problem: Differentiable, point: Any) -> Floats:
-    """Return the derivatives (R, F) of the residuals at a point, by central differences."""
-    points, distances = problem.perturbed(point, DIFFERENCE)
-    rows = problem.residuals(points)
-    count = len(distances)
-    return np.asarray((rows[:count] - rows[count:]).T / distances)
 
 
 def residuals_at(problem: Differentiable, point: Any) -> Floats:
@@ -255,28 +261,37 @@ def residuals_at(problem: Differentiable, point: Any) -> Floats:
 
 
 def descend_numerically(
-    problem: Differentiable, point: Any, *, iterations: int, damping: float, largest_step: float
+    problem: Differentiable,
+    point: Any,
+    *,
+    iterations: int,
+    damping: float,
+    largest_step: float,
+    rounds: int | None = None,
+    tries: int = TRIES,
 ) -> tuple[Any, Floats, int]:
     """Take damped Gauss–Newton steps; return the last point, its residuals, and their number.
 
     For goals and components that the kernels do not know. `damping` is relative to the sum of
-    squares.
+    squares, `rounds` is the maximum number of projections in one step, one for each variable unless
+    given, and `tries` how often damping may grow in one step, by more the fewer.
     """
-    residuals = residuals_at(problem, point)
-    square, stalled, steps = float(residuals @ residuals), 0, 0
+    residuals, one_sided = residuals_at(problem, point), problem.one_sided
+    square, stalled, steps = _square(residuals, one_sided), 0, 0
     while steps < iterations and stalled < STALL_STEPS:
-        jacobian = numerical_jacobian(problem, point)
+        jacobian = problem.jacobian(point, residuals)
         if jacobian.shape[1] == 0:
             break
         before, taken = square, False
-        for _ in range(TRIES):
-            strength = damping * square + 1e-10
-            trial = _propose(problem, point, residuals, jacobian, strength, largest_step)
+        for _ in range(tries):
+            linear = LinearModel(jacobian, residuals, one_sided, damping * square + 1e-10)
+            trial = _propose(problem, point, linear, largest_step, rounds)
             after = residuals_at(problem, trial)
-            if after @ after < square:
-                point, residuals, square, taken = trial, after, float(after @ after), True
+            if _square(after, one_sided) < square:
+                square, taken = _square(after, one_sided), True
+                point, residuals = trial, after
                 break
-            damping = 6.0 * damping + 1e-4
+            damping = GROWTH ** (TRIES / tries) * damping + 1e-4
         if not taken:
             break
         steps += 1
@@ -286,26 +301,60 @@ def descend_numerically(
     return point, residuals, steps
 
 
+def _square(residuals: Floats, one_sided: Mask) -> float:
+    """Return the sum of squares of the residuals that count."""
+    counted = np.where(one_sided, np.maximum(residuals, 0.0), residuals)
+    return float(counted @ counted)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Residuals r + J x of a step x, with the damping of its length."""
+
+    jacobian: Floats
+    """(R, F)."""
+    residuals: Floats
+    """(R,)."""
+    one_sided: Mask
+    damping: float
+
+    def step(self, normals: Floats, fixed: Floats) -> Floats:
+        """Return the best step (F,) whose part along `normals` (n, F) is that of `fixed` (F,).
+
+        Which one-sided residuals count is iterated from those that count without a step.
+        """
+        free = self.jacobian - (self.jacobian @ normals.T) @ normals
+        residuals = self.residuals + self.jacobian @ fixed
+        counted, step = ~self.one_sided | (residuals > 0.0), fixed
+        for _ in range(ACTIVE_ROUNDS):
+            rows = free if counted.all() else free[counted]
+            step = -damped_step(
+                rows, residuals if counted.all() else residuals[counted], self.damping
+            )
+            ahead = ~self.one_sided | (residuals + free @ step > 0.0)
+            if (ahead == counted).all():
+                break
+            counted = ahead
+        return step
+
+
 def _propose(
     problem: Differentiable,
     point: Any,
-    residuals: Floats,
-    jacobian: Floats,
-    damping: float,
+    linear: LinearModel,
     largest_step: float,
+    rounds: int | None,
 ) -> Any:
     """Return a legal point nearer to the goals, by an active-set method that needs projection only.
 
     Where projection changes the step of a block, the step is fixed along that direction, and solved
     again for what is still free.
     """
-    count = jacobian.shape[1]
+    count = linear.jacobian.shape[1]
     normals, fixed = np.zeros((0, count)), np.zeros(count)
-    for _ in range(count + 1):
-        free = jacobian - (jacobian @ normals.T) @ normals
-        gram = free @ free.T + damping * np.eye(len(residuals))
-        step = -free.T @ np.linalg.solve(gram, residuals + jacobian @ fixed)
-        step *= largest_step / max(float(np.abs(step).max(initial=0.0)), largest_step)
+    for _ in range(count + 1 if rounds is None else rounds):
+        step = linear.step(normals, fixed)
+        step *= min(1.0, largest_step / max(float(np.abs(step).max(initial=0.0)), 1e-300))
         trial, actual = problem.retract(point, step + fixed)
         excess = step + fixed - actual
         excess -= normals.T @ (normals @ excess)
@@ -319,3 +368,13 @@ def _propose(
         normals = np.concatenate([normals, more.reshape(len(blocked), count)])
         fixed = normals.T @ (normals @ actual)
     return trial
+
+
+def damped_step(jacobian: Floats, residuals: Floats, damping: float) -> Floats:
+    """Return x = (Jᵀ J + μ)⁻¹ Jᵀ r = Jᵀ (J Jᵀ + μ)⁻¹ r, by the smaller of the two systems."""
+    rows, columns = jacobian.shape
+    if rows < columns:
+        gram = jacobian @ jacobian.T + damping * np.eye(rows)
+        return np.asarray(jacobian.T @ np.linalg.solve(gram, residuals))
+    gram = jacobian.T @ jacobian + damping * np.eye(columns)
+    return np.asarray(np.linalg.solve(gram, jacobian.T @ residuals))

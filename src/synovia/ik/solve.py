@@ -19,11 +19,11 @@ from .groups import GroupSolver
 from .problem import Problem, pack, scale_weights
 from .search import (
     SOFT_FACTOR,
+    Differentiable,
     Rows,
     SearchSettings,
     Variables,
     descend_numerically,
-    numerical_jacobian,
     search,
 )
 from .solution import Solution
@@ -253,7 +253,7 @@ class JointVariables(Variables[Batch]):
         return angles
 
 
-class NumericalJoints:
+class NumericalJoints(Differentiable):
     """One row of a batch whose goals are evaluated in NumPy, because a kernel lacks one.
 
     A point is (rotations (..., J, 4), positions (..., J, 3)). The variables are rotation vectors of
@@ -285,8 +285,7 @@ class NumericalJoints:
 
     def perturbed(self, point: Any, size: float) -> tuple[Any, Floats]:
         count = 3 * (len(self.movers) + len(self.slides))
-        steps = size * np.concatenate([np.eye(count), -np.eye(count)])
-        return self._moved(point, steps), np.full(count, 2.0 * size)
+        return self._moved(point, size * np.eye(count)), np.full(count, size)
 
     def retract(self, point: Any, step: Floats) -> tuple[Any, Floats]:
         rotations, positions = (array[0] for array in self._moved(point, step[None]))
@@ -341,7 +340,7 @@ class NumericalJoints:
 
     def _blocked(self, point: Any, residuals: Floats) -> Mask:
         """Return the movers (M,) that a small step downhill takes out of their limits."""
-        downhill = -numerical_jacobian(self, point).T @ residuals
+        downhill = -self.jacobian(point, residuals).T @ residuals
         step = PROBE * downhill / max(float(np.linalg.norm(downhill)), 1e-300)
         _, actual = self.retract(point, step)
         lost = np.linalg.norm((step - actual).reshape(-1, 3), axis=1)[: len(self.movers)]

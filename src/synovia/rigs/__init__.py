@@ -7,6 +7,7 @@ from .canonical import (
     dependents_on_rig,
     limits_from_rig,
     limits_on_rig,
+    t_pose,
 )
 from .hands import palm_normal
 from .human import FACE, FINGERS, PARENTS, ROLES, parent_role
@@ -33,5 +34,6 @@ __all__ = [
     "parent_role",
     "recognize",
     "suggest_roles",
+    "t_pose",
     "thin_clip",
 ]

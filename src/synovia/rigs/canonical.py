@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Vectors
-from ..skeleton import Skeleton
+from ..skeleton import Pose, Skeleton
 from .human import FACE, FINGERS, PARENTS, PHALANGES, SIDES, split_role
 
 if TYPE_CHECKING:
@@ -223,3 +223,28 @@ def _ancestor(alignment: Alignment, role: str) -> str | None:
     anchor, _ = alignment.anchors[role]
     parent = skeleton.parents[skeleton.index(roles[role])]
     return None if parent == skeleton.index(anchor) else anchor
+
+
+def t_pose(alignment: Alignment) -> Pose:
+    """Return the T-pose of a rig: all its bones are where the canonical human has them."""
+    rig, skeleton = alignment.rig, alignment.rig.skeleton
+    rest = skeleton.rest_pose()
+    stands = {
+        skeleton.index(rig.roles[role]): quat.mul(quat.inverse(alignment.axes), quat.inverse(frame))
+        for role, frame in alignment.frames.items()
+    }
+    # Of several joints that share a role, those above go with the one that is known: what has no
+    # rest pose may have its bones along any axis.
+    for role, name in rig.starts.items():
+        joint, first = skeleton.index(rig.roles[role]), skeleton.index(name)
+        while joint != first and joint in stands:
+            parent = int(skeleton.parents[joint])
+            stands.setdefault(parent, quat.mul(stands[joint], quat.inverse(rest.rotations[joint])))
+            joint = parent
+    world = np.tile(quat.IDENTITY, (len(skeleton), 1))
+    local = rest.rotations.copy()
+    for joint, parent in enumerate(skeleton.parents.tolist()):
+        above = world[parent] if parent >= 0 else quat.IDENTITY
+        world[joint] = stands.get(joint, quat.mul(above, rest.rotations[joint]))
+        local[joint] = quat.normalize(quat.mul(quat.inverse(above), world[joint]))
+    return Pose(local, rest.positions)

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
 from ..arrays import Floats, Quats, Vectors
 from ..components import Figure
-from ..ik import Aim, ControlSolution, Orient, Reach, Solution, look_at
+from ..ik import (
+    Aim,
+    ControlSolution,
+    Orient,
+    PullStep,
+    Reach,
+    SearchSettings,
+    Solution,
+    look_at,
+    solve_controls,
+)
 from ..ik.drag import ROOT_SET, ControlDrag, JointDrag, controls_of, joints_above
 from ..ik.problem import joints_between
 from ..model import LimitModel
@@ -25,7 +37,7 @@ from .poses import (
     rotate_alone,
     unit_rotation,
 )
-from .protocol.poses import PoseAnswer, Pulled, Solved
+from .protocol.poses import PoseAnswer, Pulled, Solved, Step
 from .protocol.requests import (
     FigureRequest,
     GoalRequest,
@@ -40,28 +52,27 @@ NEAR_LIMIT = np.radians(0.5)  # a joint this near to its limit is reported to be
 
 
 def pull_figure(session: Session, request: PullRequest) -> Pulled:
-    """Return the pose of the figure in which a joint, or a point on it, is at or near a target.
+    """Return the next pose of the figure on the way of a joint, or a point on it, to a target.
 
     `values` are the controls where the drag began, null if these are not known, and `last` those of
-    its last step; `limb` are the joints that move first, and with `alone` no others follow. `pins`
-    are positions that joints keep, `turns` rotations; then the root may move, too. With `thorough`,
-    everything is tried before the target counts as out of reach.
+    its last step. `pins` are positions that joints keep, `turns` rotations.
     """
     scene, joint = session.scene, request.joint
     figure = figure_of(scene)
-    goal = Reach(joint, request.target, request.point)
     positions, orientations = _pins(request)
     started = time.perf_counter()
     home, last = _drag_controls(scene, figure, request)
-    drag = ControlDrag.of_joints(
-        *(figure, joint, home, last, request.limb),
-        alone=request.alone,
+    drag = ControlDrag(
+        *(figure, home, last),
+        joints=request.joints,
+        feet_stay=request.feet,
         thorough=request.thorough,
         pinned_positions=positions,
         pinned_rotations=orientations,
     )
     path = joints_above(figure.skeleton, [joint, *positions])
-    return _pulled(scene, drag.pull(goal), path, started)
+    step = drag.pull(Reach(joint, request.target, request.point))
+    return _pulled(scene, step, path, started)
 
 
 def rotate_joint(session: Session, request: TurnRequest) -> Pulled | PoseAnswer:
@@ -81,7 +92,9 @@ def rotate_joint(session: Session, request: TurnRequest) -> Pulled | PoseAnswer:
     names = [name for name in names if not name.startswith(f"{ROOT_SET}.")]
     if not names:
         raise ValueError(f"no control turns {joint}")
-    return _pulled(scene, ControlDrag(figure, home, last, names).rotate(goal), [joint], started)
+    once = SearchSettings(restarts=0)
+    solution = solve_controls(figure, home, [goal], only=names, starts=[last, home], settings=once)
+    return _pulled(scene, PullStep(solution, settled=True), [joint], started)
 
 
 def _drag_controls(scene: Scene, figure: Figure, request: FigureRequest) -> tuple[Floats, Floats]:
@@ -94,32 +107,40 @@ def _drag_controls(scene: Scene, figure: Figure, request: FigureRequest) -> tupl
     return home, home if request.last is None else figure.pose(request.last).controls
 
 
-def _pulled(
-    scene: Scene, solution: ControlSolution, path: Collection[str], started: float
-) -> Pulled:
-    """Return the answer for a solution; only controls that move joints of `path` are at an end."""
-    chain = controls_of(solution.figure, path)
+def _step(scene: Scene, step: PullStep, started: float) -> Step:
+    solution = step.solution
     return {
         "ms": 1000.0 * (time.perf_counter() - started),
         "met": bool(solution.converged),
         "left": float(solution.errors[0]),
-        "beyond": bool(solution.beyond.any()),
+        "settled": step.settled,
+        "jumped": step.jumped,
+        "center": None if step.center is None else step.center.tolist(),
+        "balanced": step.balanced,
+        "outsideDeg": outside_deg(scene, solution.pose),
+    }
+
+
+def _pulled(scene: Scene, step: PullStep, path: Collection[str], started: float) -> Pulled:
+    """Return the answer for a step; only controls that move joints of `path` are at an end."""
+    solution = cast(ControlSolution, step.solution)
+    chain = controls_of(solution.figure, path)
+    return {
+        **_step(scene, step, started),
         "held": solution.blocking_controls(),
         "atEnd": {name: value for name, value in solution.at_end().items() if name in chain},
         "values": controls_by_name(solution.figure, solution.controls),
-        "outsideDeg": outside_deg(scene, solution.pose),
         "rotations": solution.pose.rotations,
         "positions": solution.pose.positions,
     }
 
 
 def reach(session: Session, request: ReachRequest) -> Solved:
-    """Return the pose in which a joint, or a point on it, is at or near a target.
+    """Return the next pose on the way of a joint, or a point on it, to a target.
 
     With `limits` false every joint is free; `joints` may rotate, all if it is null. `pins` are
-    positions that joints keep; if all joints may rotate, the root may then move, too. The answer
-    also has the time, whether the target is met, the joints at their limits, and by how many
-    degrees limits would have to widen.
+    positions that joints keep. If all joints may rotate and feet or pins hold the body, the root
+    may move. The answer also has the joints at their limits, and by how many degrees they block.
     """
     scene, pose = session.scene, pose_from(session.scene, request, request.root)
     joints = _moving_joints(scene, request)
@@ -140,27 +161,32 @@ def look(session: Session, request: LookRequest) -> Solved:
     if not joints:
         raise ValueError("joints must be some that may turn to look, got none")
     axis = AXES["z"] if request.axis is None else request.axis
-    drag = _joint_drag(scene, request, pose, None)
     started = time.perf_counter()
-    if drag.pins:
+    if request.pins:
+        drag = replace(_joint_drag(scene, request, pose, None), feet_stay=False, thorough=True)
         return _solved(scene, drag.pull(Aim(joints[-1], request.target, axis)), started, None)
     skeleton = scene.clip.skeleton
     limits = scene.model if request.limits else LimitModel({}, skeleton)
-    solution = look_at(limits, skeleton, drag.last, request.target, joints, axis=axis, threads=1)
-    return _solved(scene, solution, started, joints)
+    solution = look_at(limits, skeleton, pose, request.target, joints, axis=axis, threads=1)
+    return _solved(scene, PullStep(solution, settled=True), started, joints)
 
 
 def _joint_drag(
     scene: Scene, request: GoalRequest, pose: Pose, joints: list[str] | None
 ) -> JointDrag:
-    home = None
+    home, skeleton = None, scene.clip.skeleton
     if request.start is not None:
-        count = len(scene.clip.skeleton)
-        home = pose.with_rotations(joint_rotations("start", request.start, count))
-    positions, orientations = _pins(request)
+        positions = np.array(pose.positions)
+        if request.start_root is not None:
+            positions[np.flatnonzero(skeleton.parents < 0)[0]] = request.start_root
+        home = Pose(joint_rotations("start", request.start, len(skeleton)), positions)
+    pins, orientations = _pins(request)
     return JointDrag(
-        *(scene.model, pose, home, joints, request.limits),
-        pinned_positions=positions,
+        *(scene.model, pose, home, request.limits),
+        joints=joints,
+        feet_stay=request.feet,
+        thorough=request.thorough,
+        pinned_positions=pins,
         pinned_rotations=orientations,
     )
 
@@ -183,16 +209,12 @@ def _moving_joints(scene: Scene, request: GoalRequest) -> list[str] | None:
     return [name for name in request.joints if name not in fixed]
 
 
-def _solved(scene: Scene, solution: Solution, started: float, joints: list[str] | None) -> Solved:
-    seconds = time.perf_counter() - started
-    pose: Pose = solution.pose
+def _solved(scene: Scene, step: PullStep, started: float, joints: list[str] | None) -> Solved:
+    solution, pose = step.solution, step.solution.pose
     blocking = solution.blocking().items()
     return {
-        "ms": 1000.0 * seconds,
-        "met": bool(solution.converged),
-        "left": float(solution.errors[0]),
+        **_step(scene, step, started),
         "blockingDeg": {name: float(np.degrees(angle)) for name, angle in blocking},
-        "outsideDeg": outside_deg(scene, pose),
         "atLimit": _joints_at_limits(scene, solution, joints),
         "rotations": pose.rotations,
         "root": pose.positions[scene.clip.skeleton.parents < 0][0],

@@ -14,6 +14,20 @@ export function vectorAt(values: ArrayLike<number>, joint: number): Vector3 {
   return new Vector3(values[3 * joint], values[3 * joint + 1], values[3 * joint + 2]);
 }
 
+/** A pose between two others, at a share of the way. */
+export function blendPoses(from: Pose, to: Pose, share: number): Pose {
+  const rotations = new Float32Array(to.rotations.length);
+  const positions = to.positions.map((value, i) => {
+    const start = from.positions[i] as number;
+    return start + share * (value - start);
+  });
+  for (let joint = 0; joint < rotations.length / 4; joint++) {
+    const end = quaternionAt(to.rotations, joint);
+    rotations.set(wFirst(quaternionAt(from.rotations, joint).slerp(end, share)), 4 * joint);
+  }
+  return { rotations, positions };
+}
+
 /** The rotation vector of a rotation, at most π long. */
 export function rotationVector(rotation: Quaternion): Vector3 {
   const sign = rotation.w < 0 ? -1 : 1;

@@ -1,19 +1,19 @@
 // Try: drag a joint, and Python's inverse kinematics moves the others within their limits.
 
-import { effect, type Signal, signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import type { Quaternion, Vector3 } from "three";
+import { type Quaternion, Vector3 } from "three";
 import type { Pose } from "../clip";
 import { Latest } from "../connection";
 import { formatDegrees, formatValue } from "../format";
-import type { Answers, PoseAnswer, Pulled, Solved } from "../protocol";
+import type { Answers, PoseAnswer, Pulled, Solved, Step } from "../protocol";
 import type { Grip } from "../stage/pointer";
 import type { Stage } from "../stage/stage";
 import type { Store } from "../store";
 import { Button, Check, Facts } from "../ui";
 import { LookAt, Pins } from "./goals";
 import type { MadePose } from "./history";
-import { limbJoints, wFirst } from "./kinematics";
+import { limbJoints, vectorAt, wFirst } from "./kinematics";
 
 /** A drag: the pose where it began, and the last pose that it led to. */
 interface Stroke {
@@ -45,7 +45,8 @@ export class TryOut {
   readonly pins: Pins;
   private lookAt: LookAt;
   readonly keepsLimits = signal(true);
-  private isLimbOnly: Signal<boolean>;
+  private isLimbOnly = signal(false);
+  private feetStay = signal(true);
   private result = signal<ComponentChildren>(undefined);
   /** The pose that the result is of. */
   private resultPose: Pose | undefined;
@@ -68,8 +69,6 @@ export class TryOut {
   ) {
     this.root = store.clip.skeleton.parents.indexOf(-1);
     this.hasFigure = store.clip.controls.length > 0;
-    // A figure's spine helps as little as it can, so it need not be excluded.
-    this.isLimbOnly = signal(!this.hasFigure);
     this.pins = new Pins(store, stage);
     this.lookAt = new LookAt(store, stage);
     effect(() => {
@@ -102,13 +101,14 @@ export class TryOut {
     this.resultPose = undefined;
     this.store.blocking.value = [];
     this.result.value = undefined;
+    this.stage.showBalance(undefined);
   }
 
-  /** Begin a drag of a joint; a root can be dragged only if pins hold the rest. */
+  /** Begin a drag of a joint; a root can be dragged only if feet or pins hold the rest. */
   grab(grip: Grip): boolean {
     const { parents } = this.store.clip.skeleton;
     const isRoot = grip.joint !== undefined && (parents[grip.joint] ?? -1) < 0;
-    if (isRoot && !this.pins.count) return false;
+    if (isRoot && !this.pins.count && !this.feetStay.value) return false;
     this.grip = grip;
     this.begin();
     return true;
@@ -128,11 +128,11 @@ export class TryOut {
     void this.pulls.send(this.pull);
   }
 
-  /** End the drag; if the target was not reached, everything is tried once. */
+  /** End the drag; if the target was not reached, the pull goes on, and may start elsewhere. */
   release(): void {
     const { pull, grip, starts } = this;
     this.grip = undefined;
-    if (!pull || pull.grip !== grip || !this.solvesControls) return;
+    if (!pull || pull.grip !== grip || grip.joint === undefined) return;
     void this.pulls.whenIdle().then(() => {
       if (starts !== this.starts || this.pull !== pull || this.isMet) return;
       void this.pulls.send({ ...pull, thorough: true });
@@ -174,7 +174,7 @@ export class TryOut {
       if (this.solvesControls && grip.joint !== undefined) {
         const pulled = await this.askControls(pull);
         return () => {
-          this.isMet = pulled.met;
+          this.goOn(pull, pulled);
           const held = this.store.clip.controls.filter(({ name }) => name in pulled.held);
           const blocking = held.flatMap(({ joints }) => joints);
           this.accept(stroke, pulled, blocking, this.renderPulled(pulled));
@@ -182,7 +182,7 @@ export class TryOut {
       }
       const solved = await this.askJoints(pull);
       return () => {
-        this.isMet = solved.met;
+        this.goOn(pull, solved);
         const positions = stroke.last.pose.positions.slice();
         positions.set(solved.root, 3 * this.root);
         const { names } = this.store.clip.skeleton;
@@ -190,6 +190,13 @@ export class TryOut {
         this.accept(stroke, { ...solved, positions }, blocking, this.renderSolved(solved));
       };
     });
+  }
+
+  /** Pull again while the joint is held and the pose is still on its way; mark the balance. */
+  private goOn(pull: Pull, { met, settled, center, balanced }: Step): void {
+    this.isMet = met;
+    this.stage.showBalance(center ? new Vector3(...center) : undefined, balanced);
+    if (!settled && this.pull === pull && this.grip === pull.grip) void this.pulls.send(pull);
   }
 
   private solveRotation({ stroke, joint, rotation }: Rotation): Promise<void> {
@@ -216,9 +223,11 @@ export class TryOut {
   ): void {
     const { rotations, positions, outsideDeg, values } = found;
     const outside = this.store.byJoint(outsideDeg);
+    const before = stroke.last;
     stroke.last = { pose: { rotations, positions }, outside, values };
     this.resultPose = stroke.last.pose;
     this.store.history.take(stroke.last, stroke.name);
+    if (found.jumped) this.stage.showTransition(before.pose, stroke.last.pose);
     this.result.value = result;
     this.store.blocking.value = blocking;
   }
@@ -241,20 +250,23 @@ export class TryOut {
       joint: this.store.nameOf(joint),
       point: grip.point.toArray(),
       target: target.toArray(),
-      limb: isRoot ? [] : limbJoints(this.store.clip.skeleton, joint),
-      alone: this.isLimbOnly.value && !isRoot,
+      joints: this.isLimbOnly.value && !isRoot ? limbJoints(this.store.clip.skeleton, joint) : null,
+      feet: this.feetStay.value,
       ...this.pins.request,
       thorough,
     });
   }
 
-  private askJoints({ stroke, grip, target }: Pull): Promise<Solved> {
+  private askJoints({ stroke, grip, target, thorough }: Pull): Promise<Solved> {
     const { joint, point } = grip;
     const { lookAt, store } = this;
     const common = {
       ...store.poseRequest(stroke.last.pose),
       start: [...stroke.start.pose.rotations],
+      start_root: vectorAt(stroke.start.pose.positions, this.root).toArray(),
       ...this.pins.request,
+      feet: this.feetStay.value,
+      thorough,
       target: target.toArray(),
       limits: this.keepsLimits.value,
     };
@@ -275,18 +287,14 @@ export class TryOut {
     return formatValue(value, unit);
   }
 
-  private renderPulled({ met, ms, beyond, held, atEnd }: Pulled) {
+  private renderPulled({ met, ms, held, atEnd }: Pulled) {
     const ends = Object.entries(held).map(
       ([name, value]) => [readable(name), this.formatEnd(name, value)] as const,
     );
     const atLimit = Object.entries(atEnd)
       .filter(([name]) => !(name in held))
       .map(([name, value]) => `${readable(name)} ${this.formatEnd(name, value)}`);
-    const isUnexplained = !met && (beyond || !(ends.length || atLimit.length));
-    const why = beyond
-      ? "It is farther off than the bones are long."
-      : "Nothing is at the end of its range.";
-    return renderOutcome(met, ms, isUnexplained ? why : "", "range", beyond ? [] : ends, atLimit);
+    return renderOutcome(met, ms, "range", ends, atLimit);
   }
 
   private renderSolved({ met, ms, blockingDeg, atLimit }: Solved) {
@@ -294,7 +302,7 @@ export class TryOut {
       ([name, angle]) => [name, `${formatDegrees(angle)} more would help`] as const,
     );
     const others = atLimit.filter((name) => !(name in blockingDeg));
-    return renderOutcome(met, ms, "", "limit", blocking, others);
+    return renderOutcome(met, ms, "limit", blocking, others);
   }
 
   Panel = () => (
@@ -302,6 +310,7 @@ export class TryOut {
       <h2>Try the limits</h2>
       <p>Drag any joint, a hand or a foot say: the others follow. Rings turn the picked one.</p>
       <Check box={this.keepsLimits}>Keep within the limits</Check>
+      <Check box={this.feetStay}>Feet stay</Check>
       <Check box={this.isLimbOnly}>Move this limb alone</Check>
       <this.lookAt.Panel />
       <this.pins.Panel />
@@ -318,7 +327,6 @@ export class TryOut {
 function renderOutcome(
   isMet: boolean,
   ms: number,
-  why: string,
   /** What holds back: a limit, or the range of a control. */
   kind: string,
   holding: (readonly [string, string])[],
@@ -330,7 +338,6 @@ function renderOutcome(
       <p class={isMet ? "met" : "missed"}>
         {`${isMet ? "Reached" : "Out of reach"}, in ${ms.toFixed(1)} ms`}
       </p>
-      {why && <p>{why}</p>}
       {holding.length > 0 && (
         <>
           <p>{`Held back by the ${kind} of`}</p>

@@ -8,8 +8,10 @@ import {
   HemisphereLight,
   type LineBasicMaterial,
   Mesh,
+  MeshBasicMaterial,
   PlaneGeometry,
   type Quaternion,
+  RingGeometry,
   ShadowMaterial,
   Vector3,
 } from "three";
@@ -23,6 +25,7 @@ export class Scenery {
   private shade: Mesh<PlaneGeometry, ShadowMaterial>;
   /** From above, so that the shadow is below the body. */
   private overhead = new DirectionalLight("#ffffff", 0.7);
+  private balance: Mesh<RingGeometry, MeshBasicMaterial>;
   private cell: number;
   private key = new DirectionalLight("#fff4e6", 2.1);
   private rim = new DirectionalLight("#cfe4ff", 2.4);
@@ -44,8 +47,15 @@ export class Scenery {
     this.shade.rotation.x = -Math.PI / 2;
     this.shade.quaternion.premultiply(upright);
     this.shade.receiveShadow = true;
+    this.balance = new Mesh(
+      new RingGeometry(0.022 * size, 0.032 * size, 32).rotateX(-Math.PI / 2),
+      new MeshBasicMaterial({ depthTest: false, transparent: true }),
+    );
+    this.balance.quaternion.copy(upright);
+    this.balance.renderOrder = 4;
+    this.balance.visible = false;
     this.castFromAbove();
-    this.group.add(sky, new AmbientLight("#ffffff", 0.18), this.ground, this.shade);
+    this.group.add(this.balance, sky, new AmbientLight("#ffffff", 0.18), this.ground, this.shade);
     this.group.add(this.key, this.rim, this.overhead, this.overhead.target);
   }
 
@@ -79,6 +89,13 @@ export class Scenery {
     for (const axis of ["x", "y", "z"] as const)
       if (axis !== up) below[axis] = this.cell * Math.round(below[axis] / this.cell);
     this.ground.position.copy(below);
+  }
+
+  /** Mark a position on the ground with a ring, or hide the mark. */
+  markBalance(position: Vector3 | undefined, colour: string): void {
+    this.balance.visible = position !== undefined;
+    if (position) this.balance.position.copy(position);
+    this.balance.material.color.set(colour);
   }
 
   setTheme(theme: Theme): void {

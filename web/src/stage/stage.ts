@@ -17,11 +17,12 @@ import {
 } from "three";
 import type { Pose } from "../clip";
 import { formatVerdict, isWorse } from "../format";
+import { blendPoses } from "../pose/kinematics";
 import type { Store } from "../store";
 import { find } from "../ui";
 import { Body, type Marks, type Shapes } from "./body";
 import { Screen, Turntable } from "./camera";
-import { LEGAL } from "./colours";
+import { LEGAL, OUTSIDE } from "./colours";
 import { placeLabels } from "./labels";
 import { Pointer } from "./pointer";
 import { Scenery } from "./scenery";
@@ -30,6 +31,7 @@ const MAX_LABELS = 6; // more would cover the body
 /** Cost of a label that covers the dot of a marked joint, or of another. */
 const [MARKED_DOT, PLAIN_DOT] = [10, 1];
 const MAX_HOLD_MS = 600; // later, capsules are better than an empty view
+const TRANSITION_MS = 150; // from a pose to one that is far from it
 const RIM = 0.04; // share of the view's sides in which a joint is too near to the edge
 
 export class Stage {
@@ -146,19 +148,40 @@ export class Stage {
     this.draw();
   }
 
+  /** Mark where the centre of mass is on the ground, or hide the mark. */
+  showBalance(center: Vector3 | undefined, isBalanced = true): void {
+    this.scenery.markBalance(center, isBalanced ? LEGAL : OUTSIDE);
+    this.draw();
+  }
+
+  /** Fade from one pose to another, which the store already has. */
+  showTransition(from: Pose, to: Pose): void {
+    const started = performance.now();
+    const step = (now: number): void => {
+      if (this.store.pose.peek() !== to) return;
+      const share = Math.min((now - started) / TRANSITION_MS, 1);
+      this.body.setPose(share < 1 ? blendPoses(from, to, share) : to);
+      this.renderer.shadowMap.needsUpdate = true;
+      this.draw();
+      if (share < 1) requestAnimationFrame(step);
+    };
+    step(started);
+  }
+
   /** Show a human instead of capsules. */
   setShapes(shapes: Shapes): void {
     for (const body of [this.body, this.ghost]) body.setShapes(shapes);
     untracked(() => this.showPose());
   }
 
-  /** Keep the ground below the body; at the height of its feet, unless its root moves. */
+  /** Keep the ground below the body: at the feet of the clip's poses, unless the root moves. */
   private placeGround(): void {
     const { positions } = this.body.world;
     const root = positions[0];
     if (!root) return;
     const { up, rootMoves } = this.store.clip;
-    if (this.groundHeight === undefined || !rootMoves) {
+    const isMade = this.store.history.present.peek() !== undefined;
+    if (this.groundHeight === undefined || !(rootMoves || isMade)) {
       const points = [...positions, ...this.body.tips].map((point) => point[up]);
       this.groundHeight =
         Math.min(...points) - (this.body.isShaped ? 0.004 : 0.02) * this.body.size;

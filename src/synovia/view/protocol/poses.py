@@ -13,12 +13,25 @@ class Outside(TypedDict):
     outsideDeg: list[float]
 
 
-class Solved(Outside):
-    """A pose that meets a goal, or comes near it."""
+class Step(Outside):
+    """A step of a pull: a pose nearer to its goal."""
 
     ms: float
     met: bool
     left: float
+    settled: bool
+    """False if the same request again would go on."""
+    jumped: bool
+    """True if the pose is far from the last one, so that the page shows a transition."""
+    center: list[float] | None
+    """The centre of mass of a human on the floor."""
+    balanced: bool
+    """True if that is between the feet that stand."""
+
+
+class Solved(Step):
+    """A step over joints."""
+
     blockingDeg: dict[str, float]
     """By how much limits of joints would have to give way."""
     atLimit: list[str]
@@ -180,14 +193,11 @@ class Repaired(TypedDict):
     positions: Floats
 
 
-class Pulled(PoseAnswer):
-    """A pose of the figure that meets a goal, or comes near it."""
+class Pulled(Step):
+    """A step over the controls of the figure."""
 
-    ms: float
-    met: bool
-    left: float
-    beyond: bool
-    """Whether the target is farther off than the bones are long."""
+    rotations: Floats
+    positions: Floats
     held: dict[str, float]
     """Controls at an end of their range that would have to go on."""
     atEnd: dict[str, float]

@@ -53,12 +53,18 @@ class GoalRequest(PoseRequest):
     turns: dict[str, Rotation] = field(default_factory=dict)
     """World rotations of pinned joints that keep theirs."""
     start: Numbers | None = None
-    """Rotations at the start of the drag: the second initial guess."""
+    """Rotations where the drag began."""
+    start_root: Vector | None = None
+    """Position of the root there."""
     target: Vector
     limits: bool
     """True if limits are kept."""
     joints: list[str] | None
     """The joints that may turn; null for all."""
+    feet: bool = True
+    """True if the feet of a human stay where they are."""
+    thorough: bool = False
+    """True to go on until the pose settles, and then to try another start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,14 +117,14 @@ class PullRequest(FigureRequest):
     joint: str
     point: Vector
     target: Vector
-    limb: list[str]
-    """The joints that move first."""
-    alone: bool
-    """True if no other joints follow."""
+    joints: list[str] | None = None
+    """The joints that may turn; null for all."""
+    feet: bool = True
+    """True if the feet of a human stay where they are."""
     pins: dict[str, Vector] = field(default_factory=dict)
     turns: dict[str, Rotation] = field(default_factory=dict)
-    thorough: bool
-    """True to try every initial guess before the target is out of reach."""
+    thorough: bool = False
+    """True to go on until the pose settles, and then to try another start."""
 
 
 @dataclass(frozen=True, kw_only=True)
