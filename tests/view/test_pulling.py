@@ -179,7 +179,7 @@ def test_a_capture_crouches_upright():
     for down in np.linspace(0.0, 0.25, 21)[1:] * np.ptp(where[:, 1]):
         target = (where[0] - [0.0, down, 0.0]).tolist()
         now = {"rotations": np.ravel(found["rotations"]).tolist(), "start": begun}
-        now |= {"positions": positions.ravel().tolist(), "start_root": where[0].tolist()}
+        now |= {"positions": positions.ravel().tolist(), "startRoot": where[0].tolist()}
         found = ask(session, "reach", **given, **now, target=target)
         positions[0] = found["root"]
     assert found["met"]

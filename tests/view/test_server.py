@@ -213,7 +213,8 @@ def test_reaching_keeps_to_the_limits_only_where_asked(server, scene):
         assert max(header["outsideDeg"]) < 1e-3
         assert header["ms"] > 0.0
         assert arrays["rotations"].shape == (len(scene.clip.skeleton), 4)
-        free, _ = asked(line, "reach", **reach(scene, target=[9.0, -9.0, 2.0], limits=False))
+        far = {"target": [9.0, -9.0, 2.0], "limits": False, "thorough": True}
+        free, _ = asked(line, "reach", **reach(scene, **far))
     assert max(free["outsideDeg"]) > 1.0
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from ..components import (
     Component,
@@ -25,6 +26,7 @@ from ..components import (
     Rotation,
     Translation,
 )
+from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, forward
 from .coordinates import ControlCoordinates, Coordinates, JointCoordinates, Point
@@ -52,6 +54,8 @@ STIFFNESS = {
 
 Variables stay near the pose where the drag began with these weights.
 """
+JOINT_BEND = np.radians(3.0)  # of another start, towards the middle of limits
+MIDDLE_SAMPLES = 64  # legal rotations whose mean is the middle of a limit
 STRAIN_MARGIN = np.radians(1.0)  # kept from muscles, so that `make_legal` moves little
 
 
@@ -104,6 +108,10 @@ class Drag(ABC):
     def make_legal(self, point: Point) -> Point:
         """Return a legal point near one that the search gave."""
         return point
+
+    def other_starts(self) -> list[Point]:
+        """Return points from which a thorough pull starts, if the last one does not lead on."""
+        return [self.points[0]]
 
     def pull(self, goal: JointGoal) -> PullStep:
         """Return the next pose on the way to a goal; the last one if `thorough`."""
@@ -226,12 +234,34 @@ class JointDrag(Drag):
             return point
         return self.model.project(Pose(*point)).rotations, point[1]
 
+    def other_starts(self) -> list[Point]:
+        """Return the start of the drag, and the last pose with all joints bent a little.
+
+        No small rotation moves the end of a straight chain along it.
+        """
+        home, (rotations, positions) = self.points
+        movers, bent = self.coordinates((), 1.0)[0].indices, rotations.copy()
+        for joint in movers:
+            limit = self.model.limits.get(self.skeleton.names[joint])
+            if limit is not None and limit.relative_to is None:
+                step = quat.log(quat.mul(quat.inverse(bent[joint]), _middle_rotation(limit)))
+                step *= JOINT_BEND / max(float(np.linalg.norm(step)), JOINT_BEND)
+                bent[joint] = quat.normalize(quat.mul(bent[joint], quat.exp(step)))
+        return [home, (bent, positions)]
+
     def solution(self, point: Point, held: Floats, **fields: Any) -> Solution:
         coordinates, _ = self.coordinates((), 1.0)
         angles, movers = np.zeros(len(self.skeleton)), coordinates.indices
         angles[movers] = np.linalg.norm(held.reshape(-1, 3), axis=1)[: len(movers)]
         blocked = np.where(angles > SETTLED, angles, 0.0)
         return Solution(pose=Pose(*point), blocked_angle=blocked, **fields)
+
+
+@lru_cache(maxsize=256)
+def _middle_rotation(limit: Limit) -> Quats:
+    """Return the mean (4,) of legal rotations, by the method of Markley et al. (2007)."""
+    samples = limit.sample(MIDDLE_SAMPLES, np.random.default_rng(0))
+    return np.asarray(np.linalg.eigh(np.einsum("ni,nj->ij", samples, samples))[1][:, -1])
 
 
 @lru_cache(maxsize=8)

@@ -88,7 +88,9 @@ class Pull(Differentiable):
         self.length = float(np.ptp(rest, axis=0).max()) or 1.0
         self.joint = skeleton.index(goal.joint)
         groups = () if self.person is None else self.person.groups
-        limb = [joint for joint, group in enumerate(groups) if group == groups[self.joint]]
+        own = {groups[self.joint]} if groups else set()
+        first = {"leftLeg", "rightLeg"} if "root" in own else own  # legs carry a pelvis
+        limb = [joint for joint, group in enumerate(groups) if group in first]
         self.coordinates, self.stiffness = drag.coordinates(limb, self.length)
         self.block = self.coordinates.block
         self.aim = goal
@@ -253,10 +255,13 @@ class Pull(Differentiable):
             return self._result(*self.step(self.last))
         point, settled = self._settle(self.last)
         error, jumped = float(self.errors(point)[0]), False
-        if error * self.goal.unit(self.length) > MET:
-            other, other_settled = self._settle(self.home)
+        for start in self.drag.other_starts():
+            if error * self.goal.unit(self.length) <= MET:
+                break
+            other, other_settled = self._settle(start)
             if self.errors(other)[0] < BETTER_START * error:
                 point, settled, jumped = other, other_settled, True
+                error = float(self.errors(point)[0])
         return self._result(point, settled, jumped)
 
     def _settle(self, point: Point) -> tuple[Point, bool]:

@@ -263,7 +263,7 @@ export class TryOut {
     const common = {
       ...store.poseRequest(stroke.last.pose),
       start: [...stroke.start.pose.rotations],
-      start_root: vectorAt(stroke.start.pose.positions, this.root).toArray(),
+      startRoot: vectorAt(stroke.start.pose.positions, this.root).toArray(),
       ...this.pins.request,
       feet: this.feetStay.value,
       thorough,
