@@ -33,7 +33,7 @@ MAX_DEG, MAX_DEPTH, MAX_MS = 20.0, 0.01, 16.0
 PATHS = {
     "overhead": ("leftHand", [(0.45, 1.3, 0.35), (0.15, 2.02, 0.05)]),
     "mouth": ("leftHand", [(0.03, 1.56, 0.15)]),
-    "floor": ("leftHand", [(0.2, 0.08, 0.3)]),
+    "floor": ("leftHand", [(0.2, 0.1, 0.3)]),
     "behind": ("leftHand", [(0.5, 0.95, -0.1), (0.15, 1.0, -0.45)]),
     "across": ("leftHand", [(0.1, 1.0, 0.4), (-0.35, 1.15, 0.3)]),
     "side": ("leftHand", [(1.05, 1.2, 0.1)]),

@@ -51,7 +51,7 @@ WEIGHTS = {
     "bend": 3.0,
     "strain": 10.0,
     "apart": 60.0,
-    "floor": 60.0,
+    "floor": 150.0,
     "balance": 15.0,
     "hang": 0.2,
     "level": 1.0,
