@@ -124,3 +124,23 @@ def test_a_table_holds_no_formulas_and_no_control_characters(tmp_path):
     rows = list(csv.DictReader(io.StringIO(run(*words, code=1))))
     assert {row["clip"] for row in rows} == {"'+wild"}
     assert {row["joint"] for row in rows} == {"'=1+1", "'@arm", "'-?[2J"}
+
+
+def test_clips_that_cannot_be_read_are_left_out(here, tmp_path):
+    mixed = tmp_path / "mixed"
+    mixed.mkdir()
+    save_clip(load_clip("captures/ann_1.bvh"), mixed / "a.bvh")
+    text = (mixed / "a.bvh").read_text()
+    (mixed / "b.bvh").write_text(text[:300])
+    (mixed / "c.bvh").write_text(text[: text.index("Frames:")] + "Frames: 0\nFrame Time: 0.01\n")
+    (mixed / "d.glb").write_bytes(b"glTF")
+    limits = ("-l", "human.limits.json")
+    done = result_of("check", mixed, *limits, "--humans-only", code=1)
+    assert "a: inside, all of 3 joints" in done.stdout
+    assert "left out 3 clips, not checked" in done.stdout
+    for name in ("b.bvh:", "c.bvh: expected a clip with frames", "d.glb:"):
+        assert name in done.stderr
+    run("clamp", mixed, *limits, "-o", tmp_path / "legal", code=1)
+    assert [path.name for path in (tmp_path / "legal").iterdir()] == ["a.bvh"]
+    (mixed / "a.bvh").unlink()
+    assert "b.bvh:" in result_of("check", mixed, *limits, code=2).stderr

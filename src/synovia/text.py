@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Iterable, Sequence
 
 FORMULA_STARTS = tuple("=+-@＝＋－＠")  # as OWASP lists them; tab and line ends are not printable
@@ -11,6 +12,14 @@ FORMULA_STARTS = tuple("=+-@＝＋－＠")  # as OWASP lists them; tab and line 
 
 VIOLATION_COLUMNS = ("clip", "frame", "time", "joint", "violation_deg", "verdict")
 """Titles of the rows of `Report.violation_rows`; time is in seconds."""
+
+
+def error_text(error: Exception) -> str:
+    """Return the message of an error; of a system error its reason, after the file if known."""
+    if not isinstance(error, OSError):
+        return str(error)
+    reason = error.strerror or str(error)
+    return reason if error.filename is None else f"{os.fspath(error.filename)}: {reason}"
 
 
 def printable(text: str) -> str:

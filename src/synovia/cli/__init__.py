@@ -17,7 +17,7 @@ import click
 
 from .. import __version__
 from ..processes import limit_blas_threads
-from ..text import printable
+from ..text import error_text, printable
 from . import terminal
 from .options import Settings, debug_option
 
@@ -163,12 +163,8 @@ def _error_message(error: Exception) -> str:
     """Return the message of an error, preceded by the file of a system error."""
     if isinstance(error, click.ClickException):
         return error.format_message()
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{os.fspath(error.filename)}: {error.strerror or error}"
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    if isinstance(error, ValueError):
-        return str(error)
+    if isinstance(error, OSError | ValueError):
+        return error_text(error)
     kind = type(error).__name__
     return f"{kind}: {error} (a fault in synovia; with --debug it shows where)"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..text import error_text
 from . import options
 from .clips import ClipFile, check_map, load_clip
 from .terminal import note, pluralize, printable, progress, wrap
@@ -99,45 +100,57 @@ def clips_for(
 ) -> Iterator[tuple[ClipFile, Clip, AppliedLimits]]:
     """Load the clips one by one, and yield each with its limits.
 
-    Among several clips, those that human limits do not apply to are left out with a warning. With
+    Among several clips, those that cannot be read, have no frames or get no limits are left out
+    with a warning. `Settings.is_complete` tells whether that counts for the exit code. With
     `targets`, the files to write, clips get human limits for the bones that they have there.
     """
     from ..skeleton import names_in
 
     single, unused, humans = len(files) == 1, dict(names), dict[str, "HumanLimits"]()
-    first_error: NoHumanLimitsError | None = None
+    first_error: Exception | None = None
+    count, settings = 0, options.settings()
     if not isinstance(model, str):
         for name in names.values():
             model.skeleton.index(name)
     for file in progress(label)(files):
-        clip = file.load()
-        if not clip.frames:
-            raise ValueError(f"{file.path}: expected a clip with frames, got none")
-        names_here = dict(names) if single else names_in(names, clip.skeleton)
-        unused = {theirs: ours for theirs, ours in unused.items() if theirs not in names_here}
-        if not isinstance(model, str):
-            check_map(names_here, model.skeleton, [clip])
-            check_match(model, clip, names_here)
-            yield file, clip, AppliedLimits(model, names_here)
-            continue
-        if targets is not None:
-            written = as_written(clip, targets[file])
-            clip, names_here = written, names_here if written is clip else {}
         try:
-            human = human_limits_for(model, clip, names_here, str(file.path))
-        except NoHumanLimitsError as error:
+            clip = file.load()
+            if not clip.frames:
+                raise ValueError(f"{file.path}: expected a clip with frames, got none")
+            clip_names = dict(names) if single else names_in(names, clip.skeleton)
+            unused = {theirs: ours for theirs, ours in unused.items() if theirs not in clip_names}
+            if not isinstance(model, str):
+                check_map(clip_names, model.skeleton, [clip])
+                check_match(model, clip, clip_names)
+                applied = AppliedLimits(model, clip_names)
+            elif targets is not None:
+                written = as_written(clip, targets[file])
+                clip, clip_names = written, clip_names if written is clip else {}
+        except (ValueError, OSError) as error:
             if single:
-                raise NoHumanLimitsError(f"{error}. --limits FILE takes others") from None
-            first_error = first_error or error
-            warnings.warn(f"{error}; this clip is left out", stacklevel=2)
+                raise
+            first_error, settings.is_complete = first_error or error, False
+            warnings.warn(f"{error_text(error)}; this clip is left out", stacklevel=2)
             continue
-        humans[clip.name] = human
-        if single:
-            report_rigs(humans)
-        yield file, clip, AppliedLimits(human.model, {}, human)
+        if isinstance(model, str):
+            try:
+                human = human_limits_for(model, clip, clip_names, str(file.path))
+            except NoHumanLimitsError as error:
+                if single:
+                    raise NoHumanLimitsError(f"{error}. --limits FILE takes others") from None
+                first_error = first_error or error
+                settings.is_complete = settings.is_complete and settings.humans_only
+                warnings.warn(f"{error}; this clip is left out", stacklevel=2)
+                continue
+            humans[clip.name] = human
+            if single:
+                report_rigs(humans)
+            applied = AppliedLimits(human.model, {}, human)
+        count += 1
+        yield file, clip, applied
     if not single:
         report_rigs(humans)
-    if first_error is not None and not humans:
+    if first_error is not None and not count:
         raise first_error
     if unused:
         warnings.warn(f"no clip has {', '.join(unused)}, which the map names", stacklevel=2)
@@ -271,5 +284,5 @@ def _describe_kind(humans: Mapping[str, HumanLimits]) -> str:
 
 
 def left_out(count: int, outcome: str) -> str:
-    """Return a line about the number of clips without human limits; "not checked", for example."""
+    """Return a line about the number of clips left out; "not checked", for example."""
     return f"left out {pluralize(count, 'clip')}, {outcome}: stderr tells why"

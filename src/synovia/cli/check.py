@@ -124,7 +124,6 @@ def check(
     strict: bool,
     maps: tuple[str, ...],
     others: tuple[str, ...],
-    humans_only: bool,
     every: bool,
     as_json: bool,
     csv_path: str | None,
@@ -177,7 +176,7 @@ def check(
         terminal.echo_lines(summary(checked, every=every))
         if len(checked) < len(files):
             terminal.echo(left_out(len(files) - len(checked), "not checked"))
-    complete = humans_only or len(checked) == len(files)
+    complete = options.settings().is_complete
     verdicts = [
         part for clip_check in checked for part in clip_check.report.verdicts[: 2 if strict else 1]
     ]

@@ -80,7 +80,6 @@ def clamp(
     soften: str | None,
     max_speed: float,
     maps: tuple[str, ...],
-    humans_only: bool,
     as_json: bool,
     force: bool,
 ) -> None:
@@ -120,7 +119,7 @@ def clamp(
         terminal.echo_json(documents)
     else:
         terminal.echo_lines(lines)
-    ctx.exit(0 if humans_only or count == len(files) else 1)
+    ctx.exit(0 if options.settings().is_complete else 1)
 
 
 def _parse_softening(text: str | None) -> Softening | None:

@@ -64,17 +64,16 @@ def load_clips(files: Sequence[ClipFile]) -> list[Clip]:
     return [file.load() for file in progress("loading")(files)]
 
 
-def clip_files(arguments: Sequence[str], *, allow_unreadable: bool = False) -> list[ClipFile]:
+def clip_files(arguments: Sequence[str]) -> list[ClipFile]:
     """Return the clips that files, directories and globs stand for, each once.
 
-    With `allow_unreadable`, a file whose contents cannot be listed stands for one clip, so that
-    loading it reports the error.
+    A file whose contents cannot be listed stands for one clip: loading that reports the error.
     """
     unique = {
         (os.path.realpath(clip.path), clip.clip): clip
         for argument in reversed(arguments)
         for file in reversed(list(_files_of(argument)))
-        for clip in reversed(_clips_in(file, allow_unreadable=allow_unreadable))
+        for clip in reversed(_clips_in(file))
     }
     return _name_files(list(reversed(unique.values())))
 
@@ -129,7 +128,7 @@ def _files_in(directory: Path) -> Iterator[ClipFile]:
         yield ClipFile(path, path.relative_to(directory))
 
 
-def _clips_in(file: ClipFile, *, allow_unreadable: bool) -> list[ClipFile]:
+def _clips_in(file: ClipFile) -> list[ClipFile]:
     """Return the clips in one file, or the one that was requested."""
     from ..io import list_clips
 
@@ -138,9 +137,7 @@ def _clips_in(file: ClipFile, *, allow_unreadable: bool) -> list[ClipFile]:
     try:
         return [replace(file, clip=clip) for clip in list_clips(file.path)]
     except (ValueError, OSError):
-        if allow_unreadable:
-            return [file]
-        raise
+        return [file]
 
 
 def _is_clip(path: Path) -> bool:
@@ -326,7 +323,7 @@ class ClipWriter:
             save_to(self.ready.pop(target), target)
 
     def finish(self) -> None:
-        """Write the files of which clips were left out."""
+        """Write files whose clips are not complete because some were left out."""
         for target, clips in self.ready.items():
             save_to(clips, target)
 

@@ -109,7 +109,7 @@ def add(
     from ..corpus.executors import run
     from ..corpus.store import Task
 
-    files = clip_files(clips, allow_unreadable=True)
+    files = clip_files(clips)
     performers = performers_by_clip(performer, files)
     skeleton = _skeleton_path()
     tasks = [

@@ -121,11 +121,12 @@ def _complete_rows(rows: Any, **kinds: type | UnionType) -> list[Mapping[str, An
 def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:
     """Return the contents of a file as plain values, angles in degrees, and as lines of text."""
     from ..io import ADVICE, CLIP_FORMATS, clip_suffix, is_clip, list_clips, split_clip
+    from ..io.ranges import range_suffix
 
     path, _ = split_clip(file)
     options.check_file(path)
     title = terminal.printable(file.name)
-    if path.name.lower().endswith(LIMITS) or (not clip_suffix(path) and _has_ranges(path)):
+    if path.name.lower().endswith(LIMITS) or (not clip_suffix(path) and range_suffix(path)):
         from ..io import load_limits  # needs much more of the package than a clip
 
         described = describe_limits(load_limits(file))
@@ -143,13 +144,6 @@ def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:
         for name, clip in zip(names, clips, strict=True)
     ]
     return described, several_clips_lines(title, described)
-
-
-def _has_ranges(path: Path) -> bool:
-    """Return True if the suffix is that of a model with ranges of joints."""
-    from ..io.ranges import range_suffix  # as much as limits
-
-    return bool(range_suffix(path))
 
 
 def describe_clip(clip: Clip) -> dict[str, Any]:
@@ -274,7 +268,8 @@ def human_lines(human: Mapping[str, Any]) -> Iterator[str]:
         yield from terminal.wrap(f"  {note}")
     yield from terminal.wrap(f"  {human['steps'][0]}")
     if human["no_verdict"]:
-        unsure = _join_sides(human["no_verdict"])
+        sideless = [role.removeprefix("left").removeprefix("right") for role in human["no_verdict"]]
+        unsure = dict.fromkeys(bone[:1].lower() + bone[1:] for bone in sideless)
         yield from terminal.wrap(f"  limits of a human give no verdict on {', '.join(unsure)}")
     rows = []
     for role in ROLES:
@@ -287,12 +282,6 @@ def human_lines(human: Mapping[str, Any]) -> Iterator[str]:
         elif role in joints and not role.startswith("right"):
             rows.append((role, joints[role], ""))
     yield from terminal.table(("bone", "joint, left", "right"), rows, left=3)
-
-
-def _join_sides(roles: Sequence[str]) -> list[str]:
-    """Return roles without their sides, each once."""
-    bones = [role.removeprefix("left").removeprefix("right") for role in roles]
-    return list(dict.fromkeys(bone[:1].lower() + bone[1:] for bone in bones))
 
 
 def _bone_joints(bone: Mapping[str, Any]) -> str:

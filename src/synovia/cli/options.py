@@ -39,6 +39,10 @@ class Settings:
     """The file with the skeleton of clips that come without one."""
     tpose: str | None = None
     """The reference pose for human limits: the index of a frame, or a file."""
+    humans_only: bool = False
+    """Clips that human limits do not apply to do not count for the exit code."""
+    is_complete: bool = True
+    """False once a clip was left out that counts for the exit code."""
 
 
 def settings() -> Settings:
@@ -135,7 +139,7 @@ verbose_option = setting_option(
     is_flag=True,
     help="Report how the rig was recognised: roles of joints, reference pose, rotations.",
 )
-humans_only_option = click.option(
+humans_only_option = setting_option(
     "--humans-only",
     is_flag=True,
     help="Among several clips, ignore those that human limits do not apply to: they do not count "

@@ -66,7 +66,6 @@ def repair(
     dry_run: bool,
     as_json: bool,
     maps: tuple[str, ...],
-    humans_only: bool,
     force: bool,
 ) -> None:
     """Write clips that look the same, with every joint inside its limits.
@@ -108,7 +107,7 @@ def repair(
     else:
         lines += [left_out(missing, "not repaired")] if missing else []
         terminal.echo_lines(lines)
-    ctx.exit(0 if humans_only or not missing else 1)
+    ctx.exit(0 if options.settings().is_complete else 1)
 
 
 def _parse_keep(text: str) -> tuple[str, ...]:

@@ -68,7 +68,6 @@ def report(
     output: Path | None,
     curves: str | None,
     ranges: str | None,
-    humans_only: bool,
     force: bool,
 ) -> None:
     """Show the range of motion of clips, joint by joint.
@@ -123,7 +122,7 @@ def report(
             terminal.echo_lines(_summary(each))
     if len(recordings) < len(files):
         terminal.note(left_out(len(files) - len(recordings), "not measured"))
-    ctx.exit(0 if humans_only or len(recordings) == len(files) else 1)
+    ctx.exit(0 if options.settings().is_complete else 1)
 
 
 def _joined(tables: Sequence[Iterator[tuple[object, ...]]]) -> Iterator[tuple[object, ...]]:

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -46,24 +46,14 @@ SECTIONS = {
 }
 
 
-def _parse_address(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    """Return the address of `--allow-remote`."""
-    from ..view.server import parse_address
+def _parse_hosts(_ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Return the address of `--allow-remote`, or the names of `--host`."""
+    from ..view.server import parse_address, parse_host
 
     try:
+        if param.multiple:
+            return tuple(map(parse_host, value))
         return None if value is None else parse_address(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def _parse_hosts(
-    _ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return the names of `--host`."""
-    from ..view.server import parse_host
-
-    try:
-        return tuple(map(parse_host, value))
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -106,7 +96,7 @@ def _parse_hosts(
 @click.option(
     "--allow-remote",
     metavar="ADDRESS",
-    callback=_parse_address,
+    callback=_parse_hosts,
     help="Listen on this address of this machine instead of 127.0.0.1, so that others who have "
     "the link can come in. The connection is not encrypted.",
 )

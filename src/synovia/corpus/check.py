@@ -14,8 +14,8 @@ import numpy as np
 from ..io import load_clip, load_limits
 from ..model import LimitModel
 from ..skeleton import Clip, names_in
-from ..text import csv_text, percent, printable
-from .store import Outcome, Task, error_message
+from ..text import csv_text, error_text, percent, printable
+from .store import Outcome, Task
 
 EDGES_DEG = (1.0, 2.0, 5.0, 10.0, 20.0, 45.0, 90.0)
 """Upper ends of the bars of a histogram of violations, in degrees; the last bar is open."""
@@ -54,7 +54,7 @@ def check_work(names: dict[str, str], limits: str, task: Task) -> Outcome:
         clip = replace(load_clip(task.place, skeleton=task.skeleton), name=task.name)
         return Outcome(task, check_clip(model, clip, task.performer, names))
     except (ValueError, OSError) as error:
-        return Outcome(task, error=error_message(error))
+        return Outcome(task, error=error_text(error))
 
 
 @lru_cache(maxsize=1)

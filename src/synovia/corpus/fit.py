@@ -17,8 +17,9 @@ from ..learn.duplicates import compare_marks
 from ..learn.fitting import LearnedLimits, thin_message
 from ..model import LimitModel, couple
 from ..skeleton import Skeleton, match, names_in
+from ..text import error_text
 from .executors import run
-from .store import ClipEntry, Corpus, Outcome, error_message
+from .store import ClipEntry, Corpus, Outcome
 from .summary import (
     Cells,
     CellsMember,
@@ -187,7 +188,7 @@ def fit_work(skeleton: Skeleton, options: FitOptions, folder: str, task: CellsTa
         fit: Callable[..., Any] = _fit_joint if task.variable is None else _fit_pair
         return Outcome(task, fit(skeleton, options, task, cells))
     except (ValueError, OSError) as error:
-        return Outcome(task, error=error_message(error))
+        return Outcome(task, error=error_text(error))
 
 
 def _fit_joint(

@@ -17,11 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from ..io import load_clip
 from ..io.encoding import json_text
 from ..io.files import atomic_write, read_file
+from ..schema import LISTS, decode
+from ..text import error_text
 from .summary import (
     MALFORMED,
     SummaryOptions,
@@ -67,9 +69,6 @@ class ClipEntry:
     """Modification time of the file, in nanoseconds."""
 
     def __post_init__(self) -> None:
-        for name, kind in get_type_hints(ClipEntry).items():
-            if type(value := getattr(self, name)) is not kind:
-                raise ValueError(f"{name} must be of type {kind.__name__}, got {value!r:.60}")
         if not _MARK.fullmatch(self.mark):  # it names a file
             raise ValueError(f"mark must be 40 hexadecimal digits, got {self.mark!r:.60}")
         if self.frames < 0:
@@ -177,7 +176,7 @@ def _is_ours(file: Path) -> bool:
 
 def _read_entry(file: Path) -> ClipEntry:
     try:
-        return ClipEntry(**json.loads(read_file(file)))
+        return decode(ClipEntry, json.loads(read_file(file)), LISTS)
     except MALFORMED as error:
         raise ValueError(f"{file}: not an entry that can be read: {error}") from None
 
@@ -221,15 +220,8 @@ def work(folder: str, task: Task) -> Outcome:
         done = time.process_time()
         entry = _write_entry(corpus, task, mark, clip.frames, *_file_state(about))
     except (ValueError, OSError) as error:
-        return Outcome(task, error=error_message(error), disk_full=is_disk_full(error))
+        return Outcome(task, error=error_text(error), disk_full=is_disk_full(error))
     return Outcome(task, entry, reading=read - start, summarizing=done - read)
-
-
-def error_message(error: ValueError | OSError) -> str:
-    """Return the message of an error, after the name of the file if there is one."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{os.fspath(error.filename)}: {error.strerror or error}"
-    return str(error)
 
 
 def is_disk_full(error: Exception) -> bool:

@@ -19,15 +19,15 @@ from ..skeleton import Clip, Pose, lineage
 
 LIMBS = ("Clavicle", "UpperArm", "LowerArm", "Forearm", "Hand", "UpperLeg", "LowerLeg", "Foot")
 JOINTS = ("Head", *(f"{side}{limb}" for side in ("Left", "Right") for limb in LIMBS))
-"""The joints that the demo learns about; vertebrae and ribs move too little each."""
+"""Joints with learned limits; single vertebrae and ribs move too little."""
 ANCESTORS = {"Head": "T1", "LeftUpperArm": "Sternum", "RightUpperArm": "Sternum"}
-"""Those that are measured from a joint above their parent: the head from below the neck."""
+"""Joints measured from an ancestor above their parent."""
 TRUNK = ("lumbar", "thoracic", "cervical", "head")
 NECK_POSES = 4000
-"""Poses of the neck that its limit is made of."""
+"""Random poses of the neck from which its limit is fitted."""
 SLACK = np.radians(0.5)
 SAMPLES = 2000  # random poses
-MARGIN = 0.05  # radians by which learned limits are wider than the clip
+MARGIN = 0.05  # radians: margin of learned limits
 
 
 @cache
@@ -43,19 +43,19 @@ def random_controls(n: int, rng: np.random.Generator, beyond: float = 0.0) -> Fl
     does both to the end could as well be on the other side of the body. Head and neck go together.
     """
     controls = body().controls
-    place = {name: k for k, name in enumerate(controls)}
+    index = {name: k for k, name in enumerate(controls)}
     low, neutral, high = np.array([(c.low, c.neutral, c.high) for c in controls.values()]).T
     shares = rng.uniform(-beyond, 1.0 + beyond, (n, len(low)))
     table = low + np.clip(shares, 0.0, 1.0) * (high - low)
     for side in ("left", "right"):
-        pair = [place[f"{side}_shoulder.{move}"] for move in ("flexion", "abduction")]
+        pair = [index[f"{side}_shoulder.{move}"] for move in ("flexion", "abduction")]
         around = rng.uniform(0.0, 2.0 * np.pi, n)
         size = np.minimum(np.sqrt(rng.uniform(0.0, 1.0 + 2.0 * beyond, n)), 1.0)
         for k, part in zip(pair, (np.cos(around), np.sin(around)), strict=True):
             ends = np.where(part > 0.0, high[k] - neutral[k], neutral[k] - low[k])
             table[:, k] = neutral[k] + size * part * ends
     for move in ("flexion", "bend", "twist"):
-        neck, head = place[f"cervical.{move}"], place[f"head.{move}"]
+        neck, head = index[f"cervical.{move}"], index[f"head.{move}"]
         share = (table[:, neck] - low[neck]) / (high[neck] - low[neck])
         table[:, head] = low[head] + share * (high[head] - low[head])
     return np.asarray(table)
@@ -96,7 +96,7 @@ def true_limits() -> LimitModel:
 
 
 def _neck() -> Limit:
-    """Return the limit of the head as the first rib's vertebra sees it."""
+    """Return the limit of the head, measured from the first thoracic vertebra."""
     seen = joint_rotations(
         "Head", random_controls(NECK_POSES, np.random.default_rng(0), beyond=0.5)
     )
@@ -105,7 +105,7 @@ def _neck() -> Limit:
 
 
 def joint_rotations(name: str, controls: Floats) -> Quats:
-    """Return what a joint does by these controls (n, C), as it is measured: (n, 4)."""
+    """Return the rotations (n, 4) of a joint for controls (n, C), from its measuring ancestor."""
     figure = body()
     return lineage(figure.skeleton, name, ANCESTORS.get(name)).relative_rotation(
         figure.pose(controls).rotations
@@ -118,13 +118,13 @@ MOVE_FRAMES = 30
 """Frames from one pose to the next."""
 BALLS = ("LeftUpperArm", "RightUpperArm", "LeftUpperLeg", "RightUpperLeg")
 LEAP = np.radians(20.0)
-"""A turn from one frame to the next that is none: a joint at its limit has changed sides."""
+"""Radians from frame to frame above which a joint at its limit has changed sides."""
 ROUNDS = 60
-"""How often stops are drawn once more where the way to them leaps; fewer are needed."""
+"""Maximum rounds of drawing stops again where the path to them leaps."""
 BEYOND = 0.4
-"""How far stops would be beyond the ends, as a share of the range: so many are at the ends."""
+"""Share of the range by which random stops may exceed its ends before they are clamped."""
 CALM = 0.07
-"""How much of its range a control of the wild clip uses where nothing is wild."""
+"""Share of its range that a control uses in the legal parts of the wild clip."""
 STANDING = {
     "shoulder.flexion": 18.0,
     "shoulder.abduction": 22.0,
@@ -135,7 +135,7 @@ STANDING = {
     "knee.flexion": 22.0,
     "ankle.dorsiflexion": 4.0,
 }
-"""The controls of both sides about which the wild clip moves, in degrees; the others are 0."""
+"""Means of the controls in the wild clip, both sides, in degrees; others have 0."""
 VIOLATIONS: dict[str, tuple[tuple[float, float, float], float, float, float]] = {
     # The elbow bends backwards,
     "LeftLowerArm": ((1.0, 0.0, 0.0), 100.0, 0.03, 0.33),
@@ -173,24 +173,24 @@ def wild(frames: int = WILD_FRAMES, seed: int = 1) -> Clip:
         -1.0, 1.0, (frames // (2 * MOVE_FRAMES) + 2, len(low))
     )
     stops = standing + CALM * shares * (high - low)
-    time, turns = np.linspace(0.0, 1.0, frames), {}
+    time, extra = np.linspace(0.0, 1.0, frames), {}
     for name, (axis, degrees, start, end) in VIOLATIONS.items():
         share = np.clip((time - start) / (end - start), 0.0, 1.0)
         # There and back, but for whole turns, which end where they began.
         course = _ease(share) if degrees == 360.0 else _ease(1.0 - np.abs(2.0 * share - 1.0))
-        turns[name] = quat.exp(np.radians(degrees) * course[:, None] * _unit(axis))
-    return _clip("wild", _travel(stops, frames, 2 * MOVE_FRAMES), turns)
+        extra[name] = quat.exp(np.radians(degrees) * course[:, None] * _unit(axis))
+    return _clip("wild", _travel(stops, frames, 2 * MOVE_FRAMES), extra)
 
 
 def _travel(stops: Floats, frames: int, move: int) -> Floats:
-    """Return controls (frames, C) that go straight from stop to stop, as smoothly as people do."""
+    """Return controls (frames, C) on straight, eased paths from stop to stop."""
     leg, frame = np.divmod(np.arange(frames), move)
     share = _ease(frame / move)[:, None]
     return np.asarray(stops[leg] + share * (stops[leg + 1] - stops[leg]))
 
 
 def _leaps(controls: Floats) -> Ints:
-    """Return the numbers of the legs in which a joint leaps."""
+    """Return the indices of the paths between stops in which a joint leaps."""
     balls = [body().skeleton.index(name) for name in BALLS]
     rotations = body().pose(controls).rotations[:, balls]
     steps = quat.angle_between(rotations[:-1], rotations[1:]).max(axis=-1)
@@ -198,7 +198,7 @@ def _leaps(controls: Floats) -> Ints:
 
 
 def _ease(t: Scalars) -> Scalars:
-    """Return the course, from 0 to 1, of a movement of least jerk."""
+    """Return the minimum-jerk profile from 0 to 1 at times `t` from 0 to 1 (Flash & Hogan 1985)."""
     return t**3 * (10.0 - 15.0 * t + 6.0 * t * t)
 
 
@@ -206,14 +206,14 @@ def _unit(vector: tuple[float, float, float]) -> Vectors:
     return np.asarray(np.asarray(vector) / np.linalg.norm(vector))
 
 
-def _clip(name: str, controls: Floats, turns: dict[str, Quats]) -> Clip:
-    """Return the clip of these controls, some joints turned further; the hips sway a little."""
+def _clip(name: str, controls: Floats, extra: dict[str, Quats]) -> Clip:
+    """Return the clip of controls (frames, C), with extra rotations of joints."""
     figure = body()
     posed = figure.pose(controls)
     rotations, positions = posed.rotations.copy(), posed.positions.copy()
-    for joint, turn in turns.items():
-        place = figure.skeleton.index(joint)
-        rotations[:, place] = quat.mul(turn, rotations[:, place])
+    for name, rotation in extra.items():
+        joint = figure.skeleton.index(name)
+        rotations[:, joint] = quat.mul(rotation, rotations[:, joint])
     time = np.arange(len(controls)) * FRAME_TIME
     rotations[:, 0] = quat.exp(0.3 * np.sin(0.9 * time)[:, None] * np.array([0.0, 1.0, 0.0]))
     positions[:, 0, 0] += 0.04 * np.sin(0.7 * time)

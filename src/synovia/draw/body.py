@@ -1,4 +1,4 @@
-"""Draw a human with its bones: what of a pose is seen, in colours, into flat axes."""
+"""Bones of a human in a pose, drawn into flat axes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_PX, DENSITY = 1400, 1.3
-"""A picture of a body has at most so many pixels each way, and so many for one of the axes."""
+"""Maximum pixels of a picture each way, and pixels for each pixel of the axes."""
 
 
 class Seen(NamedTuple):
-    """Bones as they appear: x to the right, y up, z to the viewer; colours (n, 3) by vertex."""
+    """Bones in view coordinates: x right, y up, z to the viewer; colours (n, 3) of vertices."""
 
     vertices: Vectors
     triangles: Ints
@@ -45,7 +45,7 @@ def see_bones(
     color: str = BONE,
     only: Collection[str] | None = None,
 ) -> Seen:
-    """Return the bones of one pose, as a viewer sees them who looks along -z after `view`.
+    """Return the bones of one pose in the coordinates of a viewer who looks along -z.
 
     `colors` gives the bones of some joints a colour of their own; `only` leaves out all others.
     """
@@ -63,7 +63,7 @@ def see_bones(
 
 
 def together(parts: Sequence[Seen]) -> Seen:
-    """Return several as one."""
+    """Return several sets of bones as one."""
     starts = np.cumsum([0, *(len(each.vertices) for each in parts)])
     return Seen(
         np.concatenate([each.vertices for each in parts]),
@@ -75,7 +75,7 @@ def together(parts: Sequence[Seen]) -> Seen:
 
 
 def bounds(seen: Seen) -> Floats:
-    """Return the least and the greatest x and y (2, 2) of what is seen."""
+    """Return the smallest and largest x and y (2, 2)."""
     used = seen.vertices[np.unique(seen.triangles), :2]
     return np.stack([used.min(axis=0), used.max(axis=0)])
 

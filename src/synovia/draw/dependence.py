@@ -1,4 +1,4 @@
-"""Draw what a joint may do over where the joint points that it depends on."""
+"""Maps of a dependent limit over the directions of its driver."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 PIXELS = 300  # across a sphere
 COLUMN_PX, SPHERE_PX, HEAD_PX, FOOT_PX = 440, 400, 130, 130
 LINES_DEG = 30.0
-"""Degrees from one line to the next."""
+"""Degrees between contour lines."""
 LEAST = 0.03
-"""A side is drawn if it has at least this share of what is legal."""
+"""A side is drawn if it has at least this share of the legal directions."""
 NAMES = {"low": "from", "high": "to", "margin": "margin"}
 
 
 def draw_dependence(model: LimitModel, joint: str) -> Figure:
-    """Return maps of a joint's numbers over where its driver's bone may point, in degrees.
+    """Return maps of a joint's ranges over the legal directions of its driver's bone, in degrees.
 
     Of a range these are its width and both its ends, of a hinge from its reference. The bone comes
     to each direction by the shortest swing from the reference of the driver's limit.

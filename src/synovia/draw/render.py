@@ -1,4 +1,4 @@
-"""Draw triangles with light and depth: a small renderer in NumPy, the same picture every time."""
+"""A small deterministic renderer of triangles in NumPy."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..arrays import Floats, Ints, Mask, Vectors, cross, unit_vectors
 KEY = unit_vectors(np.array([-0.45, 0.75, 0.65]))
 RIM = unit_vectors(np.array([0.75, 0.35, -0.35]))
 SAMPLES = 2
-"""Points a pixel each way."""
+"""Samples per pixel each way."""
 CHUNK = 1 << 21
 HALF = 2
-"""Hollows are looked for at every so many points."""
+"""Samples per point of the ambient occlusion, each way."""
 
 
 @dataclass(frozen=True, eq=False)
 class Depths:
-    """What is seen at each point of a picture: a triangle (-1 for none), and where in it."""
+    """The visible triangle at each sample (-1 for none), barycentric weights and depth."""
 
     triangle: Ints
     weights: Floats
@@ -87,7 +87,7 @@ def _shade(color: Floats, normal: Vectors, hollow: Floats) -> Floats:
 
 
 def _hollows(depth: Floats, shown: Mask, scale: float) -> Floats:
-    """Return how much each point is below what is around it, 0 to 1."""
+    """Return an approximate ambient occlusion (0 to 1): depth below the mean around a sample."""
     there = shown[::HALF, ::HALF]
     base = np.where(there, depth[::HALF, ::HALF], 0.0)
     found = np.zeros(there.shape)
@@ -101,7 +101,7 @@ def _hollows(depth: Floats, shown: Mask, scale: float) -> Floats:
 
 
 def _blur(values: Floats, reach: int) -> Floats:
-    """Return means over squares, twice for roundness."""
+    """Return a box blur of `values`, applied twice."""
     for _ in range(2):
         for axis in range(2):
             padded = np.concatenate(
@@ -115,7 +115,7 @@ def _blur(values: Floats, reach: int) -> Floats:
 
 
 def _rasterize(flat: Floats, depth: Floats, triangles: Ints, size: tuple[int, int]) -> Depths:
-    """Return what is in front at each point (rows, columns)."""
+    """Return the nearest triangle at each sample (rows, columns)."""
     columns, rows = size
     best = np.full(rows * columns, -np.inf)
     chosen = np.full(rows * columns, -1)

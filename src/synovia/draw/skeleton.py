@@ -1,4 +1,4 @@
-"""Draw a pose: a human's bones, or strokes, seen from a little to the side and above."""
+"""A pose as bones of a human, or as strokes, seen from the side and above."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 VIEW: Quats = quat.from_euler(np.radians([8.0, -33.0]), "xy")
-"""Rotation of the world for a viewer who looks along -z, with y up."""
+"""Rotation of the world into view coordinates: the viewer looks along -z, y is up."""
 THICKNESS = 0.021
 """Half the width of a bone, as a share of the skeleton's size."""
 RIM = 0.0075

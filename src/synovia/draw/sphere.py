@@ -1,4 +1,4 @@
-"""Draw a limit on the unit sphere: where the bone may point, coloured by how far it may twist."""
+"""Limits on the unit sphere: legal directions of the bone, coloured by their range of twist."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ILLEGAL = "#eef1f3"
 TWIST_COLOURS = ("#232c7a", "#2f63c8", "#5b9ddd", "#c3cf8e", "#ffd93b")
 """From a narrow range of twist to a wide one, as at the page; red is for what is outside."""
-TWISTS = 90  # twists that are tried at a direction, where the shape does not tell its range
+TWISTS = 90  # twists tested at a direction, for shapes without a range of twist
 BATCH = 2000  # directions, which with their twists stay in cache
 PIXELS, TILE_PIXELS = 420, 210  # across the sphere, and across one of many
 COARSER, COARSEST = 0.55, 0.25  # as many, where twists have to be tried, and without a kernel
@@ -73,7 +73,7 @@ def draw_twist_scale(
     span_deg: tuple[float, float],
     title: str = "range of twist",
 ) -> None:
-    """Draw which colours stand for which degrees, of twist, into `box` of the figure."""
+    """Draw the colour scale of degrees into `box` of the figure."""
     scale = figure.add_axes(box)
     scale.imshow(np.linspace(0.0, 1.0, 256)[None], cmap=twist_colours(), aspect="auto")
     scale.set(yticks=[], xticks=[0, 255], xticklabels=[f"{edge:.0f}°" for edge in span_deg])
@@ -101,7 +101,7 @@ def direction_chart(limit: Limit) -> DirectionTwist:
 
 
 def twist_widths_deg(limit: Limit, directions: Vectors) -> Scalars:
-    """Return how far the bone may twist at each direction (n, 3), in degrees; NaN where illegal."""
+    """Return the range of twist (n,) at directions (n, 3), in degrees; NaN where illegal."""
     shape = as_directional(limit.region)
     if shape is not None:
         directions = limit.chart.in_chart(directions)
@@ -112,12 +112,12 @@ def twist_widths_deg(limit: Limit, directions: Vectors) -> Scalars:
         return widths
     chart = direction_chart(limit)
     twists = np.arange(TWISTS) * 2.0 * np.pi / TWISTS
-    turns = quat.exp(twists[:, None] * chart.axis)
+    twist_rotations = quat.exp(twists[:, None] * chart.axis)
     shares = np.zeros(len(directions))
     for first in range(0, len(directions), BATCH):
         some = slice(first, first + BATCH)
         swings = quat.mul(chart.reference, quat.between(chart.axis, directions[some]))
-        shares[some] = limit.contains(quat.mul(swings[:, None], turns)).mean(axis=1)
+        shares[some] = limit.contains(quat.mul(swings[:, None], twist_rotations)).mean(axis=1)
     return np.where(shares > 0.0, 360.0 * shares, np.nan)
 
 
@@ -145,16 +145,16 @@ def _image(limit: Limit, view: Vectors, pixels: int) -> Any:
 
 
 def pixels_for(limit: Limit, pixels: int) -> int:
-    """Return so many pixels, or fewer, where it takes long to tell which directions are legal."""
+    """Return the number of pixels across, reduced for limits that are slow to evaluate."""
     if as_directional(limit.region) is not None:
         return pixels
     return round((COARSER if limit.compiled else COARSEST) * pixels)
 
 
 def hemisphere(values: Callable[[Vectors], Floats], view: Vectors, pixels: int) -> Floats:
-    """Return values (rows, columns, ...) of the directions (n, 3) on the side of a sphere.
+    """Return an image (rows, columns, ...) of one side of a sphere; NaN outside of it.
 
-    They are NaN beside it.
+    `values` takes directions (n, 3).
     """
     along = _pixel_centers(pixels)
     x, y = np.meshgrid(along, along)
@@ -168,7 +168,7 @@ def hemisphere(values: Callable[[Vectors], Floats], view: Vectors, pixels: int) 
 
 
 def _pixel_centers(pixels: int) -> Scalars:
-    """Return where the centres of so many pixels are, from -1 to 1."""
+    """Return the centres (pixels,) of the pixels of an image from -1 to 1."""
     return np.asarray((np.arange(pixels) + 0.5) / pixels * 2.0 - 1.0)
 
 
@@ -217,7 +217,7 @@ def draw_marks(axes: Axes, limit: Limit, view: Vectors) -> None:
 
 
 def _draw_samples(axes: Axes, limit: Limit, samples: Quats, view: Vectors) -> None:
-    """Draw where the bone pointed in `samples`, on the side that is seen."""
+    """Draw the directions of the bone in `samples` on the visible side."""
     x, y, depth = _view_frame(view) @ direction_chart(limit).points(samples)[:, :3].T
     seen = depth > 0.0
     axes.scatter(x[seen], y[seen], s=4.0, color=INK, alpha=0.4, lw=0, zorder=3)

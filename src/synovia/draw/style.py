@@ -31,7 +31,7 @@ RAMP = ("#e3f2f0", "#fad7a0", "#f4a259", "#ec6a4c", OUTSIDE, "#a11d36", "#6d0f22
 
 
 def new_figure(width_px: int, height_px: int) -> Figure:
-    """Return an empty figure that no global state knows of."""
+    """Return an empty figure without global state."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width_px / 100, height_px / 100), dpi=100, facecolor=PAPER)
@@ -51,13 +51,13 @@ def readable_name(name: str) -> str:
 
 
 def hide_frame(axes: Axes) -> None:
-    """Take the frame and the marks away from `axes`, leaving small muted labels."""
+    """Remove the frame and the ticks of `axes`; labels stay, small and muted."""
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, labelsize=10, labelcolor=MUTED)
 
 
 def picture_format(path: str | PathLike[str]) -> str:
-    """Return the format that the suffix of `path` tells, if pictures can be drawn in it."""
+    """Return the picture format of the suffix; ValueError if matplotlib cannot write it."""
     from matplotlib.backend_bases import FigureCanvasBase
 
     kind = Path(path).suffix.lower().lstrip(".")

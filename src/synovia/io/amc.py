@@ -211,7 +211,7 @@ def _columns(origin: AsfOrigin) -> list[dict[str, int]]:
 
 
 def _axis_order(freedoms: tuple[str, ...]) -> str:
-    """Return the axes of a bone's rotation as Euler angles have them, the outermost first.
+    """Return the order of a bone's Euler angles: its axes, from the outermost.
 
     Freedoms rotate about fixed axes, the first one first, so that the last is the outermost.
     """

@@ -46,7 +46,7 @@ class ClipFormat:
 
 
 class FormatEntry(NamedTuple):
-    """One line of the registry of clip formats, which is read without importing the format."""
+    """An entry of the registry of clip formats; reading it does not import the format."""
 
     title: str
     """The format's name in tables; several suffixes may share one."""

@@ -105,7 +105,7 @@ def _is_searchable(limit: Limit | None) -> bool:
 
 
 def _pairs_of(model: LimitModel) -> list[tuple[str, list[str]]]:
-    """Return the drivers, and what depends on each, of which the runtime can know."""
+    """Return drivers with their dependent joints, as many as the runtime supports."""
     dependents: dict[str, list[str]] = {}
     for name, dependent in model.dependents.items():
         driver, limit = model.limits.get(dependent.driver), dependent.limit

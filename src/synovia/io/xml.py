@@ -34,7 +34,7 @@ class Element:
         raise ValueError(f"{self.path}:{self.line}: {rule}")
 
     def read(self, *known: str) -> dict[str, str]:
-        """Return the attributes, of which there must be none but these; `!` marks a needed one."""
+        """Return the attributes; only the `known` ones are allowed, those with `!` required."""
         names = [name.rstrip("!") for name in known]
         for name in self.attributes:
             if name not in names:
@@ -45,7 +45,7 @@ class Element:
         return self.attributes
 
     def parts(self, *known: str) -> list[Element]:
-        """Return the children, of which there must be none but these."""
+        """Return the children; only tags in `known` are allowed."""
         for child in self.children:
             if child.tag not in known:
                 child.fail(

@@ -26,7 +26,7 @@ FLOAT = 5126
 DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", FLOAT: "<f4"}
 """Types of numbers by glTF's code."""
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
-MAX_ZEROS = 10**6  # numbers of an accessor without bytes, which are zeros
+MAX_ZEROS = 10**6  # zeros in an accessor without bytes
 MAX_WHOLE = 2**53  # larger indices and counts are taken for mistakes
 MAX_NUMBER = 1e12  # larger lengths and scales are taken for mistakes
 

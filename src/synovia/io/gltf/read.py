@@ -70,7 +70,7 @@ class Track:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The source of a clip: its file, its rig, the index of its animation and its motion."""
+    """Where a clip comes from: file, rig, index of the animation, frames and motion."""
 
     document: Document
     rig: GltfRig
