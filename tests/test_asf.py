@@ -419,9 +419,9 @@ def test_hostile_sizes_are_refused_or_read_soon(tmp_path):
     with pytest.raises(ValueError, match=r"expected at most 100 frames of 10000 bones in so short"):
         load_clip(write(tmp_path, still, deep))
     assert len(load_clip(write(tmp_path, ":DEGREES\n1\n", deep)).skeleton) == 10_000
-    long = "x" * 5_000_000
+    long = "x" * 500_000
     path = write(tmp_path, amc_text().replace("arm", long), ASF.replace("arm", long))
-    assert len(load_clip(path).skeleton.names[-1]) == 5_000_000
+    assert len(load_clip(path).skeleton.names[-1]) == 500_000
     with pytest.raises(ValueError, match=r"walk\.amc:7: expected 1 numbers for x{60}, got 2"):
         load_clip(
             write(
@@ -477,11 +477,10 @@ def test_amc_equals_its_bvh_twin(amc, bvh):
 
 
 @needs_data
-@pytest.mark.parametrize("shape", ["box", "ellipsoid", "kdop"])
-def test_limits_learned_from_either_give_the_same_verdicts(shape):
+def test_limits_learned_from_either_give_the_same_verdicts():
     walks, dances = twins(*TWINS[0]), twins(*TWINS[1])
     excess = [
-        LimitModel.fit([walk], shape).violation(dance.pose)
+        LimitModel.fit([walk], "box").violation(dance.pose)
         for walk, dance in zip(walks, dances, strict=True)
     ]
     np.testing.assert_array_equal(excess[0] > 0.0, excess[1] > 0.0)

@@ -229,12 +229,12 @@ def test_limits_as_a_file(folder):
         np.testing.assert_array_equal(
             limit.contains(rotations), fresh.limits[name].contains(rotations)
         )
-    for rig in ("smplh", "smplx", "vrm", "mixamo"):
+    for rig in ("smplx", "vrm", "mixamo"):
         run("limits", "--rig", rig, "-o", f"{rig}.limits.json")
-        first = (folder / f"{rig}.limits.json").read_bytes()
-        run("limits", "--rig", rig, "-fo", f"{rig}.limits.json")
-        assert (folder / f"{rig}.limits.json").read_bytes() == first
         assert len(load_limits(f"{rig}.limits.json").limits) >= 17
+    first = (folder / "vrm.limits.json").read_bytes()
+    run("limits", "--rig", "vrm", "-fo", "vrm.limits.json")
+    assert (folder / "vrm.limits.json").read_bytes() == first
     assert "must be one of smpl" in complaint("limits", "--rig", "smlp", "-o", "b.limits.json")
 
 
