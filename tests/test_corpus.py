@@ -532,10 +532,10 @@ def test_a_corpus_holds_no_absolute_path_and_moves_with_its_clips(captures, tmp_
 @pytest.mark.parametrize(
     ("key", "value", "rule"),
     [
-        ("frames", "x", "frames must be of type int, got 'x'"),
+        ("frames", "x", "frames: expected a whole number, got 'x'"),
         ("frames", -1, "frames must be at least 0, got -1"),
         ("mark", "../../secret", "mark must be 40 hexadecimal digits, got '../../secret'"),
-        ("performer", None, "performer must be of type str, got None"),
+        ("performer", None, "performer: expected text, got None"),
     ],
 )
 def test_an_entry_with_a_wrong_field_is_named(made, tmp_path, key, value, rule):
