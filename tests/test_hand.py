@@ -16,7 +16,7 @@ from synovia.model import LimitModel
 from synovia.population.hand import hand_constraints
 from synovia.rigs import FACE, FINGERS, PARENTS, align, canonical_skeleton, palm_normal, recognize
 from synovia.rigs.human import PHALANGES, SIDES, split_role
-from synovia.rigs.reference import stance_of
+from synovia.rigs.stance import stance_of
 
 FLAT = [finger for finger in PHALANGES if finger != "Thumb"]
 MIXAMO = {"Metacarpal": 1, "Proximal": 1, "Intermediate": 2, "Distal": 3}

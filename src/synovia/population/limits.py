@@ -21,8 +21,8 @@ from ..io import load_limits
 from ..limit import Limit, mirror_limit
 from ..model import JointReport, Limb, LimitModel, Report, couple, limbs_on_rig
 from ..rigs import FACE, FINGERS, MEASURED_FROM, ROLES, Alignment, Rig, align, recognize
+from ..rigs.alignment import MIN_CONFIDENCE
 from ..rigs.canonical import LEFT, canonical_skeleton, dependents_on_rig, limits_on_rig
-from ..rigs.reference import MIN_CONFIDENCE
 from ..skeleton import Clip, Pose, Skeleton
 from .envelope import possible_model
 from .findings import Finding, join_sides, joint_name

@@ -11,7 +11,7 @@ from .. import quat
 from ..arrays import Ints, Mask, Quats, Scalars, Vectors
 from ..rigs import Rig
 from ..rigs.human import SIDES
-from ..rigs.reference import world_up
+from ..rigs.stance import world_up
 from ..skeleton import Clip, Pose, Skeleton, forward
 
 KEEP = ("hands", "feet", "head")

@@ -1,5 +1,6 @@
 """Rigs: roles of joints, their recognition in skeletons, and the canonical human."""
 
+from .alignment import Alignment
 from .canonical import (
     MEASURED_FROM,
     canonical_skeleton,
@@ -12,7 +13,8 @@ from .canonical import (
 from .hands import palm_normal
 from .human import FACE, FINGERS, PARENTS, ROLES, parent_role
 from .recognize import NotHumanError, Rig, recognize
-from .reference import Alignment, align, thin_clip
+from .reference import align
+from .stance import thin_clip
 from .suggest import suggest_roles
 
 __all__ = [

@@ -22,7 +22,7 @@ from .human import FACE, FINGERS, PARENTS, PHALANGES, SIDES, split_role
 
 if TYPE_CHECKING:
     from ..limit import DependentLimit, Limit
-    from .reference import Alignment
+    from .alignment import Alignment
 
 _LIMBS_MEASURED_FROM = {
     "Shoulder": "chest",

@@ -6,22 +6,24 @@ a bone points. Straight fingers along the hand are zero, whatever the fingers do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from .. import quat
 from ..arrays import Quats, Vectors, cross, unit_vectors
-from .canonical import FINGER_DIRECTIONS
+from .canonical import BONE_DIRECTIONS, FINGER_DIRECTIONS, FORWARD, UP
 from .human import FACE, PHALANGES, SIDES
-
-if TYPE_CHECKING:
-    from .recognize import Rig
-    from .reference import Stance
+from .recognize import Rig
+from .stance import Stance, angle_between, unit_or_none
 
 _KNUCKLES = tuple(finger for finger in PHALANGES if finger != "Thumb")
 _BACKWARDS = np.cos(np.radians(120.0))  # the end of a last bone that points so is an error
 _MIN_WIDTH = 0.1  # of a hand's length; closer knuckles do not show where the palm faces
+
+T_POSE = np.radians(35.0)  # of upper arms from level in a T-pose, whose palms are down
+PALMS_DOWN = frozenset({"Mixamo", "SMPL", "VRM", "VRoid", "Synovia"})
+"""Conventions whose T-poses have the palms down; those of CMU, for example, do not agree."""
+PALMS_AT_THIGHS = frozenset({"Synovia"})
+"""Conventions that rest with hanging arms, the palms at the thighs: down in a T-pose."""
 
 
 def palm_normal(stance: Stance, side: str, *, thumb: bool = True) -> Vectors | None:
@@ -137,8 +139,7 @@ def _direction(rig: Rig, stance: Stance, bone: str, after: str | None) -> Vector
         ends += list(skeleton.end_offsets[skeleton.end_parents == joint])
         end = np.mean(ends, axis=0) if ends else np.zeros(3)
         vector = np.asarray(quat.rotate(stance.rotations[bone], end))
-    length = float(np.linalg.norm(vector))
-    return vector / length if length else None
+    return unit_or_none(vector)
 
 
 def _set_frame(
@@ -151,3 +152,61 @@ def _set_frame(
     """Set a frame, in place, by which a bone has this rotation of canonical axes in the stance."""
     frames[role] = quat.normalize(quat.mul(quat.inverse(stance.rotations[role]), rotation))
     confidence[role] = 1.0
+
+
+def align_palms(
+    rig: Rig, stance: Stance, at_rest: bool, axes: Quats, frames: dict[str, Quats]
+) -> dict[str, str | None]:
+    """Return what shows where each palm faces: "fingers", "thumb", "convention" or None.
+
+    With the palm down in the T-pose, the knuckles of index and little finger lie along the forward
+    axis, and the thumb's base is in front of the hand's bone. The hand's frame is twisted about its
+    bone until they do. Without fingers, the palms are down if the rig rests in a T-pose and follows
+    a convention of `PALMS_DOWN`, or with hanging arms and one of `PALMS_AT_THIGHS`. Changes
+    `frames` in place.
+    """
+    found: dict[str, str | None] = {}
+    for side in SIDES:
+        hand, arm = f"{side}Hand", f"{side}UpperArm"
+        if hand not in frames:
+            continue
+        base, bone = stance.starts[hand], BONE_DIRECTIONS[hand]
+        across = {
+            "fingers": _between(stance, f"{side}LittleProximal", f"{side}IndexProximal"),
+            "thumb": _thumb(stance, side, base),
+        }
+        found[side] = None
+        for shown, direction in across.items():
+            if direction is None:
+                continue
+            posed = quat.mul(stance.rotations[hand], frames[hand])
+            seen = quat.rotate(quat.inverse(posed), direction)
+            seen = seen - (seen @ bone) * bone
+            if np.linalg.norm(seen) > 0.3:  # of a unit vector; else it lies along the hand
+                twist = np.arctan2(np.cross(FORWARD, seen) @ bone, seen @ FORWARD)
+                frames[hand] = quat.mul(frames[hand], quat.exp(twist * bone))
+                found[side] = shown
+                break
+        level = stance.direction(arm)
+        if found[side] is None and at_rest and level is not None:
+            lift = 0.5 * np.pi - angle_between(quat.rotate(axes, level), UP)
+            conventions = PALMS_DOWN if abs(lift) < T_POSE else PALMS_AT_THIGHS
+            if rig.convention in conventions:
+                found[side] = "convention"
+    return found
+
+
+def _between(stance: Stance, start: str, end: str) -> Vectors | None:
+    """Return the unit direction (3,) from the start of one bone to another's; None if unknown."""
+    if not {start, end} <= stance.starts.keys():
+        return None
+    return unit_or_none(stance.starts[end] - stance.starts[start])
+
+
+def _thumb(stance: Stance, side: str, base: Vectors) -> Vectors | None:
+    """Return the unit direction (3,) from the wrist to the thumb; None if unknown."""
+    for bone in ("Proximal", "Metacarpal"):
+        role = f"{side}Thumb{bone}"
+        if role in stance.starts and np.linalg.norm(stance.starts[role] - base) > 0.0:
+            return unit_or_none(stance.starts[role] - base)
+    return None

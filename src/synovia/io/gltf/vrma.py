@@ -45,7 +45,7 @@ def comes_from_vrma(clip: Clip) -> bool:
 def to_vrm_bones(clip: Clip) -> Clip:
     """Return a human's motion on a skeleton of VRM's bones, whose rest pose is the T-pose.
 
-    Joints are called by bone, and only the hips move. With B of `rigs.reference`, a bone that has
+    Joints are called by bone, and only the hips move. With B of `rigs.alignment`, a bone that has
     the rotation R in a world with y up has R · B here. A clip of a VRMA file, or one that this
     function has returned, is returned as it is.
     Raises ValueError where the rig is no human, or lacks a bone that VRM requires.

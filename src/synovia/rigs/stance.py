@@ -1,0 +1,267 @@
+"""Positions and rotations of a rig's bones in a pose, and whether that is a person who stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Quats, Scalars, Vectors, cross, evenly_spaced, unit_vectors
+from ..skeleton import Clip, Pose, forward
+from .canonical import BONE_DIRECTIONS, FORWARD, UP
+from .human import SIDES
+from .recognize import Rig
+
+CHAINS = (("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot", "Toes"))
+"""Bones that end where the next one begins."""
+COMMON_NAMES = {
+    "UpperLeg": "thigh",
+    "LowerLeg": "shin",
+    "UpperArm": "upper arm",
+    "LowerArm": "forearm",
+}
+LEG_SLACK = np.radians(45.0)  # of legs from down in a standing pose
+ARM_SLACK = np.radians(110.0)  # of upper arms from sideways, forwards or backwards
+MAX_RAISED = np.radians(30.0)  # of upper arms above level; rest poses are never higher
+MAX_ASYMMETRY = np.radians(25.0)  # between sides of a rest pose; frames of motion begin at 46
+LINE_SLACK = np.radians(25.0)  # of hips and shoulders from a right angle to the spine
+SNAP_SIDE = np.radians(10.0)  # of the body's side at rest from a world axis that it means
+SNAP_UP = np.radians(25.0)  # likewise of its up direction, which leans more often
+MAX_FRAMES = 4000  # evenly spaced frames that are examined; more do not change the result
+
+
+@dataclass(frozen=True, eq=False)
+class Stance:
+    """Positions and rotations of the bones of a rig in one or many poses, by role."""
+
+    starts: Mapping[str, Vectors]
+    """Where bones begin (..., 3)."""
+    tips: Mapping[str, Vectors]
+    """Where bones end (..., 3), if known."""
+    rotations: Mapping[str, Quats]
+    """World rotations (..., 4)."""
+
+    def direction(self, role: str) -> Vectors | None:
+        """Return the unit direction (..., 3) of a bone; None if it has no length."""
+        if role not in self.tips:
+            return None
+        return unit_or_none(self.tips[role] - self.starts[role])
+
+    def line(self, bone: str) -> Vectors | None:
+        """Return the unit direction (..., 3) from the start of a right bone to the left one's."""
+        if not all(f"{side}{bone}" in self.starts for side in SIDES):
+            return None
+        return unit_or_none(self.starts[f"left{bone}"] - self.starts[f"right{bone}"])
+
+    def lines(self) -> list[Vectors]:
+        """Return the lines of hips and shoulders that are known."""
+        found = [self.line(bone) for bone in ("UpperLeg", "UpperArm")]
+        return [line for line in found if line is not None]
+
+    def up(self) -> Vectors:
+        """Return the unit direction (..., 3) from the hips to the shoulders."""
+        hips, shoulders = (self._middle(bone) for bone in ("UpperLeg", "UpperArm"))
+        bottom = hips if hips is not None else self.starts.get("hips")
+        top = shoulders if shoulders is not None else self.starts.get("chest")
+        knees, head = self._middle("LowerLeg"), self.starts.get("head")
+        for low, high in ((bottom, top), (knees, bottom), (top, head)):
+            if low is not None and high is not None and np.linalg.norm(high - low, axis=-1).all():
+                return unit_vectors(high - low)
+        raise ValueError(
+            "a human needs hips and shoulders, hips and knees, or shoulders and a head, apart from "
+            "each other"
+        )
+
+    def _middle(self, bone: str) -> Vectors | None:
+        """Return the midpoint (..., 3) between the starts of a left bone and the right one."""
+        both = [f"{side}{bone}" for side in SIDES]
+        if not all(role in self.starts for role in both):
+            return None
+        return np.asarray(np.mean([self.starts[role] for role in both], axis=0))
+
+    def side(self) -> Vectors:
+        """Return the unit direction (..., 3) to the left, the mean of hips and shoulders."""
+        lines = self.lines()
+        if not lines:
+            raise ValueError("a human needs both thighs or both upper arms, apart from each other")
+        return unit_vectors(np.sum(lines, axis=0))
+
+
+def unit_or_none(vectors: Vectors) -> Vectors | None:
+    """Return unit vectors; None if one has no length."""
+    return unit_vectors(vectors) if np.linalg.norm(vectors, axis=-1).all() else None
+
+
+def stance_of(rig: Rig, pose: Pose) -> Stance:
+    """Return the stance of a rig in one or many poses."""
+    skeleton, roles, starts = rig.skeleton, rig.roles, rig.starts
+    positions, rotations = forward(skeleton, pose)
+    bone_starts = {role: positions[..., skeleton.index(name), :] for role, name in starts.items()}
+    turns = {role: rotations[..., skeleton.index(name), :] for role, name in roles.items()}
+    tips = {}
+    for side in SIDES:
+        for bone, after in (pair for chain in CHAINS for pair in pairwise(chain)):
+            if f"{side}{bone}" in bone_starts and f"{side}{after}" in bone_starts:
+                tips[f"{side}{bone}"] = bone_starts[f"{side}{after}"]
+        hand = f"{side}Hand"
+        if hand in bone_starts:
+            joint = skeleton.index(roles[hand])
+            ends = [skeleton.offsets[child] for child in skeleton.children(joint)]
+            ends += list(skeleton.end_offsets[skeleton.end_parents == joint])
+            middle = np.mean(ends, axis=0) if ends else np.zeros(3)
+            if middle.any():
+                tips[hand] = positions[..., joint, :] + quat.rotate(turns[hand], middle)
+    return Stance(bone_starts, tips, turns)
+
+
+def unlike_standing(stance: Stance) -> str | None:
+    """Return why a stance is not a standing pose, arms hanging to raised; None if it is one."""
+    up, side = stance.up(), stance.side()
+    for name, sign in zip(SIDES, (1.0, -1.0), strict=True):
+        for bone, target, slack, where in (
+            ("UpperLeg", -up, LEG_SLACK, "down"),
+            ("LowerLeg", -up, LEG_SLACK, "down"),
+            ("UpperArm", sign * side, ARM_SLACK, "sideways"),
+        ):
+            direction = stance.direction(f"{name}{bone}")
+            if direction is not None and (angle := angle_between(direction, target)) > slack:
+                return (
+                    f"the {name} {COMMON_NAMES[bone]} points {np.degrees(angle):.0f} degrees away "
+                    f"from {where}"
+                )
+        raised = stance.direction(f"{name}UpperArm")
+        if (
+            raised is not None
+            and (above := np.arcsin(np.clip(raised @ up, -1.0, 1.0))) > MAX_RAISED
+        ):
+            return f"the {name} upper arm points {np.degrees(above):.0f} degrees above level"
+    lines = stance.lines()
+    if any(abs(angle_between(line, up) - 0.5 * np.pi) > LINE_SLACK for line in lines):
+        return "hips and shoulders are not square to the spine"
+    if len(lines) == 2 and angle_between(lines[0], lines[1]) > LINE_SLACK:
+        return "hips and shoulders are turned against each other"
+    return None
+
+
+def unlike_sides(stance: Stance) -> str | None:
+    """Return why a stance is not mirror-symmetric, as rest poses are; None if it is."""
+    side = stance.side()
+    for bone in ("UpperLeg", "LowerLeg", "UpperArm", "LowerArm"):
+        left, right = (stance.direction(f"{name}{bone}") for name in SIDES)
+        if left is None or right is None:
+            continue
+        angle = float(angle_between(left - 2.0 * (left @ side) * side, right))
+        if angle > MAX_ASYMMETRY:
+            return (
+                f"the left {COMMON_NAMES[bone]} points {np.degrees(angle):.0f} degrees away from "
+                "the mirrored right one"
+            )
+    return None
+
+
+def lean_from_standing(stance: Stance, up: Vectors) -> Scalars:
+    """Return the largest angle (...) of legs and torso from the vertical, in radians."""
+    angles = [angle_between(stance.up(), up)]
+    for role in (f"{side}{bone}" for side in SIDES for bone in ("UpperLeg", "LowerLeg")):
+        direction = stance.direction(role)
+        if direction is not None:
+            angles.append(angle_between(direction, -up))
+    return np.asarray(np.max(angles, axis=0))
+
+
+def world_up(rig: Rig, clips: Sequence[Clip]) -> Vectors:
+    """Return the unit up direction (3,) of the world of clips.
+
+    It is what the file states, else the up direction of a standing rest pose, whatever the motion:
+    people lie down. Else it is y, or z if bodies are hardly ever upright along y, and mostly along
+    z.
+    """
+    if rig.skeleton.up:
+        return np.asarray(np.eye(3)["xyz".index(rig.skeleton.up)])
+    at_rest = stance_of(rig, rig.skeleton.rest_pose())
+    if unlike_standing(at_rest) is None:
+        return snap(at_rest.up(), SNAP_UP)
+    towards = [stance_of(rig, thin_clip(clip).pose).up() for clip in clips if clip.frames]
+    if towards:
+        near = np.cos(LEG_SLACK)
+        shares = [(np.concatenate(towards) @ axis > near).mean() for axis in (UP, FORWARD)]
+        if shares[0] < 0.1 and shares[1] > 0.5:
+            return FORWARD
+    return UP
+
+
+def body_axes(stance: Stance, *, snap_side: bool) -> Quats:
+    """Return the rotation (4,) from the rig's world to the canonical one, from one pose."""
+    up = snap(stance.up(), SNAP_UP)
+    side = stance.side()
+    if snap_side:
+        side = snap(side, SNAP_SIDE)
+    side = unit_vectors(side - (side @ up) * up)
+    return quat.from_matrix(np.stack([side, up, cross(side, up)]))
+
+
+def snap(direction: Vectors, slack: float) -> Vectors:
+    """Return the world axis within `slack` radians of a direction, else the direction."""
+    axis = int(np.abs(direction).argmax())
+    along = np.sign(direction[axis]) * np.eye(3)[axis]
+    return along if angle_between(direction, along) <= slack else direction
+
+
+def t_pose_frames(stance: Stance, axes: Quats, *, level: bool) -> dict[str, Quats]:
+    """Return the frame (4,) of each bone, by rotating a stance into the T-pose.
+
+    Limbs are rotated by shortest arcs, from the torso outwards. With `level`, hips and chest are
+    first rotated about the vertical until their lines point to the left.
+    """
+    turns = dict.fromkeys(stance.rotations, quat.IDENTITY)
+    if level:
+        for role, bone in (("hips", "UpperLeg"), ("chest", "UpperArm")):
+            line = stance.line(bone)
+            if role in turns and line is not None:
+                turns[role] = _heading(line, axes)
+    for side in SIDES:
+        for chain in CHAINS:
+            turn = quat.IDENTITY
+            for role in (f"{side}{bone}" for bone in chain if f"{side}{bone}" in turns):
+                direction = stance.direction(role)
+                if direction is not None and role in BONE_DIRECTIONS:
+                    target = quat.rotate(quat.inverse(axes), BONE_DIRECTIONS[role])
+                    turn = quat.mul(quat.between(quat.rotate(turn, direction), target), turn)
+                turns[role] = turn
+    frames = {}
+    for role, turn in turns.items():
+        posed = quat.mul(quat.mul(axes, turn), stance.rotations[role])
+        frames[role] = quat.normalize(quat.inverse(posed))
+    return frames
+
+
+def _heading(line: Vectors, axes: Quats) -> Quats:
+    """Return the rotation (4,) about the vertical that makes a line point to the left."""
+    x, _, z = quat.rotate(axes, line)
+    up = quat.rotate(quat.inverse(axes), UP)
+    return quat.exp(np.arctan2(z, x) * up)
+
+
+def thin_clip(clip: Clip) -> Clip:
+    """Return a clip with at most `MAX_FRAMES` evenly spaced frames."""
+    if clip.frames <= MAX_FRAMES:
+        return clip
+    kept = evenly_spaced(clip.frames, MAX_FRAMES)
+    pose = Pose(clip.pose.rotations[kept], clip.pose.positions[kept])
+    step = (clip.frames - 1) / (MAX_FRAMES - 1)
+    return replace(clip, pose=pose, frame_time=clip.frame_time * step)
+
+
+def first_pose(clip: Clip) -> Pose:
+    """Return the first pose of a clip; raise ValueError if it has none."""
+    if clip.frames == 0:
+        raise ValueError(f"{clip.name}: the reference has no frames")
+    return Pose(clip.pose.rotations[0], clip.pose.positions[0])
+
+
+def angle_between(a: Vectors, b: Vectors) -> Scalars:
+    """Return the angle (...) between unit vectors, in radians."""
+    return np.asarray(np.arccos(np.clip((a * b).sum(axis=-1), -1.0, 1.0)))

@@ -1,0 +1,156 @@
+"""The lean of heads, feet and trunk by gravity, and zeros by the median of the motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Quats, Scalars, Vectors, evenly_spaced, unit_vectors
+from ..skeleton import Clip, Pose
+from .alignment import Alignment
+from .canonical import UP
+from .human import SIDES
+from .recognize import Rig
+from .stance import angle_between, stance_of, world_up
+
+MIN_FRAMES = 30  # of which a mode or a median is taken
+TRUNK = ("hips", "chest")
+"""Bones that gravity aligns only without a rest pose."""
+ENDS = ("head", "leftFoot", "rightFoot")
+"""Bones that gravity always aligns."""
+MAX_LEAN = np.radians(35.0)  # of a bone where it stands most often
+MAX_FOOT_TURN = np.radians(15.0)  # by which gravity rotates a foot; ground may slope, heels lift
+MAX_FOOT_ZERO = np.radians([30.0, 25.0])  # of a foot's zero: lift and rotation of its median
+LEAN_WIDTH = np.radians(6.0)  # bandwidth of the mode of directions
+STILL = np.radians(0.5)  # rotations below this are noise of a held pose
+MODE_STARTS, MODE_STEPS = 100, 50  # mean shift converges in a few steps from the best start
+SETTLED = 0.6  # of ends without a rest pose that gravity, a median or knuckles align
+SCAPULA = 0.3  # of a shoulder blade in the role of a collarbone, which rotates less
+LEANING = 0.35  # of a head or foot that leans too far for gravity to align it
+
+
+def align_upright(
+    rig: Rig,
+    pose: Pose,
+    bones: Sequence[str],
+    frames: dict[str, Quats],
+    confidence: dict[str, float],
+) -> list[str]:
+    """Rotate bones so that their most frequent orientation is upright; toes follow the foot.
+
+    Changes `frames` and `confidence` in place; returns sentences about what was done. A head or
+    foot that mostly leans far loses confidence. If hips or chest, when not among `bones`, lean as
+    far, the body lies or crawls and nothing is changed.
+    """
+    if len(pose.rotations) < MIN_FRAMES:
+        return []
+    clip = Clip(rig.skeleton, pose, 1.0)
+    up = world_up(rig, [clip])
+    stance = stance_of(rig, pose)
+
+    def up_in_frame(role: str) -> Vectors:
+        return quat.rotate(quat.inverse(quat.mul(stance.rotations[role], frames[role])), up)
+
+    for role in (role for role in TRUNK if role in frames and role not in bones):
+        lean = float(
+            np.quantile(angle_between(up_in_frame(role), UP), 0.5)
+        )  # `median` imports masked arrays
+        if lean > MAX_LEAN:
+            return [
+                f"{role}: {np.degrees(lean):.0f} degrees from upright in half of the frames, so "
+                "that gravity does not show how head and feet stand"
+            ]
+    steps = []
+    for role in (role for role in bones if role in frames):
+        mode = most_common_direction(up_in_frame(role))
+        lean = float(angle_between(mode, UP))
+        if lean <= MAX_LEAN:
+            turn = quat.log(quat.between(UP, mode))
+            if role.endswith("Foot") and lean > MAX_FOOT_TURN:
+                turn *= MAX_FOOT_TURN / lean
+            for each in {role, role.replace("Foot", "Toes")} & frames.keys():
+                frames[each] = quat.mul(frames[each], quat.exp(turn))
+            if role == "head":
+                confidence[role] = max(confidence[role], SETTLED)
+            steps.append(f"{role}: set upright by {np.degrees(np.linalg.norm(turn)):.0f} degrees")
+            continue
+        if role in ENDS:
+            confidence[role] = LEANING
+        steps.append(
+            f"{role}: stands {np.degrees(lean):.0f} degrees from upright most often, left alone"
+        )
+    return steps
+
+
+def align_medians(
+    rig: Rig, pose: Pose, frames: dict[str, Quats], confidence: dict[str, float]
+) -> list[str]:
+    """Take the zero of collarbones and feet from the median of the motion.
+
+    Rest poses show neither: collarbones rest at any height, and feet stand on heels or on tiptoe.
+    A collarbone's median becomes its zero. A foot's median Rx(lift) · Rz(tilt) · Ry(rotation)
+    loses lift and rotation, up to `MAX_FOOT_ZERO`; toes follow the foot. Changes `frames` and
+    `confidence` in place; returns sentences about what was done.
+    """
+    if len(pose.rotations) < MIN_FRAMES:
+        return []
+    now = Alignment(rig, quat.IDENTITY, dict(frames), confidence, ())
+    seen, steps = now.canonical_rotations(pose), []
+    for role in (f"{side}{bone}" for side in SIDES for bone in ("Shoulder", "Foot")):
+        if role not in seen:
+            continue
+        median = median_rotation(seen[role])
+        if role.endswith("Foot") and is_held(seen[role], median):
+            continue
+        if role.endswith("Shoulder"):
+            turn, words = quat.inverse(median), f"by {np.degrees(_size(median)):.0f} degrees"
+            if confidence[role] != SCAPULA:
+                confidence[role] = confidence["chest"]
+        else:
+            lift, tilt, rotation = quat.to_euler(median, "xzy")
+            removed = np.clip([lift, rotation], -MAX_FOOT_ZERO, MAX_FOOT_ZERO)
+            left = np.array([lift - removed[0], tilt, rotation - removed[1]])
+            turn = quat.mul(quat.inverse(median), quat.from_euler(left, "xzy"))
+            words = "by {:.0f} degrees of lift and {:.0f} of rotation".format(*np.degrees(removed))
+            if confidence[role] > LEANING:
+                confidence[role] = max(confidence[role], SETTLED)
+        for each in {role, role.replace("Foot", "Toes")} & frames.keys():
+            frames[each] = quat.mul(frames[each], turn)
+        steps.append(f"{role}: zero moved to the median of the motion, {words}")
+    return steps
+
+
+def median_rotation(rotations: Quats) -> Quats:
+    """Return the component-wise median (4,) of rotations (n, 4), about their mean."""
+    mean = np.linalg.eigh(rotations.T @ rotations)[1][:, -1]
+    vectors = quat.log(quat.mul(quat.inverse(mean), rotations))
+    middle = np.quantile(vectors, 0.5, axis=0)  # `median` imports masked arrays
+    return quat.mul(mean, quat.exp(middle))
+
+
+def is_held(rotations: Quats, median: Quats) -> bool:
+    """Return True if a joint does not move, so that its median shows nothing about its frame."""
+    return bool(quat.angle_between(median, rotations).max() <= STILL)
+
+
+def _size(rotation: Quats) -> float:
+    """Return the angle of a rotation (4,), in radians."""
+    return float(quat.angle_between(quat.IDENTITY, rotation))
+
+
+def most_common_direction(directions: Vectors) -> Vectors:
+    """Return the mode (3,) of unit `directions` (n, 3), by mean shift."""
+    starts = directions[evenly_spaced(len(directions), MODE_STARTS)]
+
+    def weights(at: Vectors) -> Scalars:
+        return np.asarray(np.exp((np.clip(at @ directions.T, -1.0, 1.0) - 1.0) / LEAN_WIDTH**2))
+
+    at = starts[weights(starts).sum(axis=1).argmax()]
+    for _ in range(MODE_STEPS):
+        moved = unit_vectors(weights(at) @ directions)
+        if angle_between(moved, at) < 1e-6:
+            break
+        at = moved
+    return np.asarray(at)
