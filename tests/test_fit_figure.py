@@ -16,7 +16,7 @@ from synovia.anatomy.bundle_adjustment import (
     solve_frames,
     start_estimate,
 )
-from synovia.anatomy.observations import choose_frames, observe_markers, observe_rig
+from synovia.anatomy.observations import choose_frames, middle_of, observe_markers, observe_rig
 from synovia.anatomy.parameters import Center, human_parameters
 from synovia.cli import main
 from synovia.components import clip_of
@@ -280,6 +280,46 @@ def test_markers_tell_lengths():
         was = np.linalg.norm(human(1.66).skeleton.offsets[true.skeleton.index(name)])
         off, at_first = abs(np.linalg.norm(a) - np.linalg.norm(b)), was - np.linalg.norm(b)
         assert off < max(0.75 * at_first, 0.006), name
+
+
+def three_markers_a_segment(figure, frames, seed):
+    """Tracks with 5 mm of noise of markers at random places on segments, and the segments."""
+    rng = np.random.default_rng(seed)
+    where, how = poses_of(figure, frames, rng, 0.2)
+    segments = [side + name for side in SIDES for name in POINTS if name != "Toes"]
+    table, points = {}, []
+    for segment in ["Pelvis", "Sternum", "Head", *segments]:
+        joint = figure.skeleton.index(segment)
+        for number in range(3):
+            along = (number + 0.5) / 1.5 * middle_of(segment)
+            place = along + rng.normal(size=3) * [0.05, 0.02, 0.05]
+            table[f"{segment}{number}"] = segment, None
+            shift = 0.005 * rng.normal(size=(frames, 3))
+            points.append(where[:, joint] + quat.rotate(how[:, joint], place) + shift)
+    return MarkerTracks(tuple(table), np.stack(points, axis=1)), table
+
+
+@exhaustive
+@pytest.mark.parametrize("seed", [20, 21])
+def test_three_markers_a_segment_tell_lengths_wherever_they_are(seed):
+    true = person(seed)
+    tracks, table = three_markers_a_segment(true, 60, seed)
+    found = fit_figure([tracks], frames=60, markers=table)
+    off = []
+    for name in ("LowerArm", "Hand", "LowerLeg", "Foot"):
+        for side in SIDES:
+            _, length, _ = found.lengths[side + name]
+            offset = true.skeleton.offsets[true.skeleton.index(side + name)]
+            off.append(length / np.linalg.norm(offset) - 1.0)
+    assert (np.abs(off) < 0.03).all()
+
+
+def test_markers_of_unknown_places_start_amid_their_segment():
+    tracks, table = three_markers_a_segment(human(), 10, 0)
+    seen = observe_markers([tracks], human().skeleton.names, table)
+    thigh = seen.names.index("LeftUpperLeg0")
+    knee = human().skeleton.offsets[human().skeleton.index("LeftLowerLeg")]
+    assert 0.4 < np.linalg.norm(seen.positions[thigh]) / np.linalg.norm(knee) < 0.6
 
 
 def test_a_table_names_markers_of_ones_own(tmp_path):

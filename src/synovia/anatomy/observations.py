@@ -12,6 +12,7 @@ from .. import quat
 from ..arrays import Floats, Ints, Quats, Vectors
 from ..rigs import Rig, align, recognize
 from ..skeleton import Clip, Pose, forward, list_names
+from .human import human
 from .part import MIRROR_NORMAL, load_tables, mirror_point
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inches": 0.0254, "units of 5.64 cm": 0.0254 / 0.45}
@@ -239,13 +240,25 @@ def observe_markers(
         names,
         points * UNITS[unit],
         tuple(known[name][0] for name in names),
-        np.array([np.zeros(3) if each is None else each for each in positions]),
+        np.array(
+            [
+                middle_of(known[name][0]) if each is None else each
+                for name, each in zip(names, positions, strict=True)
+            ]
+        ),
         np.array([UNKNOWN_MARKER_SPREAD if each is None else MARKER_SPREAD for each in positions]),
         np.zeros((len(points), 0, 4)),
         (),
         np.zeros(0),
         unit,
     )
+
+
+def middle_of(segment: str) -> Vectors:
+    """Return the middle (3,) of a segment of the human, in its frame: where markers may start."""
+    skeleton = human().skeleton
+    ends = skeleton.ends_of(skeleton.index(segment))
+    return np.asarray(0.5 * ends.mean(axis=0)) if len(ends) else np.zeros(3)
 
 
 def choose_frames(points: Floats, count: int) -> Ints:

@@ -135,9 +135,8 @@ def _direction(rig: Rig, stance: Stance, bone: str, after: str | None) -> Vector
     if after is not None:
         vector = np.asarray(stance.starts[after] - stance.starts[bone])
     else:
-        ends = [skeleton.offsets[child] for child in skeleton.children(joint)]
-        ends += list(skeleton.end_offsets[skeleton.end_parents == joint])
-        end = np.mean(ends, axis=0) if ends else np.zeros(3)
+        ends = skeleton.ends_of(joint)
+        end = ends.mean(axis=0) if len(ends) else np.zeros(3)
         vector = np.asarray(quat.rotate(stance.rotations[bone], end))
     return unit_or_none(vector)
 

@@ -109,9 +109,8 @@ def stance_of(rig: Rig, pose: Pose) -> Stance:
         hand = f"{side}Hand"
         if hand in bone_starts:
             joint = skeleton.index(roles[hand])
-            ends = [skeleton.offsets[child] for child in skeleton.children(joint)]
-            ends += list(skeleton.end_offsets[skeleton.end_parents == joint])
-            middle = np.mean(ends, axis=0) if ends else np.zeros(3)
+            ends = skeleton.ends_of(joint)
+            middle = ends.mean(axis=0) if len(ends) else np.zeros(3)
             if middle.any():
                 tips[hand] = positions[..., joint, :] + quat.rotate(turns[hand], middle)
     return Stance(bone_starts, tips, turns)

@@ -112,6 +112,11 @@ class Skeleton:
             raise ValueError(f"joint must be from -1 to {len(self) - 1}, got {joint}")
         return tuple(np.flatnonzero(self.parents == joint).tolist())
 
+    def ends_of(self, joint: int) -> Vectors:
+        """Return the offsets (n, 3) of a joint's children and of its end sites."""
+        children = self.offsets[list(self.children(joint))]
+        return np.concatenate([children, self.end_offsets[self.end_parents == joint]])
+
     def path_to_root(self, joint: int) -> list[int]:
         """Return the indices of a joint and its ancestors, the root last; empty for -1."""
         path = []
