@@ -1,10 +1,13 @@
 """How well `fit_figure` finds a person: known parameters with noise, and captures of CMU.
 
     python benchmarks/person.py                  # made people
+    python benchmarks/person.py markers 20       # made people with three markers a segment
     python benchmarks/person.py CLIPS 02 16 35   # clips CLIPS/02_*.bvh, …: what is left
 
 Prints for made people how far lengths, joint centres and hinge axes are off, and before the fit:
 with noise of 1 degree and 5 mm, root mean squares, and again with as much along each axis.
+For markers, of which only the segments are known and which have 5 mm of noise along each axis, it
+prints how far lengths are off, and how many of these errors are within their standard errors.
 """
 
 from __future__ import annotations
@@ -16,8 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from synovia import Figure, human, load_clip, quat
-from synovia.anatomy import Observations, fit_figure
+from synovia.anatomy import MarkerTracks, Observations, fit_figure
 from synovia.anatomy.bundle_adjustment import BundleProblem
+from synovia.anatomy.observations import middle_of
 from synovia.anatomy.parameters import Center, human_parameters
 from synovia.skeleton import forward
 
@@ -118,6 +122,50 @@ def made_people(noise: float) -> None:
         )
 
 
+def mark(true: Figure, frames: int, seed: int) -> tuple[MarkerTracks, dict[str, tuple[str, None]]]:
+    """Return tracks of three markers at random places on each segment, and their segments."""
+    rng = np.random.default_rng(seed)
+    low, neutral, high = true.ranges
+    shares = (neutral - low) / (high - low) + 0.2 * rng.normal(size=(frames, len(low)))
+    pose = true.pose(low + (high - low) * np.clip(shares, 0.02, 0.98))
+    where, how = forward(true.skeleton, pose)
+    turn = quat.exp(rng.normal(size=(frames, 1, 3)) * [0.2, 2.0, 0.2])
+    where, how = quat.rotate(turn, where), quat.mul(turn, how)
+    segments = ["Pelvis", "Sternum", "Head"]
+    segments += [side + name for side in SIDES for name in POINTS if name != "Toes"]
+    table: dict[str, tuple[str, None]] = {}
+    points = []
+    for segment in segments:
+        joint = true.skeleton.index(segment)
+        for number in range(3):
+            along = (number + 0.5) / 1.5 * middle_of(segment)
+            place = along + rng.normal(size=3) * [0.05, 0.02, 0.05]
+            table[f"{segment}{number}"] = segment, None
+            shift = 0.005 * rng.normal(size=(frames, 3))
+            points.append(where[:, joint] + quat.rotate(how[:, joint], place) + shift)
+    return MarkerTracks(tuple(table), np.stack(points, axis=1)), table
+
+
+def marked_people(count: int) -> None:
+    """Print how far lengths of made people with markers are off."""
+    errors, ratios = [], []
+    for seed in range(count):
+        true, _ = make_person(seed, 1)
+        tracks, table = mark(true, FRAMES, seed)
+        found = fit_figure([tracks], frames=FRAMES, markers=table)
+        for name in (side + end for side in SIDES for end in LENGTHS if end != "Toes"):
+            _, length, error = found.lengths[name]
+            off = length - np.linalg.norm(true.skeleton.offsets[true.skeleton.index(name)])
+            errors.append(100.0 * abs(off) / (length - off))
+            ratios.append(abs(off) / error)
+        print(f"person {seed}: lengths off by at most {max(errors[-8:]):.1f} %", flush=True)
+    within, inside = (
+        100.0 * np.mean(np.array(errors) <= 2.0),
+        100.0 * np.mean(np.array(ratios) <= 1),
+    )
+    print(f"{within:.0f} % of lengths within 2 %, {inside:.0f} % within their standard errors")
+
+
 def captured_people(folder: Path, people: list[str]) -> None:
     """Print what is left of captures, before and after."""
     for person in people:
@@ -133,7 +181,9 @@ def captured_people(folder: Path, people: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if sys.argv[1:2] == ["markers"]:
+        marked_people(int(sys.argv[2]))
+    elif len(sys.argv) > 1:
         captured_people(Path(sys.argv[1]), sys.argv[2:])
     else:
         for each in (3.0**-0.5, 1.0):
