@@ -6,8 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import synovia
 from rigs import RIGS, rig
 from synovia import Clip, Pose, forward, quat
+from synovia.anatomy import limits_of
 from synovia.model import LimitModel
 from synovia.population import (
     angles_of,
@@ -29,6 +31,7 @@ RANGES_DEG = {  # within which angles are unique and far from poles
     "LowerLeg": ((-5, 140), (-10, 10), (-30, 30)),
 }
 OTHERS_DEG = ((-40, 40),) * 3
+ENDS = ("rotations", "positions")
 
 
 def bone_of(role):
@@ -214,6 +217,26 @@ def test_first_exit_stops_at_gaps():
 
     ends = first_exit(legal, np.zeros(2), np.array([3.0, -3.0]))
     np.testing.assert_allclose(ends, [0.44, -0.64], atol=1e-3)
+
+
+def test_a_hinge_is_measured_along_its_path():
+    """The default human's knee also slides and rotates: its range is that of its control."""
+    figure = synovia.human()
+    poses = [figure.pose({"left_knee.flexion": degrees}) for degrees in (0.0, 30.0, 80.0)]
+    pose = Pose(*(np.stack([getattr(each, name) for each in poses]) for name in ENDS))
+    clip = Clip(figure.skeleton, pose, 1 / 30)
+    alignment = align(recognize(figure.skeleton), [clip])
+    some = links(limits_of(figure), alignment)["leftLowerLeg"]
+    angles, bands, _ = joint_bands(some, alignment, pose)
+    control = figure.controls["left_knee.flexion"]
+    np.testing.assert_allclose(np.degrees(angles[:, 0]), [0.0, 30.0, 80.0], atol=1.5)
+    expected = np.tile([control.low, control.high], (3, 1))
+    np.testing.assert_allclose(np.degrees(bands[:, 0]), expected, atol=1.5)
+    joint = ClinicalJoint(some[0], alignment, pose)
+    moved = ClinicalJoint(some[0], alignment, joint.with_angle(0, np.radians([20.0, 90.0, 140.0])))
+    np.testing.assert_allclose(np.degrees(moved.angles[:, 0]), [20.0, 90.0, 140.0], atol=0.2)
+    world = limits_of(figure).contains(moved.pose)
+    assert world.all()
 
 
 def test_an_angle_is_set_alone():

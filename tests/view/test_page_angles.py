@@ -114,7 +114,7 @@ def test_curves_have_bands_and_several_joints_stay(seen):
 
 def test_ranges_lead_to_frames_and_files(seen):
     seen.page.get_by_role("button", name="Open files").click()
-    seen.page.get_by_role("button", name="Angles that the clip uses").click()
+    seen.page.get_by_role("button", name="Angles, report").click()
     table = seen.page.locator("#ranges table")
     table.wait_for()
     scene = seen.server.scene
@@ -122,14 +122,14 @@ def test_ranges_lead_to_frames_and_files(seen):
     assert row.locator("td").nth(1).inner_text() == "−60°"
     assert row.locator("td").nth(3).inner_text() == "−3 to 143"
     with seen.page.expect_download() as download:
-        seen.page.get_by_label("Take home this table as CSV").click()
+        seen.page.get_by_label("Table, CSV").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
     assert next(each for each in rows if each["joint"] == "left elbow")["impossible_frames"] == "10"
     with seen.page.expect_download() as download:
-        seen.page.get_by_label("Take home the angles").click()
+        seen.page.get_by_label("Angles, CSV").click()
     assert len(download.value.path().read_text().splitlines()) == scene.clip.frames + 1
     with seen.page.expect_download() as download:
-        seen.page.get_by_label("Take home a report").click()
+        seen.page.get_by_label("Report with plots").click()
     assert "left elbow: 4" in download.value.path().read_text("utf-8")
     row.locator("td").nth(1).get_by_role("button").click()
     seen.until(lambda: 40 <= frame_of(seen) < 50)
@@ -158,7 +158,7 @@ def test_repair_shows_before_and_after_is_undone_and_saved(seen):
     seen.page.keyboard.press("Control+Shift+z")
     seen.until(lambda: after.get_attribute("aria-pressed") == "true")
     with seen.page.expect_download() as download:
-        panel.get_by_label("Save the repaired clip").click()
+        panel.get_by_label("Save clip").click()
     assert download.value.suggested_filename == "wild repaired.bvh"
     assert b"MOTION" in download.value.path().read_bytes()
 

@@ -198,7 +198,7 @@ export class Exchange {
           {EXPORTS.map(take)}
           {entry(
             "Angles, report …",
-            "Angles that the clip uses, joint by joint, with norms; a report, and CSV",
+            "Angles, report …: what the clip uses, joint by joint, with norms; also CSV",
             () => void this.ranges.open(),
           )}
           {entry("Limits", "Take home the limits", () => void this.files.download())}

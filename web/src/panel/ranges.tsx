@@ -8,9 +8,9 @@ import type { Store } from "../store";
 import { Button, Dialog, DialogButtons, saveBlob } from "../ui";
 
 const FILES: [string, string, ExportRequest["what"]][] = [
-  ["Report", "Take home a report with plots and norms: HTML, to print", "report"],
-  ["Table, CSV", "Take home this table as CSV", "ranges"],
-  ["Angles, CSV", "Take home the angles in each frame as CSV", "angles"],
+  ["Report", "Report with plots and norms, to print: take it home as HTML", "report"],
+  ["Table, CSV", "Table, CSV: take this table home", "ranges"],
+  ["Angles, CSV", "Angles, CSV: take home the angles in each frame", "angles"],
 ];
 
 export class RangesDialog {
@@ -102,7 +102,7 @@ export class RangesDialog {
         : `${formatAngle(lowDeg)} to ${formatAngle(highDeg)}`;
     return (
       <tr key={`${joint} ${axis}`}>
-        <th scope="row">{before?.joint === joint ? "" : capitalize(name)}</th>
+        {before?.joint === joint ? <td /> : <th scope="row">{capitalize(name)}</th>}
         <td title={`Negative: ${opposite}`}>{axis}</td>
         {end(minDeg, minFrame)}
         {end(maxDeg, maxFrame)}

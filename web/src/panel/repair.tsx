@@ -96,7 +96,7 @@ export class RepairPanel {
                 {isAfter ? "After" : "Before"}
               </Button>
             ))}
-            <Button label="Save the repaired clip as a file" onClick={() => void this.save()}>
+            <Button label="Save clip: the repaired one, as a file" onClick={() => void this.save()}>
               Save clip
             </Button>
           </div>
