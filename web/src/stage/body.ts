@@ -31,6 +31,7 @@ import {
 
 const UP = new Vector3(0, 1, 0);
 const BLOCKING = "#7c5cd6";
+const CROWDED_PX = 5; // room of a dot in a body, below which it is left out
 
 /** From a joint to the one it carries, or to the tip of its bone. */
 export interface Bone {
@@ -331,6 +332,7 @@ export class Body {
     if (joint === marks.picked) return 5;
     if (!this.limited.has(joint)) return this.style === "bones" ? 1.8 : 0;
     const room = (0.35 * (this.spacing[joint] ?? 0)) / this.pixel;
+    if (this.isShaped && room < CROWDED_PX) return 0; // dots of vertebrae would hide the spine
     return Math.min(Math.max(room, 1.6), this.isShaped ? 2.6 : 3.4);
   }
 
