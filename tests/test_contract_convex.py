@@ -18,7 +18,7 @@ from oracles import (
     support,
 )
 from synovia.arrays import TOLERANCE
-from synovia.shapes import SHAPES, Ellipsoid
+from synovia.shapes import SHAPES, Ellipsoid, KDop
 from synovia.shapes.mesh import shape_surface
 
 COLUMNS = [(0,), (1,), (2,), (0, 1), (0, 1, 2)]
@@ -146,6 +146,15 @@ def test_thin_data_make_thin_shapes(name, kind, dimensions, rng):
     assert spanned(shape.scatter(400, rng)) == dimensions
     assert shape.measure == 0.0
     assert SHAPES[name].fit(cloud(kind), margin=0.01).measure > 0.0
+
+
+@pytest.mark.parametrize("beyond", 10.0 ** np.arange(-12.0, -1.0))
+def test_planes_that_are_hardly_violated_are_met_too(beyond):
+    """After the projection onto one plane the point is next to others, on their far side."""
+    cube = KDop(np.eye(3), -np.ones(3), np.ones(3))
+    once = cube.project(np.array([2.0, 1.0 + beyond, 1.0 + 0.7 * beyond]))
+    assert cube.contains(once)
+    np.testing.assert_allclose(once, 1.0, rtol=0.0, atol=TOLERANCE)
 
 
 def test_nothing_moves_apart(shape, points, rng):

@@ -101,7 +101,15 @@ class JointCone(Component):
         # Heights are over edges' planes times the sines of their lengths.
         rows = slice_rows(self.cone.points, self.cone.visible, self.cone.low, self.cone.high)
         least = TOLERANCE * np.linalg.norm(rows[:, 6:9], axis=1).min()
-        packed = np.array([*self.rest, *self.axes.ravel(), pulls, -TOLERANCE, -least, self.sense])
+        packed = kernels.joint_cone.LAYOUT.pack(
+            rest=self.rest,
+            first=self.axes[0],
+            second=self.axes[1],
+            pull=pulls,
+            least_margin=-TOLERANCE,
+            least_height=-least,
+            sense=self.sense,
+        )
         numbers, values = (packed, self.cone.packed), (*inputs, *outputs)
         return Instruction(kernels.figure.JOINT_CONE, numbers, (values,))
 

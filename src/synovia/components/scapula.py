@@ -73,6 +73,7 @@ class Scapula(Component):
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
         shrink = self.axes / self.radii[:, None]
-        parts = (self.axis, self.center, shrink, self.pairs)
-        packed = np.concatenate([part.ravel() for part in parts])
+        packed = kernels.scapula.LAYOUT.pack(
+            axis=self.axis, center=self.center, shrink=shrink, pairs=self.pairs
+        )
         return Instruction(kernels.figure.SCAPULA, (packed,), ((*inputs, *outputs),))

@@ -51,7 +51,7 @@ NODES = Layout(
 """Followed by the numbers at the nodes."""
 
 TOLERANCE = 1e-9  # radians outside that count as inside
-EDGE = 0.5 * TOLERANCE
+EDGE = 0.5 * TOLERANCE  # radians that the search of pairs counts as inside
 MAX_TOTAL = 1e100  # of absolute coordinates; beyond it, and for NaN, the first axis is taken
 
 # Nodes are integer points whose absolute coordinates sum to n, in lexicographic order.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
+from .layout import Layout
 from .reach_cone import (
     ANGLE,
     EDGE,
@@ -37,17 +38,23 @@ from .transforms import quaternions, set_shift, set_turn, shift_at, turn_at
 from .vector import Mat3, about, apply, cross, dot, least_axis, matrix_of, norm, vec3_at, wrap_angle
 
 HERE = 1  # where a packed cone begins, after its kind
-SLACK = 1e-12
-# Of the parameters: rest direction and two axes; 1 to pull towards rest, the least twist
-# margin and height over an edge that count as inside, and the sense of twists, 1 or -1.
-REST, FIRST, SECOND = 0, 3, 6
-PULL, LEAST_MARGIN, LEAST_HEIGHT, SENSE = 9, 10, 11, 12
+SLACK = 1e-12  # radians, and shares of lengths: rounding
+LAYOUT = Layout(
+    "joint cone",
+    rest=3,  # direction
+    first=3,  # axes of the angles
+    second=3,
+    pull=1,  # 1 to pull directions outside towards rest
+    least_margin=1,  # of the twist, radians; and height over an edge: what counts as inside
+    least_height=1,
+    sense=1,  # of twists, 1 or -1
+)
 BEST = ANGLE  # where, on its way to rest, a direction enters the cone
 
 
 @kernel
 def half_turn(angle):
-    """Return the cosine and the sine of half an angle, whole turns taken off."""
+    """Return the cosine and the sine of half an angle, less whole rotations."""
     return half_angle(wrap_angle(angle))
 
 
@@ -73,7 +80,11 @@ def two_angles(p, work, out, found, n):
     to 0, and of two as near by the negative one, so that mirrored axes give the same angles; where
     the axes cannot reach v, it comes as near as they can.
     """
-    rest, first, second = vec3_at(p, REST), vec3_at(p, FIRST), vec3_at(p, SECOND)
+    rest, first, second = (
+        vec3_at(p, LAYOUT.rest),
+        vec3_at(p, LAYOUT.first),
+        vec3_at(p, LAYOUT.second),
+    )
     level = dot(rest, second) * dot(first, second)
     cosine, sine = dot(first, rest) - level, dot(first, cross(second, rest))
     size, middle = np.sqrt(cosine * cosine + sine * sine), np.arctan2(sine, cosine)
@@ -94,7 +105,11 @@ def two_angles(p, work, out, found, n):
 @kernel
 def last_angle(p, work, out, found, n):
     """Write the remaining angle about rest after those in `found`, measured on a vector across."""
-    rest, first, second = vec3_at(p, REST), vec3_at(p, FIRST), vec3_at(p, SECOND)
+    rest, first, second = (
+        vec3_at(p, LAYOUT.rest),
+        vec3_at(p, LAYOUT.first),
+        vec3_at(p, LAYOUT.second),
+    )
     across = least_axis(rest)
     across = across - dot(across, rest) * rest
     for i in range(n):
@@ -106,18 +121,18 @@ def last_angle(p, work, out, found, n):
 @kernel
 def enter(p, work, given, angle, block, n):
     """Write the quaternions of transforms, each after a twist about rest, and where they point."""
-    rest, sense = vec3_at(p, REST), p[SENSE]
+    rest, sense = vec3_at(p, LAYOUT.rest), p[LAYOUT.sense]
     quaternions(work, given, block[QW:], n)
     for i in range(n):
         c, s = half_turn(sense * work[angle + i])
         set_lane_quat(block, QW + i, lane_quat(block, QW + i) * about(rest, c, s))
-    to_direction_twist(p, REST, block, n)
+    to_direction_twist(p, LAYOUT.rest, block, n)
 
 
 @kernel
 def enter_by_edge(cone, e, p, block, n):
     """Write where, on the chord to rest, directions enter by the edge at `e`, if there first."""
-    rest, start = vec3_at(p, REST), vec3_at(cone, e + EDGE.start)
+    rest, start = vec3_at(p, LAYOUT.rest), vec3_at(cone, e + EDGE.start)
     along_edge, normal = vec3_at(cone, e + EDGE.tangent), vec3_at(cone, e + EDGE.normal)
     cosine, sine = cone[e + EDGE.cosine], cone[e + EDGE.sine]
     after = dot(normal, rest)
@@ -143,7 +158,7 @@ def move_into_cone(cone, p, block, n):
     first = HERE + int(cone[HERE + HEADER.edges])
     for k in range(int(cone[HERE + HEADER.count])):
         enter_by_edge(cone, first + EDGE.SIZE * k, p, block, n)
-    rest, entered = vec3_at(p, REST), 0
+    rest, entered = vec3_at(p, LAYOUT.rest), 0
     for i in range(n):
         t, v = block[BEST + i], lane_vec3(block, X + i)
         moved = v + t * (rest - v)
@@ -173,14 +188,14 @@ def find_legal(cone, p, block, apart, n):
     outside = 0
     for i in range(n):
         numbers[outside] = i
-        outside += 1 if block[HEIGHT + i] < p[LEAST_HEIGHT] else 0
+        outside += 1 if block[HEIGHT + i] < p[LAYOUT.least_height] else 0
     if outside == 0:
         return
     for j in range(outside):
         i = numbers[j]
         set_lane_vec3(apart, X + j, lane_vec3(block, X + i))
         apart[T + j] = block[T + i]
-    if p[PULL] > 0.0 and move_into_cone(cone, p, apart, outside):
+    if p[LAYOUT.pull] > 0.0 and move_into_cone(cone, p, apart, outside):
         measure_lanes(cone, apart, outside)
         for j in range(outside):
             set_lane_vec3(apart, PX + j, lane_vec3(apart, X + j))
@@ -195,7 +210,7 @@ def find_legal(cone, p, block, apart, n):
 @kernel
 def keep_inner(p, block, n):
     """Take inner directions and legal twists as they are, so that they are not moved."""
-    least_height, least_margin = p[LEAST_HEIGHT], p[LEAST_MARGIN]
+    least_height, least_margin = p[LAYOUT.least_height], p[LAYOUT.least_margin]
     for i in range(n):
         set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
         legal = (block[HEIGHT + i] >= least_height) & (block[MARGIN + i] >= least_margin)
@@ -205,7 +220,7 @@ def keep_inner(p, block, n):
 @kernel
 def leave(p, block, work, given, angle, center, out, n):
     """Write the transforms, about centres that stay where they are; legal ones bit for bit."""
-    least_height, least_margin = p[LEAST_HEIGHT], p[LEAST_MARGIN]
+    least_height, least_margin = p[LAYOUT.least_height], p[LAYOUT.least_margin]
     for i in range(n):
         before, made = turn_at(work, given + i), matrix_of(lane_quat(block, QW + i))
         legal = (block[HEIGHT + i] >= least_height) & (block[MARGIN + i] >= least_margin)
@@ -236,7 +251,7 @@ def joint_cone(p, cone, places, n, stride, work):
         measure_lanes(cone, block, m)
         keep_inner(p, block, m)
         find_legal(cone, p, block, apart, m)
-        from_direction_twist(p, REST, block, m)
+        from_direction_twist(p, LAYOUT.rest, block, m)
         leave(p, block, work, a, base + angle, base + center, o, m)
         if max(first, second, third) < 0:
             continue
@@ -249,4 +264,4 @@ def joint_cone(p, cone, places, n, stride, work):
         if third >= 0:
             last_angle(p, work, o, q, m)
             for i in range(m):
-                work[base + third + i] = p[SENSE] * q[2 * LANES + i]
+                work[base + third + i] = p[LAYOUT.sense] * q[2 * LANES + i]

@@ -10,7 +10,7 @@ from .jit import kernel
 
 # A hash table of grid cells: which point came first in the cell of each.
 
-LOW_BITS = 0xFFFFFFFF
+LOW_BITS = 0xFFFFFFFF  # 32 bits of a hash
 
 
 @kernel("f8[,] f8 i8[] i8[]")

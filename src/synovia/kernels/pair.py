@@ -71,7 +71,7 @@ def _turned_compass():
     return np.array([[rotate(Quat(*spin), Vec3(*axis)) for axis in compass] for spin in spins])
 
 
-COMPASS = 14
+COMPASS = 14  # directions of a step of the pattern search
 AROUND = _turned_compass().ravel()  # by step, then by axis, then x, y, z
 
 

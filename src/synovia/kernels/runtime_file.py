@@ -47,7 +47,7 @@ FILE_HEADER = 13
 # parent), the offset of the limit, and the axis of a hinge in the joint's own frame, or 0.
 JOINT, ANCESTOR, AT, HINGE = 0, 1, 2, 3
 ROW = 6
-PARENT = -2.0
+PARENT = -2.0  # an ancestor that stands for the parent
 # Offsets in the row of a dependent joint: the row of its limit, the driver and the row of its limit
 # (-1 if it has none), and the offset of its packed numbers. Rows of one driver are consecutive, and
 # so are their numbers.
@@ -56,11 +56,11 @@ PAIR_ROW = 4
 MAX_DEPENDENTS = 8  # of one driver
 MAX_PAIRS = 1000  # of all drivers: each is compared with each
 BEGINS = 0x0A41_4956_4F4E_5953  # "SYNOVIA\\n"
-FORMAT = 4.0
+FORMAT = 4.0  # version of the file
 WHOLE, NO_LIMITS, OTHER_VERSION, CUT, DAMAGED, BAD_SKELETON, BAD_LIMIT = range(7)
 """Results of `check_file`."""
 
-MAX_JOINTS = 100_000
+MAX_JOINTS = 100_000  # far more than any rig has
 MAX_BETWEEN = 1_000_000  # joints between limits and the ancestors they are measured from, summed
 MIN_SINES = 1e-7  # product of the sines of the angles between neighbouring hinges
 PRIME = 4294967291  # below 2³²

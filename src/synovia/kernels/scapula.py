@@ -13,6 +13,7 @@ from collections import namedtuple
 import numpy as np
 
 from .jit import kernel
+from .layout import Layout
 from .rotation import LANES, half_angle
 from .transforms import set_shift, set_turn, shift_at, turn_at
 from .vector import (
@@ -28,9 +29,8 @@ from .vector import (
     vec3_at,
 )
 
-# Offsets of the parameters: first axis, centre of the ellipsoid, the matrix that makes it a unit
-# sphere, then three pairs of points.
-AXIS, CENTER, SHRINK, PAIRS = 0, 3, 6, 15
+LAYOUT = Layout("scapula", axis=3, center=3, shrink=9, pairs=18)
+"""First axis, centre of the ellipsoid, the matrix that makes it a unit sphere, pairs of points."""
 STEPS = 48  # of half a rotation to each side, in which a root or a closest approach is bracketed
 ITERATIONS = 80  # at most: bisections, where Newton's steps do not do better
 CLOSE = 1e-12  # of f: points as near as this are on the sphere
@@ -176,13 +176,17 @@ def scapula(p, places, n, stride, work):
 
     `places` are the offsets of transform, lift and rotation, then of the results in order.
     """
-    axis, center, shrink = vec3_at(p, AXIS), vec3_at(p, CENTER), mat3_at(p, SHRINK)
+    axis, center, shrink = (
+        vec3_at(p, LAYOUT.axis),
+        vec3_at(p, LAYOUT.center),
+        mat3_at(p, LAYOUT.shrink),
+    )
     for item in range(n):
         base = item // LANES * stride + item % LANES
         at, out = base + places[0], base + places[3]
         u = min(max(work[base + places[1]], 0.0), 1.0)
         w = min(max(work[base + places[2]], 0.0), 1.0)
-        one, other = blend(p, PAIRS, u, w), blend(p, PAIRS + 3, u, w)
+        one, other = blend(p, LAYOUT.pairs, u, w), blend(p, LAYOUT.pairs + 3, u, w)
         into = mat3_product(shrink, turn_at(work, at))
         shift = apply(shrink, shift_at(work, at) - center)
         theta, off = nearest_root(harmonics_about(axis, one, into, shift))
