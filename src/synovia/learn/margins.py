@@ -1,17 +1,17 @@
-"""How wide a limit must be for a rejection: of those who are left out, and of newcomers.
+"""Margins of limits for a rejection, from the margins that people left out need.
 
-`promise` answers for newcomers, from how much wider it takes for those who were left out. The least
-margin that rejects few enough of them is chosen by luck, where a few people make up most of what is
-rejected: the next ten may have one more of them. So the tail is smoothed, and counted in is that it
-is known from few.
+`promise` returns the margin at which people who were not captured (newcomers) are rejected as often
+as requested. The least margin that rejects few enough of the people left out depends on chance,
+because a few people cause most rejections. So the tail of the required margins is smoothed, and
+the uncertainty of its estimate is included.
 
-Let u be the margin that 5 % of the frames of those left out need more than, and let what is needed
-beyond fall off exponentially, with a mean σ that nobody knows. From k people who go beyond u by
-X₁ … X_k, the next one who does exceeds c · ΣX with probability (1 + c)^−k, whatever σ is: ΣX / σ
-has a gamma distribution, over which the mean of exp(−c ΣX / σ) is that. So where a share p is
-beyond u, a margin of u + k · x · ((p / reject)^(1/k) − 1), with x the mean excess, rejects `reject`
-on average over who happened to be captured. Frames of one person are alike, so k counts people: as
-many as would weigh the same if each had the same share e beyond u, (Σe)² / Σe², from three on.
+Let u be the margin that 5 % of the frames of people left out exceed, and let the excess over u be
+exponentially distributed with an unknown mean σ. If k people exceed u by X₁ … X_k, the next one
+exceeds c · ΣX with probability (1 + c)^−k for every σ, because ΣX / σ has a gamma distribution,
+over which exp(−c ΣX / σ) has that mean. So if a share p exceeds u by x on average, the margin
+u + k · x · ((p / reject)^(1/k) − 1) rejects `reject` on average over the people captured. Frames of
+one person are alike, so k is an effective number of people, (Σe)² / Σe² of the shares e that
+exceed u, and at least 3.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ import numpy as np
 from ..arrays import Floats, Ints, Scalars
 
 DEFAULT_REJECT = 0.01
-"""The share of a newcomer's frames that may be outside, unless another is asked for."""
+"""Default share of a newcomer's frames that may be outside."""
 TAIL_SHARE = 0.05
-"""The tail begins where this share of frames is outside, or as much as is asked for."""
+"""Share of frames outside at which the tail begins, unless a larger rejection is requested."""
 MIN_TAIL_PEOPLE = 3.0
-"""A tail of fewer people counts as one of so many: of one alone it would hardly end."""
+"""Smallest effective number of people of a tail; that of one person alone would hardly end."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What one who was left out needs: margins, in radians, and what each of them counts: (n,)."""
+    """Margins in radians that one person left out needs, (n,), and their numbers of frames (n,)."""
 
     required: Scalars
     counts: Ints
@@ -43,20 +43,20 @@ class HeldOut:
         return float(np.average(self.required > margin, weights=self.counts))
 
     def mean_excess(self, margin: float) -> float:
-        """Return by how much frames need more, in radians, as a mean over all of them."""
+        """Return the mean over all frames of the excess over this margin, in radians."""
         return float(np.average(np.maximum(self.required - margin, 0.0), weights=self.counts))
 
 
 @dataclass(frozen=True)
 class Promise:
-    """How wide a limit is, and what that promises."""
+    """A margin, and the rejections to expect from it."""
 
     margin: float
     """In radians."""
     held_out: float
-    """The share of frames outside of those who were left out, as a mean over them."""
+    """Share of frames outside, as a mean over the people left out."""
     rejected: float
-    """The share to expect of a newcomer; above the one asked for where that is out of reach."""
+    """Expected share of a newcomer; above the requested one if no margin meets that."""
 
 
 def promise(reject: float, held_out: Sequence[HeldOut], low: float, high: float) -> Promise:
@@ -81,15 +81,15 @@ def promise(reject: float, held_out: Sequence[HeldOut], low: float, high: float)
 
 @dataclass(frozen=True)
 class Tail:
-    """What newcomers need beyond a margin: a share of their frames, less and less of it."""
+    """Distribution of the margins that newcomers' frames need, beyond a start."""
 
     start: float
-    """The margin, in radians, where it begins."""
+    """Margin in radians at which the tail begins."""
     share: float
     people: float
-    """How many people it is known from."""
+    """Effective number of people from whom it is estimated."""
     excess: float
-    """How much more frames in it need, in radians, as a mean."""
+    """Mean excess of the frames in the tail, in radians."""
 
     @classmethod
     def of(cls, held_out: Sequence[HeldOut], start: float) -> Tail:

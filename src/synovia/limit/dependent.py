@@ -1,11 +1,11 @@
-"""Limits that depend on another joint: what a knee may do at this rotation of the hip.
+"""Limits that depend on another joint, such as those of a knee at a rotation of the hip.
 
-The other joint, the driver, changes a few numbers: the two ends of a range, or the margin around a
-shape. They are given at nodes and are linear between them, so that they are continuous and each can
-be edited by itself. Nodes are rotations of the driver, or directions of its bone if its twist about
+The other joint, the driver, determines a few values: the two ends of a range, or the margin around
+a shape. They are stored at nodes and interpolated linearly, so that they are continuous and each
+can be edited by itself. Nodes are rotations of the driver, or directions of its bone if its twist about
 the bone changes nothing (`limit.node_grid`). Their number tells which.
 
-Whatever the driver does, legal rotations are within the joint's own limit.
+Legal rotations are always within the joint's own limit.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from .limit import Limit, frame_of
 from .nearest import nearest_by_angle
 from .node_grid import NodeGrid
 
-NEAR = 1e-12  # radians to which a number is what it was set to
-FARTHEST = 1e6  # radians by which a number is moved at most
+VALUE_TOLERANCE = 1e-12  # radians by which a value may differ from the one that was set
+MAX_CHANGE = 1e6  # radians; bound of the search for the change of the nodes
 
 
 @dataclass(frozen=True, eq=False)
 class DependentLimit(ABC):
-    """The rotations of a joint that are legal while another one, its driver, is as it is.
+    """The legal rotations of a joint as a function of the rotation of its driver.
 
-    `limit` is the joint's own, whatever the other does. `driver` is the name of the other joint,
-    and `axis` (3,) its bone in its own frame. Nodes are rotations, or directions of that bone, as
-    the driver's parent sees it (or the ancestor that the driver's limit is measured from), turned
-    by `frame`; `bone_frame` turns the driver's own axes to those that nodes that are rotations are
-    for.
+    `limit` is the joint's own limit, for all rotations of the driver. `driver` is the name of the
+    other joint, and `axis` (3,) the direction of its bone in its own frame. Nodes are rotations of
+    the driver, or directions of its bone, relative to its parent (or to the ancestor from which
+    its limit is measured), rotated by `frame`. If nodes are rotations, `bone_frame` rotates from
+    the driver's own axes to those of the nodes.
     """
 
     limit: Limit = field(metadata={"stored": False})
@@ -67,7 +67,7 @@ class DependentLimit(ABC):
 
     name: ClassVar[str]
     at_nodes: ClassVar[tuple[str, ...]]
-    """The fields that have a number for each node."""
+    """The fields that have one value for each node."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.driver, str) or not self.driver:
@@ -87,17 +87,17 @@ class DependentLimit(ABC):
 
     @property
     def node_count(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return len(getattr(self, self.at_nodes[0]))
 
     @cached_property
     def values(self) -> Floats:
-        """The numbers at the nodes: (nodes, k), radians."""
+        """The values at the nodes: (nodes, k), radians."""
         return np.stack([getattr(self, name) for name in self.at_nodes], axis=-1)
 
     @property
     def range_along(self) -> Vectors | None:
-        """The direction (3,) of the chart along which the numbers are two ends; None for others."""
+        """The direction (3,) in the chart of a variable range; None without one."""
         return None
 
     @cached_property
@@ -119,17 +119,14 @@ class DependentLimit(ABC):
 
     @property
     def nodes(self) -> Floats:
-        """What numbers are given at: directions (nodes, 3) of the driver's bone, or its rotations.
-
-        The latter are (nodes, 4).
-        """
+        """The nodes: directions (n, 3) of the driver's bone, or its rotations (n, 4)."""
         if self.by_rotation:
             return quat.mul(quat.mul(self.frame, self.grid.nodes), quat.inverse(self.bone_frame))
         return quat.rotate(self.frame, self.grid.nodes)
 
     @cached_property
     def packed(self) -> Floats:
-        """What kernels read: a header, then the numbers at the nodes; see `kernels.dependent`."""
+        """The packed form: a header, then the values at the nodes; see `kernels.dependent`."""
         turns = 1 + self.limit.region.reach((0, 1, 2)) // TURN
         head: list[float] = [len(self.at_nodes), self.by_rotation, self.grid.divisions]
         head += [*self.axis, *quat.inverse(self.frame), *self.bone_frame, *self._packed_ends, turns]
@@ -142,11 +139,11 @@ class DependentLimit(ABC):
 
     @cached_property
     def steepness(self) -> float:
-        """A bound on how fast the numbers change, in radians a radian of the driver's turn."""
+        """A bound on the rate of the values, in radians for each radian of the driver."""
         return self.grid.steepest(self.values)
 
     def directions(self, driver: Quats) -> Vectors:
-        """Return the direction (..., 3), by the nodes' axes, of the bone at rotations of it."""
+        """Return the directions (..., 3) of the driver's bone in the axes of the nodes."""
         return quat.rotate(quat.mul(quat.inverse(self.frame), driver), self.axis)
 
     def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
@@ -157,25 +154,25 @@ class DependentLimit(ABC):
         return self.grid.locate(self.directions(np.asarray(driver, np.float64)))
 
     def values_at(self, driver: Quats) -> Floats:
-        """Return the numbers (..., k) at rotations (..., 4) of the driver."""
+        """Return the interpolated values (..., k) at rotations (..., 4) of the driver."""
         nodes, weights = self.locate(driver)
         return np.asarray(np.einsum("...c,...ck->...k", weights, self.values[nodes]))
 
     def with_value_at(self, driver: Quats, name: str, value: float, *, radius: float = 0.0) -> Self:
-        """Return the same with another number at one rotation of the driver.
+        """Return the limit with another value at one rotation of the driver.
 
-        Nodes around it change, the nearest by most.
+        The nodes around it change, the nearest by the most.
 
         Parameters
         ----------
         driver
             The rotation (4,).
         name
-            Which number: one of `at_nodes`.
+            The field to change, one of `at_nodes`.
         value
-            What it is there from now on, in radians. ValueError where no numbers at nodes give it.
+            The new value there, in radians. ValueError if no values at the nodes give it.
         radius
-            How far from there nodes change, in radians; at least those around it do.
+            Radius in radians within which nodes change; the nodes of the interpolation always do.
         """
         if name not in self.at_nodes:
             raise ValueError(f"name must be one of {', '.join(self.at_nodes)}, got {name!r}")
@@ -183,8 +180,8 @@ class DependentLimit(ABC):
         corners, weights = self.locate(driver)
         corners, weights = corners[weights > 0.0], weights[weights > 0.0]
         away = self._node_distances(driver)
-        # Not 0 at the farthest of the nodes around it.
-        reach = max(radius, 1.01 * float(away[corners].max()), NEAR)
+        # Slightly larger, so that the share of the farthest of these nodes is not 0.
+        reach = max(radius, 1.01 * float(away[corners].max()), VALUE_TOLERANCE)
         shares = np.maximum(1.0 - (away / reach) ** 2, 0.0) ** 2
         shares /= weights @ shares[corners]
         before = np.array(getattr(self, name))
@@ -197,9 +194,11 @@ class DependentLimit(ABC):
             return float(weights @ moved(by)[corners])
 
         change = value - here(0.0)
-        if abs(here(change) - value) > NEAR:  # some nodes cannot go so far, others have to
-            inner, outer = change, np.sign(change) * FARTHEST
-            if (here(outer) - value) * change < -NEAR:
+        if (
+            abs(here(change) - value) > VALUE_TOLERANCE
+        ):  # some nodes are at their bounds, so others change more
+            inner, outer = change, np.sign(change) * MAX_CHANGE
+            if (here(outer) - value) * change < -VALUE_TOLERANCE:
                 raise ValueError(f"{name} can go to {here(outer):.6g} here, got {value:.6g}")
             for _ in range(80):
                 half = 0.5 * (inner + outer)
@@ -217,43 +216,43 @@ class DependentLimit(ABC):
 
     @abstractmethod
     def _bounds(self, name: str) -> tuple[Floats, Floats]:
-        """Return how low and how high numbers of a name may be at the nodes, or anywhere."""
+        """Return the least and greatest values (nodes,) that a field may have."""
 
     def including(self, rotation: Quats) -> Self:
-        """Return the same with a joint's own limit that has a rotation (4,), too."""
+        """Return the limit with a joint's own limit that also contains a rotation (4,)."""
         shape = add(self.limit.shape, self.limit.nearest_cover(rotation)[None])
         return replace(self, limit=replace(self.limit, shape=shape))
 
     @abstractmethod
     def values_for(self, rotation: Quats, driver: Quats) -> dict[str, float]:
-        """Return numbers, by name, with which a rotation (4,) is legal at one of the driver.
+        """Return values by field with which a rotation (4,) is legal at a rotation of the driver.
 
-        They are the nearest to the present ones, if the joint's own limit has the rotation.
+        They are the nearest to the present values, if the joint's own limit contains the rotation.
         """
 
     @abstractmethod
     def measure(self, rotations: Quats) -> Floats:
-        """Return all that `gap` needs to know of rotations, whatever the driver does."""
+        """Return what `gap` needs of rotations; it does not depend on the driver."""
 
     @abstractmethod
     def gap(self, measured: Floats, values: Floats) -> Scalars:
-        """Return how far outside rotations are, at numbers (..., k); at most 0 inside."""
+        """Return the signed distances of measured rotations, given the values (..., k)."""
 
     @abstractmethod
     def _nearest(self, rotations: Quats, values: Floats) -> Quats:
-        """Return the nearest legal rotations (n, 4) of illegal ones, at numbers (n, k)."""
+        """Return the nearest legal rotations (n, 4) of illegal ones, given the values (n, k)."""
 
     def distance(self, rotations: Quats, driver: Quats) -> Scalars:
-        """Return how far outside each rotation is while the driver stays at its own.
+        """Return the signed distance of each rotation at a fixed rotation of the driver.
 
-        In the metric of the limit's chart; at most 0 inside.
+        It is in the metric of the limit's chart, and at most 0 inside.
         """
         rotations = unit_quats("rotations", rotations)
         found = self.gap(self.measure(rotations), self.values_at(driver))
         return np.asarray(found, rotations.dtype)
 
     def contains(self, rotations: Quats, driver: Quats) -> Mask:
-        """Tell which rotations are legal at those of the driver."""
+        """Return a mask of the rotations that are legal at those of the driver."""
         distance = self.distance(rotations, driver)
         return np.asarray(distance <= tolerance(distance.dtype))
 
@@ -301,21 +300,21 @@ class DependentLimit(ABC):
         return nearest
 
     def limit_at(self, driver: Quats) -> Limit:
-        """Return what is legal at one rotation (4,) of the driver, as a limit by itself."""
+        """Return the limit at one rotation (4,) of the driver."""
         return self._limit_of(self.values_at(unit_quats("driver", driver)))
 
     @abstractmethod
     def _limit_of(self, values: Floats) -> Limit:
-        """Return the legal rotations at numbers (k,)."""
+        """Return the limit with the values (k,)."""
 
     @abstractmethod
     def shrink(self, r: float) -> Self:
-        """Return the same, `r` radians smaller all around, as far as members are left."""
+        """Return the limit shrunk by `r` radians, as far as members remain."""
 
     def in_frames(self, parent: Quats, child: Quats) -> Self:
-        """Return the same for a driver r of which this one sees c = parent⁻¹ · r · child.
+        """Return the limit for rotations r of the driver that were parent⁻¹ · r · child before.
 
-        The limit itself is left alone: `limit.change_frames` is for that.
+        The joint's own limit stays in its frames; `limit.change_frames` changes those.
         """
         axis, frame = quat.rotate(child, self.axis), quat.normalize(quat.mul(parent, self.frame))
         if not self.by_rotation:
@@ -326,11 +325,11 @@ class DependentLimit(ABC):
     def mirror(self, normal: Vectors, driver: str, driver_normal: Vectors | None = None) -> Self:
         """Return the limit of the other side, which depends on the `driver` of that side.
 
-        `normal` (3,) is that of the mirror, as the joint is seen; `driver_normal` the same as the
-        driver is seen, where that is not from the same axes.
+        `normal` (3,) is the mirror's normal in the joint's parent frame, and `driver_normal` in the
+        driver's, if that differs.
         """
         across = normal if driver_normal is None else driver_normal
-        if self.by_rotation:  # of which a mirror shows H r H, H half a turn about its normal
+        if self.by_rotation:  # mirrored rotations are H r H, with H half a turn about the normal
             half = half_turn(across)
             return replace(
                 self.in_frames(half, half),
@@ -338,8 +337,8 @@ class DependentLimit(ABC):
                 axis=reflect(self.axis, across),
                 **self._mirror_fields(normal),
             )
-        # With M the mirror and D the one across x, nodes turned by M · frame · D are what the
-        # mirror shows of the nodes, in the order that D gives them.
+        # With the mirror M and the mirror D across x, mirrored nodes are those rotated by
+        # M · frame · D, in the order given by D.
         frame = quat.mul(quat.mul(half_turn(across), self.frame), half_turn(np.eye(3)[0]))
         order = self.grid.mirrored
         changed = {name: getattr(self, name)[order] for name in self.at_nodes}
@@ -352,17 +351,17 @@ class DependentLimit(ABC):
         )
 
     def _mirror_fields(self, normal: Vectors) -> dict[str, Any]:
-        """Return the mirrored limit, and other fields that change with it."""
+        """Return the mirrored limit and the other fields that change."""
         return {"limit": mirror_limit(self.limit, normal)}
 
 
 @dataclass(frozen=True, eq=False)
 class DependentRange(DependentLimit):
-    """A range of one coordinate whose ends depend on the driver: a hinge's, or a twist's.
+    """A range of one coordinate with ends that depend on the driver, for hinges and twists.
 
     At each node `low` and `high` are the ends along `along`, a unit direction (3,) of the limit's
-    chart, in radians. The limit must be an interval along it, and anything across, as a box or a
-    product is; ends beyond that are its own.
+    chart, in radians. The limit must be an interval along it times a shape across, as a box or a
+    product is. Ends outside its interval are clipped to it.
     """
 
     low: Annotated[Floats, "n"]
@@ -409,9 +408,9 @@ class DependentRange(DependentLimit):
         return self.along
 
     def with_value_at(self, driver: Quats, name: str, value: float, *, radius: float = 0.0) -> Self:
-        """Return the same with another end at one rotation of the driver.
+        """Return the limit with another end at one rotation of the driver.
 
-        One beyond the joint's own limit makes that wider, too; elsewhere nothing changes.
+        An end outside the joint's own limit widens that as well; other nodes do not change.
         """
         low, high = self._ends
         if low <= value <= high or name not in self.at_nodes:
@@ -433,7 +432,7 @@ class DependentRange(DependentLimit):
         return {"low": min(low, along), "high": max(high, along)}
 
     def measure(self, rotations: Quats) -> Floats:
-        """Return, for each cover, how far outside across the range, where along it, and depth."""
+        """Return by cover the distance across the range, the coordinate along it, the depth."""
         points = np.stack(self.limit.covers(rotations), axis=-2)
         distance = self.limit.shape.distance(points)
         along = points @ self.along
@@ -488,9 +487,9 @@ class DependentRange(DependentLimit):
 class DependentMargin(DependentLimit):
     """A limit whose margin, in radians, depends on the driver.
 
-    At each node `margin` is at least 0 and at most the margin of the joint's own limit. A rotation
-    is legal where its distance from the limit's shape is at most the margin there: at the widest
-    that is the joint's own limit, at the narrowest its shape.
+    At each node `margin` is from 0 to the margin of the joint's own limit. A rotation is legal if
+    its distance from the limit's shape is at most the interpolated margin. The widest margin gives
+    the joint's own limit, the narrowest its shape.
     """
 
     margin: Annotated[Floats, "n"]
@@ -501,7 +500,7 @@ class DependentMargin(DependentLimit):
     def __post_init__(self) -> None:
         super().__post_init__()
         low, high = float(self.margin.min()), float(self.margin.max())
-        if not (low >= 0.0 and high <= self.limit.margin + NEAR):
+        if not (low >= 0.0 and high <= self.limit.margin + VALUE_TOLERANCE):
             raise ValueError(
                 f"DependentMargin.margin must be from 0 to that of the limit, "
                 f"{self.limit.margin:.6g}, got {low:.6g} to {high:.6g}"
@@ -511,15 +510,15 @@ class DependentMargin(DependentLimit):
         return self._widen(float(self.measure(unit_quats("rotation", rotation))[0]))
 
     def with_value_at(self, driver: Quats, name: str, value: float, *, radius: float = 0.0) -> Self:
-        """Return the same with another margin at one rotation of the driver.
+        """Return the limit with another margin at one rotation of the driver.
 
-        One beyond that of the joint's own limit makes the limit wider; elsewhere nothing changes.
+        A margin above that of the joint's own limit widens it; other nodes do not change.
         """
         wide = self._widen(value)
         return super(DependentMargin, wide).with_value_at(driver, name, value, radius=radius)
 
     def _widen(self, margin: float) -> Self:
-        """Return the same with a joint's own limit of at least this margin, in radians."""
+        """Return the limit with a joint's own limit of at least this margin, in radians."""
         wide = max(margin, self.limit.margin)
         return replace(self, limit=replace(self.limit, margin=wide))
 
@@ -533,7 +532,7 @@ class DependentMargin(DependentLimit):
 
     @cached_property
     def narrowest(self) -> Limit:
-        """The shape without a margin: legal whatever the driver does."""
+        """The shape without a margin, which is legal at all rotations of the driver."""
         return self._limit_of(np.zeros(1))
 
     def measure(self, rotations: Quats) -> Floats:
@@ -550,7 +549,7 @@ class DependentMargin(DependentLimit):
         return narrowest.chart.rotations(grown)
 
     def _limit_of(self, values: Floats) -> Limit:
-        with warnings.catch_warnings():  # about the region, which were given for the limit
+        with warnings.catch_warnings():  # the same warnings were issued for the limit
             warnings.simplefilter("ignore")
             return replace(self.limit, margin=max(float(values[0]), 0.0))
 
@@ -563,4 +562,4 @@ class DependentMargin(DependentLimit):
 DEPENDENT_LIMITS: dict[str, type[DependentLimit]] = {
     kind.name: kind for kind in (DependentRange, DependentMargin)
 }
-"""Every way in which a limit may depend on another joint, by its name."""
+"""Classes of dependent limits by name."""

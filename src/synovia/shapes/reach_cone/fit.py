@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors, cross, unit_vectors
 from .packing import slice_rows
 from .star import argmax_by_group, from_polar, polar, tangent_basis
-
-if TYPE_CHECKING:
-    pass
-
-
-# Twist limits of a fitted cone: the narrowest that contain every sample, and smooth.
 
 # The price of a bend, relative to that of width. Steep ends of twists leave much of the true
 # neighbourhood out of a margin: with 0.5 as little as 85 % was covered, with 1.5 at least 90 %.
