@@ -2,8 +2,8 @@
 
 The other joint, the driver, determines a few values: the two ends of a range, or the margin around
 a shape. They are stored at nodes and interpolated linearly, so that they are continuous and each
-can be edited by itself. Nodes are rotations of the driver, or directions of its bone if its twist about
-the bone changes nothing (`limit.node_grid`). Their number tells which.
+can be edited by itself. Nodes are rotations of the driver, or directions of its bone if its twist
+about the bone changes nothing (`limit.node_grid`). Their number tells which.
 
 Legal rotations are always within the joint's own limit.
 """
