@@ -96,7 +96,8 @@ def test_code_and_tests_name_pages_that_exist():
 
 
 def test_the_documentation_is_short():
-    words = {path: len(path.read_text("utf-8").split()) for path in HAND_WRITTEN}
+    written = [path for path in HAND_WRITTEN if path.parent.name != "reference"]
+    words = {path: len(path.read_text("utf-8").split()) for path in written}
     words[ROOT / "CHANGELOG.md"] = len((ROOT / "CHANGELOG.md").read_text("utf-8").split())
     assert sum(words.values()) <= MAX_WORDS
     assert [
