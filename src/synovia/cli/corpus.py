@@ -17,7 +17,7 @@ from .clips import clip_files, joint_names, performers_by_clip
 from .fit import fit_options, save_fit
 
 if TYPE_CHECKING:
-    from ..corpus import Corpus, Outcome
+    from ..corpus import Corpus, TaskOutcome
 
 MAX_FAILURES = 20  # names of clips that could not be read
 FOUND = 1  # exit code for clips that could not be read or have a joint outside
@@ -171,7 +171,7 @@ def note_failures(what: str, failures: Sequence[str]) -> None:
         terminal.note(f"{what}: {len(failures) - MAX_FAILURES} more")
 
 
-def describe_failure(outcome: Outcome) -> str:
+def describe_failure(outcome: TaskOutcome) -> str:
     """Return a line about a clip that could not be read."""
     is_named = outcome.task.path in outcome.error
     return outcome.error if is_named else f"{outcome.task.place}: {outcome.error}"

@@ -14,7 +14,7 @@ from . import options, terminal
 from .clips import clip_files, load_clips
 
 if TYPE_CHECKING:
-    from ..export.lint import Finding
+    from ..export.lint import RangeFinding
     from ..model import LimitModel
     from ..skeleton import Clip
 
@@ -64,7 +64,7 @@ def lint(file: Path, against: tuple[str, ...], as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _describe(finding: Finding) -> dict[str, Any]:
+def _describe(finding: RangeFinding) -> dict[str, Any]:
     """Return a finding as plain values; its suggested ends are in degrees."""
     document = asdict(finding)
     for key in ("low", "high"):
@@ -93,7 +93,7 @@ def _references(against: Sequence[str]) -> tuple[list[Clip], list[LimitModel]]:
     return clips, limits
 
 
-def report_lines(file: Path, findings: Sequence[Finding]) -> Iterator[str]:
+def report_lines(file: Path, findings: Sequence[RangeFinding]) -> Iterator[str]:
     """Yield a line for each finding, as compilers write them, and a last one with the numbers."""
     from ..export.lint import range_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .store import ClipEntry, Corpus, Outcome, Task, merge_corpora, pending, status, work
+from .store import ClipEntry, Corpus, Task, TaskOutcome, merge_corpora, pending, status, work
 from .summary import (
     CELL,
     Cells,
@@ -38,10 +38,10 @@ __all__ = [
     "ClipEntry",
     "Corpus",
     "Head",
-    "Outcome",
     "Summary",
     "SummaryOptions",
     "Task",
+    "TaskOutcome",
     "fit_corpus",
     "load_summary",
     "merge_corpora",

@@ -15,7 +15,7 @@ from ..io import load_clip, load_limits
 from ..model import LimitModel
 from ..skeleton import Clip, names_in
 from ..text import csv_text, error_text, percent, printable
-from .store import Outcome, Task
+from .store import Task, TaskOutcome
 
 EDGES_DEG = (1.0, 2.0, 5.0, 10.0, 20.0, 45.0, 90.0)
 """Upper ends of the bars of a histogram of violations, in degrees; the last bar is open."""
@@ -47,14 +47,14 @@ class ClipCheck:
     """The frames in which some joint is outside."""
 
 
-def check_work(names: dict[str, str], limits: str, task: Task) -> Outcome:
+def check_work(names: dict[str, str], limits: str, task: Task) -> TaskOutcome:
     """Check one clip against the limits in a file, in any process; never raises ValueError."""
     try:
         model = _load_model(limits, os.stat(limits).st_mtime_ns)
         clip = replace(load_clip(task.place, skeleton=task.skeleton), name=task.name)
-        return Outcome(task, check_clip(model, clip, task.performer, names))
+        return TaskOutcome(task, check_clip(model, clip, task.performer, names))
     except (ValueError, OSError) as error:
-        return Outcome(task, error=error_text(error))
+        return TaskOutcome(task, error=error_text(error))
 
 
 @lru_cache(maxsize=1)

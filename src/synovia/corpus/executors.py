@@ -18,9 +18,9 @@ from functools import partial
 from typing import Any
 
 from ..processes import process_pool
-from .store import Outcome, work
+from .store import TaskOutcome, work
 
-Work = Callable[[str, Any], Outcome]
+Work = Callable[[str, Any], TaskOutcome]
 """Function of a folder and a task. It must not raise, and must be importable by workers."""
 StartExecutor = Callable[[int], AbstractContextManager[Executor]]
 """Function of a number of workers that starts an executor, or returns a running one."""
@@ -45,7 +45,7 @@ def run(
     *,
     jobs: int = 1,
     scheduler: str | None = None,
-) -> Iterator[Outcome]:
+) -> Iterator[TaskOutcome]:
     """Yield the outcomes of tasks as they complete.
 
     They run on the Dask cluster of `scheduler` if one is given ("local" starts one), else in `jobs`
@@ -81,7 +81,7 @@ def _run_batches(
     work: Work,
     workers: int,
     max_in_flight: int,
-) -> Iterator[Outcome]:
+) -> Iterator[TaskOutcome]:
     """Yield the outcomes of tasks, which run in batches, at most `max_in_flight` at a time.
 
     Batches that fail are repeated task by task. CancelledError passes through.
@@ -91,7 +91,7 @@ def _run_batches(
     while left:
         failed: list[tuple[Sequence[Any], Exception]] = []
         with start(workers) as executor:
-            in_flight: dict[Future[list[Outcome]], Sequence[Any]] = {}
+            in_flight: dict[Future[list[TaskOutcome]], Sequence[Any]] = {}
             while in_flight or (left and not failed):
                 while left and not failed and len(in_flight) < max_in_flight:
                     batch = left.popleft()
@@ -114,18 +114,18 @@ def _run_batches(
             elif isinstance(reason, BrokenExecutor):  # any task in flight may have broken it
                 yield _run_alone(start, folder, batch[0], work)
             else:
-                yield Outcome(batch[0], error=f"{KILLED}: {type(reason).__name__}")
+                yield TaskOutcome(batch[0], error=f"{KILLED}: {type(reason).__name__}")
 
 
-def _run_alone(start: StartExecutor, folder: str, task: Any, work: Work) -> Outcome:
+def _run_alone(start: StartExecutor, folder: str, task: Any, work: Work) -> TaskOutcome:
     with start(1) as executor:
         try:
             return executor.submit(work, folder, task).result()
         except BrokenExecutor:
-            return Outcome(task, error=KILLED)
+            return TaskOutcome(task, error=KILLED)
 
 
-def _work_batch(folder: str, tasks: Sequence[Any], work: Work) -> list[Outcome]:
+def _work_batch(folder: str, tasks: Sequence[Any], work: Work) -> list[TaskOutcome]:
     return [work(folder, task) for task in tasks]
 
 

@@ -19,7 +19,7 @@ from ..model import LimitModel, couple
 from ..skeleton import Skeleton, match, names_in
 from ..text import error_text
 from .executors import run
-from .store import ClipEntry, Corpus, Outcome
+from .store import ClipEntry, Corpus, TaskOutcome
 from .summary import (
     Cells,
     CellsMember,
@@ -173,7 +173,7 @@ def _join(
     )
 
 
-def fit_work(skeleton: Skeleton, options: FitOptions, folder: str, task: CellsTask) -> Outcome:
+def fit_work(skeleton: Skeleton, options: FitOptions, folder: str, task: CellsTask) -> TaskOutcome:
     """Fit one joint or pair from the summaries in a folder, in any process; never raises.
 
     The result is a `JointFit`, or for a pair a `LearnedPair`, None if it does not pay.
@@ -186,9 +186,9 @@ def fit_work(skeleton: Skeleton, options: FitOptions, folder: str, task: CellsTa
         )
         cells = {performer: part for performer, part in cells.items() if len(part.counts)}
         fit: Callable[..., Any] = _fit_joint if task.variable is None else _fit_pair
-        return Outcome(task, fit(skeleton, options, task, cells))
+        return TaskOutcome(task, fit(skeleton, options, task, cells))
     except (ValueError, OSError) as error:
-        return Outcome(task, error=error_text(error))
+        return TaskOutcome(task, error=error_text(error))
 
 
 def _fit_joint(

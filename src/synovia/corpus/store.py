@@ -76,7 +76,7 @@ class ClipEntry:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TaskOutcome:
     """Result or error of a task, and the processor seconds it took."""
 
     task: Any
@@ -196,7 +196,7 @@ def pending(corpus: Corpus, tasks: Sequence[Task]) -> list[Task]:
     return left
 
 
-def work(folder: str, task: Task) -> Outcome:
+def work(folder: str, task: Task) -> TaskOutcome:
     """Write the summary of one clip into the corpus in a folder, unless it is there.
 
     A `ValueError` or `OSError` is returned as the outcome's error instead of being raised. Runs in
@@ -205,7 +205,7 @@ def work(folder: str, task: Task) -> Outcome:
     corpus = Corpus.open(Path(folder))
     entry = corpus.entry_of(task)
     if entry is not None and (entry.name, entry.performer) == (task.name, task.performer):
-        return Outcome(task, entry)  # by a worker that died later, or by another run
+        return TaskOutcome(task, entry)  # by a worker that died later, or by another run
     try:
         about = os.stat(task.path)
         start = time.process_time()
@@ -220,8 +220,8 @@ def work(folder: str, task: Task) -> Outcome:
         done = time.process_time()
         entry = _write_entry(corpus, task, mark, clip.frames, *_file_state(about))
     except (ValueError, OSError) as error:
-        return Outcome(task, error=error_text(error), disk_full=is_disk_full(error))
-    return Outcome(task, entry, reading=read - start, summarizing=done - read)
+        return TaskOutcome(task, error=error_text(error), disk_full=is_disk_full(error))
+    return TaskOutcome(task, entry, reading=read - start, summarizing=done - read)
 
 
 def is_disk_full(error: Exception) -> bool:

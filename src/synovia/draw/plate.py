@@ -14,7 +14,7 @@ from ..arrays import Floats, Quats, Vectors
 from ..components import Figure, FigurePose
 from ..skeleton import forward
 from .body import Seen, bones_of, bounds, paint_bones, see_bones
-from .skeleton import Stroke, paint, strokes
+from .skeleton import BoneStroke, paint, strokes
 from .style import (
     BODY,
     INK,
@@ -212,7 +212,7 @@ def _corners(figure: Figure, plate: Plate, panels: Sequence[Axes]) -> tuple[Vect
     return low - edge, high + edge
 
 
-def _bones(figure: Figure, posed: FigurePose, plate: Plate) -> list[Stroke]:
+def _bones(figure: Figure, posed: FigurePose, plate: Plate) -> list[BoneStroke]:
     """Return the bones that a plate shows."""
     names = figure.skeleton.names
     shown = {name for name in names if _matches(name, plate.segments)}

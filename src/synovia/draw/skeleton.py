@@ -25,7 +25,7 @@ RIM = 0.0075
 """The width of the white around a bone, as a share of the skeleton's size."""
 
 
-class Stroke(NamedTuple):
+class BoneStroke(NamedTuple):
     """A bone as it appears: x to the right, y up, z to the viewer; a point is a disk."""
 
     start: Vectors
@@ -79,7 +79,7 @@ def strokes(
     only: Collection[str] | None = None,
     view: Quats = VIEW,
     thickness: float = THICKNESS,
-) -> list[Stroke]:
+) -> list[BoneStroke]:
     """Return the bones of one pose as strokes; each belongs to the joint that rotates it.
 
     `colors` gives the bones of some joints a colour of their own; `only` leaves out all others.
@@ -96,14 +96,16 @@ def strokes(
         if only is not None and name not in only:
             continue
         shade = (colors or {}).get(name, color)
-        drawn.append(Stroke(joints[owner], tip, radius, shade, rim))
+        drawn.append(BoneStroke(joints[owner], tip, radius, shade, rim))
         if name.lower().endswith("head"):
             nose = quat.rotate(quat.mul(view, rotations[owner]), np.array([0.0, 0.0, 1.0]))
             drawn += _head(joints[owner], tip, nose, shade, rim)
     return drawn
 
 
-def paint(axes: Axes, drawn: Sequence[Stroke], *, origin: tuple[float, float] = (0.0, 0.0)) -> None:
+def paint(
+    axes: Axes, drawn: Sequence[BoneStroke], *, origin: tuple[float, float] = (0.0, 0.0)
+) -> None:
     """Draw strokes into flat axes, moved to `origin`, the far ones first.
 
     A white rim under each stroke separates it from those behind.
@@ -159,12 +161,12 @@ def _capsule(start: Vectors, end: Vectors, radius: float) -> Vectors:
     return np.concatenate([start + half, end - half])
 
 
-def _head(start: Vectors, end: Vectors, nose: Vectors, color: str, rim: float) -> list[Stroke]:
+def _head(start: Vectors, end: Vectors, nose: Vectors, color: str, rim: float) -> list[BoneStroke]:
     """Return a round head, with a nose that shows its direction."""
     middle = 0.45 * start + 0.55 * end
     radius = 0.6 * float(np.linalg.norm(end - start))
     tip = middle + 1.5 * radius * nose
     return [
-        Stroke(middle, middle, radius, color, rim),
-        Stroke(middle + 0.9 * radius * nose, tip, 0.2 * radius, color, 0.6 * rim),
+        BoneStroke(middle, middle, radius, color, rim),
+        BoneStroke(middle + 0.9 * radius * nose, tip, 0.2 * radius, color, 0.6 * rim),
     ]

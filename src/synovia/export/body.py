@@ -65,7 +65,7 @@ def upright(skeleton: Skeleton) -> Quats:
 
 
 @dataclass(frozen=True, eq=False)
-class Capsule:
+class BodyCapsule:
     """A capsule of a joint's segment, from `start` to `end` (3,): metres in the joint's frame."""
 
     joint: int
@@ -118,7 +118,7 @@ class RigidMass(NamedTuple):
     inertia: Floats
 
 
-def total_mass(segments: Sequence[Capsule]) -> RigidMass:
+def total_mass(segments: Sequence[BodyCapsule]) -> RigidMass:
     """Return the mass, center and inertia of capsules that move together (parallel axes)."""
     mass = sum(capsule.mass for capsule in segments)
     center = sum((capsule.mass * capsule.center for capsule in segments), np.zeros(3)) / mass
@@ -130,14 +130,14 @@ def total_mass(segments: Sequence[Capsule]) -> RigidMass:
     return RigidMass(mass, center, inertia)
 
 
-def capsules(skeleton: Skeleton, mass: float) -> list[Capsule]:
+def capsules(skeleton: Skeleton, mass: float) -> list[BodyCapsule]:
     """Return the capsules of a skeleton in metres, at least one per joint, `mass` kg in all.
 
     The mass of a human is distributed among segments as in de Leva (1996), and within a segment by
     volume. Any other body has a uniform density.
     """
     segments = _segments(skeleton)
-    result: list[Capsule] = []
+    result: list[BodyCapsule] = []
     for joint in range(len(skeleton)):
         bones = [skeleton.offsets[child] for child in skeleton.children(joint)]
         bones += list(skeleton.end_offsets[skeleton.end_parents == joint])
@@ -145,9 +145,9 @@ def capsules(skeleton: Skeleton, mass: float) -> list[Capsule]:
         for bone in bones:
             thickness = THICKNESS.get(segments[joint], LIMB_THICKNESS)
             radius = min(thickness, MAX_RADIUS * float(np.linalg.norm(bone)))
-            result.append(Capsule(joint, np.zeros(3), bone, max(radius, MIN_RADIUS)))
+            result.append(BodyCapsule(joint, np.zeros(3), bone, max(radius, MIN_RADIUS)))
         if not bones:
-            result.append(Capsule(joint, np.zeros(3), np.zeros(3), MIN_RADIUS))
+            result.append(BodyCapsule(joint, np.zeros(3), np.zeros(3), MIN_RADIUS))
     volumes: dict[str, float] = {}
     for capsule in result:
         segment = segments[capsule.joint]
@@ -159,6 +159,14 @@ def capsules(skeleton: Skeleton, mass: float) -> list[Capsule]:
         for capsule in result
         for name in [segments[capsule.joint]]
     ]
+
+
+def capsules_by_joint(skeleton: Skeleton, mass: float) -> list[list[BodyCapsule]]:
+    """Return the capsules of each joint, at least one; see `capsules`."""
+    groups: list[list[BodyCapsule]] = [[] for _ in skeleton.names]
+    for capsule in capsules(skeleton, mass):
+        groups[capsule.joint].append(capsule)
+    return groups
 
 
 def _without_side(name: str) -> str:
@@ -191,7 +199,7 @@ def _segment_of(role: str) -> str:
     return side + (bare if bare in SEGMENT_MASSES else "Hand")
 
 
-def touching(skeleton: Skeleton, segments: list[Capsule]) -> list[tuple[int, int]]:
+def touching(skeleton: Skeleton, segments: list[BodyCapsule]) -> list[tuple[int, int]]:
     """Return pairs of joints whose segments touch or nearly do at rest, except neighbours."""
     positions = rest_positions(skeleton)
     shares = np.linspace(0.0, 1.0, 9)[:, None]

@@ -35,7 +35,7 @@ MANY = 3  # hinges of a joint, or ranges of a file
 
 
 @dataclass(frozen=True)
-class Finding:
+class RangeFinding:
     """A finding about a range: the rule, its severity, the location, and a suggestion.
 
     `low` and `high` are suggested ends in radians from rest, with the `source` of the suggestion;
@@ -70,10 +70,10 @@ class Subject:
                 return None
 
 
-Rule = Callable[[Subject], Iterator[Finding]]
+Rule = Callable[[Subject], Iterator[RangeFinding]]
 
 
-def find_exchanged(subject: Subject) -> Iterator[Finding]:
+def find_exchanged(subject: Subject) -> Iterator[RangeFinding]:
     """Yield ranges whose low end is above the high one."""
     for hinge in subject.file.hinges:
         if hinge.is_limited and hinge.low > hinge.high:
@@ -86,7 +86,7 @@ def find_exchanged(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def find_rest_outside(subject: Subject) -> Iterator[Finding]:
+def find_rest_outside(subject: Subject) -> Iterator[RangeFinding]:
     """Yield ranges that the skeleton at rest is outside of."""
     for hinge in subject.file.hinges:
         low, high = sorted((hinge.low, hinge.high))
@@ -98,7 +98,7 @@ def find_rest_outside(subject: Subject) -> Iterator[Finding]:
             yield _at(hinge, "rest-outside", severity, message, fixed)
 
 
-def find_everything(subject: Subject) -> Iterator[Finding]:
+def find_everything(subject: Subject) -> Iterator[RangeFinding]:
     """Yield ranges that allow everything."""
     for hinges in subject.joints.values():
         some = any(hinge.is_limited for hinge in hinges)
@@ -112,7 +112,7 @@ def find_everything(subject: Subject) -> Iterator[Finding]:
                 yield _at(hinge, "everything", "warning", what)
 
 
-def find_folded(subject: Subject) -> Iterator[Finding]:
+def find_folded(subject: Subject) -> Iterator[RangeFinding]:
     """Yield single hinges that rotate a bone back onto the bone above it.
 
     A hinge along the bone only twists it. A bone at less than 90° to the one above it at rest, as
@@ -135,7 +135,7 @@ def find_folded(subject: Subject) -> Iterator[Finding]:
             yield _at(hinge, "half-turn", "warning", message)
 
 
-def find_gimbal_lock(subject: Subject) -> Iterator[Finding]:
+def find_gimbal_lock(subject: Subject) -> Iterator[RangeFinding]:
     """Yield middle hinges whose range has the three axes in a plane, or nearly."""
     for hinges in subject.joints.values():
         if len(hinges) != MANY or any(hinge.ball or not hinge.is_limited for hinge in hinges):
@@ -155,7 +155,7 @@ def find_gimbal_lock(subject: Subject) -> Iterator[Finding]:
             yield _at(hinges[1], "gimbal-lock", "warning", message, (*ends, "5° short of the lock"))
 
 
-def find_couplings(subject: Subject) -> Iterator[Finding]:
+def find_couplings(subject: Subject) -> Iterator[RangeFinding]:
     """Yield couplings that drive a hinge beyond its own range."""
     hinges = {hinge.name: hinge for hinge in subject.file.hinges}
     for coupling in subject.file.couplings:
@@ -170,7 +170,7 @@ def find_couplings(subject: Subject) -> Iterator[Finding]:
                 f"{coupling.driver} drives it to {range_text(*ends)}, {np.degrees(beyond):.1f}° "
                 f"beyond its range {range_text(low, high)}"
             )
-            yield Finding(
+            yield RangeFinding(
                 "coupling",
                 "error",
                 driven.joint,
@@ -183,7 +183,7 @@ def find_couplings(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def find_units(subject: Subject) -> Iterator[Finding]:
+def find_units(subject: Subject) -> Iterator[RangeFinding]:
     """Yield ranges that look like degrees where radians are expected, or the other way round."""
     limited = [hinge for hinge in subject.file.hinges if hinge.is_limited and not hinge.ball]
     for hinge in limited:
@@ -198,7 +198,7 @@ def find_units(subject: Subject) -> Iterator[Finding]:
         yield _at(limited[0], "units", "error", message, (*ends.tolist(), "the same as radians"))
 
 
-def find_axes(subject: Subject) -> Iterator[Finding]:
+def find_axes(subject: Subject) -> Iterator[RangeFinding]:
     """Yield axes that are not of unit length."""
     for hinge in subject.file.hinges:
         if not hinge.ball and abs(hinge.length - 1.0) > 1e-3:
@@ -206,7 +206,7 @@ def find_axes(subject: Subject) -> Iterator[Finding]:
             yield _at(hinge, "axis-length", "warning", message)
 
 
-def find_sides(subject: Subject) -> Iterator[Finding]:
+def find_sides(subject: Subject) -> Iterator[RangeFinding]:
     """Yield joints whose limits are not the mirror image of the other side's."""
     model = subject.model
     for name in model.limits if model else ():
@@ -251,7 +251,7 @@ RULES: tuple[Rule, ...] = (
 
 def lint_ranges(
     file: RangesFile, *, clips: Sequence[Clip] = (), limits: Sequence[LimitModel] = ()
-) -> list[Finding]:
+) -> list[RangeFinding]:
     """Return findings about the ranges in a file, in its order.
 
     With `clips`, also ranges that they leave or hardly use; with `limits`, also ranges that exclude
@@ -265,7 +265,7 @@ def lint_ranges(
     return sorted(findings, key=lambda finding: (finding.line, finding.joint))
 
 
-def against_clips(subject: Subject, clips: Sequence[Clip]) -> Iterator[Finding]:
+def against_clips(subject: Subject, clips: Sequence[Clip]) -> Iterator[RangeFinding]:
     """Yield ranges that captures leave, and those that they hardly use."""
     model = subject.model
     if model is None:
@@ -288,7 +288,9 @@ def against_clips(subject: Subject, clips: Sequence[Clip]) -> Iterator[Finding]:
             yield from _captured(subject, name, limit, np.concatenate(rotations))
 
 
-def _captured(subject: Subject, name: str, limit: Limit, rotations: Quats) -> Iterator[Finding]:
+def _captured(
+    subject: Subject, name: str, limit: Limit, rotations: Quats
+) -> Iterator[RangeFinding]:
     hinges, outside = subject.joints[name], ~limit.contains(rotations)
     if hinges[0].ball:
         return
@@ -316,7 +318,7 @@ def _captured(subject: Subject, name: str, limit: Limit, rotations: Quats) -> It
             yield _at(hinge, "unused", "note", message, (float(low), float(high), source))
 
 
-def against_limits(subject: Subject, other: LimitModel) -> Iterator[Finding]:
+def against_limits(subject: Subject, other: LimitModel) -> Iterator[RangeFinding]:
     """Yield joints that exclude rotations that are legal by other limits."""
     model = subject.model
     if model is None:
@@ -376,7 +378,7 @@ def _at(
     severity: Severity,
     message: str,
     suggested: tuple[float | None, float | None, str] = (None, None, ""),
-) -> Finding:
+) -> RangeFinding:
     low, high, source = suggested
     ends = (None if low is None else float(low), None if high is None else float(high))
-    return Finding(rule, severity, hinge.joint, hinge.name, hinge.line, message, *ends, source)
+    return RangeFinding(rule, severity, hinge.joint, hinge.name, hinge.line, message, *ends, source)

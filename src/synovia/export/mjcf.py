@@ -10,7 +10,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ..arrays import Floats
-from .body import Capsule, capsules, rest_positions, touching, upright
+from .body import BodyCapsule, capsules, rest_positions, touching, upright
 from .hinged import HingedBody, HingedJoint, export_body, loss_lines
 
 TIMESTEP = 0.002  # seconds; a limit needs at least two of them to act
@@ -78,7 +78,7 @@ def hinge_names(joint: HingedJoint) -> list[str]:
 
 
 def _body_lines(
-    body: HingedBody, joint: int, segments: list[Capsule], order: list[str], depth: int
+    body: HingedBody, joint: int, segments: list[BodyCapsule], order: list[str], depth: int
 ) -> list[str]:
     skeleton = body.skeleton
     name, indent, lines = skeleton.names[joint], "  " * depth, []
@@ -107,7 +107,7 @@ def _body_lines(
     return [*lines, f"{indent}</body>"]
 
 
-def _geom(capsule: Capsule) -> str:
+def _geom(capsule: BodyCapsule) -> str:
     mass = f'mass="{capsule.mass:.6g}"'
     if not (capsule.end - capsule.start).any():
         return f'<geom type="sphere" size="{capsule.radius:.6g}" {mass}/>'
@@ -115,7 +115,7 @@ def _geom(capsule: Capsule) -> str:
     return f'<geom fromto="{ends}" size="{capsule.radius:.6g}" {mass}/>'
 
 
-def _height(body: HingedBody, segments: list[Capsule]) -> float:
+def _height(body: HingedBody, segments: list[BodyCapsule]) -> float:
     """Return the height of the root, in metres, that puts the rest pose just above the ground."""
     positions, up = rest_positions(body.skeleton), "xyz".index(body.skeleton.up)
     lowest = min(
@@ -129,7 +129,7 @@ def _height(body: HingedBody, segments: list[Capsule]) -> float:
     return float(root - lowest) + CLEARANCE
 
 
-def _exclude_lines(body: HingedBody, segments: list[Capsule]) -> list[str]:
+def _exclude_lines(body: HingedBody, segments: list[BodyCapsule]) -> list[str]:
     names = body.skeleton.names
     pairs = touching(body.skeleton, segments)
     if not pairs:
@@ -192,7 +192,7 @@ def tendon_lines(slants: Iterable[Slant]) -> list[str]:
 
 
 def _key_lines(
-    body: HingedBody, roots: list[int], order: list[str], segments: list[Capsule]
+    body: HingedBody, roots: list[int], order: list[str], segments: list[BodyCapsule]
 ) -> list[str]:
     angles = {
         hinge: angle

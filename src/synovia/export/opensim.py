@@ -13,7 +13,7 @@ from ..arrays import Floats, Quats, Vectors
 from ..components import Figure
 from ..model import LimitModel
 from . import Exported, Progress
-from .body import capsules, total_mass, upright
+from .body import capsules_by_joint, total_mass, upright
 from .coupled import CoupledJoint, coupled_note, split_model
 from .hinged import HingedBody, HingedJoint, Loss, export_body, hinged_body, loss_lines
 from .mjcf import comment_text, hinge_names, numbers
@@ -36,15 +36,14 @@ def opensim_text(
     `coupled` go along curves of one coordinate, and `losses` say what that means; of several with
     the same coordinate, the first has it, and those of the others are constrained to it.
     """
-    skeleton, segments = body.skeleton, capsules(body.skeleton, mass)
+    skeleton, segments = body.skeleton, capsules_by_joint(body.skeleton, mass)
     # OpenSim's ground has y up.
     stand = quat.mul(quat.exp(np.array([-0.5 * np.pi, 0.0, 0.0])), upright(skeleton))
     bodies, joints, constraints = [], [], list[str]()
     owners: dict[str, str] = {}
     for joint, parent in enumerate(skeleton.parents.tolist()):
         title = element_name(skeleton.names[joint])
-        own_capsules = [capsule for capsule in segments if capsule.joint == joint]
-        mass_of_body = total_mass(own_capsules)
+        mass_of_body = total_mass(segments[joint])
         inertia = mass_of_body.inertia
         inertia += max(0.0, MIN_INERTIA - np.linalg.eigvalsh(inertia)[0]) * np.eye(3)
         moments = [*inertia.diagonal(), inertia[0, 1], inertia[0, 2], inertia[1, 2]]

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
-from .body import Capsule, RigidMass, capsules, total_mass, upright
+from .body import BodyCapsule, RigidMass, capsules_by_joint, total_mass, upright
 from .hinged import HingedBody, export_body, loss_lines
 from .mjcf import comment_text, hinge_names, numbers
 
@@ -24,7 +24,7 @@ def urdf_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) ->
 
     URDF cannot express half-spaces: they are left out.
     """
-    skeleton, segments = body.skeleton, capsules(body.skeleton, mass)
+    skeleton, segments = body.skeleton, capsules_by_joint(body.skeleton, mass)
     lines = [
         '<?xml version="1.0"?>',
         f"<robot name={quoteattr(name)}>",
@@ -37,8 +37,7 @@ def urdf_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) ->
         above = "world" if parent < 0 else skeleton.names[parent]
         rotation = upright(skeleton) if parent < 0 else quat.IDENTITY
         position = np.zeros(3) if parent < 0 else skeleton.offsets[joint]
-        own_capsules = [capsule for capsule in segments if capsule.joint == joint]
-        lines += _link_lines(title, total_mass(own_capsules), own_capsules)
+        lines += _link_lines(title, total_mass(segments[joint]), segments[joint])
         if title not in body.joints:
             lines += _joint_lines(f"{title}_fixed", "fixed", above, title, position, rotation)
             continue
@@ -80,7 +79,7 @@ def _joint_lines(
     ]
 
 
-def _link_lines(name: str, mass: RigidMass, segments: Sequence[Capsule] = ()) -> list[str]:
+def _link_lines(name: str, mass: RigidMass, segments: Sequence[BodyCapsule] = ()) -> list[str]:
     """Return a link with its mass and inertia, and its capsules as cylinders."""
     lines = []
     for capsule in segments:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Quats, Vectors
-from .body import capsules, rest_positions, upright
+from .body import capsules_by_joint, rest_positions, upright
 from .hinged import HingedBody, HingedJoint, export_body, loss_lines
 from .opensim import element_name
 
@@ -32,7 +32,7 @@ def usd_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) -> 
     stage.SetDefaultPrim(root.GetPrim())
     skeleton, stand = body.skeleton, upright(body.skeleton)
     positions = quat.rotate(stand, rest_positions(skeleton))
-    segments = capsules(skeleton, mass)
+    segments = capsules_by_joint(skeleton, mass)
     paths = [f"{root.GetPath()}/{_identifier(title)}" for title in skeleton.names]
 
     def rotation(quaternion: Quats) -> object:
@@ -46,11 +46,10 @@ def usd_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) -> 
         link.AddTranslateOp().Set(Gf.Vec3d(*map(float, positions[joint])))
         link.AddOrientOp().Set(rotation(stand))
         UsdPhysics.RigidBodyAPI.Apply(link.GetPrim())
-        own_capsules = [capsule for capsule in segments if capsule.joint == joint]
         UsdPhysics.MassAPI.Apply(link.GetPrim()).CreateMassAttr(
-            sum(capsule.mass for capsule in own_capsules)
+            sum(capsule.mass for capsule in segments[joint])
         )
-        for k, capsule in enumerate(own_capsules):
+        for k, capsule in enumerate(segments[joint]):
             shape = UsdGeom.Capsule.Define(stage, f"{paths[joint]}/capsule{k + 1}")
             shape.CreateRadiusAttr(capsule.radius)
             shape.CreateHeightAttr(capsule.length)

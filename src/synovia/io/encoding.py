@@ -51,7 +51,7 @@ def _scalar(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Entry:
+class JsonEntry:
     """A value of a JSON file that no class declares, and its place, such as `nodes[3].scale`."""
 
     value: Any
@@ -65,19 +65,19 @@ class Entry:
         """Raise ValueError about this place."""
         raise ValueError(f"{self.place}: {message}" if self.place else message)
 
-    def child(self, key: str | int) -> Entry:
+    def child(self, key: str | int) -> JsonEntry:
         """Return the member of an object or a list."""
         step = format_keys([key])
         dot = "." if self.place and not step.startswith("[") else ""
-        return Entry(self.value[key], f"{self.place}{dot}{step}")
+        return JsonEntry(self.value[key], f"{self.place}{dot}{step}")
 
-    def members(self) -> dict[str, Entry]:
+    def members(self) -> dict[str, JsonEntry]:
         """Return the members of an object, whatever their keys."""
         if not isinstance(self.value, dict):
             self.fail("an object")
         return {key: self.child(key) for key in self.value}
 
-    def items(self) -> list[Entry]:
+    def items(self) -> list[JsonEntry]:
         """Return the items of a list."""
         if not isinstance(self.value, list):
             self.fail("a list")

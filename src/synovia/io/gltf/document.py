@@ -16,7 +16,7 @@ from urllib.parse import unquote, unquote_to_bytes
 import numpy as np
 
 from ...arrays import Floats
-from ..encoding import Entry, parse_json, quote_value
+from ..encoding import JsonEntry, parse_json, quote_value
 from ..files import read_file, read_file_below
 
 MAGIC = b"glTF"
@@ -43,7 +43,7 @@ class Document:
     content: bytes
     chunks: tuple[tuple[bytes, bytes], ...]
     text: str
-    root: Entry
+    root: JsonEntry
     _buffers: dict[int, bytes] = field(default_factory=dict)
 
     @classmethod
@@ -56,7 +56,7 @@ class Document:
         """Return the file with this content; its buffers are in the folder of `path`."""
         chunks = tuple(_split_chunks(content)) if content.startswith(MAGIC) else ()
         text = (chunks[0][1].rstrip(b"\0") if chunks else content).removeprefix(b"\xef\xbb\xbf")
-        root = Entry(parse_json(str(path), text))
+        root = JsonEntry(parse_json(str(path), text))
         asset = require(root, "asset")
         version = require(asset, "version")
         if not version.text().startswith("2."):
@@ -78,23 +78,23 @@ class Document:
         entry = member(self.root, kind)
         return 0 if entry is None else len(list_of(entry))
 
-    def items(self, kind: str) -> list[Entry]:
+    def items(self, kind: str) -> list[JsonEntry]:
         """Return the items of one of the lists of the file."""
         entry = member(self.root, kind)
         return [] if entry is None else entry.items()
 
-    def index(self, kind: str, entry: Entry) -> int:
+    def index(self, kind: str, entry: JsonEntry) -> int:
         """Return the index of an item, stored in `entry`."""
         count = self.count(kind)
         if not count:
             entry.fail(f"an item of {kind}, of which there are none")
         return whole_number(entry, 0, count - 1)
 
-    def item(self, kind: str, entry: Entry) -> Entry:
+    def item(self, kind: str, entry: JsonEntry) -> JsonEntry:
         """Return the item whose index is stored in `entry`."""
         return self.at(kind, self.index(kind, entry))
 
-    def at(self, kind: str, number: int) -> Entry:
+    def at(self, kind: str, number: int) -> JsonEntry:
         """Return an item with a valid index."""
         return self.root.child(kind).child(number)
 
@@ -138,7 +138,7 @@ class ElementLayout:
         return np.ndarray((self.count, self.width), self.dtype, data, self.start, strides)
 
 
-def layout(document: Document, accessor: Entry) -> ElementLayout | None:
+def layout(document: Document, accessor: JsonEntry) -> ElementLayout | None:
     """Return the location of the elements of an accessor; None if all are zeros."""
     dtype = _dtype(require(accessor, "componentType"), DTYPES)
     width = _width(accessor)
@@ -150,7 +150,7 @@ def layout(document: Document, accessor: Entry) -> ElementLayout | None:
     return _view_layout(document, accessor, count, width, dtype)
 
 
-def accessor_floats(document: Document, accessor: Entry) -> Floats:
+def accessor_floats(document: Document, accessor: JsonEntry) -> Floats:
     """Return the elements of an accessor as finite numbers (count, width), float64."""
     elements = layout(document, accessor)
     dtype = DTYPES[accessor.value["componentType"]]
@@ -166,13 +166,13 @@ def accessor_floats(document: Document, accessor: Entry) -> Floats:
         if not np.isfinite(floats).all():
             accessor.fail("finite numbers", f"{floats[~np.isfinite(floats)][0]}")
         return floats
-    if not (member(accessor, "normalized") or Entry(False)).value:
+    if not (member(accessor, "normalized") or JsonEntry(False)).value:
         accessor.fail("floats or normalized integers", "plain integers")
     # The lowest two signed integers both mean -1.
     return np.maximum(floats / np.iinfo(dtype).max, -1.0)
 
 
-def _replace_sparse(document: Document, sparse: Entry, numbers: Any) -> Any:
+def _replace_sparse(document: Document, sparse: JsonEntry, numbers: Any) -> Any:
     """Return `numbers` (count, width) with the rows replaced that a sparse accessor lists."""
     count = whole_number(require(sparse, "count"), 1, len(numbers))
     indices, values = require(sparse, "indices"), require(sparse, "values")
@@ -187,7 +187,7 @@ def _replace_sparse(document: Document, sparse: Entry, numbers: Any) -> Any:
 
 
 def _view_layout(
-    document: Document, owner: Entry, count: int, width: int, dtype: str
+    document: Document, owner: JsonEntry, count: int, width: int, dtype: str
 ) -> ElementLayout:
     """Return the location of `count` elements in the bufferView that `owner` names."""
     view = document.item("bufferViews", require(owner, "bufferView"))
@@ -213,41 +213,41 @@ def _view_layout(
     return ElementLayout(buffer, begin + offset, stride, count, width, dtype)
 
 
-def _width(accessor: Entry) -> int:
+def _width(accessor: JsonEntry) -> int:
     kind = require(accessor, "type")
     return WIDTHS.get(kind.text()) or kind.fail(f"one of {', '.join(WIDTHS)}")
 
 
-def _dtype(entry: Entry, kinds: Mapping[int, str]) -> str:
+def _dtype(entry: JsonEntry, kinds: Mapping[int, str]) -> str:
     code = whole_number(entry)
     return kinds.get(code) or entry.fail(f"one of {', '.join(map(str, kinds))}")
 
 
 def _optional(
-    entry: Entry, key: str, *, least: int = 0, most: int = MAX_WHOLE, default: int = 0
+    entry: JsonEntry, key: str, *, least: int = 0, most: int = MAX_WHOLE, default: int = 0
 ) -> int:
     value = member(entry, key)
     return default if value is None else whole_number(value, least, most)
 
 
-def member(entry: Entry, key: str) -> Entry | None:
+def member(entry: JsonEntry, key: str) -> JsonEntry | None:
     """Return the value of an object for `key`; None if there is none."""
     if not isinstance(entry.value, dict):
         entry.fail("an object")
     return entry.child(key) if key in entry.value else None
 
 
-def require(entry: Entry, key: str) -> Entry:
+def require(entry: JsonEntry, key: str) -> JsonEntry:
     """Return the value of an object for `key`; ValueError if there is none."""
     return member(entry, key) or entry.refuse(f"the key {key!r} is missing")
 
 
-def list_of(entry: Entry) -> list[Any]:
+def list_of(entry: JsonEntry) -> list[Any]:
     """Return the value as a list."""
     return entry.value if isinstance(entry.value, list) else entry.fail("a list")
 
 
-def whole_number(entry: Entry, least: int = 0, most: int = MAX_WHOLE) -> int:
+def whole_number(entry: JsonEntry, least: int = 0, most: int = MAX_WHOLE) -> int:
     """Return the value as a whole number."""
     value = entry.value
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -259,7 +259,7 @@ def _bounds(least: int, most: int) -> str:
     return f"from {least}" if most == MAX_WHOLE else f"from {least} to {most}"
 
 
-def numbers(entry: Entry, count: int) -> list[float]:
+def numbers(entry: JsonEntry, count: int) -> list[float]:
     """Return `count` numbers, each within `MAX_NUMBER`."""
     values = list_of(entry)
     sane = len(values) == count and all(
@@ -305,7 +305,7 @@ def join_chunks(chunks: list[tuple[bytes, bytes]]) -> bytes:
     return b"".join([struct.pack("<4sII", MAGIC, 2, length), *parts])
 
 
-def read_uri(uri: Entry, folder: Path) -> bytes:
+def read_uri(uri: JsonEntry, folder: Path) -> bytes:
     """Return the bytes of a data URI, or of a file below `folder`; links out of it are refused."""
     text = uri.text()
     if text.startswith("data:"):

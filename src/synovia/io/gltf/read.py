@@ -13,7 +13,7 @@ from ...arrays import Floats, Ints, Scalars
 from ...quat import IDENTITY, angle_between, normalize, slerp
 from ...skeleton import Clip, Pose
 from ...skeleton.world import MAX_FRAMES
-from ..encoding import Entry
+from ..encoding import JsonEntry
 from ..format import ReadOptions
 from .document import Document, accessor_floats, member, require
 from .rig import GltfRig, channel_sampler, channel_target, read_rig, refuse_uneven, unique_names
@@ -169,7 +169,7 @@ def read_tracks(document: Document, rig: GltfRig, animation: int) -> list[Track]
         if (node, path) in tracks:
             channel.fail("one channel for each property of a node", f"{path} of {node} again")
         sampler = channel_sampler(entry, channel)
-        mode = member(sampler, "interpolation") or Entry("LINEAR")
+        mode = member(sampler, "interpolation") or JsonEntry("LINEAR")
         if mode.value not in MODES:
             mode.fail(f"one of {', '.join(MODES)}")
         ends = [document.item("accessors", require(sampler, key)) for key in ("input", "output")]
@@ -188,7 +188,7 @@ def read_tracks(document: Document, rig: GltfRig, animation: int) -> list[Track]
     return list(tracks.values())
 
 
-def _check_keys(inputs: Entry, outputs: Entry, times: Floats, mode: str, path: str) -> None:
+def _check_keys(inputs: JsonEntry, outputs: JsonEntry, times: Floats, mode: str, path: str) -> None:
     """Raise ValueError unless two accessors have times, and a value of the right kind for each."""
     if inputs.value["type"] != "SCALAR":
         inputs.child("type").fail("SCALAR for times")
@@ -200,7 +200,7 @@ def _check_keys(inputs: Entry, outputs: Entry, times: Floats, mode: str, path: s
         outputs.child("count").fail(f"as many as there are times, {len(times)} ({mode})")
 
 
-def _quaternions(output: Entry, values: Floats, mode: str) -> Floats:
+def _quaternions(output: JsonEntry, values: Floats, mode: str) -> Floats:
     """Return rotations (n, 4) w first, those of keys unit; splines have tangents between them."""
     wxyz = values[:, [3, 0, 1, 2]]
     keys = wxyz[1::3] if mode == "CUBICSPLINE" else wxyz

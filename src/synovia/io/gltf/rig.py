@@ -20,7 +20,7 @@ from ... import kernels
 from ...arrays import Floats, Ints, Mask, Quats, Vectors
 from ...quat import IDENTITY, from_matrix, inverse, mul, normalize, to_matrix
 from ...skeleton import Skeleton
-from ..encoding import Entry
+from ..encoding import JsonEntry
 from .document import MAX_NUMBER, Document, list_of, member, numbers, require, whole_number
 
 MAX_UNEVEN = 1e-3  # relative difference of scales along the axes: exporters have noise
@@ -99,7 +99,7 @@ def animated_nodes(document: Document) -> set[int]:
     }
 
 
-def channel_target(document: Document, channel: Entry) -> tuple[int, str]:
+def channel_target(document: Document, channel: JsonEntry) -> tuple[int, str]:
     """Return the node and the property that a channel moves; (-1, "") without a node."""
     target = require(channel, "target")
     path = require(target, "path").text()
@@ -107,14 +107,14 @@ def channel_target(document: Document, channel: Entry) -> tuple[int, str]:
     return (-1, "") if node is None else (document.index("nodes", node), path)
 
 
-def channel_sampler(animation: Entry, channel: Entry) -> Entry:
+def channel_sampler(animation: JsonEntry, channel: JsonEntry) -> JsonEntry:
     """Return the sampler of a channel of an animation."""
     samplers = require(animation, "samplers")
     last = len(list_of(samplers)) - 1
     return samplers.child(whole_number(require(channel, "sampler"), 0, last))
 
 
-def unique_names(items: Iterable[tuple[int, Entry]], kind: str) -> list[str]:
+def unique_names(items: Iterable[tuple[int, JsonEntry]], kind: str) -> list[str]:
     """Return unique names of numbered items; items without a name are named by their number."""
     names: dict[str, None] = {}
     ends: dict[str, int] = {}
@@ -128,7 +128,7 @@ def unique_names(items: Iterable[tuple[int, Entry]], kind: str) -> list[str]:
     return list(names)
 
 
-def _text(entry: Entry) -> str:
+def _text(entry: JsonEntry) -> str:
     text = entry.text()
     try:
         text.encode()
@@ -232,7 +232,7 @@ def _rig(
     )
 
 
-def node_transform(node: Entry) -> tuple[list[float], list[float], list[float]]:
+def node_transform(node: JsonEntry) -> tuple[list[float], list[float], list[float]]:
     """Return translation, rotation (w first, unit) and scale of a node, from a matrix too."""
     matrix = member(node, "matrix")
     if matrix is not None:
@@ -249,14 +249,14 @@ def node_transform(node: Entry) -> tuple[list[float], list[float], list[float]]:
     return numbers(move, 3) if move else [0.0] * 3, unit, sizes
 
 
-def _translation(node: Entry) -> list[float]:
+def _translation(node: JsonEntry) -> list[float]:
     matrix, move = member(node, "matrix"), member(node, "translation")
     if matrix is not None:
         return numbers(matrix, 16)[12:15]
     return numbers(move, 3) if move else [0.0] * 3
 
 
-def _decompose(entry: Entry) -> tuple[list[float], list[float], list[float]]:
+def _decompose(entry: JsonEntry) -> tuple[list[float], list[float], list[float]]:
     """Return translation, rotation and scale of a matrix, columns first, that is made of these."""
     matrix = np.array(numbers(entry, 16)).reshape(4, 4).T
     linear = matrix[:3, :3]
@@ -272,7 +272,7 @@ def _decompose(entry: Entry) -> tuple[list[float], list[float], list[float]]:
 
 
 def _world(
-    nodes: list[Entry],
+    nodes: list[JsonEntry],
     path: list[int],
     above: Ints,
     moves: Vectors,
@@ -323,7 +323,7 @@ def refuse_uneven(document: Document, joint: int) -> NoReturn:
 
 
 def _ends(
-    nodes: list[Entry], joints: list[int], path: set[int], linears: Floats
+    nodes: list[JsonEntry], joints: list[int], path: set[int], linears: Floats
 ) -> tuple[list[int], list[Vectors]]:
     """Return the joints with end sites, and the offsets (3,) of these.
 
