@@ -15,9 +15,10 @@ async function start(): Promise<void> {
   const request = connection.ask("open", {});
   const check = connection.ask("check", {}); // computed while the page is built
   const shape = connection.ask("body", {});
+  const mesh = connection.ask("mesh", {});
   const opening = await request;
   const store = new Store(clipFrom(opening), connection, opening, recording !== undefined);
-  await new Page(store).begin(check, shape);
+  await new Page(store).begin(check, shape, mesh);
 }
 
 mountNotes();

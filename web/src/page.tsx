@@ -27,10 +27,11 @@ import { RotationRing } from "./pose/ring";
 import { Shelf } from "./pose/shelf";
 import { Sliders } from "./pose/sliders";
 import { TryOut } from "./pose/tryout";
-import type { BodyShape, Check, PoseAnswer } from "./protocol";
+import type { BodyShape, Check, OwnMesh, PoseAnswer } from "./protocol";
 import type { Style } from "./stage/body";
 import { readHuman } from "./stage/flesh";
 import { Ghost } from "./stage/ghost";
+import { readMesh } from "./stage/mesh";
 import { Stage } from "./stage/stage";
 import type { Mode, Store } from "./store";
 import { Curves } from "./time/curves";
@@ -39,7 +40,12 @@ import { Tour } from "./tour";
 import { Button, cancelDrag, find } from "./ui";
 
 const START_YAW = -0.25; // radians; the sphere of the raised arm is beside the face
-const STYLE_LABELS: Record<Style, string> = { bones: "Bones", body: "Body", both: "Both" };
+const STYLE_LABELS: Record<Style, string> = {
+  bones: "Bones",
+  body: "Body",
+  both: "Both",
+  mesh: "Mesh",
+};
 const MODE_LABELS = { look: "Look", try: "Try", edit: "Edit", controls: "Controls" };
 const HINTS = {
   look: "Click a joint to see its limit · drag to turn · ? for all keys",
@@ -308,10 +314,14 @@ export class Page {
   );
 
   /** Request violations, and begin with the worst joint. */
-  async begin(check: Promise<Check>, shape: Promise<BodyShape>): Promise<void> {
+  async begin(
+    check: Promise<Check>,
+    shape: Promise<BodyShape>,
+    mesh: Promise<OwnMesh>,
+  ): Promise<void> {
     const { store, stage, timeline } = this;
     const { clip } = store;
-    const shaped = shape.then((answer) => this.takeShape(answer));
+    const shaped = this.takeShape(shape, mesh);
     const started = this.takeStart();
     stage.hold(Promise.all([shaped, started]));
     await this.checkClip(check);
@@ -361,18 +371,36 @@ export class Page {
     this.stage.turntable.bringToFront(direction.applyQuaternion(head));
   }
 
-  /** Show a human with bones and skin. */
-  private async takeShape(fit: BodyShape): Promise<void> {
-    const { store } = this;
-    if (!fit.joints.length) return;
-    const meshes = await readHuman(fit.human.slice().buffer);
-    this.stage.setShapes({ meshes, fit });
-    const styles: Style[] = fit.skin ? ["both", "bones", "body"] : ["bones"];
+  /** Show the mesh of the clip's file, or a human with bones and skin. */
+  private async takeShape(shape: Promise<BodyShape>, mesh: Promise<OwnMesh>): Promise<void> {
+    const { store, stage } = this;
+    const [fit, file] = await Promise.all([shape, mesh]);
+    const styles: Style[] = await this.takeMesh(file);
+    if (fit.joints.length) {
+      const meshes = await readHuman(fit.human.slice().buffer);
+      stage.setShapes({ meshes, fit });
+      styles.push(...(fit.skin ? (["both", "bones", "body"] as const) : (["bones"] as const)));
+    } else if (styles.length) styles.push("body", "bones");
+    if (!styles.length) return;
     const before = recall("style") as Style;
     batch(() => {
       store.styles.value = styles;
       store.style.value = styles.includes(before) ? before : (styles[0] as Style);
     });
+  }
+
+  /** Show the mesh of the clip's file; return the styles that this adds. */
+  private async takeMesh(file: OwnMesh): Promise<Style[]> {
+    if (!file.nodes.length) return [];
+    try {
+      const mesh = await readMesh(file);
+      if (!mesh) return [];
+      this.stage.setMesh(mesh);
+      return ["mesh"];
+    } catch (error) {
+      showNote(`The mesh of this file is not shown: ${(error as Error).message}`);
+      return [];
+    }
   }
 
   /** Request violations of the present limits. */

@@ -39,6 +39,7 @@ from .session import Session
 HANDLERS: dict[str, Callable[[Session, Any], Answer]] = {
     "open": display.open_scene,
     "body": bodies.body_shape,
+    "mesh": bodies.own_mesh,
     "check": display.check_clip,
     "clamp": display.clamp_clip,
     "curve": display.curve,
@@ -91,6 +92,7 @@ HANDLERS: dict[str, Callable[[Session, Any], Answer]] = {
 SLOW_REQUESTS = (
     "angles",
     "body",
+    "mesh",
     "region",
     "dependence",
     "here",

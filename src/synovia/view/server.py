@@ -39,7 +39,7 @@ POLICY = (
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data: blob:",
-    "connect-src 'self'",
+    "connect-src 'self' blob:",  # textures in glTF files
     "base-uri 'none'",
     "form-action 'none'",
 )
@@ -190,7 +190,7 @@ class PageServer:
             process_request=self._handle_http,
             open_timeout=REQUEST_SECONDS,
             max_size=messages.MAX_REQUEST_BYTES,
-            compression=None,
+            compression="deflate",
             server_header=None,
             create_connection=PageSocket,
         )

@@ -22,7 +22,7 @@ MAX_NUMBERS = 30_000
 """Coordinates of a fine picture; larger ones are exported as drafts to keep the file small."""
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    "img-src data: blob:; connect-src blob:; base-uri 'none'; form-action 'none'"
 )
 """Nothing is loaded: all scripts, styles and data are in the file."""
 _SCRIPT = re.compile(r'<script type="module"[^>]*src="\./([^"]+)"[^>]*></script>')
@@ -44,7 +44,7 @@ def answers_of(session: Session) -> Iterator[tuple[str, dict[str, object], Answe
 
 def _requests(session: Session) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield name and content of these requests, exactly as the page sends them."""
-    for ask in ("open", "body", "check"):
+    for ask in ("open", "body", "mesh", "check"):
         yield ask, {}
     yield "clamp", {"soften": None}
     for name in session.scene.model.limits:

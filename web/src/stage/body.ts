@@ -28,6 +28,7 @@ import {
   type HumanMeshes,
   type SeeThrough,
 } from "./flesh";
+import type { OwnMesh, Tint } from "./mesh";
 
 const UP = new Vector3(0, 1, 0);
 const BLOCKING = "#7c5cd6";
@@ -67,7 +68,8 @@ function jointsAboveBody({ parents, groups }: Skeleton): number[] {
   });
 }
 
-export type Style = "bones" | "body" | "both";
+/** "mesh" is the mesh of the clip's own file. */
+export type Style = "bones" | "body" | "both" | "mesh";
 
 /** The meshes of a human, and how they attach to its skeleton. */
 export interface Shapes {
@@ -116,6 +118,7 @@ export class Body {
   private shapes: Shapes | undefined;
   private bonesFlesh: Flesh | undefined;
   private skinFlesh: Flesh | undefined;
+  private ownMesh: OwnMesh | undefined;
   private seen: SeeThrough = {
     opacity: { value: 1 },
     place: { value: new Vector3() },
@@ -166,6 +169,12 @@ export class Body {
     this.setStyle(this.style);
   }
 
+  /** Take the mesh of the clip's own file. */
+  setMesh(mesh: OwnMesh): void {
+    this.ownMesh = mesh;
+    this.setStyle(this.style);
+  }
+
   private createFlesh(shapes: Shapes): void {
     const { isGhost, seen } = this;
     const bone = isGhost ? ghostMaterial() : createBoneMaterial(seen);
@@ -177,9 +186,20 @@ export class Body {
       if (flesh) Object.assign(flesh.mesh, { castShadow: !this.isGhost, receiveShadow: false });
   }
 
-  /** Whether it has the shape of a human, and not capsules or sticks. */
+  /** Whether it is shown as a mesh or a human, and not as capsules or sticks. */
   get isShaped(): boolean {
-    return this.shapes !== undefined;
+    return this.shapes !== undefined || this.isMesh;
+  }
+
+  get isMesh(): boolean {
+    return this.style === "mesh" && this.ownMesh !== undefined;
+  }
+
+  /** The coordinate of its lowest point along the world's up axis, about. */
+  lowest(up: "y" | "z"): number {
+    if (this.isMesh && this.ownMesh) return this.ownMesh.lowest(up);
+    const heights = [...this.world.positions, ...this.tips].map((point) => point[up]);
+    return Math.min(...heights) - (this.isShaped ? 0.004 : 0.02) * this.size;
   }
 
   setStyle(style: Style): void {
@@ -189,7 +209,8 @@ export class Body {
     for (const mesh of this.meshes) mesh.geometry.dispose();
     this.group.clear();
     this.meshes = [];
-    if (this.bonesFlesh) this.addFlesh();
+    if (this.isMesh && this.ownMesh) this.group.add(this.ownMesh.root);
+    else if (this.bonesFlesh) this.addFlesh();
     else
       this.meshes = this.bones.map((bone) => {
         const mesh = new Mesh(this.boneGeometry(bone), this.materials.body);
@@ -248,7 +269,8 @@ export class Body {
 
   setPose(pose: Pose, world = forwardKinematics(this.skeleton, pose)): void {
     this.world = world;
-    if (!this.meshes.length && !this.bonesFlesh) this.setStyle(this.style);
+    if (!this.meshes.length && !this.isShaped) this.setStyle(this.style);
+    if (this.isMesh) this.ownMesh?.setPose(this.world);
     this.bonesFlesh?.setPose(this.world);
     this.skinFlesh?.setPose(this.world);
     const { positions, rotations } = this.world;
@@ -289,10 +311,12 @@ export class Body {
   paint(theme: Theme, marks: Marks): void {
     this.bonesFlesh?.paint(this.fleshColours(theme.bone, theme, marks));
     this.skinFlesh?.paint(this.fleshColours(theme.skin, theme, marks));
+    if (this.isMesh)
+      this.ownMesh?.paint(this.skeleton.names.map((_, joint) => tintOf(joint, marks)));
     const place = marks.picked === undefined ? undefined : this.world.positions[marks.picked];
     this.seen.radius.value = place ? CLEARING * this.size : 0;
     if (place) this.seen.place.value.copy(place);
-    if (!this.meshes.length && !this.bonesFlesh) return;
+    if (!this.meshes.length && !this.isShaped) return;
     const { body, picked, outside, unusual, held } = this.materials;
     body.color.set(this.isGhost ? theme.ghost : theme.body);
     this.bones.forEach(({ owner }, number) => {
@@ -343,6 +367,13 @@ export class Body {
     if (joint === marks.picked) return PICKED;
     return this.limited.has(joint) ? theme.limited : theme.bare;
   }
+}
+
+function tintOf(joint: number, marks: Marks): Tint | undefined {
+  if (marks.outside.has(joint)) return { colour: OUTSIDE, strength: 0.85 };
+  if (marks.blocking.has(joint)) return { colour: BLOCKING, strength: 0.6 };
+  if (marks.unusual.has(joint)) return { colour: UNUSUAL, strength: 0.7 };
+  return joint === marks.picked ? { colour: PICKED, strength: 0.45 } : undefined;
 }
 
 export function restPose(skeleton: Skeleton): Pose {

@@ -24,6 +24,7 @@ import { Body, type Marks, type Shapes } from "./body";
 import { Screen, Turntable } from "./camera";
 import { LEGAL, OUTSIDE } from "./colours";
 import { placeLabels } from "./labels";
+import type { OwnMesh } from "./mesh";
 import { Pointer } from "./pointer";
 import { Scenery } from "./scenery";
 
@@ -174,6 +175,13 @@ export class Stage {
     untracked(() => this.showPose());
   }
 
+  /** Show the mesh of the clip's own file. */
+  setMesh(mesh: OwnMesh): void {
+    this.body.setMesh(mesh);
+    this.groundHeight = undefined;
+    untracked(() => this.showPose());
+  }
+
   /** Keep the ground below the body: at the feet of the clip's poses, unless the root moves. */
   private placeGround(): void {
     const { positions } = this.body.world;
@@ -181,11 +189,8 @@ export class Stage {
     if (!root) return;
     const { up, rootMoves } = this.store.clip;
     const isMade = this.store.history.present.peek() !== undefined;
-    if (this.groundHeight === undefined || !(rootMoves || isMade)) {
-      const points = [...positions, ...this.body.tips].map((point) => point[up]);
-      this.groundHeight =
-        Math.min(...points) - (this.body.isShaped ? 0.004 : 0.02) * this.body.size;
-    }
+    if (this.groundHeight === undefined || !(rootMoves || isMade || this.body.isMesh))
+      this.groundHeight = this.body.lowest(up);
     this.scenery.setGround(up, this.groundHeight, root);
   }
 

@@ -1,6 +1,7 @@
 """glTF 2.0: .gltf, .glb, and VRM and VRMA, which are GLB with names for the bones of a human.
 
-See docs/formats.md. `humanoid` gives the joints that a VRM names.
+See docs/formats.md. `humanoid` gives the joints that a VRM names, `mesh_of` the file that a clip's
+meshes are in.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..format import ClipFormat
-from .read import clip_names, humanoid, read_gltf
+from .read import clip_names, humanoid, mesh_of, read_gltf
 from .vrma import to_vrm_bones
 from .write import write_gltf, write_vrma
 
@@ -29,4 +30,4 @@ GLTF = ClipFormat(
 )
 VRMA = replace(GLTF, write=write_vrma, as_written=to_vrm_bones)
 
-__all__ = ["GLTF", "VRMA", "humanoid"]
+__all__ = ["GLTF", "VRMA", "humanoid", "mesh_of"]

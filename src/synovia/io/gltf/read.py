@@ -122,6 +122,23 @@ def humanoid(clip: Clip) -> dict[str, str]:
     return dict(clip.origin.rig.humanoid) if isinstance(clip.origin, Origin) else {}
 
 
+def mesh_of(clip: Clip) -> tuple[bytes, tuple[int, ...]] | None:
+    """Return the glTF file of a clip and the node of each joint, if it draws meshes by itself.
+
+    None for clips of other formats, and for files that need other files beside them.
+    """
+    if not isinstance(clip.origin, Origin):
+        return None
+    document, rig = clip.origin.document, clip.origin.rig
+    linked = [
+        member(entry, "uri") for kind in ("buffers", "images") for entry in document.items(kind)
+    ]
+    whole = all(uri is None or uri.text().startswith("data:") for uri in linked)
+    if not whole or not document.count("meshes") or len(rig.nodes) != len(clip.skeleton):
+        return None
+    return document.content, rig.nodes
+
+
 def _animation_names(document: Document) -> list[str]:
     return unique_names(enumerate(document.items("animations")), "animation")
 

@@ -205,6 +205,14 @@ class BodyShape(TypedDict):
     """Whether the skin is to be shown."""
 
 
+class OwnMesh(TypedDict):
+    """The glTF file that a clip was read from; empty if it has no meshes of its own."""
+
+    content: Bytes
+    nodes: list[int]
+    """The node of each joint, by its index in the file."""
+
+
 class Check(TypedDict):
     """How far limited joints are outside, by frame; negative where they are only unusual."""
 
@@ -545,6 +553,7 @@ class Requests(TypedDict):
 
     open: EmptyRequest
     body: EmptyRequest
+    mesh: EmptyRequest
     check: EmptyRequest
     clamp: ClampRequest
     curve: CurveRequest
@@ -599,6 +608,7 @@ class Answers(TypedDict):
 
     open: Opening
     body: BodyShape
+    mesh: OwnMesh
     check: Check
     clamp: Clamping
     curve: Curve
