@@ -303,3 +303,41 @@ def node_matrices(root, keys, t=0.0):
     for number in set(range(len(root["nodes"]))) - below:
         place(number, np.eye(4), np.eye(3))
     return full, turns
+
+
+def skinned():
+    """The chain's two animations, with a strip of skin from the hip to the arm."""
+    made = walking()
+    joints = [1, 2, 4, 6]
+    matrices = [np.linalg.inv(matrix) for matrix in node_matrices(made.root, [])[0][joints]]
+    columns = np.array([matrix.T.ravel() for matrix in matrices])
+    made.root["skins"][0]["inverseBindMatrices"] = made.accessor(columns)
+    places = node_matrices(made.root, [])[0][[1, 2, 4], :3, 3]
+    side = np.array([0.1, 0.0, 0.0])
+    corners = np.concatenate([places - side, places + side])
+    faces = np.array([0, 3, 1, 1, 3, 4, 1, 4, 2, 2, 4, 5], "<u2")
+    index = made.add(
+        {
+            "bufferView": made.view(faces.tobytes()),
+            "componentType": CODES["u2"],
+            "count": len(faces),
+            "type": "SCALAR",
+        }
+    )
+    owners = np.zeros((6, 4), "<u1")
+    owners[:, 0] = [0, 1, 2, 0, 1, 2]
+    bones = made.add(
+        {
+            "bufferView": made.view(owners.tobytes()),
+            "componentType": CODES["u1"],
+            "count": 6,
+            "type": "VEC4",
+        }
+    )
+    weights = made.accessor(np.tile([1.0, 0.0, 0.0, 0.0], (6, 1)))
+    position = made.accessor(corners, bounds=True)
+    attributes = {"POSITION": position, "JOINTS_0": bones, "WEIGHTS_0": weights}
+    made.root["meshes"] = [{"primitives": [{"attributes": attributes, "indices": index}]}]
+    made.root["nodes"].append({"name": "skin", "mesh": 0, "skin": 0})
+    made.root["scenes"][0]["nodes"].append(len(made.root["nodes"]) - 1)
+    return made

@@ -91,13 +91,12 @@ def test_a_human_clip_dropped_on_the_default_figure_gets_human_limits(tmp_path):
 
 
 def test_all_clips_of_a_file_that_is_dropped_are_in_the_list(session, tmp_path):
-    """As animations of a character in glTF: the first is shown, and a note tells of the others."""
+    """As animations of a character in glTF: the first is shown."""
     several = [clip(name, size=0.6, frames=8) for name in ("Idle", "Run", "Wave")]
     metres = replace(several[0].skeleton, unit=1.0)
     save_clips([replace(each, skeleton=metres) for each in several], tmp_path / "x.glb")
     loaded(session, "robot.glb", (tmp_path / "x.glb").read_bytes())
     assert session.scene.clip.name == "robot#Idle"
-    assert any("3 clips" in note for note in session.scene.notes)
     names = [f"robot#{each.name}" for each in several]
     assert [entry.name for entry in session.folder.entries.values()] == names
 

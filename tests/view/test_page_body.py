@@ -25,7 +25,7 @@ def test_a_human_has_bones_and_a_skin(browser):
     with visit(browser, scene_of(limits_of(figure), figure=figure), drawn=True) as seen:
         heard = next(arrays for header, arrays in seen.heard if "human" in arrays)
         assert heard["human"].tobytes().startswith(b"glTF")
-        button = seen.page.get_by_role("button", name="Bones, body or both (B)")
+        button = seen.page.get_by_role("button", name="Mesh, body, bones or both (B)")
         pictures = {}
         for _ in range(3):
             pictures[button.text_content()] = seen.picture()

@@ -8,8 +8,9 @@ import json
 import numpy as np
 import pytest
 
+import gltfs
 from clips import clip
-from synovia import LimitModel, load_clip, save_clip, save_limits
+from synovia import Box, Limit, LimitModel, RotationVector, load_clip, save_clip, save_limits
 from synovia.demo import wild
 from synovia.view.folder import Folder
 from synovia.view.session import scene_of
@@ -144,19 +145,52 @@ def test_one_file_shows_it_all_without_python(browser, at, tmp_path):
 
 
 def test_the_folder_s_clips_are_listed_and_chosen(browser, model, tmp_path):
-    for name, size in {"calm": 0.2, "wild": 0.9}.items():
+    for name, size in {"calm": 0.55, "wild": 0.9}.items():
         save_clip(clip(name, size=size, frames=20), tmp_path / f"{name}.bvh")
     paths = sorted(tmp_path.iterdir())
     with visit(browser, scene_of(model, load_clip(paths[0]))) as seen:
         seen.server.session.folder = Folder(paths, [path.stem for path in paths])
         seen.page.reload()
         seen.page.wait_for_selector("main[aria-busy=false]")
-        choose(seen, "The clips of the folder")
-        rows = seen.page.get_by_role("dialog", name="Clips of the folder").locator("tr")
+        rows = seen.page.get_by_role("region", name="Clips").get_by_role("listitem")
         seen.until(lambda: "…" not in "".join(rows.all_inner_texts()) and rows.count() == 2)
-        assert rows.first.inner_text().startswith("wild")
+        name, angle, joint = rows.first.inner_text().split("\n")[:3]
+        report = model.check(load_clip(tmp_path / "wild.bvh"))
+        worst = report.violation.max(axis=0)
+        assert (name, joint) == ("wild", report.names[worst.argmax()])
+        assert angle == f"{np.degrees(worst.max()):.0f}°"
         rows.first.get_by_role("button").click()
         shown_anew(seen, "wild – Synovia")
+        current = rows.locator("[aria-current=true]")
+        seen.until(lambda: current.count() == 1)
+        assert current.inner_text().startswith("wild")
+        # The last finding of a clip is followed by those of the next clip in the list.
+        seen.page.keyboard.press("End")
+        seen.page.keyboard.press("n")
+        shown_anew(seen, "calm – Synovia")
+
+
+def test_a_file_with_meshes_shows_them_and_lists_its_clips(browser, tmp_path):
+    content = gltfs.skinned().glb()
+    (tmp_path / "figure.glb").write_bytes(content)
+    walk = load_clip(tmp_path / "figure.glb#Walk")
+    limit = Limit(RotationVector(), Box(np.full(3, -0.1), np.full(3, 0.1), np.eye(3)))
+    scene = scene_of(LimitModel({"spine": limit}, walk.skeleton), walk)
+    with visit(browser, scene) as seen:
+        header, arrays = seen.answer("mesh")
+        assert arrays["content"].tobytes() == content
+        assert header["nodes"] == [1, 2, 4, 6]
+        style = seen.page.get_by_role("button", name="Mesh, body, bones or both (B)")
+        assert style.inner_text() == "Mesh"
+        style.click()
+        assert style.inner_text() == "Body"
+        drop(seen, "other.glb", content)
+        rows = seen.page.get_by_role("region", name="Clips").get_by_role("listitem")
+        seen.until(lambda: rows.count() == 2)
+        assert {text.split("\n")[0] for text in rows.all_inner_texts()} == {
+            "other#Walk",
+            "other#Wave",
+        }
 
 
 def test_limits_of_a_human_by_one_click_or_by_a_map(browser):

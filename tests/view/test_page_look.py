@@ -244,7 +244,7 @@ def test_numpad_views(seen):
 @pytest.mark.drawn
 def test_bones_ghost_and_theme(seen):
     pictures = {seen.picture()}
-    style = seen.page.get_by_role("button", name="Bones, body or both (B)")
+    style = seen.page.get_by_role("button", name="Mesh, body, bones or both (B)")
     before = style.text_content()
     seen.page.keyboard.press("b")
     assert style.text_content() != before

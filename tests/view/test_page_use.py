@@ -54,7 +54,7 @@ def playing(seen):
         ("treeitem", "Chest"),
         ("tab", "Look"),
         ("button", "On one frame (→)"),
-        ("button", "Bones, body or both (B)"),
+        ("button", "Mesh, body, bones or both (B)"),
     ],
 )
 def test_space_plays_after_a_click_with_the_mouse(seen, role, name):
@@ -75,7 +75,7 @@ def test_space_still_clicks_what_the_keyboard_went_to(seen):
 def test_the_view_is_framed_for_the_keyboard_alone(seen):
     frame = "stage => getComputedStyle(stage).outlineStyle"
     stage = seen.page.locator("#stage")
-    seen.page.get_by_role("button", name="Bones, body or both (B)").click()
+    seen.page.get_by_role("button", name="Mesh, body, bones or both (B)").click()
     seen.page.keyboard.press("Home")
     assert stage.evaluate("stage => stage === document.activeElement")
     assert stage.evaluate(frame) == "none"

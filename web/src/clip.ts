@@ -35,6 +35,8 @@ export interface Clip {
   start: Start | null;
   notes: string[];
   controls: Control[];
+  /** Ends of the names of files that can be opened. */
+  suffixes: string[];
   /** True if the root translates, as in a capture. */
   rootMoves: boolean;
   /** The world's axis that points up. */
@@ -50,7 +52,8 @@ export interface Clip {
 export function clipFrom(opening: Opening): Clip {
   const { names, parents, moving, offsets, rotations } = opening;
   const { partners, groups, commonNames, endParents, endOffsets } = opening;
-  const { frames, frameTime, invented, start, notes, controls, up, looker, lookAxis } = opening;
+  const { frames, frameTime, invented, start, notes, controls, suffixes } = opening;
+  const { up, looker, lookAxis } = opening;
   const children: number[][] = names.map(() => []);
   for (const [joint, parent] of parents.entries()) children[parent]?.push(joint);
   const skeleton = {
@@ -66,7 +69,7 @@ export function clipFrom(opening: Opening): Clip {
   };
   return {
     ...{ name: opening.clip, skeleton, rootMoves: moving.includes(0), rotations },
-    ...{ frames, frameTime, invented, start, notes, controls, up, looker, lookAxis },
+    ...{ frames, frameTime, invented, start, notes, controls, suffixes, up, looker, lookAxis },
     pose(frame) {
       const positions = offsets.slice();
       moving.forEach((joint, index) => {

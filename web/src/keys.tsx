@@ -97,7 +97,7 @@ function listKeys(page: Page): Record<string, Key[]> {
       ["- NumpadSubtract", "", "", redraw(() => turntable.zoom(1 / ZOOM))],
       [". NumpadDecimal", ".", "look at the picked joint", () => page.framePicked()],
       ["a NumpadMultiply", "A", "all into view", () => stage.frameAll()],
-      ["b", "B", "bones, body or both", () => page.toggleStyle()],
+      ["b", "B", "mesh, body, bones or both", () => page.toggleStyle()],
       ["l", "L", "light or dark", () => page.toggleTheme()],
     ],
     Page: [

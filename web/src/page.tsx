@@ -10,6 +10,7 @@ import { Families } from "./edit/families";
 import { bindKeys, showHelp } from "./keys";
 import { LimitView } from "./limit";
 import { report, showMessage, showNote } from "./notes";
+import { ClipList } from "./panel/clips";
 import { Comparing } from "./panel/comparing";
 import { DependencePanel } from "./panel/dependence";
 import { Evidence } from "./panel/evidence";
@@ -67,6 +68,7 @@ export class Page {
   readonly ghost: Ghost;
   readonly files: Files;
   readonly tour: Tour;
+  private clips: ClipList;
   private limit: LimitView;
   private tryOut: TryOut;
   private sliders: Sliders;
@@ -103,6 +105,7 @@ export class Page {
       recall: recallSample,
     });
     new JointTree(store, (joint) => this.jumpTo(joint));
+    this.clips = new ClipList(store);
     this.timeline = new Timeline(
       store,
       () => this.showClip(),
@@ -299,7 +302,11 @@ export class Page {
       >
         ◎
       </Button>
-      <Button class="style" label="Bones, body or both (B)" onClick={() => this.toggleStyle()}>
+      <Button
+        class="style"
+        label="Mesh, body, bones or both (B)"
+        onClick={() => this.toggleStyle()}
+      >
         {STYLE_LABELS[this.store.style.value]}
       </Button>
       <this.ghost.Tool />
@@ -527,9 +534,14 @@ export class Page {
     this.limit.turnToRegion();
   }
 
-  /** Go to the next frame in which a joint goes outside, or the previous, and pick the joint. */
+  /**
+   * Go to the next frame in which a joint goes outside, or the previous, and pick the joint. After
+   * the last one, go to the next clip of the list.
+   */
   goToViolation(step: 1 | -1): void {
     const joints = this.timeline.goToViolation(step);
+    if (!joints.length && !(step === 1 && this.clips.showNext()))
+      showMessage(step === 1 ? "Nothing is outside after this frame" : "Nothing is outside before");
     const { mode, picked } = this.store;
     const stays = mode.value === "edit" || joints.includes(picked.value ?? -1);
     if (joints.length) this.jumpTo(stays ? picked.value : joints[0]);

@@ -20,6 +20,20 @@ export function Button({ label, ...rest }: ButtonProps) {
   return <button type="button" title={label} aria-label={label} {...rest} />;
 }
 
+const LONG_NAME = 16; // characters; shorter names fit everywhere
+const NAME_END = 8; // characters at the end of a long name, which tell joints apart
+
+/** A name that loses its middle where there is no room: ends tell joints and clips apart. */
+export function LongName({ text }: { text: string }) {
+  if (text.length <= LONG_NAME) return <bdi>{text}</bdi>;
+  return (
+    <bdi class="long">
+      <span>{text.slice(0, -NAME_END)}</span>
+      <span>{text.slice(-NAME_END)}</span>
+    </bdi>
+  );
+}
+
 export function Check({ box, children }: { box: Signal<boolean>; children: ComponentChildren }) {
   return (
     <label class="check">

@@ -32,6 +32,7 @@ export const OPENING: Opening = {
   notes: [],
   moving: [0],
   controls: [],
+  suffixes: [],
   up: "y",
   looker: null,
   lookAxis: "z",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("the default human, an arm raised; Space moves every control", "synovia view"),
     ("a clip of a human against what humans can do", "synovia view wild.bvh"),
-    ("all clips of a folder, the worst first", "synovia view captures/"),
+    ("all clips of a folder, or of one file, the worst first", "synovia view captures/"),
     (
         "what one file of limits allows beyond another",
         "synovia view --limits mine.limits.json --compare human.limits.json",
@@ -39,6 +39,7 @@ EXAMPLES = (
         "synovia view wild.bvh -l human.limits.json --no-browser --port 8123",
     ),
 )
+CHECK_SECONDS = 1.5  # of checking several clips, before the worst so far is shown
 SECTIONS = {
     "What to show": ("limits", "compare", "which", "maps", "tpose"),
     "What to save": ("output",),
@@ -130,7 +131,8 @@ def view(
     says, or beside it.
     """
     from .. import io
-    from ..io import clip_suffix
+    from ..io import clip_suffix, split_clip
+    from ..view.files import show_clip
     from ..view.open_browser import open_browser
     from ..view.server import PageServer
     from ..view.session import scene_of
@@ -151,9 +153,16 @@ def view(
     if output is None and limits is not None and limits.lower().endswith(".limits.json"):
         save_to = Path(limits)
     server = PageServer(scene, port=port, allow_remote=allow_remote, hosts=hosts, save_to=save_to)
-    server.session.folder, server.session.compared = folder, other
+    session = server.session
+    session.folder, session.compared = folder, other
     if clip is not None:
-        server.session.clip_suffix = clip_suffix(clip)
+        session.clip_suffix = clip_suffix(split_clip(clip)[0])
+    if folder is not None:
+        folder.check(session.model)
+        folder.shown = folder.worst(CHECK_SECONDS)
+        entry = folder.entries[folder.shown]
+        if folder.shown:  # the first is shown
+            show_clip(session, entry.load(), entry.suffix)
     try:  # from the moment that somebody knows the link
         terminal.echo(f"{click.style(server.url, bold=True)}\nCtrl-C ends it.")
         if allow_remote is not None:
@@ -179,15 +188,16 @@ def view(
 
 
 def _folder_of(path: Path | None) -> Folder | None:
-    """Return the clips of a folder; None for anything else."""
+    """Return the clips of a folder, or of a file that has several; None for anything else."""
     from ..view.folder import Folder
 
-    if path is None or not path.is_dir():
+    if path is None or not path.exists():
         return None
-    files = [file for file in clip_files([str(path)]) if not file.clip]
-    if not files:
-        raise click.UsageError(f"{path} has no clips")
-    return Folder([file.path for file in files], [str(file.name) for file in files])
+    files = clip_files([str(path)], allow_unreadable=True)
+    if len(files) == 1 and not path.is_dir():
+        return None
+    paths = [Path(f"{file.path}#{file.clip}") if file.clip else file.path for file in files]
+    return Folder(paths, [file.name for file in files])
 
 
 def _load_inputs(

@@ -12,6 +12,8 @@ from .. import quat
 from ..arrays import Vectors
 from ..components import Figure
 from ..edit import families, family_of, is_sculptable, label
+from ..io import CLIP_FORMATS
+from ..io.limits import SUFFIX
 from ..learn import invented_first_frame
 from ..limit import Limit
 from ..limit.softening import Softening, parse_softening
@@ -168,6 +170,7 @@ def open_scene(session: Session, request: EmptyRequest) -> Opening:
         "notes": list(scene.notes),
         "moving": moving.tolist(),
         "controls": _controls(scene.figure),
+        "suffixes": [*CLIP_FORMATS, SUFFIX],
         **_orientation(scene),
         "partners": _partners(skeleton),
         "groups": list(group_joints(skeleton)),

@@ -42,6 +42,7 @@ from .protocol.requests import (
 from .session import EDITED_KEY, Session, scene_of
 from .uploads import Upload
 
+ASF, AMC = ".asf", ".amc"
 Kind = TypeVar("Kind", list[Clip], LimitModel)
 
 
@@ -66,17 +67,23 @@ def load_upload(session: Session, request: LoadRequest) -> State | Refusal | Dis
             session.show(scene_of(model, session.scene.clip), unsaved=True)
         else:
             clips, suffix = remember_upload(session, upload)
-            several = f"{upload.name} has {len(clips)} clips: Files, Clips … lists them."
-            show_clip(session, clips[0], suffix, (several,) if len(clips) > 1 else ())
+            show_clip(session, clips[0], suffix)
     except (OSError, ValueError) as error:
         return {"refused": str(error), **session.state()}
     return session.state()
 
 
 def keep_upload(session: Session, request: FileRequest) -> State | Refusal:
-    """Return the state, after clips that were sent are in the list of clips, but not shown."""
+    """Return the state, after clips that were sent are in the list of clips, but not shown.
+
+    An ASF file is kept for AMC files that follow.
+    """
+    upload = session.uploads.take(request.upload)
     try:
-        remember_upload(session, session.uploads.take(request.upload))
+        if clip_suffix(upload.name) == ASF:
+            session.skeleton_file = bytes(upload.content)
+        else:
+            remember_upload(session, upload)
     except (OSError, ValueError) as error:
         return {"refused": str(error), **session.state()}
     return session.state()
@@ -84,7 +91,7 @@ def keep_upload(session: Session, request: FileRequest) -> State | Refusal:
 
 def remember_upload(session: Session, upload: Upload) -> tuple[list[Clip], str]:
     """Return the clips of a file that was sent, which are in the list now, and its format."""
-    from .folder import MOST_DROPPED, remember_clip
+    from .folder import MOST_DROPPED, remember_clips
 
     suffix = clip_suffix(upload.name)
     if not suffix:
@@ -98,33 +105,40 @@ def remember_upload(session: Session, upload: Upload) -> tuple[list[Clip], str]:
         ]
 
     stem = upload.name[: -len(suffix)]
-    clips = read_upload(upload, suffix, load_all)
-    for clip in clips:
-        remember_clip(session, clip, suffix)
+    if suffix == ASF:
+        session.skeleton_file = bytes(upload.content)
+    clips = read_upload(upload, suffix, load_all, session.skeleton_file if suffix == AMC else b"")
+    remember_clips(session, clips, suffix)
     return clips, suffix
 
 
-def read_upload(upload: Upload, suffix: str, load: Callable[[Path], Kind]) -> Kind:
-    """Return what a file holds, from a private directory; errors name it as the page does."""
+def read_upload(
+    upload: Upload, suffix: str, load: Callable[[Path], Kind], skeleton: bytes = b""
+) -> Kind:
+    """Return what a file holds, from a private directory; errors name it as the page does.
+
+    `skeleton` is the content of an ASF file to put beside it.
+    """
     with tempfile.TemporaryDirectory(prefix="synovia-") as folder:
         path = Path(folder) / f"dropped{suffix}"
         path.write_bytes(upload.content)
+        if skeleton:
+            path.with_suffix(ASF).write_bytes(skeleton)
         try:
             return load(path)
         except (OSError, ValueError) as error:
             raise ValueError(str(error).replace(str(path), upload.name)) from error
 
 
-def show_clip(session: Session, clip: Clip, suffix: str, notes: tuple[str, ...] = ()) -> None:
+def show_clip(session: Session, clip: Clip, suffix: str) -> None:
     """Show another clip. Human limits without edits are replaced by those for its rig."""
     source = None if session.unsaved else human_source(session.model)
     figure = session.scene.figure
     is_figure = figure is not None and figure.skeleton.names == clip.skeleton.names
     if source is None or is_figure:
-        session.show_clip(clip, notes)
+        session.show_clip(clip)
     else:
-        scene = scene_of(model_for(clip, session.model, source), clip)
-        session.show(replace(scene, notes=(*scene.notes, *notes)), unsaved=False)
+        session.show(scene_of(model_for(clip, session.model, source), clip), unsaved=False)
     session.clip_suffix = suffix
 
 

@@ -9,26 +9,61 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
-from ..io import clip_suffix, load_clip
+from ..arrays import Scalars
+from ..io import clip_suffix, load_clip, split_clip
 from ..learn import performer_of, performers_of
-from ..model import LimitModel
+from ..model import LimitModel, Report
 from ..skeleton import Clip
 from .files import human_source, model_for, show_clip
 from .protocol import ClipRow, Clips, Refusal, State
 from .protocol.requests import ChooseRequest, ClipsRequest
 from .session import Session
 
-MOST_DROPPED = 64
+MOST_DROPPED = 256
 """Clips that were dropped and are remembered; the oldest is forgotten for one more."""
 
 
+STRIP_COLUMNS = 48
+"""Columns of the small picture of a clip over time."""
+
+
 @dataclass(frozen=True)
-class Found:
-    """How far a clip is outside its limits, at most and in how many of its frames; or why not."""
+class Verdict:
+    """How far a clip is outside its limits, or why that is not known."""
 
     worst_deg: float | None = None
+    """The largest angle outside; negative if joints are only unusual."""
+    joint: str = ""
+    """The joint of that angle."""
     share: float | None = None
+    """The share of frames in which a joint is outside."""
+    strip: tuple[int, ...] = ()
+    """The worst angle of each part of the clip, likewise."""
     error: str | None = None
+
+    @classmethod
+    def of(cls, report: Report) -> Verdict:
+        """Return the verdict of a report."""
+        signed = np.degrees(report.signed_violation)
+        worst = _worst(signed, axis=0)
+        if not len(worst) or not worst.any():
+            return cls(0.0, "", 0.0)
+        column = int(np.argmax(_badness(worst)))
+        parts = np.array_split(_worst(signed, axis=1), min(STRIP_COLUMNS, len(signed)))
+        strip = tuple(int(np.rint(_worst(part, axis=0))) for part in parts)
+        share = float((signed > 0.0).any(axis=1).mean())
+        return cls(float(worst[column]), report.names[column], share, strip)
+
+
+def _badness(signed: Scalars) -> Scalars:
+    """Return a number by which signed angles compare: any angle outside before any unusual one."""
+    return np.where(signed > 0.0, signed + 360.0, -signed)
+
+
+def _worst(signed: Scalars, axis: int) -> Scalars:
+    """Return the worst of signed angles along an axis."""
+    index = np.expand_dims(_badness(signed).argmax(axis=axis), axis)
+    return np.asarray(np.take_along_axis(signed, index, axis).squeeze(axis))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,20 +82,23 @@ class Entry:
 class Folder:
     """Clips, checked one after the other by a thread of their own."""
 
+    shown: int | None = None
+    """The number of the clip on the page."""
+
     def __init__(self, paths: Sequence[Path] = (), names: Sequence[str] = ()) -> None:
         self.paths, self.names = tuple(paths), tuple(names)
         self.entries = {
-            number: Entry(name, path, clip_suffix(path))
+            number: Entry(name, path, clip_suffix(split_clip(path)[0]))
             for number, (path, name) in enumerate(zip(paths, names, strict=True))
         }
         self._next = len(self.entries)
-        self._found: dict[int, Found] = {}
+        self._verdicts: dict[int, Verdict] = {}
         self._lock = threading.Lock()
         self._checked: LimitModel | None = None
         self._thread: threading.Thread | None = None
 
-    def add(self, clip: Clip, suffix: str) -> None:
-        """Remember a clip that was dropped, in the place of one with the same name."""
+    def add(self, clip: Clip, suffix: str) -> int:
+        """Remember a clip that was dropped, instead of one of the same name; return its number."""
         with self._lock:
             dropped = [number for number in self.entries if number >= len(self.paths)]
             same = [number for number in dropped if self.entries[number].name == clip.name]
@@ -69,6 +107,7 @@ class Folder:
             self.entries[self._next] = Entry(clip.name, clip, suffix)
             self._next += 1
             self._checked = None
+            return self._next - 1
 
     def number_of(self, name: str) -> int | None:
         """Return the number of the clip with a name, or else with its stem; None for none."""
@@ -78,25 +117,31 @@ class Folder:
         alike = (number for number, each in names.items() if PurePath(each).stem == stem)
         return next(exact, next(alike, None))
 
-    def check(self, session: Session) -> bool:
-        """Check the clips against the limits as they are now, unless that was done; tell if so."""
+    def check(self, model: LimitModel) -> bool:
+        """Check the clips against limits in a thread, unless that was done; return if it runs."""
         with self._lock:
             running = self._thread is not None and self._thread.is_alive()
-            if running or self._checked is session.scene.model:
+            if running or self._checked is model:
                 return running
-            self._checked = session.scene.model
-            self._found.clear()
-            self._thread = threading.Thread(target=self._run, args=(session.model,), daemon=True)
+            self._checked = model
+            self._verdicts.clear()
+            self._thread = threading.Thread(target=self._run, args=(model,), daemon=True)
             self._thread.start()
             return True
+
+    def worst(self, seconds: float) -> int:
+        """Return the number of the worst clip among those checked after `seconds` at most."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+        return self.rows()[0]["number"]
 
     def rows(self, performers: str | None = None) -> list[ClipRow]:
         """Return the clips with what is known of them, the worst first, then those to come.
 
         `performers` is a pattern as `learn.performers_of` takes it.
         """
-        found, entries = dict(self._found), dict(self.entries)
-        order = sorted(entries, key=lambda number: _rank(found.get(number)))
+        verdicts, entries = dict(self._verdicts), dict(self.entries)
+        order = sorted(entries, key=lambda number: _rank(verdicts.get(number)))
         names = [entries[number].name for number in order]
         who = performers_of(names, performers) if performers else map(performer_of, names)
         return [
@@ -105,11 +150,13 @@ class Folder:
                 "name": entries[number].name,
                 "performer": performer,
                 "worstDeg": each.worst_deg,
+                "joint": each.joint,
                 "share": each.share,
+                "strip": list(each.strip),
                 "error": each.error,
             }
             for number, performer in zip(order, who, strict=True)
-            for each in [found.get(number, Found())]
+            for each in [verdicts.get(number, Verdict())]
         ]
 
     def _run(self, model: LimitModel) -> None:
@@ -119,16 +166,16 @@ class Folder:
                 clip = entry.load()
                 report = model_for(clip, model, source).check(clip)
             except (OSError, ValueError) as error:
-                self._found[number] = Found(error=str(error))
+                self._verdicts[number] = Verdict(error=str(error))
                 continue
-            worst = float(np.degrees(report.violation.max(initial=0.0)))
-            self._found[number] = Found(worst, float(report.outside.any(axis=1).mean()))
+            self._verdicts[number] = Verdict.of(report)
 
 
-def _rank(found: Found | None) -> tuple[int, float]:
-    if found is None:
+def _rank(verdict: Verdict | None) -> tuple[int, float]:
+    if verdict is None:
         return 1, 0.0
-    return (2, 0.0) if found.worst_deg is None else (0, -found.worst_deg)
+    worst = verdict.worst_deg
+    return (2, 0.0) if worst is None else (0, -float(_badness(np.array(worst))))
 
 
 def list_clips(session: Session, request: ClipsRequest) -> Clips:
@@ -138,12 +185,13 @@ def list_clips(session: Session, request: ClipsRequest) -> Clips:
     """
     folder, pattern = session.folder, request.performers
     if not isinstance(folder, Folder):
-        return {"clips": [], "checking": False, "why": None}
+        return {"clips": [], "checking": False, "shown": None, "why": None}
     try:
         rows, why = folder.rows(pattern or None), None
     except ValueError as error:
         rows, why = folder.rows(), str(error)
-    return {"checking": folder.check(session), "clips": rows, "why": why}
+    checking = folder.check(session.model)
+    return {"checking": checking, "clips": rows, "shown": folder.shown, "why": why}
 
 
 def choose_clip(session: Session, request: ChooseRequest) -> State | Refusal:
@@ -156,11 +204,13 @@ def choose_clip(session: Session, request: ChooseRequest) -> State | Refusal:
         show_clip(session, entry.load(), entry.suffix)
     except (OSError, ValueError) as error:
         return {"refused": str(error), **session.state()}
+    folder.shown = number
     return session.state()
 
 
-def remember_clip(session: Session, clip: Clip, suffix: str) -> None:
-    """Put a clip that was dropped into the list, so that it can be chosen and fitted from."""
+def remember_clips(session: Session, clips: Sequence[Clip], suffix: str) -> None:
+    """Put clips that were dropped into the list; the first of them is the one on the page."""
     if not isinstance(session.folder, Folder):
         session.folder = Folder()
-    session.folder.add(clip, suffix)
+    numbers = [session.folder.add(clip, suffix) for clip in clips]
+    session.folder.shown = numbers[0]

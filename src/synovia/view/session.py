@@ -382,6 +382,8 @@ class Session:
         self.folder: object = None
         """Clips to choose between: of the folder that the command line names, and dropped ones."""
         self.uploads = Uploads()
+        self.skeleton_file = b""
+        """The last ASF file that was dropped, for AMC files that follow."""
         self.compared: tuple[str, LimitModel] | None = None
         """Other limits to compare with, and what their file is called."""
         self.repaired: tuple[Clip, Clip] | None = None
@@ -527,7 +529,7 @@ class Session:
             self._written.clear()
             self._mark_new_scene()
 
-    def show_clip(self, clip: Clip, notes: tuple[str, ...] = ()) -> None:
+    def show_clip(self, clip: Clip) -> None:
         """Show another clip within the limits as they are now.
 
         Where its skeleton is the same, what was edited can still be undone.
@@ -536,11 +538,10 @@ class Session:
             scene = self._scene
             if not same_tree(clip.skeleton, scene.clip.skeleton):
                 unsaved, model = self.unsaved, self.model
-                made = scene_of(model, clip)
-                self._set_scene(replace(made, notes=(*made.notes, *notes)), unsaved=unsaved)
+                self._set_scene(scene_of(model, clip), unsaved=unsaved)
             else:
                 model = replace(scene.model, skeleton=clip.skeleton)
-                self._scene = replace(scene, clip=clip, model=model, notes=notes, start=None)
+                self._scene = replace(scene, clip=clip, model=model, notes=(), start=None)
             self._mark_new_scene()
 
     def _mark_new_scene(self) -> None:

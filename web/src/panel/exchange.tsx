@@ -1,21 +1,17 @@
 // Files in and out: opened or dropped files, clips of a folder, human limits, and downloads.
 
-import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { sendFile } from "../connection";
-import { formatDegrees, formatPercent } from "../format";
 import { report, showMessage } from "../notes";
-import type { ClipRow, Discards, ExportRequest, Refusal, State } from "../protocol";
+import type { Discards, ExportRequest, Refusal, State } from "../protocol";
 import type { Stage } from "../stage/stage";
 import { recordTurn } from "../stage/video";
 import type { Store } from "../store";
-import { Button, Dialog, DialogButtons, saveBlob } from "../ui";
+import { Button, saveBlob } from "../ui";
 import type { Files } from "./files";
 import type { FitPanel } from "./fitting";
 import type { RangesDialog } from "./ranges";
 import { RolesDialog } from "./roles";
-
-const SOON_MS = 1000; // until a list that is still being computed is requested again
 
 const EXPORTS: [string, string, ExportRequest["what"], ".glb"?][] = [
   ["Clamped clip", "Take home the clip within its limits", "clamped"],
@@ -26,9 +22,6 @@ const EXPORTS: [string, string, ExportRequest["what"], ".glb"?][] = [
 ];
 
 export class Exchange {
-  private clips = signal<ClipRow[]>([]);
-  private isChecking = signal(false);
-  private areClipsShown = signal(false);
   private roles: RolesDialog;
 
   constructor(
@@ -43,25 +36,44 @@ export class Exchange {
     addEventListener("dragover", (event) => event.preventDefault());
     addEventListener("drop", (event) => {
       event.preventDefault();
-      void this.openAll([...(event.dataTransfer?.files ?? [])]);
+      void report(async () => this.openAll(await this.dropped(event.dataTransfer)));
     });
-    void this.listClips();
+  }
+
+  /** The files that were dropped, and those below folders that can be opened. */
+  private async dropped(transfer: DataTransfer | null): Promise<File[]> {
+    const entries = [...(transfer?.items ?? [])].map((item) => item.webkitGetAsEntry());
+    const files = [...(transfer?.files ?? [])]; // before the first pause: later they are gone
+    if (!entries.some((entry) => entry?.isDirectory)) return files;
+    const below = await Promise.all(entries.map((entry) => entry && filesBelow(entry)));
+    const { suffixes } = this.store.clip;
+    const all = below.flatMap((found) => found ?? []);
+    return all.filter(({ name }) => suffixes.some((suffix) => name.toLowerCase().endsWith(suffix)));
   }
 
   /** Send files: the last is shown, clips before it go into the list. */
   private async openAll(files: File[]): Promise<void> {
     const { connection } = this.store;
-    for (const [index, file] of files.entries())
+    // A skeleton comes before the motion that needs it.
+    const order = [...files].sort((a, b) => Number(isSkeleton(b)) - Number(isSkeleton(a)));
+    const refused: string[] = [];
+    for (const [index, file] of order.entries())
       await report(async () => {
-        showMessage(`Opening ${file.name} …`);
+        showMessage(`Opening ${file.name} (${index + 1} of ${order.length}) …`);
         const upload = await sendFile(connection, file);
-        if (index === files.length - 1)
-          await this.change((discard) => connection.ask("load", { upload, discard }));
+        if (index === order.length - 1)
+          await this.change(
+            (discard) => connection.ask("load", { upload, discard }),
+            (reason) => refused.push(reason),
+          );
         else {
           const answer = await connection.ask("keep", { upload });
-          if ("refused" in answer) throw new Error(answer.refused);
+          if ("refused" in answer) refused.push(answer.refused);
         }
       });
+    if (!refused.length) return;
+    const more = refused.length > 1 ? `${refused.length} files were not read. ` : "";
+    showMessage(`${more}${refused.at(-1)}`, false);
   }
 
   /** Do something that may lose unsaved edits, after asking. */
@@ -87,14 +99,6 @@ export class Exchange {
         (reason) => void this.roles.show(reason),
       ),
     );
-  }
-
-  /** Request the clips of the folder, again and again while they are shown and checked. */
-  private async listClips(): Promise<void> {
-    const { clips, checking } = await this.store.connection.ask("clips", {});
-    this.clips.value = clips;
-    this.isChecking.value = checking;
-    if (checking && this.areClipsShown.value) setTimeout(() => void this.listClips(), SOON_MS);
   }
 
   private takeExport(what: ExportRequest["what"], suffix?: ".glb"): Promise<void> {
@@ -177,11 +181,6 @@ export class Exchange {
           {entry("Open …", "Open a clip or limits; they can also be dropped", () =>
             chooser.current?.click(),
           )}
-          {this.clips.value.length > 0 &&
-            entry("Clips …", "The clips of the folder, the worst first", () => {
-              this.areClipsShown.value = true;
-              void this.listClips();
-            })}
           {entry(
             "Fit from these …",
             "Fit limits from the clips of the list, or from this one",
@@ -219,37 +218,23 @@ export class Exchange {
     );
   };
 
-  Dialogs = () => (
-    <>
-      <Dialog id="clips" label="Clips of the folder" open={this.areClipsShown}>
-        <h2>Clips of the folder</h2>
-        <p role="status">{this.isChecking.value ? "Still checking …" : ""}</p>
-        <div class="rows">
-          <table>{this.clips.value.map((row) => this.renderClip(row))}</table>
-        </div>
-        <DialogButtons cancel="Close" />
-      </Dialog>
-      <this.roles.View />
-    </>
-  );
+  Dialogs = () => <this.roles.View />;
+}
 
-  private renderClip({ number, name, worstDeg, share, error }: ClipRow) {
-    const isKnown = worstDeg !== null && share !== null;
-    const outside = worstDeg ? `${formatDegrees(worstDeg)} outside` : "inside";
-    const choose = () => {
-      this.areClipsShown.value = false;
-      void report(() => this.change(() => this.store.connection.ask("choose", { number })));
-    };
-    return (
-      <tr key={number}>
-        <td>
-          <Button label={`Show ${name}`} onClick={choose}>
-            {name}
-          </Button>
-        </td>
-        <td title={error ?? ""}>{error ? "cannot be read" : isKnown ? outside : "…"}</td>
-        <td>{isKnown && worstDeg > 0 ? `in ${formatPercent(share)} of frames` : ""}</td>
-      </tr>
+const isSkeleton = ({ name }: File): boolean => name.toLowerCase().endsWith(".asf");
+
+/** All files below an entry of a drop. */
+async function filesBelow(entry: FileSystemEntry): Promise<File[]> {
+  if (entry instanceof FileSystemFileEntry)
+    return [await new Promise<File>((resolve, reject) => entry.file(resolve, reject))];
+  const reader = (entry as FileSystemDirectoryEntry).createReader();
+  const files: File[] = [];
+  for (;;) {
+    // A reader returns some entries at a time, and none at the end.
+    const entries = await new Promise<FileSystemEntry[]>((resolve, reject) =>
+      reader.readEntries(resolve, reject),
     );
+    if (!entries.length) return files;
+    for (const each of entries) files.push(...(await filesBelow(each)));
   }
 }

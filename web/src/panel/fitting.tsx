@@ -53,7 +53,14 @@ export class FitPanel {
     const { connection, clip } = this.store;
     const { clips, why } = await connection.ask("clips", { performers: this.performers });
     this.error.value = why ?? "";
-    const unknown = { performer: "", worstDeg: null, share: null, error: null };
+    const unknown = {
+      performer: "",
+      joint: "",
+      strip: [],
+      worstDeg: null,
+      share: null,
+      error: null,
+    };
     const rows = clips.length ? clips : [{ ...unknown, number: SHOWN, name: clip.name }];
     this.rows.value = rows.sort((one, other) => (one.name < other.name ? -1 : 1));
   }

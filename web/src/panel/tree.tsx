@@ -5,7 +5,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { formatDegrees, formatVerdict, isWorse, verdictClass } from "../format";
 import type { Store } from "../store";
-import { Button, find, focusStage } from "../ui";
+import { Button, find, focusStage, LongName } from "../ui";
 
 const MAX_INDENT = 6; // levels; names need the rest of the width
 
@@ -191,7 +191,7 @@ export class JointTree {
         onFocusIn={() => (this.tabStop.value = key)}
         onKeyDown={(event) => this.onKeyDown(event, key)}
       >
-        <bdi>{name}</bdi>
+        <LongName text={name} />
         <span class={`worst ${verdictClass(worst)}`}>{worst < 0 ? `~${angle}` : angle}</span>
       </Button>
     );

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { formatDegrees, formatVerdict, isWorse, verdictClass } from "../format";
 import { outsideColour, unusualColour } from "../stage/colours";
 import type { Store, TimeWindow } from "../store";
-import { Button, find, Select } from "../ui";
+import { Button, find, LongName, Select } from "../ui";
 import { frameAt, panWindow, sampleRow, shareOf, type Worst, zoomWindow } from "./window";
 
 const ROW_PX = 16; // height of a row
@@ -161,7 +161,7 @@ export class Strip {
           label={`${name}: ${verdict} at worst`}
           onClick={() => this.onPress(frame, joint)}
         >
-          <bdi>{name}</bdi>
+          <LongName text={name} />
           <span class={verdictClass(angle)}>{formatDegrees(Math.abs(angle))}</span>
         </Button>
         <canvas

@@ -185,6 +185,8 @@ class Opening(Orientation, State):
     moving: list[int]
     """The joints whose positions change, in the order of `positions`."""
     controls: list[Control]
+    suffixes: list[str]
+    """Ends of the names of files that can be opened."""
     offsets: Floats
     endOffsets: Floats
     rotations: Floats
@@ -463,8 +465,13 @@ class ClipRow(TypedDict):
     name: str
     performer: str
     worstDeg: float | None
+    """The largest angle outside; negative if joints are only unusual."""
+    joint: str
+    """The joint of that angle."""
     share: float | None
-    """Of its frames."""
+    """The share of frames in which a joint is outside."""
+    strip: list[int]
+    """The worst angle of each part of the clip, likewise; empty if all are 0."""
     error: str | None
 
 
@@ -473,6 +480,8 @@ class Clips(TypedDict):
 
     clips: list[ClipRow]
     checking: bool
+    shown: int | None
+    """The number of the clip on the page."""
     why: str | None
     """Why the pattern does not tell who performs."""
 
