@@ -26,6 +26,8 @@ NAMES = {
     "bool": "boolean",
     "Floats": "Float32Array",
     "Ints": "Uint32Array",
+    "SmoothFloats": "Float32Array",
+    "SmoothInts": "Uint32Array",
     "Halves": "Uint16Array",
     "Bytes": "Uint8Array<ArrayBuffer>",
     "Numbers": "number[]",
@@ -70,7 +72,8 @@ def _interface(node: ast.ClassDef) -> str:
             flat.append(_type(each.annotation))
             continue
         comment_of_field = _comment(_docstring(node.body, number), "  ")
-        optional = "?" if each.value is not None else ""
+        absent = each.value is not None or ast.unparse(each.annotation).startswith("NotRequired[")
+        optional = "?" if absent else ""
         key = _key(ast.unparse(each.target))
         line = f"  {key}{optional}: {_type(each.annotation)};\n"
         if len(line) > WIDTH:
@@ -113,7 +116,7 @@ def _type(node: ast.expr) -> str:
                 return f"({item})[]" if "|" in item else f"{item}[]"
             case "dict":
                 return f"Record<{_type(inner[0])}, {_type(inner[1])}>"
-            case "Annotated":
+            case "Annotated" | "NotRequired":
                 return _type(inner[0])
             case "Literal":
                 return " | ".join(_literal(ast.literal_eval(each)) for each in inner)

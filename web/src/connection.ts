@@ -22,13 +22,51 @@ export function decode(buffer: ArrayBuffer): Message {
   const message: Message = JSON.parse(text);
   const arrays: Record<string, InstanceType<(typeof KINDS)[keyof typeof KINDS]>> = {};
   let start = 4 + length;
-  for (const { name, type, shape } of message.arrays) {
+  for (const { name, type, shape, step, whole } of message.arrays) {
     const count = shape.reduce((product, side) => product * side, 1);
+    if (type === "d2" || type === "d4") {
+      const width = type === "d2" ? 2 : 4;
+      const numbers = addDifferences(new Uint8Array(buffer, start, count * width), width, shape);
+      arrays[name] = convert(numbers, step ?? 0, whole ?? false);
+      start += 4 * Math.ceil((count * width) / 4);
+      continue;
+    }
     const array = new KINDS[type](buffer, start, count);
     arrays[name] = array;
     start += 4 * Math.ceil(array.byteLength / 4);
   }
   return Object.assign(message, arrays);
+}
+
+/** Decode an array that was sent as differences; see `Differences` in Python. */
+function addDifferences(
+  bytes: Uint8Array,
+  width: 2 | 4,
+  [rows = 0]: number[],
+): Uint32Array<ArrayBuffer> {
+  const count = bytes.length / width;
+  const numbers = new Uint32Array(count);
+  const columns = count / Math.max(rows, 1);
+  const mask = width === 2 ? 0xffff : 0xffffffff;
+  for (let column = 0; column < columns; column++) {
+    let number = 0;
+    for (let row = 0; row < rows; row++) {
+      const at = column * rows + row;
+      let difference = (bytes[at] as number) + 256 * (bytes[count + at] as number);
+      for (let k = 2; k < width; k++) difference |= (bytes[k * count + at] as number) << (8 * k);
+      number = (number + difference) & mask;
+      numbers[row * columns + column] = number;
+    }
+  }
+  return numbers;
+}
+
+/** Sums of differences as integers, as multiples of a step, or as the bits of floats. */
+function convert({ buffer }: Uint32Array<ArrayBuffer>, step: number, whole: boolean) {
+  if (whole) return new Uint32Array(buffer);
+  if (!step) return new Float32Array(buffer);
+  const signed = new Int16Array(buffer); // every second one: the lower half of each number
+  return Float32Array.from({ length: signed.length / 2 }, (_, k) => step * (signed[2 * k] ?? 0));
 }
 
 /** Encode a request with bytes of a file: the header's length, the header, the bytes. */

@@ -72,6 +72,7 @@ export class LimitView {
   /** True until the camera has turned to the region that is being requested. */
   private isAwaited = false;
   private wondering: number | undefined;
+  private refining = new Latest((joint: string) => this.refine(joint));
   private reasons = new Latest((joint: number) => this.explain(joint));
 
   constructor(
@@ -125,7 +126,20 @@ export class LimitView {
   private async refresh(joint: string): Promise<void> {
     const { store } = this;
     const matters = () => store.pickedName.peek() === joint;
-    const picture = await store.connection.askWhile(matters, "region", { joint });
+    if (!store.isRecorded && !store.region.peek()) {
+      const draft = await store.connection.askWhile(matters, "region", { joint, draft: true });
+      if (!draft || !matters()) return;
+      this.show(draft);
+    }
+    await this.refining.send(joint);
+  }
+
+  private async refine(joint: string): Promise<void> {
+    const { store } = this;
+    const matters = () => store.pickedName.peek() === joint;
+    if (!matters()) return;
+    const request = { joint, draft: false };
+    const picture = await store.connection.askWhile(matters, "region", request);
     if (picture && matters()) this.show(picture);
   }
 

@@ -384,7 +384,7 @@ export class Page {
     const [fit, file] = await Promise.all([shape, mesh]);
     const styles: Style[] = await this.takeMesh(file);
     if (fit.joints.length) {
-      const meshes = await readHuman(fit.human.slice().buffer);
+      const meshes = readHuman(fit);
       stage.setShapes({ meshes, fit });
       styles.push(...(fit.skin ? (["both", "bones", "body"] as const) : (["bones"] as const)));
     } else if (styles.length) styles.push("body", "bones");

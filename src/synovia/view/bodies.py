@@ -7,16 +7,17 @@ from functools import lru_cache
 import numpy as np
 
 from ..body import body_of
-from ..body.asset import FILE
+from ..body.asset import Mesh, load_human
 from ..io.gltf import mesh_of
 from ..skeleton import Clip
+from .messages import Differences
 from .protocol import BodyShape, OwnMesh
 from .protocol.requests import EmptyRequest
 from .session import Session
 
 
 def body_shape(session: Session, request: EmptyRequest) -> BodyShape:
-    """Return how the meshes of `human.glb` attach to the clip's skeleton; see `BodyShape`."""
+    """Return the default human's meshes, and how they attach to the clip's skeleton."""
     return _shape(session.scene.clip)
 
 
@@ -29,16 +30,25 @@ def own_mesh(session: Session, request: EmptyRequest) -> OwnMesh:
 @lru_cache(maxsize=4)
 def _shape(clip: Clip) -> BodyShape:
     body = body_of(clip.skeleton, clip)
-    if body is None:
-        return BodyShape(
-            human=np.zeros(0, np.uint8),
-            joints=[],
-            offsets=np.zeros((0, 12)),
-            skin=False,
-        )
+    nothing = np.zeros((0, 4), np.int64)
+    empty = Mesh(np.zeros((0, 3)), nothing[:, :3], nothing, nothing.astype(float))
+    human = None if body is None else load_human()
+    bones, skin = (empty, empty) if human is None else (human.bones, human.skin)
     return BodyShape(
-        human=np.frombuffer(FILE.read_bytes(), np.uint8),
-        joints=body.joints.tolist(),
-        offsets=body.offsets.reshape(-1, 12),
-        skin=body.skin is not None,
+        bonesVertices=Differences(bones.vertices, 1.0),
+        bonesTriangles=Differences(bones.triangles.ravel()),
+        bonesSegments=Differences(bones.segments),
+        bonesWeights=_weights(bones),
+        skinVertices=Differences(skin.vertices, 1.0),
+        skinTriangles=Differences(skin.triangles.ravel()),
+        skinSegments=Differences(skin.segments),
+        skinWeights=_weights(skin),
+        joints=[] if body is None else body.joints.tolist(),
+        offsets=np.zeros((0, 12)) if body is None else body.offsets.reshape(-1, 12),
+        skin=body is not None and body.skin is not None,
     )
+
+
+def _weights(mesh: Mesh) -> Differences:
+    """Return the weights in 255ths, as the file has them."""
+    return Differences(np.rint(255.0 * mesh.weights).astype(np.int64))

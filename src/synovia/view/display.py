@@ -17,16 +17,17 @@ from ..io.limits import SUFFIX
 from ..learn import invented_first_frame
 from ..limit import Limit
 from ..limit.softening import Softening, parse_softening
-from ..mesh import FINE, Quality, share_of, sheet_and_boundary
+from ..mesh import DRAFT, Quality, share_of, sheet_and_boundary
 from ..model import LimitModel, couple, project_path
 from ..skeleton import Clip, Pose, Skeleton, forward, lineage, partner
 from .clinical import hinge_angle
 from .groups import common_names, group_joints
 from .hinges import hinge_of
 from .limit_edits import cone_points, describe_numbers
-from .poses import driver_rotations
+from .messages import Differences
+from .poses import driver_rotations, position_step
 from .protocol import Check, Clamping, Control, Curve, Opening, Orientation, Picture, Start
-from .protocol.requests import ClampRequest, CurveRequest, EmptyRequest, JointRequest
+from .protocol.requests import ClampRequest, CurveRequest, EmptyRequest, RegionRequest
 from .session import Scene, Session
 
 # How a clip stands: which way is up, which joint looks, and along which of its axes.
@@ -37,6 +38,12 @@ AXES = {
     for sign in ("", "-")
 }
 """The axes that a joint may look along, by name."""
+SCREEN = Quality(float(np.radians(0.5)), 6_000)
+"""Resolution of lasting pictures, which at most fill a screen."""
+ROTATION_STEP = DIRECTION_STEP = 1.0 / 32767.0
+VECTOR_STEP = float(np.radians(0.012))  # 16 bits hold rotation vectors beyond a whole turn
+TWIST_STEP_DEG = 0.02
+"""Steps to which large arrays for the page are rounded."""
 MOST_FRAMES = 50
 WALKS = 3.0
 """How much farther than up a body that walks goes, at least."""
@@ -178,8 +185,8 @@ def open_scene(session: Session, request: EmptyRequest) -> Opening:
         **session.state(),
         "offsets": skeleton.offsets,
         "endOffsets": skeleton.end_offsets,
-        "rotations": clip.pose.rotations,
-        "positions": clip.pose.positions[:, moving],
+        "rotations": Differences(clip.pose.rotations, ROTATION_STEP),
+        "positions": Differences(clip.pose.positions[:, moving], position_step(clip)),
     }
 
 
@@ -256,12 +263,12 @@ def clamp_clip(session: Session, request: ClampRequest) -> Clamping:
     }
 
 
-def region_pictures(session: Session, request: JointRequest) -> Picture:
+def region_pictures(session: Session, request: RegionRequest) -> Picture:
     """Return the pictures of a joint's limit: of directions with twists, and of rotations."""
-    return pictures(session.scene, request.joint)
+    return pictures(session.scene, request.joint, DRAFT if request.draft else SCREEN)
 
 
-def pictures(scene: Scene, name: str, quality: Quality = FINE) -> Picture:
+def pictures(scene: Scene, name: str, quality: Quality = SCREEN) -> Picture:
     """Return the pictures of the limit of the joint of this name; drafts while somebody drags."""
     joint = scene.clip.skeleton.index(name)
     if name not in scene.model.limits:
@@ -298,13 +305,13 @@ def pictures_of(limit: Limit, bone: Vectors, quality: Quality) -> Picture:
         "axis": directions.axis.tolist(),
         "numbers": describe_numbers(limit),
         "hinge": hinge_of(limit, bone),
-        "directions": directions.mesh.vertices,
-        "faces": directions.mesh.triangles,
+        "directions": Differences(directions.mesh.vertices, DIRECTION_STEP),
+        "faces": Differences(directions.mesh.triangles.ravel()),
         "rim": directions.rim,
-        "twistDeg": np.degrees(directions.widths),
+        "twistDeg": Differences(np.degrees(directions.widths), TWIST_STEP_DEG),
         **cone_points(limit),
-        "vectors": whole.vertices,
-        "triangles": whole.triangles,
+        "vectors": Differences(whole.vertices, VECTOR_STEP),
+        "triangles": Differences(whole.triangles.ravel()),
     }
 
 

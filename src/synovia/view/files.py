@@ -252,10 +252,7 @@ def one_pose(session: Session, request: ExportRequest) -> tuple[str, bytes]:
         raise ValueError("the export of a pose must have a frame and rotations, got one or neither")
     sent = PoseRequest(frame=frame, rotations=rotations, positions=request.positions)
     pose = pose_from(session.scene, sent)
-    own = session.scene.frame(frame).positions
-    moved = np.abs(pose.positions - own).max(axis=-1) > PAGE_ROUNDING * np.abs(own).max()
-    positions = np.where(moved[:, None], pose.positions, own)
-    still = Pose(pose.rotations[None], positions[None])
+    still = Pose(pose.rotations[None], pose.positions[None])
     made = Clip(clip.skeleton, still, clip.frame_time, f"{clip.name} pose {frame}")
     return clip_file(made, request.suffix or BVH)
 
@@ -291,8 +288,6 @@ EXPORTS: dict[str, Exporter] = {
 """What can be taken home as a file, by name."""
 
 
-PAGE_ROUNDING = 1e-6
-"""The page has numbers of 32 bits: joints that moved less, as a share of the size, did not."""
 BVH, GLB = ".bvh", ".glb"
 UNITS = (1.0, 0.01, 0.001)
 """Metres, centimetres and millimetres, in metres."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from .. import quat
@@ -12,12 +14,13 @@ from ..ik.drag import with_free_root
 from ..limit import DependentLimit, Limit
 from ..model import LimitModel
 from ..model.report import NEGLIGIBLE
-from ..skeleton import Pose, forward, lineage, partner
+from ..skeleton import Clip, Pose, forward, lineage, partner
 from ..skeleton.names import mirror_normal
 from .protocol.poses import Fitted, Outside, PoseAnswer, Posed
 from .protocol.requests import ControlsRequest, PoseRequest, TurnRequest
 from .session import Scene, Session
 
+PAGE_ROUNDING = 1e-4  # radians; the page's rotations of a frame differ by less from the clip's
 CONTROL_TOLERANCE = 1e-5  # of controls fitted to a pose in single precision, as the page sends it
 
 
@@ -33,11 +36,22 @@ def pose_from(scene: Scene, request: PoseRequest, root: Vectors | None = None) -
                 f"positions must be 3 numbers for each of {len(skeleton)} joints, "
                 f"got {len(request.positions)}"
             )
-        positions = request.positions.reshape(-1, 3)
+        sent = request.positions.reshape(-1, 3)
+        moved = np.abs(sent - positions).max(axis=-1) > position_step(scene.clip)
+        positions = np.where(moved[:, None], sent, positions)
     if root is not None:
         positions = np.array(positions)
         positions[np.flatnonzero(skeleton.parents < 0)[0]] = root
-    return Pose(joint_rotations("rotations", request.rotations, len(skeleton)), positions)
+    rotations = joint_rotations("rotations", request.rotations, len(skeleton))
+    own = scene.frame(request.frame).rotations
+    same = np.abs((rotations * own).sum(axis=-1)) > 1.0 - PAGE_ROUNDING**2
+    return Pose(np.where(same[:, None], own, rotations), positions)
+
+
+@lru_cache(maxsize=4)
+def position_step(clip: Clip) -> float:
+    """Return the step to which positions are rounded for the page; more than 0."""
+    return float(np.abs(clip.pose.positions).max(initial=1e-6)) / 32000.0
 
 
 def joint_rotations(name: str, numbers: Floats, count: int) -> Quats:

@@ -9,17 +9,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from ..mesh import DRAFT
 from .answers import HANDLERS, decode_request
-from .display import pictures
 from .messages import Answer, pack
-from .protocol import Picture
 from .session import Session
 
 MAX_OBSERVED = 3000
 """Rotations of a joint that the page requests."""
-MAX_NUMBERS = 30_000
-"""Coordinates of a fine picture; larger ones are exported as drafts to keep the file small."""
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; connect-src blob:; base-uri 'none'; form-action 'none'"
@@ -37,8 +32,6 @@ def answers_of(session: Session) -> Iterator[tuple[str, dict[str, object], Answe
         answer = HANDLERS[ask](session, decode_request(ask, request))
         if ask == "open":
             answer = {**answer, "file": None, "unsaved": False, "leftover": None, "start": None}
-        elif ask == "region":
-            answer = _picture(session, str(request["joint"]))
         yield ask, request, answer
 
 
@@ -48,20 +41,13 @@ def _requests(session: Session) -> Iterator[tuple[str, dict[str, object]]]:
         yield ask, {}
     yield "clamp", {"soften": None}
     for name in session.scene.model.limits:
-        yield "region", {"joint": name}
+        yield "region", {"joint": name, "draft": False}
         yield "curve", {"joint": name, "soften": None}
         yield "curves", {"joints": [name]}
         if name in session.scene.model.dependents:
             yield "dependence", {"joint": name}
             yield "map", {"joint": name, "pose": None}
         yield "observed", {"joint": name, "most": MAX_OBSERVED}
-
-
-def _picture(session: Session, name: str) -> Picture:
-    """Return the fine picture of a limit, or a draft if the fine one is too large."""
-    fine = pictures(session.scene, name)
-    large = fine["vectors"].size + fine["directions"].size > MAX_NUMBERS
-    return pictures(session.scene, name, DRAFT) if large else fine
 
 
 def recording(session: Session) -> str:

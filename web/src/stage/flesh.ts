@@ -13,7 +13,6 @@ import {
   Skeleton as ThreeSkeleton,
   Vector3,
 } from "three";
-import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import type { WorldPose } from "../pose/kinematics";
 import type { BodyShape } from "../protocol";
 
@@ -23,11 +22,27 @@ export interface HumanMeshes {
   skin: BufferGeometry;
 }
 
-/** Read the default human from the content of `human.glb`. */
-export async function readHuman(content: ArrayBuffer): Promise<HumanMeshes> {
-  const { scene } = await new GLTFLoader().parseAsync(content, "");
-  const geometry = (name: string) => (scene.getObjectByName(name) as SkinnedMesh).geometry;
-  return { bones: geometry("bones"), skin: geometry("skin") };
+/** The default human's meshes as geometries. */
+export function readHuman(shape: BodyShape): HumanMeshes {
+  const geometry = (
+    vertices: Float32Array,
+    triangles: Uint32Array,
+    segments: Uint32Array,
+    weights: Uint32Array,
+  ) => {
+    const made = new BufferGeometry();
+    made.setAttribute("position", new BufferAttribute(vertices, 3));
+    made.setAttribute("skinIndex", new BufferAttribute(Uint8Array.from(segments), 4));
+    made.setAttribute("skinWeight", new BufferAttribute(Uint8Array.from(weights), 4, true));
+    made.setIndex(new BufferAttribute(triangles, 1));
+    return made;
+  };
+  const { bonesVertices, bonesTriangles, bonesSegments, bonesWeights } = shape;
+  const { skinVertices, skinTriangles, skinSegments, skinWeights } = shape;
+  return {
+    bones: geometry(bonesVertices, bonesTriangles, bonesSegments, bonesWeights),
+    skin: geometry(skinVertices, skinTriangles, skinSegments, skinWeights),
+  };
 }
 
 /** Return the part of a mesh whose first segments have a joint, with weights that sum to 1. */
@@ -82,18 +97,16 @@ export class Flesh {
     const geometry = keepSegments(mesh, joints);
     if (!mesh.hasAttribute("normal")) mesh.computeVertexNormals();
     geometry.setAttribute("normal", mesh.getAttribute("normal"));
-    const segments = geometry.getAttribute("skinIndex");
-    const weights = geometry.getAttribute("skinWeight");
-    this.owners = Uint16Array.from({ length: segments.count }, (_, vertex) => {
-      let best = 0;
-      for (let k = 1; k < 4; k++)
-        if (weights.getComponent(vertex, k) > weights.getComponent(vertex, best)) best = k;
-      return Math.max(joints[segments.getComponent(vertex, best)] ?? 0, 0);
-    });
-    geometry.setAttribute(
-      "color",
-      new BufferAttribute(new Uint8Array(3 * segments.count), 3, true),
-    );
+    const { array: segments, count } = geometry.getAttribute("skinIndex");
+    const { array: weights } = geometry.getAttribute("skinWeight");
+    this.owners = new Uint16Array(count);
+    for (let vertex = 0; vertex < count; vertex++) {
+      let best = 4 * vertex;
+      for (let k = best + 1; k < 4 * vertex + 4; k++)
+        if ((weights[k] as number) > (weights[best] as number)) best = k;
+      this.owners[vertex] = Math.max(joints[segments[best] as number] ?? 0, 0);
+    }
+    geometry.setAttribute("color", new BufferAttribute(new Uint8Array(3 * count), 3, true));
     this.segments = joints.map(() => {
       const segment = new Bone();
       segment.matrixAutoUpdate = false;

@@ -9,9 +9,11 @@ Angles are in degrees if names say so, rotations are quaternions, w first.
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from ...arrays import Bytes, Floats, Halves, Ints
+from ..messages import Differences as SmoothFloats
+from ..messages import Differences as SmoothInts
 from .poses import (
     AngleCurves,
     Dependence,
@@ -61,6 +63,7 @@ from .requests import (
     ReachRequest,
     RecoverRequest,
     RefitRequest,
+    RegionRequest,
     RepairRequest,
     RolesRequest,
     SaveRequest,
@@ -75,8 +78,12 @@ class ArrayEntry(TypedDict):
     """An array behind the header of a message."""
 
     name: str
-    type: Literal["f4", "u4", "i2", "u2", "u1"]
+    type: Literal["f4", "u4", "i2", "u2", "u1", "d2", "d4"]
     shape: list[int]
+    step: NotRequired[float]
+    """Of differences: what their sums are multiplied by; 0 if they are bits of numbers."""
+    whole: NotRequired[bool]
+    """True if the sums are integers."""
 
 
 class Header(TypedDict):
@@ -189,19 +196,29 @@ class Opening(Orientation, State):
     """Ends of the names of files that can be opened."""
     offsets: Floats
     endOffsets: Floats
-    rotations: Floats
-    positions: Floats
+    rotations: SmoothFloats
+    positions: SmoothFloats
 
 
 class BodyShape(TypedDict):
-    """How the default human's meshes attach to a skeleton; empty where there is no human."""
+    """The default human's meshes, and how they attach to a skeleton; empty without a human.
 
-    human: Bytes
-    """The file `human.glb`: two skinned meshes, `bones` and `skin`, on the human's segments."""
+    Each mesh has vertices, triangles, and the four segments that move each vertex, with weights.
+    """
+
+    bonesVertices: SmoothFloats
+    bonesTriangles: SmoothInts
+    bonesSegments: SmoothInts
+    bonesWeights: SmoothInts
+    """In 255ths."""
+    skinVertices: SmoothFloats
+    skinTriangles: SmoothInts
+    skinSegments: SmoothInts
+    skinWeights: SmoothInts
     joints: list[int]
     """The joint that moves each segment, -1 where there is none."""
     offsets: Floats
-    """For each segment, a matrix of three rows and four columns, from the file's coordinates to
+    """For each segment, a matrix of three rows and four columns, from the meshes' coordinates to
     the frame of its joint."""
     skin: bool
     """Whether the skin is to be shown."""
@@ -285,12 +302,12 @@ class Picture(ConePoints):
     numbers: list[ShapeNumber]
     hinge: Hinge | None
     """Of a joint that turns about one axis."""
-    directions: Floats
-    faces: Ints
+    directions: SmoothFloats
+    faces: SmoothInts
     rim: Ints
-    twistDeg: Floats
-    vectors: Floats
-    triangles: Ints
+    twistDeg: SmoothFloats
+    vectors: SmoothFloats
+    triangles: SmoothInts
 
 
 class Observed(TypedDict):
@@ -571,7 +588,7 @@ class Requests(TypedDict):
     curves: CurvesRequest
     ranges: EmptyRequest
     repair: RepairRequest
-    region: JointRequest
+    region: RegionRequest
     dependence: JointRequest
     ends: DependentRequest
     here: HereRequest

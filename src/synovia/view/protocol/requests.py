@@ -33,6 +33,14 @@ class JointRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RegionRequest(JointRequest):
+    """A request for the picture of a joint's limit."""
+
+    draft: bool
+    """True for a rough picture, which is there at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PoseRequest:
     """A pose: rotations of all joints, at the positions of a frame."""
 
