@@ -161,7 +161,7 @@ def test_the_socket_answers(server, scene):
     assert header["id"] == 7
     assert header["names"] == list(scene.clip.skeleton.names)
     shape = scene.clip.pose.rotations.shape
-    np.testing.assert_allclose(arrays["rotations"], scene.clip.pose.rotations, atol=1e-6)
+    np.testing.assert_allclose(arrays["rotations"], scene.clip.pose.rotations, atol=4e-5)
     assert arrays["rotations"].shape == shape
 
 

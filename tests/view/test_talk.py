@@ -124,3 +124,21 @@ def test_only_what_changes_nothing_may_wait():
     assert not set(SLOW_REQUESTS) & {"edit", "undo", "redo", "refit", "save", "download"}
     assert not parse_call("no request").may_wait
     assert not parse_call(b"region").may_wait
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1, 4), (50, 3), (7, 2, 4), (40,), (0,)])
+def test_differences_are_what_they_were_made_of(shape):
+    rng = np.random.default_rng(3)
+    floats = rng.normal(size=shape)
+    small, large = rng.integers(0, 60_000, shape), rng.integers(0, 2**32 - 1, shape)
+    answer = {
+        "exact": messages.Differences(floats),
+        "rounded": messages.Differences(floats, 1e-3),
+        "small": messages.Differences(small),
+        "large": messages.Differences(large),
+    }
+    _, arrays = messages.unpack(messages.pack({"id": 1, **answer}))
+    np.testing.assert_array_equal(arrays["exact"], floats.astype(np.float32))
+    np.testing.assert_allclose(arrays["rounded"], floats, atol=0.51e-3)
+    np.testing.assert_array_equal(arrays["small"], small)
+    np.testing.assert_array_equal(arrays["large"], large)

@@ -138,8 +138,7 @@ export class LimitView {
     const { store } = this;
     const matters = () => store.pickedName.peek() === joint;
     if (!matters()) return;
-    const request = { joint, draft: false };
-    const picture = await store.connection.askWhile(matters, "region", request);
+    const picture = await store.connection.askWhile(matters, "region", { joint });
     if (picture && matters()) this.show(picture);
   }
 

@@ -46,6 +46,7 @@ const STYLE_LABELS: Record<Style, string> = {
   body: "Body",
   both: "Both",
   mesh: "Mesh",
+  sticks: "Sticks",
 };
 const MODE_LABELS = { look: "Look", try: "Try", edit: "Edit", controls: "Controls" };
 const HINTS = {
@@ -68,6 +69,7 @@ export class Page {
   readonly ghost: Ghost;
   readonly files: Files;
   readonly tour: Tour;
+  private exchange: Exchange;
   private clips: ClipList;
   private limit: LimitView;
   private tryOut: TryOut;
@@ -121,6 +123,12 @@ export class Page {
     this.angles = new AnglePanel(store, () => this.tryOut.keepsLimits.value);
     this.repairs = new RepairPanel(store);
     this.files = new Files(store);
+    const ranges = new RangesDialog(store, (frame, joint) => {
+      this.timeline.pause();
+      this.timeline.goTo(frame);
+      this.jumpTo(joint);
+    });
+    this.exchange = new Exchange(store, stage, this.files, new FitPanel(store), ranges);
     this.tour = new Tour((mode) => this.enterMode(mode));
     this.followPointer();
     this.followStore();
@@ -202,15 +210,8 @@ export class Page {
   }
 
   private mount(): void {
-    const { store, stage, files, panel, editing, families } = this;
+    const { store, stage, files, panel, editing, families, exchange } = this;
     const comparing = new Comparing(store, stage);
-    const fitting = new FitPanel(store);
-    const ranges = new RangesDialog(store, (frame, joint) => {
-      this.timeline.pause();
-      this.timeline.goTo(frame);
-      this.jumpTo(joint);
-    });
-    const exchange = new Exchange(store, stage, files, fitting, ranges);
     const shelf = new Shelf(store, {
       mirror: () => void this.mirrorPose(),
       resetJoint: () => this.resetJoint(),
@@ -230,8 +231,8 @@ export class Page {
       <>
         <files.Dialogs />
         <exchange.Dialogs />
-        <fitting.Dialogs />
-        <ranges.View />
+        <exchange.fitting.Dialogs />
+        <exchange.ranges.View />
       </>
     );
     render(<Dialogs />, find("#dialogs"));
@@ -307,7 +308,7 @@ export class Page {
         label="Mesh, body, bones or both (B)"
         onClick={() => this.toggleStyle()}
       >
-        {STYLE_LABELS[this.store.style.value]}
+        {STYLE_LABELS[this.store.isCheap.value ? "sticks" : this.store.style.value]}
       </Button>
       <this.ghost.Tool />
       {!this.store.isRecorded && <this.repairs.Tool />}
@@ -347,8 +348,9 @@ export class Page {
       this.jumpTo(store.check.value?.joints[index]);
     }
     await shaped;
+    const isShared = this.exchange.share.restore();
     find("main").setAttribute("aria-busy", "false");
-    if (clip.start) this.tour.offer();
+    if (clip.start && !isShared) this.tour.offer();
   }
 
   /** A figure without a clip opens with a pose and a picked joint. */
@@ -559,7 +561,11 @@ export class Page {
   }
 
   toggleStyle(): void {
-    const { style, styles } = this.store;
+    const { style, styles, isCheap } = this.store;
+    if (isCheap.value) {
+      isCheap.value = this.store.mayBeCheap = false;
+      return;
+    }
     const next = (styles.value.indexOf(style.value) + 1) % styles.value.length;
     style.value = styles.value[next] as Style;
     remember("style", style.value);

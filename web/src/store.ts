@@ -36,6 +36,10 @@ export class Store {
   readonly themeName = signal<"light" | "dark">("light");
   readonly style = signal<Style>("body");
   readonly styles = signal<Style[]>(["body", "bones"]);
+  /** True where drawing is slow: sticks without a shadow, in fewer pixels. */
+  readonly isCheap = signal(false);
+  /** False once the user wants the body in spite of that. */
+  mayBeCheap = true;
   /** Degrees outside by frame and limited joint, with the joints that they are of. */
   readonly check = signal<{ joints: number[]; outsideDeg: Float32Array } | undefined>(undefined);
   /** The repaired clip, and whether it is shown in place of the clip. */

@@ -15,9 +15,19 @@ export const focusStage = (): void => find("#stage").focus();
 
 type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & { label: string };
 
-/** A button whose label is its tooltip and its accessible name. */
+/** A button with a tooltip; its accessible name begins with the words on it. */
 export function Button({ label, ...rest }: ButtonProps) {
-  return <button type="button" title={label} aria-label={label} {...rest} />;
+  const { children } = rest;
+  const words = typeof children === "string" && /\p{L}{2}/u.test(children) ? children : "";
+  const isSaid = label.toLowerCase().includes(words.toLowerCase());
+  return (
+    <button
+      type="button"
+      title={label}
+      aria-label={isSaid ? label : `${words}: ${label}`}
+      {...rest}
+    />
+  );
 }
 
 const LONG_NAME = 16; // characters; shorter names fit everywhere
@@ -166,6 +176,10 @@ export function NumberField({ label, value, onCommit, ...rest }: NumberProps) {
       step="any"
       aria-label={label}
       ref={field}
+      onKeyDown={({ key }) => {
+        // After the change event; in a dialog the field keeps the focus.
+        if (key === "Enter" && !field.current?.closest("dialog")) setTimeout(focusStage);
+      }}
       onChange={({ currentTarget }) => {
         const { validity, valueAsNumber } = currentTarget;
         // The step is for the arrow keys alone.

@@ -113,10 +113,10 @@ test("answers find their requests, in any order", async () => {
 test("a failure is told, unless what was asked for does not matter any more", async () => {
   const [connection, socket] = await open();
   const failure = (id: number) => message({ id, error: "arm has no limit" });
-  const asked = connection.ask("region", { joint: "arm", draft: false });
+  const asked = connection.ask("region", { joint: "arm" });
   socket.onmessage({ data: failure(0) });
   await expect(asked).rejects.toThrow("arm has no limit");
-  const dropped = connection.askWhile(() => false, "region", { joint: "arm", draft: false });
+  const dropped = connection.askWhile(() => false, "region", { joint: "arm" });
   socket.onmessage({ data: failure(1) });
   expect(await dropped).toBeUndefined();
 });

@@ -270,7 +270,7 @@ def standalone_page(session: Session, request: ExportRequest) -> tuple[str, byte
     from .standalone import standalone_html
 
     name = _plain(session.scene.clip.name)
-    return f"{name}.html", standalone_html(session, page_files()).encode()
+    return f"{name}.html", standalone_html(session, page_files(), request.view).encode()
 
 
 Exporter = Callable[[Session, ExportRequest], tuple[str, bytes]]

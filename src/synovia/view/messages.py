@@ -11,6 +11,7 @@ bytes of a file is the header's length, the header, and these bytes.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -57,18 +58,17 @@ class Differences:
             numbers = self.values.astype(unsigned)
         else:
             numbers = np.ascontiguousarray(self.values, "<f4").view(unsigned)
-        columns = np.ascontiguousarray(numbers.reshape(len(numbers), -1).T)
+        rows, width = len(numbers), math.prod(numbers.shape[1:])
+        columns = np.ascontiguousarray(numbers.reshape(rows, width).T)
         columns[:, 1:] = np.diff(columns, axis=1)  # wraps around
-        width = unsigned.itemsize
-        planes = columns.view(np.uint8).reshape(*columns.shape, width).transpose(2, 0, 1)
-        return planes.tobytes()
+        numbers = columns.view(np.uint8).reshape(width, rows, unsigned.itemsize)
+        return numbers.transpose(2, 0, 1).tobytes()
 
     @staticmethod
     def decode(content: bytes, entry: Mapping[str, Any]) -> NDArray[Any]:
         """Return the array of an entry of the header: float32, or integers."""
         width, shape = int(entry["type"][1]), entry["shape"]
-        rows = shape[0]
-        planes = np.frombuffer(content, np.uint8).reshape(width, -1, rows)
+        planes = np.frombuffer(content, np.uint8).reshape(width, math.prod(shape[1:]), shape[0])
         columns = np.ascontiguousarray(planes.transpose(1, 2, 0)).view(f"<u{width}")[..., 0]
         numbers = np.cumsum(columns, axis=1, dtype=columns.dtype).T.reshape(shape)
         if entry["step"]:

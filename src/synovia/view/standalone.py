@@ -41,7 +41,7 @@ def _requests(session: Session) -> Iterator[tuple[str, dict[str, object]]]:
         yield ask, {}
     yield "clamp", {"soften": None}
     for name in session.scene.model.limits:
-        yield "region", {"joint": name, "draft": False}
+        yield "region", {"joint": name}
         yield "curve", {"joint": name, "soften": None}
         yield "curves", {"joints": [name]}
         if name in session.scene.model.dependents:
@@ -70,8 +70,13 @@ def request_key(ask: str, request: Mapping[str, object]) -> str:
     )
 
 
-def standalone_html(session: Session, files: Mapping[str, tuple[str, bytes]]) -> str:
-    """Return the page built from `files`, with all answers, as one HTML file."""
+def standalone_html(
+    session: Session, files: Mapping[str, tuple[str, bytes]], view: str = ""
+) -> str:
+    """Return the page built from `files`, with all answers, as one HTML file.
+
+    It opens with `view`: frame, joint and camera, as in a link.
+    """
     text = files["index.html"][1].decode()
     text = _ICON.sub("", text)
     script, style = (found(text) for found in (_SCRIPT.search, _STYLE.search))
@@ -86,6 +91,7 @@ def standalone_html(session: Session, files: Mapping[str, tuple[str, bytes]]) ->
     )
     body = (
         f'<script type="application/json" id="recorded">{data}</script>\n'
+        f'<script type="text/plain" id="shared">{view.replace("<", "%3C")}</script>\n'
         f'<script type="module">{code}</script>\n'
     )
     text = text.replace(script[0], "").replace(style[0], head)

@@ -12,6 +12,7 @@ import type { Files } from "./files";
 import type { FitPanel } from "./fitting";
 import type { RangesDialog } from "./ranges";
 import { RolesDialog } from "./roles";
+import { Share } from "./share";
 
 const EXPORTS: [string, string, ExportRequest["what"], ".glb"?][] = [
   ["Clamped clip", "Take home the clip within its limits", "clamped"],
@@ -22,15 +23,17 @@ const EXPORTS: [string, string, ExportRequest["what"], ".glb"?][] = [
 ];
 
 export class Exchange {
+  readonly share: Share;
   private roles: RolesDialog;
 
   constructor(
     private store: Store,
     private stage: Stage,
     private files: Files,
-    private fitting: FitPanel,
-    private ranges: RangesDialog,
+    readonly fitting: FitPanel,
+    readonly ranges: RangesDialog,
   ) {
+    this.share = new Share(store, stage, (view) => void this.takeExport("page", { view }));
     this.roles = new RolesDialog(store, (roles) => void this.useHuman(roles));
     if (store.isRecorded) return;
     addEventListener("dragover", (event) => event.preventDefault());
@@ -101,14 +104,17 @@ export class Exchange {
     );
   }
 
-  private takeExport(what: ExportRequest["what"], suffix?: ".glb"): Promise<void> {
+  private takeExport(what: ExportRequest["what"], more: Partial<ExportRequest>): Promise<void> {
     const { connection, soften } = this.store;
-    const pose = this.store.poseRequest();
-    const request = { what, soften: soften.value, ...(suffix ? { suffix } : {}), ...pose };
+    const request = { what, soften: soften.value, ...more, ...this.store.poseRequest() };
     return report(async () => {
+      showMessage("Writing the file …");
       const answer = await connection.ask("export", request);
       if ("refused" in answer) showMessage(answer.refused, false);
-      else saveBlob(answer.name, new Blob([answer.content]));
+      else {
+        saveBlob(answer.name, new Blob([answer.content]));
+        showMessage(`Wrote ${answer.name}`);
+      }
     });
   }
 
@@ -146,7 +152,7 @@ export class Exchange {
       </Button>
     );
     const take = ([text, label, what, suffix]: (typeof EXPORTS)[number]) =>
-      entry(text, label, () => void this.takeExport(what, suffix));
+      entry(text, label, () => void this.takeExport(what, suffix ? { suffix } : {}));
     return (
       <>
         <Button label="Open files, and take some home" popovertarget="menu">
@@ -212,13 +218,20 @@ export class Exchange {
             "Take home a video of one turn around it",
             () => void this.takeVideo(),
           )}
-          {take(["Page", "Take home all of this as one file of HTML that needs no Python", "page"])}
+          {entry("Share …", "Share this view as a link, or as one file of HTML", () =>
+            this.share.open(),
+          )}
         </div>
       </>
     );
   };
 
-  Dialogs = () => <this.roles.View />;
+  Dialogs = () => (
+    <>
+      <this.roles.View />
+      <this.share.View />
+    </>
+  );
 }
 
 const isSkeleton = ({ name }: File): boolean => name.toLowerCase().endsWith(".asf");

@@ -23,7 +23,7 @@ import {
   SphereGeometry,
   Vector2,
   Vector3,
-  WebGLRenderer,
+  type WebGLRenderer,
 } from "three";
 import { whenIdle } from "../browser";
 import type { Brush } from "../edit/brush";
@@ -32,6 +32,7 @@ import { Turntable } from "../stage/camera";
 import { LEGAL, OUTSIDE, type Theme } from "../stage/colours";
 import { type Sample, SampleDots } from "../stage/dots";
 import type { Region } from "../stage/region";
+import { createRenderer } from "../stage/renderer";
 import type { Store } from "../store";
 import type { Evidence } from "./evidence";
 
@@ -244,11 +245,10 @@ export class Inset {
     this.draw();
   }
 
-  private createRenderer(): WebGLRenderer {
+  private createRenderer(): WebGLRenderer | undefined {
     const { canvas } = this;
-    const renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
-    renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
-    renderer.setSize(canvas.clientWidth, canvas.clientHeight, false);
+    const renderer = createRenderer(canvas);
+    renderer?.setSize(canvas.clientWidth, canvas.clientHeight, false);
     return renderer;
   }
 
@@ -259,7 +259,7 @@ export class Inset {
       requestAnimationFrame(() => {
         this.isDrawRequested = false;
         this.renderer ??= this.createRenderer();
-        this.renderer.render(this.scene, this.turntable.camera);
+        this.renderer?.render(this.scene, this.turntable.camera);
       }),
     );
   }

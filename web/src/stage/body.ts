@@ -68,8 +68,8 @@ function jointsAboveBody({ parents, groups }: Skeleton): number[] {
   });
 }
 
-/** "mesh" is the mesh of the clip's own file. */
-export type Style = "bones" | "body" | "both" | "mesh";
+/** "mesh" is the mesh of the clip's own file, "sticks" are drawn where drawing is slow. */
+export type Style = "bones" | "body" | "both" | "mesh" | "sticks";
 
 /** The meshes of a human, and how they attach to its skeleton. */
 export interface Shapes {
@@ -188,7 +188,7 @@ export class Body {
 
   /** Whether it is shown as a mesh or a human, and not as capsules or sticks. */
   get isShaped(): boolean {
-    return this.shapes !== undefined || this.isMesh;
+    return this.style !== "sticks" && (this.shapes !== undefined || this.isMesh);
   }
 
   get isMesh(): boolean {
@@ -208,9 +208,11 @@ export class Body {
     if (this.shapes && !this.bonesFlesh) this.createFlesh(this.shapes);
     for (const mesh of this.meshes) mesh.geometry.dispose();
     this.group.clear();
+    this.dots?.geometry.dispose();
+    this.dots?.dispose();
     this.meshes = [];
     if (this.isMesh && this.ownMesh) this.group.add(this.ownMesh.root);
-    else if (this.bonesFlesh) this.addFlesh();
+    else if (this.bonesFlesh && style !== "sticks") this.addFlesh();
     else
       this.meshes = this.bones.map((bone) => {
         const mesh = new Mesh(this.boneGeometry(bone), this.materials.body);
@@ -248,7 +250,7 @@ export class Body {
   private boneGeometry(bone: Bone): BufferGeometry {
     const length = bone.tip.length();
     const share = this.isTwig(bone) ? 0.5 : 1;
-    if (this.style === "bones") {
+    if (this.style === "bones" || this.style === "sticks") {
       const shape = new OctahedronGeometry(0.5);
       const width = share * Math.min(0.16 * length, 0.045 * this.size);
       const corners = shape.getAttribute("position");

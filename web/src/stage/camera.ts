@@ -136,6 +136,12 @@ export class Turntable {
     this.place(this.yaw + Math.PI, -this.pitch);
   }
 
+  /** Place the camera at angles and a distance from a target. */
+  restore(yaw: number, pitch: number, distance: number, target: Vector3): void {
+    this.target.copy(target);
+    this.place(yaw, pitch, distance);
+  }
+
   /** Revert a drag of the camera; return whether there was one. */
   cancel(): boolean {
     if (!this.isDragged) return false;

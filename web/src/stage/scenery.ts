@@ -59,6 +59,10 @@ export class Scenery {
     this.group.add(this.key, this.rim, this.overhead, this.overhead.target);
   }
 
+  set hasShadow(isOn: boolean) {
+    this.overhead.castShadow = this.shade.visible = isOn;
+  }
+
   /** Place the key light at the upper left of the camera, and the rim light behind the body. */
   lightFrom(view: Quaternion): void {
     this.key.position.set(-0.75, 0.85, 0.8).applyQuaternion(view);

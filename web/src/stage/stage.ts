@@ -7,25 +7,27 @@ import {
   Group,
   Mesh,
   MeshStandardMaterial,
-  PCFShadowMap,
   Scene,
   Sphere,
   SphereGeometry,
   Vector2,
   type Vector3,
-  WebGLRenderer,
+  type WebGLRenderer,
 } from "three";
 import type { Pose } from "../clip";
-import { formatVerdict, isWorse } from "../format";
 import { blendPoses } from "../pose/kinematics";
+import { formatVerdict, isWorse, verdictClass } from "../format";
+import { showMessage } from "../notes";
 import type { Store } from "../store";
 import { find } from "../ui";
 import { Body, type Marks, type Shapes } from "./body";
 import { Screen, Turntable } from "./camera";
 import { LEGAL, OUTSIDE } from "./colours";
+import { Gizmo } from "./gizmo";
 import { placeLabels } from "./labels";
 import type { OwnMesh } from "./mesh";
 import { Pointer } from "./pointer";
+import { createRenderer, enableShadows, FrameClock, setCheap } from "./renderer";
 import { Scenery } from "./scenery";
 
 const MAX_LABELS = 6; // more would cover the body
@@ -33,6 +35,10 @@ const MAX_LABELS = 6; // more would cover the body
 const [MARKED_DOT, PLAIN_DOT] = [10, 1];
 const MAX_HOLD_MS = 600; // later, capsules are better than an empty view
 const TRANSITION_MS = 150; // from a pose to one that is far from it
+const NO_WEBGL =
+  "This browser draws nothing in three dimensions, because it has no WebGL. The joints, the strip, all numbers and Files work without it.";
+const CHEAP =
+  "Drawing is slow on this machine, so the view is simpler now. B shows the body again.";
 const RIM = 0.04; // share of the view's sides in which a joint is too near to the edge
 
 export class Stage {
@@ -44,7 +50,9 @@ export class Stage {
   readonly jointGroup = new Group();
   readonly pointer: Pointer;
   readonly canvas = find<HTMLCanvasElement>("#stage");
-  private renderer: WebGLRenderer;
+  private renderer: WebGLRenderer | undefined;
+  private clock = new FrameClock();
+  private gizmo: Gizmo;
   private labels = find("#labels");
   private scenery: Scenery;
   private screen: Screen;
@@ -64,11 +72,13 @@ export class Stage {
     this.body = new Body(clip.skeleton, this.limited);
     this.ghost = new Body(clip.skeleton, this.limited, true);
     this.ghost.group.visible = false;
-    this.renderer = new WebGLRenderer({ canvas: this.canvas, antialias: true });
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
-    this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = PCFShadowMap;
-    this.renderer.shadowMap.autoUpdate = false; // only when the body moves
+    this.renderer = createRenderer(this.canvas);
+    if (this.renderer) enableShadows(this.renderer);
+    else Object.assign(find("#nothing"), { textContent: NO_WEBGL, hidden: false });
+    this.gizmo = new Gizmo(this.turntable, (name) => {
+      this.turntable.setView(name);
+      this.draw();
+    });
     this.scenery = new Scenery(this.body.size, this.turntable.upright);
     this.target = new Mesh(
       new SphereGeometry(0.03 * this.body.size, 24, 16),
@@ -90,11 +100,19 @@ export class Stage {
       this.scenery.setTheme(theme.value);
     });
     effect(() => {
+      const isCheap = store.isCheap.value;
+      if (!this.renderer) return;
+      this.renderer.shadowMap.enabled = this.scenery.hasShadow = !isCheap;
+      setCheap(this.renderer, isCheap);
+      untracked(() => this.resize());
+    });
+    effect(() => {
       this.limited.clear();
       for (const joint of store.limited.value) this.limited.add(joint);
     });
     effect(() => {
-      for (const each of [body, ghost]) each.setStyle(store.style.value);
+      const style = store.isCheap.value ? "sticks" : store.style.value;
+      for (const each of [body, ghost]) each.setStyle(style);
       untracked(() => this.showPose());
     });
     effect(() => {
@@ -123,7 +141,7 @@ export class Stage {
       this.store.theme.peek(),
       untracked(() => this.marks),
     );
-    this.renderer.shadowMap.needsUpdate = true;
+    if (this.renderer) this.renderer.shadowMap.needsUpdate = true;
     this.placeGround();
     this.draw();
   }
@@ -247,17 +265,16 @@ export class Stage {
   draw(): void {
     if (this.isDrawRequested || this.isHeld) return;
     this.isDrawRequested = true;
-    requestAnimationFrame(() => {
+    requestAnimationFrame((now) => {
       this.isDrawRequested = false;
       if (this.isHeld) return;
       this.drawNow();
       this.updateLabels();
-      find("#view").textContent = [
-        this.turntable.viewName,
-        this.turntable.isParallel ? "parallel" : "",
-      ]
-        .filter(Boolean)
-        .join(", ");
+      this.gizmo.update();
+      const { isCheap, mayBeCheap } = this.store;
+      if (!this.clock.tick(now) || isCheap.peek() || !mayBeCheap) return;
+      isCheap.value = true;
+      showMessage(CHEAP);
     });
   }
 
@@ -265,7 +282,7 @@ export class Stage {
   drawNow(): void {
     this.updatePixelSize();
     this.scenery.lightFrom(this.turntable.camera.quaternion);
-    this.renderer.render(this.scene, this.turntable.camera);
+    this.renderer?.render(this.scene, this.turntable.camera);
   }
 
   /** Keep the size of dots on the screen, whatever the distance. */
@@ -281,13 +298,14 @@ export class Stage {
 
   private resize(): void {
     const { clientWidth, clientHeight } = this.canvas;
-    this.renderer.setSize(clientWidth, clientHeight, false);
+    this.renderer?.setSize(clientWidth, clientHeight, false);
     this.turntable.resize(clientWidth / Math.max(clientHeight, 1) || 1);
     this.draw();
   }
 
   /** The view as PNG. */
   picture(): Promise<Blob> {
+    if (!this.renderer) return Promise.reject(new Error(NO_WEBGL));
     this.drawNow(); // the browser may have discarded the last picture
     return new Promise((resolve, reject) =>
       this.canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture")))),
@@ -304,7 +322,7 @@ export class Stage {
       const name = document.createElement("bdi");
       name.textContent = this.store.nameOf(joint);
       const span = document.createElement("span");
-      span.className = "label";
+      span.className = `label ${verdictClass(angle)}`;
       span.append(name, ` ${formatVerdict(angle, twoVerdicts)}`);
       return span;
     });

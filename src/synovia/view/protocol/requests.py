@@ -36,7 +36,7 @@ class JointRequest:
 class RegionRequest(JointRequest):
     """A request for the picture of a joint's limit."""
 
-    draft: bool
+    draft: bool = False
     """True for a rough picture, which is there at once."""
 
 
@@ -572,6 +572,8 @@ class ExportRequest:
     ]
     suffix: Literal[".glb"] | None = None
     """Of clips and poses, if not the default."""
+    view: str = ""
+    """What a page opens with: frame, joint and camera, as in a link."""
     soften: str | None = None
     frame: int | None = None
     rotations: Numbers | None = None
