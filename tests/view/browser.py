@@ -41,6 +41,10 @@ UNDRAWN = """
     WebGL2RenderingContext.prototype[name] = () => {};
 """
 """A page does all but the last step: without a graphics card that takes most of the time."""
+EVERYTHING = """
+  if (location.protocol === "http:") localStorage.setItem("synovia", '{"simple": "never"}');
+"""
+"""A page draws all it can, however busy the machine is."""
 PATIENCE, STEP = 60_000, 20  # milliseconds: machines that run tests may be busy
 
 
@@ -193,6 +197,7 @@ def context_of(browser, drawn):
     """
     context = browser.new_context(viewport={"width": 1200, "height": 600})
     context.set_default_timeout(PATIENCE)
+    context.add_init_script(EVERYTHING)
     if not drawn:
         context.add_init_script(UNDRAWN)
     context.new_page()

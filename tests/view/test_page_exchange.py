@@ -42,7 +42,7 @@ def at(browser, model, drawn):
 def choose(seen, name):
     seen.page.get_by_role("button", name="Open files, and take some home").click()
     exact = name.startswith(("Take home the clip", "Take home the pose"))
-    seen.page.locator(".menu").get_by_role("button", name=name, exact=exact).click()
+    seen.page.locator(".menu").get_by_title(name, exact=exact).click()
 
 
 def taken(seen, name, folder):
@@ -121,7 +121,22 @@ def test_a_turn_around_it_is_a_video(at, tmp_path):
 
 
 def test_one_file_shows_it_all_without_python(browser, at, tmp_path):
-    path = taken(at, "Take home all of this", tmp_path)
+    at.pick("Chest")
+    at.page.keyboard.press("ArrowRight")
+    shown = at.page.locator("#when").inner_text()
+    choose(at, "Share this view")
+    dialog = at.page.get_by_role("dialog", name="Share this view")
+    dialog.get_by_label("Caption").fill("Look & see")
+    link = dialog.get_by_role("textbox", name="Link").input_value()
+    with at.page.expect_download() as coming:
+        dialog.get_by_role("button", name="Page (HTML)").click()
+    path = tmp_path / coming.value.suggested_filename
+    coming.value.save_as(path)
+    at.page.goto("about:blank")
+    at.page.goto(link)
+    at.page.wait_for_selector("main[aria-busy=false]")
+    assert at.page.locator("#caption").inner_text() == "Look & see"
+    assert at.page.locator("#when").inner_text() == shown
     context = browser.new_context(offline=True)
     context.add_init_script(UNDRAWN)
     try:
@@ -131,6 +146,10 @@ def test_one_file_shows_it_all_without_python(browser, at, tmp_path):
         page.on("request", lambda request: faults.append(request.url))
         page.goto(path.as_uri())
         page.wait_for_selector("main[aria-busy=false]")
+        # It opens with what was seen, and so does a page with the link.
+        assert page.locator("#caption").inner_text() == "Look & see"
+        assert page.locator("#when").inner_text() == shown
+        assert page.get_by_role("treeitem", name="Chest").get_attribute("aria-selected") == "true"
         page.get_by_role("treeitem", name="LeftArm", exact=True).click()
         page.locator("#inset").wait_for()
         page.locator("#curve canvas").wait_for()

@@ -564,6 +564,7 @@ export class Page {
     const { style, styles, isCheap } = this.store;
     if (isCheap.value) {
       isCheap.value = this.store.mayBeCheap = false;
+      remember("simple", "never");
       return;
     }
     const next = (styles.value.indexOf(style.value) + 1) % styles.value.length;

@@ -2,6 +2,7 @@
 
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { Quaternion } from "three";
+import { recall } from "./browser";
 import type { Clip, Pose } from "./clip";
 import { type Connection, Latest } from "./connection";
 import { type MadePose, PoseHistory } from "./pose/history";
@@ -38,8 +39,8 @@ export class Store {
   readonly styles = signal<Style[]>(["body", "bones"]);
   /** True where drawing is slow: sticks without a shadow, in fewer pixels. */
   readonly isCheap = signal(false);
-  /** False once the user wants the body in spite of that. */
-  mayBeCheap = true;
+  /** False once the user wanted the body in spite of that. */
+  mayBeCheap = recall("simple") !== "never";
   /** Degrees outside by frame and limited joint, with the joints that they are of. */
   readonly check = signal<{ joints: number[]; outsideDeg: Float32Array } | undefined>(undefined);
   /** The repaired clip, and whether it is shown in place of the clip. */
