@@ -15,9 +15,9 @@ import {
   type WebGLRenderer,
 } from "three";
 import type { Pose } from "../clip";
-import { blendPoses } from "../pose/kinematics";
 import { formatVerdict, isWorse, verdictClass } from "../format";
 import { showMessage } from "../notes";
+import { blendPoses } from "../pose/kinematics";
 import type { Store } from "../store";
 import { find } from "../ui";
 import { Body, type Marks, type Shapes } from "./body";
@@ -180,7 +180,7 @@ export class Stage {
       if (this.store.pose.peek() !== to) return;
       const share = Math.min((now - started) / TRANSITION_MS, 1);
       this.body.setPose(share < 1 ? blendPoses(from, to, share) : to);
-      this.renderer.shadowMap.needsUpdate = true;
+      if (this.renderer) this.renderer.shadowMap.needsUpdate = true;
       this.draw();
       if (share < 1) requestAnimationFrame(step);
     };
