@@ -193,7 +193,7 @@ def _folder_of(path: Path | None) -> Folder | None:
 
     if path is None or not path.exists():
         return None
-    files = clip_files([str(path)], allow_unreadable=True)
+    files = clip_files([str(path)])
     if len(files) == 1 and not path.is_dir():
         return None
     paths = [Path(f"{file.path}#{file.clip}") if file.clip else file.path for file in files]
