@@ -19,7 +19,7 @@ from synovia.population import (
     rotation_of,
 )
 from synovia.population.angles import norms_of
-from synovia.population.bands import ClinicalJoint, first_exit, joint_bands, links, set_angle
+from synovia.population.bands import ClinicalJoint, first_exit, joint_bands, links
 from synovia.rigs import MEASURED_FROM, align, recognize
 from twins import walker
 
@@ -242,11 +242,11 @@ def test_a_hinge_is_measured_along_its_path():
 def test_an_angle_is_set_alone():
     clip = walker(301)
     human = limits_for(clip)
-    pose = Pose(clip.pose.rotations[10], clip.pose.positions[10])
-    some = links(human.model, human.alignment)["leftLowerLeg"]
-    moved = set_angle(some, human.alignment, pose, 0, np.radians(80.0))
-    made = Clip(clip.skeleton, Pose(moved.rotations[None], moved.positions[None]), 1 / 30)
-    before = replace(made, pose=Pose(pose.rotations[None], pose.positions[None]))
+    pose = Pose(clip.pose.rotations[10:11], clip.pose.positions[10:11])
+    link = links(human.model, human.alignment)["leftLowerLeg"][0]
+    moved = ClinicalJoint(link, human.alignment, pose).with_angle(0, np.radians([80.0]))
+    before = Clip(clip.skeleton, pose, 1 / 30)
+    made = replace(before, pose=moved)
     read = [clip_angles(human.model, human.alignment, each).curves for each in (before, made)]
     for one, other in zip(*read, strict=True):
         moved_here = one.role == "leftLowerLeg" and one.axis.name == "flexion"

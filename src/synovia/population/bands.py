@@ -6,7 +6,7 @@ Along one axis the other two angles of the joint keep still, as do all other joi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -315,13 +315,3 @@ def joint_bands(
     axis = np.arange(bands.shape[2])
     best = width.max(axis=1).argmax(axis=0)  # by axis
     return joints[0].angles, bands[best, :, axis].swapaxes(0, 1), [some[k] for k in best]
-
-
-def set_angle(
-    some: Sequence[Link], alignment: Alignment, pose: Pose, axis: int, angle: float
-) -> Pose:
-    """Return one pose with a clinical joint at an angle along one axis, in radians."""
-    one = Pose(pose.rotations[None], pose.positions[None])
-    link = some[0] if len(some) == 1 else joint_bands(some, alignment, one)[2][axis]
-    moved = ClinicalJoint(link, alignment, one).with_angle(axis, np.array([angle]))
-    return replace(pose, rotations=moved.rotations[0])
