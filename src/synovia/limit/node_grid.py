@@ -57,12 +57,15 @@ class NodeGrid:
         # parts the last, so that sums stay in order.
         order = d - 2 - np.argsort(-part[..., ::-1], axis=-1, kind="stable")
         parts = np.take_along_axis(part, order, axis=-1)
-        weights = -np.diff(parts, axis=-1, prepend=1.0, append=0.0)
+        weights = np.concatenate(
+            [1.0 - parts[..., :1], parts[..., :-1] - parts[..., 1:], parts[..., -1:]], axis=-1
+        )
         steps = np.cumsum(np.eye(d - 1)[order], axis=-2)
         below = np.zeros_like(steps[..., :1, :])
         corners = whole[..., None, :] + np.concatenate([below, steps], axis=-2)
         corners = np.where(weights[..., None] > 0.0, corners, whole[..., None, :])
-        sizes = np.diff(corners, axis=-1, prepend=0.0, append=float(n))
+        steps = corners[..., 1:] - corners[..., :-1]
+        sizes = np.concatenate([corners[..., :1], steps, n - corners[..., -1:]], axis=-1)
         signs = np.where(vectors < 0.0, -1, 1)
         index = (sizes * signs[..., None, :]).astype(np.int64) + n
         return _lattice(self)[1][tuple(np.moveaxis(index, -1, 0))], weights
