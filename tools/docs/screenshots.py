@@ -18,6 +18,7 @@ from synovia import Clip, LimitModel, human, show
 from synovia.anatomy import limits_of
 from synovia.demo import learn_limits, range_of_motion, wild
 from synovia.limit import DependentRange
+from synovia.limit.intervals import interval_along
 from synovia.limit.node_grid import node_directions
 
 HERE = Path(__file__).parents[2] / "docs" / "img"
@@ -159,9 +160,9 @@ def coupled_legs(clips: Sequence[Clip]) -> LimitModel:
     cones = LimitModel.fit(clips, "reach-cone", joints=joints[:1], margin=0.05)
     boxes = LimitModel.fit(clips, "box", "rotation-vector", joints=joints[1:], margin=0.05)
     knee = boxes.limits["LeftLowerLeg"]
-    along = max(knee.shape.axes, key=lambda axis: np.ptp(knee.shape.interval_along(axis)))
+    along = max(knee.shape.axes, key=lambda axis: np.ptp(interval_along(knee.shape, axis) or 0.0))
     along = along if along[0] > 0.0 else -along  # bent is to the right of x
-    low, high = knee.shape.interval_along(along)
+    low, high = interval_along(knee.shape, along) or (0.0, 0.0)
     ahead = node_directions(8) @ [0.0, 0.0, 1.0]
     bends = low + (high - low) * (0.6 + 0.4 * ahead)
     down = np.array([0.0, -1.0, 0.0])
