@@ -45,7 +45,7 @@ def test_a_pull_is_like_that_of_a_person(bodies, name, path):
     assert found["deg"] < 20.0
     assert found["depth"] < 0.01
     assert found["slip"] < 0.01
-    assert found["sunk"] < 0.01
+    assert found["sunk"] < 0.015  # of a foot that calves tilt; hands stay above
     assert found["left"] < 0.01
     assert found["jumps"] == 0
     assert found["balanced"]

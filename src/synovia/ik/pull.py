@@ -32,8 +32,8 @@ from .solution import Solution
 if TYPE_CHECKING:
     from .drag import Drag
 
-ITERATIONS = 3  # of a step
-LARGEST_STEP = np.radians(5.0)  # of a variable in an iteration
+ITERATIONS = 2  # of a step
+LARGEST_STEP = np.radians(6.0)  # of a variable in an iteration
 MAX_ROTATION = np.radians(18.0)  # of a joint in a step
 MAX_PULL = 0.03  # share of the body's length by which a target is ahead in a step
 MAX_STEPS = 40  # of a thorough pull from one start
@@ -47,6 +47,7 @@ BALANCED = 0.02  # metres of a human of 1.75 m that the centre of mass may be be
 WEIGHTS = {
     "goal": 20.0,
     "pin": 100.0,
+    "turn": 300.0,
     "stay": 0.04,
     "bend": 3.0,
     "strain": 10.0,
@@ -186,7 +187,7 @@ class Pull(Differentiable):
             (weight * goal.unit(self.length) * goal.residual(self.model, pose, world), False)
             for goal, weight in (
                 (self.aim, WEIGHTS["goal"]),
-                *((pin, WEIGHTS["pin"]) for pin in self.pins),
+                *((pin, WEIGHTS["pin" if pin.is_length else "turn"]) for pin in self.pins),
             )
         ]
         parts += [
