@@ -20,6 +20,7 @@ from synovia.demo import learn_limits, range_of_motion, wild
 from synovia.limit import DependentRange
 from synovia.limit.intervals import interval_along
 from synovia.limit.node_grid import node_directions
+from synovia.model import couple
 
 HERE = Path(__file__).parents[2] / "docs" / "img"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -168,7 +169,7 @@ def coupled_legs(clips: Sequence[Clip]) -> LimitModel:
     down = np.array([0.0, -1.0, 0.0])
     each = DependentRange(knee, "LeftUpperLeg", down, np.full(len(bends), low), bends, along)
     limits = {**cones.limits, "LeftLowerLeg": knee}
-    return LimitModel(limits, clips[0].skeleton, dependents={"LeftLowerLeg": each})
+    return LimitModel(couple(limits, {"LeftLowerLeg": each}), clips[0].skeleton)
 
 
 def depends(page: Page, path: Path) -> None:
