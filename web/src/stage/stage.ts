@@ -271,8 +271,10 @@ export class Stage {
       this.drawNow();
       this.updateLabels();
       this.gizmo.update();
-      const { isCheap, mayBeCheap } = this.store;
-      if (!this.clock.tick(now) || isCheap.peek() || !mayBeCheap) return;
+      const { isCheap, mayBeCheap, isPlaying } = this.store;
+      // Only in playback, where nothing else is computed.
+      const isSlow = isPlaying.peek() && this.renderer && this.clock.tick(now);
+      if (!isSlow || isCheap.peek() || !mayBeCheap) return;
       isCheap.value = true;
       showMessage(CHEAP);
     });
@@ -313,6 +315,7 @@ export class Stage {
   }
 
   private updateLabels(): void {
+    if (!this.renderer) return;
     const outside = this.store.outside.peek();
     const { twoVerdicts } = this.store.state.peek();
     const worst = [...outside].sort((a, b) => (isWorse(a[1], b[1]) ? -1 : 1)).slice(0, MAX_LABELS);
