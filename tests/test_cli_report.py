@@ -109,6 +109,7 @@ def test_the_page_is_whole_and_readable(folder, clips):
         (["walk.bvh", "wild.bvh", "three.bvh", "-o", "r.html"], "--output takes one or two clips"),
         (["walk.bvh", "--csv", "-", "--ranges", "-"], "choose one"),
         (["walk.bvh", "--csv", "walk.bvh"], "walk.bvh"),
+        (["walk.bvh", "--csv", "a.csv", "--ranges", "./a.csv"], "two outputs would go to a.csv"),
         (["no.bvh"], "no.bvh"),
     ],
 )

@@ -237,6 +237,9 @@ def test_a_hinge_is_measured_along_its_path():
     np.testing.assert_allclose(np.degrees(moved.angles[:, 0]), [20.0, 90.0, 140.0], atol=0.2)
     world = limits_of(figure).contains(moved.pose)
     assert world.all()
+    beyond = joint.with_angle(0, np.radians([-40.0, 170.0, 200.0]))
+    moved = ClinicalJoint(some[0], alignment, beyond)
+    np.testing.assert_allclose(np.degrees(moved.angles[:, 0]), [-40.0, 170.0, 200.0], atol=3.0)
 
 
 def test_an_angle_is_set_alone():

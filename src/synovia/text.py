@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Sequence
 
 FORMULA_STARTS = tuple("=+-@＝＋－＠")  # as OWASP lists them; tab and line ends are not printable
 """What a spreadsheet takes for the beginning of a formula."""
+
+MAX_STEM = 100  # characters; file systems accept 255 bytes
 
 VIOLATION_COLUMNS = ("clip", "frame", "time", "joint", "violation_deg", "verdict")
 """Titles of the rows of `Report.violation_rows`; time is in seconds."""
@@ -61,3 +64,14 @@ def percent(share: float) -> str:
     if share < 1e-6:
         return "0%" if share == 0.0 else "<0.0001%"
     return f"{100.0 * share:.1f}%" if share >= 0.01 else f"{100.0 * share:#.2g}%"
+
+
+def file_stem(name: str) -> str:
+    """Return a name as the stem of a file that any system accepts.
+
+    Examples
+    --------
+    >>> file_stem("walks/run#2")
+    'walks_run_2'
+    """
+    return re.sub(r"[^\w .()-]+", "_", name).strip(" .")[:MAX_STEM] or "clip"

@@ -201,6 +201,14 @@ def test_a_pose_is_a_clip_of_one_frame(session, tmp_path):
     np.testing.assert_allclose(np.abs((made.pose.rotations[0] * turns).sum(axis=-1)), 1.0)
 
 
+def test_names_of_exports_suit_any_system():
+    made = replace(wild(frames=10), name="walks/run#2")
+    session = Session(scene_of(limits_for(made).model, made))
+    names = [exported(session, what)[0] for what in ("clip", "angles", "ranges", "report")]
+    endings = (".bvh", " angles.csv", " ranges.csv", " range of motion.html")
+    assert names == [f"walks_run_2{ending}" for ending in endings]
+
+
 def test_violations_are_a_table(session):
     name, content = exported(session, "violations")
     rows = list(csv.DictReader(io.StringIO(content.decode())))

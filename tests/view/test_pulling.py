@@ -276,3 +276,32 @@ def test_words_for_joints_that_are_several_of_a_rig(session, joint, turn_deg, wo
     why = ask(session, "why", joint=joint, **given)
     assert why["outsideDeg"] > 5.0
     assert (why["name"], why["move"]) == words
+
+
+@pytest.mark.parametrize("degrees", [-40.0, 165.0])
+@pytest.mark.parametrize("joint", ["LeftLowerLeg", "LeftLowerArm"])
+def test_without_limits_a_hinge_goes_beyond_its_ends(session, joint, degrees):
+    turns = session.scene.clip.pose.rotations[0]
+    given = {"joint": joint, "frame": 0, "axis": 0, "deg": degrees, "values": None}
+    free, held = (
+        ask(session, "angle", rotations=turns.ravel().tolist(), limits=limits, **given)
+        for limits in (False, True)
+    )
+    read_free, read_held = (
+        ask(session, "angles", joint=joint, frame=0, rotations=pose["rotations"].ravel().tolist())
+        for pose in (free, held)
+    )
+    flexion = read_held["axes"][0]
+    end = flexion["lowDeg"] if degrees < 0.0 else flexion["highDeg"]
+    assert read_held["axes"][0]["deg"] == pytest.approx(end, abs=1.5)
+    assert read_free["axes"][0]["deg"] == pytest.approx(degrees, abs=1.0)
+    assert max(held["outsideDeg"]) < 0.1 < 5.0 < max(free["outsideDeg"])
+
+
+def test_angles_end_where_those_of_their_axis_do(session):
+    """Beyond 90 degrees of valgus, it would be another flexion."""
+    turns = session.scene.clip.pose.rotations[0].ravel().tolist()
+    given = {"joint": "LeftLowerLeg", "frame": 0, "axis": 1, "deg": 170.0, "values": None}
+    posed = ask(session, "angle", rotations=turns, limits=False, **given)["rotations"]
+    read = ask(session, "angles", joint="LeftLowerLeg", frame=0, rotations=posed.ravel().tolist())
+    assert read["axes"][1]["deg"] == pytest.approx(90.0, abs=0.1)

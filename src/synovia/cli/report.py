@@ -88,9 +88,12 @@ def report(
             raise click.UsageError(f"--output must end in .html, got {str(output)!r}")
         if len(files) > MOST_RECORDINGS:
             raise click.UsageError(f"--output takes one or two clips, got {len(files)}")
-    for path in (output, *(Path(each) for each in (curves, ranges) if each not in (None, "-"))):
-        if path is not None:
-            options.check_output(path, force=force)
+    tables_to = [Path(target) for target in (curves, ranges) if target not in (None, "-")]
+    paths = tables_to if output is None else [output, *tables_to]
+    for k, path in enumerate(paths):
+        if path in paths[:k]:
+            raise click.UsageError(f"two outputs would go to {path}: give each a file of its own")
+        options.check_output(path, force=force)
     progress = joint_progress("measuring", files)
     recordings = [
         Recording.of_human(applied.human, clip, progress)

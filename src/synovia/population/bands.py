@@ -171,15 +171,23 @@ class ClinicalJoint:
         return HingeAngles(axis, path, along, angles[..., axis])
 
     def with_angle(self, axis: int, angle: Scalars) -> Pose:
-        """Return the poses (n,) with angles (n,) along one axis; a hinge stays on its path."""
+        """Return the poses (n,) with angles (n,) along one axis.
+
+        A hinge stays on its path. Beyond the ends it turns on about its axis by the difference.
+        """
         if self.hinge is None or self.hinge.axis != axis:
             angles = self.angles.copy()
             angles[:, axis] = angle
             return self.with_angles(angles)
-        pairs = zip(angle, self.hinge.angles, strict=True)
-        along = [np.interp(each, nodes, self.hinge.along) for each, nodes in pairs]
-        moving = quat.mul(self._at(self.link.base), self.hinge.path.at(np.array(along)))
-        return self._with_world(moving)
+        along = self.hinge.along
+        within = np.clip(angle, self.hinge.angles[:, 0], self.hinge.angles[:, -1])
+        on_path = [
+            np.interp(each, nodes, along)
+            for each, nodes in zip(within, self.hinge.angles, strict=True)
+        ]
+        beyond = np.sign(along[-1] - along[0]) * (angle - within)
+        rotations = self.hinge.path.at(np.array(on_path) + beyond)
+        return self._with_world(quat.mul(self._at(self.link.base), rotations))
 
     def with_angles(self, angles: Floats) -> Pose:
         """Return the poses (n,) with other clinical angles (n, 3)."""

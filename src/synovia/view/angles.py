@@ -17,7 +17,7 @@ from ..population.bands import ClinicalJoint, joint_bands
 from ..population.motion import RANGE_COLUMNS
 from ..rigs import Alignment
 from ..skeleton import Pose, forward
-from ..text import csv_text
+from ..text import csv_text, file_stem
 from .clinical import alignment_of, links_of
 from .drags import rotate_joint
 from .poses import outside_deg, pose_from
@@ -103,8 +103,8 @@ def _describe(role: str, angles: Floats, bands: Floats) -> list[ClinicalAngle]:
 def set_joint_angle(session: Session, request: AngleRequest) -> Pulled | PoseAnswer:
     """Return the pose with a joint at an angle along a clinical axis.
 
-    If limits are kept, it goes only as far as the limit allows. In a figure within its limits, the
-    controls of the joint's own set change, so that its bones stay coupled.
+    Angles end where those of the axis do, and if limits are kept, at the limit. In a figure within
+    its limits, the controls of the joint's own set change, so that its bones stay coupled.
     """
     scene = session.scene
     found = links_of(scene, request.joint)
@@ -114,11 +114,11 @@ def set_joint_angle(session: Session, request: AngleRequest) -> Pulled | PoseAns
     _, bands, best = joint_bands(some, known, _one(pose))
     if not 0 <= request.axis < len(best):
         raise ValueError(f"axis must be from 0 to {len(best) - 1}, got {request.axis}")
-    low, high = bands[0, request.axis]
-    angle = np.radians(request.deg)
-    if request.limits and not np.isnan(low):
-        angle = float(np.clip(angle, low, high))
     joint = ClinicalJoint(best[request.axis], known, _one(pose))
+    axis, band = joint.axes[request.axis], bands[0, request.axis]
+    is_limited = request.limits and not np.isnan(band).any()
+    low, high = band if is_limited else (axis.low, axis.high)
+    angle = float(np.clip(np.radians(request.deg), low, high))
     moved = joint.with_angle(request.axis, np.array([angle]))
     if scene.figure is None or not request.limits:
         one = pose.with_rotations(moved.rotations[0])
@@ -207,19 +207,19 @@ def _clip_angles(scene: Scene) -> tuple[Alignment, ClipAngles]:
 def angles_table(session: Session, request: ExportRequest) -> tuple[str, bytes]:
     """Return the angles in each frame as CSV, as `synovia report --csv` writes them."""
     rows = _clip_angles(session.scene)[1].curve_rows()
-    return f"{session.scene.clip.name} angles.csv", csv_text(rows).encode()
+    return f"{file_stem(session.scene.clip.name)} angles.csv", csv_text(rows).encode()
 
 
 def ranges_table(session: Session, request: ExportRequest) -> tuple[str, bytes]:
     """Return the ranges of motion as CSV, as `synovia report --ranges` writes them."""
     scene = session.scene
     ranges = _clip_angles(scene)[1].range_rows(scene.model.check(scene.clip))
-    return f"{scene.clip.name} ranges.csv", csv_text([RANGE_COLUMNS, *ranges]).encode()
+    return f"{file_stem(scene.clip.name)} ranges.csv", csv_text([RANGE_COLUMNS, *ranges]).encode()
 
 
 def report_page(session: Session, request: ExportRequest) -> tuple[str, bytes]:
     """Return the range-of-motion report, as `synovia report -o` writes it."""
-    name = f"{session.scene.clip.name} range of motion.html"
+    name = f"{file_stem(session.scene.clip.name)} range of motion.html"
     return name, _report(session.scene, human_limits_of(session)).encode()
 
 

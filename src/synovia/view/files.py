@@ -7,7 +7,6 @@ but into a private directory, which is gone when the request is answered.
 from __future__ import annotations
 
 import math
-import re
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -25,7 +24,7 @@ from ..population import limits_for
 from ..population.sources import Source
 from ..rigs import FINGERS, ROLES, NotHumanError, recognize, suggest_roles
 from ..skeleton import Clip, Pose, Skeleton, forward
-from ..text import VIOLATION_COLUMNS, csv_text
+from ..text import VIOLATION_COLUMNS, csv_text, file_stem
 from .angles import angles_table, ranges_table, report_page
 from .clinical import remember_alignment
 from .poses import pose_from
@@ -261,7 +260,7 @@ def violations_table(session: Session, request: ExportRequest) -> tuple[str, byt
     """Return a row for each frame and joint outside, with the columns of `synovia check --csv`."""
     report = session.scene.model.check(session.scene.clip)
     rows = [VIOLATION_COLUMNS, *report.violation_rows()]
-    return f"{_plain(report.clip)} violations.csv", csv_text(rows).encode()
+    return f"{file_stem(report.clip)} violations.csv", csv_text(rows).encode()
 
 
 def standalone_page(session: Session, request: ExportRequest) -> tuple[str, bytes]:
@@ -269,8 +268,8 @@ def standalone_page(session: Session, request: ExportRequest) -> tuple[str, byte
     from .server import page_files
     from .standalone import standalone_html
 
-    name = _plain(session.scene.clip.name)
-    return f"{name}.html", standalone_html(session, page_files(), request.view).encode()
+    html = standalone_html(session, page_files(), request.view)
+    return f"{file_stem(session.scene.clip.name)}.html", html.encode()
 
 
 Exporter = Callable[[Session, ExportRequest], tuple[str, bytes]]
@@ -312,7 +311,7 @@ def clip_file(clip: Clip, suffix: str) -> tuple[str, bytes]:
                 if form == BVH:
                     raise
                 continue
-            return f"{_plain(clip.name)}{form}", path.read_bytes()
+            return f"{file_stem(clip.name)}{form}", path.read_bytes()
     raise ValueError(f"{clip.name}: this clip cannot be written")
 
 
@@ -321,8 +320,3 @@ def likely_unit(skeleton: Skeleton) -> float:
     places, _ = forward(skeleton, skeleton.rest_pose())
     span = float(np.ptp(places, axis=0).max())
     return min(UNITS, key=lambda unit: abs(math.log(max(unit * span, 1e-9) / BODY_SPAN)))
-
-
-def _plain(name: str) -> str:
-    """Return a name that any system takes for a file's."""
-    return re.sub(r"[^\w .()-]+", "_", name).strip(" .")[:100] or "clip"
