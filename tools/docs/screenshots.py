@@ -78,7 +78,7 @@ def new_page(browser: Browser, url: str, size: tuple[int, int], theme: str) -> P
         color_scheme="dark" if theme == "dark" else "light",
     )
     page.goto(url)
-    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    page.wait_for_selector("main[aria-busy=false]", timeout=120_000)
     return page
 
 
