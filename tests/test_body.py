@@ -52,6 +52,19 @@ def volume(vertices, triangles):
     return float((a * np.cross(b, c)).sum()) / 6.0
 
 
+def winding(points, vertices, triangles):
+    """Winding numbers (n,) of a surface about points: 1 inside (Van Oosterom and Strackee 1983)."""
+    numbers = []
+    for point in points:
+        a, b, c = (vertices[triangles[:, k]] - point for k in range(3))
+        p, q, r = (np.linalg.norm(corner, axis=1) for corner in (a, b, c))
+        volumes = (a * np.cross(b, c)).sum(axis=1)
+        dots = [(u * v).sum(axis=1) for u, v in ((a, b), (b, c), (c, a))]
+        angles = np.arctan2(volumes, p * q * r + dots[0] * r + dots[1] * p + dots[2] * q)
+        numbers.append(2.0 * angles.sum() / (4.0 * np.pi))
+    return np.array(numbers)
+
+
 def nearest(points, others):
     """Distances (n,) from each point to the nearest of `others`."""
     return np.array([np.linalg.norm(others - point, axis=1).min() for point in points])
@@ -164,6 +177,37 @@ def test_a_skin_is_around_the_bones_and_follows_them(figure, body):
     for axis in range(3):
         assert skin[:, axis].min() < bones[:, axis].min() + 0.01
         assert skin[:, axis].max() > bones[:, axis].max() - 0.01
+
+
+def test_the_kneecap_stays_below_the_skin_as_the_knee_bends(figure, body):
+    patella = first_of(body, "LeftPatella")
+    for degrees in (0.0, 45.0, 90.0, 120.0, 140.0):
+        pose = figure.pose({"left_knee.flexion": degrees})
+        bones, skin = (body.vertices(mesh, pose) for mesh in (body.bones, body.skin))
+        assert winding(bones[patella], skin, body.skin.triangles).min() > 0.5
+
+
+def test_hanging_hands_are_beside_the_thighs(figure, body):
+    rest = figure.skeleton.rest_pose()
+    skin = body.vertices(body.skin, rest)
+    hand = body.skin.owners == load_human().skeleton.index("LeftHand")
+    others = ~hand[body.skin.triangles].any(axis=1)
+    fingers = hand & (skin[:, 1] < skin[hand, 1].max() - 0.04)  # below the wrist
+    inside = winding(skin[fingers], skin, body.skin.triangles[others]) > 0.5
+    assert inside.mean() < 0.03
+
+
+def test_fingers_are_apart(figure, body):
+    """Between the ends of two neighbouring fingers there is no skin."""
+    rest = figure.skeleton.rest_pose()
+    skin = body.vertices(body.skin, rest)
+    hand = body.vertices(body.bones, rest)[first_of(body, "LeftHand")]
+    level = hand[hand[:, 1] < hand[:, 1].min() + 0.04]
+    across = np.linspace(level[:, 2].min(), level[:, 2].max(), 60)
+    middle = level.mean(axis=0)
+    line = np.column_stack([np.full(60, middle[0]), np.full(60, middle[1]), across])
+    inside = winding(line, skin, body.skin.triangles) > 0.5
+    assert (np.diff(inside.astype(int)) == 1).sum() + inside[0] >= 3
 
 
 def test_the_face_moves_with_the_head(figure, body):

@@ -157,13 +157,13 @@ def _finger(
     knuckle: tuple[float, ...],
     lengths: tuple[float, ...],
     thick: float,
-    curl: float = 0.10,
+    curl: float = 0.04,
 ) -> list[Digit]:
     """Return metacarpal and phalanges; each bends a little more to the palm."""
     a, b = np.array(base, float), np.array(knuckle, float)
     bones = [(a, b, thick)]
     way = (b - a) / np.linalg.norm(b - a)
-    way = way * [1, 1, 0.45]
+    way = way * [1, 1, 0.8]
     for k, length in enumerate(lengths):
         angle = curl * (k + 1) ** 1.2
         towards = np.array([way[0] - angle, way[1], way[2]])
@@ -176,9 +176,9 @@ def _finger(
 def hand_digits() -> list[Digit]:
     """Return the bones of the fingers, thumb first, in the frame of the hand."""
     thumb: list[Digit] = [
-        (np.array([-5.0, -28, 22]), np.array([-17.0, -62, 44]), 1.1),
-        (np.array([-17.0, -62, 44]), np.array([-23.0, -89, 56]), 1.0),
-        (np.array([-23.0, -89, 56]), np.array([-28.0, -111, 62]), 0.85),
+        (np.array([-5.0, -28, 22]), np.array([-12.0, -62, 46]), 1.1),
+        (np.array([-12.0, -62, 46]), np.array([-15.0, -89, 58]), 1.0),
+        (np.array([-15.0, -89, 58]), np.array([-17.0, -111, 65]), 0.85),
     ]
     return [
         *thumb,

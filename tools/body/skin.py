@@ -23,9 +23,12 @@ from .surface import Surface, along_grid, without_shares
 
 APART = {"shoulder.abduction": 50.0, "hip.abduction": 12.0}
 """Controls of the bind pose in degrees: limbs are away from the trunk."""
-KEPT = 0.34  # share of triangles that simplification keeps
+KEPT = 0.2  # share of triangles that simplification keeps
 NEAR, MOST = 46.0, 4
 """Segments that are so much farther than the nearest, in millimetres, have no part; so many may."""
+KNEECAP_NEAR, KNEECAP_FAR = 6.0, 66.0
+"""Skin up to the first distance from a kneecap, in millimetres, moves with it alone; from the
+second on, not at all."""
 ROUNDS = 10
 """How often weights go over into those of their neighbours."""
 Place = Callable[[str, ArrayLike], Vectors]
@@ -110,12 +113,13 @@ def _whole(place: Place, palm: Floats) -> Solid:
     )
     leg = chain(
         [
-            place("LeftUpperLeg", (14, -40, -4)),
-            place("LeftUpperLeg", (14, -170, 4)),
-            place("LeftUpperLeg", (6, -320, 4)),
+            place("LeftUpperLeg", (4, -40, -4)),
+            place("LeftUpperLeg", (-1, -110, 4)),
+            place("LeftUpperLeg", (2, -230, 4)),
+            place("LeftUpperLeg", (4, -330, 4)),
             place("LeftLowerLeg", (2, -4, 0)),
         ],
-        [86, 78, 61, 54],
+        [80, 69, 64, 58, 54],
         1.0,
     )
     shin = chain(
@@ -128,6 +132,7 @@ def _whole(place: Place, palm: Floats) -> Solid:
         [54, 55, 43, 35],
         1.0,
     )
+    kneecap = ball(place("LeftPatella", (0, -2, -8)), (32, 28, 22))
     foot = blend(
         16.0,
         chain([place("LeftFoot", (2, 6, -6)), place("LeftFoot", (2, -36, -34))], [36, 33]),
@@ -167,7 +172,7 @@ def _whole(place: Place, palm: Floats) -> Solid:
     )
     hand = _hand(place, palm)
     body = blend(26.0, trunk, yoke, neck)
-    half = blend(30.0, body, blend(14.0, blend(1.0, leg, shin), foot))
+    half = blend(30.0, body, blend(14.0, blend(1.0, leg, shin), kneecap, foot))
     half = blend(20.0, half, blend(10.0, blend(1.0, arm, fore), hand))
     return blend(14.0, with_mirror(half), _head(place))
 
@@ -182,9 +187,9 @@ def _hand(place: Place, palm: Floats) -> Solid:
     for k, (start, end, thick) in enumerate(hand_digits()):
         if k >= 3 and (k - 3) % 4 == 0:
             continue  # a metacarpal is in the palm
-        fingers.append(rod(place("LeftHand", start), place("LeftHand", end), 9.6 * thick + 0.6))
-    thumb = rod(place("LeftHand", (-6, -24, 18)), place("LeftHand", (-17, -62, 44)), 16, 13)
-    return blend(6.0, moved, thumb, *fingers)
+        fingers.append(rod(place("LeftHand", start), place("LeftHand", end), 7.2 * thick + 1.2))
+    thumb = rod(place("LeftHand", (-4, -24, 18)), place("LeftHand", (-12, -62, 46)), 15, 12)
+    return blend(6.0, moved, thumb, blend(2.0, *fingers))
 
 
 def _head(place: Place) -> Solid:
@@ -219,13 +224,22 @@ def _head(place: Place) -> Solid:
 
 
 def _grid(whole: Solid, place: Place) -> list[Floats]:
-    """Return the lines of a grid that is finer through head, hands and feet."""
+    """Return the lines of a grid that is finer through head, hands, kneecaps and feet."""
     head, wrist = place("C5", (0, 0, 0))[1], place("LeftHand", (0, 10, 0))[0]
-    ankle = place("LeftFoot", (0, 20, 0))[1]
+    ankle, knee = place("LeftFoot", (0, 20, 0))[1], place("LeftPatella", (0, 0, 0))[1]
+    knuckles = place("LeftHand", (0, -90, 0))[1]
+
+    def step_up(y: float) -> float:
+        if y > head:
+            return 8.0
+        if abs(y - knuckles) < 75.0:
+            return 6.0  # less than the gaps between fingers
+        return 10.0 if y < ankle or abs(y - knee) < 40.0 else 17.0
+
     ends = [(low - 24.0, high + 24.0) for low, high in zip(whole.low, whole.high, strict=True)]
-    x = _line(0.0, ends[0][1], lambda at: 7.5 if at < 84.0 else 9.0 if at > wrist else 16.0)
-    y = _line(*ends[1], lambda at: 8.0 if at > head else 10.0 if at < ankle else 17.0)
-    z = _line(*ends[2], lambda at: 12.0 if at < 40.0 else 9.0)
+    x = _line(0.0, ends[0][1], lambda x: 7.5 if x < 84.0 else 6.0 if x > wrist else 16.0)
+    y = _line(*ends[1], step_up)
+    z = _line(*ends[2], lambda z: 12.0 if z < -50.0 else 5.0 if z < 60.0 else 9.0)
     return [np.concatenate([-x[:0:-1], x]), y, z]
 
 
@@ -289,7 +303,7 @@ def _smooth(weights: Floats, triangles: Ints) -> Floats:
 def _weights(
     points: Vectors, triangles: Ints, place: Place, names: Sequence[str]
 ) -> tuple[Ints, Floats]:
-    """Return joints (n, 4) and weights: of the nearest segments, the nearest most."""
+    """Return segments (n, 4) and weights (n, 4), which decrease with the distance of a segment."""
     nearest: dict[str, Floats] = {}
     for name, start, end, thick in _cores(names):
         away = rod(place(name, start), place(name, end), thick).distance(points)
@@ -298,6 +312,12 @@ def _weights(
     index = np.array([list(names).index(name) for name in nearest])
     near = np.clip(1.0 - (off - off.min(axis=0)) / NEAR, 0.0, None).T ** 2
     near = _smooth(near / near.sum(axis=1, keepdims=True), triangles)
+    for side in ("Left", "Right"):  # not smoothed: the kneecap must stay below the skin
+        patella = f"{side}Patella"
+        away = ball(place(patella, (0, -2, -5)), (21, 19, 10)).distance(points)
+        share = np.clip((KNEECAP_FAR - away) / (KNEECAP_FAR - KNEECAP_NEAR), 0.0, 1.0)[:, None]
+        near = np.column_stack([(1.0 - share) * near, share])
+        index = np.append(index, list(names).index(patella))
     best = np.argsort(-near, axis=1, kind="stable")[:, :MOST]
     weights = np.take_along_axis(near, best, axis=1)
     return index[best], weights / weights.sum(axis=1, keepdims=True)
