@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pkgutil
 import re
 import runpy
 from pathlib import Path
@@ -73,6 +74,17 @@ def test_links_and_anchors_lead_somewhere(page):
         assert linked or path.exists(), target
         if anchor:
             assert anchor in anchors(linked or path.read_text("utf-8")), target
+
+
+def test_the_reference_names_what_there_is():
+    names = [
+        name
+        for path in (DOCS / "reference").glob("*.md")
+        for name in re.findall(r"^::: ([\w.]+)$", path.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert len(names) > 50
+    for name in names:
+        pkgutil.resolve_name(name)
 
 
 def test_every_picture_is_shown():
