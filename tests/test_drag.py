@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,33 @@ def test_what_is_no_human_is_pulled_by_its_joints():
     assert step.center is None
     np.testing.assert_allclose(forward(chain, pose)[0][-1], target, atol=0.02)
     np.testing.assert_array_equal(pose.positions, chain.rest_pose().positions)
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+def test_a_pull_that_may_move_nothing_stays(thorough):
+    skeleton = mixamo_skeleton()
+    rest, model = skeleton.rest_pose(), LimitModel({}, skeleton)
+    goal = Reach("mixamorig:LeftHand", [1.0, 1.0, 1.0])
+    step = JointDrag(model, rest, joints=[], thorough=thorough).pull(goal)
+    assert step.settled
+    assert not step.solution.converged
+    np.testing.assert_array_equal(step.solution.pose.rotations, rest.rotations)
+
+
+@pytest.mark.parametrize("end", ["LeftForeArm", "LeftHand", "LeftFoot"])
+def test_a_bone_without_length_is_pulled_along(end):
+    skeleton = mixamo_skeleton()
+    offsets = np.array(skeleton.offsets)
+    offsets[skeleton.index(f"mixamorig:{end}")] = 0.0
+    skeleton = replace(skeleton, offsets=offsets)
+    assert person_of(skeleton) is not None
+    start, _ = forward(skeleton, skeleton.rest_pose())
+    hand = "mixamorig:RightHand"
+    target = start[skeleton.index(hand)] + 0.1 * np.ptp(start, axis=0).max()
+    model = LimitModel({}, skeleton)
+    step = JointDrag(model, skeleton.rest_pose(), thorough=True).pull(Reach(hand, target))
+    assert step.solution.converged
+    assert np.isfinite(step.solution.pose.rotations).all()
 
 
 def test_a_foot_that_is_pulled_leaves_the_floor_and_the_other_carries():

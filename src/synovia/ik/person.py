@@ -12,6 +12,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Ints, Quats, Scalars, Vectors
 from ..rigs import NotHumanError, Rig, align, recognize, t_pose
+from ..rigs.stance import unit_or_none
 from ..skeleton import Skeleton, forward
 from .goals import World
 
@@ -171,10 +172,10 @@ def person_of(skeleton: Skeleton) -> Person | None:
             role, joint = side + bone, skeleton.index(rig.starts[side + bone])
             ends = starts[role], starts[side + below_bone]
             capsules.append(Capsule(role, joint, *ends, radius, mass))
-            if bone in FLEXIONS:
+            along = unit_or_none(ends[1] - ends[0])
+            if bone in FLEXIONS and along is not None:
                 x, y, z = FLEXIONS[bone]
                 axis = np.array([x, y if side == "left" else -y, z])
-                along = (ends[1] - ends[0]) / np.linalg.norm(ends[1] - ends[0])
                 into = quat.inverse(rotations[joint])
                 hinges[joint] = quat.rotate(into, along), quat.rotate(into, axis)
         wrist, ankle = starts[f"{side}Hand"], starts[f"{side}Foot"]
@@ -363,7 +364,8 @@ def hang(person: Person, home: Lines, side: str) -> Term:
     def directions(lines: Lines) -> Vectors:
         starts, ends = (line[..., rows, :] for line in lines)
         along = ends - starts
-        return np.asarray(along / np.linalg.norm(along, axis=-1, keepdims=True))
+        lengths = np.linalg.norm(along, axis=-1, keepdims=True)
+        return np.asarray(along / np.maximum(lengths, 1e-300))  # a bone without length has none
 
     wanted = directions(home)
 

@@ -233,6 +233,8 @@ class Pull(Differentiable):
 
     def step(self, start: Point) -> tuple[Point, bool]:
         """Return the next point, and whether it is the last one."""
+        if not self.coordinates.count:
+            return start, True
         self._aim_from(start)
         point, _, _ = descend_numerically(
             *(self, start),
@@ -279,15 +281,15 @@ class Pull(Differentiable):
         return np.asarray(errors_of([self.goal, *self.pins], self.model, pose))
 
     def _result(self, point: Point, settled: bool, jumped: bool = False) -> PullStep:
-        errors, count, skeleton = self.errors(point), 1 + len(self.pins), self.drag.skeleton
+        errors, skeleton, free = self.errors(point), self.drag.skeleton, self.coordinates.count
         met = float(errors[0]) * self.goal.unit(self.length) <= MET
         solution = self.drag.solution(
             point,
-            self._held(point) if settled and not met else np.zeros(self.coordinates.count),
+            self._held(point) if settled and not met and free else np.zeros(free),
             errors=errors,
             iterations=np.array(ITERATIONS),
             converged=np.array(met),
-            beyond=np.zeros(count, np.bool_),
+            beyond=np.zeros(len(errors), np.bool_),
             start_correction=np.zeros(len(skeleton)),
             goals=(self.goal, *self.pins),
             skeleton=skeleton,
