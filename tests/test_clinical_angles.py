@@ -18,7 +18,7 @@ from synovia.population import (
     limits_for,
     rotation_of,
 )
-from synovia.population.angles import norms_of
+from synovia.population.angles import ends_of, norms_of
 from synovia.population.bands import ClinicalJoint, first_exit, joint_bands, links
 from synovia.rigs import MEASURED_FROM, align, recognize
 from twins import walker
@@ -200,13 +200,25 @@ def test_bands_end_where_brute_force_does():
             tried[:, axis] = fine
             assert joint.contains(tried, np.full(len(fine), k)).all(), role
             for end, sign in ((low, -1.0), (high, 1.0)):
-                limits = clinical_axes(role)[axis]
-                if limits.low < end < limits.high:
+                if np.abs(end - ends_of(role, angles)[k, axis]).min() > 0.0:
                     beyond = angles[[k]].copy()
                     beyond[0, axis] = end + sign * np.radians(0.05)
                     assert not joint.contains(beyond, np.array([k])).any(), role
                     tested += 1
     assert tested > 100
+
+
+def test_raised_arms_are_measured_by_their_smallest_angles():
+    """Flexion and abduction that raise an arm by more than 180 degrees name another pose."""
+    clip = walker(1)
+    human = limits_for(clip)
+    some = links(human.model, human.alignment)["leftUpperArm"]
+    rest = ClinicalJoint(some[0], human.alignment, clip.pose)
+    raised = rest.with_angles(np.radians([[-78.0, 106.0, 92.0]]))
+    angles, bands, _ = joint_bands(some, human.alignment, raised)
+    np.testing.assert_allclose(np.degrees(angles[0]), [-78.0, 106.0, 92.0], atol=1e-6)
+    overhead = -np.sqrt(180.0**2 - 106.0**2)  # the arm is then raised by 180 degrees
+    assert np.degrees(bands[0, 0, 0]) == pytest.approx(overhead, abs=1e-6)
 
 
 def test_first_exit_stops_at_gaps():

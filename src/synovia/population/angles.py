@@ -171,6 +171,21 @@ def angles_of(role: str, rotations: Quats) -> Floats:
     return np.asarray(quat.log(left) @ axes.T)
 
 
+def ends_of(role: str, angles: Floats) -> Floats:
+    """Return the ends (..., 3, 2) of each axis while the other angles (..., 3) stay, in radians.
+
+    Flexion and abduction of a shoulder end where both together raise the arm by 180 degrees: beyond
+    that they would be other words for a pose that has smaller ones.
+    """
+    ends = np.array([(axis.low, axis.high) for axis in clinical_axes(role)])
+    ends = np.broadcast_to(ends, (*np.shape(angles), 2)).copy()
+    if split_role(role)[1] == "UpperArm":
+        other = np.asarray(angles)[..., 1::-1]
+        most = np.sqrt(np.maximum(HALF**2 - other**2, 0.0))
+        ends[..., :2, :] = np.stack([-most, most], axis=-1)
+    return ends
+
+
 def rotation_of(role: str, angles: Floats) -> Quats:
     """Return the canonical rotations (..., 4) of a joint that has clinical angles (..., 3).
 

@@ -18,7 +18,7 @@ from ..model import ControlGroup, JointLimit, Limb, LimitModel
 from ..model.placed import Placed
 from ..rigs import Alignment
 from ..skeleton import Pose, forward
-from .angles import ClinicalAxis, angles_of, clinical_axes, rotation_of
+from .angles import ClinicalAxis, angles_of, clinical_axes, ends_of, rotation_of
 
 STEP = np.radians(5.0)  # between tested angles; an illegal part that is narrower can be missed
 BISECTIONS = 8  # of a step, to 0.02 degrees
@@ -241,13 +241,12 @@ class ClinicalJoint:
 
         They are the ends of the legal interval around the present angle; of an illegal angle, the
         nearest one. Along the axis of a hinge they are the ends of its path. NaN where no angle is
-        legal; the ends are those of the axis where nothing ends it sooner.
+        legal; where nothing ends an axis sooner, its own ends (`ends_of`).
         """
         count, axes = self.angles.shape
-        low = np.array([axis.low for axis in self.axes])
-        high = np.array([axis.high for axis in self.axes])
+        own_ends = ends_of(self.link.role, self.angles)
         if self.link.placed is None:
-            return np.broadcast_to(np.stack([low, high], axis=-1), (count, axes, 2)).copy()
+            return own_ends
         rows, axis = (each.ravel() for each in np.indices((count, axes)))
 
         def legal(some: Ints, values: Scalars) -> Mask:
@@ -255,7 +254,7 @@ class ClinicalJoint:
             angles[np.arange(len(some)), axis[some]] = values
             return self.contains(angles, rows[some])
 
-        low, high = low[axis], high[axis]
+        low, high = own_ends[..., 0].ravel(), own_ends[..., 1].ravel()
         start = _nearest_legal(legal, self.angles.ravel(), low, high)
         ends = [first_exit(legal, start, end) for end in (low, high)]
         bands = np.stack(ends, axis=-1).reshape(count, axes, 2)

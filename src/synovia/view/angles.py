@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import TOLERANCE, Floats
 from ..population import (
     ClipAngles,
     HumanLimits,
@@ -13,6 +13,7 @@ from ..population import (
     joint_name,
     limits_on,
 )
+from ..population.angles import ends_of
 from ..population.bands import ClinicalJoint, joint_bands
 from ..population.motion import RANGE_COLUMNS
 from ..rigs import Alignment
@@ -79,11 +80,11 @@ def joint_angles(session: Session, request: AnglesRequest) -> JointAngles:
 def _describe(role: str, angles: Floats, bands: Floats) -> list[ClinicalAngle]:
     """Return the axes of a joint with angles (3,) and bands (3, 2)."""
     rows: list[ClinicalAngle] = []
-    for axis, angle, band in zip(clinical_axes(role), angles, bands, strict=True):
-        ends = (axis.low, axis.high)
+    ends = ends_of(role, angles)
+    for axis, angle, band, own_ends in zip(clinical_axes(role), angles, bands, ends, strict=True):
         low, high = (
-            None if np.isnan(end) or end == last else float(np.degrees(end))
-            for end, last in zip(band, ends, strict=True)
+            None if np.isnan(end) or abs(end - own_end) < TOLERANCE else float(np.degrees(end))
+            for end, own_end in zip(band, own_ends, strict=True)
         )
         rows.append(
             {
