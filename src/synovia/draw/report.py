@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MOST_RECORDINGS = 2
 MOST_PICTURES = 8  # of worst frames, for each recording
-YAW = np.radians(35.0)  # from which side a worst frame is seen
+YAW = np.radians(35.0)  # of the view of a worst frame, from the front
 PITCH = np.radians(8.0)
 BAR, CURVE, FIGURE = (230, 20), (190, 34), (150, 190)  # width and height of pictures, in px
 COLUMNS = 90  # of a curve; each shows its least and its greatest angle
@@ -40,7 +40,7 @@ SMALLEST_NORM = 20.0  # degrees; shares of smaller norms say little
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A clip with what a report says about it."""
+    """A clip with its angles, violations and findings."""
 
     clip: Clip
     alignment: Alignment
@@ -183,7 +183,7 @@ def _worst(each: Recording, joint: str, verdict: str, frame: int, text: str) -> 
 
 
 def _figure(each: Recording, joint: str, frame: int, text: str) -> str:
-    """Return a picture of a frame, seen from the side of a joint, which is marked."""
+    """Return a picture of a frame from the side of a joint, with the joint marked."""
     clip, skeleton = each.clip, each.clip.skeleton
     pose = Pose(clip.pose.rotations[frame], clip.pose.positions[frame])
     role = next((role for role, name in each.alignment.rig.roles.items() if name == joint), "")
@@ -277,7 +277,7 @@ def _used(curve: AngleCurve) -> str:
 
 
 def _flags(recording: Recording, curve: AngleCurve) -> str:
-    """Return in how many frames the joint is impossible or unusual."""
+    """Return the numbers of frames in which the joint is impossible or unusual, as HTML."""
     counts = zip(
         ("impossible", "unusual"), verdict_frames(recording.report, curve.joint), strict=True
     )

@@ -62,13 +62,13 @@ WEIGHTS = {
 
 @dataclass(frozen=True, eq=False)
 class PullStep:
-    """The pose after a step of a pull, and how it came about."""
+    """The pose after a step of a pull."""
 
     solution: Solution
     settled: bool
     """True if the same pull again would change nothing."""
     jumped: bool = False
-    """True if the pose is far from the last one, because no way from there meets the goal."""
+    """True if the pose is far from the last one, because no path from there meets the goal."""
     center: Vectors | None = None
     """The centre of mass (3,) of a human, projected onto the floor."""
     balanced: bool = True

@@ -1,7 +1,4 @@
-"""How far joints can go along their clinical axes before a limit ends them.
-
-Along one axis the other two angles of the joint keep still, as do all other joints.
-"""
+"""Intervals of legal clinical angles: along one axis, with all other angles fixed."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from .findings import joint_name
 if TYPE_CHECKING:
     from ..learn import Progress
 
-MOST_BANDS = 200  # frames in which bands are computed, evenly spaced; between them they are lines
+MOST_BANDS = 200  # evenly spaced frames in which bands are computed; others are interpolated
 RANGE_COLUMNS = (
     *("clip", "joint", "rig_joint", "axis", "opposite"),
     *("min_deg", "min_frame", "max_deg", "max_frame", "mean_deg"),
@@ -150,7 +150,7 @@ class ClipAngles:
 
 
 def verdict_frames(report: Report | None, joint: str) -> tuple[int, int]:
-    """Return in how many frames a joint is impossible, and only unusual."""
+    """Return the number of frames in which a joint is impossible, and in which it is unusual."""
     counts = {"impossible": 0, "unusual": 0}
     for part in () if report is None else report.verdicts:
         for row in part.joints:

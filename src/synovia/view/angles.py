@@ -46,34 +46,34 @@ NOT_HUMAN = "angles need a human: Files, Map joints … says which joint is whic
 
 
 def human_limits_of(session: Session) -> HumanLimits | None:
-    """Return the limits of the scene as those of a human; None if they are others, or edited."""
+    """Return the human limits of the scene; None if it has other limits, or edited ones."""
     from .files import human_source
 
     scene = session.scene
-    source, known = human_source(session.model), alignment_of(scene.clip)
-    if source is None or known is None:
+    source, alignment = human_source(session.model), alignment_of(scene.clip)
+    if source is None or alignment is None:
         return None
-    human = limits_on(known, source)
+    human = limits_on(alignment, source)
     return human if human.model.names == scene.model.names else None
 
 
-def _one(pose: Pose) -> Pose:
-    """Return one pose as an array of poses."""
+def _batch(pose: Pose) -> Pose:
+    """Return a batch of one pose."""
     return Pose(pose.rotations[None], pose.positions[None])
 
 
 def joint_angles(session: Session, request: AnglesRequest) -> JointAngles:
     """Return the clinical angles of a joint in a pose, and how far it can go along each axis."""
     scene = session.scene
-    found = links_of(scene, request.joint)
-    if found is None:
+    linked = links_of(scene, request.joint)
+    if linked is None:
         return {"joint": request.joint, "name": "", "axes": []}
-    known, some = found
-    angles, bands, _ = joint_bands(some, known, _one(pose_from(scene, request)))
+    alignment, links = linked
+    angles, bands, _ = joint_bands(links, alignment, _batch(pose_from(scene, request)))
     return {
         "joint": request.joint,
-        "name": joint_name(some[0].role),
-        "axes": _describe(some[0].role, angles[0], bands[0]),
+        "name": joint_name(links[0].role),
+        "axes": _describe(links[0].role, angles[0], bands[0]),
     }
 
 
@@ -108,25 +108,25 @@ def set_joint_angle(session: Session, request: AngleRequest) -> Pulled | PoseAns
     its limits, the controls of the joint's own set change, so that its bones stay coupled.
     """
     scene = session.scene
-    found = links_of(scene, request.joint)
-    if found is None:
+    linked = links_of(scene, request.joint)
+    if linked is None:
         raise ValueError(f"{request.joint} has no clinical angles")
-    (known, some), pose = found, pose_from(scene, request)
-    _, bands, best = joint_bands(some, known, _one(pose))
+    (alignment, links), pose = linked, pose_from(scene, request)
+    _, bands, best = joint_bands(links, alignment, _batch(pose))
     if not 0 <= request.axis < len(best):
         raise ValueError(f"axis must be from 0 to {len(best) - 1}, got {request.axis}")
-    joint = ClinicalJoint(best[request.axis], known, _one(pose))
+    joint = ClinicalJoint(best[request.axis], alignment, _batch(pose))
     axis, band = joint.axes[request.axis], bands[0, request.axis]
     is_limited = request.limits and not np.isnan(band).any()
     low, high = band if is_limited else (axis.low, axis.high)
     angle = float(np.clip(np.radians(request.deg), low, high))
     moved = joint.with_angle(request.axis, np.array([angle]))
     if scene.figure is None or not request.limits:
-        one = pose.with_rotations(moved.rotations[0])
+        changed = pose.with_rotations(moved.rotations[0])
         return {
-            "outsideDeg": outside_deg(scene, one),
-            "rotations": one.rotations,
-            "positions": one.positions,
+            "outsideDeg": outside_deg(scene, changed),
+            "rotations": changed.rotations,
+            "positions": changed.positions,
         }
     moving = joint.link.moving
     turn = TurnRequest(
@@ -146,13 +146,13 @@ def angle_curves(session: Session, request: CurvesRequest) -> AngleCurves:
     """Return the clinical angles of joints in each frame, with the limits as bands, in degrees."""
     scene, curves = session.scene, []
     for name in request.joints:
-        found = links_of(scene, name)
-        if found is not None:
-            known, some = found
-            part = clip_angles(scene.model, known, scene.clip, roles=[some[0].role])
-            curves += [(name, curve) for curve in part.curves]
+        linked = links_of(scene, name)
+        if linked is not None:
+            alignment, links = linked
+            angles = clip_angles(scene.model, alignment, scene.clip, roles=[links[0].role])
+            curves += [(name, curve) for curve in angles.curves]
     bands = np.array([curve.bands for _, curve in curves]).reshape(-1, scene.clip.frames, 2)
-    angles = np.array([curve.angles for _, curve in curves]).reshape(-1, scene.clip.frames)
+    values = np.array([curve.angles for _, curve in curves]).reshape(-1, scene.clip.frames)
     return {
         "curves": [
             {
@@ -163,7 +163,7 @@ def angle_curves(session: Session, request: CurvesRequest) -> AngleCurves:
             }
             for joint, curve in curves
         ],
-        "anglesDeg": np.degrees(angles),
+        "anglesDeg": np.degrees(values),
         "lowDeg": np.degrees(bands[..., 0]),
         "highDeg": np.degrees(bands[..., 1]),
     }
@@ -172,11 +172,11 @@ def angle_curves(session: Session, request: CurvesRequest) -> AngleCurves:
 def clip_ranges(session: Session, request: EmptyRequest) -> Ranges | Refusal:
     """Return the range of motion of each joint and axis of the clip."""
     try:
-        found = _clip_angles(session.scene)[1]
+        angles = _clip_angles(session.scene)
     except ValueError as error:
         return {"refused": str(error), **session.state()}
     rows: list[RangeRow] = []
-    for curve in found.curves:
+    for curve in angles.curves:
         low, high = (None if np.isnan(end) else float(np.degrees(end)) for end in curve.span)
         first, last = curve.frames
         rows.append(
@@ -194,27 +194,32 @@ def clip_ranges(session: Session, request: EmptyRequest) -> Ranges | Refusal:
                 "highDeg": high,
             }
         )
-    return {"ranges": rows, "notes": list(found.notes)}
+    return {"ranges": rows, "notes": list(angles.notes)}
 
 
-def _clip_angles(scene: Scene) -> tuple[Alignment, ClipAngles]:
-    """Return the angles of the clip; ValueError if its rig is not recognised."""
-    known = alignment_of(scene.clip)
-    if known is None:
+def _require_alignment(scene: Scene) -> Alignment:
+    """Return the alignment of the clip's rig; ValueError if it is not recognised."""
+    alignment = alignment_of(scene.clip)
+    if alignment is None:
         raise ValueError(NOT_HUMAN)
-    return known, clip_angles(scene.model, known, scene.clip)
+    return alignment
+
+
+def _clip_angles(scene: Scene) -> ClipAngles:
+    """Return the angles of the clip; ValueError if its rig is not recognised."""
+    return clip_angles(scene.model, _require_alignment(scene), scene.clip)
 
 
 def angles_table(session: Session, request: ExportRequest) -> tuple[str, bytes]:
     """Return the angles in each frame as CSV, as `synovia report --csv` writes them."""
-    rows = _clip_angles(session.scene)[1].curve_rows()
+    rows = _clip_angles(session.scene).curve_rows()
     return f"{file_stem(session.scene.clip.name)} angles.csv", csv_text(rows).encode()
 
 
 def ranges_table(session: Session, request: ExportRequest) -> tuple[str, bytes]:
     """Return the ranges of motion as CSV, as `synovia report --ranges` writes them."""
     scene = session.scene
-    ranges = _clip_angles(scene)[1].range_rows(scene.model.check(scene.clip))
+    ranges = _clip_angles(scene).range_rows(scene.model.check(scene.clip))
     return f"{file_stem(scene.clip.name)} ranges.csv", csv_text([RANGE_COLUMNS, *ranges]).encode()
 
 
@@ -227,9 +232,7 @@ def report_page(session: Session, request: ExportRequest) -> tuple[str, bytes]:
 def _report(scene: Scene, human: HumanLimits | None) -> str:
     from ..draw.report import Recording, motion_report
 
-    known = alignment_of(scene.clip)
-    if known is None:
-        raise ValueError(NOT_HUMAN)
+    alignment = _require_alignment(scene)
     if human is not None:
         return motion_report([Recording.of_human(human, scene.clip)])
-    return motion_report([Recording.of_model(scene.model, known, scene.clip)])
+    return motion_report([Recording.of_model(scene.model, alignment, scene.clip)])

@@ -1,4 +1,4 @@
-"""The rig of the clip as that of a human, and which joints move its clinical joints."""
+"""Alignment of the clip's rig with a human, and the joints that move its clinical joints."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ..skeleton import Clip, Pose
 from .protocol.poses import HingeAngle
 from .session import Scene
 
-STRAIGHT = np.radians(0.5)  # how much a hinge's angle may differ from a clinical one on its way
+STRAIGHT = np.radians(0.5)  # largest difference between a hinge's angle and a clinical one
 _alignments = WeakKeyDictionary[Clip, Alignment | None]()
 
 
 def remember_alignment(clip: Clip, alignment: Alignment) -> None:
-    """Use an alignment for a clip, such as one with roles that somebody mapped."""
+    """Use an alignment for a clip, such as one with roles that the user mapped."""
     _alignments[clip] = alignment
 
 
 def alignment_of(clip: Clip) -> Alignment | None:
-    """Return how a clip's rig stands, if it is one of a human."""
+    """Return the alignment of a clip's rig with a human; None for other rigs."""
     if clip not in _alignments:
         try:
             _alignments[clip] = align(recognize_clip(clip), [clip])
@@ -40,31 +40,31 @@ def _links(model: LimitModel, alignment: Alignment) -> dict[str, list[Link]]:
 
 
 def links_of(scene: Scene, name: str) -> tuple[Alignment, list[Link]] | None:
-    """Return the joints that move the clinical joint that a joint belongs to; None without one."""
-    known, joint = alignment_of(scene.clip), scene.clip.skeleton.index(name)
-    if known is None:
+    """Return the alignment, and the links of the clinical joint of a joint; None without one."""
+    alignment, joint = alignment_of(scene.clip), scene.clip.skeleton.index(name)
+    if alignment is None:
         return None
-    for some in _links(scene.model, known).values():
-        if any(joint in (link.moving, link.bone) for link in some):
-            return known, some
+    for links_of_role in _links(scene.model, alignment).values():
+        if any(joint in (link.moving, link.bone) for link in links_of_role):
+            return alignment, links_of_role
     return None
 
 
 def hinge_angle(scene: Scene, name: str) -> HingeAngle | None:
-    """Return how angles along a hinge, in degrees from its reference, are clinical angles.
+    """Return sign and offset that convert angles along a hinge to angles of a clinical axis.
 
-    None if they differ by more than a sign and a constant, or if the joint has no clinical axes.
+    None if they differ by more than that, or if the joint has no clinical axes.
     """
-    found = links_of(scene, name)
-    if found is None:
+    linked = links_of(scene, name)
+    if linked is None:
         return None
-    known, some = found
+    alignment, joint_links = linked
     skeleton, joint = scene.clip.skeleton, scene.clip.skeleton.index(name)
-    link = next((link for link in some if link.moving == joint and link.placed), None)
+    link = next((link for link in joint_links if link.moving == joint and link.placed), None)
     if link is None or link.placed is None:
         return None
     rest = skeleton.rest_pose()
-    clinical = ClinicalJoint(link, known, Pose(rest.rotations[None], rest.positions[None]))
+    clinical = ClinicalJoint(link, alignment, Pose(rest.rotations[None], rest.positions[None]))
     hinge = clinical.hinge
     if hinge is None:
         return None

@@ -1,7 +1,7 @@
-"""Files in and out of the page: what is dropped on it, and what one takes home from it.
+"""Files that are dropped on the page, and files to download from it.
 
-The server reads only what the command line names and what the page sends; it writes nothing here
-but into a private directory, which is gone when the request is answered.
+The server reads only files that the command line names and content that the page sends. It writes
+to a private directory only, which is deleted when the request is answered.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def receive_piece(session: Session, request: SendRequest) -> Received:
 
 
 def load_upload(session: Session, request: LoadRequest) -> State | Refusal | Discards:
-    """Return the state with a file that was sent in the place of the clip, or of the limits.
+    """Show an uploaded clip, or use uploaded limits, and return the state.
 
-    Where edits that are not saved would be gone, it `discards` them only when told to.
+    If unsaved edits would be lost, the answer is `discards` unless the request allows it.
     """
     upload = session.uploads.take(request.upload)
     limits = upload.name.lower().endswith(SUFFIX)
@@ -73,7 +73,7 @@ def load_upload(session: Session, request: LoadRequest) -> State | Refusal | Dis
 
 
 def keep_upload(session: Session, request: FileRequest) -> State | Refusal:
-    """Return the state, after clips that were sent are in the list of clips, but not shown.
+    """Add the clips of an uploaded file to the list without showing them; return the state.
 
     An ASF file is kept for AMC files that follow.
     """
@@ -89,7 +89,7 @@ def keep_upload(session: Session, request: FileRequest) -> State | Refusal:
 
 
 def remember_upload(session: Session, upload: Upload) -> tuple[list[Clip], str]:
-    """Return the clips of a file that was sent, which are in the list now, and its format."""
+    """Add the clips of an uploaded file to the list; return them, and the file's suffix."""
     from .folder import MOST_DROPPED, remember_clips
 
     suffix = clip_suffix(upload.name)
@@ -114,7 +114,7 @@ def remember_upload(session: Session, upload: Upload) -> tuple[list[Clip], str]:
 def read_upload(
     upload: Upload, suffix: str, load: Callable[[Path], Kind], skeleton: bytes = b""
 ) -> Kind:
-    """Return what a file holds, from a private directory; errors name it as the page does.
+    """Load an uploaded file from a private directory; errors have the name of the upload.
 
     `skeleton` is the content of an ASF file to put beside it.
     """
@@ -155,7 +155,7 @@ def human_source(model: LimitModel) -> Source | None:
 
 
 def model_for(clip: Clip, model: LimitModel, source: Source | None) -> LimitModel:
-    """Return the limits for a clip: those of a human for its rig, if it is one, or as they are."""
+    """Return human limits for the rig of a clip, or `model` if it is no human."""
     if source is None:
         return model
     try:
@@ -168,19 +168,19 @@ def model_for(clip: Clip, model: LimitModel, source: Source | None) -> LimitMode
 
 
 def describe_roles(session: Session, request: RolesRequest) -> Roles:
-    """Return the roles that joints seem to have, all roles there are, and what is missing.
+    """Return suggested roles of joints, all roles, and why the rig is not recognised, if so.
 
-    `roles` are those that somebody has given to joints: others follow from them.
+    Suggestions take the roles that the user has mapped into account.
     """
-    skeleton, said = session.scene.clip.skeleton, request.roles
-    found, why = dict(said), None
+    skeleton, mapped = session.scene.clip.skeleton, request.roles
+    suggested, why = dict(mapped), None
     try:
-        found = {**suggest_roles(skeleton, said), **said}
-        recognize(skeleton, found)
+        suggested = {**suggest_roles(skeleton, mapped), **mapped}
+        recognize(skeleton, suggested)
     except ValueError as error:
         why = str(error)
-    recognised = not said and why is None and _is_human(skeleton)
-    return {"roles": [*ROLES, *FINGERS], "found": found, "recognised": recognised, "why": why}
+    recognised = not mapped and why is None and _is_human(skeleton)
+    return {"roles": [*ROLES, *FINGERS], "found": suggested, "recognised": recognised, "why": why}
 
 
 def _is_human(skeleton: Skeleton) -> bool:
@@ -192,9 +192,9 @@ def _is_human(skeleton: Skeleton) -> bool:
 
 
 def use_human_limits(session: Session, request: HumanRequest) -> State | Refusal | Discards:
-    """Return the state with limits of a human for the rig of the clip.
+    """Use human limits for the rig of the clip, and return the state.
 
-    `roles` names joints that recognition cannot: an empty one is none of a human's.
+    `roles` maps joints that are not recognised; an empty role marks a joint that has none.
     """
     if session.unsaved and not request.discard:
         return {"discards": True, **session.state()}
@@ -204,17 +204,17 @@ def use_human_limits(session: Session, request: HumanRequest) -> State | Refusal
         return {"refused": str(error), **session.state()}
     remember_alignment(session.scene.clip, human.alignment)
     scene = scene_of(human.model, session.scene.clip)
-    said = f"Human limits ({human.words}) for {len(human.roles)} joints of this rig."
+    summary = f"Human limits ({human.words}) for {len(human.roles)} joints of this rig."
     silent = [f"No verdict on {', '.join(each)} ({why})." for why, each in human.no_verdict.items()]
-    session.show(replace(scene, notes=(*scene.notes, said, *silent)), unsaved=True)
+    session.show(replace(scene, notes=(*scene.notes, summary, *silent)), unsaved=True)
     return session.state()
 
 
-# What one takes home.
+# Exports.
 
 
 def export(session: Session, request: ExportRequest) -> Export | Refusal:
-    """Return a file: the clip, also clamped, one pose, a table of violations, or all as a page."""
+    """Return the name and content of a file to download; `EXPORTS` lists the kinds."""
     try:
         name, content = EXPORTS[request.what](session, request)
     except (OSError, ValueError) as error:
@@ -223,7 +223,7 @@ def export(session: Session, request: ExportRequest) -> Export | Refusal:
 
 
 def clamped_clip(session: Session, request: ExportRequest) -> tuple[str, bytes]:
-    """Return the clip within its limits, in the format that it came in, or as BVH or glTF."""
+    """Return the clamped clip in the format of its file, or as BVH or glTF."""
     softening = parse_softening(request.soften)
     made = session.scene.model.project(session.scene.clip, softening=softening)
     suffix = request.suffix or session.clip_suffix
@@ -231,7 +231,7 @@ def clamped_clip(session: Session, request: ExportRequest) -> tuple[str, bytes]:
 
 
 def repaired_clip(session: Session, request: ExportRequest) -> tuple[str, bytes]:
-    """Return the clip as it was repaired last."""
+    """Return the last repaired version of the clip."""
     clip, repaired = session.repaired or (None, None)
     if repaired is None or clip is not session.scene.clip:
         raise ValueError("this clip has not been repaired yet")
@@ -240,12 +240,12 @@ def repaired_clip(session: Session, request: ExportRequest) -> tuple[str, bytes]
 
 
 def whole_clip(session: Session, request: ExportRequest) -> tuple[str, bytes]:
-    """Return the clip as it is, in the format that it came in, or as BVH or glTF."""
+    """Return the clip in the format of its file, or as BVH or glTF."""
     return clip_file(session.scene.clip, request.suffix or session.clip_suffix)
 
 
 def one_pose(session: Session, request: ExportRequest) -> tuple[str, bytes]:
-    """Return the pose that the page shows, at the place of a `frame`, as a clip of one frame."""
+    """Return the pose that the page shows as a clip of one frame, with positions of `frame`."""
     clip, frame, rotations = session.scene.clip, request.frame, request.rotations
     if frame is None or rotations is None:
         raise ValueError("the export of a pose must have a frame and rotations, got one or neither")
@@ -264,7 +264,7 @@ def violations_table(session: Session, request: ExportRequest) -> tuple[str, byt
 
 
 def standalone_page(session: Session, request: ExportRequest) -> tuple[str, bytes]:
-    """Return the page with the scene in it, as one file of HTML that needs no Python."""
+    """Return the page with the scene as one HTML file, which needs no server."""
     from .server import page_files
     from .standalone import standalone_html
 
@@ -284,20 +284,20 @@ EXPORTS: dict[str, Exporter] = {
     "ranges": ranges_table,
     "report": report_page,
 }
-"""What can be taken home as a file, by name."""
+"""By the name in the request."""
 
 
 BVH, GLB = ".bvh", ".glb"
 UNITS = (1.0, 0.01, 0.001)
 """Metres, centimetres and millimetres, in metres."""
 BODY_SPAN = 1.6
-"""How far the joints of a person are apart at most, in metres."""
+"""Largest extent of the joints of a person along an axis, in metres."""
 
 
 def clip_file(clip: Clip, suffix: str) -> tuple[str, bytes]:
-    """Return a name and the bytes of a clip's file, in this format where it can be; else as BVH.
+    """Return the name and bytes of a clip's file; BVH if the format cannot express the clip.
 
-    glTF has metres: where a clip does not say its unit, it is the one that suits a person.
+    glTF needs metres: if a clip has no unit, it is guessed from the size of the body.
     """
     if suffix == GLB and not clip.skeleton.unit:
         clip = replace(clip, skeleton=replace(clip.skeleton, unit=likely_unit(clip.skeleton)))
@@ -316,7 +316,7 @@ def clip_file(clip: Clip, suffix: str) -> tuple[str, bytes]:
 
 
 def likely_unit(skeleton: Skeleton) -> float:
-    """Return what a unit of length likely is, in metres: a body is a metre or two tall."""
-    places, _ = forward(skeleton, skeleton.rest_pose())
-    span = float(np.ptp(places, axis=0).max())
+    """Return the likely unit of length in metres, for a skeleton of a person."""
+    positions, _ = forward(skeleton, skeleton.rest_pose())
+    span = float(np.ptp(positions, axis=0).max())
     return min(UNITS, key=lambda unit: abs(math.log(max(unit * span, 1e-9) / BODY_SPAN)))

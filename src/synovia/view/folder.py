@@ -1,4 +1,4 @@
-"""The clips to choose between at the page, each with how far it is outside and who performs."""
+"""The list of clips on the page, with their violations and performers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .protocol.requests import ChooseRequest, ClipsRequest
 from .session import Session
 
 MOST_DROPPED = 256
-"""Clips that were dropped and are remembered; the oldest is forgotten for one more."""
+"""Dropped clips that are kept; another one replaces the oldest."""
 
 
 STRIP_COLUMNS = 48
@@ -29,7 +29,7 @@ STRIP_COLUMNS = 48
 
 @dataclass(frozen=True)
 class Verdict:
-    """How far a clip is outside its limits, or why that is not known."""
+    """The largest violation of a clip, or the error of reading or checking it."""
 
     worst_deg: float | None = None
     """The largest angle outside; negative if joints are only unusual."""
@@ -56,7 +56,7 @@ class Verdict:
 
 
 def _badness(signed: Scalars) -> Scalars:
-    """Return a number by which signed angles compare: any angle outside before any unusual one."""
+    """Return sort keys of signed angles: impossible ones are above all unusual ones."""
     return np.where(signed > 0.0, signed + 360.0, -signed)
 
 
@@ -68,7 +68,7 @@ def _worst(signed: Scalars, axis: int) -> Scalars:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A clip by its name: a file that the command line names, or one that was dropped."""
+    """A clip of the list: a file from the command line, or a clip that was dropped."""
 
     name: str
     clip: Path | Clip
@@ -80,7 +80,7 @@ class Entry:
 
 
 class Folder:
-    """Clips, checked one after the other by a thread of their own."""
+    """A list of clips, which a thread checks one after the other."""
 
     shown: int | None = None
     """The number of the clip on the page."""
@@ -98,7 +98,7 @@ class Folder:
         self._thread: threading.Thread | None = None
 
     def add(self, clip: Clip, suffix: str) -> int:
-        """Remember a clip that was dropped, instead of one of the same name; return its number."""
+        """Add a dropped clip, which replaces one of the same name; return its number."""
         with self._lock:
             dropped = [number for number in self.entries if number >= len(self.paths)]
             same = [number for number in dropped if self.entries[number].name == clip.name]
@@ -110,7 +110,7 @@ class Folder:
             return self._next - 1
 
     def number_of(self, name: str) -> int | None:
-        """Return the number of the clip with a name, or else with its stem; None for none."""
+        """Return the number of the clip with this name, else with this stem; None without one."""
         names = {number: entry.name for number, entry in self.entries.items()}
         stem = PurePath(name).stem
         exact = (number for number, each in names.items() if each == name)
@@ -118,7 +118,7 @@ class Folder:
         return next(exact, next(alike, None))
 
     def check(self, model: LimitModel) -> bool:
-        """Check the clips against limits in a thread, unless that was done; return if it runs."""
+        """Start a thread that checks the clips, unless they are checked; return True if it runs."""
         with self._lock:
             running = self._thread is not None and self._thread.is_alive()
             if running or self._checked is model:
@@ -136,7 +136,7 @@ class Folder:
         return self.rows()[0]["number"]
 
     def rows(self, performers: str | None = None) -> list[ClipRow]:
-        """Return the clips with what is known of them, the worst first, then those to come.
+        """Return a row for each clip: checked ones, worst first, then the others.
 
         `performers` is a pattern as `learn.performers_of` takes it.
         """
@@ -209,7 +209,7 @@ def choose_clip(session: Session, request: ChooseRequest) -> State | Refusal:
 
 
 def remember_clips(session: Session, clips: Sequence[Clip], suffix: str) -> None:
-    """Put clips that were dropped into the list; the first of them is the one on the page."""
+    """Add dropped clips to the list; the first of them is on the page."""
     if not isinstance(session.folder, Folder):
         session.folder = Folder()
     numbers = [session.folder.add(clip, suffix) for clip in clips]

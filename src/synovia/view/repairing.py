@@ -1,4 +1,4 @@
-"""Repair of the clip at the page: computed, shown before and after, and taken home."""
+"""Repair of the clip on the page."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .session import Session
 
 
 def repair_clip(session: Session, request: RepairRequest) -> Repaired | Refusal:
-    """Return the repaired clip and what it took, as `synovia repair` reports it.
+    """Return the repaired clip and the report of `synovia repair`.
 
-    The clip of the page stays as it is; `export` takes the repaired one home.
+    The clip of the page does not change; `export` offers the repaired one as a file.
     """
     scene = session.scene
     clip = scene.clip
@@ -43,7 +43,7 @@ def repair_clip(session: Session, request: RepairRequest) -> Repaired | Refusal:
 
 
 def _describe(report: RepairReport, k: int) -> RepairStage:
-    """Return what one stage changed."""
+    """Return the joints and frames that a stage changed, and by how much."""
     stage = report.stages[k]
     return {
         "name": stage.name,
