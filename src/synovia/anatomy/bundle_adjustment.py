@@ -33,6 +33,9 @@ from .observations import POINT_NOISE, ROTATION_NOISE, Observations, rigid_fit
 from .parameters import Changes, Parameter, change_figure, change_network, change_offsets
 
 CONTROL_SPREAD = 2.0  # of a control's range, about its neutral value: holds only what is not seen
+START_SPREAD = 0.3
+"""The same at first, so that turns of segments that markers of unknown places leave open are shared
+out about neutral; otherwise frames end at the bounds of controls and hold the parameters there."""
 CACHED_FIGURES = 4  # of the last parameters
 ROOT = 6  # variables of a frame after its controls: rotation vector and position of the root
 
@@ -54,6 +57,8 @@ class BundleProblem:
     figure: Figure
     parameters: Sequence[Parameter]
     seen: Observations
+    control_spread: float = CONTROL_SPREAD
+    """Of a control's range: the standard deviation from its neutral value."""
     _figures: dict[bytes, Figure] = field(init=False, default_factory=dict)
 
     @cached_property
@@ -159,7 +164,7 @@ class BundleProblem:
         Those of observations come first, then deviations of controls from neutral.
         """
         low, neutral, high = self.figure.ranges
-        away = (frames[..., :-ROOT] - (neutral - low) / (high - low)) / CONTROL_SPREAD
+        away = (frames[..., :-ROOT] - (neutral - low) / (high - low)) / self.control_spread
         return np.concatenate(
             [self.compare(shared, self.pose(shared, frames), rows), away], axis=-1
         )
@@ -237,7 +242,8 @@ class BundleProblem:
 
 
 MIN_DAMPING, MAX_DAMPING = 1e-9, 1e6  # times the diagonal
-FRAME_STEPS, SETTLING_STEPS, MAX_STEPS = 25, 1, 20  # of frames alone; after a common step; of these
+FRAME_STEPS, SETTLING_STEPS, MAX_STEPS = 25, 2, 20  # of frames alone; after a common step; of these
+STEP_SHARES = (1.0, 0.5, 0.2, 0.05, 0.0)  # of a common step, of which a frame takes the best
 MAX_MOVE = 0.3  # in one step: share of a control's range, radians and metres of a root
 LEAST_GAIN = 1e-4  # share of the sum of squares: a step that gains less is the last
 PLAUSIBLE = 2.5  # times the median sum of squares, above which frames get less weight
@@ -374,15 +380,16 @@ def adjust(
 def _take_step(
     problem: BundleProblem, estimate: Estimate, step: Floats, frame_steps: Floats
 ) -> Estimate:
-    """Return the estimate after a step (S,), with the steps (F, C + 6) of frames that gain by it.
+    """Return the estimate after a step (S,) and the best share of each frame's step (C + 6,).
 
     All frames then descend a little by themselves.
     """
     stayed = replace(estimate, shared=estimate.shared + step)
     longest = np.abs(frame_steps).max(axis=1, initial=MAX_MOVE, keepdims=True)
-    moved = np.clip(estimate.frames + MAX_MOVE / longest * frame_steps, *problem.bounds)
-    gains = problem.frame_costs(replace(stayed, frames=moved)) < problem.frame_costs(stayed)
-    frames = np.where(gains[:, None], moved, estimate.frames)
+    moves = MAX_MOVE / longest * frame_steps
+    trials = np.clip(estimate.frames + np.multiply.outer(STEP_SHARES, moves), *problem.bounds)
+    costs = [problem.frame_costs(replace(stayed, frames=frames)) for frames in trials]
+    frames = trials[np.argmin(costs, axis=0), np.arange(len(moves))]
     return solve_frames(problem, replace(stayed, frames=frames), SETTLING_STEPS)
 
 
@@ -436,7 +443,8 @@ class BundleSystem:
         the descent.
         """
         sizes = np.einsum("fii->fi", self.own)
-        damped = self.own + (damping * (sizes + 1.0))[..., None] * np.eye(sizes.shape[1])
+        middle = np.median(sizes, axis=1, keepdims=True)  # damps controls that move points little
+        damped = self.own + (damping * (sizes + middle))[..., None] * np.eye(sizes.shape[1])
         right = np.concatenate([self.cross, self.descent[..., None]], axis=2)
         inner = np.linalg.solve(damped, right)
         taken = np.einsum("fns,fnt->st", self.cross, inner, optimize=True)

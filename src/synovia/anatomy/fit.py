@@ -12,7 +12,9 @@ from ..arrays import Floats, Vectors, whole_number
 from ..components import Figure
 from ..skeleton import Clip, forward
 from .bundle_adjustment import (
+    CONTROL_SPREAD,
     MAX_STEPS,
+    START_SPREAD,
     BundleProblem,
     Estimate,
     adjust,
@@ -134,15 +136,17 @@ def fit_figure(
         return lambda step: report(name, first + (last - first) * step / MAX_STEPS)
 
     # First the default human as it is: positions of points, and rotations of a rig's frames.
-    problem = BundleProblem(figure, [], seen)
+    problem = BundleProblem(figure, [], seen, START_SPREAD)
     estimate = restart_frames(problem, start_estimate(problem))
     estimate, _ = adjust(problem, estimate, stage("posing the default human", 0.05, 0.2))
-    before = residuals_by_segment(problem, estimate)
-    problem = BundleProblem(figure, human_parameters(figure), seen)
+    problem = replace(problem, control_spread=CONTROL_SPREAD)
+    before = residuals_by_segment(problem, solve_frames(problem, estimate))
+    problem = BundleProblem(figure, human_parameters(figure), seen, START_SPREAD)
     added = problem.start[: len(problem.owners)]
     estimate = replace(estimate, shared=np.concatenate([added, estimate.shared]))
     estimate, _ = adjust(problem, estimate, stage("fitting", 0.2, 0.6))
-    estimate = restart_frames(problem, estimate)
+    problem = replace(problem, control_spread=CONTROL_SPREAD)
+    estimate = restart_frames(problem, solve_frames(problem, estimate))
     kept = plausible_frames(problem, estimate)
     inner = replace(estimate, frames=estimate.frames[kept])
     inner, errors = adjust(problem.take(kept), inner, stage("fitting", 0.65, 0.95))
