@@ -22,11 +22,13 @@ from synovia import (
     save_clip,
     save_limits,
 )
+from synovia.io import save_clips
 from synovia.io.smpl import smpl_skeleton
 from synovia.population import canonical_limits, limits_for
 from twins import renamed, walker, with_rest
 
 ELBOW = "mixamorig:LeftForeArm"
+RIG_FILES = ("both.glb", "both.glb#walk")
 CAPTURES = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
 
 
@@ -119,6 +121,14 @@ def test_limits_files_keep_both_verdicts(folder):
     run("check", "possible.bvh", "-l", "a.limits.json", "--strict", code=1)
     run("limits", "a.limits.json", "--rig", "smpl", "-o", "smpl.limits.json")
     assert load_limits("smpl.limits.json").usual.limits.keys() >= {"left_elbow", "left_hip"}
+
+
+def test_a_rig_may_be_a_file_with_several_clips(folder):
+    clips = [replace(load_clip(f"{name}.bvh"), name=name) for name in ("walk", "wild")]
+    clips = [replace(clip, skeleton=replace(clip.skeleton, unit=0.01)) for clip in clips]
+    save_clips(clips, "both.glb")
+    said = [run("limits", "--rig", rig, "-o", "a.limits.json", "--force") for rig in RIG_FILES]
+    assert said[0] == said[1]
 
 
 def test_what_is_used_is_said_in_a_line(folder):

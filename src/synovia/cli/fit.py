@@ -33,7 +33,7 @@ EXAMPLES = (
         "synovia fit s*/ -o arm.limits.json -p 's([0-9]+)/' -s product -w swing=kdop -x LThumb",
     ),
     (
-        "limits for one performer, filled up with what others do",
+        "limits for one performer, filled up with what others do (fitted with --keep-samples)",
         "synovia fit ann_rom.bvh -o ann.limits.json --blend human.limits.json",
     ),
 )

@@ -97,7 +97,7 @@ def _retarget(
 
 
 def _load_rig(rig: str) -> tuple[Skeleton, Clip | None]:
-    """Return the skeleton of a known rig or of a file, and the clip if the file is one."""
+    """Return the skeleton of a known rig or of a file, and the file's first clip, if it has any."""
     from .. import io
     from ..io.limits import SUFFIX
     from ..io.ranges import range_suffix, read_ranges
@@ -116,7 +116,9 @@ def _load_rig(rig: str) -> tuple[Skeleton, Clip | None]:
         return read_ranges(rig).skeleton, None
     if not Path(rig.split("#")[0]).exists():
         raise click.UsageError(f"--rig must be one of {', '.join(RIGS)}, or a file, got {rig!r}")
-    clip = load_clip(rig)
+    file, name = io.split_clip(rig)
+    names = [] if name else io.list_clips(file)
+    clip = load_clip(f"{rig}#{names[0]}" if len(names) > 1 else rig)
     return clip.skeleton, clip
 
 
