@@ -43,6 +43,7 @@ PLACES = [tuple(place) for place in np.random.default_rng(1).uniform(0.3, 0.7, (
 
 
 def place_on(seen, canvas, place):
+    seen.page.locator(canvas).scroll_into_view_if_needed()
     box = seen.page.locator(canvas).bounding_box()
     return box["x"] + place[0] * box["width"], box["y"] + place[1] * box["height"]
 
