@@ -122,7 +122,7 @@ LEAP = np.radians(20.0)
 ROUNDS = 60
 """Maximum rounds of drawing stops again where the path to them leaps."""
 BEYOND = 0.4
-"""Share of the range by which random stops may exceed its ends before they are clamped."""
+"""Random stops are drawn up to this share of the range beyond its ends, then clamped."""
 CALM = 0.07
 """Share of its range that a control uses in the legal parts of the wild clip."""
 STANDING = {

@@ -38,7 +38,7 @@ class Field:
 
 
 class Layout:
-    """Named fields of a packed record, one after the other.
+    """The consecutive fields of a packed record, by name.
 
     A field is the number of its values, or a `Field` with bounds. Its offset is an attribute, and
     the total number of values is `SIZE`. `bounds` (SIZE, 3) are the least and greatest value and

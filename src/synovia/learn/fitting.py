@@ -183,7 +183,7 @@ class JointWidths:
     limit_at: Callable[[float], Limit]
     """Returns the limit with a margin, in radians."""
     held_out: Sequence[HeldOut]
-    """Empty unless a rejection is asked for."""
+    """Required margins of each person left out; empty unless a rejection is requested."""
     base: float
     low: float
     high: float

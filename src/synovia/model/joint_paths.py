@@ -39,7 +39,7 @@ class JointFrames(NamedTuple):
 
 
 class Moves(Protocol):
-    """Legal movements of the joints, described by controls, of which there may be none."""
+    """Legal movements of the joints, described by the values of any number of controls."""
 
     @property
     def weights(self) -> Scalars:

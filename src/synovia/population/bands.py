@@ -148,7 +148,7 @@ class ClinicalJoint:
 
     @cached_property
     def hinge(self) -> HingeAngles | None:
-        """The angles along the joint's path, if its limit lets it turn about one axis only."""
+        """The angles along the joint's path, if its limit allows rotation about one axis only."""
         link = self.link
         if link.placed is None or not isinstance(link.placed.constraint, JointLimit):
             return None

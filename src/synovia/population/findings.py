@@ -205,9 +205,11 @@ def _components(role: str, start: Quats, end: Quats) -> list[tuple[str, float]]:
     twists = _both_directions([terms], [mirror * float(turn @ before)])
     if bone in HINGES:
         hinge = np.cross(BONE_DIRECTIONS[role], HINGES[bone])
+        first, last = (clinical_angles(role, each) for each in (start, end))
+        valgus = np.copysign(turn @ HINGES[bone], last["valgus"] - first["valgus"])
+        terms_of_hinge = [("flexion", "extension"), ("valgus", "varus")]
         return [
-            *_both_directions([("flexion", "extension")], [float(turn @ hinge)]),
-            ("sideways bend", abs(float(turn @ HINGES[bone]))),
+            *_both_directions(terms_of_hinge, [float(turn @ hinge), float(valgus)]),
             *twists,
         ]
     if bone == "UpperLeg":

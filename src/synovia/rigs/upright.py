@@ -15,7 +15,7 @@ from .human import SIDES
 from .recognize import Rig
 from .stance import angle_between, stance_of, world_up
 
-MIN_FRAMES = 30  # of which a mode or a median is taken
+MIN_FRAMES = 30  # least number for a mode or a median
 TRUNK = ("hips", "chest")
 """Bones that gravity aligns only without a rest pose."""
 ENDS = ("head", "leftFoot", "rightFoot")
