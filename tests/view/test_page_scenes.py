@@ -19,12 +19,13 @@ def test_two_pages_at_once(browser, scene, seen):
     page.close()
 
 
-def test_a_server_that_goes_is_said(seen):
+def test_a_lost_connection_is_reported(seen):
     seen.server.close()
-    seen.page.get_by_text("The line to synovia is gone").wait_for()
-    seen.page.get_by_role("treeitem", name="Chest", exact=True).click()  # asks in vain
+    notes = seen.page.locator("#notes")
+    notes.get_by_text("The connection to Synovia is lost").wait_for()
+    seen.page.get_by_role("treeitem", name="Chest", exact=True).click()  # this request fails
     seen.page.get_by_role("button", name="Download").click()
-    seen.page.get_by_text("the line to synovia is gone", exact=True).wait_for()
+    seen.page.locator("#done", has_text="the connection to Synovia is lost").wait_for()
 
 
 NAMES_IN_SCRIPTS = ("Hüfte", "胸", "ذراع", "предплечье", "<b>hand</b>")

@@ -162,7 +162,7 @@ export class Connection {
   /** Reject all pending requests. */
   private close(): void {
     if (this.closed) return;
-    const closed = new Error("the line to synovia is gone");
+    const closed = new Error("the connection to Synovia is lost");
     this.closed = closed;
     ignoreUnhandled(closed);
     for (const [id, { reject }] of this.pending) {

@@ -6,7 +6,7 @@ import { isLate, mountNotes, showNote } from "./notes";
 import { Page } from "./page";
 import { Store } from "./store";
 
-const GONE = "The line to synovia is gone: start it again, or run the notebook’s cell again.";
+const GONE = "The connection to Synovia is lost. Start it again, or run the notebook’s cell again.";
 
 async function start(): Promise<void> {
   const recording = Recording.find();
