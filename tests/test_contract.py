@@ -15,6 +15,7 @@ from synovia import Beyond, Inside, Limit, first_exit, quat
 from synovia.arrays import TOLERANCE, TURN
 from synovia.io.limits import FILES
 from synovia.model import clamp_path, project_path
+from synovia.model.clamp import step_bounds
 from synovia.schema import decode, encode
 from synovia.shapes import Directional, Region
 from synovia.shapes.mesh import shape_surface
@@ -382,7 +383,7 @@ def test_a_clip_is_clamped_to_legal_rotations(limit):
     steps = np.cumsum(0.12 * rng.normal(size=(240, 3)), axis=0)
     steps = np.apply_along_axis(lambda v: np.convolve(v, np.ones(15) / 15, "same"), 0, steps)
     path = quat.mul(limit.sample(1, rng)[0], quat.exp(steps))
-    clamped = clamp_path(limit, path, 1 / 60)
+    clamped = clamp_path(limit, path, step_bounds(path, 1 / 60))
     assert limit.contains(clamped.rotations).all()
     changed = (clamped.rotations != path).any(axis=1)
     assert np.array_equal(np.flatnonzero(changed & limit.contains(path)), clamped.moved)

@@ -136,11 +136,11 @@ def wave(limb, frames=120, seed=0, size=1.0):
 def test_clamped_paths_are_legal_without_pops(limb):
     for seed in range(6):
         path = wave(limb, seed=seed, size=0.5)
-        clamped = limb.clamp_paths(path, 1 / 60)
+        clamped = limb.clamp_paths(path, step_bounds(path, 1 / 60))
         assert limb.contains(clamped.rotations).all()
         changed = (clamped.rotations != path).any(axis=-1)
         assert (clamped.moved == (changed & limb.contains(path)[:, None])).all()
-        again = limb.clamp_paths(clamped.rotations, 1 / 60)
+        again = limb.clamp_paths(clamped.rotations, step_bounds(path, 1 / 60))
         assert again.rotations.tobytes() == clamped.rotations.tobytes()
         for k in range(path.shape[1]):
             steps = quat.angle_between(clamped.rotations[:-1, k], clamped.rotations[1:, k])
@@ -164,7 +164,7 @@ def test_ends_that_roll_over_leave_no_long_steps(name):
         flips = quat.exp(angle[:, None] * axis / np.linalg.norm(axis))
         path[:, -1] = quat.mul(path[:, -1], flips)
         assert 0 < limb.contains(path).sum() < len(path)
-        clamped = limb.clamp_paths(path, 1 / 30)
+        clamped = limb.clamp_paths(path, step_bounds(path, 1 / 30))
         assert limb.contains(clamped.rotations).all()
         assert not clamped.over.any()
 

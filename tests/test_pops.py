@@ -84,7 +84,7 @@ def test_no_family_pops_on_circles_and_wild_paths(limit: Limit) -> None:
     paths[-1][20::50] = quat.exp(np.random.default_rng(0).normal(size=(5, 3)))  # glitches
     moved, least = [], []
     for number, path in enumerate(paths):
-        found = clamp_path(limit, path, FRAME)
+        found = clamp_path(limit, path, step_bounds(path, FRAME))
         out, legal = found.rotations, limit.contains(path)
         assert limit.contains(out).all()
         assert len(found.over) == 0
@@ -126,7 +126,7 @@ def least_squares(members: np.ndarray, path: np.ndarray, kept: np.ndarray, snap:
 
 
 def assert_nearly_least(limit: Limit, members: np.ndarray, path: np.ndarray, snap: float) -> None:
-    found = clamp_path(limit, path, FRAME)
+    found = clamp_path(limit, path, step_bounds(path, FRAME))
     assert len(found.moved) == len(found.over) == 0
     assert_bounded(path, found.rotations)
     mine = float(np.sum(quat.angle_between(found.rotations, path) ** 2))
@@ -212,7 +212,7 @@ def test_a_forced_change_of_sides_goes_around_and_lists_the_legal_frames(horsesh
     y = 0.61 - 1.22 * np.concatenate(rests)
     path = quat.exp(np.stack([np.full(180, -0.67), y, np.zeros(180)], axis=1))
     assert horseshoe.contains(path[[0, -1]]).all()
-    found = clamp_path(horseshoe, path, FRAME)
+    found = clamp_path(horseshoe, path, step_bounds(path, FRAME))
     assert horseshoe.contains(found.rotations).all()
     assert_bounded(path, found.rotations)
     assert len(found.over) == 0
@@ -234,7 +234,7 @@ def two_parts() -> Limit:
 
 def test_two_parts_with_legal_frames_in_both_are_reported(two_parts: Limit) -> None:
     path = about_x(np.linspace(0.1, 1.6, 200))
-    found = clamp_path(two_parts, path, FRAME)
+    found = clamp_path(two_parts, path, step_bounds(path, FRAME))
     legal = two_parts.contains(path)
     np.testing.assert_array_equal(found.rotations[legal], path[legal])
     assert two_parts.contains(found.rotations).all()
@@ -252,7 +252,7 @@ def test_random_fields_in_two_parts_are_legal_and_report_jumps_between_them() ->
         shape = DistanceField.fit(np.concatenate(parts), resolution=24, closing=0.0)
         limit, path = Limit(RotationVector(), shape), quat.exp(wave(120, 3, 2.0, seed))
         path = quat.mul(path, quat.exp(rng.normal(scale=0.3, size=(120, 3)) * (seed % 2)))
-        found = clamp_path(limit, path, FRAME)
+        found = clamp_path(limit, path, step_bounds(path, FRAME))
         assert limit.contains(found.rotations).all()
         long = np.flatnonzero(steps_of(found.rotations) > step_bounds(path, FRAME)[1:] + ROUNDING)
         np.testing.assert_array_equal(found.over, long + 1)
@@ -271,15 +271,27 @@ def test_parts_of_a_roadmap_stay_the_same_when_every_link_is_known(two_parts: Li
 def test_a_part_that_is_only_passed_by_is_left_out(two_parts: Limit) -> None:
     there = np.linspace(0.1, 1.2, 200)
     path = about_x(np.concatenate([there, there[::-1]]))
-    found = clamp_path(two_parts, path, FRAME)
+    found = clamp_path(two_parts, path, step_bounds(path, FRAME))
     assert len(found.over) == len(found.moved) == 0
     assert_bounded(path, found.rotations)
+
+
+def test_steps_can_be_bounded_by_those_of_another_clip(hinge: Limit) -> None:
+    slow = about_x(np.linspace(-1.5, 3.5, 200))
+    fast = slow[:: len(slow) // 20]
+    like, clip = (joint_clip(np.repeat(path, n, axis=0)) for path, n in ((slow, 1), (fast, 10)))
+    model = LimitModel({"Joint": hinge}, clip.skeleton)
+    free, bounded = model.project(clip), model.project(clip, like=like)
+    bounds = step_bounds(slow, FRAME)[1:]
+    assert (free.steps[:, 1] > 2.0 * bounds).any()
+    assert model.contains(bounded.pose).all()
+    assert (bounded.steps[:, 1] <= bounds + ROUNDING).all()
 
 
 @pytest.mark.parametrize("softening", [Inside(0.2), Beyond(0.2)])
 def test_softened_paths_do_not_pop_either(hinge: Limit, softening: Inside | Beyond) -> None:
     path = about_x(np.linspace(0.0, 2.0 * np.pi, 300))
-    found = clamp_path(hinge, path, FRAME, softening=softening)
+    found = clamp_path(hinge, path, step_bounds(path, FRAME), softening=softening)
     assert_bounded(path, found.rotations)
     radius = softening.radius if isinstance(softening, Beyond) else 0.0
     assert hinge.distance(found.rotations).max() <= radius + ROUNDING

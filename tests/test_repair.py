@@ -15,7 +15,12 @@ from synovia import Clip, LimitModel, Pose, forward, quat, save_clip
 from synovia.model import Limb
 from synovia.repairs import KEEP, STAGES, repair
 from synovia.repairs.effectors import find_contacts
-from synovia.repairs.paths import find_glitches, interpolate_glitches, joint_step_bounds
+from synovia.repairs.paths import (
+    find_glitches,
+    interpolate_glitches,
+    joint_step_bounds,
+    measured_steps,
+)
 
 X, Y, Z = np.eye(3)
 FRAMES, FRAME_TIME = 90, 1.0 / 60.0
@@ -70,7 +75,7 @@ def test_glitches_are_found_and_interpolated():
         turn = quat.exp(np.radians(angle_deg) * axis / np.linalg.norm(axis))
         wrong[first : first + length, joint] = True
         bad[first : first + length, joint] = quat.mul(bad[first : first + length, joint], turn)
-    found = find_glitches(bad, 1.0 / 120.0)
+    found = find_glitches(bad, 1.0 / 120.0, MAX_SPEED)
     np.testing.assert_array_equal(found, wrong)
     assert quat.angle_between(interpolate_glitches(bad, found), true).max() < np.radians(2.0)
 
@@ -79,7 +84,34 @@ def test_fast_motion_and_steps_that_stay_are_no_glitches():
     t = np.arange(240) / 120.0
     throw = quat.exp(np.outer(1.2 * np.sin(2.0 * np.pi * 6.0 * t), X))  # 2,600 degrees a second
     step = quat.exp(np.outer(np.where(t < 1.0, 0.0, 0.8), Y))
-    assert not find_glitches(np.stack([throw, step], axis=1), 1.0 / 120.0).any()
+    assert not find_glitches(np.stack([throw, step], axis=1), 1.0 / 120.0, MAX_SPEED).any()
+
+
+def test_interpolated_glitches_are_no_faster_than_allowed():
+    flipped = np.isin(np.arange(60), [20, 21, 24])  # 22 and 23 look like a glitch, too
+    still = np.repeat((flipped | (np.arange(60) > 24))[:, None], 3, axis=1) * [np.pi, 0.0, 0.0]
+    rotations = quat.exp(still)[:, None]
+    glitches = find_glitches(rotations, FRAME_TIME, MAX_SPEED)
+    assert glitches.any()
+    steps = [
+        quat.angle_between(path[:-1], path[1:])
+        for path in (interpolate_glitches(rotations, glitches), rotations)
+    ]
+    assert (steps[0] <= np.maximum(2.0 * steps[1], MAX_SPEED * FRAME_TIME)).all()
+
+
+def test_stages_do_not_add_up_to_longer_steps():
+    """Steps are bounded by those of the input, although twist moves before joints are clamped."""
+    rng = np.random.default_rng(0)
+    for seed in range(4):
+        limb = ("leftUpperArm", "leftLowerArm", "leftHand", "rightUpperLeg", "rightLowerLeg")
+        extra = {name: clips.wave(FRAMES, 3, 1.4, rng.integers(100)) for name in limb}
+        clip = act(**extra)
+        repaired, report = repair(clip, MODEL)
+        assert MODEL.check(repaired).ok
+        assert not report.over, seed
+        steps = joint_step_bounds(MODEL, clip, MAX_SPEED)
+        assert (measured_steps(MODEL, repaired) <= steps + 1e-3).all()
 
 
 def test_twist_moves_along_limbs_and_no_joint_moves():
@@ -123,8 +155,8 @@ def test_hands_feet_and_head_stay(joint):
     for name in ("leftHand", "rightHand", "leftFoot", "rightToes"):
         moved = np.linalg.norm(before[0] - after[0], axis=-1)[report.kept, SKELETON.index(name)]
         assert moved.max() < 0.0055  # 0.3 % of the estimated height
-    steps = joint_step_bounds(clip, MAX_SPEED)
-    assert (repaired.steps <= steps + 1e-4).all()
+    steps = joint_step_bounds(MODEL, clip, MAX_SPEED)
+    assert (measured_steps(MODEL, repaired) <= steps + 1e-4).all()
     clamped = forward(SKELETON, MODEL.project(clip).pose)[0]
     assert np.linalg.norm(before[0] - clamped, axis=-1).max() > 0.01 or joint == "neck"
 

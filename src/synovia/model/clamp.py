@@ -12,7 +12,7 @@ from ..arrays import TOLERANCE, Ints, Points, Quats, Scalars, unit_quats
 from ..limit import Limit
 from ..limit.softening import Beyond, Softening
 from .bounded import Problem, bound_steps
-from .roadmap import Ways, angles
+from .roadmap import Ways
 
 MAX_SPEED = float(np.radians(400.0))
 """Radians a second; slower steps are never shortened."""
@@ -87,11 +87,14 @@ class LimitRegion:
 
 
 def step_bounds(rotations: Quats, frame_time: float, max_speed: float = MAX_SPEED) -> Scalars:
-    """Return the bound of the step to each frame (frames,), in radians; see `allowed_steps`.
+    """Return the bounds (frames, ...) of the steps to each frame of (frames, ..., 4), in radians.
 
-    `max_speed` is in radians a second.
+    See `allowed_steps`; `max_speed` is in radians a second. ValueError unless it is more than 0.
     """
-    steps = np.append(0.0, angles(rotations[:-1], rotations[1:]))[: len(rotations)]
+    check_speed(max_speed)
+    rotations = rotations.astype(np.float64)
+    steps = np.zeros(rotations.shape[:-1])
+    steps[1:] = quat.angle_between(rotations[:-1], rotations[1:])
     return allowed_steps(steps, max_speed * frame_time)
 
 
@@ -113,26 +116,25 @@ def project_path(
     max_speed: float = MAX_SPEED,
 ) -> Quats:
     """Return legal rotations (frames, 4) near a path, with bounded steps; see `clamp_path`."""
-    return clamp_path(
-        limit, rotations, frame_time, softening=softening, max_speed=max_speed
-    ).rotations
+    rotations = unit_quats("rotations", rotations)
+    bounds = step_bounds(rotations, frame_time, max_speed)
+    return clamp_path(limit, rotations, bounds, softening=softening).rotations
 
 
 def clamp_path(
     limit: Limit,
     rotations: Quats,
-    frame_time: float,
+    bounds: Scalars,
     *,
     softening: Softening | None = None,
-    max_speed: float = MAX_SPEED,
     within: Within | None = None,
 ) -> ClampedPath:
     """Return a legal path near the given one, with bounded steps.
 
-    Projecting each frame by itself jumps where another side of the limit becomes nearer. Here no
-    step is longer than `allowed_steps` of the input's. Among such paths the result approximates the
-    one with the least sum of squared angles to the input. Legal frames move only if the bound
-    requires it. A legal path comes back bit for bit.
+    Projecting each frame by itself jumps where another side of the limit becomes nearer. Among the
+    legal paths whose steps are within `bounds`, the result approximates the one with the least sum
+    of squared angles to the input. Legal frames move only if the bound requires it. A legal path
+    comes back bit for bit.
 
     Parameters
     ----------
@@ -140,18 +142,16 @@ def clamp_path(
         The limit of the joint.
     rotations
         The path (frames, 4).
-    frame_time
-        Seconds between frames.
+    bounds
+        The longest step (frames,) to each frame, in radians; see `step_bounds`. The first is the
+        smallest. If they are `inf`, each frame is projected by itself.
     softening
         How to approach the limit instead of stopping at it: `Inside` or `Beyond`. The result is
         then near the path that is softened frame by frame.
-    max_speed
-        Radians a second that are always allowed; `inf` projects each frame by itself.
     within
         Further restriction of each frame, if less than the limit is legal there.
     """
     rotations = unit_quats("rotations", rotations)
-    check_speed(max_speed)
     free = softening is None and within is None
     if len(rotations) == 0 or (free and limit.contains(rotations).all()):
         return ClampedPath(rotations.copy(), _frames(), _frames())
@@ -164,7 +164,6 @@ def clamp_path(
     kept = (nearest == rotations).all(axis=-1)
     path = nearest.astype(np.float64)
     inputs = path if softening else rotations.astype(np.float64)
-    bounds = step_bounds(rotations.astype(np.float64), frame_time, max_speed)
     problem = Problem(region, inputs, path, bounds, kept)
     found = bound_steps(problem)
     changed = (found != path).any(axis=-1, keepdims=True)

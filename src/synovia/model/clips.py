@@ -12,6 +12,7 @@ from ..arrays import Ints
 from ..learn import Progress
 from ..limit.softening import Softening
 from ..skeleton import Clip
+from .clamp import step_bounds
 from .report import ClampReport, Held, Report
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def clamp_clip(
     models: Sequence[LimitModel],
     clip: Clip,
     *,
+    like: Clip,
     softening: Softening | None,
     max_speed: float,
     progress: Progress,
@@ -33,39 +35,23 @@ def clamp_clip(
 
     The models are of the clip's skeleton. With several, the clip is projected onto one after
     another until all are met; the result is legal in the last one. The options are those of
-    `LimitModel.project`.
+    `LimitModel.project_clip`.
     """
     legal, moved, over = clip, dict[str, Ints](), dict[str, Ints]()
     for _ in range(MAX_ROUNDS):
         for model in models:
-            legal, report = _clamp_once(model, legal, softening, max_speed, progress)
-            moved |= report.moved
-            over |= report.over
+            placed = {each.constraint.joints[0]: each for each in model.placed}
+            rotations = legal.pose.rotations.copy()
+            for name in progress(list(placed)):
+                seen = placed[name].relative(like.pose.rotations)
+                bounds = step_bounds(seen, clip.frame_time, max_speed)
+                clamped = placed[name].clamp_paths(rotations, bounds, softening)
+                for frames, mask in ((moved, clamped.moved), (over, clamped.over)):
+                    columns = zip(placed[name].constraint.joints, mask.T, strict=True)
+                    frames |= {joint: np.flatnonzero(c) for joint, c in columns if c.any()}
+            legal = replace(legal, pose=legal.pose.with_rotations(rotations))
         if softening is not None or all(model.check(legal).ok for model in models[:-1]):
             break
-    return legal, ClampReport(clip.name, moved, over)
-
-
-def _clamp_once(
-    model: LimitModel,
-    clip: Clip,
-    softening: Softening | None,
-    max_speed: float,
-    progress: Progress,
-) -> tuple[Clip, ClampReport]:
-    """Return what `clamp_clip` does, for one model."""
-    placed = {each.constraint.joints[0]: each for each in model.placed}
-    rotations = clip.pose.rotations.copy()
-    moved: dict[str, Ints] = {}
-    over: dict[str, Ints] = {}
-    for name in progress(list(placed)):
-        clamped = placed[name].clamp_paths(
-            rotations, clip.frame_time, softening=softening, max_speed=max_speed
-        )
-        for frames, mask in ((moved, clamped.moved), (over, clamped.over)):
-            columns = zip(placed[name].constraint.joints, mask.T, strict=True)
-            frames |= {each: np.flatnonzero(column) for each, column in columns if column.any()}
-    legal = replace(clip, pose=clip.pose.with_rotations(rotations))
     return legal, ClampReport(clip.name, moved, over)
 
 

@@ -13,7 +13,7 @@ from ..arrays import Ints, Mask, Quats, Scalars, tolerance
 from ..limit import Limit
 from ..limit.softening import Softening
 from ..skeleton import Lineage, Skeleton, lineage, measure_from_ancestor
-from .clamp import MAX_SPEED, clamp_path, first_exit
+from .clamp import clamp_path, first_exit
 from .live import LiveJoint, LivePath, LivePaths
 from .report import Held
 
@@ -103,14 +103,12 @@ class Constraint(ABC):
 
     @abstractmethod
     def clamp_paths(
-        self,
-        rotations: Quats,
-        frame_time: float,
-        *,
-        softening: Softening | None = None,
-        max_speed: float = MAX_SPEED,
+        self, rotations: Quats, bounds: Scalars, softening: Softening | None = None
     ) -> ClampedPaths:
-        """Return legal paths in time for paths (frames, k, 4); see `model.clamp.clamp_path`."""
+        """Return legal paths in time for paths (frames, k, 4); see `model.clamp.clamp_path`.
+
+        `bounds` (frames, k) are the longest steps of each joint, in radians.
+        """
 
     @abstractmethod
     def live_paths(self, frame_time: float, look_ahead: int, max_speed: float) -> LivePaths:
@@ -164,16 +162,9 @@ class JointLimit(Constraint):
         return self.limit.sample(n, rng)[:, None]
 
     def clamp_paths(
-        self,
-        rotations: Quats,
-        frame_time: float,
-        *,
-        softening: Softening | None = None,
-        max_speed: float = MAX_SPEED,
+        self, rotations: Quats, bounds: Scalars, softening: Softening | None = None
     ) -> ClampedPaths:
-        path = clamp_path(
-            self.limit, rotations[:, 0], frame_time, softening=softening, max_speed=max_speed
-        )
+        path = clamp_path(self.limit, rotations[:, 0], bounds[:, 0], softening=softening)
         masks = (mask_of(frames, len(rotations))[:, None] for frames in (path.moved, path.over))
         return ClampedPaths(path.rotations[:, None], *masks)
 

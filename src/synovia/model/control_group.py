@@ -17,7 +17,6 @@ from ..components.figure import Figure
 from ..components.least_squares import minimize
 from ..limit.softening import Softening
 from ..skeleton import Lineage, Skeleton, lineage
-from .clamp import MAX_SPEED, step_bounds
 from .constraint import Carried, ClampedPaths, Constraint
 from .live import LivePaths
 
@@ -213,20 +212,13 @@ class ControlGroup(Constraint):
         return last
 
     def clamp_paths(
-        self,
-        rotations: Quats,
-        frame_time: float,
-        *,
-        softening: Softening | None = None,
-        max_speed: float = MAX_SPEED,
+        self, rotations: Quats, bounds: Scalars, softening: Softening | None = None
     ) -> ClampedPaths:
         from .group_paths import clamp_group
 
         if softening is not None:
             raise ValueError(f"{self.joints[0]}: a {self.kind} cannot be softened")
-        by_joint = np.moveaxis(rotations.astype(np.float64), 1, 0)
-        bounds = [step_bounds(each, frame_time, max_speed) for each in by_joint]
-        return clamp_group(self, rotations, np.stack(bounds, axis=-1))
+        return clamp_group(self, rotations, bounds)
 
     def live_paths(self, frame_time: float, look_ahead: int, max_speed: float) -> LivePaths:
         """Return an object that clamps frames as they come in; groups do not look ahead."""

@@ -16,7 +16,7 @@ from ..limit import DependentLimit, Limit, PairLimit, nearest_together, sample_t
 from ..limit.softening import Softening
 from ..shapes import Box
 from ..skeleton import Lineage, Skeleton, measure_from_ancestor
-from .clamp import MAX_SPEED, clamp_path
+from .clamp import clamp_path
 from .constraint import Carried, ClampedPaths, Constraint, JointLimit, mask_of
 from .limb import Limb
 from .live import LivePath, LivePaths
@@ -156,12 +156,7 @@ class Coupled(Constraint):
         return held
 
     def clamp_paths(
-        self,
-        rotations: Quats,
-        frame_time: float,
-        *,
-        softening: Softening | None = None,
-        max_speed: float = MAX_SPEED,
+        self, rotations: Quats, bounds: Scalars, softening: Softening | None = None
     ) -> ClampedPaths:
         """Return legal paths: the driver's first, then each follower's within what that allows."""
         out = rotations.copy()
@@ -172,9 +167,8 @@ class Coupled(Constraint):
             path = clamp_path(
                 limit,
                 rotations[:, k],
-                frame_time,
+                bounds[:, k],
                 softening=softening,
-                max_speed=max_speed,
                 within=None
                 if dependent is None
                 else lambda found, frames: dependent.project(found, driver[frames]),

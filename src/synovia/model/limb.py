@@ -471,10 +471,12 @@ class Limb(Constraint):
         tight = {name: self.tight_muscle(name, limbs) for name in self.joints}
         return {name: Held(self.joints[1], each[1]) for name, each in tight.items() if each}
 
-    def clamp_paths(self, rotations: Quats, frame_time: float, **options: Any) -> ClampedPaths:
+    def clamp_paths(
+        self, rotations: Quats, bounds: Scalars, softening: Softening | None = None
+    ) -> ClampedPaths:
         from .limb_paths import clamp_limb
 
-        return clamp_limb(self, rotations, frame_time, **options)
+        return clamp_limb(self, rotations, bounds, softening)
 
     def live_paths(self, frame_time: float, look_ahead: int, max_speed: float) -> LivePaths:
         """Return an object that clamps frames as they come in; limbs do not look ahead."""

@@ -18,7 +18,7 @@ from .. import quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, tolerance, unit_quats
 from ..limit.softening import Softening
 from .bounded import SLACK
-from .clamp import MAX_SPEED, check_speed, clamp_path, same_sign, step_bounds
+from .clamp import check_speed, clamp_path, same_sign, step_bounds
 from .constraint import ClampedPaths
 from .joint_paths import JointPaths
 from .limb import GRID_STEP, ORDER, Limb, SharedTwist
@@ -32,27 +32,22 @@ CHANGE = 1e-4  # cost of any change of φ, per radian
 
 
 def clamp_limb(
-    limb: Limb,
-    rotations: Quats,
-    frame_time: float,
-    *,
-    softening: Softening | None = None,
-    max_speed: float = MAX_SPEED,
+    limb: Limb, rotations: Quats, bounds: Scalars, softening: Softening | None
 ) -> ClampedPaths:
     """Return legal paths (frames, k, 4) of a limb's joints; see `model.clamp.clamp_path`.
 
     Steps over the bound remain where the limb as a whole has to jump; these are reported.
     """
     rotations = unit_quats("rotations", rotations)
-    check_speed(max_speed)
     legal = limb.contains(rotations)
-    if softening is None and legal.all():
+    if len(rotations) == 0 or (softening is None and legal.all()):
         none = np.zeros(rotations.shape[:2], dtype=bool)
         return ClampedPaths(rotations.copy(), none, none)
     wide = rotations.astype(np.float64)
     shared = limb.share_twist(wide, tolerance(rotations.dtype))
     pooled, twist = limb.pool(wide)
-    shift = _smooth_shift(limb, pooled, shared.shift, PACE * max_speed * frame_time)
+    max_step = float(bounds[0, 0])
+    shift = _smooth_shift(limb, pooled, shared.shift, PACE * max_step)
     paths = limb.shift_twist(pooled, shift)
     moved = paths.copy()
     limits = list(limb.limits.values())
@@ -60,17 +55,13 @@ def clamp_limb(
         moved[:, k] = clamp_path(
             limits[k],
             paths[:, k],
-            frame_time,
+            step_bounds(paths[:, k], 1.0, (1.0 - PACE) * max_step),
             softening=softening,
-            max_speed=(1.0 - PACE) * max_speed,
             within=partial(_hold, limb, k, moved[:, 1]) if limb.has_muscle(k) else None,
         ).rotations
     out = limb.restore_twist(rotations, SharedTwist(paths, shared.distance, shift, twist), moved)
     if softening is None:
         out = limb.project(out)
-    bounds = np.stack(
-        [step_bounds(wide[:, k], frame_time, max_speed) for k in range(out.shape[1])], axis=1
-    )
     if softening is None:
         out = _remove_jumps(limb, rotations, out, bounds, legal)
     steps = quat.angle_between(out[:-1].astype(np.float64), out[1:].astype(np.float64))

@@ -439,6 +439,7 @@ class LimitModel:
         *,
         softening: Softening | None = None,
         max_speed: float = MAX_SPEED,
+        like: Clip | None = None,
         names: Mapping[str, str] | None = None,
         to_usual: bool = False,
         progress: Progress = iter,
@@ -454,6 +455,8 @@ class LimitModel:
         max_speed
             Radians a second. No step of a clip becomes longer than that allows, or than twice
             what it was, whichever is more.
+        like
+            The clip of the same skeleton whose steps count for that, if not `clip` itself.
         names
             Names of the clip's joints, mapped to those of the model.
         to_usual
@@ -465,7 +468,14 @@ class LimitModel:
         if to_usual and model.usual is None:
             raise ValueError("to_usual needs a model with usual limits, got one without")
         models = [model] if model.usual is None or not to_usual else [model.usual, model]
-        return clamp_clip(models, clip, softening=softening, max_speed=max_speed, progress=progress)
+        return clamp_clip(
+            models,
+            clip,
+            like=clip if like is None else like,
+            softening=softening,
+            max_speed=max_speed,
+            progress=progress,
+        )
 
     def check(
         self,

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import Quats
+from ..arrays import Quats, Scalars
 from ..limit.softening import Softening
 from ..skeleton import Lineage, Pose, Skeleton, lineage
 from .constraint import ClampedPaths, Constraint
@@ -50,15 +50,13 @@ class Placed:
             each.set_relative_rotation(rotations, relative[..., k, :])
 
     def clamp_paths(
-        self, rotations: Quats, frame_time: float, *, softening: Softening | None, max_speed: float
+        self, rotations: Quats, bounds: Scalars, softening: Softening | None
     ) -> ClampedPaths:
         """Make the paths of the constrained joints legal, in place in `rotations` (frames, J, 4).
 
         Returns the legal paths as the constraint sees them.
         """
-        clamped = self.constraint.clamp_paths(
-            self.relative(rotations), frame_time, softening=softening, max_speed=max_speed
-        )
+        clamped = self.constraint.clamp_paths(self.relative(rotations), bounds, softening)
         self.set_relative(rotations, clamped.rotations)
         return clamped
 

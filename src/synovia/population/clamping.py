@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Ints
+from ..arrays import Ints, tolerance
 from ..model import MAX_SPEED, ClampReport
+from ..model.report import NEGLIGIBLE
 from ..skeleton import Clip
 from .limits import HumanLimits, limits_for, limits_on
 from .palms import clamp_spans, excessive_arcs
@@ -34,17 +35,20 @@ def clamp_until_clean(human: HumanLimits, clip: Clip, **options: Any) -> tuple[C
     collarbones is the median of the motion, which clamping changes. So the rig is aligned again
     by the result, and clamped again, until a check finds nothing or `MAX_ROUNDS` are over, which
     is warned about. A softened clip is clamped once. `options` are those of
-    `LimitModel.project_clip`.
+    `LimitModel.project_clip`; steps are bounded by those of the clip in all rounds.
     """
+    options = {"like": clip, **options}
     legal, report = _clamp_once(human, clip, options)
-    verdicts = 2 if options.get("to_usual") else 1
+    # Faster than a check, which measures how far joints are outside.
+    allowed = max(tolerance(clip.pose.rotations.dtype), 0.5 * NEGLIGIBLE)
     for _ in range(0 if options.get("softening") is not None else MAX_ROUNDS):
         try:
             human = limits_on(human.alignment.estimate_again(legal), human.source)
         except ValueError:  # nobody stands any more: the first alignment counts
             break
-        inside = all(part.ok for part in human.model.check(legal).verdicts[:verdicts])
-        if inside and not excessive_arcs(human.alignment, legal):
+        models = (human.model, human.model.usual if options.get("to_usual") else None)
+        outside = [model.distance(legal.pose).max() for model in models if model]
+        if max(outside) <= allowed and not excessive_arcs(human.alignment, legal):
             break
         legal, added = _clamp_once(human, legal, options)
         report = _union(report, added)
@@ -61,7 +65,9 @@ def _clamp_once(
     human: HumanLimits, clip: Clip, options: Mapping[str, Any]
 ) -> tuple[Clip, ClampReport]:
     """Return the clip clamped to the possible spans, then to the limits, and a report of both."""
-    held, first = clamp_spans(human.alignment, clip, options.get("max_speed", MAX_SPEED))
+    held, first = clamp_spans(
+        human.alignment, clip, options["like"], options.get("max_speed", MAX_SPEED)
+    )
     legal, second = human.model.project_clip(held, **options)
     return legal, _union(first, second)
 

@@ -11,6 +11,7 @@ from ..arrays import TURN, Ints, Scalars
 from ..charts import RotationVector
 from ..limit import Limit
 from ..model import MAX_SPEED, ClampReport, clamp_path
+from ..model.clamp import step_bounds
 from ..rigs import Alignment
 from ..rigs.canonical import LEFT
 from ..rigs.human import SIDES
@@ -75,12 +76,12 @@ def describe_spans(alignment: Alignment, clip: Clip) -> list[str]:
 
 
 def clamp_spans(
-    alignment: Alignment, clip: Clip, max_speed: float = MAX_SPEED
+    alignment: Alignment, clip: Clip, like: Clip, max_speed: float = MAX_SPEED
 ) -> tuple[Clip, ClampReport]:
     """Return the clip with hands rotated about the forearm, so that no span is too large.
 
-    Pronation is clamped to the middle of the smallest arc, with steps bounded by `max_speed`
-    (radians a second). Hands keep their positions. The report is as for `LimitModel.project_clip`.
+    Pronation is clamped to the middle of the smallest arc. `like` and `max_speed` bound its steps,
+    and the report is as for `LimitModel.project_clip`. Hands keep their positions.
     """
     moved, over = dict[str, Ints](), dict[str, Ints]()
     rotations = clip.pose.rotations.copy()
@@ -90,7 +91,9 @@ def clamp_spans(
         middle = RotationVector(quat.exp((start + 0.5 * length) * LEFT))
         allowed = Limit(middle, Box(-half, half, np.eye(3)))
         twists = quat.exp(pronation[side][:, None] * LEFT)
-        path = clamp_path(allowed, twists, clip.frame_time, max_speed=max_speed)
+        before = quat.exp(total_pronation(alignment, like)[side][:, None] * LEFT)
+        bounds = step_bounds(before, clip.frame_time, max_speed)
+        path = clamp_path(allowed, twists, bounds)
         # The hand is c = F⁻¹ · r · G in canonical axes, with F the forearm's frame: rotating c by
         # t about the forearm is rotating r by F · t · F⁻¹.
         offsets = quat.mul(path.rotations, quat.inverse(twists))

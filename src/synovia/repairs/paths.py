@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Mask, Quats, Scalars
+from ..model import LimitModel
 from ..model.clamp import same_sign, step_bounds
 from ..skeleton import Clip
 
@@ -21,12 +22,12 @@ NOTABLE_EXCESS = 1e-3  # radians over the bound that are reported; rounding of f
 MAX_ROUNDS = 12  # the window around a long step doubles in each, up to 1,000 frames
 
 
-def find_glitches(rotations: Quats, frame_time: float) -> Mask:
+def find_glitches(rotations: Quats, frame_time: float, max_speed: float) -> Mask:
     """Return which rotations (frames, J, 4) are glitches: a mask (frames, J).
 
     A run of frames is a glitch if it begins and ends with an acceleration that no human joint has,
     its frames are far from the interpolation across the run, and the frames before and after it
-    are near each other.
+    are near each other: the interpolation is no faster than `max_speed` radians a second.
     """
     found = np.zeros(rotations.shape[:2], np.bool_)
     least = max(MIN_DEVIATION, MAX_ACCELERATION * frame_time**2)
@@ -41,11 +42,12 @@ def find_glitches(rotations: Quats, frame_time: float) -> Mask:
             between = quat.slerp(before, after, k / (length + 1))
             angle = quat.angle_between(rotations[frames + k, joints], between)
             deviation = np.minimum(deviation, angle)
-        returns = quat.angle_between(before, after) <= MAX_SHIFT * deviation
-        known = found[frames, joints] | found[frames + length + 1, joints]
-        glitch = (deviation >= least) & returns & ~known
-        for k in range(1, length + 1):
-            found[frames[glitch] + k, joints[glitch]] = True
+        reach = np.minimum(MAX_SHIFT * deviation, (length + 1) * max_speed * frame_time)
+        returns = quat.angle_between(before, after) <= reach
+        glitch = (deviation >= least) & returns
+        for frame, joint in zip(frames[glitch], joints[glitch], strict=True):
+            if not found[[frame, frame + length + 1], joint].any():
+                found[frame + 1 : frame + 1 + length, joint] = True
     return found
 
 
@@ -67,18 +69,32 @@ def interpolate_glitches(rotations: Quats, glitches: Mask) -> Quats:
     return out
 
 
-def joint_step_bounds(clip: Clip, max_speed: float) -> Scalars:
+def measured_rotations(model: LimitModel, clip: Clip) -> Quats:
+    """Return rotations (frames, J, 4) as limits measure them: from the parent or an ancestor."""
+    rotations = clip.pose.rotations.astype(np.float64)
+    for placed in model.placed:
+        rotations[:, placed.joints] = placed.relative(clip.pose.rotations)
+    return rotations
+
+
+def measured_steps(model: LimitModel, clip: Clip) -> Scalars:
+    """Return the angles (frames − 1, J) between consecutive `measured_rotations`, in radians."""
+    rotations = measured_rotations(model, clip)
+    return quat.angle_between(rotations[:-1], rotations[1:])
+
+
+def joint_step_bounds(model: LimitModel, clip: Clip, max_speed: float) -> Scalars:
     """Return the longest steps (frames − 1, J) that a repair of a clip may have, in radians.
 
     A step may be twice that of the clip, or what `max_speed` (radians a second) allows.
     """
-    paths = clip.pose.rotations.astype(np.float64).swapaxes(0, 1)
-    return np.stack([step_bounds(path, clip.frame_time, max_speed)[1:] for path in paths], axis=-1)
+    return step_bounds(measured_rotations(model, clip), clip.frame_time, max_speed)[1:]
 
 
-def find_long_steps(clip: Clip, repaired: Clip, max_speed: float) -> Mask:
+def find_long_steps(model: LimitModel, clip: Clip, repaired: Clip, max_speed: float) -> Mask:
     """Return which steps of a repaired clip exceed their bounds (frames, J), by the frame after."""
-    long = repaired.steps > joint_step_bounds(clip, max_speed) + NOTABLE_EXCESS
+    bounds = joint_step_bounds(model, clip, max_speed)
+    long = measured_steps(model, repaired) > bounds + NOTABLE_EXCESS
     return np.concatenate([np.zeros((1, long.shape[1]), np.bool_), long])[: clip.frames]
 
 

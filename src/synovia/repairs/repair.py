@@ -43,8 +43,8 @@ def repair(
        joints within their limits.
     4. What is left is clamped.
 
-    No step becomes longer than twice that of the input, or than `max_speed` allows, except where
-    `RepairReport.over` says so.
+    No step, as the joint's limit measures it, becomes longer than twice that of the input, or than
+    `max_speed` allows, except where `RepairReport.over` says so.
 
     Parameters
     ----------
@@ -78,19 +78,19 @@ def repair(
         human, rig, note = limits, limits.alignment.rig, ""
         model = human.model
 
-        def clamp(given: Clip) -> Clip:
-            return clamp_until_clean(human, given, max_speed=max_speed)[0]
+        def clamp(given: Clip, like: Clip) -> Clip:
+            return clamp_until_clean(human, given, max_speed=max_speed, like=like)[0]
     else:
         limits.match(clip.skeleton, names).warn(clip.name)
         model = limits.for_skeleton(clip.skeleton, names, clip=clip.name)
         rig, note = _recognize(clip)
 
-        def clamp(given: Clip) -> Clip:
-            return model.project(given, max_speed=max_speed)
+        def clamp(given: Clip, like: Clip) -> Clip:
+            return model.project(given, max_speed=max_speed, like=like)
 
     double = (array.astype(np.float64) for array in (clip.pose.rotations, clip.pose.positions))
     given = replace(clip, pose=Pose(*double))
-    glitches = find_glitches(given.pose.rotations, clip.frame_time)
+    glitches = find_glitches(given.pose.rotations, clip.frame_time, max_speed)
     effectors, clips = Effectors.of(rig, given, ()), [given]
     for stage in progress(STAGES):
         current = clips[-1]
@@ -106,7 +106,7 @@ def repair(
             dtypes = clip.pose.rotations.dtype, clip.pose.positions.dtype
             arrays = legal.pose.rotations, legal.pose.positions
             rounded = (each.astype(dtype) for each, dtype in zip(arrays, dtypes, strict=True))
-            current = clamp(replace(legal, pose=Pose(*rounded)))
+            current = clamp(replace(legal, pose=Pose(*rounded)), clips[1])
         clips.append(current)
     repaired = clips[-1]
     not_kept = find_not_kept(effectors, repaired.pose)
@@ -123,7 +123,7 @@ def repair(
         tuple(keep),
         kept,
         not_kept,
-        frames_by_joint(clip.skeleton, find_long_steps(clip, repaired, max_speed)),
+        frames_by_joint(clip.skeleton, find_long_steps(model, clip, repaired, max_speed)),
         MILLIMETRES * effectors.height * clip.skeleton.unit,
         note,
     )
@@ -145,7 +145,7 @@ def _keep(
     `clip` is the input without glitches, whose steps bound those of the result. The legal clip is
     the first with all other frames clamped.
     """
-    legal = model.project(current, max_speed=max_speed)
+    legal = model.project(current, max_speed=max_speed, like=clip)
     if not effectors.points and effectors.head is None:
         return current, legal
     root = 0 if set(POSITIONS) <= set(clip.skeleton.channels[0]) else None

@@ -16,7 +16,7 @@ from ..ik.solve import JointVariables
 from ..model import Limb, LimitModel, couple
 from ..skeleton import Clip, Pose
 from .effectors import Effectors
-from .paths import ROUNDING, joint_step_bounds, shorten_steps
+from .paths import ROUNDING, joint_step_bounds, measured_steps, shorten_steps
 
 ROUNDS = 3  # of solving and projecting; limbs and dependent limits are met by the projection
 SMOOTHING_TIME = 0.1  # seconds before and after; at 30 Hz 3 frames
@@ -151,12 +151,12 @@ def blend_long_steps(
     Both are legal versions of `clip`. A step of a joint may be twice that of the clip, or what
     `max_speed` (radians a second) allows; steps of roots are bounded likewise.
     """
-    bounds = np.maximum(joint_step_bounds(clip, max_speed), legal.steps)
+    bounds = np.maximum(joint_step_bounds(model, clip, max_speed), measured_steps(model, legal))
     reach = np.maximum(2.0 * _position_steps(clip), MAX_ROOT_SPEED * height * clip.frame_time)
 
     def blend(share: Scalars) -> tuple[Clip, Mask]:
         blended = _blend(model, legal, moved, share)
-        long = (blended.steps > bounds + ROUNDING).any(axis=1)
+        long = (measured_steps(model, blended) > bounds + ROUNDING).any(axis=1)
         return blended, long | (_position_steps(blended) > reach + ROUNDING).any(axis=1)
 
     return shorten_steps(blend, np.ones(clip.frames))

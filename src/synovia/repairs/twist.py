@@ -12,7 +12,7 @@ from ..model import Limb, LimitModel
 from ..model.clamp import same_sign
 from ..model.placed import Placed
 from ..skeleton import Clip
-from .paths import ROUNDING, joint_step_bounds, shorten_steps
+from .paths import ROUNDING, joint_step_bounds, measured_steps, shorten_steps
 
 SHARES = (0.75, 0.5, 0.25)  # of the twist that makes joints legal: the last that suffices is taken
 MIN_EXCESS = float(np.radians(0.5))  # radians; joints that are less outside are left as they are
@@ -32,11 +32,13 @@ def redistribute_twist(model: LimitModel, clip: Clip, max_speed: float) -> Clip:
     """
     for placed in model.placed:
         if isinstance(placed.constraint, Limb):
-            clip = _redistribute(placed, placed.constraint, clip, max_speed)
+            clip = _redistribute(model, placed, placed.constraint, clip, max_speed)
     return clip
 
 
-def _redistribute(placed: Placed, limb: Limb, clip: Clip, max_speed: float) -> Clip:
+def _redistribute(
+    model: LimitModel, placed: Placed, limb: Limb, clip: Clip, max_speed: float
+) -> Clip:
     """Return a clip with twist shared along one limb where a joint of it is outside."""
     given = placed.relative(clip.pose.rotations)
     excess = limb.joint_distance(given).max(axis=-1)
@@ -47,7 +49,7 @@ def _redistribute(placed: Placed, limb: Limb, clip: Clip, max_speed: float) -> C
     outside = outside[(shared.distance[outside] <= MAX_LEFT).all(axis=-1)]
     twist = 2.0 * np.arctan2(shared.twist[:, 1:] @ limb.axes[1], shared.twist[:, 0])
     twist = np.unwrap(wrap_angles(twist))
-    bounds = joint_step_bounds(clip, max_speed)
+    bounds = joint_step_bounds(model, clip, max_speed)
 
     def change(share: Scalars) -> tuple[Clip, Mask]:
         moved = same_sign(_move_twist(limb, given, share * twist, share * shared.shift), given)
@@ -56,7 +58,7 @@ def _redistribute(placed: Placed, limb: Limb, clip: Clip, max_speed: float) -> C
         rotations = clip.pose.rotations.copy()
         placed.set_relative(rotations, moved)
         changed = replace(clip, pose=clip.pose.with_rotations(rotations))
-        return changed, np.asarray((changed.steps > bounds + ROUNDING).any(axis=1))
+        return changed, np.asarray((measured_steps(model, changed) > bounds + ROUNDING).any(axis=1))
 
     share = np.zeros(clip.frames)
     share[outside] = 1.0
