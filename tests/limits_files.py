@@ -26,6 +26,8 @@ SKELETON = Skeleton(
     (("Xposition", "Yrotation"), (), ("Zrotation", "Xrotation", "Yrotation")),
     [2, 2],
     [[0.0, 0.1, 0.2], [0.0, 0.0, -0.0]],
+    up="z",
+    unit=0.0254 / 0.45,
 )
 SCHEMA = jsonschema.Draft202012Validator(limits_schema())
 

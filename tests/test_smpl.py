@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import io
-import os
-import warnings
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +12,6 @@ from click.testing import CliRunner
 
 from clips import clip as arm_clip
 from clips import wave
-from mutations import count, flip, mutate, outcomes
 from synovia import Clip, Pose, Skeleton, forward, load_clip, quat, save_clip
 from synovia.cli import main
 from synovia.io import clip_from_poses, poses_of
@@ -26,7 +22,6 @@ JOINTS = sorted(KINDS)
 BODIES = [joints for joints in JOINTS if joints != 16]
 RATE = dict.fromkeys((16, 22, 24, 52), "mocap_framerate") | {55: "mocap_frame_rate"}
 pytestmark = pytest.mark.filterwarnings("ignore:.*taken for a right hand")
-WILD = Path(__file__).parents[2] / "shared" / "data" / "wild"
 
 
 def arrays(joints, frames=12, dtype=np.float64):
@@ -69,37 +64,6 @@ def test_a_file_becomes_a_clip(tmp_path, joints):
     np.testing.assert_array_equal(clip.pose.positions[:, 0], found["trans"])
     expected = quat.exp(found["poses"].reshape(12, joints, 3))
     np.testing.assert_array_equal(clip.pose.rotations, expected)
-
-
-@pytest.mark.parametrize("joints", JOINTS)
-def test_bvh_that_is_made_of_it_puts_the_joints_at_the_same_places(tmp_path, joints):
-    clip = load_clip(save(tmp_path / "walk.npz", arrays(joints)))
-    save_clip(clip, tmp_path / "walk.bvh")
-    again = load_clip(tmp_path / "walk.bvh")
-    places = dict(
-        zip(
-            again.skeleton.names,
-            np.moveaxis(forward(again.skeleton, again.pose)[0], 1, 0),
-            strict=True,
-        )
-    )
-    expected = forward(clip.skeleton, clip.pose)[0]
-    for joint, name in enumerate(clip.skeleton.names):
-        np.testing.assert_allclose(places[name], expected[:, joint], atol=1e-8)
-
-
-def test_positions_are_those_of_matrices(tmp_path):
-    found = arrays(52)
-    clip = load_clip(save(tmp_path / "walk.npz", found))
-    world = {}
-    for joint, parent in enumerate(clip.skeleton.parents.tolist()):
-        local = np.tile(np.eye(4), (12, 1, 1))
-        local[:, :3, :3] = quat.to_matrix(quat.exp(found["poses"].reshape(12, -1, 3)[:, joint]))
-        local[:, :3, 3] = clip.skeleton.offsets[joint] if parent >= 0 else found["trans"]
-        world[joint] = world[parent] @ local if parent >= 0 else local
-    positions = forward(clip.skeleton, clip.pose)[0]
-    expected = np.stack([world[joint][:, :3, 3] for joint in range(52)], axis=1)
-    np.testing.assert_allclose(positions, expected, atol=1e-12)
 
 
 def rest_places(joints):
@@ -400,13 +364,6 @@ def test_wrong_parts_are_named(tmp_path):
         load_clip(save(tmp_path / "a.npz", found))
 
 
-@pytest.mark.skipif(not WILD.is_dir(), reason="the motion files of ../shared/data are not here")
-def test_a_file_in_parts_is_its_twin_without_hands():
-    whole = load_clip(WILD / "human" / "asap_smpl_kick.npz")
-    found = load_clip(WILD / "made" / "smpl_kick.pose_body.npz")
-    np.testing.assert_array_equal(found.pose.rotations, whole.pose.rotations[:, :22])
-
-
 # Files as people have them, and as nobody should.
 
 
@@ -456,24 +413,11 @@ def test_a_directory_of_amass_is_taken_without_its_shapes(tmp_path):
 
 BROKEN = [
     ({"poses": np.zeros((4, 71))}, r"poses: expected frames of 72 \(SMPL\), 156 .*\(4, 71\)"),
-    ({"poses": np.zeros(72)}, r"poses: expected frames of .*, got the shape \(72,\)"),
     ({"poses": np.array([[None]], dtype=object)}, "poses: expected an npy array: Object arrays"),
     ({"poses": np.zeros((12, 72), complex)}, "poses: expected numbers, got an array of '<c16'"),
     ({"poses": np.full((12, 72), np.nan)}, r"poses: expected finite numbers .*, got nan at \[0, 0"),
-    (
-        {"poses": np.full((12, 72), 1e308)},
-        r"poses: expected finite numbers of at most 1.745e\+04 r",
-    ),
     ({"trans": np.zeros((11, 3))}, r"trans: expected the shape \(12, 3\), got \(11, 3\)"),
-    (
-        {"trans": np.full((12, 3), np.inf)},
-        r"trans: expected finite numbers of at most 1e\+09 metres",
-    ),
     ({"mocap_framerate": np.array(0.0)}, "mocap_framerate: expected one number above 0, got 0.0"),
-    (
-        {"mocap_framerate": np.array(np.nan)},
-        "mocap_framerate: expected one number above 0, got nan",
-    ),
     ({"mocap_framerate": np.array([60.0, 1.0])}, "mocap_framerate: expected one number above 0"),
     ({"mocap_framerate": np.array("60")}, "mocap_framerate: expected numbers, got an array of"),
     (
@@ -526,48 +470,3 @@ def test_hostile_files_are_refused_before_they_take_memory(tmp_path, content, me
     (tmp_path / "walk.npz").write_bytes(bomb)
     with pytest.raises(ValueError, match=rf"walk\.npz: {message}"):
         load_clip(tmp_path / "walk.npz")
-
-
-@pytest.mark.exhaustive
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_mutations_give_a_clip_or_an_error_with_its_file(tmp_path):
-    path = tmp_path / "walk.npz"
-    save(path, arrays(24, frames=3))
-    content = path.read_bytes()
-    with zipfile.ZipFile(path) as file:
-        members = {name.removesuffix(".npy"): file.read(name) for name in file.namelist()}
-    rng = np.random.default_rng(17)
-
-    def read(mutant):
-        path.write_bytes(mutant)
-        return load_clip(path)
-
-    def mutants():
-        keys = list(members)
-        for number in range(count()):
-            key = keys[int(rng.integers(3))]
-            change = (mutate, flip)[number % 2]
-            if number % 3 == 0:
-                yield change(content, rng)
-            else:  # inside of the archive, where checksums do not help
-                yield archive({**members, key: change(members[key], rng)})
-
-    clips, errors = outcomes(read, mutants())
-    assert [error for error in errors if "walk.npz" not in error] == []
-    assert all(isinstance(clip, Clip) for clip in clips)
-    assert min(len(clips), len(errors)) > 30
-    assert os.listdir(tmp_path) == ["walk.npz"]
-
-
-def test_6d_is_the_first_two_columns_of_the_matrix():
-    q = quat.normalize(np.random.default_rng(0).normal(size=(50, 4)))
-    six = quat.to_6d(q)
-    np.testing.assert_array_equal(
-        six.reshape(50, 2, 3), np.swapaxes(quat.to_matrix(q), 1, 2)[:, :2]
-    )
-    assert quat.angle_between(quat.from_6d(six), q).max() < 1e-12
-    raw = np.concatenate([3.0 * six[:, :3], 0.5 * six[:, 3:] + 2.0 * six[:, :3]], axis=-1)
-    assert quat.angle_between(quat.from_6d(raw), q).max() < 1e-12
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        quat.from_6d(np.zeros(6))

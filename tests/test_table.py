@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from clips import clip
-from mutations import count, mutate, outcomes, renumber
 from synovia import Clip, Pose, Skeleton, load_clip, quat, save_clip
 from synovia.cli import main
 from synovia.io.table import MARK
@@ -148,27 +145,20 @@ BROKEN = [
     (b"time,\xff\n", r":1: expected UTF-8, got the byte 0xff"),
     ("x,Hips.qw\n", r": expected the column 'time' and a joint's, such as 'Hips\.qw', got 'x'"),
     ("time,Head.qw\n", r": expected the column 'time' and .*, got 'Head\.qw'"),
-    ("time,Hips.w\n", r": expected the column 'time' and .*, got 'Hips\.w'"),
     ("Hips.px,Hips.py,Hips.pz\n0,0,0\n", r": expected the column 'time', got none"),
     ("time,time\n0,0\n", r": expected each column once, got 'time'"),
     ("time,Hips.qw,Hips.qx,Hips.qy\n", r": expected the column 'Hips\.qz' beside the others"),
     (TITLES.strip() + ",Hips.rx,Hips.ry,Hips.rz\n", r": expected a quaternion or a rotation vec"),
     (TITLES + ROW, r": expected at least 2 rows, to know the frame time"),
     (TITLES + ROW + "0.5,1,0,0,0,0,0\n", r":3: expected 8 cells, one a column, got 7"),
-    (TITLES + ROW + "0.5,1,0,0,0,0,0,0,0\n", r":3: expected 8 cells, one a column, got 9"),
     (TITLES + ROW + "0.5,1,,0,0,0,0,0\n", r":3: expected one finite number in each cell, got ''"),
-    (TITLES + ROW + "0.5,1,0,0,0,0,0,\n", r":3: expected one finite number in each cell, got ''"),
     (TITLES + ROW + "0.5,1,0,0,0,0-0,0\n", r":3: expected 8 cells, one a column, got 7"),
-    (TITLES + ROW + "0.5,1,0,0,0,,0-0,0\n", r":3: expected one finite number in each cell, got ''"),
-    (TITLES + ROW + "0.5,1,0,0,0,0 0,0\n", r":3: expected 8 cells, one a column, got 7"),
     (TITLES + ROW + "0.5,1,0,0,0,0,nan,0\n", r":3: expected finite numbers, got"),
-    (TITLES + ROW + "0.5,1,0,0,0,0,x,0\n", r":3: expected finite numbers, got"),
     (TITLES + ROW + "0.5,1,0,0,0,0,1e308,0\n", r": rotation vectors: expected finite numbers of"),
     (TITLES + ROW + "0.5,1,1e308,0,0,0,0,0\n", r": quaternions: expected finite numbers of at mo"),
     (TITLES + ROW + "0.5,.5,0,0,0,0,0,0\n", r": rotations must be unit quaternions .* at \[1, 0\]"),
     (TITLES + ROW + "1e308,1,0,0,0,0,0,0\n", r": time: expected finite numbers of at most 1e\+12"),
     (TITLES + ROW + ROW, r": time: expected 1e-06 to 10000 seconds from frame to frame, got 0"),
-    (TITLES + NEXT + ROW, r": time: expected 1e-06 to 10000 seconds from frame to frame, got -0.5"),
     (
         TITLES + ROW + NEXT + NEXT.replace("0.5", "1") + NEXT.replace("0.5", "2"),
         r":5: expected even times, 0\.5 seconds apart, got 2\.0 after 1\.0",
@@ -197,20 +187,16 @@ HEAD = '{"names": ["a"], "parents": [-1], "offsets": [[0, 0, 0]], "frame_time": 
     ("change", "message"),
     [
         ((HEAD, "{"), r"synovia-skeleton:1: expected JSON"),
-        ((HEAD, "[1]"), r"synovia-skeleton: expected an object, got \[1\]"),
         ((HEAD, "{}"), r"synovia-skeleton: the key 'names' is missing"),
         (('["a"]', '["a", "a"]'), r"synovia-skeleton: Skeleton\.names must differ"),
-        (('["a"]', '["a", 1]'), r"synovia-skeleton: names\[1\]: expected text, got 1"),
         (("[-1]", "[0]"), r"synovia-skeleton: Skeleton\.parents must name an earlier joint"),
         (("[-1]", "[0.5]"), r"synovia-skeleton: parents: expected whole numbers"),
         (("[[0, 0, 0]]", "[[0, 0]]"), r"synovia-skeleton: offsets: expected 1 by 3 numbers"),
         (("[[0, 0, 0]]", "[[0, 0, 1e300]]"), r"synovia-skeleton: offsets: expected finite numbers"),
         (("0.1}", "0}"), r"synovia-skeleton: frame_time: expected 1e-06 to 10000 seconds"),
         (("0.1}", '0.1, "up": "w"}'), r"synovia-skeleton: up: expected x or y or z, got 'w'"),
-        (("0.1}", '0.1, "up": []}'), r"synovia-skeleton: up: expected x or y or z"),
         (("0.1}", '0.1, "unit": -1}'), r"synovia-skeleton: unit: expected a number of at least 0"),
         (("0.1}", '0.1, "end_parents": [0.5]}'), r"end_parents: expected whole numbers"),
-        (("0.1}", '0.1, "end_parents": [1]}'), r"synovia-skeleton: Skeleton\.end_parents"),
         (
             ("0.1}", '0.1, "rest_rotations": [[9, 0, 0, 0]]}'),
             r"Skeleton\.rest_rotations must be un",
@@ -244,33 +230,3 @@ def test_a_directory_of_clips_may_have_other_csv_files(tmp_path):
     assert done.exit_code == 0, done.output
     told = CliRunner().invoke(main, ["info", str(tmp_path / "walk.motion.csv")])
     assert told.exit_code == 0, told.output
-
-
-@pytest.mark.exhaustive
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_mutations_give_a_clip_or_an_error_with_its_file(tmp_path):
-    path = tmp_path / "walk.motion.csv"
-    seeds = []
-    for each in (every_field(), clip(frames=4)):
-        save_clip(each, path)
-        seeds.append(path.read_bytes())
-    rng = np.random.default_rng(18)
-
-    def read(mutant):
-        path.write_bytes(mutant)
-        return load_clip(path)
-
-    changes = (mutate, renumber)
-    mutants = (changes[n % 2](seeds[n // 2 % 2], rng) for n in range(count()))
-    clips, errors = outcomes(read, mutants)
-    assert [error for error in errors if "walk.motion.csv" not in error] == []
-    assert all(isinstance(each, Clip) for each in clips)
-    assert min(len(clips), len(errors)) > 30
-
-
-def test_titles_are_what_the_csv_module_reads(tmp_path):
-    save_clip(every_field(), tmp_path / "a.motion.csv")
-    text = (tmp_path / "a.motion.csv").read_bytes().decode()
-    rows = list(csv.reader(io.StringIO(text.split("\n", 1)[1], newline="")))
-    assert rows[0][1] == 'Hip.l, "the" 1st.qw'
-    assert {len(row) for row in rows} == {len(rows[0])}

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 import warnings
@@ -13,7 +12,6 @@ import pytest
 
 from synovia import kernels
 from synovia.io import load_clip, save_clip
-from synovia.skeleton import Clip
 from test_bvh import DEEP, ROWS, SMALL, assert_same, read, small
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -21,17 +19,13 @@ NUMBERS = "expected finite numbers, got"
 COUNT = "expected 9 numbers, as many as there are channels"
 BROKEN = [
     ("", "1: expected HIERARCHY, got the end of the file"),
-    ("\n\n", "2: expected HIERARCHY, got the end of the file"),
     (b"\x89PNG\r\n\x1a\n\0\0", "1: expected HIERARCHY, got '\\x89PNG'"),
     (bytes(range(256)), "1: expected HIERARCHY, got "),
     ("HIERARCHY\nMOTION\n", "2: expected ROOT, got 'MOTION'"),
     ("HIERARCHY\nJOINT a\n", "2: expected JOINT inside of a joint, got 'JOINT a'"),
     ("HIERARCHY\n}\n", "2: expected ROOT or MOTION, got '}'"),
     (("OFFSET 1 2 3", "OFFSET 1.0 2"), "4: expected 3 numbers after OFFSET, got 'OFFSET 1.0 2'"),
-    (("OFFSET 1 2 3", "OFFSET 1 2 nan"), "4: expected 3 numbers after OFFSET, got "),
     (("OFFSET 1 2 3", "OFFSET 1 2 1e999"), "4: expected 3 numbers after OFFSET, got "),
-    (("OFFSET 1 2 3", "OFFSET 1 2 3 4"), "4: expected 3 numbers after OFFSET, got "),
-    (("OFFSET 1 2 3", "OFFSET 1.5.5 2 3"), "4: expected 3 numbers after OFFSET, got "),
     (("OFFSET 1 2 3", "OFFSET 1 2 3\nOFFSET 1 2 3"), "5: expected one OFFSET in ROOT hip, got "),
     (("OFFSET 0 5 0\n", ""), "12: expected OFFSET in End Site, got '}'"),
     (("ROOT hip", "ROOT"), "2: expected a name after ROOT, got 'ROOT'"),
@@ -44,11 +38,9 @@ BROKEN = [
     (("5 0", "5 0\nEnd Site"), "13: expected End Site inside of a joint, got 'End Site'"),
     (("5 0", "5 0\nCHANNELS 0"), "13: expected CHANNELS once in a joint, before its children, "),
     (("CHANNELS 3", "CHANNELS"), "9: expected a count after CHANNELS, got "),
-    (("CHANNELS 3", "CHANNELS -3"), "9: expected a count after CHANNELS, got "),
     (("CHANNELS 3", "CHANNELS 4"), "9: expected as many channels as CHANNELS says, got "),
     (("CHANNELS 3", "CHANNELS " + "9" * 5000), "9: expected as many channels as CHANNELS says, "),
     (("CHANNELS 3 Z", "CHANNELS 3 W"), "9: expected channels like Xposition or Zrotation, each "),
-    (("CHANNELS 3 Z", "CHANNELS 3 X"), "9: expected channels like Xposition or Zrotation, each "),
     (("}\nMOTION", "MOTION"), "15: expected '}' to close ROOT hip, got 'MOTION'"),
     (("}\nMOTION", "}\n}\nMOTION"), "16: expected ROOT or MOTION, got '}'"),
     ((SMALL[SMALL.index("JOINT") :], ""), "5: expected '}', got the end of the file"),
@@ -56,34 +48,18 @@ BROKEN = [
     ((SMALL[SMALL.index("Frames") :], ""), "16: expected Frames:, got the end of the file"),
     ((SMALL[SMALL.index("Frame T") :], "\n"), "18: expected Frame Time:, got the end of the file"),
     (("Frames: 2", "Frames: -2"), "17: expected Frames: and a count from 0 to 999999999, got "),
-    (("Frames: 2", "Frames: 1e3"), "17: expected Frames: and a count from 0 to 999999999, got "),
     (("Frames: 2", "Frames: " + "9" * 5000), "17: expected Frames: and a count from 0 to 99999"),
     (
         ("Frame Time: 0.1", "Frame Time: 0"),
         "18: expected Frame Time: and seconds from 1e-06 to 10000, got ",
     ),
-    (
-        ("Frame Time: 0.1", "Frame Time: -1"),
-        "18: expected Frame Time: and seconds from 1e-06 to 10000, got ",
-    ),
-    (
-        ("Frame Time: 0.1", "Frame Time: nan"),
-        "18: expected Frame Time: and seconds from 1e-06 to 10000, got ",
-    ),
     (("Frame Time: 0.1", "Frame Time: 5e-324"), "18: expected Frame Time: and seconds from "),
     (("70 80", "70 1e308"), "20: expected Xrotation of hip within ±1e+06, got 1e+308"),
     (("ROOT hip", "ROOT " + "h" * 1001), "2: expected a name of at most 1000 characters, got "),
-    (
-        ("Frame Time: 0.1", "Frame Time: 1 2"),
-        "18: expected Frame Time: and seconds from 1e-06 to 10000, got ",
-    ),
     (("70 80", "70 nan"), f"20: {NUMBERS} 'nan'"),
     (("70 80", "70 -inf"), f"20: {NUMBERS} '-inf'"),
     (("70 80", "70 1e999"), f"20: {NUMBERS} '1e999'"),
-    (("70 80", "70 1,5"), f"20: {NUMBERS} '1,5'"),
-    (("70 80", "70 1.5.5"), f"20: {NUMBERS} '1.5.5'"),
     (("70 80", "70 - 5"), f"20: {NUMBERS} '-'"),
-    (("70 80", "70 0x10"), f"20: {NUMBERS} '0x10'"),
     (("70 80", "70 \0"), f"20: {NUMBERS} '\\x00'"),
     (("35\n", "1e"), f"20: {NUMBERS} '1e'"),
     ((" 60\n", "\n"), f"19: {COUNT}, got 8"),
@@ -100,81 +76,6 @@ def test_what_is_broken_is_named_by_file_and_line(tmp_path, change, message):
         read(tmp_path, small(change) if isinstance(change, tuple) else change)
     assert str(caught.value).startswith(f"{tmp_path / 'walk.bvh'}:{message}")
     assert ", got " in str(caught.value)
-
-
-GARBAGE = [
-    b"\0",
-    b"{",
-    b"}",
-    b"nan",
-    b"1e999",
-    b"-",
-    b".",
-    b"\r",
-    b"\n",
-    b"\xff",
-    b"JOINT x",
-    b"9" * 400,
-]
-
-
-def mutated(text, rng):
-    """Return `text` with one or two random changes."""
-    for _ in range(rng.integers(1, 3)):
-        lines = text.splitlines(keepends=True) or [b""]
-        at = int(rng.integers(0, len(text) + 1))
-        to = at + int(rng.integers(0, 20))
-        i, j = rng.integers(0, len(lines), 2).tolist()
-        match rng.integers(0, 9):
-            case 0 if text:
-                at = min(at, len(text) - 1)
-                text = text[:at] + bytes([text[at] ^ 1 << int(rng.integers(8))]) + text[at + 1 :]
-            case 1:
-                text = text[:at] + text[to:]
-            case 2:
-                text = text[:to] + text[at:]
-            case 3:
-                text = text[:at]
-            case 4:
-                lines[i], lines[j] = lines[j], lines[i]
-                text = b"".join(lines)
-            case 5:
-                text = b"".join(lines[:i] + lines[i + 1 :])
-            case 6:
-                text = b"".join([*lines[:i], lines[j], *lines[i:]])
-            case 7:
-                number = str(rng.choice([-1, 0, 3, 7, 1e-320, 1e18, 99999999999])).encode()
-                found = list(re.finditer(rb"[-+.0-9e]+", text))
-                if found:
-                    start, stop = found[int(rng.integers(len(found)))].span()
-                    text = text[:start] + number + text[stop:]
-            case _:
-                text = text[:at] + GARBAGE[int(rng.integers(len(GARBAGE)))] + text[at:]
-    return text
-
-
-SEEDS = [
-    SMALL.encode(),
-    SMALL.replace("\n", "\r\n").replace("\n{", " {").encode(),
-    small((ROWS, ROWS.replace(" 30", "\n30").replace(" 90", "\n90"))).encode(),
-    small(("CHANNELS 3 Zrotation Xrotation Yrotation", "CHANNELS 0"), (ROWS, "")).encode(),
-]
-
-
-@pytest.mark.exhaustive
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_mutations_give_a_clip_or_an_error_with_its_line(tmp_path):
-    rng = np.random.default_rng(20)
-    clips, errors = [read(tmp_path, seed) for seed in SEEDS], []
-    for _ in range(10_000 if os.environ.get("SYNOVIA_EXHAUSTIVE") == "1" else 1_000):
-        text = mutated(SEEDS[int(rng.integers(len(SEEDS)))], rng)
-        try:
-            clips.append(read(tmp_path, text))
-        except ValueError as error:
-            errors.append(str(error))
-    assert [error for error in errors if not re.search(r"walk\.bvh:\d+: .*, got ", error)] == []
-    assert all(isinstance(clip, Clip) for clip in clips)
-    assert min(len(clips), len(errors)) > 80
 
 
 def test_numbers_are_rounded_as_python_rounds_them():

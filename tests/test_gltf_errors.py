@@ -1,22 +1,14 @@
 """Broken glTF files: a clip, or an error that names file and place."""
 
-import copy
-import json
-import re
 import struct
 
 import numpy as np
 import pytest
 
-from gltfs import FRAMES, TIMES, Builder, chain, glb, quats, split, walking
+from gltfs import FRAMES, TIMES, Builder, chain, glb, quats, walking
 from oracles import EXHAUSTIVE
-from synovia import Clip, load_clip, save_clip
-from synovia.io import list_clips
-from test_gltf_read import HUMANOIDS, read, saved
-from test_gltf_write import turned
-
-TRIES = 10_000 if EXHAUSTIVE else 300
-"""Of a single file, on a machine that has other things to do."""
+from synovia import load_clip
+from test_gltf_read import read, saved
 
 
 def changed(path, value):
@@ -41,20 +33,11 @@ BROKEN = [
     (("nodes", 2, "children"), [0], "nodes[2].children: expected nodes that are not above this "),
     (("nodes", 6, "children"), [2], "nodes[6].children[0]: expected a node that no other has as "),
     (("nodes", 1, "children"), [99], "nodes[1].children[0]: expected a whole number from 0 to 6, "),
-    (
-        ("nodes", 1, "children"),
-        [2.5],
-        "nodes[1].children[0]: expected a whole number from 0 to 6, ",
-    ),
     (("nodes", 1, "children"), 2, "nodes[1].children: expected a list, got 2"),
     (("nodes", 1), "hip", "nodes[1]: expected an object, got 'hip'"),
-    (("nodes",), {}, "nodes: expected a list, got {}"),
-    (("nodes", 1, "name"), 5, "nodes[1].name: expected text, got 5"),
     (("nodes", 1, "name"), "\ud800", "nodes[1].name: expected text of whole Unicode characters"),
     (("nodes", 1, "rotation"), [0, 0, 0, 0], "nodes[1].rotation: expected a unit quaternion, got "),
-    (("nodes", 1, "rotation"), [0, 0, 1], "nodes[1].rotation: expected 4 numbers, got [0, 0, 1]"),
     (("nodes", 1, "translation"), [0, 0, 1e300], "nodes[1].translation: expected 3 numbers, got "),
-    (("nodes", 1, "translation"), [0, 0, True], "nodes[1].translation: expected 3 numbers, got "),
     (("nodes", 1, "scale"), [1, 0, 1], "nodes[1].scale: expected scales of at least 1e-09"),
     (("nodes", 4, "matrix"), [0] * 16, "nodes[4].matrix: expected a matrix of translation, "),
     (("nodes", 4, "matrix"), [1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1], "nodes[4].matrix: "),
@@ -63,15 +46,6 @@ BROKEN = [
         ("skins", 0, "joints"),
         [77],
         "skins[0].joints[0]: expected a whole number from 0 to 6, got 77",
-    ),
-    (("skins", 0, "joints"), None, "skins[0]: the key 'joints' is missing"),
-    ((*WALK, "channels"), None, "animations[0]: the key 'channels' is missing"),
-    ((*WALK, "channels", 0, "sampler"), 9, "animations[0].channels[0].sampler: expected a whole "),
-    ((*WALK, "channels", 0, "target"), [], "animations[0].channels[0].target: expected an object"),
-    (
-        (*WALK, "channels", 0, "target", "node"),
-        -1,
-        "animations[0].channels[0].target.node: expected",
     ),
     (
         (*WALK, "channels", 2, "target", "node"),
@@ -84,19 +58,11 @@ BROKEN = [
         "animations[0].samplers[0].interpolation: expected one",
     ),
     ((*SAMPLER, "interpolation"), "CUBICSPLINE", "accessors[1].count: expected as many as there "),
-    ((*SAMPLER, "output"), 99, "animations[0].samplers[0].output: expected a whole number from 0"),
     ((*SAMPLER, "output"), 0, "accessors[0].type: expected VEC4 for rotations, VEC3 for others"),
     ((*SAMPLER, "input"), 1, "accessors[1].type: expected SCALAR for times, got 'VEC4'"),
     ((*SAMPLER, "input"), 3, "accessors[1].count: expected as many as there are times, 4 "),
-    ((*SAMPLER, "input"), None, "animations[0].samplers[0]: the key 'input' is missing"),
     (("accessors", 1, "count"), 10**6, "accessors[1]: expected elements within the 208 bytes of "),
-    (("accessors", 1, "count"), 10**9, "accessors[1]: expected elements within the 208 bytes of "),
     (("accessors", 1, "count"), 0, "accessors[1].count: expected a whole number from 1, got 0"),
-    (
-        ("accessors", 1, "count"),
-        "13",
-        "accessors[1].count: expected a whole number from 1, got '13'",
-    ),
     (
         ("accessors", 1, "bufferView"),
         None,
@@ -108,22 +74,15 @@ BROKEN = [
         "accessors[1].coun",
     ),
     (("accessors", 1, "type"), "VEC5", "accessors[1].type: expected one of SCALAR, VEC2, "),
-    (("accessors", 1, "type"), [], "accessors[1].type: expected text, got []"),
     (("accessors", 1, "componentType"), 5124, "accessors[1].componentType: expected one of 5120, "),
     (
         ("accessors", 1, "componentType"),
         5121,
         "accessors[1]: expected floats or normalized integers",
     ),
-    (("accessors", 1, "bufferView"), 99, "accessors[1].bufferView: expected a whole number from 0"),
     (("accessors", 1, "byteOffset"), 4, "accessors[1]: expected elements within the 208 bytes of "),
     (
         ("bufferViews", 1, "byteOffset"),
-        10**12,
-        "bufferViews[1]: expected bytes within the buffer's ",
-    ),
-    (
-        ("bufferViews", 1, "byteLength"),
         10**12,
         "bufferViews[1]: expected bytes within the buffer's ",
     ),
@@ -133,28 +92,12 @@ BROKEN = [
         "bufferViews[1].byteStride: expected at least an element",
     ),
     (
-        ("bufferViews", 1, "byteStride"),
-        0,
-        "bufferViews[1].byteStride: expected a whole number from ",
-    ),
-    (
-        ("bufferViews", 1, "byteStride"),
-        64,
-        "accessors[1]: expected elements within the 208 bytes of ",
-    ),
-    (("bufferViews", 1, "buffer"), 1, "bufferViews[1].buffer: expected a whole number from 0 to 0"),
-    (
         ("bufferViews", 1, "extensions"),
         {"EXT_meshopt_compression": {}},
         "bufferViews[1]: expected bytes without compression, got ['EXT_meshopt_compression']; "
         "gltf-transform cp IN OUT decompresses them",
     ),
     (("buffers",), [{"byteLength": 10**12}], "buffers[0].byteLength: expected at most the "),
-    (
-        ("buffers",),
-        [{"byteLength": 1, "uri": "data:,"}],
-        "buffers[0].byteLength: expected at most the",
-    ),
     (("buffers",), [{"byteLength": 9, "uri": "data:;base64,?"}], "buffers[0].uri: expected base64"),
     (
         ("buffers",),
@@ -177,20 +120,9 @@ BROKEN = [
         "accessors[5].sparse.indices: expected ",
     ),
     (
-        (*SPARSE, "sparse", "indices", "componentType"),
-        5126,
-        "accessors[5].sparse.indices.component",
-    ),
-    ((*SPARSE, "sparse", "values"), None, "accessors[5].sparse: the key 'values' is missing"),
-    (
         ("extensions",),
         {"VRM": {"humanoid": {}}},
         "extensions.VRM.humanoid: the key 'humanBones' is",
-    ),
-    (
-        ("extensions",),
-        {"VRMC_vrm": {"humanoid": {"humanBones": {"hips": {"node": 7}}}}},
-        "extensions.VRMC_vrm.humanoid.humanBones.hips.node: expected a whole number from 0 to 6",
     ),
 ]
 
@@ -301,101 +233,3 @@ def test_many_channels_of_one_long_accessor_have_a_bound(tmp_path):
         made.channel(animation, node, "rotation", times, values)
     with pytest.raises(ValueError, match=r"animations\[0\]: expected at most \d+ keys, got more"):
         read(tmp_path, made)
-
-
-# Mutations
-
-VALUES = [
-    *(None, True, "", "hip", 0, 1, -1, 2, 5, 13, 5123, 5126, 0.5, 1e-320, 1e99, -1e308, 10**20),
-    *(2**31, 2**32 - 1, 2**63, [], {}, [0], [1, 0, 0], [0, 0, 0, 1], [1e300] * 4, [[1]], {"a": 1}),
-    *("SCALAR", "VEC3", "CUBICSPLINE", "STEP", "rotation", "translation", "scale", "../x"),
-    *("data:,AAAA", "data:;base64,AAAA", float("nan"), float("inf")),
-]
-GARBAGE = [b"\0", b"{", b"}", b"[", b"]", b",", b"NaN", b"1e999", b"-", b"\xff", b'"', b"\\ud800"]
-
-
-def places(value, path=()):
-    """All paths to values inside of JSON."""
-    yield path
-    keys = value if isinstance(value, dict) else range(len(value) if isinstance(value, list) else 0)
-    for key in keys:
-        yield from places(value[key], (*path, key))
-
-
-def mutated_json(root, rng):
-    root = copy.deepcopy(root)
-    for _ in range(rng.integers(1, 3)):
-        found = [path for path in places(root) if path]
-        *way, key = found[int(rng.integers(len(found)))]
-        place = root
-        for step in way:
-            place = place[step]
-        if rng.random() < 0.2:
-            del place[key]
-        elif rng.random() < 0.2:
-            other = found[int(rng.integers(len(found)))]
-            value = root
-            for step in other:
-                value = value[step]
-            place[key] = copy.deepcopy(value)
-        else:
-            place[key] = VALUES[int(rng.integers(len(VALUES)))]
-    return root
-
-
-def mutated_bytes(content, rng):
-    at = int(rng.integers(0, len(content) + 1))
-    to = at + int(rng.integers(0, 20))
-    match rng.integers(0, 5):
-        case 0:
-            flipped = bytearray(content)
-            for place in rng.integers(0, len(content), 3).tolist():
-                flipped[place] ^= 1 << int(rng.integers(8))
-            return bytes(flipped)
-        case 1:
-            return content[:at] + content[to:]
-        case 2:
-            return content[:at]
-        case 3:
-            word = int(rng.choice([0, 1, 2**31, 2**32 - 1, 12]))
-            return content[: at // 4 * 4] + struct.pack("<I", word) + content[at // 4 * 4 + 4 :]
-        case _:
-            return content[:at] + GARBAGE[int(rng.integers(len(GARBAGE)))] + content[at:]
-
-
-@pytest.mark.exhaustive
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_mutations_give_a_clip_or_an_error(tmp_path):
-    rng = np.random.default_rng(17)
-    made = walking()
-    made.root["extensions"] = {
-        name: {"humanoid": HUMANOIDS[name]} for name in ("VRM", "VRMC_vrm", "VRMC_vrm_animation")
-    }
-    made.channel(made.root["animations"][1], 2, "scale", TIMES, np.ones((FRAMES, 3)))
-    root, data = split(made.glb())
-    inside = json.loads(made.gltf())
-    loaded, written, errors = 0, 0, []
-    for number in range(TRIES):
-        path = tmp_path / ("a.gltf" if number % 4 == 3 else "a.glb")
-        target = tmp_path / ("b.gltf" if number % 8 > 5 else "b.glb")
-        if number % 4 == 3:
-            path.write_bytes(json.dumps(mutated_json(inside, rng)).encode())
-        elif number % 2:
-            text = json.dumps(mutated_json(root, rng)).encode()
-            path.write_bytes(glb(text, (b"BIN\0", data)))
-        else:
-            path.write_bytes(mutated_bytes(made.glb(), rng))
-        try:
-            names = list_clips(path)
-            name = names[number // 8 % len(names)]
-            clip = load_clip(f"{path}#{name}" if name else path)
-            assert isinstance(clip, Clip)
-            loaded += 1
-            save_clip(turned(clip, clip.skeleton.names[number % len(clip.skeleton)]), target)
-            load_clip(f"{target}#{name}" if name else target)
-            written += 1
-        except (ValueError, OSError) as error:
-            errors.append(str(error))
-    assert [error for error in errors if not re.search(r"/[ab]\.gl(b|tf):|Errno.*/", error)] == []
-    assert min(written, len(errors)) > TRIES // 10
-    assert loaded - written < TRIES // 20
