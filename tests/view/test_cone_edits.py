@@ -87,41 +87,6 @@ def test_the_page_gets_points_and_twists(asking):
     assert arrays["cornerCounts"].tolist() == [8]
 
 
-def test_points_are_moved_added_deleted(asking):
-    before = asking.cone
-    asking.edit("move-point", index=2, point=[0.8, *(0.6 * before.points[2, 1:] / 0.5)])
-    assert asking.cone.points[2, 0] == pytest.approx(0.8)
-    asking.edit("add-point", after=7)
-    assert len(asking.cone.points) == 9
-    middle = before.points[7] + before.points[0]
-    np.testing.assert_allclose(asking.cone.points[8], middle / np.linalg.norm(middle), atol=1e-12)
-    asking.edit("add-point", point=(2.0 * asking.cone.points[4]).tolist(), after=None)
-    assert len(asking.cone.points) == 9  # a second point in the same place makes no edge
-    beyond = asking.cone.points[4] + asking.cone.points[5] - [0.4, 0.0, 0.0]
-    assert "refused" not in asking.edit("add-point", point=beyond.tolist())
-    np.testing.assert_allclose(asking.cone.points[5], beyond / np.linalg.norm(beyond), atol=1e-12)
-    asking.edit("delete-point", index=5)
-    asking.edit("delete-point", index=8)
-    np.testing.assert_allclose(asking.cone.points[3:], before.points[3:], atol=1e-12)
-
-
-def test_twists_visible_point_and_smoothing(asking):
-    asking.edit("twist", index=3, lowDeg=-20, highDeg=75.5)
-    asking.edit("twist", index=None, lowDeg=-60, highDeg=30)
-    cone = asking.cone
-    np.testing.assert_allclose(np.degrees([cone.low[3], cone.high[3]]), [-20.0, 75.5])
-    np.testing.assert_allclose(np.degrees([cone.visible_low, cone.visible_high]), [-60.0, 30.0])
-    asking.edit("move-visible", point=[0.99, 0.1, 0.0])
-    assert asking.cone.visible[1] == pytest.approx(0.1 / np.hypot(0.99, 0.1))
-    asking.edit("smooth", rounds=2)
-    assert len(asking.cone.points) == 32
-    asking.edit("relax", rounds=3)
-    assert len(asking.cone.points) == 32
-    asking.edit("simplify", toleranceDeg=2.0)
-    assert len(asking.cone.points) < 32
-    assert "matters by more than 0.001" in asking.edit("simplify", toleranceDeg=0.001)["refused"]
-
-
 def test_a_broken_star_is_refused_with_its_edge(asking):
     before = asking.cone
     inside = (before.points[4] + 0.2 * before.visible).tolist()
@@ -139,12 +104,6 @@ def test_a_broken_star_is_refused_with_its_edge(asking):
     np.testing.assert_allclose(swapped["edge"]["ends"], before.points[[3, 2]])
     crossed = asking.edit("smooth", rounds=99)
     assert "more than 1000 points" in crossed["refused"]
-
-
-def test_all_the_way_round_is_the_same_cone(asking):
-    before = asking.cone
-    assert "refused" not in asking.edit("reorder-point", index=0, by=7)
-    np.testing.assert_allclose(asking.cone.points, np.roll(before.points, -1, axis=0))
 
 
 @pytest.mark.parametrize(
@@ -185,23 +144,6 @@ def test_three_points_must_stay(asking):
             break
     assert len(asking.cone.points) == 3
     assert "at least 3 points" in asking.edit("delete-point", index=0)["refused"]
-
-
-def test_mirror_copy_and_remove_are_steps(asking):
-    asking.edit("twist", index=None, lowDeg=-10, highDeg=40)
-    header = asking.edit("mirror")
-    assert header["limited"] == [1, 3]
-    there = asking.limits["RightArm"].shape
-    np.testing.assert_allclose(there.visible, [-1.0, 0.0, 0.0], atol=1e-12)
-    np.testing.assert_allclose(np.degrees([there.visible_low, there.visible_high]), [-40.0, 10.0])
-    asking.edit("copy", to="LeftHand")
-    assert asking.limits["LeftHand"] is asking.limits["LeftArm"]
-    assert asking.edit("remove")["limited"] == [2, 3]
-    assert asking.edit("remove")["refused"] == "LeftArm has no limit to edit"
-    assert "on the other side" in asking.edit("mirror", "LeftHand")["refused"]
-    whats = [asking("undo", joint="LeftArm")[0]["what"] for _ in range(4)]
-    assert whats == ["remove, LeftArm", "copy, LeftArm", "mirror, LeftArm", "twist, LeftArm"]
-    assert list(asking.limits) == ["LeftArm"]
 
 
 def test_points_are_for_cones_only(asking):
@@ -283,16 +225,6 @@ def test_what_a_union_refuses(union, edit, given, reason):
     before = union.cone
     assert reason in union.edit(edit, **given)["refused"]
     assert union.cone is before
-
-
-def test_a_broken_star_of_a_union_is_refused_with_its_edge(union):
-    second = union.cone.parts[1]
-    inside = second.points[4] + 0.2 * second.visible
-    header = union.edit("move-point", part=1, index=0, point=inside.tolist())
-    with pytest.raises(ValueError, match="must make a star") as caught:
-        move_point(second, 0, inside / np.linalg.norm(inside))
-    assert header["edge"]["number"] == caught.value.broken.edge
-    np.testing.assert_allclose(header["edge"]["ends"], caught.value.broken.ends)
 
 
 def test_an_edit_that_is_unknown_is_an_error(asking):

@@ -63,20 +63,6 @@ def pose_of(session, frame=0):
 # Samples, and whose they are.
 
 
-def test_samples_say_whose_they_are_and_are_those_that_were_kept(session, model, takes):
-    told = ask(session, "observed", joint=ARM, most=10_000)
-    kept = model.samples[ARM]
-    assert told["performers"] == list(PEOPLE)
-    assert told["counts"] == [len(each.rotations) for each in kept]
-    by_clip = {each.name: each for each in takes}
-    for turn, who, which, frame in zip(
-        told["rotations"], told["whose"], told["clip"], told["frames"], strict=True
-    ):
-        source = by_clip[told["clips"][which]]
-        assert source.name.startswith(told["performers"][who])
-        np.testing.assert_allclose(source.pose.rotations[frame, 2], turn, atol=1e-6)
-
-
 def test_of_many_samples_all_performers_are_shown_with_as_many(session, model):
     counts = [len(each.rotations) for each in model.samples[ARM]]
     told = ask(session, "observed", joint=ARM, most=3 * min(counts) - 6)
@@ -90,22 +76,6 @@ def test_a_limit_that_is_measured_from_elsewhere_has_no_samples(session):
     copied = session.scene.model.limits["Chest"]
     session.edit(lambda limits: {**limits, "LeftForeArm": copied}, "copied", None)
     assert ask(session, "observed", joint="LeftForeArm", most=9)["count"] == 0
-
-
-def test_why_names_the_nearest_sample(session, model):
-    outside = session.scene.model.violation(session.scene.clip.pose)[:, 2]
-    frame = int(outside.argmax())
-    told = ask(session, "why", joint=ARM, **pose_of(session, frame))["nearest"]
-    turn = session.scene.clip.pose.rotations[frame, 2]
-    angles = {
-        (each.clip, int(number)): float(np.degrees(quat.angle_between(turn, rotation)))
-        for each in model.samples[ARM]
-        for number, rotation in zip(each.frames, each.rotations, strict=True)
-    }
-    best = min(angles, key=lambda key: angles[key])
-    assert (told["clip"], told["frame"]) == best
-    assert told["deg"] == pytest.approx(angles[best], abs=1e-4)
-    assert told["performer"] == best[0].split("_")[0]
 
 
 def recalled(session, sample, number):
@@ -252,19 +222,6 @@ def test_a_fit_is_that_of_the_library_and_can_be_undone(session, model, takes, f
     ]
     session.redo()
     assert session.scene.source is not model
-
-
-def test_a_fit_can_be_stopped_and_nothing_is_lost(session, model, folder):
-    session.folder = folder
-    session.edit(lambda limits: {ARM: limits[ARM]}, "fewer", None)
-    fit(session)
-    assert "under way" in fit(session)["refused"]
-    told = ask(session, "stop")
-    assert (told["running"], told["failed"]) == (False, False)
-    assert "Stopped" in told["stage"]
-    assert list(session.scene.model.limits) == [ARM]
-    assert session.state()["undo"] == "fewer"
-    assert ask(session, "stop")["stage"] == told["stage"]
 
 
 def test_what_cannot_be_fitted_is_said(session, tmp_path):

@@ -14,7 +14,6 @@ from synovia.edit import push
 from synovia.io.limits import FILES
 from synovia.learn import flips
 from synovia.limit import chart_for
-from synovia.limit.softening import Beyond, Inside
 from synovia.schema import encode
 from synovia.shapes import SHAPES
 from synovia.shapes.mesh import shape_surface
@@ -86,35 +85,6 @@ def test_a_refit_is_what_fit_makes_of_the_clip(session, family):
         assert_same(session.scene.model.limits[ARM], fitted.limits[ARM])
     assert header["choice"]["family"] == family
     assert header["undo"] == f"{kind.label[0].lower()}{kind.label[1:]} for {ARM}"
-
-
-def test_a_slider_of_margins_is_one_step(session):
-    before = session.scene.model.limits[ARM]
-    for margin_deg in (1.0, 2.0, 4.0):
-        given = chosen("kdop", margin_deg=margin_deg)
-        ask(session, "refit", **given, stroke="drag")
-    header, _ = ask(session, "family", joint=ARM)
-    assert header["choice"] == {
-        "family": "kdop",
-        "chart": "swing-twist",
-        "marginDeg": 4.0,
-        "from": "clip",
-    }
-    ask(session, "undo", joint=ARM)
-    assert session.scene.model.limits[ARM] is before
-
-
-def test_choices_come_back_with_an_undo(session):
-    first, _ = ask(session, "family", joint=ARM)
-    assert first["choice"]["family"] == "oriented-box"
-    assert first["choice"]["marginDeg"] == pytest.approx(np.degrees(0.02), abs=1e-3)
-    ask(session, "refit", **chosen("box", margin_deg=5.0))
-    ask(session, "refit", **chosen("ellipsoid", margin_deg=1.0))
-    ask(session, "undo", joint=ARM)
-    header, _ = ask(session, "family", joint=ARM)
-    assert (header["choice"]["family"], header["choice"]["marginDeg"]) == ("box", 5.0)
-    ask(session, "undo", joint=ARM)
-    assert ask(session, "family", joint=ARM)[0]["choice"] == first["choice"]
 
 
 def test_a_refit_keeps_what_a_limit_is_measured_from():
@@ -200,38 +170,6 @@ def test_a_family_is_judged_by_people_left_out(populous):
     assert max(shares) > 0.0
 
 
-def test_a_conversion_says_what_it_costs_and_starts_where_the_last_did(session):
-    before = session.scene.model.limits[ARM]
-    header, _ = ask(session, "refit", **chosen("ellipsoid", chart="swing-twist", source="limit"))
-    there = before.to("ellipsoid", "swing-twist")
-    assert_same(session.scene.model.limits[ARM], there.limit)
-    assert header["cost"] == {
-        "gained": pytest.approx(there.gained),
-        "lost": pytest.approx(there.lost),
-        "errorDeg": pytest.approx(np.degrees(there.error)),
-    }
-    assert not header["fitted"]
-    ask(session, "refit", **chosen("distance-field", chart="swing-twist", source="limit"))
-    field = before.to("distance-field", "swing-twist").limit
-    assert_same(session.scene.model.limits[ARM], field)
-
-
-def test_without_evidence_only_a_conversion_is_offered():
-    still = clip(size=0.5, frames=60)
-    model = LimitModel.fit([still], "box", joints=[ARM])
-    session = Session(scene_of(model, clip(frames=1)))
-    header, _ = ask(session, "family", joint=ARM)
-    assert [source["name"] for source in header["sources"] if not source["why"]] == ["limit"]
-    assert header["choice"]["from"] == "limit"
-    before = session.scene.model.limits[ARM]
-    for source in ("clip", "samples"):
-        header, _ = ask(session, "refit", **chosen("kdop", source=source))
-        assert "Only this limit itself" in header["refused"]
-    assert session.scene.model.limits[ARM] is before
-    with pytest.raises(ValueError, match="evidence"):
-        ask(session, "judge", **chosen("kdop", source="limit"))
-
-
 def test_a_short_clip_is_not_judged():
     model = LimitModel.fit([clip(frames=60)], "box", joints=[ARM])
     session = Session(scene_of(model, clip(frames=6)))
@@ -260,25 +198,6 @@ def test_what_a_fit_warns_of_is_told():
     assert any("opposite the bone" in said for said in header["remarks"])
     assert ask(session, "family", joint=ARM)[0]["remarks"] == header["remarks"]
     assert ask(session, "refit", **chosen("box", margin_deg=1.0))[0]["remarks"] == []
-
-
-def test_softening_is_that_of_clamp(session):
-    clip_, model = session.scene.clip, session.scene.model
-    for text, softening in (
-        ("inside:5", Inside(np.radians(5.0))),
-        ("beyond:4", Beyond(np.radians(4.0))),
-    ):
-        header, arrays = ask(session, "clamp", soften=text)
-        clamped = model.project(clip_, softening=softening)
-        assert np.allclose(
-            arrays["clamped"], clamped.pose.rotations[:, header["changed"]], atol=1e-6
-        )
-        left = np.degrees(model.check(clamped).violation.max())
-        assert header["leftDeg"] == pytest.approx(left)
-        assert (left > 0.0) == (text == "beyond:4")
-    assert ask(session, "clamp")[0]["leftDeg"] == 0.0
-    with pytest.raises(ValueError, match="softening takes inside:DEG or beyond:DEG"):
-        ask(session, "clamp", soften="sideways:3")
 
 
 @pytest.mark.parametrize("chart", ["rotation-vector", "swing-twist", "euler"])

@@ -19,7 +19,7 @@ from synovia import Clip, LimitModel, Pose, human, load_clip, load_limits, save_
 from synovia.anatomy import limits_of
 from synovia.components.figure import clip_of
 from synovia.demo import wild
-from synovia.io import limits_bytes, save_clips
+from synovia.io import limits_bytes
 from synovia.population import limits_for
 from synovia.view import messages, uploads
 from synovia.view.answers import answer
@@ -61,18 +61,6 @@ def bytes_of(made, path):
     return path.read_bytes()
 
 
-def test_a_clip_that_is_dropped_is_shown_within_the_same_limits(session, tmp_path):
-    other = clip("run", size=0.6, frames=12)
-    session.edit(lambda limits: {**limits}, "nothing", None)
-    told = loaded(session, "run.bvh", bytes_of(other, tmp_path / "x.bvh"))
-    assert (told["scene"], session.scene.clip.name) == (1, "run")
-    assert told["undo"] == "nothing"  # the skeleton is the same, and so is what was edited
-    np.testing.assert_allclose(
-        np.abs((session.scene.clip.pose.rotations * other.pose.rotations).sum(axis=-1)), 1.0
-    )
-    assert list(session.scene.model.limits) == list(session.model.limits)
-
-
 def test_a_human_clip_dropped_on_the_default_figure_gets_human_limits(tmp_path):
     """As on the command line: the figure's limits know only joints with equal names."""
     figure = human()
@@ -88,17 +76,6 @@ def test_a_human_clip_dropped_on_the_default_figure_gets_human_limits(tmp_path):
     other = Session(scene_of(limits_of(figure), figure=figure))
     loaded(other, "figure.bvh", bytes_of(own, tmp_path / "figure.bvh"))
     assert other.model.provenance["figure"] == "human"
-
-
-def test_all_clips_of_a_file_that_is_dropped_are_in_the_list(session, tmp_path):
-    """As animations of a character in glTF: the first is shown."""
-    several = [clip(name, size=0.6, frames=8) for name in ("Idle", "Run", "Wave")]
-    metres = replace(several[0].skeleton, unit=1.0)
-    save_clips([replace(each, skeleton=metres) for each in several], tmp_path / "x.glb")
-    loaded(session, "robot.glb", (tmp_path / "x.glb").read_bytes())
-    assert session.scene.clip.name == "robot#Idle"
-    names = [f"robot#{each.name}" for each in several]
-    assert [entry.name for entry in session.folder.entries.values()] == names
 
 
 def test_limits_that_are_dropped_are_those_of_the_file(session):
@@ -139,66 +116,15 @@ def test_files_too_large_or_not_whole_are_refused(session, monkeypatch):
     assert "expected 2 bytes, got more" in told["error"]
 
 
-def test_a_human_gets_its_limits_by_one_request(tmp_path):
-    body = wild()
-    session = Session(scene_of(LimitModel({}, body.skeleton), body))
-    found = ask(session, "roles", roles={})[0]
-    assert found["why"] is None
-    assert "leftUpperArm" in found["found"].values()
-    told = ask(session, "human", source="human", roles={}, discard=False)[0]
-    assert told["unsaved"] is True
-    wanted = limits_for(body).model.limits
-    assert list(session.scene.model.limits) == list(wanted)
-    assert "source: expected human or" in ask(session, "human", source="x", roles={})[0]["error"]
-
-
-def test_what_is_no_human_is_told_and_can_be_mapped(session):
-    assert "no human" in ask(session, "roles", roles={})[0]["why"]
-    told = ask(session, "human", source="human", roles={}, discard=False)[0]
-    assert "no human" in told["refused"]
-    body = wild()
-    odd = replace(
-        body.skeleton, names=tuple(f"joint{number}" for number in range(len(body.skeleton)))
-    )
-    hidden = replace(body, skeleton=odd)
-    roles = limits_for(body).alignment.rig.roles
-    said = {odd.names[body.skeleton.index(joint)]: role for role, joint in roles.items()}
-    mapped = Session(scene_of(LimitModel({}, odd), hidden))
-    assert "refused" in ask(mapped, "human", source="human", roles={}, discard=False)[0]
-    ask(mapped, "human", source="human", roles=said, discard=False)
-    wanted = limits_for(hidden, roles=said).model.limits
-    assert list(mapped.scene.model.limits) == list(wanted)
-    assert len(wanted) > 10
-
-
 def exported(session, what, **given):
     header, arrays = ask(session, "export", what=what, **given)
     return header["name"], arrays["content"].tobytes()
-
-
-def test_the_clamped_clip_is_what_project_makes(session, tmp_path):
-    name, content = exported(session, "clamped", soften=None)
-    assert name == "walk clamped.bvh"
-    (tmp_path / name).write_bytes(content)
-    made = load_clip(tmp_path / name)
-    assert session.scene.model.check(made).violation.max() < 1e-4
-    wanted = session.scene.model.project(session.scene.clip).pose.rotations
-    np.testing.assert_allclose(np.abs((made.pose.rotations * wanted).sum(axis=-1)), 1.0, atol=1e-8)
 
 
 def test_the_clamped_clip_keeps_the_format_it_came_in(session, tmp_path):
     told = loaded(session, "run.motion.csv", bytes_of(clip("run"), tmp_path / "x.motion.csv"))
     assert "refused" not in told
     assert exported(session, "clamped", soften=None)[0] == "run clamped.motion.csv"
-
-
-def test_a_pose_is_a_clip_of_one_frame(session, tmp_path):
-    turns = session.scene.clip.pose.rotations[7]
-    name, content = exported(session, "pose", frame=3, rotations=turns.ravel().tolist())
-    (tmp_path / name).write_bytes(content)
-    made = load_clip(tmp_path / name)
-    assert made.frames == 1
-    np.testing.assert_allclose(np.abs((made.pose.rotations[0] * turns).sum(axis=-1)), 1.0)
 
 
 def test_names_of_exports_suit_any_system():

@@ -143,20 +143,6 @@ def test_a_page_that_vanishes_in_mid_drag_leaves_a_valid_model_and_one_step(scen
             assert session.scene.model.limits["LeftArm"] is scene.model.limits["LeftArm"]
 
 
-def test_two_pages_that_edit_at_once_see_both_and_share_one_history(scene):
-    with served(scene) as server, line_to(server) as one, line_to(server) as two:
-        session = server.session
-        assert sent(one, ask="edit", stroke="a", **cone_point(session, 0.02))["unsaved"]
-        assert heard(two)["undo"] == "move point, LeftArm"
-        assert sent(two, ask="edit", stroke="b", **cone_point(session, 0.02))["unsaved"]
-        assert heard(one)["news"]
-        assert sent(one, ask="undo", joint="LeftArm")["what"] == "move point, LeftArm"
-        assert heard(two)["redo"] == "move point, LeftArm"
-        assert sent(two, ask="undo", joint="LeftArm")["unsaved"] is False
-        assert heard(one)["undo"] is None
-        assert "nothing to undo" in sent(one, ask="undo", joint=None)["error"]
-
-
 def test_an_arm_alone_has_no_head_and_looks_to_the_front(scene):
     assert (up_axis(scene.clip), head_joint(scene.clip)) == ("y", None)
     assert look_axis(scene.clip, "LeftHand") == "z"

@@ -77,15 +77,6 @@ def turned(session, name, limit):
     session.edit(lambda limits: {**limits, name: limit}, f"new limit of {name}", None)
 
 
-def test_without_edits_the_bytes_are_those_of_the_model(session, model, file, tmp_path):
-    save_limits(model, tmp_path / "plain.limits.json")
-    assert save(session)["saved"] == "mine.limits.json"
-    assert file.read_bytes() == (tmp_path / "plain.limits.json").read_bytes()
-    told = ask(session, "download")
-    assert told["name"] == "mine.limits.json"
-    assert told["text"].encode() == file.read_bytes()
-
-
 def test_an_edited_joint_comes_back_by_its_own_name(session, model, file):
     assert session.scene.model.ancestors == {"LeftArm": "Hips"}
     edited = replace(session.scene.model.limits["LeftArm"], shape=box(0.1).shape)
@@ -198,26 +189,6 @@ def test_unsaved_is_what_differs_from_the_file(session):
     assert session.state()["unsaved"] is True
 
 
-def test_a_file_that_was_there_is_replaced_only_when_told_and_asked_about_once(session, file):
-    file.write_text("precious")
-    assert save(session)["exists"] == "mine.limits.json"
-    assert file.read_text() == "precious"
-    assert "saved" in save(session, overwrite=True)
-    assert "saved" in save(session)
-
-
-def test_save_as_goes_beside_the_file_and_on_from_there(session, file):
-    assert save(session, "Übung 2")["saved"] == "Übung 2.limits.json"
-    other = file.with_name("Übung 2.limits.json")
-    assert other.exists()
-    assert not file.exists()
-    assert session.state()["file"] == str(other)
-    assert save(session, "mine.LIMITS.json")["saved"] == "mine.limits.json"
-    file.with_name("theirs.limits.json").write_text("precious")
-    assert save(session, "theirs")["exists"] == "theirs.limits.json"
-    assert session.state()["file"] == str(file)
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -243,14 +214,6 @@ def test_a_link_is_not_followed(session, file, tmp_path_factory):
     assert not elsewhere.exists()
 
 
-def test_without_a_file_there_is_nothing_but_the_download(model):
-    session = Session(scene_of(model))
-    assert session.state()["file"] is None
-    for name in (None, "mine", "/tmp/mine"):
-        assert "-o FILE.limits.json" in save(session, name)["refused"]
-    assert ask(session, "download")["name"] == "limits.limits.json"
-
-
 def test_a_failure_is_told_and_nothing_is_lost(session, file, monkeypatch):
     save(session)
     before = file.read_bytes()
@@ -267,12 +230,6 @@ def test_a_failure_is_told_and_nothing_is_lost(session, file, monkeypatch):
     assert file.read_bytes() == before
     assert "saved" in save(session)
     assert file.read_bytes() != before
-
-
-def test_a_directory_that_is_gone_is_told(model, tmp_path):
-    session = Session(scene_of(model), tmp_path / "gone" / "mine.limits.json")
-    assert "No such file or directory" in save(session)["refused"]
-    assert "saved" not in save(session, "other")
 
 
 def test_beside_keeps_the_directory(tmp_path):

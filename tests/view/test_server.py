@@ -193,43 +193,6 @@ def test_a_bad_request_is_answered_with_the_reason(server, text, said):
         assert "id" in asked(line, "open")[0]  # and the line is still there
 
 
-def reach(scene, **given):
-    names = scene.clip.skeleton.names
-    rotations = scene.clip.pose.rotations[0].ravel().tolist()
-    about = {"frame": 0, "rotations": rotations, "joint": names[-1], "point": [0, 0, 0]}
-    return {**about, "target": [0.3, 0.3, 0.3], "limits": True, "joints": None, **given}
-
-
-def test_a_target_that_is_no_number_is_refused(server, scene):
-    with page(server) as line:
-        for target in ([None, 0, 0], [1e400, 0, 0], [0, 0], "here"):
-            header, _ = asked(line, "reach", **reach(scene, target=target))
-            assert "error" in header
-
-
-def test_reaching_keeps_to_the_limits_only_where_asked(server, scene):
-    with page(server) as line:
-        header, arrays = asked(line, "reach", **reach(scene, target=[9.0, -9.0, 2.0]))
-        assert max(header["outsideDeg"]) < 1e-3
-        assert header["ms"] > 0.0
-        assert arrays["rotations"].shape == (len(scene.clip.skeleton), 4)
-        far = {"target": [9.0, -9.0, 2.0], "limits": False, "thorough": True}
-        free, _ = asked(line, "reach", **reach(scene, **far))
-    assert max(free["outsideDeg"]) > 1.0
-
-
-def test_looking_turns_what_it_is_told_to_within_limits(server, scene):
-    given = reach(scene, joints=["LeftArm", "LeftForeArm"], target=[0.5, 1.0, -4.0])
-    with page(server) as line:
-        header, arrays = asked(line, "look", **given)
-        assert max(header["outsideDeg"]) < 1e-3
-        still = [0, 1, 4]
-        start = scene.clip.pose.rotations[0]
-        np.testing.assert_allclose(arrays["rotations"][still], start[still], atol=1e-6)
-        assert "error" in asked(line, "look", **{**given, "joints": []})[0]
-        assert "error" in asked(line, "look", **{**given, "joints": None})[0]
-
-
 @pytest.mark.parametrize("twice", ["Host: 127.0.0.1:{port}", "Origin: a\r\nOrigin: a"])
 def test_doubled_names_are_refused(server, twice):
     more = twice.format(port=server.guard.port) + "\r\n"
@@ -305,17 +268,6 @@ def test_a_message_too_long_ends_the_line_and_nothing_else(server):
             line.recv(timeout=200)
     with page(server) as line:
         assert "error" not in asked(line, "open")[0]
-
-
-def test_a_page_that_vanishes_leaves_the_others_alone(server):
-    with page(server) as other:
-        for _ in range(5):
-            with page(server) as line:
-                line.send(json.dumps({"id": 1, "ask": "open"}))
-                line.socket.close()  # no goodbye
-        assert "error" not in asked(other, "open")[0]
-        with page(server) as another:
-            assert "error" not in asked(another, "open")[0]
 
 
 def test_two_pages_get_their_own_answers(server, scene):
