@@ -43,12 +43,8 @@ def _limit(shape, chart):
         return Limit.fit(rotations, shape, chart, axis=_axis(chart), **options)
 
 
-LIMITS = {
-    (shape, chart): partial(_limit, shape, chart)
-    for shape, kind in SHAPES.items()
-    if "fit" in vars(kind) or shape != "union"
-    for chart in charts_of(shape)
-}
+FAMILIES = [(shape, chart) for shape in SHAPES for chart in charts_of(shape)]
+LIMITS = {family: partial(_limit, *family) for family in FAMILIES}
 """By shape and chart, a limit around the same rotations."""
 
 OTHERS = [

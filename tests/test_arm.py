@@ -14,7 +14,7 @@ from synovia.ik import arm
 from synovia.limit import Limit
 from synovia.model import LimitModel
 from synovia.shapes import ThetaPhi
-from synovia.skeleton import Pose, Skeleton, forward
+from synovia.skeleton import Pose, forward
 
 CHAIN = skeleton()
 SHOULDER = CHAIN.offsets[:2].sum(axis=0)
@@ -161,17 +161,3 @@ def test_an_illegal_start_is_made_legal_and_said():
     assert model.contains(found.pose).all()
     assert found.start_correction.shape == (4, 5)
     np.testing.assert_allclose(found.start_correction[:, 2], 0.5, atol=1e-9)
-
-
-def test_bones_without_a_length_and_a_path_through_the_shoulder():
-    for bone in (2, 3):
-        offsets = CHAIN.offsets.copy()
-        offsets[bone] = 0.0
-        short = Skeleton(CHAIN.names, CHAIN.parents, offsets)
-        model = tabled()
-        path = SHOULDER + np.linspace(-0.3, 0.3, 61)[:, None] * X
-        found = arm(model, short, short.rest_pose(), "Shoulder", "Wrist", path)
-        assert model.contains(found.pose).all()
-        assert np.isfinite(found.errors).all()
-        assert found.converged[-1]
-        assert not found.converged[30]  # two bones, one of them nothing, do not fold to a point

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 
-import jsonschema
 import numpy as np
 import pytest
-from scipy.sparse import block_array, coo_array
 
 from cones import CONES, NORTH, TURN, angle_between, queries, sphere, star
 from synovia import (
-    DirectionTwist,
     Limit,
-    LimitModel,
     ReachCone,
-    Skeleton,
     Union,
-    load_limits,
     quat,
-    save_limits,
 )
 from synovia.arrays import unit_vectors
-from synovia.io import limits_schema
 from synovia.io.limits import FILES
 from synovia.schema import decode
 from synovia.shapes import Region
 from synovia.shapes.mesh import shape_surface
-from synovia.shapes.reach_cone.fit import _Entries, _stack_entries
 from synovia.shapes.reach_cone.star import from_polar
 
 
@@ -40,22 +30,6 @@ def test_every_sample_is_contained(case, n, rng):
         cone = ReachCone.fit(samples, **options)
         assert len(cone.points) == options.get("vertices", 25)
         assert cone.contains(samples).all()
-
-
-def test_matrices_are_stacked_as_scipy_does():
-    def entries(matrix):
-        return _Entries(matrix.data, *matrix.coords, matrix.shape[0])
-
-    rng = np.random.default_rng(0)
-    a, b, c = (
-        coo_array(rng.random(shape) * (rng.random(shape) < 0.5))
-        for shape in ((4, 3), (2, 3), (2, 5))
-    )
-    stacked = _stack_entries(
-        [[(entries(a), 0, -1.0)], [(entries(b), 0, 1.0), (entries(c), 1, 2.0)]], np.array([0, 3, 8])
-    )
-    plain = block_array([[-a, None], [b, 2.0 * c]])
-    np.testing.assert_array_equal(stacked.toarray(), plain.toarray())
 
 
 def test_many_samples_give_back_the_cone_they_came_from(rng):
@@ -128,16 +102,6 @@ def test_what_cannot_be_fitted_is_refused(samples, options, message):
             shape.fit(samples, **options)
 
 
-def test_a_limit_is_fitted_around_rotations(rng):
-    rotations = quat.exp(rng.normal(size=(3000, 3)) * [0.5, 0.2, 0.3])
-    for shape in ("reach-cone", "union"):
-        limit = Limit.fit(rotations, shape, margin=0.02, axis=[0.0, 1.0, 0.0])
-        assert isinstance(limit.chart, DirectionTwist)
-        assert limit.contains(rotations).all()
-        assert 0.0 < limit.volume() < 0.2
-        assert limit.contains(limit.sample(500, rng)).all()
-
-
 # Unions.
 
 
@@ -176,13 +140,8 @@ def test_the_surface_of_a_union_has_no_inner_walls(union):
     assert 0 < len(surface.triangles) < alone
 
 
-def test_unions_grow_shrink_come_back_and_face_outwards(union, rng):
-    members = union.scatter(300, rng)
-    assert union.grow(0.1).contains(members).all()
+def test_unions_shrink_and_have_cones_alone(union, rng):
     assert union.contains(union.shrink(0.05).scatter(300, rng)).all()
-    assert union.contains_direction(members[:, :3]).all()
-    ranges = union.twist_range(members[:, :3])
-    assert (ranges[:, 0] <= ranges[:, 1]).all()
     with pytest.raises(ValueError, match="one or more reach cones"):
         Union(())
     with pytest.raises(ValueError, match=r"parts\[0\]\.type: expected one of reach-cone"):
@@ -201,23 +160,6 @@ def test_two_clusters_make_two_cones(rng):
     assert len(two.parts) == 2
     assert two.contains(samples).all()
     assert two.measure < 0.7 * one.measure
-
-
-def test_cones_and_unions_are_saved_and_loaded_bit_for_bit(tmp_path, union):
-    skeleton = Skeleton(("root", "arm", "leg"), [-1, 0, 0], np.ones((3, 3)))
-    limits = {
-        "arm": Limit(DirectionTwist(axis=[1.0, 0.0, 0.0]), CONES["many"]()),
-        "leg": Limit(DirectionTwist(), union),
-    }
-    save_limits(LimitModel(limits, skeleton), tmp_path / "a.limits.json")
-    jsonschema.validate(json.loads((tmp_path / "a.limits.json").read_text()), limits_schema())
-    loaded = load_limits(tmp_path / "a.limits.json")
-    for name, limit in limits.items():
-        assert np.array_equal(loaded.limits[name].packed, limit.packed)
-    text = (tmp_path / "a.limits.json").read_text()
-    (tmp_path / "b.limits.json").write_text(text.replace('"visible_low"', '"visibel_low"', 1))
-    with pytest.raises(ValueError, match=r"limits\.arm\.shape: unknown key 'visibel_low'"):
-        load_limits(tmp_path / "b.limits.json")
 
 
 @pytest.mark.parametrize("kind", ["one", "two", "line", "a dot that twists", "wide"])

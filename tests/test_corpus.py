@@ -144,15 +144,6 @@ def test_a_summary_there_and_back(captures, tmp_path):
             load_summary(tmp_path / "c")
 
 
-def test_a_summary_keeps_up_and_unit_where_they_are_known(tmp_path):
-    clip = person("ann", 1, tall=1.0, size=0.4)
-    for up, unit in (("", 0.0), ("z", 0.01)):
-        known = replace(clip, skeleton=replace(clip.skeleton, up=up, unit=unit))
-        save_summary(summarize(known), tmp_path / "a")
-        skeleton = load_summary(tmp_path / "a").head.skeleton
-        assert (skeleton.up, skeleton.unit) == (up, unit)
-
-
 def test_limits_of_a_corpus_keep_up_and_unit(tmp_path):
     clip = person("ann", 1, tall=1.0, size=0.4)
     metres = replace(clip, skeleton=replace(clip.skeleton, up="y", unit=1.0))
@@ -270,26 +261,6 @@ def test_a_directory_that_changes_meanwhile(captures, tmp_path, monkeypatch):
     assert "added 1 clip (120 frames)" in run(*words)
     run("corpus", "add", mine, "-o", tmp_path / "fresh", "--jobs", 1)
     assert contents(folder) == contents(tmp_path / "fresh")
-
-
-@pytest.mark.parametrize("count", [60, pytest.param(10_000, marks=pytest.mark.exhaustive)])
-def test_very_many_tiny_clips(captures, tmp_path, count):
-    if count > 60 and not EXHAUSTIVE:
-        pytest.skip("ten thousand clips are read with SYNOVIA_EXHAUSTIVE=1")
-    tiny_clips(captures, tmp_path / "tiny", count)
-    folder, limits = tmp_path / "corpus", tmp_path / "a.limits.json"
-    jobs = ("--jobs", 1 if count == 60 else 2)
-    words = ("corpus", "add", tmp_path / "tiny", "-o", folder, *jobs)
-    assert f"added {count} clips ({3 * count} frames)" in run(*words)
-    assert f"added 0 clips (0 frames) in 0 s; {count} were there" in run(*words)
-    found = json.loads(run("corpus", "status", folder, "--json"))
-    assert (found["clips"], found["performers"]) == (count, 20)
-    run("corpus", "fit", folder, "-o", limits, *jobs)
-    known = load_limits(limits).provenance
-    dropped = sum(clip["first_frame_dropped"] for clip in known["clips"])
-    assert known["joints"]["LeftArm"]["frames"] == 3 * count - dropped
-    report = ("corpus", "check", folder, "-l", limits, "-o", tmp_path / "report", *jobs)
-    assert f"of {count} clips" in run(*report, code=1)
 
 
 def tiny_clips(captures, folder, count):

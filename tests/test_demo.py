@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import textwrap
@@ -48,13 +47,6 @@ def test_what_controls_do_is_legal(name, rng):
     assert limit.contains(joint_rotations(name, random_controls(300, rng, beyond=0.5))).all()
 
 
-def test_the_two_sides_of_the_body_mirror_each_other(rng):
-    for name in (name for name in JOINTS if name.startswith("Left")):
-        mirrored = true_limits().limits[name].sample(50, rng) * [1.0, 1.0, -1.0, -1.0]
-        violation = true_limits().limits[name.replace("Left", "Right")].violation(mirrored)
-        assert violation.max() < np.radians(2.0)  # some are fitted, to each side's own poses
-
-
 def test_the_truth_is_that_of_the_default_human():
     ours = human_limits()
     assert true_limits().skeleton.names == ours.skeleton.names
@@ -80,11 +72,6 @@ def test_clips_are_the_same_bits_each_time(rom, wild_clip):
     for one, other in ((rom, range_of_motion()), (wild_clip, wild())):
         assert (one.pose.rotations == other.pose.rotations).all()
         assert (one.pose.positions == other.pose.positions).all()
-
-
-def test_another_seed_gives_another_clip():
-    one, other = range_of_motion(300), range_of_motion(300, seed=5)
-    assert not (one.pose.rotations == other.pose.rotations).all()
 
 
 def test_clips_are_smooth(rom, wild_clip):
@@ -121,19 +108,6 @@ def test_the_saved_limits_reject_the_wild_clip_and_accept_the_clamped_one(run):
     assert {row.name for row in report.joints if row.frames} == set(WILD_JOINTS)
     assert model.check(load_clip(directory / "clamped.bvh")).ok
     assert model.check(load_clip(directory / "rom.bvh")).outside.mean() < 0.001
-
-
-def test_most_of_the_truth_is_learned(run):
-    share = re.search(r"^([\d.]+)% are inside", run[1].output, re.MULTILINE)
-    assert float(share[1]) > 95.0
-
-
-def test_clamping_as_a_path_pops_less_than_frame_by_frame(run):
-    steps = dict(
-        re.findall(r"^(not|each|as a) .*?([\d.]+) +\w+$", run[1].output, flags=re.MULTILINE)
-    )
-    before, by_itself, path = (float(steps[key]) for key in ("not", "each", "as a"))
-    assert before < path < 0.25 * by_itself
 
 
 def test_the_commands_to_try_next_are_quoted_for_the_shell(run):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from oracles import EXHAUSTIVE
-from synovia import Box, Limit, LimitModel, RotationVector, Skeleton, quat
+from synovia import Box, Limit, LimitModel, RotationVector, quat
 from synovia.demo import JOINTS, range_of_motion, true_limits, wild
 from synovia.demo.clips import ANCESTORS
 from synovia.draw import (
@@ -22,13 +22,10 @@ from synovia.draw import (
     draw_violation,
     save_picture,
 )
-from synovia.draw.skeleton import with_descendants
 from synovia.draw.sphere import TWIST_COLOURS
 from synovia.draw.style import new_figure, readable_name
 from synovia.limit import chart_for
-from synovia.model import Report
 from synovia.shapes import SHAPES
-from synovia.skeleton import lineage
 
 pytest.importorskip("matplotlib")
 
@@ -67,14 +64,6 @@ def test_the_overview_is_a_full_picture_of_its_size(model):
     assert coloured(picture) > 0.1
 
 
-def test_an_overview_of_a_clip_without_violations_can_be_drawn(model):
-    clip = range_of_motion(frames=60)
-    still = model.project(clip)
-    samples = lineage(clip.skeleton, "Head", "T1").relative_rotation(clip.pose.rotations)
-    figure = draw_overview(model, still, still, joint="Head", samples=samples, frames=[0, 30])
-    assert coloured(pixels(figure)) > 0.05
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_can_be_drawn_with_samples_or_without(shape, rng):
     rotations = true_limits().limits["LeftUpperLeg"].sample(300, rng)
@@ -98,11 +87,6 @@ def test_violations_are_a_strip_with_a_row_for_each_joint(model):
     assert every.shape[0] > some.shape[0]
 
 
-def test_a_report_without_frames_can_be_drawn():
-    figure = draw_violation(Report("nothing", ("Head",), np.zeros((0, 1)), 1 / 60))
-    assert coloured(pixels(figure)) > 0.0
-
-
 def test_joints_outside_are_red():
     skeleton = wild().skeleton
     counts = []
@@ -114,21 +98,6 @@ def test_joints_outside_are_red():
         counts.append(int(((red > 0.7) & (green < 0.4) & (blue < 0.5)).sum()))
     assert counts[0] == 0
     assert counts[1] > 100
-
-
-def test_a_skeleton_of_one_joint_can_be_drawn():
-    one = Skeleton(("root",), np.array([-1]), np.zeros((1, 3)))
-    figure = new_figure(100, 100)
-    draw_skeleton(figure.add_subplot(), one, one.rest_pose(), outside=("root",))
-    assert coloured(pixels(figure)) > 0.0
-
-
-def test_what_hangs_on_a_joint_is_below_it():
-    skeleton = wild().skeleton
-    arm = {"LeftLowerArm", "LeftForearm", "LeftHand"}
-    assert with_descendants(skeleton, ["LeftLowerArm"]) == arm
-    assert with_descendants(skeleton, ["Pelvis"]) == set(skeleton.names)
-    assert with_descendants(skeleton, []) == set()
 
 
 @pytest.mark.parametrize(

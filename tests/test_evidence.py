@@ -10,13 +10,11 @@ import pytest
 
 import clips as made
 from clips import person
-from oracles import EXHAUSTIVE
 from synovia import SHAPES, Limit, LimitModel, quat
 from synovia.evidence import TradeoffCurve, at_rejection, compare, families
-from synovia.evidence.comparison import FIRST_STEP, LAST_STEP, nanoseconds, size_in_file
+from synovia.evidence.comparison import nanoseconds, size_in_file
 from synovia.evidence.study import Excerpt, Study, uniform_rotations, widen
 from synovia.learn import (
-    MAX_MARGIN,
     FitOptions,
     find_duplicates,
     join_groups,
@@ -235,39 +233,6 @@ def least_passing(passes, low, high, *, halvings):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if passes(middle) else (middle, high)
     return high
-
-
-def halve(passes):
-    """Return the least margin as a search by halves finds it: steps that double, then halves."""
-    low, high, step = 0.0, 0.0, FIRST_STEP
-    while not passes(high):
-        low, high, step = high, min(high + step, MAX_MARGIN), 2.0 * step
-        if high == MAX_MARGIN:
-            break
-    halvings = int(np.ceil(np.log2(max((high - low) / LAST_STEP, 1.0))))
-    return least_passing(passes, low, high, halvings=halvings)
-
-
-TRIED = families(SHAPES) if EXHAUSTIVE else list(dict(families(SHAPES)).items())
-"""CI tries each shape in one chart."""
-
-
-@pytest.mark.parametrize(("shape", "chart"), TRIED, ids=lambda name: name)
-def test_margins_found_from_a_guess_are_those_found_by_halves(people, shape, chart):
-    people = people if EXHAUSTIVE else people[2:]
-    joint = Study.of(people, FitOptions(joints=["LeftArm"])).joint("LeftArm")
-    tight = [
-        (joint.limit(FitOptions(shape, chart, margin=0.0), fold), fold.held_out)
-        for fold in joint.folds
-    ]
-
-    def rejected(margin):
-        shares = [1.0 - widen(limit, margin).contains(held).mean() for limit, held in tight]
-        return np.mean(shares)
-
-    found = compare(people, [shape], joints=["LeftArm"], reject=0.03)
-    margin = next(t.outcome.margin for t in found.trials if t.chart == chart)
-    assert margin == halve(lambda margin: rejected(margin) <= 0.03)
 
 
 @pytest.mark.parametrize("guess", ["good", "none", "far too little", "far too much"])

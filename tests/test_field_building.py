@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -200,51 +199,6 @@ def test_fields_of_other_limits_tell_their_error(shape):
     assert agreed[apart].all()
     with pytest.raises(ValueError, match="resolution must be"):
         limit.to("distance-field", resolution=3)
-
-
-@pytest.mark.parametrize("chart", DistanceField.charts)
-def test_eight_nodes_keep_the_contract(chart):
-    rng = np.random.default_rng(4)
-    path = quat.exp(np.cumsum(0.02 * rng.normal(size=(200, 3)), axis=0))
-    axis = np.array([1.0, 0.0, 0.0]) if chart == "swing-twist" else None
-    limit = field_from_paths([path], chart, resolution=8, axis=axis)
-    assert max(limit.shape.values.shape) == 8
-    assert limit.contains(path).all()
-    asked = quat.normalize(rng.normal(size=(2000, 4)))
-    inside, projected = limit.contains(asked), limit.project(asked)
-    assert 0 < inside.sum() < len(asked)
-    assert limit.contains(projected).all()
-    np.testing.assert_array_equal(projected[inside], asked[inside])
-    np.testing.assert_array_equal(limit.project(projected), projected)
-    assert ((limit.distance(asked) > 0.0) == ~inside).all()
-    assert limit.contains(limit.sample(200, rng)).all()
-    assert 0.0 < limit.volume() < 1.0
-    wider = replace(limit, shape=limit.shape.grow(0.3))
-    assert wider.contains(asked[inside]).all()
-
-
-@pytest.mark.parametrize("chart", DistanceField.charts)
-def test_limits_of_fields_keep_the_promises(chart):
-    rng = np.random.default_rng(6)
-    observed = quat.exp(rng.normal(size=(300, 3)) * [0.7, 0.4, 0.3])
-    limit = Limit.fit(observed, "distance-field", chart)
-    assert limit.contains(observed).all()
-    rotations = quat.normalize(rng.normal(size=(3000, 4)))
-    projected = limit.project(rotations)
-    assert limit.contains(projected).all()
-    np.testing.assert_array_equal(limit.project(projected), projected)
-    inside = limit.contains(rotations)
-    np.testing.assert_array_equal(projected[inside], rotations[inside])
-    assert (limit.violation(rotations)[~inside] > 0.0).all()
-    members = limit.sample(2000, rng)
-    assert limit.contains(members).all()
-    share = limit.contains(quat.normalize(rng.normal(size=(100_000, 4)))).mean()
-    np.testing.assert_allclose(limit.volume(), share, rtol=0.1)
-    covers = np.min([limit.shape.distance(points) for points in limit.covers(rotations)], axis=0)
-    np.testing.assert_allclose(
-        limit.distance(rotations), covers, atol=2.0 * limit.shape.half_diagonal
-    )
-    assert np.isfinite(limit.normal(rotations)).all()
 
 
 def test_a_field_must_wrap_as_its_chart_does():

@@ -7,19 +7,13 @@ import warnings
 import numpy as np
 import pytest
 
+from families import FAMILIES
 from oracles import directions, random_quats
 from synovia import Box, LimitModel, Pose, Skeleton, SwingTwist, quat
 from synovia.arrays import tolerance
 from synovia.charts import CHARTS, takes_axis
-from synovia.limit import Limit, charts_of
-from synovia.shapes import SHAPES
+from synovia.limit import Limit
 
-FAMILIES = [
-    (shape, chart)
-    for shape, kind in SHAPES.items()
-    if "fit" in vars(kind) or shape != "union"
-    for chart in charts_of(shape)
-]
 AXIS = np.array([0.6, 0.0, 0.8])
 N = 300  # rotations near each singularity
 

@@ -255,7 +255,6 @@ def test_another_pose_that_would_do_is_told_and_not_jumped_to():
             {},
             "Hand: there must be one target, or one for each of the clip's 40 frames, got 39",
         ),
-        ([Reach("Hand", np.zeros((41, 3)))], {}, "clip's 40 frames, got 41"),
         (
             [Reach("Hand", np.zeros((2, 40, 3)))],
             {},
@@ -264,12 +263,8 @@ def test_another_pose_that_would_do_is_told_and_not_jumped_to():
         ([Reach("Hnad", np.zeros(3))], {}, "no joint 'Hnad'; did you mean Hand"),
         ([Reach("Hand", np.zeros(3))], {"pinned": ["Foot"]}, "no joint 'Foot'"),
         ([Reach("Hand", np.zeros(3))], {"pinned": "Chest"}, "pinned must be lists"),
-        ([Reach("Hand", np.zeros(3))], {"joints": ["Hnad"]}, "no joint 'Hnad'"),
         ([Reach("Hand", np.zeros(3))], {"max_speed": 0.0}, "max_speed must be above 0"),
-        ([Reach("Hand", np.zeros(3))], {"max_speed": np.nan}, "max_speed must be above 0"),
-        ([Reach("Hand", np.zeros(3))], {"names": {"Arm": "Elbow"}}, "the map names joints"),
         (Reach("Hand", np.zeros(3)), {}, "goals and pinned must be lists"),
-        ([], {}, "goals must be some of"),
     ],
 )
 def test_follow_says_what_is_wrong(goals, options, said):

@@ -58,7 +58,6 @@ RIGS = {
     "MANO, left": lambda: smpl_skeleton(16, "left"),
     "MANO, right": lambda: smpl_skeleton(16),
 }
-WHOLE_HANDS = [name for name in RIGS if name.startswith(("SMPL", "MANO"))]
 
 
 @pytest.fixture(scope="module")

@@ -173,13 +173,6 @@ def test_no_problems_give_no_answers():
     assert found.errors.shape == (0, 1)
 
 
-def test_a_joint_without_limits_is_free():
-    free = LimitModel({}, MODEL.skeleton)
-    found = solve(free, MODEL.skeleton, REST, [Reach("Hand", [0.2, 1.5, 0.3])])
-    assert found.converged
-    assert found.blocking() == {}
-
-
 def test_many_problems_have_many_reasons():
     found = solve(MODEL, MODEL.skeleton, REST, [Reach("Hand", np.zeros((2, 3)) + X)])
     with pytest.raises(ValueError, match="say which"):

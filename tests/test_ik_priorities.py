@@ -67,36 +67,11 @@ def test_a_later_goal_never_takes_from_one_that_cannot_be_met(model):
     assert pulled.errors[0] <= alone.errors[0] + 1e-3 * CHAIN
 
 
-def test_equal_priorities_share_by_weight(model, places):
-    a, b = places[0][:2]
-    rest = model.skeleton.rest_pose()
-    plain = solve(model, model.skeleton, rest, [Reach("Hand", a, weight=2.0), Reach("Hand", b)])
-    same = solve(
-        *(model, model.skeleton, rest),
-        [Reach("Hand", a, weight=2.0, priority=3), Reach("Hand", b, priority=3)],
-    )
-    assert same.pose.rotations.tobytes() == plain.pose.rotations.tobytes()
-    assert plain.errors[0] < plain.errors[1]
-
-
 def test_a_wish_has_no_priority(model, places):
     rest = model.skeleton.rest_pose()
     goals = [Reach("Hand", places[0]), Orient("Elbow", [1.0, 0, 0, 0], priority=1), Stay(rest)]
     found = solve(model, model.skeleton, rest, goals)
     assert found.errors[:, 0].max() < 1e-3 * CHAIN
-
-
-def test_a_batch_by_priority_is_the_same_as_one_by_one(model, places):
-    where, how = places
-    rest = model.skeleton.rest_pose()
-    many = solve(
-        *(model, model.skeleton, rest),
-        [Reach("Hand", where), Orient("Hand", how[::-1, 4], priority=1)],
-    )
-    for k in range(4):
-        goals = [Reach("Hand", where[k]), Orient("Hand", how[-1 - k, 4], priority=1)]
-        one = solve(model, model.skeleton, rest, goals)
-        assert one.pose.rotations.tobytes() == many.pose.rotations[k].tobytes()
 
 
 def legs():

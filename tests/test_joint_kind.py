@@ -16,7 +16,6 @@ from synovia.learn import (
     performer_of,
     trim,
 )
-from synovia.learn.kinds import MAX_ROTATIONS
 
 CMU = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
 X, Y, Z = np.eye(3)
@@ -160,12 +159,6 @@ def test_a_ball_has_ranges_along_its_principal_axes(rng):
     found = joint_kind(quat.exp(vectors))
     assert np.abs(found.axes).argmax(axis=1).tolist() == [0, 2, 1]
     np.testing.assert_allclose(np.degrees(np.ptp(found.ranges, axis=1)), [120, 50, 20], rtol=0.2)
-
-
-def test_many_rotations_are_judged_by_some(rng):
-    rotations = about(TILTED, angles_deg(rng, -30, 30, count=50 * MAX_ROTATIONS))
-    rotations[1:9] = about(Y, 2.0)
-    assert joint_kind(rotations).kind == "hinge"
 
 
 def test_joints_in_a_batch_have_the_kinds_they_have_alone(rng):

@@ -13,7 +13,6 @@ import pytest
 
 from limbs import LIMBS, Y, arm, leg, legal_by_search, model_of, random_limbs, twins
 from synovia import Clip, Pose, Skeleton, load_limits, quat, save_limits
-from synovia.ik import Reach, solve
 from synovia.io import limits_schema
 from synovia.io.smpl import smpl_skeleton
 from synovia.limit import DependentRange
@@ -84,15 +83,6 @@ def test_legal_limbs_come_back_bit_for_bit_and_others_legal(limb):
     violation = limb.violation(limbs)
     assert ((violation > 0.0).any(axis=-1) == ~legal).all()
     assert (limb.violation(projected) == 0.0).all()
-
-
-@every_limb
-def test_single_precision_keeps_the_contract(limb):
-    limbs = random_limbs(limb, 300, seed=5).astype(np.float32)
-    legal, projected = limb.contains(limbs), limb.project(limbs)
-    assert projected.dtype == np.float32
-    assert limb.contains(projected).all()
-    assert projected[legal].tobytes() == limbs[legal].tobytes()
 
 
 @every_limb
@@ -368,16 +358,6 @@ def test_features_for_single_joints_take_the_joints_own_limits():
         alone = joint_by_joint(model, "the loss")
     assert alone.limbs == ()
     assert alone.limits == model.limits
-
-
-def test_inverse_kinematics_returns_legal_limbs():
-    model = model_of(arm(), leg())
-    skeleton = canonical_skeleton()
-    start = model.sample(1, np.random.default_rng(14))
-    start = Pose(start.rotations[0], start.positions[0])
-    target = forward(skeleton, start)[0][skeleton.index("leftHand")] + [0.0, 0.05, 0.05]
-    found = solve(model, skeleton, start, [Reach("leftHand", target)])
-    assert model.contains(found.pose)
 
 
 def test_a_page_keeps_limbs_while_limits_are_edited():

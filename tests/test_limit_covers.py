@@ -10,7 +10,6 @@ from oracles import (
     FEW_SEEN,
     REGIONS,
     VECTORS,
-    fitted,
     over_covers,
     placed,
     random_quats,
@@ -119,16 +118,6 @@ def test_each_path_is_placed_nearest_to_the_reference():
     limit = Limit.fit([up, up[::-1]], "box", "swing-twist", reference=quat.IDENTITY, margin=0.0)
     # 4.5 is nearer to the reference as 4.5 - 2 pi: the path lies from 3 - 2 pi to 4.5 - 2 pi.
     assert limit.shape.bounds[:, 2] == pytest.approx([3.0 - TURN, 4.5 - TURN])
-
-
-def test_the_normal_points_from_the_projection_to_the_rotation(rng):
-    limit = Limit(placed("rotation-vector"), fitted("kdop", "tilted"))
-    rotations = random_quats(300, rng)
-    rotations = rotations[limit.distance(rotations) > 1e-3]
-    point = limit.nearest_cover(rotations)
-    move = point - limit.shape.project(point)
-    length = np.linalg.norm(move, axis=1, keepdims=True)
-    assert np.abs(limit.normal(rotations) - move / length).max() < 1e-9
 
 
 def test_a_limit_reaches_five_whole_turns_at_most():

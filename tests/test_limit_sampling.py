@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from families import OTHERS, limit_of
-from oracles import CONVEX, FEW_SEEN, VECTORS, cloud, fitted, placed, random_quats, region
+from oracles import CONVEX, FEW_SEEN, VECTORS, cloud, placed, random_quats, region
 from synovia import quat
 from synovia.charts import RotationVector
 from synovia.limit import Limit
@@ -87,9 +87,3 @@ def test_a_hinge_is_sampled_evenly_along_its_angle(rng):
     counts, _ = np.histogram(angles, bins=6, range=(-1.0, 2.0))
     assert counts.sum() == 20_000
     assert np.abs(counts / 20_000 - 1.0 / 6.0).max() < 0.015
-
-
-@pytest.mark.parametrize("n", [0, 1, 7])
-def test_as_many_samples_as_asked_for(n, rng):
-    for kind in ("tilted", "line"):
-        assert Limit(placed("swing-twist"), fitted("box", kind)).sample(n, rng).shape == (n, 4)

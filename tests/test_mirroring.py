@@ -125,9 +125,3 @@ def test_the_surface_of_a_mirrored_table_faces_outwards():
 def test_a_normal_must_point_somewhere():
     with pytest.raises(ValueError, match="the mirror's normal must not be zero"):
         mirror_limit(LIMITS["union"], np.zeros(3))
-
-
-def test_fields_keep_their_grid():
-    there = mirror_limit(FIELDS["Euler angles"], AXES["y"])
-    assert isinstance(there.shape, DistanceField)
-    np.testing.assert_allclose(there.shape.periods, EulerZYZ.periods)

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -262,12 +261,6 @@ def test_all_kernels_give_what_their_python_gives(build):
 def projected(seed):
     limit = Limit(placed("swing-twist"), fitted("kdop", "tilted"))
     return limit.project(random_quats(500, np.random.default_rng(seed))).tobytes()
-
-
-def test_threads_get_the_same():
-    expected = [projected(seed) for seed in range(8)]
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(projected, range(8))) == expected
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])

@@ -46,16 +46,6 @@ def test_a_network_gives_what_its_parts_give():
         np.testing.assert_allclose(found[name], turns[0] @ turns[1] @ turns[2], atol=1e-12)
 
 
-def test_a_batch_is_each_of_its_members(rng):
-    network = shoulder()
-    controls = {name: rng.uniform(-1.0, 2.0, size=(700,)) for name in network.controls}
-    found = network(controls)
-    for k in (0, 63, 64, 511, 512, 699):
-        alone = network({name: values[k] for name, values in controls.items()})
-        for name in network.outputs:  # but for the rounding of fused multiply-adds
-            np.testing.assert_allclose(alone[name], found[name][k], rtol=0.0, atol=1e-14)
-
-
 def test_a_part_gives_the_same_and_has_nothing_to_spare():
     whole = shoulder()
     for name in whole.outputs:
@@ -216,9 +206,3 @@ def test_what_nothing_reads_makes_no_difference():
     for port in ports:
         alone = Network(network.components, network.wires, {"it": port})
         np.testing.assert_array_equal(alone(CONTROLS)["it"], expected[port.replace(".", "-")])
-
-
-def test_a_control_may_come_out_again():
-    components, wires = chain(1)
-    network = Network(components, wires, {"bone": "r0.matrix", "angle": "bend"})
-    assert network({"bend": 0.3})["angle"] == 0.3

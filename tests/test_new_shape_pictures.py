@@ -133,18 +133,6 @@ def test_a_draft_is_small_and_tells_the_share(limit):
     assert share_of(limit, *drawn, FINE) == pytest.approx(share, rel=0.05)
 
 
-def test_a_single_point_has_a_picture():
-    still = Limit(RotationVector(REFERENCE), Ball(0.0))
-    assert np.abs(boundary(still).vertices).max() <= 1e-9  # a member, by the tolerance
-    assert np.abs(shape_surface(still.shape).vertices).max() <= 1e-9  # a member, by the tolerance
-
-
-def test_a_surface_of_directions_is_on_the_boundary(rng):
-    surface = shape_surface(Cap(0.7, 0.5))
-    assert np.abs(Cap(0.7, 0.5).distance(surface.vertices)).max() < 1e-6
-    assert len(surface.triangles) > 100
-
-
 def coloured(figure):
     """Return the share of pixels that are not white."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg

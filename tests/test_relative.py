@@ -19,7 +19,6 @@ from synovia.cli import main
 from synovia.draw.limit import describe_limit
 from synovia.io import limits_schema, save_clip
 from synovia.learn import calibrate
-from synovia.limit.softening import Inside
 from synovia.model import hold_fixed
 from synovia.shapes import Box, Ellipsoid, ReachCone
 from synovia.skeleton import lineage
@@ -129,29 +128,6 @@ def test_legal_poses_stay_bit_for_bit(seed, name):
     assert np.array_equal(model.project(legal).rotations, legal.rotations)
     wild = poses(20, seed)
     assert model.contains(model.project(wild)).all()
-
-
-def test_joints_that_are_measured_from_each_other_go_parents_first():
-    """Given in the wrong order, and the hand's chain passes the arm, which moves."""
-    hand = replace(boxed(0.1, 0.1, 0.1), relative_to="collar")
-    limits = {"hand": hand, "arm": replace(ARM["box"], relative_to="chest")}
-    model = LimitModel(limits, CHAIN)
-    found = model.project(poses(100, seed=3))
-    assert model.contains(found).all()
-    softened = model.project(poses(100, seed=3), softening=Inside(0.1))
-    assert model.contains(softened).all()
-
-
-def test_one_pose_and_single_precision():
-    model, pose = model_of(ARM["cone"]), poses(50, seed=4)
-    many = model.project(pose)
-    for k in (0, 7):
-        one = model.project(Pose(pose.rotations[k], pose.positions[k]))
-        assert np.allclose(one.rotations, many.rotations[k], atol=1e-14)
-    single = Pose(pose.rotations.astype(np.float32), pose.positions.astype(np.float32))
-    found = model.project(single)
-    assert found.rotations.dtype == model.distance(single).dtype == np.float32
-    assert model.contains(found).all()
 
 
 def swinging(frames=200, seed=5):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from synovia import quat
-from synovia.kernels import learn
 from synovia.learn import Take, flips, leave_one_out, leave_parts_out, performer_of, thin, trim
 from synovia.learn.takes import flips_by_steps
 from synovia.learn.trimming import (
@@ -69,20 +68,6 @@ def test_thin_keeps_the_first_point_of_each_cell(rng, size, cell):
     assert thin(points, cell=cell).tolist() == sorted(first.values())
 
 
-def test_thin_answers_the_same_uncompiled(rng, monkeypatch):
-    points = rng.normal(size=(500, 3))
-    compiled = thin(points)
-    plain = getattr(learn.first_in_cell, "py_func", learn.first_in_cell)
-    monkeypatch.setattr(learn, "first_in_cell", plain)
-    assert thin(points).tolist() == compiled.tolist()
-
-
-@pytest.mark.parametrize("cell", [0.0, -1.0, np.nan])
-def test_thin_refuses_a_cell_without_size(cell):
-    with pytest.raises(ValueError, match="cell must be above 0, got"):
-        thin(np.zeros((2, 3)), cell=cell)
-
-
 def test_smooth_movement_has_no_flips_whatever_the_signs(rng):
     assert not flips(wave(600) * rng.choice([-1.0, 1.0], size=(600, 1)), FRAME).any()
 
@@ -124,11 +109,6 @@ def test_a_lower_speed_finds_more_flips():
     rotations = np.concatenate([wave(200), turned(wave(6), 20.0), wave(200)])
     assert not flips(rotations, FRAME).any()
     assert flips(rotations, FRAME, max_speed=np.radians(1800.0)).sum() == 6
-
-
-@pytest.mark.parametrize("frames", [0, 1, 2])
-def test_tiny_takes_have_no_flips(frames):
-    assert flips(wave(frames), FRAME).tolist() == [False] * frames
 
 
 def others_by_brute_force(takes, k):
@@ -285,13 +265,6 @@ def test_trim_of_two_performers_drops_what_stands_apart(rng):
     assert trimmed.rotations(takes).shape == (1160, 4)
 
 
-def test_a_share_of_zero_keeps_all_frames():
-    odd = np.concatenate([turned(wave(200), 90.0), wave(6), turned(wave(394), 90.0)])
-    trimmed = trim([*(take(wave(600), name) for name in "abc"), take(odd, "d")], share=0.0)
-    assert (trimmed.rule, trimmed.flips, trimmed.unconfirmed) == ("none", 0, 0)
-    assert sum(mask.sum() for mask in trimmed.kept) == 2400
-
-
 def test_nothing_to_trim_is_an_error():
     with pytest.raises(ValueError, match="at least one take, got none"):
         trim([])
@@ -301,13 +274,6 @@ def test_nothing_to_trim_is_an_error():
         take(2.0 * wave(3), clip="walk")
     with pytest.raises(ValueError, match="share must be at least 0 and below 1, got 5"):
         trim([take(wave(3))], share=5)
-
-
-def test_takes_and_masks_are_locked():
-    one = take(wave(3))
-    for array in (one.rotations, trim([one]).kept[0]):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 0
 
 
 @pytest.mark.parametrize(

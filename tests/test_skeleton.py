@@ -1,5 +1,3 @@
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -118,15 +116,6 @@ def test_the_rest_pose_adds_up_offsets():
     np.testing.assert_array_equal(end_positions(skeleton(), skeleton().rest_pose()), [[4, 3, 0]])
 
 
-def test_turning_a_parent_carries_its_children():
-    rest = skeleton().rest_pose()
-    rotations = rest.rotations.copy()
-    rotations[1] = quat.exp(np.array([0, 0, np.pi / 2]))
-    pose = dataclasses.replace(rest, rotations=rotations)
-    np.testing.assert_allclose(forward(skeleton(), pose)[0][2], [0, 6, 0], atol=1e-12)
-    np.testing.assert_allclose(end_positions(skeleton(), pose)[0], [0, 7, 0], atol=1e-12)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("batch", [(), (0,), (1,), (3, 1, 2)])
 def test_forward_keeps_batch_and_type(batch, dtype):
@@ -154,14 +143,6 @@ def test_forward_is_the_product_of_transforms_up_to_the_root():
         np.testing.assert_allclose(positions[item, joint], whole[:3, 3], atol=1e-14)
         matrix = quat.to_matrix(rotations[item, joint])
         np.testing.assert_allclose(matrix, whole[:3, :3], atol=1e-14)
-
-
-def test_a_batch_is_many_poses():
-    pose = random_pose((5,))
-    together = forward(skeleton(), pose)[0]
-    for frame in range(5):
-        alone = forward(skeleton(), Pose(pose.rotations[frame], pose.positions[frame]))[0]
-        np.testing.assert_array_equal(together[frame], alone)
 
 
 def test_a_pose_locks_its_own_view_only():
@@ -204,12 +185,6 @@ def test_a_clip_is_frames_first():
     assert Clip(skeleton(), random_pose((0,)), 0.1).frames == 0
     with pytest.raises(ValueError, match=r"\(frames, joints, 4\), got \(4, 4\)"):
         Clip(skeleton(), random_pose(()), 0.1)
-
-
-def test_the_path_to_the_root_begins_with_the_joint():
-    assert skeleton().path_to_root(2) == [2, 1, 0]
-    assert skeleton().path_to_root(0) == [0]
-    assert skeleton().path_to_root(-1) == []
 
 
 def test_matching_compares_each_name_a_few_times():

@@ -77,11 +77,6 @@ def test_holes_are_filled_unless_open(rng):
     assert filled.share > opened.share
 
 
-def test_every_one_of_very_many_samples_is_contained(rng):
-    points = cloud(300_000, rng)
-    assert ThetaPhi.fit(points).contains(points).all()
-
-
 # Evidence.
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from oracles import EXHAUSTIVE
 from synovia import kernels
-from synovia.shapes.theta_phi.grid import vectors_at
 from synovia.shapes.theta_phi.packing import FREE, WallLists, lists_for, pack_lists, quick_lists_for
 from tables import MASKS, TURN, angles, directions, hard_directions, nearest_cell_point, table
 
@@ -86,32 +85,6 @@ def test_twists_do_not_pop_anywhere(kind, rng):
         step = 2.0 * np.pi / 19_999
         for ends in (low, high):
             assert np.abs(np.diff(ends))[both].max(initial=0.0) <= steepest * step * 1.001 + 1e-12
-
-
-@pytest.mark.parametrize("side", [-0.5 * np.pi, 0.5 * np.pi])
-def test_over_a_pole_twists_are_one_value_from_all_sides(side):
-    shape = table("whole")
-    theta = np.linspace(-np.pi, np.pi, 50)
-    at = shape._twists(vectors_at(theta, np.full(50, side * (1.0 - 1e-13))))
-    assert np.ptp(at, axis=0).max() < 1e-9
-    row = 0 if side < 0.0 else -1
-    assert at[0] == pytest.approx([shape.low[row].mean(), shape.high[row].mean()])
-
-
-def test_twists_at_the_centres_are_those_of_the_cells(kind):
-    shape = table(kind)
-    from synovia.shapes.theta_phi.grid import centres
-
-    at = shape._twists(centres(shape.counts.shape)[shape.legal])
-    assert np.abs(at[:, 0] - shape.low[shape.legal]).max() < 1e-12
-    assert np.abs(at[:, 1] - shape.high[shape.legal]).max() < 1e-12
-
-
-def test_across_the_seam_twists_are_the_same(kind):
-    shape = table(kind)
-    phi = np.linspace(-1.5, 1.5, 40)
-    west, east = (shape._twists(vectors_at(np.full(40, s), phi)) for s in (-np.pi, np.pi - 1e-14))
-    assert np.abs(west - east).max() < 1e-9
 
 
 def test_directions_a_little_off_unit_length_count_as_unit(kind, rng):

@@ -8,27 +8,7 @@ import numpy as np
 import pytest
 
 from synovia import ThetaPhi
-from tables import angles, points_around, table
-
-KINDS = ("blob", "single", "polar", "islands", "ring", "whole")
-
-
-@pytest.fixture(params=KINDS)
-def shape(request):
-    return table(request.param)
-
-
-def test_projections_go_as_far_as_the_direction_is_beyond(shape, rng):
-    points = points_around(1000, rng)
-    away = np.maximum(shape.angle_beyond(points[:, :3] @ shape.frame.T), 0.0)
-    assert np.abs(angles(points[:, :3], shape.project(points)[:, :3]) - away).max() < 2e-9
-
-
-def test_normals_point_outwards(shape, rng):
-    inner = shape.scatter(200, rng)
-    normal = shape.facing(inner)
-    assert np.abs(np.linalg.norm(normal, axis=1) - 1.0).max() < 1e-6
-    assert np.abs(np.sum(normal[:, :3] * inner[:, :3], axis=1)).max() < 1e-6
+from tables import table
 
 
 @pytest.mark.parametrize(
