@@ -12,7 +12,7 @@ from synovia import Limit, quat
 from synovia.torch import distance
 
 COUNT = 100_000
-BARS = {"box": 6, "ellipsoid": 5, "kdop": 4, "product": 4}
+BARS = {"box": 40, "ellipsoid": 30, "kdop": 30, "product": 30}  # gradients are by differences
 OTHERS = 20
 
 

@@ -39,7 +39,7 @@ SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 ROUGH = {"ik_descent.descend_each"}
 ROUGH |= {"reach_cone.clearances", "controls.descend", "clamp.first_exit"}
 ROUGH |= {"runtime.exits", "runtime_ik.look_at", "runtime_ik.two_bone", "runtime.project_pose"}
-ROUGH |= {"gradient.measure"}  # differences of distances
+ROUGH |= {"gradient.measure", "forms.add_gradients"}  # differences of distances
 ROUGH |= {"control_group.nearest_each", "pair.search"}
 # Numbers of the nearest of several, which may be as near as each other.
 TIES = {("distance_field_grid.nearest_in_lines", 5)}
@@ -187,15 +187,11 @@ def use_the_rest():
     use_the_runtime(rng)
     use_pairs(rng)
     use_ways(rng)
-    poses, paths = random_quats(6, rng), np.array([[0, 1, 0], [0, 2, 1]])
-    kernels.gradient.loss(
-        poses.ravel(),
-        np.array([0, 4, 2]),
-        np.column_stack([paths, [-1, 0]]),
-        Limit.fit(quat.exp(rng.normal(size=(50, 3)) / 4), "box").packed,
-        0.1,
-        np.zeros(24),
-    )
+    paths = np.array([[1, 0, 0], [2, 0, 1]])
+    for form, size in enumerate((4, 3, 6, 9)):
+        values, layout = rng.normal(size=2 * 3 * size), np.array([form, size, 2])
+        kernels.forms.relative(values, layout, paths, 1e-12, np.empty(24))
+        kernels.forms.add_gradients(values, layout, paths, rng.normal(size=24), values.copy())
     kernels.scapula.nearest_roots(rng.normal(size=(40, 5)), np.empty((40, 2)))
     lines = b"1\nroot 1 2\n leg\t3\n12x 4\n\n0123 \nroot 5\nROOT 6\nle 7"
     text, names = (np.frombuffer(each, np.uint8).copy() for each in (lines, b"rootleg"))

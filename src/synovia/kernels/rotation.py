@@ -96,8 +96,7 @@ BOUND = 16 * LANES  # a distance that is known: a lane farther than this needs n
 T, PT = 17 * LANES, 18 * LANES  # the twist beside a direction, and its projection
 SCRATCH = 19 * LANES  # eight rows for the shapes
 OTHER_X = 27 * LANES  # the second solution of hinges, three rows
-SCALE = 30 * LANES  # the factor that scaled a quaternion to length 1
-BLOCK = 31 * LANES
+BLOCK = 30 * LANES
 
 MAX_OFF = 0.5  # of |q|² − 1: a quaternion that is farther off is no rotation
 FAR = (2.5 * math.pi) ** 2  # |vector|² beyond which `exp` leaves its polynomials

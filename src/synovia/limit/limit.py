@@ -365,9 +365,8 @@ class Limit:
     def distance_and_gradient(self, rotations: Quats) -> tuple[Scalars, Floats]:
         """Return the signed distances (...) in radians, and their gradients (..., 4).
 
-        Gradients are by the components of the quaternion, and orthogonal to it. They are exact for
-        convex shapes in rotation vectors, swing–twist and hinges at right angles, and central
-        differences (to about 1e-9) for others. Where two feet are equally near or faces meet, the
+        Gradients are by the components of the quaternion, and orthogonal to it. They come from
+        central differences, to about 1e-9. Where two feet are equally near or faces meet, the
         gradient is one of those nearby. Where the distance changes by more than
         `kernels.gradient.MAX_SLOPE` radians per radian of rotation, next to a chart's
         singularities, it is the gradient of the angle to the projection instead.
@@ -377,9 +376,9 @@ class Limit:
             return self._distance_and_differences(rotations)
         source = np.ascontiguousarray(rotations)
         distances, gradients = np.empty(source.shape[:-1], source.dtype), np.empty_like(source)
-        flat = (distances.reshape(-1), gradients.reshape(-1))
-        form = kernels.forms.QUATERNION
-        kernels.gradient.measure(source.reshape(-1), form, 4, self.packed, *flat)
+        outputs = distances.reshape(-1, 1), gradients.reshape(-1)
+        first = np.zeros(1, np.int64)
+        kernels.gradient.measure(source.reshape(-1), first, self.packed, -np.inf, *outputs)
         return distances, gradients
 
     def _distance_and_differences(self, rotations: Quats) -> tuple[Scalars, Floats]:

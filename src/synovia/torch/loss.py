@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..model import LimitModel, joint_by_joint, pack_limits, without_limbs
+from ..model import LimitModel, joint_by_joint, without_limbs
 from ..population import Source, human_limits
 from ..skeleton import lineage, list_names
-from .operators import PackedLoss, distance_by_id, loss_by_id
+from .operators import JointLimits, distances_by_id
 from .registry import id_of
-from .rotations import SIZES, Form, multiply, quaternions
+from .rotations import SIZES, Form, relative_rotations
 
 Body = Literal["smpl", "smplh", "smplx"]
 
@@ -96,17 +96,11 @@ class LimitLoss(torch.nn.Module):
             self._paths[name] = tuple(index[each] for each in path)
         if not self._paths:
             raise ValueError(f"none of the joints has a limit: {list_names(self.joints)}")
-        limits = [model.limits[name] for name in self._paths]
-        self._limit_ids = [id_of(limit) for limit in limits]
-        self._packed: PackedLoss | None = None
-        self._loss_id = 0
-        if all(limit.compiled for limit in limits):
-            offsets, packed = pack_limits(limits)
-            paths = np.zeros((len(offsets), 2 + max(map(len, self._paths.values()))), np.int64)
-            for row, offset, joints_of in zip(paths, offsets, self._paths.values(), strict=True):
-                row[: 2 + len(joints_of)] = offset, len(joints_of), *joints_of
-            self._packed = PackedLoss(form, len(self.joints), paths, packed, margin)
-            self._loss_id = id_of(self._packed)
+        longest = max(map(len, self._paths.values()))
+        rows = [[len(path), *path, *[0] * (longest - len(path))] for path in self._paths.values()]
+        self._rows = torch.tensor(rows)
+        self._limits = JointLimits(tuple(model.limits[name] for name in self._paths))
+        self._id = id_of(self._limits)
 
     @property
     def limited(self) -> tuple[str, ...]:
@@ -115,32 +109,19 @@ class LimitLoss(torch.nn.Module):
 
     def distances(self, poses: Tensor) -> Tensor:
         """Return the signed distances (..., k) of the limited joints, radians; at most 0 inside."""
-        self._check(poses)
-        rotations = quaternions(poses, self.form)
-        return torch.stack(
-            [
-                distance_by_id(_relative(rotations, path), limit_id)
-                for path, limit_id in zip(self._paths.values(), self._limit_ids, strict=True)
-            ],
-            dim=-1,
-        )
+        return self._distances(poses, -np.inf)
 
     def forward(self, poses: Tensor) -> Tensor:
         """Return the loss of poses (..., J, form), in radians²: a scalar.
 
         The cost of the usual limits is weighted by `usual_weight`.
         """
-        cost = self._cost(poses)
+        outside = torch.relu(self._distances(poses, -self.margin) + self.margin)
+        cost: Tensor = outside.square().sum(-1).mean()
         return cost if self.usual is None else cost + self.usual_weight * self.usual(poses)
 
-    def _cost(self, poses: Tensor) -> Tensor:
-        self._check(poses)
-        if self._packed is not None:
-            return loss_by_id(poses, self._loss_id)
-        outside = torch.relu(self.distances(poses) + self.margin)
-        return outside.square().sum(-1).mean()
-
-    def _check(self, poses: Tensor) -> None:
+    def _distances(self, poses: Tensor, least: float) -> Tensor:
+        """Return as `distances`, with gradients only of distances above `least`."""
         size = SIZES[self.form]
         at = -len(size) - 1
         fits = poses.ndim >= -at and poses.shape[at:] == (len(self.joints), *size)
@@ -150,6 +131,7 @@ class LimitLoss(torch.nn.Module):
                 f"poses must be floats of shape (..., {wanted}), "
                 f"got {poses.dtype} {tuple(poses.shape)}"
             )
+        return distances_by_id(relative_rotations(poses, self.form, self._rows), self._id, least)
 
 
 def human(body: Body = "smpl", source: Source = "human") -> LimitModel:
@@ -168,11 +150,3 @@ def human(body: Body = "smpl", source: Source = "human") -> LimitModel:
         raise ValueError(f"body must be one of {', '.join(get_args(Body))}, got {body!r}")
     joints = {"smpl": 24, "smplh": 52, "smplx": 55}[body]
     return human_limits(source=source).on(smpl_skeleton(joints))
-
-
-def _relative(rotations: Tensor, path: tuple[int, ...]) -> Tensor:
-    """Return the product of the rotations of joints, from the outermost ancestor on."""
-    turned = rotations[..., path[0], :]
-    for joint in path[1:]:
-        turned = multiply(turned, rotations[..., joint, :])
-    return turned

@@ -8,6 +8,7 @@ and back. The distance kernel also writes the gradient, so a backward pass is on
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ import torch
 from torch import Tensor
 
 from .. import kernels
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, Quats, Scalars
 from ..limit import Limit
+from ..model import pack_limits
 from .registry import id_of, object_of
-from .rotations import FORMS, SIZES, Form, check_form, multiply, quaternions
+from .rotations import FirstDerivative, Form, as_array, batched, multiply, quaternions
 
 STEP = 1e-5  # radians; half the base of the central differences of projections
 
@@ -48,10 +50,7 @@ def distance(limit: Limit, rotations: Tensor, *, form: Form = "quaternion") -> T
     >>> round(beyond.item(), 4), [round(slope.item(), 4) for slope in vector.grad]
     (0.5, [0.0, 1.0, 0.0])
     """
-    check_form(rotations, form)
-    if not limit.compiled and form != "quaternion":
-        rotations, form = quaternions(rotations, form), "quaternion"
-    return distance_by_id(rotations, id_of(limit), form)
+    return distances_by_id(quaternions(rotations, form)[..., None, :], id_of(limit))[..., 0]
 
 
 def project(limit: Limit, rotations: Tensor, *, form: Form = "quaternion") -> Tensor:
@@ -64,20 +63,46 @@ def project(limit: Limit, rotations: Tensor, *, form: Form = "quaternion") -> Te
     return nearest
 
 
-def distance_by_id(values: Tensor, limit_id: int, form: Form = "quaternion") -> Tensor:
-    """Return the distances (...) of rotations of a form from the limit with this id."""
-    distances: Tensor = _WithGradient.apply(values, *_distance(values.detach(), limit_id, form))
+@dataclass(frozen=True, eq=False)
+class JointLimits:
+    """Limits of several joints, and whether `kernels.gradient` evaluates all of them."""
+
+    limits: tuple[Limit, ...]
+
+    @cached_property
+    def packed(self) -> tuple[Ints, Floats]:
+        """The offsets of the packed limits, and these one after another."""
+        return pack_limits(self.limits)
+
+    def measure(self, rotations: Quats, least: float) -> tuple[Scalars, Floats]:
+        """Return the distances (..., k) of rotations (..., k, 4), and gradients (..., k, 4).
+
+        Gradients are by the quaternions; where a distance is at most `least` they may be 0.
+        """
+        distances, gradients = np.empty(rotations.shape[:-1], rotations.dtype), rotations.copy()
+        if all(limit.compiled for limit in self.limits):
+            flat = distances.reshape(-1, len(self.limits)), gradients.reshape(-1)
+            kernels.gradient.measure(rotations.reshape(-1), *self.packed, least, *flat)
+        else:
+            for k, limit in enumerate(self.limits):
+                distances[..., k], gradients[..., k, :] = limit.distance_and_gradient(
+                    rotations[..., k, :]
+                )
+        return distances, gradients
+
+
+def distances_by_id(rotations: Tensor, number: int, least: float = -np.inf) -> Tensor:
+    """Return the distances (..., k) of unit quaternions (..., k, 4) from the limits with this id.
+
+    They are those of one limit, or of `JointLimits`. Distances of at most `least` have no gradient.
+    """
+    measured = _distances(rotations.detach(), number, least)
+    distances: Tensor = _WithGradient.apply(rotations, *measured)
     return distances
 
 
-def _array(tensor: Tensor) -> Any:
-    """Return the values as a NumPy array of float64 or float32, on the CPU."""
-    known = tensor if tensor.dtype in (torch.float64, torch.float32) else tensor.float()
-    return known.detach().cpu().numpy()
-
-
 class _WithGradient(torch.autograd.Function):
-    """Precomputed results (...) for values (..., k), with precomputed gradients (..., k)."""
+    """Precomputed results (...) for values (..., 4), with precomputed gradients (..., 4)."""
 
     generate_vmap_rule = True
 
@@ -92,94 +117,26 @@ class _WithGradient(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         values, gradients = ctx.saved_tensors
-        factor = grad.reshape(grad.shape + (1,) * (gradients.ndim - grad.ndim))
-        return _FirstDerivative.apply(values, factor * gradients), None, None
+        return FirstDerivative.apply(values, grad[..., None] * gradients), None, None
 
 
-class _FirstDerivative(torch.autograd.Function):
-    """A gradient by `values` that cannot be differentiated again."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(values: Tensor, gradient: Tensor) -> Tensor:
-        return gradient.clone()
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
-        pass
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[None, None]:
-        raise RuntimeError("limits have first derivatives only")
+@torch.library.custom_op("synovia::distances", mutates_args=())
+def _distances(rotations: Tensor, limits: int, least: float) -> tuple[Tensor, Tensor]:
+    """Return distances (..., k) of unit quaternions (..., k, 4), and gradients by these."""
+    known = object_of(limits)
+    known = JointLimits((known,)) if isinstance(known, Limit) else known
+    distances, gradients = known.measure(as_array(rotations), least)
+    return torch.as_tensor(distances).to(rotations), torch.as_tensor(gradients).to(rotations)
 
 
-@torch.library.custom_op("synovia::distance", mutates_args=())
-def _distance(values: Tensor, limit: int, form: str) -> tuple[Tensor, Tensor]:
-    """Return distances (...) of rotations of a form, and gradients by their components."""
-    given, known = np.ascontiguousarray(_array(values)), object_of(limit)
-    batch = given.shape[: given.ndim - len(SIZES[form])]
-    if known.compiled:
-        distances, gradients = np.empty(batch, given.dtype), np.empty_like(given)
-        outputs = (distances.reshape(-1), gradients.reshape(-1))
-        number, size = FORMS.index(form), int(np.prod(SIZES[form]))
-        kernels.gradient.measure(given.reshape(-1), number, size, known.packed, *outputs)
-    else:
-        length = np.linalg.norm(given, axis=-1, keepdims=True)
-        distances, gradients = known.distance_and_gradient(given / length)
-        gradients = gradients / length
-    return torch.as_tensor(distances).to(values), torch.as_tensor(gradients).to(values)
+@_distances.register_fake
+def _(rotations: Tensor, limits: int, least: float) -> tuple[Tensor, Tensor]:
+    return rotations.new_empty(rotations.shape[:-1]), rotations.new_empty(rotations.shape)
 
 
-@_distance.register_fake
-def _(values: Tensor, limit: int, form: str) -> tuple[Tensor, Tensor]:
-    batch = values.shape[: values.ndim - len(SIZES[form])]
-    return values.new_empty(batch), values.new_empty(values.shape)
-
-
-@_distance.register_vmap
-def _(info: Any, dims: tuple[Any, ...], values: Tensor, limit: int, form: str) -> Any:
-    return _distance(values.movedim(dims[0], 0), limit, form), (0, 0)
-
-
-@dataclass(frozen=True, eq=False)
-class PackedLoss:
-    """Arguments of `kernels.gradient.loss`: the limits of a model, and the form of the poses."""
-
-    form: Form
-    joints: int
-    paths: Ints
-    packed: Floats
-    margin: float
-
-
-def loss_by_id(poses: Tensor, loss_id: int) -> Tensor:
-    """Return the mean cost, in radians², of poses (..., J, form) by the `PackedLoss` of this id."""
-    cost: Tensor = _WithGradient.apply(poses, *_loss(poses.detach(), loss_id))
-    return cost
-
-
-@torch.library.custom_op("synovia::loss", mutates_args=())
-def _loss(poses: Tensor, loss: int) -> tuple[Tensor, Tensor]:
-    """Return the mean cost (), and its gradient by the poses."""
-    given, known = np.ascontiguousarray(_array(poses)), object_of(loss)
-    gradients, size = np.zeros_like(given), int(np.prod(SIZES[known.form]))
-    layout = np.array([FORMS.index(known.form), size, known.joints])
-    cost = kernels.gradient.loss(
-        given.reshape(-1), layout, known.paths, known.packed, known.margin, gradients.ravel()
-    )
-    return poses.new_tensor(cost), torch.as_tensor(gradients).to(poses)
-
-
-@_loss.register_fake
-def _(poses: Tensor, loss: int) -> tuple[Tensor, Tensor]:
-    return poses.new_empty(()), poses.new_empty(poses.shape)
-
-
-@_loss.register_vmap
-def _(info: Any, dims: tuple[Any, ...], poses: Tensor, loss: int) -> Any:
-    costs, gradients = zip(*(_loss(each, loss) for each in poses.unbind(dims[0])), strict=True)
-    return (torch.stack(costs), torch.stack(gradients)), (0, 0)
+@_distances.register_vmap
+def _(info: Any, dims: tuple[Any, ...], rotations: Tensor, limits: int, least: float) -> Any:
+    return _distances(rotations.movedim(dims[0], 0), limits, least), (0, 0)
 
 
 class _Projection(torch.autograd.Function):
@@ -204,13 +161,13 @@ class _Projection(torch.autograd.Function):
         by_turns = _project_backward(given, grad.detach(), ctx.limit)
         # With q · exp(ω), the gradient by q is 2 q · (0, the gradient by ω).
         gradient = 2.0 * multiply(given, torch.nn.functional.pad(by_turns, (1, 0)))
-        return _FirstDerivative.apply(rotations, gradient), None
+        return FirstDerivative.apply(rotations, gradient), None
 
 
 @torch.library.custom_op("synovia::project", mutates_args=())
 def _project(rotations: Tensor, limit: int) -> Tensor:
     """Return the nearest legal rotations (..., 4)."""
-    return torch.from_numpy(object_of(limit).project(_array(rotations))).to(rotations)
+    return torch.from_numpy(object_of(limit).project(as_array(rotations))).to(rotations)
 
 
 @_project.register_fake
@@ -247,8 +204,4 @@ def _(rotations: Tensor, grad: Tensor, limit: int) -> Tensor:
 
 @_project_backward.register_vmap
 def _(info: Any, dims: tuple[Any, ...], rotations: Tensor, grad: Tensor, limit: int) -> Any:
-    both = [
-        each.expand(info.batch_size, *each.shape) if dim is None else each.movedim(dim, 0)
-        for each, dim in zip((rotations, grad), dims, strict=False)
-    ]
-    return _project_backward(*both, limit), 0
+    return _project_backward(*batched(info, dims[:2], rotations, grad), limit), 0

@@ -1,13 +1,14 @@
-"""Conversion of rotations to unit quaternions as tensors, with finite gradients everywhere."""
+"""Rotations in the forms of networks to unit quaternions, by the kernels, with gradients."""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from .. import kernels
 from ..arrays import unit_rounding
 
 Form = Literal["quaternion", "rotation-vector", "6d", "matrix"]  # in the order of `kernels.forms`
@@ -18,7 +19,6 @@ SIZES: dict[str, tuple[int, ...]] = {
     "6d": (6,),
     "matrix": (3, 3),
 }
-SHORT = 1e-4  # radians; below this the series of sine and cosine are exact to rounding
 
 
 def quaternions(values: Tensor, form: Form = "quaternion") -> Tensor:
@@ -40,15 +40,24 @@ def quaternions(values: Tensor, form: Form = "quaternion") -> Tensor:
             [1., 0., 0., 0.]])
     """
     check_form(values, form)
-    match form:
-        case "quaternion":
-            return _unit(values)
-        case "rotation-vector":
-            return _from_vectors(values)
-        case "6d":
-            return _from_matrices(_orthonormal(values))
-        case _:
-            return _from_matrices(values)
+    whole = values.unsqueeze(-1 - len(SIZES[form]))
+    return relative_rotations(whole, form, torch.tensor([[1, 0]]))[..., 0, :]
+
+
+def relative_rotations(values: Tensor, form: Form, paths: Tensor) -> Tensor:
+    """Return rotations (..., k, 4) of joints relative to ancestors, as unit quaternions.
+
+    Parameters
+    ----------
+    values
+        Rotations of joints relative to their parents, (..., J, *form).
+    form
+        Their form; see `quaternions`.
+    paths
+        Integers (k, 1 + longest): a number of joints, and these, from the outermost on.
+    """
+    made: Tensor = _Relative.apply(values, form, paths)
+    return made
 
 
 def check_form(values: Tensor, form: Form) -> None:
@@ -86,41 +95,111 @@ def rotate(rotations: Tensor, vectors: Tensor) -> Tensor:
     return vectors + w * across + torch.linalg.cross(axis, across)
 
 
-def _unit(values: Tensor) -> Tensor:
-    """Return quaternions of length 1; those of length 1 up to rounding, bit for bit."""
-    square = values.square().sum(-1, keepdim=True)
-    double = values.dtype == torch.float64
-    rounding = unit_rounding(np.dtype(np.float64 if double else np.float32))
-    off = (square.detach() - 1.0).abs() > 2.0 * rounding
-    return torch.where(off, values / torch.where(off, square, 1.0).sqrt(), values)
+class FirstDerivative(torch.autograd.Function):
+    """A gradient by `values` that cannot be differentiated again."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(values: Tensor, gradient: Tensor) -> Tensor:
+        """Return the gradient."""
+        return gradient.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        """Keep nothing."""
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, None]:
+        """Raise RuntimeError."""
+        raise RuntimeError("limits have first derivatives only")
 
 
-def _from_vectors(vectors: Tensor) -> Tensor:
-    square = vectors.square().sum(-1, keepdim=True)
-    short = square < SHORT * SHORT
-    half = 0.5 * torch.where(short, 1.0, square).sqrt()  # a root of 0 would have no slope
-    sine = torch.where(short, 0.5 - square / 48.0, 0.5 * half.sin() / half)
-    return torch.cat([torch.where(short, 1.0 - square / 8.0, half.cos()), sine * vectors], dim=-1)
+class _Relative(torch.autograd.Function):
+    """Relative rotations, with gradients by the kernel."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(values: Tensor, form: str, paths: Tensor) -> Tensor:
+        made: Tensor = _relative(values, form, paths)
+        return made
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, str, Tensor], output: Tensor) -> None:
+        values, ctx.form, paths = inputs
+        ctx.save_for_backward(values, paths)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        values, paths = ctx.saved_tensors
+        gradient = _relative_backward(values.detach(), ctx.form, paths, grad.detach())
+        return FirstDerivative.apply(values, gradient), None, None
 
 
-def _orthonormal(columns: Tensor) -> Tensor:
-    x = torch.nn.functional.normalize(columns[..., :3], dim=-1)
-    z = torch.nn.functional.normalize(torch.linalg.cross(x, columns[..., 3:]), dim=-1)
-    return torch.stack([x, torch.linalg.cross(z, x), z], dim=-1)
+@torch.library.custom_op("synovia::relative", mutates_args=())
+def _relative(values: Tensor, form: str, paths: Tensor) -> Tensor:
+    """Return what `relative_rotations` does."""
+    given, known = as_array(values), paths.cpu().numpy()
+    made = np.empty((*_batch(values, form), len(known), 4), given.dtype)
+    rounding = 4.0 * unit_rounding(given.dtype)  # of the square, with those of its terms
+    layout = _layout(values, form)
+    kernels.forms.relative(given.reshape(-1), layout, known, rounding, made.reshape(-1))
+    return torch.from_numpy(made).to(values)
 
 
-def _from_matrices(matrices: Tensor) -> Tensor:
-    """Return the quaternions of matrices (..., 3, 3), from the largest component (Shepperd)."""
-    m = [[matrices[..., i, j] for j in range(3)] for i in range(3)]
-    x, y, z = m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1]
-    xy, yz, zx = m[0][1] + m[1][0], m[1][2] + m[2][1], m[2][0] + m[0][2]
-    squares = [
-        1.0 + m[0][0] + m[1][1] + m[2][2],
-        1.0 + m[0][0] - m[1][1] - m[2][2],
-        1.0 - m[0][0] + m[1][1] - m[2][2],
-        1.0 - m[0][0] - m[1][1] + m[2][2],
+@torch.library.custom_op("synovia::relative_backward", mutates_args=())
+def _relative_backward(values: Tensor, form: str, paths: Tensor, grad: Tensor) -> Tensor:
+    """Return gradients by values, given those (..., k, 4) by relative rotations."""
+    given, by, known = as_array(values), as_array(grad), paths.cpu().numpy()
+    gradients, by = np.zeros_like(given), by.astype(given.dtype, copy=False)
+    flat = by.reshape(-1), gradients.reshape(-1)
+    kernels.forms.add_gradients(given.reshape(-1), _layout(values, form), known, *flat)
+    return torch.from_numpy(gradients).to(values)
+
+
+def as_array(tensor: Tensor) -> Any:
+    """Return values as a contiguous NumPy array of float64 or float32, on the CPU."""
+    known = tensor if tensor.dtype in (torch.float64, torch.float32) else tensor.float()
+    return np.ascontiguousarray(known.detach().cpu().numpy())
+
+
+def _batch(values: Tensor, form: str) -> torch.Size:
+    return values.shape[: -1 - len(SIZES[form])]
+
+
+def _layout(values: Tensor, form: str) -> Any:
+    """Return the number of a form, its size, and the number of joints."""
+    size = SIZES[form]
+    return np.array([FORMS.index(form), int(np.prod(size)), values.shape[-1 - len(size)]])
+
+
+@_relative.register_fake
+def _(values: Tensor, form: str, paths: Tensor) -> Tensor:
+    return values.new_empty((*_batch(values, form), len(paths), 4))
+
+
+@_relative_backward.register_fake
+def _(values: Tensor, form: str, paths: Tensor, grad: Tensor) -> Tensor:
+    return torch.empty_like(values)
+
+
+@_relative.register_vmap
+def _(info: Any, dims: tuple[Any, ...], values: Tensor, form: str, paths: Tensor) -> Any:
+    return _relative(values.movedim(dims[0], 0), form, paths), 0
+
+
+@_relative_backward.register_vmap
+def _(
+    info: Any, dims: tuple[Any, ...], values: Tensor, form: str, paths: Tensor, grad: Tensor
+) -> Any:
+    both = batched(info, (dims[0], dims[3]), values, grad)
+    return _relative_backward(both[0], form, paths, both[1]), 0
+
+
+def batched(info: Any, dims: tuple[Any, ...], *tensors: Tensor) -> list[Tensor]:
+    """Return tensors with the mapped axis first, for an operator under `vmap`."""
+    return [
+        each.expand(info.batch_size, *each.shape) if dim is None else each.movedim(dim, 0)
+        for each, dim in zip(tensors, dims, strict=True)
     ]
-    rows = [(squares[0], x, y, z), (x, squares[1], xy, zx), (y, xy, squares[2], yz)]
-    candidates = torch.stack([torch.stack(row, -1) for row in [*rows, (z, zx, yz, squares[3])]], -2)
-    largest = torch.stack(squares, -1).argmax(-1)[..., None, None].expand(*m[0][0].shape, 1, 4)
-    return torch.nn.functional.normalize(candidates.gather(-2, largest)[..., 0, :], dim=-1)
