@@ -15,8 +15,8 @@ import numpy as np
 
 from synovia.kernels.jit import kernel
 from synovia.kernels.limit import HEADER, enter, nearest
-from synovia.kernels.reach_cone import HEIGHT, MARGIN, look_up_limits, place, twist
-from synovia.kernels.rotation import BLOCK, DISTANCE, LANES, W0, set_lane_quat
+from synovia.kernels.reach_cone import find_slice, twist_limits, twist_margin
+from synovia.kernels.rotation import BLOCK, DISTANCE, LANES, W0, T, X, lane_vec3, set_lane_quat
 from synovia.kernels.shapes import CONE, shape
 from synovia.kernels.vector import (
     IDENTITY,
@@ -53,12 +53,10 @@ def inside(p, o, edge, q, block, other, lanes):
     enter(p, o, block, 1)
     first = o + HEADER.SIZE
     if int(p[first]) == CONE:
-        place(p, first + 1, block, 1)
-        look_up_limits(p, first + 1, block, 1)
-        if block[HEIGHT] < 0.0:
-            return block[HEIGHT]
-        twist(p, first + 1, block, 1)
-        return min(block[HEIGHT], block[MARGIN])
+        o, x = first + 1, lane_vec3(block, X)
+        low, high, height = twist_limits(p, o, find_slice(p, o, x), x)
+        margin, _ = twist_margin(p, o, low, high, block[T])
+        return min(height, margin) if height >= 0.0 else height
     if p[o + HEADER.reach] < math.pi and p[o + HEADER.reach_twist] < math.pi:
         shape(p, first, np.inf, block, 1)
     else:

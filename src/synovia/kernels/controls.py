@@ -16,8 +16,8 @@ from .figure import POSE, STORE, perform
 from .ik_chain import GOAL, POSITION, REACH, STATE, STAY
 from .ik_goals import TURN_SHARE, find_gaps, place, refresh_rates, weigh
 from .jit import bundle, kernel
-from .rotation import LANES, lane_quat
-from .transforms import pose, quaternions, shift_at, turn_at
+from .rotation import LANES
+from .transforms import pose, quaternion_of, shift_at, turn_at
 from .vector import (
     IDENTITY,
     ZERO,
@@ -99,7 +99,6 @@ Work = namedtuple(
     "Work",
     [
         "lanes",  # the work space of the program: lane 0 is the pose, others have one control moved
-        "quaternion",  # rows of `transforms.quaternions`
         "q",  # (J, 4) rotations of segments
         "p",  # (J, 3) positions
         "moves",  # (J, most controls, 6) rotation vector and translation per share, parent's frame
@@ -123,7 +122,6 @@ def new_work(task):
     joints, goals, free = task.parents.shape[0], task.goals.shape[0], task.free.shape[0]
     return Work(
         np.empty(rows * LANES),
-        np.empty(4 * LANES),
         np.zeros((joints, 4)),
         np.zeros((joints, 3)),
         np.zeros((joints, directions, 6)),
@@ -180,8 +178,7 @@ def rate_factor(task, c, d, lanes):
 @kernel
 def take_segment(j, o, numbers, work):
     """Write the rotation and the position of segment j, whose transform is at `o`."""
-    quaternions(work.lanes, o, work.quaternion, 1)
-    set_quat(work.q[j], 0, lane_quat(work.quaternion, 0))
+    set_quat(work.q[j], 0, quaternion_of(turn_at(work.lanes, o)))
     set_vec3(work.p[j], 0, vec3_at(numbers, 3 * j) + shift_at(work.lanes, o))
 
 

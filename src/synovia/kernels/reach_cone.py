@@ -1,4 +1,4 @@
-"""Reach cones in blocks of lanes: how they are packed, their nearest boundary, their twists.
+"""Reach cones: how they are packed, their nearest boundary, their twists.
 
 A reach cone is a spherical star polygon about a visible point, with twist limits at each vertex.
 Slice i is the triangle of the visible point and of edge i, from vertex i to vertex i + 1.
@@ -10,20 +10,7 @@ import numpy as np
 
 from .jit import kernel
 from .layout import COUNT, OFFSET, WHOLE, Field, Layout
-from .rotation import (
-    BLOCK,
-    DISTANCE,
-    LANES,
-    PT,
-    PX,
-    PY,
-    SCRATCH,
-    T,
-    X,
-    angle_of,
-    lane_vec3,
-    set_lane_vec3,
-)
+from .rotation import DISTANCE, LANES, PT, PX, SCRATCH, T, X, angle_of, lane_vec3, set_lane_vec3
 from .vector import Vec3, dot, norm, set_vec3, vec3_at, wrap_angle
 
 HEADER = Layout(
@@ -48,43 +35,83 @@ EDGE = Layout("edge", start=3, tangent=3, normal=3, cosine=1, sine=1, end=3, unu
 CELL = Layout("cell", list=1, clearance=1)
 """Offset of the list of its edges, and a lower bound of the distance to the boundary."""
 
-# Rows of a block: unit directions (three), buckets, cells, then twist limits and heights over the
-# plane of the slice's edge.
-NX = SCRATCH
-BUCKET, CUBE_CELL = SCRATCH + 3 * LANES, SCRATCH + 4 * LANES
-LOW, HIGH, HEIGHT = SCRATCH + 5 * LANES, SCRATCH + 6 * LANES, SCRATCH + 7 * LANES
-# After buckets and cells were used: depth inside the twist limits and inside the boundary, radians.
-MARGIN, ANGLE = BUCKET, CUBE_CELL
-
 TIE = 1.0 - 1e-13  # ratio of distances at which edges tie; then the lower index counts
-
-# Rows of the work space, with a column for each lane that needs the boundary, first those outside.
-NUMBER, BEST, PENDING = 0, LANES, 2 * LANES
-ALONG, ACROSS, LANE = 3 * LANES, 4 * LANES, 6 * LANES
-AWAY, SHARE, WHOLE = 5 * LANES, BEST, PENDING  # angle to the edge, position on it, share of its end
-WORK = 7 * LANES + 1  # the last column is written before it is known whether it counts
 
 
 @kernel
-def gather(p, o, block, n, every, work):
-    """List the lanes that need the boundary; return the number outside, and in all.
+def bucket_of(p, o, v):
+    """Return the bucket of azimuth of a unit direction, a whole number."""
+    x, y = dot(vec3_at(p, o + HEADER.frame), v), dot(vec3_at(p, o + HEADER.frame + 3), v)
+    q, last = y / max(abs(x) + abs(y), 1e-300), p[o + HEADER.buckets] - 1.0
+    bucket = (1.0 + (q if x >= 0.0 else 2.0 - q)) * (0.25 * p[o + HEADER.buckets])
+    return np.floor(max(0.0, min(last, bucket)))  # in this order NaN becomes a number
 
-    Inside, the boundary matters only if it may be nearer than the twist limits, or if `every` is
-    True. Lanes are gathered because a branch for each lane would be mispredicted.
+
+@kernel
+def slice_from(p, o, bucket, v):
+    """Return the offset of the slice of a unit direction: the first of its bucket, or a later one.
+
+    The first slices are repeated after the last, so that the search always ends.
     """
-    cells, slope = o + int(p[o + HEADER.cells]), p[o + HEADER.slope]
-    outside = 0
-    for i in range(n):
-        work[LANE + outside] = i
-        outside += 1 if block[HEIGHT + i] < 0.0 else 0
-    count = outside
-    for i in range(n):
-        clear = p[cells + CELL.SIZE * int(block[CUBE_CELL + i]) + CELL.clearance]
-        margin = block[MARGIN + i]
-        wanted = every | ((margin >= 0.0) & (slope * margin > clear))
-        work[LANE + count] = i
-        count += 1 if wanted & (block[HEIGHT + i] >= 0.0) else 0
-    return outside, count
+    at = p[o + int(p[o + HEADER.table]) + int(bucket)]
+    for _ in range(int(p[o + HEADER.most])):
+        beyond = dot(vec3_at(p, o + int(at) + SLICE.right), v) >= 0.0
+        at += SLICE.SIZE if beyond else 0.0
+    return o + int(at)
+
+
+@kernel
+def find_slice(p, o, v):
+    """Return the offset of the slice of a unit direction."""
+    return slice_from(p, o, bucket_of(p, o, v), v)
+
+
+@kernel
+def twist_limits(p, o, at, v):
+    """Return the twist limits of a unit direction in the slice at `at`, and its height.
+
+    That is the height over the plane of the slice's edge, negative outside. Limits are interpolated
+    with the heights over the three planes as weights, each for the corner opposite its plane.
+    """
+    c = max(dot(vec3_at(p, at + SLICE.left), v), 0.0)
+    b = max(-dot(vec3_at(p, at + SLICE.right), v), 0.0)
+    height = dot(vec3_at(p, at + SLICE.edge), v)
+    a, corners = max(height, 0.0), at + SLICE.limits
+    scale, middle = 1.0 / max(a + b + c, 1e-300), o + HEADER.visible
+    low = (a * p[middle] + (b * p[corners] + c * p[corners + 2])) * scale
+    high = (a * p[middle + 1] + (b * p[corners + 1] + c * p[corners + 3])) * scale
+    return low, high, height
+
+
+@kernel
+def twist_margin(p, o, low, high, given):
+    """Return the depth of a twist inside its limits, negative outside, and the nearest legal one.
+
+    The depth is infinite where every twist is legal in all directions.
+    """
+    half = 0.5 * (high - low)
+    off = wrap_angle(given - 0.5 * (low + high))
+    margin = half - abs(off)
+    nearest = low if off < 0.0 else high
+    return (
+        np.inf if p[o + HEADER.free] > 0.0 else margin,
+        given if (margin >= 0.0) | (half >= np.pi) else nearest,
+    )
+
+
+@kernel
+def cell_of(p, o, v):
+    """Return the index of the cell of a unit direction on the cube."""
+    side, (x, y, z) = p[o + HEADER.side], v
+    half, last, cells = 0.5 * side, side - 1.0, 6.0 * side * side
+    by_x, by_y = (abs(x) >= abs(y)) & (abs(x) >= abs(z)), abs(y) >= abs(z)
+    major = x if by_x else (y if by_y else z)
+    face = (0.0 if by_x else (2.0 if by_y else 4.0)) + (0.0 if major >= 0.0 else 1.0)
+    scale = half / abs(major)
+    row = min(np.floor((y if by_x else x) * scale + half), last)
+    column = min(np.floor((z if by_x | by_y else y) * scale + half), last)
+    cell = (face * side + row) * side + column
+    return cell if (cell >= 0.0) & (cell < cells) else 0.0  # also for NaN
 
 
 @kernel
@@ -110,240 +137,127 @@ def distance_to(p, e, v):
 
 
 @kernel
-def choose_edges(p, o, block, work, count):
-    """Write the index of the nearest edge, the lowest of ties, for each gathered lane.
+def nearest_edge(p, o, cell, v):
+    """Return the index of the edge nearest to a direction in the cell at `cell`, the first of ties.
 
-    Round k compares the k-th edge of the cells that have so many.
+    The cell lists the edges that can be nearest.
     """
     cells, edges = o + int(p[o + HEADER.cells]), o + int(p[o + HEADER.edges])
-    pending = 0
-    for j in range(count):
-        cell = cells + CELL.SIZE * int(block[CUBE_CELL + int(work[LANE + j])])
-        work[NUMBER + j] = p[cells + int(p[cell])]
-        work[BEST + j] = np.inf
-        work[PENDING + pending] = j
-        pending += 1 if p[cell + CELL.SIZE] - p[cell] > 1.0 else 0
-    k = 0
-    while pending > 0:
-        kept = 0
-        for m in range(pending):
-            j = int(work[PENDING + m])
-            i = int(work[LANE + j])
-            cell = cells + CELL.SIZE * int(block[CUBE_CELL + i])
-            number = p[cells + int(p[cell]) + k]
-            size = distance_to(p, edges + EDGE.SIZE * int(number), lane_vec3(block, NX + i))
-            best = work[BEST + j]
-            nearer = size < best * TIE
-            work[BEST + j] = size if nearer else best
-            work[NUMBER + j] = number if nearer else work[NUMBER + j]
-            work[PENDING + kept] = j
-            kept += 1 if p[cell + CELL.SIZE] - p[cell] > k + 1.0 else 0
-        pending = kept
-        k += 1
+    first, last = cells + int(p[cell]), cells + int(p[cell + CELL.SIZE])
+    number = int(p[first])
+    if last == first + 1:
+        return number
+    best = np.inf
+    for at in range(first, last):
+        away = distance_to(p, edges + EDGE.SIZE * int(p[at]), v)
+        nearer = away < best * TIE
+        number, best = int(p[at]) if nearer else number, away if nearer else best
+    return number
 
 
 @kernel
-def measure_edges(p, o, block, work, count):
-    """Write angles to the nearest edges, and the feet there: shares of start, tangent and end."""
-    edges = o + int(p[o + HEADER.edges])
-    for j in range(count):
-        v, e = lane_vec3(block, NX + int(work[LANE + j])), edges + EDGE.SIZE * int(work[NUMBER + j])
-        a, t, s, end, past = edge_coordinates(p, e, v)
-        on_edge, at_start = (t >= 0.0) & (past <= 0.0), a >= end
+def foot_on_edge(p, e, v):
+    """Return the angle from a direction to the edge at `e`, the nearest point, its share of it."""
+    a, t, s, end, past = edge_coordinates(p, e, v)
+    if t >= 0.0 and past <= 0.0:
         size = np.sqrt(a * a + t * t)
-        across = t if at_start else past
-        sine = abs(s) if on_edge else np.sqrt(across * across + s * s)
-        work[AWAY + j] = angle_of(sine, size if on_edge else max(a, end))
-        inverse = 1.0 / max(size, 1e-300)
-        corner = 0.0 if at_start else 1.0
-        work[SHARE + j] = t / max(t - past, 1e-300) if on_edge else corner
-        work[ALONG + j] = a * inverse if on_edge else 1.0 - corner
-        work[ACROSS + j] = t * inverse if on_edge else 0.0
-        work[WHOLE + j] = 0.0 if on_edge else corner
+        foot = a * vec3_at(p, e + EDGE.start) + t * vec3_at(p, e + EDGE.tangent)
+        return angle_of(abs(s), size), foot / max(size, 1e-300), t / max(t - past, 1e-300)
+    if a >= end:
+        return angle_of(np.sqrt(t * t + s * s), a), vec3_at(p, e + EDGE.start), 0.0
+    return angle_of(np.sqrt(past * past + s * s), end), vec3_at(p, e + EDGE.end), 1.0
 
 
 @kernel
-def reach_boundary(p, o, block, n, every):
-    """Write angles to the boundary, negative outside; ∞ where they are not needed (see `gather`).
+def boundary(p, o, index, v):
+    """Return the angle from a unit direction to the boundary, the nearest point, its twist limits.
 
-    Also writes the nearest legal directions, and for lanes outside the twist limits there.
+    `index` is that of the direction's cell.
     """
-    work = np.empty(WORK)
-    outside, count = gather(p, o, block, n, every, work)
-    choose_edges(p, o, block, work, count)
-    measure_edges(p, o, block, work, count)
-    edges, slices = o + int(p[o + HEADER.edges]), o + int(p[o + HEADER.slices])
-    for i in range(n):
-        set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
-        block[ANGLE + i] = np.inf
-    for j in range(outside, count):
-        block[ANGLE + int(work[LANE + j])] = work[AWAY + j]
-    for j in range(outside):
-        i, number = int(work[LANE + j]), int(work[NUMBER + j])
-        e, at, share = edges + EDGE.SIZE * number, slices + SLICE.SIZE * number, work[SHARE + j]
-        foot = work[ALONG + j] * vec3_at(p, e + EDGE.start)
-        foot = foot + work[ACROSS + j] * vec3_at(p, e + EDGE.tangent)
-        set_lane_vec3(block, PX + i, foot + work[WHOLE + j] * vec3_at(p, e + EDGE.end))
-        block[ANGLE + i] = -work[AWAY + j]
-        low, high = at + SLICE.limits, at + SLICE.limits + 1
-        block[LOW + i] = (1.0 - share) * p[low] + share * p[low + 2]
-        block[HIGH + i] = (1.0 - share) * p[high] + share * p[high + 2]
-
-
-@kernel
-def place(p, o, block, n):
-    """Write unit directions, and the indices of their buckets of azimuth."""
-    across, other = vec3_at(p, o + HEADER.frame), vec3_at(p, o + HEADER.frame + 3)
-    per_turn, last = 0.25 * p[o + HEADER.buckets], p[o + HEADER.buckets] - 1.0
-    for i in range(n):
-        direction = lane_vec3(block, X + i)
-        direction = (1.0 / norm(direction)) * direction
-        set_lane_vec3(block, NX + i, direction)
-        u, v = dot(across, direction), dot(other, direction)
-        q = v / max(abs(u) + abs(v), 1e-300)
-        bucket = (1.0 + (q if u >= 0.0 else 2.0 - q)) * per_turn
-        bucket = bucket if bucket < last else last
-        block[BUCKET + i] = bucket if bucket >= 0.0 else 0.0  # also for NaN
-
-
-@kernel
-def place_on_cube(p, o, block, n):
-    """Write the indices of the directions' cells on the cube."""
-    side, last_cell = p[o + HEADER.side], p[o + HEADER.side] - 1.0
-    half, cells = 0.5 * side, 6.0 * side * side
-    for i in range(n):
-        x, y, z = lane_vec3(block, NX + i)
-        sx, sy, sz = abs(x), abs(y), abs(z)
-        by_x = (sx >= sy) & (sx >= sz)
-        by_y = sy >= sz
-        major = x if by_x else (y if by_y else z)
-        u = y if by_x else x
-        v = z if by_x | by_y else y
-        face = 0.0 if by_x else (2.0 if by_y else 4.0)
-        face += 0.0 if major >= 0.0 else 1.0
-        scale = half / abs(major)
-        row, column = np.floor(u * scale + half), np.floor(v * scale + half)
-        row, column = min(row, last_cell), min(column, last_cell)
-        cell = (face * side + row) * side + column
-        block[CUBE_CELL + i] = cell if (cell >= 0.0) & (cell < cells) else 0.0
-
-
-@kernel
-def find_slices(p, o, block, n):
-    """Replace the buckets by the offsets of the directions' slices.
-
-    A slice is the first of its bucket, or a later one. The first slices are repeated after the
-    last, so that the search always ends.
-    """
-    table, most = o + int(p[o + HEADER.table]), int(p[o + HEADER.most])
-    for i in range(n):
-        direction = lane_vec3(block, NX + i)
-        at = p[table + int(block[BUCKET + i])]
-        for _ in range(most):
-            beyond = dot(vec3_at(p, o + int(at) + SLICE.right), direction) >= 0.0
-            at += SLICE.SIZE if beyond else 0.0
-        block[BUCKET + i] = at
-
-
-@kernel
-def look_up_limits(p, o, block, n):
-    """Write the twist limits in the directions' slices, and heights over their edges' planes.
-
-    Limits are interpolated with the direction's heights over the three planes of the slice as
-    weights, each for the corner opposite its plane. Two loops: the second is vector code.
-    """
-    find_slices(p, o, block, n)
-    middle_low, middle_high = p[o + HEADER.visible], p[o + HEADER.visible + 1]
-    start, end = PX, PY
-    for i in range(n):
-        direction, at = lane_vec3(block, NX + i), o + int(block[BUCKET + i])
-        c = max(dot(vec3_at(p, at + SLICE.left), direction), 0.0)
-        b = max(-dot(vec3_at(p, at + SLICE.right), direction), 0.0)
-        low, high = at + SLICE.limits, at + SLICE.limits + 1
-        block[start + i] = b
-        block[end + i] = c
-        block[HEIGHT + i] = dot(vec3_at(p, at + SLICE.edge), direction)
-        block[LOW + i] = b * p[low] + c * p[low + 2]
-        block[HIGH + i] = b * p[high] + c * p[high + 2]
-    for i in range(n):
-        a = max(block[HEIGHT + i], 0.0)
-        scale = 1.0 / max(a + block[start + i] + block[end + i], 1e-300)
-        block[LOW + i] = (a * middle_low + block[LOW + i]) * scale
-        block[HIGH + i] = (a * middle_high + block[HIGH + i]) * scale
-
-
-@kernel
-def twist(p, o, block, n):
-    """Write the depth inside the twist limits, negative outside, and the nearest legal twist."""
-    free = p[o + HEADER.free] > 0.0
-    for i in range(n):
-        low, high, given = block[LOW + i], block[HIGH + i], block[T + i]
-        middle, half = 0.5 * (low + high), 0.5 * (high - low)
-        off = wrap_angle(given - middle)
-        margin = half - abs(off)
-        block[MARGIN + i] = np.inf if free else margin
-        nearest = low if off < 0.0 else high
-        block[PT + i] = given if (margin >= 0.0) | (half >= np.pi) else nearest
-
-
-@kernel
-def measure_margins(p, o, block, n, every):
-    """Write the nearest legal points, and the depth in direction and in twist.
-
-    ANGLE and MARGIN have the depths, negative outside. ANGLE is ∞ where the twist limits are
-    nearer, unless `every` is True.
-    """
-    place(p, o, block, n)
-    place_on_cube(p, o, block, n)
-    look_up_limits(p, o, block, n)
-    twist(p, o, block, n)
-    reach_boundary(p, o, block, n, every)
-    twist(p, o, block, n)  # again, where the nearest legal direction is another one
+    cell = o + int(p[o + HEADER.cells]) + CELL.SIZE * int(index)
+    number = nearest_edge(p, o, cell, v)
+    angle, foot, share = foot_on_edge(p, o + int(p[o + HEADER.edges]) + EDGE.SIZE * number, v)
+    at = o + int(p[o + HEADER.slices]) + SLICE.SIZE * number + SLICE.limits
+    low = (1.0 - share) * p[at] + share * p[at + 2]
+    high = (1.0 - share) * p[at + 1] + share * p[at + 3]
+    return angle, foot, low, high
 
 
 @kernel
 def cone(p, o, block, n):
-    """Find the nearest legal direction, then the nearest legal twist there."""
-    measure_margins(p, o, block, n, False)
-    slope = p[o + HEADER.slope]
+    """Find the nearest legal direction, then the nearest legal twist there.
+
+    The rows from SCRATCH on are unit directions, buckets, cells, and depths of twists.
+    """
+    slope, cells = p[o + HEADER.slope], o + int(p[o + HEADER.cells])
+    bucket, cell, room = SCRATCH + 3 * LANES, SCRATCH + 4 * LANES, SCRATCH + 5 * LANES
+    height = SCRATCH + 6 * LANES
     for i in range(n):
-        angle, margin = block[ANGLE + i], block[MARGIN + i]
-        inner = min(angle, slope * margin)
-        beyond, twisted = min(angle, 0.0), min(margin, 0.0)
-        outer = np.sqrt(beyond * beyond + twisted * twisted)
-        block[DISTANCE + i] = outer if (angle < 0.0) | (margin < 0.0) else -inner
+        x = lane_vec3(block, X + i)
+        v = (1.0 / norm(x)) * x
+        set_lane_vec3(block, SCRATCH + i, v)
+        block[bucket + i], block[cell + i] = bucket_of(p, o, v), cell_of(p, o, v)
+    for i in range(n):
+        v = lane_vec3(block, SCRATCH + i)
+        block[bucket + i] = float(slice_from(p, o, block[bucket + i], v))
+    for i in range(n):
+        x, at = lane_vec3(block, X + i), int(block[bucket + i])
+        low, high, block[height + i] = twist_limits(p, o, at, lane_vec3(block, SCRATCH + i))
+        block[room + i], block[PT + i] = twist_margin(p, o, low, high, block[T + i])
+        set_lane_vec3(block, PX + i, x)
+    for i in range(n):
+        inside, margin = block[height + i] >= 0.0, block[room + i]
+        inner = slope * margin
+        clear = p[cells + CELL.SIZE * int(block[cell + i]) + CELL.clearance]
+        # Inside, the boundary matters only if it may be nearer than the ends of the twist.
+        if inside and not (margin >= 0.0 and inner > clear):
+            block[DISTANCE + i] = -margin if margin < 0.0 else -inner
+            continue
+        v = lane_vec3(block, SCRATCH + i)
+        angle, foot, low, high = boundary(p, o, block[cell + i], v)
+        if inside:
+            block[DISTANCE + i] = -min(angle, inner)
+            continue
+        margin, block[PT + i] = twist_margin(p, o, low, high, block[T + i])
+        set_lane_vec3(block, PX + i, foot)
+        twisted = min(margin, 0.0)
+        block[DISTANCE + i] = np.sqrt(angle * angle + twisted * twisted)
+
+
+@kernel
+def cone_margins(p, o, x, given):
+    """Return the depth of a direction and of a twist, negative outside, and the nearest member.
+
+    The nearest direction comes first, then the nearest twist there.
+    """
+    v = (1.0 / norm(x)) * x
+    low, high, height = twist_limits(p, o, find_slice(p, o, v), v)
+    angle, foot, edge_low, edge_high = boundary(p, o, cell_of(p, o, v), v)
+    if height >= 0.0:
+        margin, twist = twist_margin(p, o, low, high, given)
+        return angle, margin, x, twist
+    margin, twist = twist_margin(p, o, edge_low, edge_high, given)
+    return -angle, margin, foot, twist
 
 
 @kernel("f8[] f8[] f8[] f8[]")
 def margins_of(points, p, angles, margins):
     """Write the depth in direction and in twist, in radians, of flat points (x, y, z, twist, …)."""
-    block = np.empty(BLOCK)
-    for start in range(0, angles.shape[0], LANES):
-        n = min(LANES, angles.shape[0] - start)
-        for i in range(n):
-            set_lane_vec3(block, X + i, vec3_at(points, 4 * (start + i)))
-            block[T + i] = points[4 * (start + i) + 3]
-        measure_margins(p, 1, block, n, True)
-        for i in range(n):
-            angles[start + i], margins[start + i] = block[ANGLE + i], block[MARGIN + i]
+    for i in range(angles.shape[0]):
+        x, given = vec3_at(points, 4 * i), points[4 * i + 3]
+        angles[i], margins[i], _foot, _twist = cone_margins(p, 1, x, given)
 
 
 @kernel("f8[] f8[] i8[] f8[] f8[]")
 def locate(directions, p, slices, heights, ranges):
     """Write slices of flat directions, heights over their edges' planes, and twist limits."""
-    block = np.empty(BLOCK)
-    first_slice, count = int(p[1 + HEADER.slices]), int(p[1 + HEADER.count])
-    for start in range(0, heights.shape[0], LANES):
-        n = min(LANES, heights.shape[0] - start)
-        for i in range(n):
-            set_lane_vec3(block, X + i, vec3_at(directions, 3 * (start + i)))
-        place(p, 1, block, n)
-        look_up_limits(p, 1, block, n)
-        for i in range(n):
-            at = start + i
-            slices[at] = (int(block[BUCKET + i]) - first_slice) // SLICE.SIZE % count
-            heights[at] = block[HEIGHT + i]
-            ranges[2 * at], ranges[2 * at + 1] = block[LOW + i], block[HIGH + i]
+    first_slice, count = 1 + int(p[1 + HEADER.slices]), int(p[1 + HEADER.count])
+    for i in range(heights.shape[0]):
+        x = vec3_at(directions, 3 * i)
+        v = (1.0 / norm(x)) * x
+        at = find_slice(p, 1, v)
+        slices[i] = (at - first_slice) // SLICE.SIZE % count
+        ranges[2 * i], ranges[2 * i + 1], heights[i] = twist_limits(p, 1, at, v)
 
 
 # Packing: which edges can be nearest, for each cell of a grid over the sphere.

@@ -284,54 +284,64 @@ def join_far(block, n):
 
 
 @kernel
-def to_direction_twist(a, o, block, n):
-    """Write the direction to which quaternions rotate the axis at a[o:o+3], and the twist about it.
+def direction_and_twist(axis, q):
+    """Return the direction to which a quaternion rotates an axis, and the twist about it.
 
     The twist is at most π. Where the axis is rotated to its opposite, the twist is not defined, and
-    0 is written.
+    0 is returned.
     """
+    v = Vec3(q.x, q.y, q.z)
+    along = dot(v, axis)
+    direction = (q.w * q.w - dot(v, v)) * axis + 2.0 * (along * v + q.w * cross(v, axis))
+    # tan(twist/4), as in `split`.
+    e = along / max(abs(q.w) + np.sqrt(q.w * q.w + along * along), 1e-18)
+    e = e if q.w >= 0.0 else -e
+    # Lengths are 1 but for rounding: one step of Newton's method for 1/√ needs no root.
+    scale = 0.5 * (3.0 - dot(direction, direction))
+    return scale * direction, 4.0 * e * atan_over_root(e * e)
+
+
+@kernel
+def to_direction_twist(a, o, block, n):
+    """Write `direction_and_twist` of the quaternions, of the axis at a[o:o+3]."""
     axis = vec3_at(a, o)
     for i in range(n):
-        q = lane_quat(block, QW + i)
-        v = Vec3(q.x, q.y, q.z)
-        along = dot(v, axis)
-        direction = (q.w * q.w - dot(v, v)) * axis + 2.0 * (along * v + q.w * cross(v, axis))
-        # Lengths are 1 but for rounding: one step of Newton's method for 1/√ needs no root.
-        set_lane_vec3(block, X + i, 0.5 * (3.0 - dot(direction, direction)) * direction)
-        # tan(twist/4), as in `split`.
-        e = along / max(abs(q.w) + np.sqrt(q.w * q.w + along * along), 1e-18)
-        block[T + i] = e if q.w >= 0.0 else -e
-    for i in range(n):  # a short loop of its own, so that polynomials of several lanes overlap
-        e = block[T + i]
-        block[T + i] = 4.0 * e * atan_over_root(e * e)
+        direction, block[T + i] = direction_and_twist(axis, lane_quat(block, QW + i))
+        set_lane_vec3(block, X + i, direction)
+
+
+@kernel
+def with_direction_and_twist(axis, q, before, twist_before, direction, twist):
+    """Return the quaternion that rotates the axis to a direction, with a twist.
+
+    Where only the twist differs from those of q, this is q twisted by the difference: it is defined
+    at the direction opposite the axis, too.
+    """
+    moved = (direction.x != before.x) | (direction.y != before.y) | (direction.z != before.z)
+    # The swing is (|h|/2, a × h/|h|), with h = a + p; to the opposite direction a half turn.
+    across = Vec3(1.0, 0.0, 0.0) if abs(axis.x) < 0.5 else Vec3(0.0, 1.0, 0.0)
+    half_turn = cross(across, axis)
+    half_turn = half_turn / norm(half_turn)
+    h = axis + direction
+    size = np.sqrt(dot(h, h))
+    turned = size > 1e-18
+    swing = (1.0 / (size if turned else 1.0)) * cross(axis, h)
+    w = 0.5 * size if moved else q.w
+    x = (swing.x if turned else half_turn.x) if moved else q.x
+    y = (swing.y if turned else half_turn.y) if moved else q.y
+    z = (swing.z if turned else half_turn.z) if moved else q.z
+    c, s = half_angle(wrap_angle(twist if moved else twist - twist_before))
+    return Quat(w, x, y, z) * about(axis, c, s)
 
 
 @kernel
 def from_direction_twist(a, o, block, n):
-    """Write the quaternions that rotate the axis at a[o:o+3] to PX, PY, PZ with the twist at PT.
-
-    Where only the twist is new, the quaternion in the block is twisted by the difference: this
-    is defined at the direction opposite the axis, too.
-    """
+    """Write the quaternions that rotate the axis at a[o:o+3] to PX, PY, PZ with the twist at PT."""
     axis = vec3_at(a, o)
-    across = Vec3(1.0, 0.0, 0.0) if abs(axis.x) < 0.5 else Vec3(0.0, 1.0, 0.0)
-    half_turn = cross(across, axis)  # to the opposite direction
-    half_turn = half_turn / norm(half_turn)
     for i in range(n):
-        before, p = lane_vec3(block, X + i), lane_vec3(block, PX + i)
-        moved = (p.x != before.x) | (p.y != before.y) | (p.z != before.z)
-        # The swing is (|h|/2, a × h/|h|), with h = a + p.
-        h = axis + p
-        size = np.sqrt(dot(h, h))
-        turned = size > 1e-18
-        swing = (1.0 / (size if turned else 1.0)) * cross(axis, h)
-        w, x, y, z = lane_quat(block, QW + i)
-        w = 0.5 * size if moved else w
-        x = (swing.x if turned else half_turn.x) if moved else x
-        y = (swing.y if turned else half_turn.y) if moved else y
-        z = (swing.z if turned else half_turn.z) if moved else z
-        c, s = half_angle(wrap_angle(block[PT + i] if moved else block[PT + i] - block[T + i]))
-        set_lane_quat(block, QW + i, Quat(w, x, y, z) * about(axis, c, s))
+        q, x, foot = lane_quat(block, QW + i), lane_vec3(block, X + i), lane_vec3(block, PX + i)
+        q = with_direction_and_twist(axis, q, x, block[T + i], foot, block[PT + i])
+        set_lane_quat(block, QW + i, q)
 
 
 @kernel

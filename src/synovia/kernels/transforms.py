@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import inlined, kernel, record
-from .rotation import LANES, half_angle, lane_quat, lane_vec3, set_lane_quat, set_lane_vec3
+from .jit import kernel, record
+from .rotation import LANES, half_angle, lane_vec3, set_lane_vec3
 from .vector import (
     IDENTITY,
     Mat3,
@@ -191,13 +191,12 @@ def compensation(p, between, ancestor, out, n, stride, work):
 # From the transforms of bones to the rotations and positions of a pose.
 
 
-@inlined
-def quaternions(work, o, q, n):
-    """Write the quaternions, w at least 0, of the rotations of n lanes as four rows from `q` on."""
-    for i in range(n):
-        quat, _ = largest_quat(turn_at(work, o + i))
-        scale = 1.0 / np.sqrt(quat_dot(quat, quat))
-        set_lane_quat(q, i, (-scale if quat.w < 0.0 else scale) * quat)
+@kernel
+def quaternion_of(turn):
+    """Return the quaternion of a rotation matrix, w at least 0."""
+    quat, _ = largest_quat(turn)
+    scale = 1.0 / np.sqrt(quat_dot(quat, quat))
+    return (-scale if quat.w < 0.0 else scale) * quat
 
 
 @kernel
@@ -207,15 +206,13 @@ def pose(segments, transforms, offsets, n, stride, work, rotations, positions):
     `transforms[k]` names the transform of segment number `segments[k]`; the lanes are the poses
     of rotations (n, joints, 4) and positions (n, joints, 3).
     """
-    q = np.empty(4 * LANES)
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
         for k in range(transforms.shape[0]):
             o, j = base + transforms[k], segments[k]
-            quaternions(work, o, q, m)
             offset = vec3_at(offsets[j], 0)
             for i in range(m):
-                set_quat(rotations[start + i, j], 0, lane_quat(q, i))
+                set_quat(rotations[start + i, j], 0, quaternion_of(turn_at(work, o + i)))
                 set_vec3(positions[start + i, j], 0, offset + shift_at(work, o + i))
 
 
