@@ -148,8 +148,8 @@ test("when the socket closes, all who wait are told, and so is who asks later", 
   const [connection, socket] = await open();
   const asked = connection.ask("check", {});
   socket.close();
-  await expect(asked).rejects.toThrow("gone");
-  await expect(connection.ask("check", {})).rejects.toThrow("gone");
+  await expect(asked).rejects.toThrow("the connection to Synovia is lost");
+  await expect(connection.ask("check", {})).rejects.toThrow("the connection to Synovia is lost");
 });
 
 test("of requests that come while one is in flight, only the latest is sent", async () => {
