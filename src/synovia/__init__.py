@@ -8,7 +8,7 @@ A limit is a shape seen through a chart; a model holds a limit for each joint th
 >>> bool(knee.contains([1.0, 0.0, 0.0, 0.0]))
 True
 
-Here is what a newcomer needs. The rest is in the rooms, which need no import of their own:
+This module exports what a newcomer needs. The rest is in subpackages, imported on first use:
 `synovia.ik`, `synovia.quat`, `synovia.learn`, `synovia.components`, `synovia.evidence`, …
 """
 
@@ -85,7 +85,7 @@ __all__ = [
     "show",
 ]
 
-_HOMES = {
+_EXPORTS = {
     "anatomy": ("human",),
     "charts": ("CHARTS", "DirectionTwist", "EulerZYZ", "Hinges", "RotationVector", "SwingTwist"),
     "components": ("Figure",),
@@ -104,9 +104,9 @@ _HOMES = {
     "skeleton": ("Clip", "Pose", "Skeleton", "forward"),
     "view": ("show",),
 }
-"""The rooms that hold the public names. They are imported when a name is first asked for."""
-_ROOMS = {
-    *_HOMES,
+"""Public names by subpackage. A subpackage is imported when one of its names is first used."""
+_SUBPACKAGES = {
+    *_EXPORTS,
     "arrays",
     "body",
     "demo",
@@ -122,19 +122,19 @@ _ROOMS = {
     "rigs",
     "torch",
 }
-"""All rooms that need no import of their own."""
-_ROOM_OF = {name: room for room, names in _HOMES.items() for name in names}
+"""Subpackages available as attributes without an explicit import."""
+_SUBPACKAGE_OF = {name: package for package, names in _EXPORTS.items() for name in names}
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _ROOMS:
+    if name in _SUBPACKAGES:
         return _import_module(f"{__name__}.{name}")
-    if name not in _ROOM_OF:
+    if name not in _SUBPACKAGE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(_import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
-    globals()[name] = value  # later uses find it without this function
+    value = getattr(_import_module(f"{__name__}.{_SUBPACKAGE_OF[name]}"), name)
+    globals()[name] = value  # later uses skip this function
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*globals(), *__all__, *_SUBPACKAGES})

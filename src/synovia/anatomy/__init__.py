@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..lazy import lazy_getattr
 from .human import human
 from .isb import isb_angles
 from .limits import limits_of
@@ -16,18 +16,14 @@ if TYPE_CHECKING:
     from .fit import FittedFigure, fit_figure
     from .observations import MarkerTracks, Observations, known_markers
 
-_HOMES = {
-    "fit": ("FittedFigure", "fit_figure"),
-    "observations": ("MarkerTracks", "Observations", "known_markers"),
-}
-"""What only fits to a person need: imported when first asked for."""
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Names that only fitting to a person needs.
+__getattr__ = lazy_getattr(
+    __name__,
+    {
+        "fit": ("FittedFigure", "fit_figure"),
+        "observations": ("MarkerTracks", "Observations", "known_markers"),
+    },
+)
 
 
 __all__ = [

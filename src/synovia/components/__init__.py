@@ -1,6 +1,6 @@
 """Joints as functions: components, wired into networks, which make a figure.
 
-After Shao & Ng-Thow-Hing (2003), "the paper" in this room.
+After Shao & Ng-Thow-Hing (2003), "the paper" in this folder.
 
 One file a component; COMPONENTS is the one registry. A new one is a file and a line here.
 """

@@ -8,8 +8,9 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from ..components import Figure
@@ -162,19 +163,22 @@ def _resolved(function: Callable[..., Exported] | str) -> Callable[..., Exported
     return resolved
 
 
-_HOMES = {
-    "coupled": ("CoupledJoint", "coupled_joints"),
-    "hinged": ("HingedBody", "HingedJoint", "Loss", "hinged_body", "hinged_joint", "measure_loss"),
-    "pairs": ("HingedPair",),
-}
-"""Public names by module; imported on first use, so that the registry is quick to read."""
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Names that the registry does not need.
+__getattr__ = lazy_getattr(
+    __name__,
+    {
+        "coupled": ("CoupledJoint", "coupled_joints"),
+        "hinged": (
+            "HingedBody",
+            "HingedJoint",
+            "Loss",
+            "hinged_body",
+            "hinged_joint",
+            "measure_loss",
+        ),
+        "pairs": ("HingedPair",),
+    },
+)
 
 
 __all__ = [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..lazy import lazy_getattr
 from ..skeleton import Clip
 from .bounds import check_skeleton
 from .encoding import errors_name
@@ -145,21 +145,17 @@ def writable_suffixes() -> list[str]:
     return [suffix for suffix, entry in CLIP_FORMATS.items() if entry.writable]
 
 
-_HOMES = {
-    "figure": ("figure_schema", "load_figure", "load_network", "save_figure", "save_network"),
-    "markers": ("load_marker_table", "load_markers"),
-    "limits": ("limits_bytes", "load_limits", "save_limits"),
-    "schema": ("limits_schema",),
-    "smpl": ("clip_from_poses", "poses_of"),
-}
-"""Functions that need much of the package, by module; imported on first use."""
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Functions that need much of the package.
+__getattr__ = lazy_getattr(
+    __name__,
+    {
+        "figure": ("figure_schema", "load_figure", "load_network", "save_figure", "save_network"),
+        "markers": ("load_marker_table", "load_markers"),
+        "limits": ("limits_bytes", "load_limits", "save_limits"),
+        "schema": ("limits_schema",),
+        "smpl": ("clip_from_poses", "poses_of"),
+    },
+)
 
 
 __all__ = [

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..lazy import lazy_getattr
 from .duplicates import Duplicates, find_duplicates, join_groups, same_bones
 from .kinds import JointKind, joint_kind, joint_kinds, kinds_of
 from .margins import Promise, check_rejection
@@ -40,22 +40,18 @@ if TYPE_CHECKING:
     )
     from .people import DEFAULT_WITHIN, ESTIMATORS, People, within_for
 
-_HOMES = {
-    "fields": ("field_from_paths",),
-    "people": ("DEFAULT_WITHIN", "ESTIMATORS", "People", "within_for"),
-    "fitting": (
-        *("MAX_MARGIN", "FitOptions", "fit_joint"),
-        *("learn", "learn_from_takes", "measure_from", "people_field"),
-    ),
-}
-"""Names that need charts and shapes, imported on first use."""
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Names that need charts and shapes.
+__getattr__ = lazy_getattr(
+    __name__,
+    {
+        "fields": ("field_from_paths",),
+        "people": ("DEFAULT_WITHIN", "ESTIMATORS", "People", "within_for"),
+        "fitting": (
+            *("MAX_MARGIN", "FitOptions", "fit_joint"),
+            *("learn", "learn_from_takes", "measure_from", "people_field"),
+        ),
+    },
+)
 
 
 __all__ = [
