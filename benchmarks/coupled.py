@@ -20,22 +20,27 @@ from __future__ import annotations
 import argparse
 import csv
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from synovia import load_clip, quat
+from synovia.arrays import Floats, Ints, Mask, Quats, Scalars
 from synovia.learn import bone_axes, flips, invented_first_frame
 from synovia.learn.dependents import (
     DIRECTIONS,
     ROTATIONS,
     PairCrowd,
-    Tradeoff,
+    confirming,
     count_cells,
-    tradeoffs,
+    from_people,
 )
+from synovia.learn.people import MAX_PEOPLE
 from synovia.learn.takes import MAX_SPEED
 
 PAIRS = {"LeftLeg": "LeftUpLeg", "LeftForeArm": "LeftArm"}
@@ -48,6 +53,137 @@ CHOSEN = {
     "directions": {"LeftLeg": (0.8, 0.8, 0.7, 5), "LeftForeArm": (0.1, 0.1, 0.55, 5)},
 }
 """On the first half: own margin without the dependence, and with it, level of pairs, people."""
+
+
+LEVELS = np.radians(np.concatenate([np.arange(2.0, 50.0, 1.0), np.arange(50.0, 150.0, 5.0)]))
+"""Levels of the driver, radians: legal distances from people that are tried."""
+ROOM = {DIRECTIONS: 0.25 * np.pi / 8, ROTATIONS: 0.1}
+"""Radians added to a level, to allow for linear interpolation between nodes."""
+UNIFORM = 4000  # uniform rotations of the driver that estimate a volume
+
+
+@dataclass(frozen=True, eq=False)
+class Tradeoff:
+    """Rejection of tested people against the volume of limits of fitted people."""
+
+    crowd: PairCrowd
+    fitted: Ints
+    tested: Ints
+    distances: tuple[Floats, Floats]
+    """Distances of the driver in cells, and of uniform rotations, from each person."""
+    places: tuple[Ints, Scalars]
+    """Nodes around the uniform rotations, and their weights."""
+
+    @cached_property
+    def _mine(self) -> Mask:
+        """Mask of the cells of tested people."""
+        return np.isin(self.crowd.owner, self.tested)
+
+    @cached_property
+    def _driver(self) -> tuple[Scalars, Scalars]:
+        """Scores of the driver, in tested cells and of the uniform rotations."""
+        cells, rotations = self.distances
+        mine, every = cells[self._mine][:, self.fitted], rotations[:, self.fitted]
+        return from_people(mine, self._nearest), from_people(every, self._nearest)
+
+    @property
+    def _nearest(self) -> int:
+        return min(max(round(len(self.fitted) / 3), 1), MAX_PEOPLE)
+
+    @cached_property
+    def _alone(self) -> Scalars:
+        crowd = self.crowd
+        people = [crowd.people[k] for k in self.fitted]
+        gaps = [np.abs(crowd.grid[:, None] - each.number).min(axis=1) for each in people]
+        return from_people(np.stack(gaps, axis=-1), self._nearest)
+
+    @cached_property
+    def _scores(self) -> dict[int, Floats]:
+        return {}
+
+    @cached_property
+    def _ends(self) -> dict[tuple[int, float], Floats]:
+        return {}
+
+    @cached_property
+    def _cells(self) -> tuple[Scalars, Ints, Ints, Scalars]:
+        """Numbers, counts, nodes and their weights of the tested cells."""
+        cells, (nodes, weights) = self.crowd.cells, self.crowd.places
+        mine = self._mine
+        return cells.number[mine], cells.counts[mine], nodes[mine], weights[mine]
+
+    def _ends_at(self, level: float, count: int) -> Floats:
+        """Return the ends (nodes, 2) of the ranges of pairs, cached."""
+        key = count, level
+        if key not in self._ends:
+            self._ends[key] = self.crowd.ranges(self._scores[count], level + ROOM[self.crowd.nodes])
+        return self._ends[key]
+
+    def volume(
+        self, reject: float, own: float, pair: float | None = None, count: int | None = None
+    ) -> float:
+        """Return the volume at which a share `reject` of the tested frames is outside, else inf.
+
+        Parameters
+        ----------
+        reject
+            The share of frames.
+        own, pair
+            Ratios of the joint's own level, and of the level of pairs, to that of the driver.
+            Without `pair`, the joint does not depend on the driver.
+        count
+            Number of people in a score; `confirming` by default.
+        """
+        count = confirming(len(self.fitted)) if count is None else count
+        if pair is not None and count not in self._scores:
+            self._scores[count] = self.crowd.scores(self.fitted, count)
+        found: dict[int, tuple[float, float]] = {}
+
+        def at(level: int) -> tuple[float, float]:
+            if level not in found:
+                found[level] = self._at(float(LEVELS[level]), own, pair, count)
+            return found[level]
+
+        low, high = -1, len(LEVELS) - 1  # the rejection falls with the level
+        if at(high)[0] > reject:
+            return np.inf
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if at(middle)[0] <= reject else (middle, high)
+        if low < 0 or at(low)[1] <= 0.0:
+            return at(high)[1]
+        (beyond, small), (enough, large) = at(low), at(high)
+        share = (beyond - reject) / (beyond - enough)
+        return float(small ** (1.0 - share) * large**share)
+
+    def _at(self, level: float, own: float, pair: float | None, count: int) -> tuple[float, float]:
+        """Return the share of tested frames outside at a level of the driver, and the volume."""
+        crowd, (cells, rotations) = self.crowd, self._driver
+        low, high = crowd.ranges(self._alone, own * level)
+        number, counts, nodes, weights = self._cells
+        width = high - low
+        if pair is not None:
+            ends = np.clip(self._ends_at(pair * level, count), low, high)
+            low, high = np.einsum("nck,nc->kn", ends[nodes], weights)
+            nodes, weights = self.places
+            width = np.sum((ends[:, 1] - ends[:, 0])[nodes] * weights, axis=-1)
+        outside = (cells > level) | (number < low) | (number > high)
+        volume = float(np.mean((rotations <= level) * width))
+        return float(np.average(outside, weights=counts)), volume
+
+
+def tradeoffs(crowd: PairCrowd, splits: Iterable[tuple[np.ndarray, np.ndarray]]) -> list[Tradeoff]:
+    """Return the trade-off of each split (fitted, tested)."""
+    everywhere = quat.normalize(np.random.default_rng(0).normal(size=(UNIFORM, 4)))
+    rotations = [np.concatenate([each.driver, -each.driver]) for each in crowd.people]
+
+    def distances(asked: Quats) -> Floats:
+        """Return distances (n, people) from each person's rotations of the driver, radians."""
+        chords = np.stack([cKDTree(both).query(asked)[0] for both in rotations], axis=-1)
+        return 4.0 * np.arcsin(np.minimum(0.5 * chords, 1.0))
+
+    both, places = (distances(crowd.cells.driver), distances(everywhere)), crowd.locate(everywhere)
+    return [Tradeoff(crowd, *each, both, places) for each in splits]
 
 
 def load(
@@ -141,7 +277,7 @@ def main() -> None:
     for joint, crowd in load(options.clips, performers, wanted, pairs, options.nodes).items():
         start = time.process_time()
         parted = list(splits(crowd, tested, options.splits, seed=1))
-        (found,) = tradeoffs([crowd], parted)
+        found = tradeoffs(crowd, parted)
         fitted, left = map(len, parted[0])
         print(f"{joint} on {pairs[joint]}, {options.nodes}: {fitted} fitted, {left} tested")
         if options.people == "others":

@@ -20,7 +20,6 @@ from synovia.learn import (
     join_groups,
     same_bones,
 )
-from synovia.learn.margins import halve_steps, least_margin
 from synovia.limit import has_axis
 
 AXIS = np.array([1.0, 0.0, 0.0])
@@ -225,50 +224,6 @@ def test_the_margin_is_the_least_for_the_rejection_asked_for(compared, people):
     margin = trial.outcome.margin
     assert rejected(margin) == pytest.approx(trial.outcome.mean)
     assert margin == 0.0 or rejected(margin - np.radians(0.2)) > 0.05
-
-
-def least_passing(passes, low, high, *, halvings):
-    """Return about the least number that passes, from above, where `high` and all beyond do."""
-    for _ in range(halvings):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if passes(middle) else (middle, high)
-    return high
-
-
-@pytest.mark.parametrize("guess", ["good", "none", "far too little", "far too much"])
-@pytest.mark.parametrize("reject", [0.001, 0.05, 0.9])
-def test_the_least_margin_does_not_depend_on_the_guess(guess, reject):
-    rng = np.random.default_rng(4)
-    needed = [rng.exponential(0.3, 500) - 0.1 for _ in range(3)]
-    guesses = {
-        "good": needed,
-        "none": [np.zeros(500)] * 3,
-        "far too little": [0.1 * each for each in needed],
-        "far too much": [9.0 * each for each in needed],
-    }
-    candidates = halve_steps(0.0, 1.5, 10)
-    tried = []
-
-    def rejected(margin):
-        tried.append(margin)
-        return float(np.mean([(each > margin).mean() for each in needed]))
-
-    found = least_margin(rejected, reject, candidates, lambda margin: guesses[guess])
-    assert found == next(c for c in [*candidates] if rejected(c) <= reject or c == 1.5)
-    assert found == least_passing(lambda m: rejected(m) <= reject, 0.0, 1.5, halvings=10) or (
-        found == 0.0
-    )
-
-
-def test_a_good_guess_takes_two_trials():
-    needed, tried = [np.linspace(-0.2, 1.0, 400)], []
-
-    def rejected(margin):
-        tried.append(margin)
-        return float((needed[0] > margin).mean())
-
-    least_margin(rejected, 0.1, halve_steps(0.0, 1.5, 10), lambda margin: needed)
-    assert len(tried) == 2
 
 
 @pytest.mark.parametrize(("shape", "chart"), families(SHAPES), ids=lambda name: name)

@@ -307,8 +307,4 @@ def _dependence_line(name: str, row: Mapping[str, Any]) -> str:
     text = f"{name} depends on {row['driver']}"
     if row["volume_share"] is None:
         return text
-    share, error = (100.0 * row[key] for key in ("volume_share", "volume_share_error"))
-    return (
-        f"{text}: together {share:.0f} ± {error:.0f}% of the volume without, at the same rejection "
-        "of people left out"
-    )
+    return f"{text}: {row['volume_share']:.0%} of the volume without, at the same rejection"

@@ -6,15 +6,14 @@ import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from .. import learn, quat
-from ..arrays import Floats, Mask, Quats, Scalars
+from ..arrays import Mask, Quats, Scalars
 from ..io.limits import FILES
-from ..learn.margins import halve_steps, least_margin
+from ..learn.margins import HeldOut, least_for
 from ..limit import Limit, has_axis
 from ..schema import encode
 from ..skeleton import Clip
@@ -38,8 +37,8 @@ from .tradeoff import (
 )
 
 ALL = "all joints"  # joint name of a trial that is a mean over joints
-FIRST_STEP = np.radians(6.0)  # radians; steps double until the margin is bracketed
-LAST_STEP = np.radians(0.1)  # radians; resolution of the margin
+GUESSES = 3  # of a margin; later ones differ by less than a step
+MARGIN_STEP = np.radians(0.1)  # radians; resolution of the margin
 MAX_REJECTION = 0.3  # share of frames; curves end where limits are too tight to be of use
 TIMED_JOINTS = 4  # timing all joints of a field would take longer than the comparison
 TIMED_ROTATIONS = 4096  # enough for a stable mean of one call
@@ -360,44 +359,29 @@ def _trial(
 
 
 def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
-    """Return the least margin, to 0.1 degrees, that leaves at most `reject` outside.
+    """Return the least margin that leaves at most `reject` outside, in steps of 0.1 degrees.
 
-    `most` and `least` bound the share of each fold by what narrower and wider margins left outside,
-    so that folds need not be measured once the mean is known to exceed `reject`.
+    It is the greatest one where none does. The search starts at the margin that the frames outside
+    seem to need, as seen from the margin before.
     """
-    most, least = np.ones(len(limits)), np.zeros(len(limits))
-    candidates = _candidate_margins(limits[0].min_margin)
-    required = [each.required_margins(float(candidates[0])) for each in limits]
+    least = limits[0].min_margin
 
-    def rejected(margin: float) -> float:
-        nonlocal most, least
-        expected = [(each > margin).mean() for each in required]
-        shares, measured = np.clip(expected, least, most), most == least
-        for k in np.argsort(-shares, kind="stable"):
-            if not measured[k]:
-                shares[k], measured[k] = limits[k].outside(margin).mean(), True
-                required[k] = limits[k].required_margins(margin)
-            if np.where(measured, shares, least).mean() > reject:
-                break
-        if shares.mean() > reject:
-            most = np.where(measured, shares, most)
-        else:
-            least = shares
-        return float(shares.mean())
+    def suffices(margin: float) -> bool:
+        return bool(np.mean([each.outside(margin).mean() for each in limits]) <= reject)
 
-    return least_margin(rejected, reject, candidates, lambda margin: required)
+    def step(count: float) -> float:
+        return min(least + max(count, 0) * MARGIN_STEP, float(learn.MAX_MARGIN))
 
-
-@cache
-def _candidate_margins(low: float) -> Floats:
-    """Return margins from `low` to the largest, in radians: doubling steps, each subdivided."""
-    found, step = [np.array([low])], FIRST_STEP
-    while low < learn.MAX_MARGIN:
-        high = min(low + step, float(learn.MAX_MARGIN))
-        halvings = int(np.ceil(np.log2(max((high - low) / LAST_STEP, 1.0))))
-        found.append(halve_steps(low, high, halvings)[1:])
-        low, step = high, 2.0 * step
-    return np.concatenate(found)
+    count = 0
+    for _ in range(GUESSES):
+        needed = [each.required_margins(step(count)) for each in limits]
+        held_out = [HeldOut(each, np.ones(len(each), np.int64)) for each in needed]
+        count = int(np.ceil((least_for(reject, held_out) - least) / MARGIN_STEP))
+    while not suffices(step(count)) and step(count) < learn.MAX_MARGIN:
+        count += 1
+    while count > 0 and suffices(step(count - 1)):
+        count -= 1
+    return step(count)
 
 
 def _outcome(

@@ -211,21 +211,14 @@ class WidenedLimit:
     min_margin: ClassVar[float] = 0.0
     """Smallest margin to try, radians."""
 
-    def limit(self, margin: float) -> Limit:
-        """Return the limit grown by `margin` radians."""
-        return self._limit(margin)
-
     @cached_property
-    def _limit(self) -> Callable[[float], Limit]:
+    def limit(self) -> Callable[[float], Limit]:
+        """Returns the limit grown by a margin in radians."""
         return lru_cache(KEPT_LIMITS)(partial(widen, self.tight))
 
     def outside(self, margin: float) -> Mask:
         """Return a mask (n,) of the rotations outside at this margin."""
-        return self._outside(margin)
-
-    @cached_property
-    def _outside(self) -> Callable[[float], Mask]:
-        return cache(lambda margin: np.asarray(~self.limit(margin).contains(self.rotations)))
+        return ~self.limit(margin).contains(self.rotations)
 
     def volume(self, margin: float, seed: int) -> float:
         """Return the share of all rotations inside at this margin."""

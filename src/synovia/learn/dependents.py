@@ -7,16 +7,16 @@ pairs; its *score* is the mean over the few nearest people, so that several peop
 The legal range at a node of the driver has scores up to a *level*, which is chosen by
 cross-validation over people, like a margin.
 
-The gain of a dependence is measured on people left out: the volume of the legal pairs at the same
-rejection, with the dependence and without it.
+Whether a dependence pays is decided by the joint's mean legal volume over the captured rotations of
+the driver, relative to that of a limit without the dependence for the same rejection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from ..limit import (
     Limit,
 )
 from ..limit.chart_support import approximate_shape
+from ..limit.intervals import interval_along
 from ..limit.node_grid import NodeGrid
 from ..shapes import Shape
 from ..skeleton import Skeleton
@@ -53,20 +54,14 @@ NARROW_SHARE = 0.6  # largest shrinking of the narrow shape, as a share of the d
 BEYOND_SHARE = 0.1  # of the rejection: share of frames that may be farther from the narrow shape
 HALVINGS, COUNTED_FRAMES = 6, 20_000  # trials of the shrinking, and frames used for them
 NARROW_MEMBERS = 4000  # samples to which the narrow shape is fitted
-UNIFORM = 4000
-"""Uniform rotations of the driver that estimate a volume."""
-PAYS = 0.9
-"""Largest ratio of volumes for which a dependence is kept."""
-FOLDS = 6  # of the cross-validation
+MAX_VOLUME_SHARE = 0.9  # of the volume without a dependence: larger ones are not worth it
+VOLUME_MARGINS = 9  # margins at which a volume is computed; it is linear between them
 MIN_PAIR_SHARE = 0.25  # of a rejection, for the dependence where the own limit promises too much
-MIN_PEOPLE = 3
-"""Smallest number of people from whom a gain can be estimated."""
+MIN_PEOPLE = 3  # from whom a level can be chosen by cross-validation
 
 
 DIRECTIONS, ROTATIONS = NodeGrid(3, 8), NodeGrid(4, 8)
 """Nodes of the driver: 258 directions of its bone, or 704 rotations, so that its twist matters."""
-ROOM = {DIRECTIONS: 0.25 * np.pi / 8, ROTATIONS: 0.1}
-"""Radians added to a level, to allow for linear interpolation between nodes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +85,6 @@ class PairCrowd:
     people: Sequence[PairTake]
     axis: Vectors
     nodes: NodeGrid
-    reach: float = np.inf
-    """The largest legal number, radians: the margin of the joint's own limit."""
 
     @cached_property
     def grid(self) -> Scalars:
@@ -128,23 +121,6 @@ class PairCrowd:
         return self.nodes.locate(quat.rotate(driver, self.axis) if by_bone else driver)
 
     @cached_property
-    def alone(self) -> Floats:
-        """Distances (grid, people) of numbers from those of each person."""
-        gaps = [np.abs(self.grid[:, None] - each.number).min(axis=1) for each in self.people]
-        return np.stack(gaps, axis=-1)
-
-    def driver_distances(self, rotations: Quats) -> Floats:
-        """Return distances (n, people) of the driver's rotations from each person's, radians."""
-        from scipy.spatial import cKDTree
-
-        found = []
-        for each in self.people:
-            both = cKDTree(np.concatenate([each.driver, -each.driver]))
-            chord = both.query(rotations)[0]
-            found.append((4.0 * np.arcsin(np.minimum(0.5 * chord, 1.0))).astype(np.float32))
-        return np.stack(found, axis=-1)
-
-    @cached_property
     def cells(self) -> PairTake:
         """Cells of all people, concatenated."""
         parts = [(each.driver, each.number, each.counts) for each in self.people]
@@ -164,7 +140,7 @@ class PairCrowd:
     def scores(self, people: Ints, count: int) -> Floats:
         """Return the scores (nodes, grid) of all pairs, from some people only."""
         flat = self.at_nodes[..., people].reshape(-1, len(people))
-        return _from_people(flat, count).reshape(self.at_nodes.shape[:2])
+        return from_people(flat, count).reshape(self.at_nodes.shape[:2])
 
     def required(self, scores: Floats, cells: Mask | Ints) -> Scalars:
         """Return the smallest level (n,) at which each cell is legal, in radians.
@@ -219,7 +195,7 @@ def confirming(people: int) -> int:
     return min(max(round(people / 5), 1), 6)
 
 
-def _from_people(distances: Floats, count: int) -> Scalars:
+def from_people(distances: Floats, count: int) -> Scalars:
     """Return scores (n,) from distances (n, people)."""
     return combine(distances, np.ones(distances.shape[1], dtype=np.int64), count)
 
@@ -234,7 +210,7 @@ def level_for(reject: float, crowd: PairCrowd) -> Promise:
         nodes = np.unique(crowd.places[0][own])
         scores = np.full(crowd.at_nodes.shape[:2], np.inf)
         flat = crowd.at_nodes[nodes][..., others].reshape(-1, len(others))
-        scores[nodes] = _from_people(flat, count).reshape(len(nodes), -1)
+        scores[nodes] = from_people(flat, count).reshape(len(nodes), -1)
         held_out.append(HeldOut(crowd.required(scores, own), crowd.cells.counts[own]))
     return promise(reject, held_out, 0.0, float(TRIAL_LEVELS[-1]))
 
@@ -254,15 +230,15 @@ class PairFrames:
 
 @dataclass(frozen=True, eq=False)
 class VariableLimit:
-    """A limit that is to depend on a driver: by the ends along a direction, or by its margin.
-
-    `along` (3,) is the direction of a hinge in the chart; None for a margin. `promise` has the
-    shares of frames outside the limit itself, whatever the driver does.
-    """
+    """A limit that is to depend on a driver: by the ends along a direction, or by its margin."""
 
     limit: Limit
     along: Vectors | None
+    """The direction (3,) of a hinge in the chart; None for a margin."""
     promise: Promise | None = None
+    """Shares of frames outside the limit, whatever the driver does."""
+    plain: Limit | None = None
+    """The joint's limit without a dependence, for the whole rejection; `limit` if None."""
 
     @property
     def is_thin(self) -> bool:
@@ -303,7 +279,7 @@ def pair_crowd(people: Sequence[PairFrames], variable: VariableLimit, axis: Vect
         else:
             number = np.asarray(limit.nearest_cover(each.rotations) @ along)
         found.append(count_cells(each.performer, each.driver, number, each.counts))
-    return PairCrowd(found, axis, DIRECTIONS, np.inf if along is not None else limit.margin)
+    return PairCrowd(found, axis, DIRECTIONS)
 
 
 def depth_of(limit: Limit) -> float:
@@ -371,192 +347,6 @@ def fit_dependent(
     return DependentMargin(limit, driver, crowd.axis, np.clip(ends[:, 1], 0.0, limit.margin))
 
 
-@dataclass(frozen=True)
-class Gain:
-    """Ratio of the legal volumes with and without a dependence, at the same rejection."""
-
-    share: float
-    error: float
-    """Standard error over the folds of the cross-validation."""
-
-    @property
-    def pays(self) -> bool:
-        """True if the reduction in volume is large enough and statistically significant."""
-        return self.share <= PAYS and self.share + 2.0 * self.error < 1.0
-
-
-def splits_of(people: int, folds: int, seed: int = 0) -> Iterator[tuple[Ints, Ints]]:
-    """Yield indices of fitted and tested people, for each fold of a cross-validation."""
-    order = np.random.default_rng(seed).permutation(people)
-    for k in range(min(folds, people)):
-        tested = order[k::folds]
-        yield np.setdiff1d(order, tested), tested
-
-
-LEVELS = np.radians(np.concatenate([np.arange(2.0, 50.0, 1.0), np.arange(50.0, 150.0, 5.0)]))
-"""Levels of the driver, radians: legal distances from people that are tried."""
-OWN_SHARES = (0.1, 0.3, 0.8)
-"""Ratios of the joint's own level to the driver's that are tried."""
-PAIR_SHARES = (0.6, 1.0, 1.5)
-"""Ratios of the level of pairs to the driver's that are tried."""
-
-
-@dataclass(frozen=True, eq=False)
-class Tradeoff:
-    """Rejection of tested people against the volume of limits of fitted people."""
-
-    crowd: PairCrowd
-    fitted: Ints
-    tested: Ints
-    distances: tuple[Floats, Floats]
-    """Distances of the driver in cells, and of uniform rotations, from each person."""
-    places: tuple[Ints, Scalars]
-    """Nodes around the uniform rotations, and their weights."""
-
-    @cached_property
-    def _mine(self) -> Mask:
-        """Mask of the cells of tested people."""
-        return np.isin(self.crowd.owner, self.tested)
-
-    @cached_property
-    def _driver(self) -> tuple[Scalars, Scalars]:
-        """Scores of the driver, in tested cells and of the uniform rotations."""
-        cells, rotations = self.distances
-        mine, every = cells[self._mine][:, self.fitted], rotations[:, self.fitted]
-        return _from_people(mine, self._nearest), _from_people(every, self._nearest)
-
-    @property
-    def _nearest(self) -> int:
-        return min(max(round(len(self.fitted) / 3), 1), 10)
-
-    @cached_property
-    def _alone(self) -> Scalars:
-        return _from_people(self.crowd.alone[:, self.fitted], self._nearest)
-
-    @cached_property
-    def _scores(self) -> dict[int, Floats]:
-        return {}
-
-    @cached_property
-    def _ends(self) -> dict[tuple[int, float], Floats]:
-        return {}
-
-    @cached_property
-    def _cells(self) -> tuple[Scalars, Ints, Ints, Scalars]:
-        """Numbers, counts, nodes and their weights of the tested cells."""
-        cells, (nodes, weights) = self.crowd.cells, self.crowd.places
-        mine = self._mine
-        return cells.number[mine], cells.counts[mine], nodes[mine], weights[mine]
-
-    def _ends_at(self, level: float, count: int) -> Floats:
-        """Return the ends (nodes, 2) of the ranges of pairs, cached."""
-        key = count, level
-        if key not in self._ends:
-            self._ends[key] = self.crowd.ranges(self._scores[count], level + ROOM[self.crowd.nodes])
-        return self._ends[key]
-
-    def volume(
-        self, reject: float, own: float, pair: float | None = None, count: int | None = None
-    ) -> float:
-        """Return the volume at which a share `reject` of the tested frames is outside, else inf.
-
-        Parameters
-        ----------
-        reject
-            The share of frames.
-        own, pair
-            Ratios of the joint's own level, and of the level of pairs, to that of the driver.
-            Without `pair`, the joint does not depend on the driver.
-        count
-            Number of people in a score; `confirming` by default.
-        """
-        count = confirming(len(self.fitted)) if count is None else count
-        if pair is not None and count not in self._scores:
-            self._scores[count] = self.crowd.scores(self.fitted, count)
-        found: dict[int, tuple[float, float]] = {}
-
-        def at(level: int) -> tuple[float, float]:
-            if level not in found:
-                found[level] = self._at(float(LEVELS[level]), own, pair, count)
-            return found[level]
-
-        low, high = -1, len(LEVELS) - 1  # the rejection falls with the level
-        if at(high)[0] > reject:
-            return np.inf
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if at(middle)[0] <= reject else (middle, high)
-        if low < 0 or at(low)[1] <= 0.0:
-            return at(high)[1]
-        (beyond, small), (enough, large) = at(low), at(high)
-        share = (beyond - reject) / (beyond - enough)
-        return float(small ** (1.0 - share) * large**share)
-
-    def _at(self, level: float, own: float, pair: float | None, count: int) -> tuple[float, float]:
-        """Return the share of tested frames outside at a level of the driver, and the volume."""
-        crowd, (cells, rotations) = self.crowd, self._driver
-        low, high = crowd.ranges(self._alone, own * level)
-        number, counts, nodes, weights = self._cells
-        width = high - low
-        if pair is not None:
-            ends = np.clip(self._ends_at(pair * level, count), low, high)
-            low, high = np.einsum("nck,nc->kn", ends[nodes], weights)
-            nodes, weights = self.places
-            width = np.sum((ends[:, 1] - ends[:, 0])[nodes] * weights, axis=-1)
-        outside = (cells > level) | (number < low) | (number > high) | (number > crowd.reach)
-        volume = float(np.mean((rotations <= level) * width))
-        return float(np.average(outside, weights=counts)), volume
-
-
-def tradeoffs(
-    crowds: Sequence[PairCrowd], splits: Iterable[tuple[Ints, Ints]]
-) -> list[list[Tradeoff]]:
-    """Return the trade-offs of each split (fitted, tested), for each crowd.
-
-    The crowds have the same people and different nodes.
-    """
-    first, parted = crowds[0], list(splits)
-    everywhere = quat.normalize(np.random.default_rng(0).normal(size=(UNIFORM, 4)))
-    distances = first.driver_distances(first.cells.driver), first.driver_distances(everywhere)
-    found = []
-    for crowd in crowds:
-        places = crowd.locate(everywhere)
-        found.append([Tradeoff(crowd, *each, distances, places) for each in parted])
-    return found
-
-
-def choose_crowd(crowds: Sequence[PairCrowd], reject: float) -> tuple[PairCrowd, Gain]:
-    """Return the crowd whose nodes give the smallest volume at a rejection, and its gain.
-
-    The choice and the gain use different splits of the people. The ratios of levels are the best
-    on average, both with the dependence and without it.
-    """
-    people = len(crowds[0].people)
-    if people < MIN_PEOPLE:
-        raise ValueError(f"whether a dependence pays needs three people or more, got {people}")
-    groups = [list(splits_of(people, FOLDS, seed)) for seed in range(2)]
-    found = tradeoffs(crowds, [*groups[0], *groups[1]])
-    first = len(groups[0])
-    best = int(np.argmin([_gain(each[:first], reject).share for each in found]))
-    return crowds[best], _gain(found[best][first:], reject)
-
-
-def _gain(found: Sequence[Tradeoff], reject: float) -> Gain:
-    without = _best([[each.volume(reject, own) for own in OWN_SHARES] for each in found])
-    pairs = list(product(OWN_SHARES, PAIR_SHARES))
-    with_ = _best([[each.volume(reject, *pair) for pair in pairs] for each in found])
-    if not (np.isfinite(without) & np.isfinite(with_)).all():
-        return Gain(1.0, 1.0)
-    ratios = with_ / without
-    return Gain(float(ratios.mean()), float(ratios.std(ddof=1) / np.sqrt(len(ratios))))
-
-
-def _best(volumes: list[list[float]]) -> Scalars:
-    """Return the volumes (splits,) in the column with the smallest mean."""
-    table = np.array(volumes)
-    return np.asarray(table[:, table.mean(axis=0).argmin()])
-
-
 def candidate_pairs(skeleton: Skeleton, limited: Collection[str]) -> dict[str, str]:
     """Return the nearest limited ancestor of each joint that has one."""
     found = {}
@@ -569,23 +359,22 @@ def candidate_pairs(skeleton: Skeleton, limited: Collection[str]) -> dict[str, s
 
 @dataclass(frozen=True, eq=False)
 class LearnedPair:
-    """A learned dependence, its gain, and its expected rejection."""
+    """A learned dependence, with its expected rejection if one was requested."""
 
     dependent: DependentLimit
-    gain: Gain | None
-    promise: Promise | None
+    volume_share: float | None = None
+    """Mean volume relative to that without the dependence; None without a rejection."""
+    promise: Promise | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of a model's provenance."""
-        gain, kept = self.gain, self.promise
         return {
             "driver": self.dependent.driver,
             "type": self.dependent.name,
             "nodes": len(self.dependent.values),
-            "volume_share": None if gain is None else gain.share,
-            "volume_share_error": None if gain is None else gain.error,
-            "rejected": None if kept is None else kept.held_out,
-            "promised": None if kept is None else kept.rejected,
+            "volume_share": self.volume_share,
+            "rejected": None if self.promise is None else self.promise.held_out,
+            "promised": None if self.promise is None else self.promise.rejected,
         }
 
 
@@ -619,10 +408,10 @@ def learn_pair(
     *,
     if_pays: bool = False,
 ) -> LearnedPair | None:
-    """Return a limit that depends on a driver; None if `if_pays` and the gain is too small.
+    """Return a limit that depends on a driver; None if `if_pays` and it saves too little volume.
 
-    With a rejection and at least `MIN_PEOPLE` people, cross-validation chooses the level and the
-    kind of nodes, and estimates the gain.
+    With a rejection and at least `MIN_PEOPLE` people, cross-validation chooses the level, and of
+    both kinds of nodes those with the smaller volume are taken.
     """
     people = [each for each in people if len(each.driver)]
     if not people:
@@ -631,27 +420,56 @@ def learn_pair(
         wanted = DEFAULT_REJECT if reject is None else reject
         variable = replace(variable, limit=narrow(variable.limit, people, wanted))
     crowd = pair_crowd(people, variable, axis)
-    told, gain = reject if len(crowd.people) >= MIN_PEOPLE else None, None
-    if told is not None:
-        crowd, gain = choose_crowd([crowd, replace(crowd, nodes=ROTATIONS)], told)
-    if if_pays and (gain is None or not gain.pays):
-        return None
-    kept, level = None, float(DEFAULT_LEVEL)
-    if told is not None:
-        # Frames are outside of the joint's own limit, or of the dependence: the shares add up.
-        own = variable.promise or Promise(0.0, 0.0, 0.0)
-        pairs = level_for(max(told - own.rejected, MIN_PAIR_SHARE * told), crowd)
-        level = pairs.margin
-        kept = Promise(level, own.held_out + pairs.held_out, own.rejected + pairs.rejected)
-    dependent = fit_dependent(crowd, variable.limit, driver, variable.along, level)
-    return LearnedPair(dependent, gain, kept)
+    if reject is None or len(people) < MIN_PEOPLE:
+        dependent = fit_dependent(crowd, variable.limit, driver, variable.along, DEFAULT_LEVEL)
+        return None if if_pays else LearnedPair(dependent)
+    # Frames are outside of the joint's own limit, or of the dependence: the shares add up.
+    own = variable.promise or Promise(0.0, 0.0, 0.0)
+    left = max(reject - own.rejected, MIN_PAIR_SHARE * reject)
+    found = []
+    for each in (crowd, replace(crowd, nodes=ROTATIONS)):
+        pairs = level_for(left, each)
+        dependent = fit_dependent(each, variable.limit, driver, variable.along, pairs.margin)
+        kept = Promise(pairs.margin, own.held_out + pairs.held_out, own.rejected + pairs.rejected)
+        share = volume_share(variable, dependent, each.cells.driver)
+        found.append(LearnedPair(dependent, share, kept))
+    best = min(found, key=attrgetter("volume_share"))
+    return None if if_pays and best.volume_share > MAX_VOLUME_SHARE else best
+
+
+def volume_share(variable: VariableLimit, dependent: DependentLimit, driver: Quats) -> float:
+    """Return the mean volume of a dependent limit relative to that without the dependence.
+
+    The mean is over rotations (n, 4) of the driver. The volume of a hinge is the width of its
+    range.
+    """
+    limit, along, values = variable.limit, variable.along, dependent.values_at(driver)
+    plain = limit if variable.plain is None else variable.plain
+    if along is not None:
+        ends = np.clip(values, *_ends_of(limit, along))
+        low, high = _ends_of(plain, along)
+        return float(np.mean(ends[:, 1] - ends[:, 0]) / (high - low))
+    margins = np.linspace(0.0, limit.margin, VOLUME_MARGINS)
+    volumes = [replace(limit, margin=margin).volume() for margin in margins.tolist()]
+    return float(np.mean(np.interp(values[:, 0], margins, volumes)) / plain.volume())
+
+
+def _ends_of(limit: Limit, along: Vectors) -> tuple[float, float]:
+    """Return the ends of a hinge's range along a direction, in radians."""
+    ends = interval_along(limit.shape, along)
+    assert ends is not None  # hinges are boxes with an axis along the direction
+    return ends
 
 
 def cut_chains(learned: Mapping[str, LearnedPair]) -> dict[str, LearnedPair]:
-    """Return the dependences without those whose driver is dependent; the larger gain is kept."""
+    """Return the dependences without those whose driver is dependent.
+
+    Of each two, the one that saves the larger share of the volume is kept.
+    """
     found = dict(learned)
-    for name, each in list(found.items()):
-        above = found.get(each.dependent.driver)
-        if name in found and above is not None and each.gain is not None and above.gain is not None:
-            del found[name if each.gain.share >= above.gain.share else each.dependent.driver]
+    for name, each in learned.items():
+        driver = each.dependent.driver
+        if name in found and driver in found:
+            worse = max((name, driver), key=lambda joint: learned[joint].volume_share or 1.0)
+            del found[worse]
     return found

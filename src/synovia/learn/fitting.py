@@ -561,19 +561,18 @@ def _variable_limit(
     What is outside the joint's own limit is outside the dependent one as well. So the own limit
     is wider, for `OWN_SHARE` of the rejection asked for.
     """
-    limit, kept = fitted.limit, None
-    if reject is not None:
-        kept = fitted.widths.promise(OWN_SHARE * reject)
-    margin = fitted.margin if kept is None else kept.margin
+    kept = None if reject is None else fitted.widths.promise(OWN_SHARE * reject)
+    margins = (fitted.margin if kept is None else kept.margin, fitted.margin)
     if kind != "hinge":
-        if margin != fitted.margin:
-            limit = replace(fitted.widths.limit_at(margin), relative_to=limit.relative_to)
-        return VariableLimit(limit, None, kept)
+        limits = [fitted.widths.limit_at(margin) for margin in margins]
+        wide, plain = (replace(each, relative_to=fitted.limit.relative_to) for each in limits)
+        return VariableLimit(wide, None, kept, plain)
     rotations = fitted.trimmed.rotations(takes)
     chart = RotationVector(quat.mean(rotations, _kept_weights(takes, fitted.trimmed)))
-    box = Box.fit(chart.points(rotations), margin=margin, along="data")
-    along = box.axes[int((box.high - box.low).argmax())]
-    return VariableLimit(Limit(chart, box, limit.relative_to), along, kept)
+    boxes = [Box.fit(chart.points(rotations), margin=each, along="data") for each in margins]
+    wide, plain = (Limit(chart, box, fitted.limit.relative_to) for box in boxes)
+    along = boxes[0].axes[int((boxes[0].high - boxes[0].low).argmax())]
+    return VariableLimit(wide, along, kept, plain)
 
 
 def _kept_weights(takes: Sequence[Take], trimmed: TrimResult) -> Floats | None:

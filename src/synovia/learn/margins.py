@@ -16,12 +16,12 @@ exceed u, and at least 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Scalars
+from ..arrays import Ints, Scalars
 
 DEFAULT_REJECT = 0.01
 """Default share of a newcomer's frames that may be outside."""
@@ -60,16 +60,10 @@ class Promise:
 
 
 def promise(reject: float, held_out: Sequence[HeldOut], low: float, high: float) -> Promise:
-    """Return the margin at which a newcomer's frames are outside in a share `reject`, on average.
+    """Return the margin at which a share `reject` of a newcomer's frames is outside, on average.
 
-    Parameters
-    ----------
-    reject
-        The share that may be outside, of those held out and of newcomers.
-    held_out
-        What those need who were left out, one by one.
-    low, high
-        The least and the greatest margin, in radians.
+    `held_out` has the margins that each person left out needs. The result is between `low` and
+    `high`, in radians.
     """
     check_rejection(reject)
     tail = Tail.of(held_out, least_for(max(TAIL_SHARE, reject), held_out))
@@ -93,7 +87,7 @@ class Tail:
 
     @classmethod
     def of(cls, held_out: Sequence[HeldOut], start: float) -> Tail:
-        """Return the tail beyond `start`, from what those need who were left out."""
+        """Return the tail beyond `start`, from the margins that people left out need."""
         shares = np.array([each.share_beyond(start) for each in held_out])
         if not shares.any():
             return cls(start, 0.0, MIN_TAIL_PEOPLE, 0.0)
@@ -102,9 +96,9 @@ class Tail:
         return cls(start, float(shares.mean()), float(people), float(excess / shares.sum()))
 
     def margin_for(self, share: float) -> float:
-        """Return the margin, in radians, that such a share of newcomers' frames is beyond.
+        """Return the margin, in radians, that a share of newcomers' frames exceeds.
 
-        It is where the tail starts for larger shares.
+        It is the start of the tail for larger shares than that of the tail.
         """
         if self.share <= share:
             return self.start
@@ -120,9 +114,9 @@ class Tail:
 
 
 def least_for(share: float, held_out: Sequence[HeldOut]) -> float:
-    """Return the least margin, in radians, that leaves at most a share outside, of those held out.
+    """Return the least margin, in radians, that at most a share of the frames exceeds.
 
-    It is what some frame needs: the shares are those of frames that need more.
+    It is the margin that some frame needs. Everybody held out has the same weight.
     """
     required = np.concatenate([each.required for each in held_out])
     weights = np.concatenate([each.counts / each.counts.sum() for each in held_out])
@@ -136,55 +130,3 @@ def check_rejection(reject: float | None) -> None:
     """Raise ValueError unless `reject`, if given, is a share of frames."""
     if reject is not None and not 0.0 < reject < 1.0:
         raise ValueError(f"reject must be a share between 0 and 1, got {reject}")
-
-
-def halve_steps(low: float, high: float, halvings: int) -> Floats:
-    """Return the ends of 2 ** `halvings` equal steps from `low` to `high`: (n,).
-
-    They are those that halving the way between the two meets, bit for bit.
-    """
-    ends = np.array([low, high])
-    for _ in range(halvings):
-        finer = np.empty(2 * len(ends) - 1)
-        finer[::2], finer[1::2] = ends, 0.5 * (ends[1:] + ends[:-1])
-        ends = finer
-    return ends
-
-
-def least_margin(
-    rejected: Callable[[float], float],
-    reject: float,
-    candidates: Floats,
-    required: Callable[[float], Sequence[Scalars]],
-) -> float:
-    """Return the least of the `candidates` (n,), in radians, that rejects at most `reject`.
-
-    What is rejected must not rise with the margin; then the result is that of a search by halves,
-    however good the guess is. The greatest candidate is returned where all others reject more.
-
-    Parameters
-    ----------
-    rejected
-        The mean share of frames outside at a margin: what takes time.
-    reject
-        The share that may be outside.
-    candidates
-        Margins that grow.
-    required
-        About the margin from which each frame is inside, (m,), one array for each who is held out,
-        as it looks from the margin given: that tried last.
-    """
-    failed, passed, run, at = -1, len(candidates) - 1, 0, 0
-    while passed - failed > 1:
-        known = [np.sort(each) for each in required(float(candidates[at]))]
-        inside = [np.searchsorted(each, candidates, "right") / len(each) for each in known]
-        enough = 1.0 - np.mean(inside, axis=0) <= reject
-        at = int(np.argmax(enough)) if enough[-1] else passed
-        # Steps of 1, 1, 1, 2, 4, … on one side of what is known: poor guesses end soon, too.
-        least = min(max(1 << abs(run) >> 2, 1), (passed - failed) // 2)
-        at = min(max(at, failed + least), passed - least)
-        if rejected(float(candidates[at])) <= reject:
-            passed, run = at, max(run, 0) + 1
-        else:
-            failed, run = at, min(run, 0) - 1
-    return float(candidates[passed])
