@@ -369,8 +369,8 @@ def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
     def suffices(margin: float) -> bool:
         return bool(np.mean([each.outside(margin).mean() for each in limits]) <= reject)
 
-    def step(count: float) -> float:
-        return min(least + max(count, 0) * MARGIN_STEP, float(learn.MAX_MARGIN))
+    def step(count: int) -> float:
+        return float(min(least + max(count, 0) * MARGIN_STEP, learn.MAX_MARGIN))
 
     count = 0
     for _ in range(GUESSES):

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -432,9 +432,9 @@ def learn_pair(
         dependent = fit_dependent(each, variable.limit, driver, variable.along, pairs.margin)
         kept = Promise(pairs.margin, own.held_out + pairs.held_out, own.rejected + pairs.rejected)
         share = volume_share(variable, dependent, each.cells.driver)
-        found.append(LearnedPair(dependent, share, kept))
-    best = min(found, key=attrgetter("volume_share"))
-    return None if if_pays and best.volume_share > MAX_VOLUME_SHARE else best
+        found.append((share, LearnedPair(dependent, share, kept)))
+    share, best = min(found, key=itemgetter(0))
+    return None if if_pays and share > MAX_VOLUME_SHARE else best
 
 
 def volume_share(variable: VariableLimit, dependent: DependentLimit, driver: Quats) -> float:
