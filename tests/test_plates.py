@@ -136,7 +136,7 @@ def test_the_command_line_draws_plates(tmp_path, monkeypatch):
     for arguments, words in (
         (
             ["--plate", "wing"],
-            "--plate must be one of knee, bend, neck, lumbar, abduction, scapula",
+            "--plate must be one of knee, abduction, scapula",
         ),
         (["tall.xml", "--plate", "knee"], "no control 'left_knee.flexion'"),
         (["tall.xml", "--plate", "scapula", "--joint", "LeftHip"], "give one of them"),

@@ -38,7 +38,7 @@ from synovia.draw import (
     samples_of,
     save_picture,
 )
-from synovia.draw.limit import cell_map, draw_map
+from synovia.draw.limit import draw_map
 from synovia.draw.skeleton import VIEW, draw_skeleton
 from synovia.draw.style import INK, LEGAL, LINE, MUTED, OUTSIDE, new_figure
 from synovia.ik import arm
@@ -135,7 +135,7 @@ def led_arm(path: Path) -> None:
     left.scatter(*wrists[led.converged, :2].T, s=6, color=LEGAL, zorder=901)
     left.scatter(*wrists[~led.converged, :2].T, s=6, color=OUTSIDE, zorder=902)
     left.set_title("dotted: asked of the wrist; red: not met", color=MUTED, size=11)
-    draw_map(right, cell_map(table), (0.0, 180.0))
+    draw_map(right, table, (0.0, 180.0))
     x, y, z = table.frame @ shoulder.chart.points(led.pose.rotations[:, 3])[:, :3].T
     theta, phi = np.degrees(np.arctan2(y, x)), np.degrees(np.arcsin(z))
     right.scatter(theta, phi, s=8, color=np.where(led.converged, LEGAL, OUTSIDE).tolist())

@@ -44,8 +44,8 @@ EXAMPLES = (
 @click.option(
     "--plate",
     metavar="NAME",
-    help="Draw a plate of joint components instead: knee, bend, neck, lumbar, abduction or "
-    "scapula. FILE is then a figure (.xml) with such joints, if not the default human.",
+    help="Draw a plate of joint components instead: knee, abduction or scapula. FILE is then a "
+    "figure (.xml) with such joints, if not the default human.",
 )
 @options.output_option("The picture: a name that ends in .png, .svg or .pdf.", "PICTURE")
 @options.rig_options

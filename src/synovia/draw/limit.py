@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import quat
-from ..arrays import TURN, Floats, Mask, Points, Quats, Scalars, Vectors
+from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors
 from ..charts import RotationVector, SwingTwist
 from ..learn import Progress
 from ..limit import Limit, frame_of
@@ -42,10 +41,6 @@ DETAIL = 3
 """Detail of the surfaces of `DRAWN_AS_IS`."""
 ELEVATION_DEG, AZIMUTH_DEG = 17.0, -52.0
 JUMP_DEG = 60.0
-CREASE = np.radians(2.0)
-"""Angle between triangles, in radians, from which their edge is drawn."""
-SHARP = np.radians(50.0)
-"""The same for surfaces of many small faces."""
 
 
 def draw_limit(limit: Limit, samples: Quats | None = None, *, title: str = "") -> Figure:
@@ -72,35 +67,22 @@ def draw_region(
 
     `paths` gives rotations in time (frames, 4) by colour, to draw as lines.
     """
-    from mpl_toolkits.mplot3d.art3d import (  # type: ignore[import-untyped]
-        Line3DCollection,
-        Poly3DCollection,
-    )
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
     axes.computed_zorder = False
     axes.view_init(elev=ELEVATION_DEG, azim=AZIMUTH_DEG)
     surface = _plot_surface(limit)
     degrees = np.degrees(surface.vertices)
     triangles = surface.triangles.astype(int)
-    facing = _normals(surface) @ _view_direction()
-    near = facing > 0.0
-    rounded = not limit.shape.convex  # many small faces: shade, not edges, shows them
-    for side, alpha, zorder in ((~near, 0.16, 1), (near, 0.3 if rounded else 0.13, 3)):
+    facing = _facing(surface)
+    colors = _shade(facing)
+    for side, alpha, zorder in ((facing <= 0.0, 0.16, 1), (facing > 0.0, 0.3, 3)):
         if side.any():
-            colours = _shade(facing[side]) if rounded else REGION
             faces = Poly3DCollection(
-                degrees[triangles[side]], facecolors=colours, edgecolor="none", alpha=alpha
+                degrees[triangles[side]], facecolors=colors[side], edgecolor="none", alpha=alpha
             )
             faces.set_zorder(zorder)
             axes.add_collection3d(faces)
-    creases, in_front = _creases(surface, near, SHARP if rounded else CREASE)
-    for side, alpha, zorder in ((~in_front, 0.25, 1), (in_front, 0.85, 4)):
-        if side.any():
-            lines = Line3DCollection(
-                degrees[creases[side]], colors=REGION, linewidths=1.0, alpha=alpha
-            )
-            lines.set_zorder(zorder)
-            axes.add_collection3d(lines)
     if samples is not None and len(samples):
         points = np.degrees(_plot_points(limit, samples))
         axes.scatter(*points.T, s=5.0, color=INK, alpha=0.45, lw=0, depthshade=False, zorder=2)
@@ -159,17 +141,13 @@ def _style_axes(axes: Any, limit: Limit, degrees: Points) -> None:
     axes.patch.set_visible(False)
 
 
-def _view_direction() -> Points:
+def _facing(surface: Surface) -> Scalars:
+    """Return the cosine (t,) of the angle between the viewer and the normal of each triangle."""
     up, around = np.radians([ELEVATION_DEG, AZIMUTH_DEG])
-    return np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
-
-
-def _normals(surface: Surface) -> Points:
-    """Return the outward unit normals (t, 3) of the triangles; zero for one without an area."""
+    viewer = np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
     a, b, c = np.moveaxis(surface.vertices[surface.triangles.astype(int)], 1, 0)
     normals = np.cross(b - a, c - a)
-    length = np.linalg.norm(normals, axis=-1, keepdims=True)
-    return normals / np.where(length > 0.0, length, 1.0)
+    return np.asarray(normals @ viewer / np.maximum(np.linalg.norm(normals, axis=-1), 1e-300))
 
 
 def _shade(facing: Scalars) -> Floats:
@@ -180,125 +158,55 @@ def _shade(facing: Scalars) -> Floats:
     return np.asarray(light * np.array(to_rgb(REGION)) + (1.0 - light) * np.array(to_rgb(INK)))
 
 
-def _creases(surface: Surface, near: Mask, bend: float) -> tuple[np.ndarray, Mask]:
-    """Return the edges (e, 2) at which faces meet at an angle, and a mask of visible ones."""
-    normals, triangles = _normals(surface), surface.triangles.astype(int)
-    ends = np.stack([triangles, np.roll(triangles, 1, axis=1)], axis=-1).reshape(-1, 2)
-    ends.sort(axis=1)
-    numbers = ends[:, 0] * len(surface.vertices) + ends[:, 1]
-    order = np.argsort(numbers, kind="stable")
-    firsts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
-    owners = order // 3  # the triangles at each edge, one after the other
-    pairs = np.diff(firsts, append=len(order)) == 2
-    a, b = owners[firsts], owners[np.minimum(firsts + 1, len(order) - 1)]
-    bent = ~pairs | (np.einsum("ei,ei->e", normals[a], normals[b]) < np.cos(bend))
-    seen = np.logical_or.reduceat(near[owners], firsts)
-    return ends[order[firsts]][bent], np.asarray(seen[bent])
-
-
-@dataclass(frozen=True, eq=False)
-class CellMap:
-    """Widths of the ranges of twist in the cells of a sphere, by longitude and latitude.
-
-    `widths` (rows, columns) are in radians, NaN where no twist is legal: rows from the south,
-    columns from longitude −π on. `frame` holds the axes as rows: the first is at longitude 0 and
-    latitude 0, the third is the pole.
-    """
-
-    widths: Floats
-    frame: Floats
-
-
-@singledispatch
-def cell_map(shape: Region) -> CellMap | None:
-    """Return the cells of a shape that is made of cells of the sphere, else None."""
-    return None
-
-
-@cell_map.register
-def _(shape: ThetaPhi) -> CellMap | None:
-    widths = np.minimum(shape.high - shape.low, TURN)
-    return CellMap(np.where(shape.legal, widths, np.nan), shape.frame)
-
-
-@dataclass(frozen=True, eq=False)
-class CrossSection:
-    """Signed distances in the plane of the chart where coordinate `across` is `at` radians.
-
-    `distances` (rows, columns) are in radians; `along` (columns,) and `up` (rows,) are values of
-    the first and the second of the other coordinates.
-    """
-
-    across: int
-    at: float
-    along: Scalars
-    up: Scalars
-    distances: Floats
-
-
-@singledispatch
-def cross_sections(shape: Region) -> tuple[CrossSection, ...]:
-    """Return the planes of nodes through the deepest node of a field; none for other shapes."""
-    return ()
-
-
-@cross_sections.register
-def _(shape: DistanceField) -> tuple[CrossSection, ...]:
-    distances = shape.values - shape.threshold
-    nodes = [
-        low + step * np.arange(count)
-        for low, step, count in zip(shape.low, shape.spacing, distances.shape, strict=True)
-    ]
-    # Beyond half a turn a chart repeats rotations: prefer nodes within it.
-    angles = np.linalg.norm(np.stack(np.meshgrid(*nodes, indexing="ij")), axis=0)
-    unique = np.where(angles <= np.pi, distances, np.inf)
-    ranked = unique if unique.min() < 0.0 else distances
-    deepest = np.unravel_index(int(ranked.argmin()), distances.shape)
-    sections = []
-    for across, index in enumerate(map(int, deepest)):
-        along, up = (axis for axis in range(3) if axis != across)
-        plane = np.take(distances, index, axis=across).T
-        at = float(nodes[across][index])
-        sections.append(CrossSection(across, at, nodes[along], nodes[up], plane))
-    return tuple(sections)
-
-
 FIELD_COLOURS = ("#08519c", "#6baed6", "#f7fbff", "#fcae91", "#a50f15")
 """From deep inside to far outside."""
 
 
-def draw_cross_sections(
+def deepest_node(field: DistanceField) -> tuple[int, ...]:
+    """Return the index of the deepest node of a field, within half a turn if possible.
+
+    Beyond half a turn a chart repeats rotations.
+    """
+    angles = np.linalg.norm(np.stack(np.meshgrid(*_nodes(field), indexing="ij")), axis=0)
+    unique = np.where(angles <= np.pi, field.values, np.inf)
+    ranked = unique if unique.min() < field.threshold else field.values
+    return tuple(map(int, np.unravel_index(int(ranked.argmin()), ranked.shape)))
+
+
+def _nodes(field: DistanceField) -> list[Scalars]:
+    """Return the coordinates of the nodes along each axis of the chart, in radians."""
+    ends = zip(field.low, field.spacing, field.values.shape, strict=True)
+    return [low + step * np.arange(count) for low, step, count in ends]
+
+
+def draw_slices(
     figure: Figure,
     box: tuple[float, float, float, float],
-    sections: Sequence[CrossSection],
+    field: DistanceField,
     names: Sequence[str],
 ) -> None:
-    """Draw cross sections side by side into `box` of the figure, with the boundary in black.
+    """Draw the three planes of nodes through the deepest node, with the boundary in black.
 
-    `names` are those of the chart's coordinates.
+    They are side by side in `box` of the figure; `names` are those of the chart's coordinates.
     """
     from matplotlib.colors import LinearSegmentedColormap
 
-    far = float(np.degrees(max(np.abs(section.distances).max() for section in sections)))
+    distances_deg = np.degrees(field.values - field.threshold)
+    colours = LinearSegmentedColormap.from_list("distance", FIELD_COLOURS)
+    nodes_deg, deepest = [np.degrees(nodes) for nodes in _nodes(field)], deepest_node(field)
+    planes = [np.take(distances_deg, index, axis=k).T for k, index in enumerate(deepest)]
+    far = max(np.abs(plane).max() for plane in planes)
     left, bottom, width, height = box
-    for number, section in enumerate(sections):
-        along, up = (axis for axis in range(len(names)) if axis != section.across)
-        x, y, part = (np.degrees(each) for each in (section.along, section.up, section.distances))
-        share = width / len(sections)
-        axes = figure.add_axes((left + number * share, bottom, 0.81 * share, height))
-        axes.pcolormesh(
-            x,
-            y,
-            part,
-            cmap=LinearSegmentedColormap.from_list("distance", FIELD_COLOURS),
-            vmin=-far,
-            vmax=far,
-            shading="gouraud",
-        )
-        if part.min() < 0.0 < part.max():
-            axes.contour(x, y, part, levels=[0.0], colors=[INK], linewidths=1.4)
-        where = f"{names[section.across]} = {np.degrees(section.at):.0f}°"
-        axes.set_title(f"slice at {where}, boundary in black", color=MUTED, size=11, pad=5)
+    share = width / len(planes)
+    for across, plane in enumerate(planes):
+        along, up = (axis for axis in range(len(planes)) if axis != across)
+        grid = nodes_deg[along], nodes_deg[up], plane
+        axes = figure.add_axes((left + across * share, bottom, 0.81 * share, height))
+        axes.pcolormesh(*grid, cmap=colours, vmin=-far, vmax=far, shading="gouraud")
+        if plane.min() < 0.0 < plane.max():
+            axes.contour(*grid, levels=[0.0], colors=[INK], linewidths=1.4)
+        at = f"{names[across]} = {nodes_deg[across][deepest[across]]:.0f}°"
+        axes.set_title(f"slice at {at}, boundary in black", color=MUTED, size=11, pad=5)
         axes.set_xlabel(f"{names[along]} (°)", color=MUTED, size=11)
         axes.set_ylabel(f"{names[up]} (°)", color=MUTED, size=11)
         axes.set_aspect("equal")
@@ -306,14 +214,15 @@ def draw_cross_sections(
 
 
 def draw_map(
-    axes: Axes, cells: CellMap, span_deg: tuple[float, float], directions: Vectors | None = None
+    axes: Axes, table: ThetaPhi, span_deg: tuple[float, float], directions: Vectors | None = None
 ) -> None:
-    """Draw every cell by longitude and latitude, with dots at `directions` (n, 3).
+    """Draw the cells of a table by longitude and latitude, with dots at `directions` (n, 3).
 
     Cells are coloured by their range of twist, over the given span.
     """
+    widths_deg = np.degrees(np.minimum(table.high - table.low, TURN))
     axes.imshow(
-        np.degrees(cells.widths),
+        np.where(table.legal, widths_deg, np.nan),
         extent=(-180.0, 180.0, -90.0, 90.0),
         origin="lower",
         cmap=twist_colours(),
@@ -321,7 +230,7 @@ def draw_map(
         interpolation="nearest",
     )
     if directions is not None and len(directions):
-        x, y, z = cells.frame @ directions.T
+        x, y, z = table.frame @ directions.T
         theta, phi = np.degrees(np.arctan2(y, x)), np.degrees(np.arcsin(np.clip(z, -1.0, 1.0)))
         axes.scatter(theta, phi, s=3.0, color=INK, alpha=0.4, lw=0)
     axes.set(xticks=np.arange(-180, 181, 60), yticks=np.arange(-90, 91, 30))
@@ -329,6 +238,46 @@ def draw_map(
     axes.set_ylabel("phi (°)", color=MUTED, size=11)
     axes.grid(color=MUTED, lw=0.4, alpha=0.4)
     hide_frame(axes)
+
+
+@singledispatch
+def draw_inside(
+    shape: Region,
+    figure: Figure,
+    height: float,
+    limit: Limit,
+    samples: Quats | None,
+    span_deg: tuple[float, float],
+) -> None:
+    """Draw what a shape consists of into the lowest part of the figure, a share `height` of it.
+
+    Most shapes have nothing to add.
+    """
+
+
+@draw_inside.register(ThetaPhi)
+def _(
+    shape: ThetaPhi,
+    figure: Figure,
+    height: float,
+    limit: Limit,
+    samples: Quats | None,
+    span_deg: tuple[float, float],
+) -> None:
+    directions = None if samples is None else limit.chart.points(samples)[:, :3]
+    draw_map(figure.add_axes((0.08, 0.06, 0.84, height - 0.06)), shape, span_deg, directions)
+
+
+@draw_inside.register(DistanceField)
+def _(
+    shape: DistanceField,
+    figure: Figure,
+    height: float,
+    limit: Limit,
+    samples: Quats | None,
+    span_deg: tuple[float, float],
+) -> None:
+    draw_slices(figure, (0.06, 0.06, 0.94, height - 0.1), shape, coordinate_names(limit.chart))
 
 
 SHEET_PX = (1600, 780)
@@ -345,8 +294,8 @@ def draw_joint(limit: Limit, samples: Quats | None = None, *, title: str = "") -
     `samples` (n, 4) are what was observed; of very many, some are shown.
     """
     width, height = SHEET_PX
-    cells, sections = cell_map(limit.shape), cross_sections(limit.shape)
-    below = EXTRA_PX if cells is not None or sections else 0
+    has_inside = draw_inside.dispatch(type(limit.shape)) is not draw_inside.dispatch(Region)
+    below = EXTRA_PX if has_inside else 0
     figure = new_figure(width, height + below)
     share = height / (height + below)  # of the figure, for what every family has
     if samples is not None and len(samples) > MAX_SAMPLES:
@@ -357,12 +306,7 @@ def draw_joint(limit: Limit, samples: Quats | None = None, *, title: str = "") -
     box = (0.585, 1.0 - 0.95 * share, 0.38, 0.83 * share)
     space: Any = figure.add_axes(box, projection="3d")
     draw_region(space, limit, samples)
-    if cells is not None:
-        directions = None if samples is None else limit.chart.points(samples)[:, :3]
-        draw_map(figure.add_axes((0.08, 0.06, 0.84, 0.94 - share)), cells, span, directions)
-    elif sections:
-        names = coordinate_names(limit.chart)
-        draw_cross_sections(figure, (0.06, 0.06, 0.94, 0.9 - share), sections, names)
+    draw_inside(limit.shape, figure, 1.0 - share, limit, samples, span)
     return figure
 
 

@@ -11,9 +11,8 @@ from ..arrays import Quats
 from ..edit import label
 from ..model import LimitModel, Report
 from ..skeleton import Clip, Pose, lineage
-from .body import Seen, bones_of, bounds, paint_bones, see_bones, together
 from .limit import draw_region
-from .skeleton import VIEW, body_size, mark_joints, paint, strokes, with_descendants
+from .skeleton import body_size, draw_pose, mark_joints, with_descendants
 from .style import (
     INK,
     LEGAL,
@@ -86,7 +85,6 @@ def _draw_poses(
     skeleton = wild.skeleton
     size = body_size(skeleton)
     step = 0.70 * size
-    bodies: list[tuple[Seen, tuple[float, float]]] = []
     for column, frame in enumerate(frames):
         outside = [
             name for name, out in zip(before.names, before.outside[frame], strict=True) if out
@@ -94,14 +92,8 @@ def _draw_poses(
         limbs = with_descendants(skeleton, outside)
         legal, illegal = (_at_origin(clip.pose, frame) for clip in (clamped, wild))
         origin = (column * step, 0.0)
-        bones = bones_of(skeleton)
-        if bones is not None:
-            clamped_body = see_bones(bones, legal, VIEW, colors=dict.fromkeys(limbs, LEGAL))
-            wrong = see_bones(bones, illegal, VIEW, color=OUTSIDE, only=limbs)
-            bodies.append((together([clamped_body, wrong]), origin))
-        else:
-            body = strokes(skeleton, legal, colors=dict.fromkeys(limbs, LEGAL))
-            paint(axes, body + strokes(skeleton, illegal, color=OUTSIDE, only=limbs), origin=origin)
+        draw_pose(axes, skeleton, legal, colors=dict.fromkeys(limbs, LEGAL), origin=origin)
+        draw_pose(axes, skeleton, illegal, color=OUTSIDE, only=limbs, origin=origin)
         mark_joints(axes, skeleton, illegal, outside, origin=origin)
         worst = int(before.violation[frame].argmax())
         worst_deg = np.degrees(before.violation[frame, worst])
@@ -113,10 +105,6 @@ def _draw_poses(
     axes.set(xlim=(-0.5 * step, (len(frames) - 0.5) * step), ylim=(-0.21 * size, 1.13 * size))
     axes.set_aspect("equal")
     axes.axis("off")
-    for seen, (x, y) in bodies:
-        moved = seen._replace(vertices=seen.vertices + np.array([x, y, 0.0]))
-        (left, bottom), (right, top) = bounds(moved)
-        paint_bones(axes, moved, (left, right, bottom, top))
 
 
 def _draw_strips(figure: Figure, before: Report, after: Report, joints: Sequence[str]) -> None:

@@ -11,14 +11,12 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
-from ..components import Figure, FigurePose
-from ..skeleton import forward
-from .body import Seen, bones_of, bounds, paint_bones, see_bones
-from .skeleton import BoneStroke, paint, strokes
+from ..components import Figure
+from ..skeleton import Pose, forward
+from .skeleton import draw_pose
 from .style import (
     BODY,
     INK,
-    LEGAL,
     LEGAL_BONE,
     MUTED,
     OUTSIDE,
@@ -170,7 +168,6 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
     count = len(plate.poses) + bool(plate.moving_segment)
     picture = new_figure(PANEL_PX * count, HEIGHT_PX)
     picture.text(0.03, 0.93, plate.title, color=INK, size=15, weight="bold")
-    seen = [_see(figure, figure.pose(controls), plate) for controls in plate.poses]
     trail = None
     if plate.moving_segment:
         control = _varying_control(plate.poses)
@@ -182,18 +179,13 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
 
     panels = [panel(number, _caption(controls)) for number, controls in enumerate(plate.poses)]
     for number, (axes, controls) in enumerate(zip(panels, plate.poses, strict=True)):
-        _draw_panel(axes, figure, figure.pose(controls), plate, seen[number])
+        _draw_panel(axes, figure, figure.pose(controls), plate)
         if trail is not None:
             mark_center(axes, trail, number)
     low, high = _corners(figure, plate, panels)
     for axes in panels:
-        axes.set_xlim(low[0], high[0])
-        axes.set_ylim(low[1], high[1])
-        axes.set_aspect("equal")
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
         axes.axis("off")
-    for axes, bones in zip(panels, seen, strict=True):
-        if bones is not None:
-            paint_bones(axes, bones, (low[0], high[0], low[1], high[1]))
     if trail is not None:
         larger = (1.0 - 2.0 * TRAIL_EDGE) * (high - low).max() / (2.0 * trail.reach)
         words = f"its centre, {larger:.0f} times as large (dotted: beyond)"
@@ -203,8 +195,10 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
 
 def _corners(figure: Figure, plate: Plate, panels: Sequence[Axes]) -> tuple[Vectors, Vectors]:
     """Return the lowest and highest coordinates (2,) that all panels show."""
-    if plate.zoom_radius > 0.0:
-        middle = _joint_position(figure, plate)
+    if plate.zoom_radius > 0.0:  # about the moving segment's joint in the first pose
+        positions, _ = forward(figure.skeleton, figure.pose(plate.poses[0]))
+        joint = figure.skeleton.index(plate.moving_segment)
+        middle = np.asarray(quat.rotate(plate.view, positions[joint])[:2])
         return middle - plate.zoom_radius, middle + plate.zoom_radius
     corners = np.array([axes.dataLim.get_points() for axes in panels])
     low, high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
@@ -212,54 +206,21 @@ def _corners(figure: Figure, plate: Plate, panels: Sequence[Axes]) -> tuple[Vect
     return low - edge, high + edge
 
 
-def _bones(figure: Figure, posed: FigurePose, plate: Plate) -> list[BoneStroke]:
-    """Return the bones that a plate shows."""
+def _draw_panel(axes: Axes, figure: Figure, pose: Pose, plate: Plate) -> None:
+    """Draw the bones of one pose, and the ellipsoids, the farthest first."""
     names = figure.skeleton.names
     shown = {name for name in names if _matches(name, plate.segments)}
-    colors = {name: LEGAL for name in shown if _matches(name, plate.highlighted)}
-    drawn = strokes(figure.skeleton, posed, colors=colors, color=BODY, only=shown, view=plate.view)
-    if not drawn:
+    if not shown:
         raise ValueError(f"the figure must have bones like {', '.join(plate.segments)}, got none")
-    return drawn
-
-
-def _see(figure: Figure, posed: FigurePose, plate: Plate) -> Seen | None:
-    """Return the bones with a shape that a plate shows; None for a figure that is no human."""
-    bones = bones_of(figure.skeleton)
-    if bones is None:
-        return None
-    names = figure.skeleton.names
-    shown = {name for name in names if _matches(name, plate.segments)}
     colors = {name: LEGAL_BONE for name in shown if _matches(name, plate.highlighted)}
-    return see_bones(bones, posed, plate.view, colors=colors, only=shown)
-
-
-def _joint_position(figure: Figure, plate: Plate) -> Vectors:
-    """Return where the moving segment's joint is seen (2,), in the first pose."""
-    positions, _ = forward(figure.skeleton, figure.pose(plate.poses[0]))
-    seen = quat.rotate(plate.view, positions[figure.skeleton.index(plate.moving_segment)])
-    return np.asarray(seen[:2])
-
-
-def _draw_panel(
-    axes: Axes, figure: Figure, posed: FigurePose, plate: Plate, seen_body: Seen | None
-) -> None:
-    """Draw the ellipsoids of one pose, the farthest first, and strokes for bones without a shape.
-
-    Bones with a shape are painted later, when the extent of all panels is known.
-    """
-    bones = _bones(figure, posed, plate)
-    if seen_body is None:
-        paint(axes, bones)
+    draw_pose(axes, figure.skeleton, pose, colors=colors, only=shown, view=plate.view)
     if plate.ellipsoids:
-        found = [
+        ellipsoids = [
             (quat.rotate(plate.view, center), quat.rotate(plate.view, halves))
-            for center, halves in _ellipsoids(figure, *forward(figure.skeleton, posed))
+            for center, halves in _ellipsoids(figure, *forward(figure.skeleton, pose))
         ]
-        for center, halves in sorted(found, key=lambda ellipsoid: float(ellipsoid[0][2])):
+        for center, halves in sorted(ellipsoids, key=lambda ellipsoid: float(ellipsoid[0][2])):
             _draw_ellipsoid(axes, center, halves)
-    points = np.array([point for each in bones for point in (each.start[:2], each.end[:2])])
-    axes.update_datalim(points if seen_body is None else bounds(seen_body))
 
 
 def _ellipsoids(
@@ -288,8 +249,8 @@ def _draw_ellipsoid(axes: Axes, center: Vectors, halves: Floats) -> None:
     around = np.linspace(0.0, 2.0 * np.pi, 121)
     edge = np.linalg.cholesky((halves.T @ halves)[:2, :2])
     outline = center[:2] + np.stack([np.cos(around), np.sin(around)], axis=-1) @ edge.T
-    axes.add_patch(Polygon(outline, fc=REGION, alpha=0.12, lw=0, zorder=4))
-    axes.add_patch(Polygon(outline, fill=False, ec=REGION, lw=1.0, zorder=4))
+    axes.add_patch(Polygon(outline, fc=REGION, alpha=0.12, lw=0, zorder=3))
+    axes.add_patch(Polygon(outline, fill=False, ec=REGION, lw=1.0, zorder=3))
     slices = np.linspace(0.0, np.pi, CIRCLES + 2)[1:-1]
     circles = [_sphere_points(np.full_like(around, each), around) for each in slices]
     circles += [_sphere_points(around, np.full_like(around, each)) for each in slices]
@@ -297,7 +258,7 @@ def _draw_ellipsoid(axes: Axes, center: Vectors, halves: Floats) -> None:
     for ball in circles:
         line = center + ball @ halves
         line[(ball @ normals)[:, 2] < 0.0] = np.nan
-        axes.plot(line[:, 0], line[:, 1], color=REGION, lw=0.6, alpha=0.55, zorder=4)
+        axes.plot(line[:, 0], line[:, 1], color=REGION, lw=0.6, alpha=0.55, zorder=3)
 
 
 def _sphere_points(polar: Floats, azimuth: Floats) -> Vectors:
@@ -334,7 +295,6 @@ def _caption(controls: Mapping[str, float]) -> str:
 
 
 SHOULDER = ("Sternum", "*Clavicle", "*Scapula", "*UpperArm")
-TRUNK = ("Pelvis", "L[1-5]", "T[0-9]*", "C[1-7]", "Head", "Sternum", "Rib*")
 
 
 def both_sides(**controls: float) -> dict[str, float]:
@@ -358,33 +318,6 @@ def plates() -> Mapping[str, Plate]:
             yaw=-90.0,
             moving_segment="LeftLowerLeg",
             zoom_radius=0.11,
-        ),
-        "bend": Plate(
-            "Side bend: the cage keeps its shape",
-            tuple(
-                {"thoracic.bend": share * 28.0, "lumbar.bend": share * 18.0}
-                for share in (-1.0, 0.0, 1.0)
-            ),
-            segments=TRUNK,
-            highlighted=("L[1-5]", "T[0-9]*"),
-            pitch=4.0,
-            yaw=0.0,
-        ),
-        "neck": Plate(
-            "Neck: extended, at rest, flexed",
-            tuple({"cervical.flexion": angle} for angle in (-50.0, 0.0, 45.0)),
-            segments=("T[1-4]", "C[1-7]", "Head"),
-            highlighted=("C[1-7]",),
-            pitch=0.0,
-            yaw=-90.0,
-        ),
-        "lumbar": Plate(
-            "Lumbar spine: extended, at rest, flexed",
-            tuple({"lumbar.flexion": angle} for angle in (-20.0, 0.0, 45.0)),
-            segments=TRUNK,
-            highlighted=("L[1-5]",),
-            pitch=0.0,
-            yaw=-90.0,
         ),
         "abduction": Plate(
             "Abduction: clavicle and scapula follow the arm",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Quats, Vectors
+from ..arrays import Quats, Vectors, unit_vectors
+from ..body import Body, body_of
 from ..skeleton import Pose, Skeleton, end_positions, forward
-from .body import bones_of, bounds, paint_bones, see_bones
 from .style import BODY, BONE, OUTSIDE, PAPER
 
 if TYPE_CHECKING:
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
 VIEW: Quats = quat.from_euler(np.radians([8.0, -33.0]), "xy")
 """Rotation of the world into view coordinates: the viewer looks along -z, y is up."""
-THICKNESS = 0.021
-"""Half the width of a bone, as a share of the skeleton's size."""
-RIM = 0.0075
-"""The width of the white around a bone, as a share of the skeleton's size."""
+THICKNESS = 0.021  # half the width of a bone, as a share of the skeleton's size
+RIM = 0.0075  # width of the white around a bone, as a share of the skeleton's size
+LIGHT = unit_vectors(np.array([-0.45, 0.75, 0.65]))  # direction of the light in view coordinates
+AMBIENT = 0.45  # share of the colour that faces without light keep
+SEAM = 0.4  # points; width of the edges that close the gaps between triangles
 
 
 class BoneStroke(NamedTuple):
@@ -41,7 +43,7 @@ def draw_skeleton(
     pose: Pose,
     *,
     outside: Collection[str] = (),
-    color: str = BODY,
+    color: str | None = None,
     view: Quats = VIEW,
     thickness: float = THICKNESS,
 ) -> None:
@@ -51,23 +53,86 @@ def draw_skeleton(
     half the width of a bone, as a share of the skeleton's size.
     """
     colors = dict.fromkeys(with_descendants(skeleton, outside), OUTSIDE)
-    bones = bones_of(skeleton)
     axes.set_aspect("equal")
     axes.axis("off")
-    if bones is not None:
-        base = BONE if color == BODY else color
-        bones_seen = see_bones(bones, pose, view, colors=colors, color=base)
-        low, high = bounds(bones_seen)
-        edge = 0.02 * float((high - low).max())
-        axes.update_datalim(np.stack([low - edge, high + edge]))
-        axes.autoscale_view()
-        (left, bottom), (right, top) = low - edge, high + edge
-        paint_bones(axes, bones_seen, (left, right, bottom, top))
-    else:
-        drawn = strokes(skeleton, pose, colors=colors, color=color, view=view, thickness=thickness)
-        paint(axes, drawn)
+    draw_pose(axes, skeleton, pose, colors=colors, color=color, view=view, thickness=thickness)
     mark_joints(axes, skeleton, pose, outside, view=view)
+    axes.margins(0.02)
     axes.autoscale_view()
+
+
+def draw_pose(
+    axes: Axes,
+    skeleton: Skeleton,
+    pose: Pose,
+    *,
+    colors: Mapping[str, str] | None = None,
+    color: str | None = None,
+    only: Collection[str] | None = None,
+    view: Quats = VIEW,
+    thickness: float = THICKNESS,
+    origin: tuple[float, float] = (0.0, 0.0),
+) -> None:
+    """Draw the bones of one pose into flat axes, moved to `origin`.
+
+    `colors` gives the bones of some joints a colour of their own; `only` leaves out all others.
+    """
+    body = bones_of(skeleton)
+    if body is None:
+        drawn = strokes(
+            *(skeleton, pose), colors=colors, color=color, only=only, view=view, thickness=thickness
+        )
+        paint(axes, drawn, origin=origin)
+    else:
+        _paint_bones(axes, body, pose, colors or {}, color or BONE, only, view, origin)
+
+
+@lru_cache(maxsize=8)
+def bones_of(skeleton: Skeleton) -> Body | None:
+    """Return the body of a skeleton without its skin; None if it is not a human's."""
+    return body_of(skeleton, skin=False)
+
+
+def _paint_bones(
+    axes: Axes,
+    body: Body,
+    pose: Pose,
+    colors: Mapping[str, str],
+    color: str,
+    only: Collection[str] | None,
+    view: Quats,
+    origin: tuple[float, float],
+) -> None:
+    """Draw the triangles that face the viewer, shaded, the farthest first."""
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import to_rgb
+
+    names, triangles = body.skeleton.names, body.bones.triangles.astype(int)
+    owners = body.owners(body.bones)[triangles[:, 0]]
+    if only is not None:
+        shown = np.array([name in only for name in names])[owners]
+        triangles, owners = triangles[shown], owners[shown]
+    vertices = quat.rotate(view, body.vertices(body.bones, pose))
+    corners = vertices[triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    front = np.flatnonzero(normals[:, 2] > 0.0)
+    front = front[np.argsort(corners[front, :, 2].mean(axis=1))]
+    smooth = np.zeros_like(vertices)  # sums of the normals of the triangles at each vertex
+    np.add.at(smooth, triangles, normals[:, None])
+    facing = unit_vectors(smooth[triangles[front]].sum(axis=1)) @ LIGHT
+    light = AMBIENT + (1.0 - AMBIENT) * np.maximum(facing, 0.0)
+    paints = np.array([to_rgb(colors.get(name, color)) for name in names])[owners[front]]
+    outlines = corners[front, :, :2] + origin
+    faces = PolyCollection(
+        outlines,
+        facecolors=light[:, None] * paints,
+        edgecolors="face",
+        linewidths=SEAM,
+        zorder=4,
+        rasterized=True,
+    )
+    axes.add_collection(faces, autolim=False)
+    axes.update_datalim(outlines.reshape(-1, 2))
 
 
 def strokes(
@@ -75,14 +140,14 @@ def strokes(
     pose: Pose,
     *,
     colors: Mapping[str, str] | None = None,
-    color: str = BODY,
+    color: str | None = None,
     only: Collection[str] | None = None,
     view: Quats = VIEW,
     thickness: float = THICKNESS,
 ) -> list[BoneStroke]:
     """Return the bones of one pose as strokes; each belongs to the joint that rotates it.
 
-    `colors` gives the bones of some joints a colour of their own; `only` leaves out all others.
+    `colors` and `only` are as for `draw_pose`.
     """
     positions, rotations = forward(skeleton, pose)
     joints, ends = quat.rotate(view, positions), quat.rotate(view, end_positions(skeleton, pose))
@@ -95,7 +160,7 @@ def strokes(
         name = skeleton.names[owner]
         if only is not None and name not in only:
             continue
-        shade = (colors or {}).get(name, color)
+        shade = (colors or {}).get(name, color or BODY)
         drawn.append(BoneStroke(joints[owner], tip, radius, shade, rim))
         if name.lower().endswith("head"):
             nose = quat.rotate(quat.mul(view, rotations[owner]), np.array([0.0, 0.0, 1.0]))
