@@ -98,7 +98,6 @@ def line(body, controls):
     low, high = np.array([(each.low, each.high) for each in body.controls.values()]).T
     batch = np.random.default_rng(0).uniform(low, high, size=(BATCH, len(low)))
     one = best(lambda: [body.pose(controls) for _ in range(20)], 20) / 20
-    alone = best(lambda: body.pose(batch, threads=1), 20) / BATCH
     many = best(lambda: body.pose(batch), 20) / BATCH
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "figure.xml"
@@ -106,14 +105,14 @@ def line(body, controls):
         read = best(lambda: load_figure(path), 5)
     return (
         f"{count:>10}{1e6 * one:>9.0f} µs{1e6 * one / count:>11.2f} µs{1e6 * many:>9.2f} µs"
-        f"{one / many:>8.0f}{1e6 * alone:>12.2f} µs{one / alone:>8.0f}{1e3 * read:>9.1f} ms"
+        f"{one / many:>8.0f}{1e3 * read:>9.1f} ms"
     )
 
 
 def main():
     """Print the table."""
     print(f"{'components':>10}{'one pose':>12}{'a component':>14}{'of 10,000':>12}", end="")
-    print(f"{'times':>8}{'in one thread':>15}{'times':>8}{'read':>12}")
+    print(f"{'times':>8}{'read':>12}")
     for levels, arms in ((12, 0), (24, 0), (50, 0), (100, 0), (46, 2), (40, 5)):
         controls = {"spine.flexion": 0.3, "spine.bend": -0.2}
         print(f"{line(figure(levels, arms), controls)}   {levels} vertebrae, {arms} arms")

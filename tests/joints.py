@@ -15,7 +15,6 @@ from synovia.components import (
     JointCone,
     JointSet,
     MatrixProduct,
-    Mirrored,
     Network,
     OneToMany,
     Rotation,
@@ -83,7 +82,6 @@ EXAMPLES = {
     "scapula": scapula(),
     "translation": Translation([1.0, 2.0, 3.0], [[1, 0, 0], [0.3, 1, 0], [0, 0, 2]]),
     "scapulothoracic": Scapulothoracic([0.08, 0.2, 0.1], [0.05, -0.03], 0.6),
-    "mirrored": Mirrored(JointCone(round_cone(), [0.0, 0.0, 1.0], [0.1, 0.2, -0.3]), [1, 0, 0.5]),
 }
 """One of every registered component."""
 

@@ -72,13 +72,6 @@ def test_batches_and_arrays_are_the_same_as_names(rng):
         np.testing.assert_allclose(alone.positions, batch.positions[there], rtol=0.0, atol=1e-13)
 
 
-def test_threads_make_no_difference(rng):
-    values = rng.uniform(-2.0, 2.0, size=(3000, len(CONTROLS)))
-    one, two = BODY.pose(values), BODY.pose(values, threads=3)
-    assert one.rotations.tobytes() == two.rotations.tobytes()
-    assert one.positions.tobytes() == two.positions.tobytes()
-
-
 def test_what_is_out_of_range_is_clamped_and_reported():
     posed = BODY.pose({"neck.bend": [0.0, 1.5], "shoulder.abduction": -0.2})
     assert set(posed.clamped) == {"neck.bend", "shoulder.abduction"}

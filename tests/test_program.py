@@ -1,4 +1,4 @@
-"""Programs of components: batches, threads, and components in Python among compiled ones."""
+"""Programs of components: batches, and components in Python among compiled ones."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import pytest
 from synovia import Figure, human, kernels
 from synovia.anatomy.shoulder import shoulders
 from synovia.components import ArrayComponent, Component, JointSet
-from synovia.components.program import COMPILED_BLOCKS, LANES, MIN_THREADED
+from synovia.components.program import LANES, POSES
 
 BODY = human()
-BLOCK_POSES = COMPILED_BLOCKS * LANES
 
 
 def anywhere(body, n):
@@ -21,11 +20,10 @@ def anywhere(body, n):
     return np.random.default_rng(n).uniform(low, high, size=(n, len(low)))
 
 
-@pytest.mark.parametrize("threads", [None, 1, 2, 50])
-def test_a_large_batch_is_what_its_poses_are_by_themselves(threads):
-    table = anywhere(BODY, MIN_THREADED + BLOCK_POSES + 7)
-    posed = BODY.pose(table, threads=threads)
-    for k in (0, 1, BLOCK_POSES, MIN_THREADED, len(table) - 1):
+def test_a_large_batch_is_what_its_poses_are_by_themselves():
+    table = anywhere(BODY, 5 * POSES + 7)
+    posed = BODY.pose(table)
+    for k in (0, 1, POSES, 3 * POSES - 1, len(table) - 1):
         alone = BODY.pose(table[k])
         assert np.abs(alone.rotations - posed.rotations[k]).max() < 1e-15
         assert np.abs(alone.positions - posed.positions[k]).max() < 1e-15
@@ -77,7 +75,7 @@ def test_gaps_of_a_large_batch_are_told():
     network = set_of.network.with_components({"onto_thorax": small})
     sets = {**body.joint_sets, "right_shoulder": JointSet(network, set_of.controls)}
     torn = Figure(body.skeleton, sets)
-    table = anywhere(torn, MIN_THREADED)
+    table = anywhere(torn, 1024)
     posed = torn.pose(table)
     (name,) = posed.gaps
     assert name == "right_shoulder.onto_thorax.gap"

@@ -9,9 +9,8 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from ..charts import DirectionTwist
-from ..components import Figure, JointSet, Network
+from ..components import Compensation, Figure, JointCone, JointSet, MatrixProduct, Network
 from ..limit import Limit
-from ..shapes import Shape
 from ..skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -55,12 +54,11 @@ def limits_of(figure: Figure) -> LimitModel:
 def _limit(segment: str, joint_set: JointSet, skeleton: Skeleton, seen: Quats) -> Limit:
     bone = segment.removeprefix("Left").removeprefix("Right")
     if bone in CONE_BONES and bone != segment:
-        found, undone = _direction_limit(joint_set.network, segment)
-        if found is not None:
-            rest, cone = found
+        component, undone = _cone_of(joint_set.network, segment)
+        if component is not None:
             tops = {int(skeleton.parents[skeleton.index(each)]) for each in undone}
             above = skeleton.names[min(tops)] if tops else None
-            return Limit(DirectionTwist(axis=rest), cone, above)
+            return Limit(DirectionTwist(axis=component.rest), component.cone, above)
         return Limit.fit(seen, "reach-cone", margin=CONE_SLACK, reference=quat.IDENTITY, axis=DOWN)
     if bone in HINGE_BONES and bone != segment:
         return Limit.fit(
@@ -69,26 +67,21 @@ def _limit(segment: str, joint_set: JointSet, skeleton: Skeleton, seen: Quats) -
     return Limit.fit(seen, "kdop", "rotation-vector", margin=SLACK)
 
 
-def _direction_limit(
-    network: Network, segment: str
-) -> tuple[tuple[Vectors, Shape] | None, list[str]]:
-    """Return a segment's axis and cone, if it has one, and the segments whose turns are undone.
+def _cone_of(network: Network, segment: str) -> tuple[JointCone | None, list[str]]:
+    """Return the cone that limits a segment, if any, and the segments whose rotation it undoes.
 
-    The segment's transform is the cone's own, or that after compensations: then the cone stands
-    still when those segments turn.
+    The segment's transform is the output of the cone, or compensations times that output: then the
+    cone stands still when the compensated segments rotate.
     """
     last = network.outputs[segment].split(".")[0]
-    product = network.components[last].product_inputs
-    factors = [network.wires[f"{last}.{name}"].split(".")[0] for name in product] or [last]
-    *first, cone = (network.components[name] for name in factors)
-    if cone.direction_limit is None or any(each.cancelled_input is None for each in first):
+    factors, product = [last], network.components[last]
+    if isinstance(product, MatrixProduct):
+        factors = [network.wires[f"{last}.{name}"].split(".")[0] for name in product.factors]
+    *others, cone = (network.components[name] for name in factors)
+    if not isinstance(cone, JointCone) or not all(isinstance(o, Compensation) for o in others):
         return None, []
-    sources = [
-        network.wires[f"{name}.{each.cancelled_input}"]
-        for name, each in zip(factors, first, strict=False)
-    ]
-    undone = [name for name, source in network.outputs.items() if source in sources]
-    return cone.direction_limit, undone
+    sources = [network.wires[f"{name}.ancestor"] for name in factors[:-1]]
+    return cone, [name for name, source in network.outputs.items() if source in sources]
 
 
 def _hinge_axis(seen: Quats) -> Vectors:

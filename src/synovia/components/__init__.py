@@ -1,8 +1,7 @@
 """Joints as functions: components, wired into networks, which make a figure.
 
-After Shao & Ng-Thow-Hing (2003), "the paper" in this folder.
-
-One file a component; COMPONENTS is the one registry. A new one is a file and a line here.
+After Shao & Ng-Thow-Hing (2003), called "the paper" in this package. A new component is one file
+and one entry of COMPONENTS.
 """
 
 from __future__ import annotations
@@ -12,12 +11,9 @@ from .component import ArrayComponent, Component
 from .curve import DEGREE, Curve
 from .dependency import Dependency
 from .figure import Control, Figure, FigurePose, JointSet, clip_of, sweep
-from .fit import (
-    fit_network,
-)
+from .fit import fit_network
 from .joint_cone import JointCone
 from .mapping import OneToMany
-from .mirrored import Mirrored
 from .network import Network
 from .product import MatrixProduct
 from .program import Kind
@@ -38,7 +34,6 @@ COMPONENTS: dict[str, type[Component]] = {
         Scapula,
         Translation,
         Scapulothoracic,
-        Mirrored,
     )
 }
 """Every component by its name in files."""
@@ -58,7 +53,6 @@ __all__ = [
     "JointSet",
     "Kind",
     "MatrixProduct",
-    "Mirrored",
     "Network",
     "OneToMany",
     "Rotation",

@@ -42,10 +42,6 @@ class Compensation(Component):
     def inputs(self) -> Mapping[str, Kind]:
         return dict.fromkeys(("ancestor", *self.between), "matrix")
 
-    @property
-    def cancelled_input(self) -> str:
-        return "ancestor"
-
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
         ancestor, *between = inputs
         at = (ancestor, *outputs)

@@ -6,16 +6,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from itertools import accumulate
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .. import kernels
 from ..arrays import Floats, Vectors, floats
-from ..shapes import Shape
-from .program import LANES, SHAPE, WIDTH, Instruction, Kind, Program, Step, value_rows
+from .program import LANES, SHAPE, WIDTH, Kind, Step, value_rows
 
 RIGID_TOLERANCE = 1e-6  # of entries of R Rᵀ and of the last row: rounding of single precision
 
@@ -107,15 +103,13 @@ class Component(ABC):
 
     Scalars are (...), vectors (..., 3), matrices (..., 4, 4): rigid transforms of column vectors.
     Leading axes are batches. Parameters are the fields of the frozen dataclass, checked when it is
-    created: numbers, arrays, texts, tuples of texts, curves, shapes or components, as in files. A
+    created: numbers, arrays, texts, tuples of texts, curves or shapes, as in files. A
     component of your own derives from `ArrayComponent` and is written in NumPy; the components of
     this package use kernels.
     """
 
     kind: ClassVar[str]
     """The name in files and in `COMPONENTS`."""
-    optional_outputs: ClassVar[tuple[str, ...]] = ()
-    """Outputs that are expensive: if nothing reads one, its offset is negative."""
 
     @property
     @abstractmethod
@@ -137,72 +131,38 @@ class Component(ABC):
         """Scalar outputs that are above 0 where the component cannot fulfil its constraint."""
         return ()
 
-    @property
-    def product_inputs(self) -> tuple[str, ...]:
-        """If the output `matrix` is a product of inputs: their names in order."""
-        return ()
-
-    @property
-    def cancelled_input(self) -> str | None:
-        """The input whose rotation the output `matrix` undoes, if that is its purpose."""
-        return None
-
-    @property
-    def direction_limit(self) -> tuple[Vectors, Shape] | None:
-        """The axis of a bone and the directions and twists that the output keeps to, if any."""
-        return None
-
-    @property
-    def ellipsoid(self) -> tuple[Vectors, Floats] | None:
-        """Centre, and half axes (3, 3) as rows, of an ellipsoid to draw, if any."""
-        return None
-
     @abstractmethod
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         """Return the step that reads and writes values at these offsets in the work space."""
 
     def __call__(self, **inputs: Any) -> dict[str, Floats]:
         """Return every output by name, for inputs that broadcast against each other."""
-        given = {**self.defaults, **inputs}
+        from .network import Network
+
         for name in inputs:
             if name not in self.inputs:
                 raise ValueError(
                     f"{self.kind} has no input {name!r}; it has {', '.join(self.inputs)}"
                 )
         for name in self.inputs:
-            if name not in given:
+            if name not in inputs and name not in self.defaults:
                 raise ValueError(f"{self.kind} needs the input {name!r}, got none")
-        table, batch = stack_values(given, self.inputs)
-        out = self.rows(table)
-        return unpack_values(out.reshape(*batch, out.shape[-1]), self.outputs)
+        wires = {f"this.{name}": name for name in inputs}
+        outputs = {name: f"this.{name}" for name in self.outputs}
+        return Network({"this": self}, wires, outputs)(inputs)
 
-    @cached_property
-    def _program(self) -> Program:
-        widths = [WIDTH[kind] for kind in (*self.inputs.values(), *self.outputs.values())]
-        offsets = [LANES * row for row in accumulate(widths, initial=0)]
-        count, first, end = len(self.inputs), offsets[len(self.inputs)], offsets[-1]
-        steps = (
-            Instruction(kernels.figure.LOAD, lists=(range(0, first, LANES),)),
-            self.bind(tuple(offsets[:count]), tuple(offsets[count:-1])),
-            Instruction(kernels.figure.STORE, lists=(range(first, end, LANES),), offsets=(0,)),
-        )
-        return Program(steps, end // LANES, stored=(end - first) // LANES)
-
-    def rows(self, table: Floats) -> Floats:
-        """Return the outputs (n, width) for rows of inputs (n, width), matrices as 12 numbers."""
-        return self._program.run(table)[2]
-
-    def mirror(self, normal: Vectors) -> Component:
+    def mirror(self, normal: Vectors) -> Self:
         """Return the component of the other side, mirrored in the plane across `normal`.
 
         For the same scalars and for mirrored vectors and matrices it gives mirrored results. Only
-        the scapula's second angle changes its sign: it is about a line between points.
+        the scapula's second angle changes its sign: it is about a line between points. A component
+        with vectors or matrices must override this method if its figure is to be mirrored.
         """
-        from .mirrored import Mirrored
-
         if {*self.inputs.values(), *self.outputs.values()} == {"scalar"}:
             return self
-        return Mirrored(self, normal)
+        raise ValueError(
+            f"a component of type {self.kind!r} cannot be mirrored: it has no mirror()"
+        )
 
     def parameters(self) -> dict[str, Floats]:
         """Return the parameters that can be fitted to data, by name."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -96,29 +96,6 @@ class FigurePose(Pose):
     gaps: Mapping[str, Scalars]
 
 
-def unchecked_pose(
-    rotations: Floats,
-    positions: Floats,
-    controls: Floats,
-    clamped: Mapping[str, Scalars],
-    gaps: Mapping[str, Scalars],
-) -> FigurePose:
-    """Return a pose known to be good: the checks of `Pose` take longer than posing does."""
-    posed = object.__new__(FigurePose)
-    fields: dict[str, Any] = {
-        "rotations": rotations,
-        "positions": positions,
-        "controls": controls,
-        "clamped": clamped,
-        "gaps": gaps,
-    }
-    for array in (rotations, positions):
-        array.flags.writeable = False
-    for name, value in fields.items():
-        object.__setattr__(posed, name, value)
-    return posed
-
-
 @dataclass(frozen=True, eq=False)
 class SetRange:
     """The rows of a program's code, and the controls of a figure, that belong to a joint set."""
@@ -150,17 +127,15 @@ def figure_program(
             if not needed:
                 continue
             network = network.part(needed)
-        sources = list(network.outputs.values())
-        told = network.gaps if segments is None else ()
         known = {each: given[each] for each in network.controls}
-        plan = plan_network(network, (*sources, *told), count, known)
-        transforms = [plan.offsets[each] for each in sources]
-        moved = [index(each) for each in network.outputs]
+        plan = plan_network(network, count, known)
+        transforms = [plan.offsets[source] for source in network.outputs.values()]
+        moved = [index(segment) for segment in network.outputs]
         steps += [*plan.steps, Instruction(kernels.figure.POSE, lists=(moved, transforms))]
-        if told:
-            off = [plan.offsets[each] for each in told]
-            steps.append(Instruction(kernels.figure.STORE, lists=(off,), offsets=(gaps,)))
-            gaps += len(told)
+        if segments is None and network.gaps:
+            stored = [plan.offsets[gap] for gap in network.gaps]
+            steps.append(Instruction(kernels.figure.STORE, lists=(stored,), offsets=(gaps,)))
+            gaps += len(stored)
         rows = max(rows, plan.rows)
         ranges[name] = SetRange(first_row, len(steps), first_control, control)
     fixed = [j for j, each in enumerate(figure.skeleton.names) if each not in figure.moved_segments]
@@ -247,34 +222,52 @@ class Figure:
         """The segments that joint sets move."""
         return frozenset(name for each in self.joint_sets.values() for name in each.network.outputs)
 
-    def pose(
-        self, controls: Controls = (), *, strict: bool = False, threads: int | None = None
-    ) -> FigurePose:
+    def pose(self, controls: Controls = (), *, strict: bool = False) -> FigurePose:
         """Return the pose (...) that controls give, with what became of them.
 
         By name, "set.control", controls broadcast against each other, and those not named are
-        neutral; an array (..., C) has all in order. What is out of range is clamped and reported,
-        or refused if `strict`. A large batch is shared by as many `threads` as there are
-        processors unless said otherwise, or goes in one if a component is one of your own; what
-        comes back does not depend on it.
+        neutral; an array (..., C) has all in order. Controls out of range are clamped and reported,
+        or refused if `strict`.
         """
         given = self.values(controls)
         low, _, high = self.ranges
-        used = np.maximum(given, low)
-        np.minimum(used, high, out=used)
+        used = np.clip(given, low, high)
         clamped: dict[str, Scalars] = {}
-        if not (used == given).all():
-            clamped = self._beyond(given, used, strict)
-        return self._pose_values(used, clamped, threads)
+        if (used != given).any():
+            excess = given - used
+            columns = {name: excess[..., k] for k, name in enumerate(self.controls)}
+            clamped = {name: column for name, column in columns.items() if column.any()}
+        if strict and clamped:
+            name = next(iter(clamped))
+            allowed = self.controls[name]
+            values = given[..., list(self.controls).index(name)].ravel()
+            worst = values[np.abs(clamped[name]).argmax()]
+            raise ValueError(
+                f"the control {name!r} must be from {allowed.low:g} to {allowed.high:g} "
+                f"({allowed.unit}), got {worst:g}"
+            )
+        rotations, positions, stored = self._program.run(
+            used.reshape(math.prod(used.shape[:-1]), used.shape[-1])
+        )
+        stored = stored.reshape(*used.shape[:-1], len(self.gaps))
+        gaps = {
+            name: stored[..., k]
+            for k, name in enumerate(self.gaps)
+            if stored[..., k].max(initial=0.0) > GAP_TOLERANCE
+        }
+        shape = (*used.shape[:-1], len(self.skeleton))
+        return FigurePose(
+            rotations.reshape(*shape, 4), positions.reshape(*shape, 3), used, clamped, gaps
+        )
 
     def values(self, controls: Controls = ()) -> Floats:
         """Return controls given by name, or as an array, as finite numbers (..., C) in order."""
         neutral = self.ranges[1]
         if isinstance(controls, Mapping):
-            place = self._place
+            index = {name: k for k, name in enumerate(self.controls)}
             for name in controls:
-                if name not in place:
-                    raise ValueError(unknown_name("control", name, tuple(place)))
+                if name not in index:
+                    raise ValueError(unknown_name("control", name, tuple(index)))
             given = {name: floats(f"control {name}", each) for name, each in controls.items()}
             try:
                 batch = np.broadcast_shapes(*(each.shape for each in given.values()))
@@ -284,7 +277,7 @@ class Figure:
             table = np.empty((*batch, len(neutral)))
             table[:] = neutral
             for name, each in given.items():
-                table[..., place[name]] = each
+                table[..., index[name]] = each
             return table
         array = floats("controls", controls).astype(np.float64, copy=False)
         if array.shape == (0,):
@@ -318,50 +311,6 @@ class Figure:
         """The longest offset between segments, a measure of lengths; 1 if all are 0."""
         longest = float(np.linalg.norm(self.skeleton.offsets, axis=-1).max())
         return longest if longest > 0.0 else 1.0
-
-    @cached_property
-    def _place(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.controls)}
-
-    def _beyond(self, given: Floats, used: Floats, strict: bool) -> dict[str, Scalars]:
-        off = given - used
-        found: dict[str, Scalars] = {
-            name: off[..., place] for name, place in self._place.items() if off[..., place].any()
-        }
-        if strict:
-            name = next(iter(found))
-            limits, values = self.controls[name], given[..., self._place[name]]
-            worst = values.ravel()[np.abs(found[name]).argmax()]
-            raise ValueError(
-                f"the control {name!r} must be from {limits.low:g} to {limits.high:g} "
-                f"({limits.unit}), got {worst:g}"
-            )
-        return found
-
-    def _pose_values(
-        self, used: Floats, clamped: Mapping[str, Scalars], threads: int | None
-    ) -> FigurePose:
-        batch, joints = used.shape[:-1], len(self.skeleton)
-        table = np.ascontiguousarray(used).reshape(math.prod(batch), used.shape[-1])
-        rotations, positions, off = self._program.run(table, threads)
-        gaps: dict[str, Scalars] = {}
-        if off.size and off.max() > GAP_TOLERANCE:
-            shaped = off.reshape(*batch, off.shape[-1])
-            gaps = {
-                name: shaped[..., k]
-                for k, name in enumerate(self.gaps)
-                if shaped[..., k].max() > GAP_TOLERANCE
-            }
-        return unchecked_pose(
-            rotations.reshape(*batch, joints, 4),
-            positions.reshape(*batch, joints, 3),
-            used,
-            clamped,
-            gaps,
-        )
-
-
-# Figures in motion: clips of poses, and one that shows what every control does.
 
 
 SLIDE_TOLERANCE = 1e-9

@@ -46,7 +46,6 @@ class JointCone(Component):
     sense: float = 1.0
 
     kind: ClassVar[str] = "joint-cone"
-    optional_outputs: ClassVar[tuple[str, ...]] = ("first", "second", "twist")
 
     def __post_init__(self) -> None:
         check_cone("JointCone.cone", self.cone)
@@ -81,10 +80,6 @@ class JointCone(Component):
     @property
     def defaults(self) -> Mapping[str, Floats]:
         return {"twist": np.zeros(()), "center": self.center}
-
-    @property
-    def direction_limit(self) -> tuple[Vectors, ReachCone]:
-        return self.rest, self.cone
 
     def mirror(self, normal: Vectors) -> Self:
         return replace(

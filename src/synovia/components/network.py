@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -18,7 +17,6 @@ from .component import Component, check_names, stack_values, unpack_values
 from .least_squares import difference_quotients
 from .program import LANES, SHAPE, WIDTH, Instruction, Kind, Program, Step, value_rows
 
-UNUSED = -1  # offset of an optional output that nothing reads
 DIFFERENCE_STEP = 1e-6  # of central differences, relative above 1; their errors are some 1e-10
 
 
@@ -107,7 +105,7 @@ def _hint(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Steps of a network in order, the offsets of values to read afterwards, and the rows used."""
+    """Steps of a network in order, the offsets of its sources, and the rows of the work space."""
 
     steps: tuple[Step, ...]
     offsets: Mapping[str, int]
@@ -115,74 +113,34 @@ class Plan:
 
 
 def plan_network(
-    network: Network, kept: Iterable[str], first: int = 0, given: Mapping[str, int] | None = None
+    network: Network, first: int = 0, controls: Mapping[str, int] | None = None
 ) -> Plan:
-    """Return the steps of a network, over the rows of a work space from `first` on.
+    """Return the steps of a network, whose values are in rows of a work space from `first` on.
 
-    Rows are reused after the last component that reads them, except those of the sources `kept`,
-    so that a large network stays in the caches. `given` has the offsets of controls that have rows
-    already.
+    `controls` has the offsets of controls that have rows already.
     """
-    pool = _RowPool(first)
-    offsets = dict(given or {})
-    for name, kind in network.kinds.items():
-        if name not in offsets:
-            offsets[name] = pool.take(kind)
-    feeds: dict[str, str] = {}
-    constants: dict[str, Floats] = {}
-    for name in network.order:
-        component = network.components[name]
-        for port, kind in component.inputs.items():
-            target = f"{name}.{port}"
-            feeds[target] = network.wires.get(target, f"{target} unwired")
-            if target not in network.wires:
-                value = np.asarray(component.defaults[port], dtype=np.float64)
-                constants[feeds[target]] = (value[:3] if kind == "matrix" else value).ravel()
-                offsets[feeds[target]] = pool.take(kind)
-    last = {source: target.split(".")[0] for target, source in feeds.items()}
-    permanent = {*kept, *network.controls, *constants}
+    offsets, rows = dict(controls or {}), first
+    for source, kind in network.sources.items():
+        if source not in offsets:
+            offsets[source] = LANES * rows
+            rows += WIDTH[kind]
     steps: list[Step] = []
-    if constants:
-        values = np.concatenate(list(constants.values()))
-        rows = [
-            offsets[name] + LANES * k for name, each in constants.items() for k in range(each.size)
-        ]
-        steps.append(Instruction(kernels.figure.FILL, (values,), (rows,)))
     for name in network.order:
         component = network.components[name]
-        read = [feeds[f"{name}.{port}"] for port in component.inputs]
-        written = [f"{name}.{port}" for port in component.outputs]
-        for port, source in zip(component.outputs, written, strict=True):
-            used = source in last or source in permanent
-            spared = not used and port in component.optional_outputs
-            offsets[source] = UNUSED if spared else pool.take(network.sources[source])
-        inputs, outputs = (tuple(offsets[each] for each in names) for names in (read, written))
-        steps.append(component.bind(inputs, outputs))
-        for source in dict.fromkeys((*read, *written)):
-            if source not in permanent and last.get(source, name) == name:
-                pool.release(offsets.pop(source), network.sources[source])
-    return Plan(tuple(steps), offsets, pool.rows)
-
-
-class _RowPool:
-    """Rows of the work space that are free to be written."""
-
-    def __init__(self, first: int) -> None:
-        self.rows = first
-        self.free: dict[int, list[int]] = defaultdict(list)
-
-    def take(self, kind: Kind) -> int:
-        """Return the offset of rows for a value of this type."""
-        width = WIDTH[kind]
-        if self.free[width]:
-            return self.free[width].pop()
-        self.rows += width
-        return (self.rows - width) * LANES
-
-    def release(self, offset: int, kind: Kind) -> None:
-        """Free the rows of a value."""
-        if offset != UNUSED:
-            self.free[WIDTH[kind]].append(offset)
+        read: list[int] = []
+        for port, kind in component.inputs.items():
+            if f"{name}.{port}" in network.wires:
+                read.append(offsets[network.wires[f"{name}.{port}"]])
+                continue
+            value = np.asarray(component.defaults[port], dtype=np.float64)
+            numbers = (value[:3] if kind == "matrix" else value).ravel()
+            read.append(LANES * rows)
+            rows += WIDTH[kind]
+            fill = (value_rows(read[-1], kind),)
+            steps.append(Instruction(kernels.figure.FILL, (numbers,), fill))
+        written = [offsets[f"{name}.{port}"] for port in component.outputs]
+        steps.append(component.bind(tuple(read), tuple(written)))
+    return Plan(tuple(steps), offsets, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +209,7 @@ class Network:
 
     @cached_property
     def _program(self) -> Program:
-        plan = plan_network(self, self.outputs.values())
+        plan = plan_network(self)
         read, written = (
             [row for name in names for row in value_rows(plan.offsets[name], self.sources[name])]
             for names in (self.controls, self.outputs.values())

@@ -33,9 +33,5 @@ class MatrixProduct(Component):
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
         return Instruction(kernels.figure.PRODUCT, lists=(inputs,), offsets=outputs)
 
-    @property
-    def product_inputs(self) -> tuple[str, ...]:
-        return self.factors
-
     def mirror(self, normal: Vectors) -> Self:
         return self

@@ -7,7 +7,6 @@ value in a block. Blocks are small enough for the processor's caches, whatever t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,9 +24,7 @@ WIDTH: dict[Kind, int] = {"scalar": 1, "vector": 3, "matrix": 12}
 """Rows of a value of each type in the work space."""
 
 LANES: int = kernels.transforms.LANES
-COMPILED_BLOCKS, PYTHON_BLOCKS = 2, 16  # times LANES poses at once: caches against calls of Python
-MIN_THREADED = 1024  # poses from which on a second thread pays
-PARTS_PER_THREAD = 4  # of a batch, so that a thread that is held up leaves work to the others
+POSES = 2 * LANES  # that are processed at once: more leave the caches, fewer mean more calls
 
 PythonStep = Callable[[int, int, Floats], object]
 """Reads and writes values of the first n lanes: (n, numbers of a block, work space)."""
@@ -103,39 +100,21 @@ class Program:
         """True if no step is in Python."""
         return not any(callable(part) for part in self.parts)
 
-    def run(self, table: Floats, threads: int | None = 1) -> tuple[Floats, Floats, Floats]:
+    def run(self, table: Floats) -> tuple[Floats, Floats, Floats]:
         """Return rotations (n, J, 4), positions (n, J, 3) and stored numbers (n, …).
 
-        `table` (n, C) has the controls of a pose in each row. `threads` is the number of threads
-        for large batches; None for all processors, or for one if a step is in Python.
+        `table` (n, C) has the controls of a pose in each row.
         """
         n, joints, stride = len(table), len(self.segment_offsets), self.rows * LANES
+        table = np.ascontiguousarray(table)
         results = (np.empty((n, joints, 4)), np.empty((n, joints, 3)), np.empty((n, self.stored)))
-        size = LANES * (COMPILED_BLOCKS if self.is_compiled else PYTHON_BLOCKS)
-
-        def run_blocks(starts: range) -> None:
-            work = np.empty((-(-min(size, n) // LANES), stride))
-            for start in starts:
-                block = slice(start, min(start + size, n))
-                arrays = (table[block], work, *(each[block] for each in results))
-                for part in self.parts:
-                    if isinstance(part, slice):
-                        code = self.code[part]
-                        kernels.figure.run(code, self.lists, self.numbers, *arrays)
-                    else:
-                        part(block.stop - start, stride, work.reshape(-1))
-
-        starts = range(0, n, size)
-        if n < MIN_THREADED:
-            threads = 1
-        elif threads is None:
-            threads = (os.cpu_count() or 1) if self.is_compiled else 1
-        if threads == 1:
-            run_blocks(starts)
-        else:
-            from concurrent.futures import ThreadPoolExecutor
-
-            count = PARTS_PER_THREAD * threads
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(run_blocks, (starts[k::count] for k in range(count))))
+        work = np.empty((-(-min(POSES, n) // LANES), stride))
+        for start in range(0, n, POSES):
+            block = slice(start, min(start + POSES, n))
+            arrays = (table[block], work, *(each[block] for each in results))
+            for part in self.parts:
+                if isinstance(part, slice):
+                    kernels.figure.run(self.code[part], self.lists, self.numbers, *arrays)
+                else:
+                    part(block.stop - start, stride, work.reshape(-1))
         return results

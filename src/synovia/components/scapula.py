@@ -58,10 +58,6 @@ class Scapula(Component):
     def gaps(self) -> tuple[str, ...]:
         return ("gap",)
 
-    @property
-    def ellipsoid(self) -> tuple[Vectors, Floats]:
-        return self.center, self.radii[:, None] * self.axes
-
     def mirror(self, normal: Vectors) -> Self:
         return replace(
             self,

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
-from ..components import Figure
+from ..components import Figure, Scapula
 from ..skeleton import Pose, forward
 from .skeleton import draw_pose
 from .style import (
@@ -233,11 +233,11 @@ def _ellipsoids(
     found, skeleton = [], figure.skeleton
     for joint_set in figure.joint_sets.values():
         for part in joint_set.network.components.values():
-            if part.ellipsoid is not None:
-                center, halves = part.ellipsoid
+            if isinstance(part, Scapula):
+                halves = part.radii[:, None] * part.axes
                 first = skeleton.index(next(iter(joint_set.network.outputs)))
                 parent = int(skeleton.parents[first])
-                away = quat.rotate(rotations[parent], skeleton.offsets[first] + center)
+                away = quat.rotate(rotations[parent], skeleton.offsets[first] + part.center)
                 found.append((positions[parent] + away, quat.rotate(rotations[parent], halves)))
     return found
 

@@ -155,7 +155,7 @@ class ControlCoordinates(Coordinates):
         )
 
     def pose(self, points: Point) -> Pose:
-        return self.figure.pose(points, threads=1)
+        return self.figure.pose(points)
 
     def moved(self, point: Point, steps: Floats) -> Point:
         points = np.repeat(point[None], len(steps), axis=0)

@@ -82,8 +82,6 @@ def component_element(name: str, component: Component) -> Element:
 def _value_element(owner: str, name: str, value: Any) -> Element:
     if isinstance(value, Curve):
         return _curve_element(name, value)
-    if isinstance(value, Component):
-        return component_element(name, value)
     if isinstance(value, Region):
         other = {} if value.name == DEFAULT_SHAPE else {"type": value.name}
         element = make_element("cone", name=name, **other)
@@ -186,7 +184,6 @@ _VALUES: dict[str, Callable[[Element], Any]] = {
     "curve": _curve,
     "curves": _curves,
     "cone": _shape,
-    "component": read_component,
 }
 
 

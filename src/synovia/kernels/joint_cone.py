@@ -167,7 +167,7 @@ def joint_cone(p, cone, places, n, stride, work):
     """Write the transforms with legal directions and twists, and their angles about three axes.
 
     `places` are the offsets of transform, angle and centre, then of the resulting transform and its
-    three angles. Angles with a negative offset are not computed.
+    three angles.
     """
     for item in range(n):
         base = item // LANES * stride + item % LANES
@@ -178,8 +178,6 @@ def joint_cone(p, cone, places, n, stride, work):
         shift = shift_at(work, given) + apply(gone, center)
         set_turn(work, out, turn)
         set_shift(work, out, shift)
-        if max(places[4], places[5], places[6]) >= 0:
-            angles = three_angles(p, turn)
-            for k in range(3):
-                if places[4 + k] >= 0:
-                    work[base + places[4 + k]] = angles[k]
+        angles = three_angles(p, turn)
+        for k in range(3):
+            work[base + places[4 + k]] = angles[k]
