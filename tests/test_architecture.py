@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import synovia
-from synovia.components import COMPONENTS
 from synovia.shapes import SHAPES
 
 SOURCE = Path(synovia.__file__).parent
@@ -198,19 +197,6 @@ def test_questions_for_the_class_of_a_shape_are_seen():
         1,
     ]
     assert list(asks_for_shapes(ast.walk(ast.parse("isinstance(x, Region) and Box(x).low")))) == []
-
-
-def test_nobody_outside_asks_for_a_components_class():
-    names = {kind.__name__ for kind in COMPONENTS.values()}
-    asked = [
-        f"{named(path)}:{call.lineno}"
-        for path in FILES
-        if path.parent.name != "components"
-        for call in every_node(path)
-        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("isinstance", "type")
-        if names & {getattr(node, "id", "") for node in ast.walk(call)}
-    ]
-    assert asked == []
 
 
 def test_the_root_holds_the_vocabulary_alone():
