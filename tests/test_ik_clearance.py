@@ -9,7 +9,7 @@ from arms import FAMILIES, arm, of_family
 from oracles import random_quats
 from synovia import kernels, quat
 from synovia.charts import RotationVector, SwingTwist
-from synovia.kernels.rotation import BLOCK, LANES, W0
+from synovia.kernels.vector import Quat
 from synovia.limit import Limit
 from synovia.model import LimitModel, pack_limits
 from synovia.shapes import Box
@@ -25,12 +25,10 @@ def boxes():
 def clearance(model, k, rotation):
     """How far around a legal rotation all is said to be legal, for the k-th limit."""
     offsets, packed = pack_limits([limit.stand_in for limit in model.limits.values()])
-    block, other, lanes = np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(2 * LANES, np.int64)
-    for i in range(4):
-        block[W0 + LANES * i] = rotation[i]
-    one = kernels.ik_goals
-    assert not one.project_one(packed, offsets[k], 1e-9, block, other, lanes)
-    return one.clearance(packed, offsets[k], block)
+    given = Quat(*rotation)
+    _, moved, angle = kernels.ik_goals.nearest_and_clearance(packed, offsets[k], 1e-9, given)
+    assert not moved
+    return angle
 
 
 @pytest.mark.parametrize("name", [*FAMILIES, "arm", "boxes"])

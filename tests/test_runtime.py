@@ -42,7 +42,7 @@ from synovia.kernels.distance_field import HEADER as SHAPE_HEADER  # the longest
 from synovia.kernels.hinges import TAIL
 from synovia.kernels.layout import BOX, CONE, ELLIPSOID, HINGES, KDOP, MAX_AXES, MAX_REACH, UNION
 from synovia.kernels.limit import HEADER as LIMIT_HEADER
-from synovia.kernels.rotation import BLOCK, LANES, W0
+from synovia.kernels.rotation import BLOCK, W0
 from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.softening import Beyond
 from synovia.model import couple, first_exit
@@ -347,10 +347,10 @@ def test_covers_are_bounded_whatever_a_file_says(monkeypatch):
     assert layout.check_limit(packed, 0)
     looked = []
     monkeypatch.setattr(limit_kernels, "take_nearer", lambda *given: looked.append(given[-1]))
-    block, other, lanes = np.zeros(BLOCK), np.zeros(BLOCK), np.empty(2 * LANES, np.int64)
+    block = np.zeros(BLOCK)
     block[W0] = 1.0
     limit_kernels.enter(packed, 0, block, 1)
-    limit_kernels.nearest(packed, 0, 1e-9, 0.0, block, other, lanes, 1)
+    limit_kernels.nearest(packed, 0, 1e-9, 0.0, block, 1)
     assert 0 < sum(looked) < 3000
     packed[LIMIT_HEADER.reach] *= 1.01
     assert not layout.check_limit(packed, 0)

@@ -16,7 +16,7 @@ import numpy as np
 from synovia.kernels.jit import kernel
 from synovia.kernels.limit import HEADER, enter, nearest
 from synovia.kernels.reach_cone import find_slice, twist_limits, twist_margin
-from synovia.kernels.rotation import BLOCK, DISTANCE, LANES, W0, T, X, lane_vec3, set_lane_quat
+from synovia.kernels.rotation import BLOCK, DISTANCE, W0, T, X, lane_vec3, set_lane_quat
 from synovia.kernels.shapes import CONE, shape
 from synovia.kernels.vector import (
     IDENTITY,
@@ -42,7 +42,7 @@ GIVE_UP = 600  # executions for one goal
 
 
 @kernel
-def inside(p, o, edge, q, block, other, lanes):
+def inside(p, o, edge, q, block):
     """Return a number that is not negative for a rotation within the limit at p[o:].
 
     Near the boundary it grows evenly with the distance from it. Of a cone it is enough to see on
@@ -60,12 +60,12 @@ def inside(p, o, edge, q, block, other, lanes):
     if p[o + HEADER.reach] < math.pi and p[o + HEADER.reach_twist] < math.pi:
         shape(p, first, np.inf, block, 1)
     else:
-        nearest(p, o, edge, np.inf, block, other, lanes, 1)
+        nearest(p, o, edge, np.inf, block, 1)
     return edge - block[DISTANCE]
 
 
 @kernel
-def part_of_move(p, o, edge, start, end, over, block, other, lanes):
+def part_of_move(p, o, edge, start, end, over, block):
     """Return the last legal rotation of a move whose end is outside by `over`.
 
     Evaluations are next to the root of a straight line between the ends of the interval, and every
@@ -78,7 +78,7 @@ def part_of_move(p, o, edge, start, end, over, block, other, lanes):
         else:
             part = low + beyond + int((high - low) * under / (under + over))
             part = min(max(part, low + 1), high - 1)
-        room = inside(p, o, edge, lerp(start, end, part / PARTS), block, other, lanes)
+        room = inside(p, o, edge, lerp(start, end, part / PARTS), block)
         if room >= 0.0:
             low, under, beyond = part, room, 1
         else:
@@ -113,8 +113,7 @@ def follow_plainly(bones, offsets, p, edge, obey, goals, close, gain, q, moves, 
     Unless told to `obey`, limits are evaluated and moves go on. `offsets` are where limits begin
     in p, -1 for none.
     """
-    block, other = np.zeros(BLOCK), np.zeros(BLOCK)
-    lanes = np.zeros(2 * LANES, np.int64)
+    block = np.zeros(BLOCK)
     count = bones.shape[0]
     world, places = np.zeros((count + 1, 4)), np.zeros((count + 1, 3))
     world[0, 0] = 1.0
@@ -135,11 +134,11 @@ def follow_plainly(bones, offsets, p, edge, obey, goals, close, gain, q, moves, 
                 executions += 1
                 o, room = offsets[j], 0.0
                 if o >= 0:
-                    room = inside(p, o, edge, turned, block, other, lanes)
+                    room = inside(p, o, edge, turned, block)
                 if room < 0.0:
                     stopped += 1
                     if obey:
-                        turned = part_of_move(p, o, edge, own, turned, -room, block, other, lanes)
+                        turned = part_of_move(p, o, edge, own, turned, -room, block)
                 turned = (1.5 - 0.5 * quat_dot(turned, turned)) * turned  # back to length 1
                 end = start + rotate(frame, rotate(turned * conj(own), arm))
                 set_quat(q[j], 0, turned)

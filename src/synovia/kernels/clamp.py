@@ -8,9 +8,9 @@ import numpy as np
 
 from .hinges import hinge_stretch
 from .jit import kernel
-from .layout import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST, Layout
+from .layout import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
 from .limit import HEADER, measure_lanes, tail
-from .rotation import BLOCK, DISTANCE, LANES, PX, W0, X, lane_vec3, set_lane_quat
+from .rotation import BLOCK, DISTANCE, PX, W0, X, lane_vec3, set_lane_quat
 from .vector import (
     angle_between,
     chord,
@@ -25,9 +25,6 @@ from .vector import (
 
 NEIGHBOURS = 13  # candidates of a frame
 HALVINGS = 45  # of a last step: down to rounding
-TURN = Layout("turn", number=1, angle=1, halved=1, last=1, outside=1, ahead=1)
-"""A rotation along which `first_exit` moves: its index and angle, bisections of its last step, the
-last legal share of it, the least share known to be illegal, and the next share to evaluate."""
 
 
 @kernel("f8[,] f8[,] f8[]")
@@ -228,9 +225,9 @@ def thin_ways(rotations, first, hop, out):
 
 
 @kernel
-def stretch_within(p, o, block, i, angle):
-    """Return a bound on the length in the chart of a path within `angle` of lane i, per radian."""
-    chart, point = int(p[o + HEADER.chart]), lane_vec3(block, PX + i)
+def stretch_within(p, o, block, angle):
+    """Return a bound on the length in the chart of a path within `angle` of lane 0, per radian."""
+    chart, point = int(p[o + HEADER.chart]), lane_vec3(block, PX)
     if chart == ROTATION_VECTOR:
         half = 0.5 * (norm(point) + angle)
         return half / max(np.sin(half), 1e-9) if half < np.pi else 1e9
@@ -238,7 +235,7 @@ def stretch_within(p, o, block, i, angle):
         if chart == SWING_TWIST:
             swing = np.sqrt(point.x * point.x + point.y * point.y)
         else:
-            middle = lane_vec3(block, X + i) + vec3_at(p, o + HEADER.axis)
+            middle = lane_vec3(block, X) + vec3_at(p, o + HEADER.axis)
             swing = 2.0 * np.arccos(min(0.5 * norm(middle), 1.0))
         swing = min(swing + angle, np.pi)
         twist = 1.0 / max(np.cos(0.5 * swing), 1e-9)
@@ -251,69 +248,43 @@ def stretch_within(p, o, block, i, angle):
 
 
 @kernel
-def safe_step(p, o, block, i):
-    """Return an angle by which the measured lane i may rotate about any axis and stay legal."""
-    depth = max(-block[DISTANCE + i], 0.0)
-    step = depth / stretch_within(p, o, block, i, 0.0)
-    return depth / stretch_within(p, o, block, i, step)
+def safe_step(p, o, block):
+    """Return an angle by which the measured lane 0 may rotate about any axis and stay legal."""
+    depth = max(-block[DISTANCE], 0.0)
+    step = depth / stretch_within(p, o, block, 0.0)
+    return depth / stretch_within(p, o, block, step)
 
 
 @kernel
-def advance(p, o, block, i, edge, finest, turns):
-    """Continue the path of lane i from its share `ahead`, which was measured; return True if done.
+def last_legal_share(p, start, end, angle, edge, finest, block):
+    """Return the largest t in [0, 1] up to which rotating from start to end, by `angle`, is legal.
 
-    Where a step ends outside, its boundary is found by bisection.
+    It advances by an angle that the depth proves legal, and by at least `finest` radians. Where a
+    step ends more than `edge` outside, its boundary is found by bisection.
     """
-    legal, turn = block[DISTANCE + i] <= edge, turns[i]
-    here = turn[TURN.ahead]
-    if turn[TURN.halved] > 0.0 or not legal:  # the boundary is between the last and here
-        if legal:
-            turn[TURN.last] = here
-        else:
-            turn[TURN.outside] = here
-        if turn[TURN.last] < 0.0:  # not legal from the start
-            turn[TURN.last] = 0.0
-            return True
-        turn[TURN.ahead] = 0.5 * (turn[TURN.last] + turn[TURN.outside])
-        turn[TURN.halved] += 1.0
-        return turn[TURN.halved] > HALVINGS
-    if here >= 1.0:
-        turn[TURN.last] = 1.0
-        return True
-    step = max(safe_step(p, o, block, i), finest) / max(turn[TURN.angle], 1e-300)
-    turn[TURN.last], turn[TURN.ahead] = here, min(here + step, 1.0)
-    return False
+    last, outside, share, halvings = -1.0, 1.0, 0.0, 0
+    while halvings <= HALVINGS:
+        set_lane_quat(block, W0, slerp(start, end, 0.5 * angle, share))
+        measure_lanes(p, 0, block, 1)
+        legal = block[DISTANCE] <= edge
+        if legal and halvings == 0:
+            if share >= 1.0:
+                return 1.0
+            step = max(safe_step(p, 0, block), finest) / max(angle, 1e-300)
+            last, share = share, min(share + step, 1.0)
+            continue
+        last, outside = share if legal else last, outside if legal else share
+        if last < 0.0:  # not legal from the start
+            return 0.0
+        share = 0.5 * (last + outside)
+        halvings += 1
+    return last
 
 
 @kernel("f8[] f8[] f8[] f8[] f8 f8 f8[]")
-def first_exit(start, end, angles, p, edge, finest, reached):
-    """Write the largest t in [0, 1] up to which the shortest rotation from start to end is legal.
-
-    A lane advances by an angle that its depth proves legal, and by at least `finest` radians.
-    """
-    block, other = np.zeros(BLOCK), np.empty(BLOCK)
-    lanes = np.empty(2 * LANES, np.int64)
-    turns = np.empty((LANES, TURN.SIZE))
-    count, begun, active = reached.shape[0], 0, 0
-    while begun < count or active > 0:
-        while active < LANES and begun < count:
-            turn = turns[active]
-            turn[TURN.number], turn[TURN.angle], turn[TURN.halved] = begun, angles[begun], 0.0
-            turn[TURN.last], turn[TURN.outside], turn[TURN.ahead] = -1.0, 1.0, 0.0
-            active += 1
-            begun += 1
-        for i in range(active):
-            turn = turns[i]
-            at, half = 4 * int(turn[TURN.number]), 0.5 * turn[TURN.angle]
-            rotation = slerp(quat_at(start, at), quat_at(end, at), half, turn[TURN.ahead])
-            set_lane_quat(block, W0 + i, rotation)
-        measure_lanes(p, 0, block, other, lanes, active)
-        kept = 0
-        for i in range(active):
-            if advance(p, 0, block, i, edge, finest, turns):
-                reached[int(turns[i, TURN.number])] = turns[i, TURN.last]
-            else:
-                for k in range(TURN.SIZE):
-                    turns[kept, k] = turns[i, k]
-                kept += 1
-        active = kept
+def first_exit(start, end, angles, p, edge, finest, out):
+    """Write `last_legal_share` of flat rotations from start to end, by `angles` in radians."""
+    block = np.zeros(BLOCK)
+    for i in range(out.shape[0]):
+        a, b = quat_at(start, 4 * i), quat_at(end, 4 * i)
+        out[i] = last_legal_share(p, a, b, angles[i], edge, finest, block)

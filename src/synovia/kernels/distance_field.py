@@ -6,8 +6,7 @@ function is least at a corner of its cell, so some site is within half of HALF_D
 member. A packed field holds a header, Φ at the nodes, the least Φ of each block of cells, and the
 nearest site of each *knot*: the nodes, and some more beyond each end of axes without a period.
 
-Points are measured from the box's lower corner. Work arrays hold one row of LANES numbers for each
-quantity, so that loops over points become vector code.
+Points are measured from the box's lower corner.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 
 from .jit import kernel
 from .layout import OFFSET, WHOLE, Field, Layout
-from .rotation import DISTANCE, LANES, PX, X, lane_quat, lane_vec3, set_lane_vec3
+from .rotation import DISTANCE, PX, X, lane_vec3, set_lane_vec3
 from .vector import (
     ONES,
     ZERO,
@@ -64,21 +63,6 @@ CUTS = 4  # of the segment from a member to a point outside
 MIN_SLOPE = 1e-12  # added to squared slopes, so that none is 0
 FARTHEST = 1e9  # radians: more than any point of a chart
 
-# Rows of the work array: the point, a trial, the nearest member found and its squared distance,
-# the squared distance that is near enough, the nearest known site and its squared distance.
-QX, AX = 0, 3 * LANES
-MX, LEAST, ENOUGH = 6 * LANES, 9 * LANES, 10 * LANES
-SX, SITE = 11 * LANES, 14 * LANES
-AIM = 15 * LANES  # the value that Φ must not exceed at a trial
-EXCESS = 16 * LANES  # Φ above the threshold
-CELL, UX = 17 * LANES, 18 * LANES  # offset of a cell, position in it
-CORNERS = 21 * LANES  # eight rows: Φ at the corners of the cell
-WORK = 29 * LANES
-# The same eight rows while knots are read: corner and size of a cell of knots, bound, code.
-KX, KSX = CORNERS, CORNERS + 3 * LANES
-BOUND, CODE = CORNERS + 6 * LANES, CORNERS + 7 * LANES
-
-
 Grid = namedtuple(
     "Grid",
     [
@@ -91,9 +75,8 @@ Grid = namedtuple(
         "inverse",
     ],
 )
-Cell = namedtuple(
-    "Cell", ["a", "b", "c", "d", "e", "f", "g", "h"]
-)  # values at its corners: z changes first, then y
+Cell = namedtuple("Cell", ["a", "b", "c", "d", "e", "f", "g", "h"])
+"""Values at the corners of a cell: z changes first, then y."""
 
 
 @kernel
@@ -126,34 +109,6 @@ def box_of(p, o):
 
 
 @kernel
-def fetch_corners(p, grid, work, first, last):
-    """Read Φ at the corners of the cells that contain the points at AX, of lanes first to last.
-
-    Indices, then loads, then (in the callers) sums: no loop waits for another's memory.
-    """
-    row, slab, values = grid.row, grid.slab, p.view(np.float32)
-    begin, down, across = np.float64(grid.start), np.float64(slab), np.float64(row)
-    for i in range(first, last):
-        point = lane_vec3(work, AX + i)
-        point = point - times(grid.period, floors(times(point, grid.inverse)))
-        at = times(point, grid.per)
-        cell = floors(clamp_vec3(ON_NODE * at, ZERO, grid.last))
-        work[CELL + i] = begin + cell.x * down + cell.y * across + cell.z
-        set_lane_vec3(work, UX + i, at - cell)
-    for i in range(first, last):
-        a = int(work[CELL + i])
-        b, c, d = a + row, a + slab, a + slab + row
-        work[CORNERS + i] = float(values[a])
-        work[CORNERS + LANES + i] = float(values[a + 1])
-        work[CORNERS + 2 * LANES + i] = float(values[b])
-        work[CORNERS + 3 * LANES + i] = float(values[b + 1])
-        work[CORNERS + 4 * LANES + i] = float(values[c])
-        work[CORNERS + 5 * LANES + i] = float(values[c + 1])
-        work[CORNERS + 6 * LANES + i] = float(values[d])
-        work[CORNERS + 7 * LANES + i] = float(values[d + 1])
-
-
-@kernel
 def interpolate(cell, at):
     """Return the trilinear value at a position in a cell, and its slope, per cell."""
     a, b, c, d, e, f, g, h = cell
@@ -166,13 +121,24 @@ def interpolate(cell, at):
 
 
 @kernel
-def value_and_slope(grid, work, i):
-    """Return Φ and its gradient in the cell of lane `i`, from the corners fetched."""
-    at = CORNERS + i
-    near = lane_quat(work, at)
-    far = lane_quat(work, at + 4 * LANES)
-    cell = Cell(near.w, near.x, near.y, near.z, far.w, far.x, far.y, far.z)
-    value, slope = interpolate(cell, lane_vec3(work, UX + i))
+def value_and_slope(p, grid, point):
+    """Return Φ and its gradient at a point of the box."""
+    point = point - times(grid.period, floors(times(point, grid.inverse)))
+    at = times(point, grid.per)
+    cell = floors(clamp_vec3(ON_NODE * at, ZERO, grid.last))
+    a = grid.start + int(cell.x) * grid.slab + int(cell.y) * grid.row + int(cell.z)
+    values, b, c, d = p.view(np.float32), a + grid.row, a + grid.slab, a + grid.slab + grid.row
+    corners = Cell(
+        float(values[a]),
+        float(values[a + 1]),
+        float(values[b]),
+        float(values[b + 1]),
+        float(values[c]),
+        float(values[c + 1]),
+        float(values[d]),
+        float(values[d + 1]),
+    )
+    value, slope = interpolate(corners, at - cell)
     return value, times(slope, grid.per)
 
 
@@ -203,166 +169,103 @@ def knots_at(k, spacing, last):
 
 
 @kernel
-def find_sites(p, o, grid, work, n):
-    """Find a site near each of `n` points, and raise ENOUGH to what the index proves.
+def nearest_site(p, o, grid, q):
+    """Return a site near a point q, as near to it as it gets, and what the index proves.
 
-    SX and SITE get the nearest of the sites of the eight knots around the point q. With w
-    the trilinear weights of the knots k, and s(k) their nearest sites, every site s satisfies
-    |q − s|² = Σ w |k − s|² − Σ w |k − q|², where |k − s| >= |k − s(k)|.
+    The site is the nearest of the sites of the eight knots around q. Also returned is a squared
+    distance at which a member is near enough. With w the trilinear weights of the knots k, and s(k)
+    their nearest sites, every site s satisfies |q − s|² = Σ w |k − s|² − Σ w |k − q|², where
+    |k − s| >= |k − s(k)|.
     """
     period, inverse, most = grid.period, grid.inverse, p[o + HEADER.outer]
     spacing, last = vec3_at(p, o + HEADER.spacing), grid.last + ONES
-    outer = Vec3(
-        most if period.x == 0.0 else 0.0,
-        most if period.y == 0.0 else 0.0,
-        most if period.z == 0.0 else 0.0,
+    outer_x, outer_y = most if period.x == 0.0 else 0.0, most if period.y == 0.0 else 0.0
+    outer_z = most if period.z == 0.0 else 0.0
+    row = int(last.z + 2.0 * outer_z) + 1
+    slab = int(last.y + 2.0 * outer_y + 1.0) * row
+    x, y, z = times(q, grid.per)
+    k = Vec3(
+        knot_below(x, last.x, outer_x),
+        knot_below(y, last.y, outer_y),
+        knot_below(z, last.z, outer_z),
     )
-    row = last.z + 2.0 * outer.z + 1.0
-    slab = (last.y + 2.0 * outer.y + 1.0) * row
-    first = 2.0 * (o + p[o + HEADER.sites]) + outer.x * slab + outer.y * row + outer.z
-    codes = p.view(np.int32)
-    for i in range(n):
-        q = lane_vec3(work, QX + i)
-        x, y, z = times(q, grid.per)
-        k = Vec3(
-            knot_below(x, last.x, outer.x),
-            knot_below(y, last.y, outer.y),
-            knot_below(z, last.z, outer.z),
-        )
-        work[CELL + i] = first + k.x * slab + k.y * row + k.z
-        knot = knots_at(k, spacing, last)
-        size = knots_at(k + ONES, spacing, last) - knot
-        share = times(q - knot, inverses(size))
-        inner = clamp_vec3(share, ZERO, ONES)
-        beyond = share - inner
-        rest = times(beyond, beyond) - times(inner, ONES - inner)
-        work[BOUND + i] = dot(times(size, size), rest)
-        set_lane_vec3(work, UX + i, inner)
-        set_lane_vec3(work, KX + i, knot)
-        set_lane_vec3(work, KSX + i, size)
-        work[SITE + i] = np.inf
-    part, parts = (1.0 / SITE_PARTS) * spacing, float(1 << CODE_BITS)
-    per_row, per_slab = 1.0 / parts, 1.0 / (parts * parts)
+    first = 2 * (o + int(p[o + HEADER.sites]))
+    first += int(k.x + outer_x) * slab + int(k.y + outer_y) * row + int(k.z + outer_z)
+    knot = knots_at(k, spacing, last)
+    size = knots_at(k + ONES, spacing, last) - knot
+    share = times(q - knot, inverses(size))
+    inner = clamp_vec3(share, ZERO, ONES)
+    beyond = share - inner
+    bound = dot(times(size, size), times(beyond, beyond) - times(inner, ONES - inner))
+    codes, part, mask = p.view(np.int32), (1.0 / SITE_PARTS) * spacing, (1 << CODE_BITS) - 1
+    best, site = np.inf, q
     for corner in range(8):
-        ahead = Vec3(float(corner >> 2), float((corner >> 1) & 1), float(corner & 1))
-        at = ahead.x * slab + ahead.y * row + ahead.z
-        for i in range(n):
-            work[CODE + i] = float(codes[int(work[CELL + i] + at)])
-        for i in range(n):
-            code = work[CODE + i]
-            x, y = np.floor(code * per_slab), np.floor(code * per_row)
-            site = times(part, Vec3(x, y - parts * x, code - parts * y))
-            knot = lane_vec3(work, KX + i) + times(ahead, lane_vec3(work, KSX + i))
-            away = least_periods(site - knot, period, inverse)
-            a, b, c = ONES - ahead + times(2.0 * ahead - ONES, lane_vec3(work, UX + i))
-            work[BOUND + i] += a * b * c * dot(away, away)
-            q = lane_vec3(work, QX + i)
-            move = least_periods(site - q, period, inverse)
-            square = dot(move, move)
-            nearer, found = square < work[SITE + i], lane_vec3(work, SX + i)
-            work[SITE + i] = square if nearer else work[SITE + i]
-            set_lane_vec3(work, SX + i, q + move if nearer else found)
-    missed = 0.5 * p[o + HEADER.half_diagonal]
-    for i in range(n):
-        enough = np.sqrt(max(work[BOUND + i], 0.0)) + missed
-        work[ENOUGH + i] = max(work[ENOUGH + i], enough * enough)
+        i, j, m = corner >> 2, (corner >> 1) & 1, corner & 1
+        code, ahead = int(codes[first + i * slab + j * row + m]), Vec3(1.0 * i, 1.0 * j, 1.0 * m)
+        x, y = float(code >> (2 * CODE_BITS)), float((code >> CODE_BITS) & mask)
+        known = times(part, Vec3(x, y, float(code & mask)))
+        away = least_periods(known - knot - times(ahead, size), period, inverse)
+        a, b, c = ONES - ahead + times(2.0 * ahead - ONES, inner)
+        bound += a * b * c * dot(away, away)
+        move = least_periods(known - q, period, inverse)
+        square = dot(move, move)
+        if square < best:
+            best, site = square, q + move
+    enough = np.sqrt(max(bound, 0.0)) + 0.5 * p[o + HEADER.half_diagonal]
+    return site, best, enough * enough
 
 
 @kernel
-def keep_nearest(work, i, excess):
-    """Keep the trial of lane `i` as its member, if it is one and the nearest yet."""
-    trial = lane_vec3(work, AX + i)
-    move = lane_vec3(work, QX + i) - trial
-    square = dot(move, move)
-    better = (excess <= 0.0) & (square < work[LEAST + i])
-    work[LEAST + i] = square if better else work[LEAST + i]
-    member = lane_vec3(work, MX + i)
-    set_lane_vec3(work, MX + i, trial if better else member)
+def nearer(q, trial, excess, member, square):
+    """Return the nearest member known to q and its squared distance, after a trial.
+
+    `excess` is Φ at the trial above what a member may have; `member` and `square` are those before.
+    """
+    move = q - trial
+    away = dot(move, move)
+    better = (excess <= 0.0) & (away < square)
+    return trial if better else member, away if better else square
 
 
 @kernel
-def slide(p, grid, box, work, first, last):
-    """Move trials to where the boundary is nearest to the points, for lanes `first` to `last`.
+def slide(p, grid, box, q, aim, trial, member, square):
+    """Move a trial to where the boundary is nearest to q; return it, and as `nearer` does.
 
     Each Newton step goes to the foot of q on the plane where Φ, by its slope at the trial, would
-    be at its aim, and a little beyond, farther with each step. The nearest member met is kept.
+    be `aim`, and a little beyond, farther with each step. The nearest member met is kept.
     """
     near, far = box
     beyond = 1.0 + OVERSHOOT
-    fetch_corners(p, grid, work, first, last)
+    value, slope = value_and_slope(p, grid, trial)
     for _ in range(NEWTON_STEPS):
-        for i in range(first, last):
-            q, trial = lane_vec3(work, QX + i), lane_vec3(work, AX + i)
-            value, slope = value_and_slope(grid, work, i)
-            excess = value - work[AIM + i]
-            keep_nearest(work, i, excess)
-            rise = dot(q - trial, slope)
-            along = (rise + max(beyond * excess, excess)) / (dot(slope, slope) + MIN_SLOPE)
-            set_lane_vec3(work, AX + i, clamp_vec3(q - along * slope, near, far))
-        fetch_corners(p, grid, work, first, last)
+        excess = value - aim
+        member, square = nearer(q, trial, excess, member, square)
+        rise = dot(q - trial, slope)
+        along = (rise + max(beyond * excess, excess)) / (dot(slope, slope) + MIN_SLOPE)
+        trial = clamp_vec3(q - along * slope, near, far)
+        value, slope = value_and_slope(p, grid, trial)
         beyond = 4.0 * beyond - 3.0
-    for i in range(first, last):
-        keep_nearest(work, i, value_and_slope(grid, work, i)[0] - work[AIM + i])
+    member, square = nearer(q, trial, value - aim, member, square)
+    return trial, member, square
 
 
 @kernel
-def choose_starts(p, o, box, work, n):
-    """Choose a first trial for each point, and how near a member must be to be near enough.
-
-    A member is accepted at half a diagonal more than any member's distance, bounded below by Φ
-    and its greatest slope, and by the index. A point of the box with a small Φ starts where it is,
-    others at their site.
-    """
-    near, far = box
-    threshold, half_diagonal = p[o + HEADER.threshold], p[o + HEADER.half_diagonal]
-    gentle, inset = 1.0 / p[o + HEADER.steep_outside], INSET * p[o + HEADER.steep_inside]
-    for i in range(n):
-        q, site = lane_vec3(work, QX + i), lane_vec3(work, SX + i)
-        inner = clamp_vec3(q, near, far)
-        beyond = dot(q - inner, q - inner)
-        excess = work[EXCESS + i]
-        lower = max(excess, 0.0) * gentle
-        # Close to the boundary a projection goes no farther in than the point is out.
-        work[AIM + i] = threshold - min(inset, OVERSHOOT * max(excess, 0.0))
-        enough = np.sqrt(beyond + lower * lower) + half_diagonal
-        work[ENOUGH + i] = max(work[ENOUGH + i], enough * enough)
-        # The point of the box that is nearest to q may be a member itself.
-        member = excess <= SLACK
-        start = member | ((beyond == 0.0) & (excess < half_diagonal))
-        set_lane_vec3(work, AX + i, inner if start else site)
-        set_lane_vec3(work, MX + i, inner if member else site)
-        # Close to the boundary a site would be a jump.
-        work[LEAST + i] = beyond if member else (np.inf if start else work[SITE + i])
-
-
-@kernel
-def value_at(p, grid, work, i, point):
-    """Return Φ at a point of the box, which becomes the trial of lane `i`."""
-    set_lane_vec3(work, AX + i, point)
-    fetch_corners(p, grid, work, i, i + 1)
-    return value_and_slope(grid, work, i)[0]
-
-
-@kernel
-def search_segment(p, grid, work, i):
-    """Find a member between the site of lane `i` and its trial, near the trial."""
-    aim, site, end = work[AIM + i], lane_vec3(work, SX + i), lane_vec3(work, AX + i)
+def search_segment(p, grid, aim, site, end):
+    """Return a member on the segment from a site to a point, near that point."""
     low, high = 0.0, 1.0
-    low_excess = min(value_at(p, grid, work, i, site) - aim, 0.0)
-    high_excess = value_at(p, grid, work, i, end) - aim
+    low_excess = min(value_and_slope(p, grid, site)[0] - aim, 0.0)
+    high_excess = value_and_slope(p, grid, end)[0] - aim
     if high_excess <= 0.0:
-        low = 1.0
-    else:
-        for _ in range(CUTS):
-            share = low_excess / (low_excess - high_excess)
-            middle = low + min(max(0.95 * share, 0.25), 0.98) * (high - low)
-            excess = value_at(p, grid, work, i, site + middle * (end - site)) - aim
-            if excess <= 0.0:
-                low, low_excess = middle, excess
-            else:
-                high, high_excess = middle, excess
-    set_lane_vec3(work, AX + i, site + low * (end - site))
-    keep_nearest(work, i, 0.0)
+        return end
+    for _ in range(CUTS):
+        share = low_excess / (low_excess - high_excess)
+        middle = low + min(max(0.95 * share, 0.25), 0.98) * (high - low)
+        excess = value_and_slope(p, grid, site + middle * (end - site))[0] - aim
+        if excess <= 0.0:
+            low, low_excess = middle, excess
+        else:
+            high, high_excess = middle, excess
+    return site + low * (end - site)
 
 
 @kernel
@@ -383,16 +286,16 @@ def squared_gap(p, o, axis, q, first, count):
 
 
 @kernel
-def search_cells(p, o, grid, work, i):
-    """Bring the member of lane `i` to within half a diagonal of the nearest.
+def search_cells(p, o, grid, q, member, square):
+    """Return a member within half a diagonal of the nearest to q, and its squared distance.
 
     Cells with a node inside that are more than half a diagonal nearer than the member known are
     searched on a lattice of half cells, one of which is within half a diagonal of any member.
     """
-    values, threshold = p.view(np.float32), p[o + HEADER.threshold]
-    q, side = lane_vec3(work, QX + i), BLOCK_SIDE
+    values, threshold, side = p.view(np.float32), p[o + HEADER.threshold], BLOCK_SIDE
     nx, ny, nz = int(grid.last.x) + 1, int(grid.last.y) + 1, int(grid.last.z) + 1
-    block, near = 2 * int(o + p[o + HEADER.blocks]) - 1, nearer_square(p, o, work, i)
+    block, half = 2 * int(o + p[o + HEADER.blocks]) - 1, p[o + HEADER.half_diagonal]
+    near = max(np.sqrt(square) - half, 0.0) ** 2
     for x in range(0, nx, side):
         gap_x = squared_gap(p, o, 0, q.x, x, side)
         for y in range(0, ny, side):
@@ -413,27 +316,22 @@ def search_cells(p, o, grid, work, i):
                             at = grid.start + a * grid.slab + b * grid.row + c
                             if least_corner(values, at, grid.slab, grid.row) <= threshold:
                                 cell = Vec3(float(a), float(b), float(c))
-                                search_cell(p, o, grid, work, i, cell)
-                                near = nearer_square(p, o, work, i)
+                                member, square = search_cell(p, o, grid, q, cell, member, square)
+                                near = max(np.sqrt(square) - half, 0.0) ** 2
+    return member, square
 
 
 @kernel
-def nearer_square(p, o, work, i):
-    """Return the square of half a diagonal less than the distance of lane `i` to its member."""
-    return max(np.sqrt(work[LEAST + i]) - p[o + HEADER.half_diagonal], 0.0) ** 2
-
-
-@kernel
-def search_cell(p, o, grid, work, i, cell):
-    """Keep the nearest member among the corners of half cells of a cell as that of lane `i`."""
+def search_cell(p, o, grid, q, cell, member, square):
+    """Try the corners of the half cells of a cell as members; return as `nearer` does."""
     threshold, spacing = p[o + HEADER.threshold], vec3_at(p, o + HEADER.spacing)
-    q = lane_vec3(work, QX + i)
     for part in range(27):
         half = Vec3(0.5 * (part // 9), 0.5 * (part // 3 % 3), 0.5 * (part % 3))
         corner = times(spacing, cell + half)
-        excess = value_at(p, grid, work, i, corner) - threshold
-        set_lane_vec3(work, AX + i, q + shortest_move(p, o, corner - q))
-        keep_nearest(work, i, excess)
+        excess = value_and_slope(p, grid, corner)[0] - threshold
+        trial = q + shortest_move(p, o, corner - q)
+        member, square = nearer(q, trial, excess, member, square)
+    return member, square
 
 
 @kernel
@@ -447,32 +345,38 @@ def least_corner(values, at, slab, row):
 
 
 @kernel
-def list_unfinished(work, n, lanes):
-    """List the lanes whose member is not near enough; return how many."""
-    count = 0
-    for i in range(n):
-        lanes[count] = i
-        count += 0 if work[LEAST + i] <= work[ENOUGH + i] else 1
-    return count
+def near_member(p, o, grid, box, q, excess):
+    """Return a member at most half a diagonal farther than the nearest to a point q outside.
 
-
-@kernel
-def refine(p, o, grid, box, work, n):
-    """Find members near enough where the first slide did not: from the site, then by cells."""
-    lanes = np.empty(LANES, np.int64)
-    for k in range(list_unfinished(work, n, lanes)):
-        i = lanes[k]
-        if not work[LEAST + i] < np.inf:
-            search_segment(p, grid, work, i)
-            slide(p, grid, box, work, i, i + 1)
-        if not work[LEAST + i] <= work[ENOUGH + i]:
-            set_lane_vec3(work, AX + i, lane_vec3(work, SX + i))
-            keep_nearest(work, i, 0.0)
-            slide(p, grid, box, work, i, i + 1)
-        if not work[LEAST + i] <= work[ENOUGH + i]:
-            search_cells(p, o, grid, work, i)
-            set_lane_vec3(work, AX + i, lane_vec3(work, MX + i))
-            slide(p, grid, box, work, i, i + 1)
+    `excess` is Φ above the threshold at the point of the box nearest to q. A member is accepted at
+    half a diagonal more than any member's distance, bounded below by Φ and its greatest slope, and
+    by the index. The search begins at that point of the box if its Φ is small, else at a site.
+    """
+    near, far = box
+    inner, half_diagonal = clamp_vec3(q, near, far), p[o + HEADER.half_diagonal]
+    beyond, lower = dot(q - inner, q - inner), max(excess, 0.0) / p[o + HEADER.steep_outside]
+    site, site_square, enough = nearest_site(p, o, grid, q)
+    enough = max(enough, (np.sqrt(beyond + lower * lower) + half_diagonal) ** 2)
+    # Close to the boundary a projection goes no farther in than the point is out.
+    inset = min(INSET * p[o + HEADER.steep_inside], OVERSHOOT * max(excess, 0.0))
+    aim = p[o + HEADER.threshold] - inset
+    trial, member, square = site, site, site_square
+    if excess <= SLACK:  # the point of the box is a member itself
+        trial, member, square = inner, inner, beyond
+    elif beyond == 0.0 and excess < half_diagonal:  # a site would be a jump
+        trial, square = inner, np.inf
+    trial, member, square = slide(p, grid, box, q, aim, trial, member, square)
+    if not square < np.inf:
+        trial = search_segment(p, grid, aim, site, trial)
+        member, square = nearer(q, trial, 0.0, member, square)
+        trial, member, square = slide(p, grid, box, q, aim, trial, member, square)
+    if not square <= enough:
+        member, square = nearer(q, site, 0.0, member, square)
+        trial, member, square = slide(p, grid, box, q, aim, site, member, square)
+    if not square <= enough:
+        member, square = search_cells(p, o, grid, q, member, square)
+        trial, member, square = slide(p, grid, box, q, aim, member, member, square)
+    return member
 
 
 @kernel
@@ -482,44 +386,34 @@ def within_reach(x):
 
 
 @kernel
+def excess_at(p, o, grid, box, x):
+    """Return a point from the box's corner on, Φ above the threshold there, and how far inside.
+
+    How far inside the box it is, negative outside. For a point outside Φ is that at the nearest
+    point of the box.
+    """
+    near, far = box
+    q = Vec3(within_reach(x.x), within_reach(x.y), within_reach(x.z)) - vec3_at(p, o + HEADER.low)
+    q = q - times(grid.period, floors(times(q, grid.inverse)))
+    value, _ = value_and_slope(p, grid, clamp_vec3(q, near, far))
+    side = min(min(q.x - near.x, far.x - q.x), min(q.y - near.y, far.y - q.y))
+    return q, value - p[o + HEADER.threshold], min(side, min(q.z - near.z, far.z - q.z))
+
+
+@kernel
 def field(p, o, block, n):
     """Write the signed distances of `n` points of a block, and a member near each one outside."""
-    work = np.empty(WORK)
-    grid, box = grid_of(p, o), box_of(p, o)
-    (near, far), low = box, vec3_at(p, o + HEADER.low)
-    threshold, steep = p[o + HEADER.threshold], 1.0 / p[o + HEADER.steep_inside]
+    grid, box, gentle = grid_of(p, o), box_of(p, o), 1.0 / p[o + HEADER.steep_inside]
     for i in range(n):
-        x, y, z = lane_vec3(block, X + i)
-        q = Vec3(within_reach(x), within_reach(y), within_reach(z)) - low
-        q = q - times(grid.period, floors(times(q, grid.inverse)))
-        set_lane_vec3(work, QX + i, q)
-        set_lane_vec3(work, AX + i, clamp_vec3(q, near, far))
-    fetch_corners(p, grid, work, 0, n)
-    for i in range(n):
-        q = lane_vec3(work, QX + i)
-        excess = value_and_slope(grid, work, i)[0] - threshold
-        work[EXCESS + i] = excess
-        side = min(min(q.x - near.x, far.x - q.x), min(q.y - near.y, far.y - q.y))
-        side = min(side, min(q.z - near.z, far.z - q.z))
-        depth = max(min(side, -excess * steep), 0.0)
+        x = lane_vec3(block, X + i)
+        _, excess, side = excess_at(p, o, grid, box, x)
         inside = (side >= -SLACK) & (excess <= SLACK)
-        block[DISTANCE + i] = -depth if inside else 1.0
-        set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
-    lanes = np.empty(LANES, np.int64)
-    count = 0
-    for i in range(n):  # without a branch, which processors could not predict
-        lanes[count] = i
-        set_lane_vec3(work, QX + count, lane_vec3(work, QX + i))
-        work[EXCESS + count] = work[EXCESS + i]
-        work[ENOUGH + count] = 0.0
-        count += 1 if block[DISTANCE + i] > 0.0 else 0
-    if count == 0:
-        return
-    find_sites(p, o, grid, work, count)
-    choose_starts(p, o, box, work, count)
-    slide(p, grid, box, work, 0, count)
-    refine(p, o, grid, box, work, count)
-    for k in range(count):
-        i, move = lanes[k], lane_vec3(work, MX + k) - lane_vec3(work, QX + k)
-        set_lane_vec3(block, PX + i, lane_vec3(block, X + i) + move)
-        block[DISTANCE + i] = norm(move)
+        block[DISTANCE + i] = -max(min(side, -excess * gentle), 0.0) if inside else 1.0
+        set_lane_vec3(block, PX + i, x)
+    for i in range(n):
+        if block[DISTANCE + i] > 0.0:
+            x = lane_vec3(block, X + i)
+            q, excess, _ = excess_at(p, o, grid, box, x)
+            move = near_member(p, o, grid, box, q, excess) - q
+            set_lane_vec3(block, PX + i, x + move)
+            block[DISTANCE + i] = norm(move)

@@ -61,7 +61,7 @@ def has_feet(p, o):
 
 
 @kernel
-def differences(p, o, by_feet, listed, count, block, other, lanes):
+def differences(p, o, by_feet, listed, count, block):
     """Write gradients of listed lanes by central differences of distances, over small turns.
 
     With `by_feet` the foot stays (Danskin's theorem), so that only the point in the chart is
@@ -81,7 +81,7 @@ def differences(p, o, by_feet, listed, count, block, other, lanes):
                     along = dot(x - foot, lane_vec3(trial, X + k) - foot)
                     trial[DISTANCE + k] = along / block[DISTANCE + listed[k]]
             else:
-                measure_lanes(p, o, trial, other, lanes, count)
+                measure_lanes(p, o, trial, count)
             for k in range(count):
                 at, distance = GX + axis * LANES + listed[k], trial[DISTANCE + k]
                 block[at] = distance if side == 0 else (block[at] - distance) * (0.5 / NUDGE)
@@ -99,7 +99,7 @@ def list_steep(block, listed, n):
 
 
 @kernel
-def bound_slopes(p, o, listed, count, block, other, lanes):
+def bound_slopes(p, o, listed, count, block):
     """Replace gradients of listed lanes by gradients of length 1.
 
     Outside, it is the gradient of the angle to the projection r: with r⁻¹ q = exp(v), v / |v|.
@@ -108,7 +108,7 @@ def bound_slopes(p, o, listed, count, block, other, lanes):
     trial = np.empty(BLOCK)
     for k in range(count):
         set_lane_quat(trial, W0 + k, lane_quat(block, W0 + listed[k]))
-    make_legal(p, o, 0.0, trial, other, lanes, count)
+    make_legal(p, o, 0.0, trial, count)
     for k in range(count):
         i = listed[k]
         move = log(conj(lane_quat(trial, QW + k)) * lane_quat(trial, W0 + k))
@@ -117,7 +117,7 @@ def bound_slopes(p, o, listed, count, block, other, lanes):
 
 
 @kernel
-def measure_block(p, o, least, block, other, lanes, n):
+def measure_block(p, o, least, block, n):
     """Write distances of the given rotations, and gradients of at most MAX_SLOPE by rotations.
 
     Gradients of members at most `least` outside are 0.
@@ -126,7 +126,7 @@ def measure_block(p, o, least, block, other, lanes, n):
     enter(p, o, block, n)
     for i in range(n):
         set_lane_vec3(entered, i, lane_vec3(block, X + i))
-    nearest(p, o, -np.inf, np.inf, block, other, lanes, n)
+    nearest(p, o, -np.inf, np.inf, block, n)
     count = 0
     for i in range(n):
         unknown = not block[DISTANCE + i] <= least
@@ -135,13 +135,13 @@ def measure_block(p, o, least, block, other, lanes, n):
         listed[count] = i
         count += 1 if unknown & (block[DISTANCE + i] > RIM) & (dot(move, move) == 0.0) else 0
     if count > 0 and has_feet(p, o):
-        differences(p, o, True, listed, count, block, other, lanes)
+        differences(p, o, True, listed, count, block)
     count = list_steep(block, listed, n)
     if count > 0:
-        differences(p, o, False, listed, count, block, other, lanes)
+        differences(p, o, False, listed, count, block)
         count = list_steep(block, listed, n)
     if count > 0:
-        bound_slopes(p, o, listed, count, block, other, lanes)
+        bound_slopes(p, o, listed, count, block)
 
 
 @kernel("f8[] i8[] f8[] f8 f8[,] f8[]", "f4[] i8[] f8[] f8 f4[,] f4[]")
@@ -151,7 +151,7 @@ def measure(rotations, offsets, p, least, distances, gradients):
     `rotations` (n, limits, 4) and `gradients` are flat; the limit of each column is at `offsets` of
     `p`. Gradients where the distance is at most `least` are 0. Returns 0, or OTHER_LAYOUT.
     """
-    block, other, lanes = np.zeros(BLOCK), np.zeros(BLOCK), np.empty(2 * LANES, np.int64)
+    block = np.zeros(BLOCK)
     stride = 4 * offsets.shape[0]
     for k in range(offsets.shape[0]):
         if not is_whole(p, offsets[k]):
@@ -159,7 +159,7 @@ def measure(rotations, offsets, p, least, distances, gradients):
         for start in range(0, distances.shape[0], LANES):
             n, first = min(LANES, distances.shape[0] - start), start * stride + 4 * k
             load(rotations, first, stride, block, n)
-            measure_block(p, offsets[k], least, block, other, lanes, n)
+            measure_block(p, offsets[k], least, block, n)
             for i in range(n):
                 q, g = quat_at(rotations, first + stride * i), lane_vec3(block, GX + i)
                 # What is not a number stays none.

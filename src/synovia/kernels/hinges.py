@@ -18,6 +18,7 @@ import numpy as np
 from .jit import kernel
 from .layout import MAX_REACH, Field, Layout
 from .rotation import (
+    BLOCK,
     BOUND,
     DISTANCE,
     LANES,
@@ -281,7 +282,7 @@ def slide_lane(p, o, t, i, block, other):
 
 
 @kernel
-def nearest_hinges(p, o, t, settled, block, other, lanes, n):
+def nearest_hinges(p, o, t, settled, block, n):
     """Write the nearest member over both solutions and all turns, of points that were entered.
 
     The region, packed at `o`, has been run on the first points. Others are looked at where the
@@ -289,7 +290,7 @@ def nearest_hinges(p, o, t, settled, block, other, lanes, n):
     those of the covers that were taken.
     """
     low, high = vec3_at(p, t + TAIL.low), vec3_at(p, t + TAIL.high)
-    found = 0
+    other, lanes, found = np.empty(BLOCK), np.empty(LANES, np.int64), 0
     for i in range(n):
         point, distance = lane_vec3(block, X + i), block[DISTANCE + i]
         off = outside_of(point, low, high)

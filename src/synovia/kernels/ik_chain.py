@@ -13,7 +13,6 @@ import numpy as np
 
 from .jit import bundle, kernel
 from .layout import Layout
-from .rotation import BLOCK, LANES
 from .vector import (
     IDENTITY,
     Vec3,
@@ -86,9 +85,6 @@ Work = namedtuple(
         "clear",  # (movers, 5) a legal rotation, and cos α/2: all within α of it is legal
         "trial_q",  # (joints, 4)
         "trial_p",  # (joints, 3)
-        "block",
-        "other",
-        "lanes",
     ],
 )
 
@@ -121,9 +117,6 @@ def new_work(chain):
         clear,
         np.zeros((joints, 4)),
         np.zeros((joints, 3)),
-        np.zeros(BLOCK),
-        np.zeros(BLOCK),
-        np.zeros(2 * LANES, np.int64),
     )
 
 

@@ -24,8 +24,8 @@ from .ik_chain import (
     to_relative,
 )
 from .jit import inlined, kernel
-from .limit import enter, leave, measure_lanes, nearest
-from .rotation import DISTANCE, QW, W0, lane_quat, set_lane_quat
+from .limit import distance_of, enter, leave, nearest
+from .rotation import BLOCK, DISTANCE, QW, W0, lane_quat, set_lane_quat
 from .vector import (
     ZERO,
     about,
@@ -231,23 +231,21 @@ NUDGE = 1e-5  # radians to either side, for slopes of distances
 
 
 @kernel
-def project_one(packed, at, tolerance, block, other, lanes):
-    """Project the quaternion of lane 0 onto one limit; return True if it moved."""
-    enter(packed, at, block, 1)
-    nearest(packed, at, tolerance, np.inf, block, other, lanes, 1)
-    if block[DISTANCE] <= tolerance:
-        return False
-    leave(packed, at, tolerance, block, 1)
-    return True
+def nearest_and_clearance(packed, at, tolerance, q):
+    """Return the legal rotation nearest to q, whether that differs, and the clearance of a legal q.
 
-
-@kernel
-def clearance(packed, at, block):
-    """Return an angle by which the legal rotation of lane 0 may turn about any axis and stay legal.
-
-    It is 0 if that is too small to be worth noting.
+    The clearance is an angle by which q may turn about any axis and stay legal, at most ROOM; it is
+    0 if it is too small to be worth noting.
     """
-    return min(ROOM, safe_step(packed, at, block, 0)) if -block[DISTANCE] > LEAST else 0.0
+    block = np.empty(BLOCK)
+    set_lane_quat(block, W0, q)
+    enter(packed, at, block, 1)
+    nearest(packed, at, tolerance, np.inf, block, 1)
+    if block[DISTANCE] > tolerance:
+        leave(packed, at, tolerance, block, 1)
+        return lane_quat(block, QW), True, 0.0
+    angle = min(ROOM, safe_step(packed, at, block)) if -block[DISTANCE] > LEAST else 0.0
+    return q, False, angle if angle > LEAST else 0.0
 
 
 @kernel
@@ -256,51 +254,32 @@ def is_clear(m, q, clear):
     return abs(quat_dot(q, quat_at(clear[m], 0))) > clear[m, 4]
 
 
-@kernel
-def note_clear(m, packed, at, block, clear):
-    """Note the clearance of the legal rotation of lane 0; return it, 0 if it is too small."""
-    angle = clearance(packed, at, block)
-    if angle <= LEAST:
-        return 0.0
-    set_quat(clear[m], 0, lane_quat(block, W0))
-    clear[m, 4] = math.cos(0.499 * angle)
-    return angle
-
-
 @inlined  # chain and work are large to pass
 def legal_rotation(chain, m, q, work):
     """Return the nearest legal rotation of mover m, as its limit measures it, and True if it moved.
 
     Without a limit, or within a noted clearance, that is q itself.
     """
-    at, block = chain.movers[m, MOVER.limit], work.block
+    at = chain.movers[m, MOVER.limit]
     if at < 0 or is_clear(m, q, work.clear):
         return q, False
-    set_lane_quat(block, W0, q)
-    if project_one(chain.packed, at, chain.tolerance, block, work.other, work.lanes):
-        return lane_quat(block, QW), True
-    note_clear(m, chain.packed, at, block, work.clear)
-    return q, False
-
-
-@kernel
-def distance_from(packed, at, q, block, other, lanes):
-    """Return the signed distance of a rotation from a limit."""
-    set_lane_quat(block, W0, q)
-    measure_lanes(packed, at, block, other, lanes, 1)
-    return block[DISTANCE]
+    legal, moved, angle = nearest_and_clearance(chain.packed, at, chain.tolerance, q)
+    if angle > 0.0:
+        set_quat(work.clear[m], 0, q)
+        work.clear[m, 4] = math.cos(0.499 * angle)
+    return legal, moved
 
 
 @kernel
 def find_discomfort(chain, q, work):
     """Write the gaps of `COMFORT`: how far joints are outside their inner limits."""
-    goals, block, other, lanes = chain.goals, work.block, work.other, work.lanes
+    goals = chain.goals
     for g in range(goals.shape[0]):
         if goals[g, GOAL.kind] != COMFORT:
             continue
         m, at = int(goals[g, INNER_MOVER]), int(goals[g, INNER_LIMIT])
         r = to_relative(chain.ways[m], q, q, quat_at(q[chain.movers[m, MOVER.joint]], 0))
-        distance = distance_from(chain.packed, at, r, block, other, lanes)
+        distance = distance_of(chain.packed, at, r)
         work.state[g, STATE.gap] = max(distance, 0.0)
 
 
@@ -312,7 +291,6 @@ def refresh_discomfort(chain, q, work):
     in the world changes alike.
     """
     goals, state = chain.goals, work.state
-    block, other, lanes = work.block, work.other, work.lanes
     c, s = math.cos(0.5 * NUDGE), math.sin(0.5 * NUDGE)
     for g in range(goals.shape[0]):
         if goals[g, GOAL.kind] != COMFORT:
@@ -327,8 +305,8 @@ def refresh_discomfort(chain, q, work):
         factor = goals[g, GOAL.weight] * TURN_SHARE / (2.0 * NUDGE)
         for k in range(3):
             axis = axis_vector(k)
-            ahead = distance_from(chain.packed, at, r * about(axis, c, s), block, other, lanes)
-            behind = distance_from(chain.packed, at, r * about(axis, c, -s), block, other, lanes)
+            ahead = distance_of(chain.packed, at, r * about(axis, c, s))
+            behind = distance_of(chain.packed, at, r * about(axis, c, -s))
             rate = factor * (ahead - behind) * rotate(quat_at(work.world[j], 0), axis)
             for i in range(3):
                 state[g, STATE.by_turn + i] -= rate[i]

@@ -28,6 +28,7 @@ from .rotation import (
     OFF_UNIT,
     OTHER_X,
     QW,
+    W0,
     X,
     exp,
     exp_far,
@@ -40,6 +41,7 @@ from .rotation import (
     lane_vec3,
     load,
     log,
+    set_lane_quat,
     set_lane_vec3,
     split,
     store,
@@ -183,19 +185,20 @@ def take_nearer(p, o, depth, block, other, lanes, count):
 
 
 @kernel
-def nearest(p, o, settled, depth, block, other, lanes, n):
+def nearest(p, o, settled, depth, block, n):
     """Write the nearest member over all covers, and its distance, unless that is `settled`.
 
     The points become those of the covers that were taken. A cover of size r is at least r − reach
-    away, so few lanes are looked at twice. `lanes` is room for two numbers a lane. How far inside
-    members are is told up to `depth`, in the first cover: see `shapes`.
+    away, so few lanes are looked at twice. Deeper inside than `depth`, a distance may be any that
+    is not positive.
     """
+    other, lanes = np.empty(BLOCK), np.empty(2 * LANES, np.int64)
     for i in range(n):
         block[BOUND + i] = np.inf
     region(p, o + HEADER.margin, depth, block, n)
     chart = int(p[o + HEADER.chart])
     if chart == HINGES:
-        nearest_hinges(p, o + HEADER.margin, tail(p, o), settled, block, other, lanes, n)
+        nearest_hinges(p, o + HEADER.margin, tail(p, o), settled, block, n)
     if chart not in (ROTATION_VECTOR, SWING_TWIST):  # others have one point for each rotation
         return
     found = find_lanes(p, o, settled, block, lanes, n)
@@ -293,21 +296,39 @@ def leave(p, o, tolerance, block, n):
 
 
 @kernel
-def make_legal(p, o, tolerance, block, other, lanes, n):
+def make_legal(p, o, tolerance, block, n):
     """Write the nearest legal rotations of the given ones, and the distances of these.
 
     Distances of members are at most the tolerance, but not their depth: see `measure_lanes`.
     """
     enter(p, o, block, n)
-    nearest(p, o, tolerance, 0.0, block, other, lanes, n)
+    nearest(p, o, tolerance, 0.0, block, n)
     leave(p, o, tolerance, block, n)
 
 
 @kernel
-def measure_lanes(p, o, block, other, lanes, n):
+def measure_lanes(p, o, block, n):
     """Write the signed distances of the given rotations, and their nearest points."""
     enter(p, o, block, n)
-    nearest(p, o, -np.inf, np.inf, block, other, lanes, n)
+    nearest(p, o, -np.inf, np.inf, block, n)
+
+
+@kernel
+def nearest_legal(p, o, tolerance, q):
+    """Return the legal rotation nearest to q, or q if it is legal, and the distance of q."""
+    block = np.empty(BLOCK)
+    set_lane_quat(block, W0, q)
+    make_legal(p, o, tolerance, block, 1)
+    return lane_quat(block, QW), block[DISTANCE]
+
+
+@kernel
+def distance_of(p, o, q):
+    """Return the signed distance of the rotation q."""
+    block = np.empty(BLOCK)
+    set_lane_quat(block, W0, q)
+    measure_lanes(p, o, block, 1)
+    return block[DISTANCE]
 
 
 @kernel
@@ -342,13 +363,12 @@ def project(rotations, p, tolerance, out):
     """
     if not is_whole(p, 0):
         return OTHER_LAYOUT
-    block, other = np.zeros(BLOCK), np.zeros(BLOCK)
-    lanes = np.empty(2 * LANES, np.int64)
+    block = np.zeros(BLOCK)
     count = rotations.shape[0] // 4
     for start in range(0, count, LANES):
         n = min(LANES, count - start)
         load(rotations, 4 * start, 4, block, n)
-        make_legal(p, 0, tolerance, block, other, lanes, n)
+        make_legal(p, 0, tolerance, block, n)
         store(block, n, start, out)
     return off_unit(block)
 
@@ -358,12 +378,11 @@ def measure(rotations, p, distances):
     """Write the signed distances of flat `rotations`; returns as `project` does."""
     if not is_whole(p, 0):
         return OTHER_LAYOUT
-    block, other = np.zeros(BLOCK), np.zeros(BLOCK)
-    lanes = np.empty(2 * LANES, np.int64)
+    block = np.zeros(BLOCK)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
         load(rotations, 4 * start, 4, block, n)
-        measure_lanes(p, 0, block, other, lanes, n)
+        measure_lanes(p, 0, block, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
     return off_unit(block)
@@ -379,8 +398,7 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
     for k in range(joints.shape[0]):
         if not is_whole(p, offsets[k]):
             return OTHER_LAYOUT
-    block, other = np.zeros(BLOCK), np.zeros(BLOCK)
-    lanes = np.empty(2 * LANES, np.int64)
+    block = np.zeros(BLOCK)
     frames = distances.shape[0]
     stride = rotations.shape[0] // max(frames, 1)
     for k in range(joints.shape[0]):
@@ -389,7 +407,7 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
             n = min(LANES, frames - start)
             first = start * stride + 4 * joints[k]
             load(rotations, first, stride, block, n)
-            measure_lanes(p, o, block, other, lanes, n)
+            measure_lanes(p, o, block, n)
             leave(p, o, tolerance, block, n)
             for i in range(n):
                 set_quat(out, first + stride * i, lane_quat(block, QW + i))

@@ -134,10 +134,8 @@ Room = namedtuple(
     "Room",
     [
         "block",  # of rotations to be made legal
-        "other",
         "seen",  # of the legal ones
         "source",  # lane 0 has the driver's given rotation
-        "lanes",
         "scores",  # (2 · LANES) squared distances of pairs, then of the driver alone
         "best",  # (2, BEST.SIZE) the present rotation, and the best one of the fan
     ],
@@ -156,7 +154,7 @@ def find_legal(p, room, n):
             for i in range(n):
                 seen[k + i] = block[k + i]
         return
-    make_legal(p, 0, TOLERANCE, block, room.other, room.lanes, n)
+    make_legal(p, 0, TOLERANCE, block, n)
     for i in range(n):
         set_lane_quat(seen, W0 + i, lane_quat(block, QW + i))
     enter(p, 0, seen, n)
@@ -314,8 +312,8 @@ def search(source, p, t, measured, widths, out, squares):
         The number of these for each dependent limit.
     """
     room = Room(
-        np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK),
-        np.empty(2 * LANES, np.int64), np.empty(2 * LANES), np.empty((2, BEST.SIZE)),
+        np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK),
+        np.empty(2 * LANES), np.empty((2, BEST.SIZE)),
     )  # fmt: skip
     for i in range(source.shape[0]):
         search_one(p, t, measured[i], widths, quat_at(source[i], 0), room)

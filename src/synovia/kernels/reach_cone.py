@@ -10,7 +10,7 @@ import numpy as np
 
 from .jit import kernel
 from .layout import COUNT, OFFSET, WHOLE, Field, Layout
-from .rotation import DISTANCE, LANES, PT, PX, SCRATCH, T, X, angle_of, lane_vec3, set_lane_vec3
+from .rotation import DISTANCE, PT, PX, T, X, angle_of, lane_vec3, set_lane_vec3
 from .vector import Vec3, dot, norm, set_vec3, vec3_at, wrap_angle
 
 HEADER = Layout(
@@ -40,30 +40,23 @@ TIE = 1.0 - 1e-13  # ratio of distances at which edges tie; then the lower index
 
 @kernel
 def bucket_of(p, o, v):
-    """Return the bucket of azimuth of a unit direction, a whole number."""
+    """Return the index of the bucket of azimuth of a unit direction."""
     x, y = dot(vec3_at(p, o + HEADER.frame), v), dot(vec3_at(p, o + HEADER.frame + 3), v)
     q, last = y / max(abs(x) + abs(y), 1e-300), p[o + HEADER.buckets] - 1.0
     bucket = (1.0 + (q if x >= 0.0 else 2.0 - q)) * (0.25 * p[o + HEADER.buckets])
-    return np.floor(max(0.0, min(last, bucket)))  # in this order NaN becomes a number
-
-
-@kernel
-def slice_from(p, o, bucket, v):
-    """Return the offset of the slice of a unit direction: the first of its bucket, or a later one.
-
-    The first slices are repeated after the last, so that the search always ends.
-    """
-    at = p[o + int(p[o + HEADER.table]) + int(bucket)]
-    for _ in range(int(p[o + HEADER.most])):
-        beyond = dot(vec3_at(p, o + int(at) + SLICE.right), v) >= 0.0
-        at += SLICE.SIZE if beyond else 0.0
-    return o + int(at)
+    return int(max(0.0, min(last, bucket)))  # in this order NaN becomes a number
 
 
 @kernel
 def find_slice(p, o, v):
-    """Return the offset of the slice of a unit direction."""
-    return slice_from(p, o, bucket_of(p, o, v), v)
+    """Return the offset of the slice of a unit direction: the first of its bucket, or a later one.
+
+    The first slices are repeated after the last, so that the search always ends.
+    """
+    at = int(p[o + int(p[o + HEADER.table]) + bucket_of(p, o, v)])
+    for _ in range(int(p[o + HEADER.most])):
+        at += SLICE.SIZE if dot(vec3_at(p, o + at + SLICE.right), v) >= 0.0 else 0
+    return o + at
 
 
 @kernel
@@ -111,7 +104,7 @@ def cell_of(p, o, v):
     row = min(np.floor((y if by_x else x) * scale + half), last)
     column = min(np.floor((z if by_x | by_y else y) * scale + half), last)
     cell = (face * side + row) * side + column
-    return cell if (cell >= 0.0) & (cell < cells) else 0.0  # also for NaN
+    return int(cell) if (cell >= 0.0) & (cell < cells) else 0  # also for NaN
 
 
 @kernel
@@ -174,7 +167,7 @@ def boundary(p, o, index, v):
 
     `index` is that of the direction's cell.
     """
-    cell = o + int(p[o + HEADER.cells]) + CELL.SIZE * int(index)
+    cell = o + int(p[o + HEADER.cells]) + CELL.SIZE * index
     number = nearest_edge(p, o, cell, v)
     angle, foot, share = foot_on_edge(p, o + int(p[o + HEADER.edges]) + EDGE.SIZE * number, v)
     at = o + int(p[o + HEADER.slices]) + SLICE.SIZE * number + SLICE.limits
@@ -185,40 +178,25 @@ def boundary(p, o, index, v):
 
 @kernel
 def cone(p, o, block, n):
-    """Find the nearest legal direction, then the nearest legal twist there.
-
-    The rows from SCRATCH on are unit directions, buckets, cells, and depths of twists.
-    """
+    """Find the nearest legal direction, then the nearest legal twist there."""
     slope, cells = p[o + HEADER.slope], o + int(p[o + HEADER.cells])
-    bucket, cell, room = SCRATCH + 3 * LANES, SCRATCH + 4 * LANES, SCRATCH + 5 * LANES
-    height = SCRATCH + 6 * LANES
     for i in range(n):
-        x = lane_vec3(block, X + i)
+        x, given = lane_vec3(block, X + i), block[T + i]
         v = (1.0 / norm(x)) * x
-        set_lane_vec3(block, SCRATCH + i, v)
-        block[bucket + i], block[cell + i] = bucket_of(p, o, v), cell_of(p, o, v)
-    for i in range(n):
-        v = lane_vec3(block, SCRATCH + i)
-        block[bucket + i] = float(slice_from(p, o, block[bucket + i], v))
-    for i in range(n):
-        x, at = lane_vec3(block, X + i), int(block[bucket + i])
-        low, high, block[height + i] = twist_limits(p, o, at, lane_vec3(block, SCRATCH + i))
-        block[room + i], block[PT + i] = twist_margin(p, o, low, high, block[T + i])
+        low, high, height = twist_limits(p, o, find_slice(p, o, v), v)
+        margin, block[PT + i] = twist_margin(p, o, low, high, given)
         set_lane_vec3(block, PX + i, x)
-    for i in range(n):
-        inside, margin = block[height + i] >= 0.0, block[room + i]
-        inner = slope * margin
-        clear = p[cells + CELL.SIZE * int(block[cell + i]) + CELL.clearance]
+        inside, inner, cell = height >= 0.0, slope * margin, cell_of(p, o, v)
         # Inside, the boundary matters only if it may be nearer than the ends of the twist.
+        clear = p[cells + CELL.SIZE * cell + CELL.clearance]
         if inside and not (margin >= 0.0 and inner > clear):
             block[DISTANCE + i] = -margin if margin < 0.0 else -inner
             continue
-        v = lane_vec3(block, SCRATCH + i)
-        angle, foot, low, high = boundary(p, o, block[cell + i], v)
+        angle, foot, low, high = boundary(p, o, cell, v)
         if inside:
             block[DISTANCE + i] = -min(angle, inner)
             continue
-        margin, block[PT + i] = twist_margin(p, o, low, high, block[T + i])
+        margin, block[PT + i] = twist_margin(p, o, low, high, given)
         set_lane_vec3(block, PX + i, foot)
         twisted = min(margin, 0.0)
         block[DISTANCE + i] = np.sqrt(angle * angle + twisted * twisted)

@@ -16,10 +16,8 @@ from .rotation import (
     DISTANCE,
     LANES,
     QW,
-    W0,
     lane_quat,
     load,
-    set_lane_quat,
     store,
 )
 from .runtime_file import (
@@ -76,24 +74,22 @@ def project(p, k, rotations, out, distances):
     Rotations are unit quaternions, w first, flat; those far from unit length count as the identity.
     Distances of members are at most the tolerance, but not their depth: see `measure`.
     """
-    block, other = np.empty(BLOCK), np.empty(BLOCK)
-    lanes, packed = np.empty(2 * LANES, np.int64), limit_of(p, k)
+    block, packed = np.empty(BLOCK), limit_of(p, k)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
         load(rotations, 4 * start, 4, block, n)
-        limits.make_legal(packed, 0, TOLERANCE, block, other, lanes, n)
+        limits.make_legal(packed, 0, TOLERANCE, block, n)
         store_found(block, n, start, out, distances)
 
 
 @kernel("f8[] i8 f8[] f8[]")
 def measure(p, k, rotations, distances):
     """Write signed distances of rotations from the limit in row k; at most 0 inside."""
-    block, other = np.empty(BLOCK), np.empty(BLOCK)
-    lanes, packed = np.empty(2 * LANES, np.int64), limit_of(p, k)
+    block, packed = np.empty(BLOCK), limit_of(p, k)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
         load(rotations, 4 * start, 4, block, n)
-        limits.measure_lanes(packed, 0, block, other, lanes, n)
+        limits.measure_lanes(packed, 0, block, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
 
@@ -161,8 +157,7 @@ def mark_pairs(p, distances):
 @kernel
 def project_rows(p, pose, distances):
     """Make joints legal that neither drive nor depend on others, parents first."""
-    block, other = np.empty(BLOCK), np.empty(BLOCK)
-    lanes, rows = np.empty(2 * LANES, np.int64), int(p[ROWS])
+    rows = int(p[ROWS])
     mark_pairs(p, distances)  # `project_pairs` writes how far these are outside
     for k in range(int(p[LIMITS])):
         if distances[k] > 0.0:
@@ -170,11 +165,9 @@ def project_rows(p, pose, distances):
         packed, joint = limit_of(p, k), int(p[rows + ROW * k + JOINT])
         ancestor = int(p[rows + ROW * k + ANCESTOR])
         above, seen = seen_from(p, joint, ancestor, pose)
-        set_lane_quat(block, W0, usable(seen))
-        limits.make_legal(packed, 0, TOLERANCE, block, other, lanes, 1)
-        distances[k] = block[DISTANCE]
-        if block[DISTANCE] > TOLERANCE:
-            set_seen(joint, ancestor, above, lane_quat(block, QW), pose)
+        legal, distances[k] = limits.nearest_legal(packed, 0, TOLERANCE, usable(seen))
+        if distances[k] > TOLERANCE:
+            set_seen(joint, ancestor, above, legal, pose)
 
 
 @kernel
@@ -243,8 +236,7 @@ Found = namedtuple("Found", ["block", "measured", "widths", "seen"])
 def project_pairs(p, pose, distances):
     """Move drivers, and joints that depend on them, to the nearest legal rotations of all."""
     room = Room(
-        np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK),
-        np.empty(2 * LANES, np.int64), np.empty(2 * LANES), np.empty((2, 6)),
+        np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(2 * LANES), np.empty((2, 6)),
     )  # fmt: skip
     measured = np.empty(MAX_DEPENDENTS * MAX_MEASURED)
     found = Found(
@@ -261,9 +253,7 @@ def project_pairs(p, pose, distances):
         outside = measure_driven(p, first, last, driver, pose, found, distances)
         if row >= 0:
             own = limit_of(p, row)
-            set_lane_quat(room.block, W0, driver)
-            limits.make_legal(own, 0, TOLERANCE, room.block, room.other, room.lanes, 1)
-            distances[row] = room.block[DISTANCE]
+            _legal, distances[row] = limits.nearest_legal(own, 0, TOLERANCE, driver)
             outside = outside or distances[row] > TOLERANCE
         if outside:
             numbers = p[int(p[at + NUMBERS_AT]) :]

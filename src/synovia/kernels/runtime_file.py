@@ -211,7 +211,7 @@ def check_table(p, o, end):
         return False
     size, rows, columns = float(end - o), p[o + TABLE_HEADER.rows], p[o + TABLE_HEADER.columns]
     fine, twists = p[o + TABLE_HEADER.fine], p[o + TABLE_HEADER.twists]
-    around, places = p[o + TABLE_HEADER.around], p[o + TABLE_HEADER.places]
+    around, places = p[o + TABLE_HEADER.around], p[o + TABLE_HEADER.nodes]
     if twists + 2.0 * (columns + 2.0) * (rows + 2.0) > size:
         return False
     if around + 2.0 * rows * columns > size or places + fine * fine * rows * columns > size:

@@ -7,24 +7,19 @@ long as at rest. The whole pose comes out legal.
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 
 import numpy as np
 
 from .ik_chain import GOAL
-from .ik_goals import TURN_SHARE, project_one
+from .ik_goals import TURN_SHARE
 from .jit import kernel
-from .limit import HEADER, enter, leave, make_legal, nearest
+from .limit import HEADER, enter, leave, nearest, nearest_legal
 from .look_at import remaining_turn
 from .rotation import (
     BLOCK,
     DISTANCE,
     LANES,
-    QW,
-    W0,
-    lane_quat,
     load,
-    set_lane_quat,
 )
 from .runtime import (
     TOLERANCE,
@@ -68,13 +63,12 @@ POLISH = 24  # rounds of single turns after `two_bone`, at most
 @kernel("f8[] i8 f8[] f8 f8 f8[] f8[]")
 def soften(p, k, rotations, radius, falloff, out, distances):
     """As `runtime.project`, but what is d outside ends radius · tanh(falloff · d) outside."""
-    block, other = np.empty(BLOCK), np.empty(BLOCK)
-    lanes, packed = np.empty(2 * LANES, np.int64), limit_of(p, k)
+    block, packed = np.empty(BLOCK), limit_of(p, k)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
         load(rotations, 4 * start, 4, block, n)
         enter(packed, 0, block, n)
-        nearest(packed, 0, TOLERANCE, 0.0, block, other, lanes, n)
+        nearest(packed, 0, TOLERANCE, 0.0, block, n)
         for i in range(n):
             distance = block[DISTANCE + i]
             if distance > TOLERANCE:
@@ -96,9 +90,6 @@ def place(p, joint, pose, point):
     return rotation, point
 
 
-Work = namedtuple("Work", ["block", "other", "lanes", "costs"])  # room for one limit at a time
-
-
 @kernel
 def unit_or_identity(q):
     """Return a quaternion scaled to length 1, or the identity if its length is unusable."""
@@ -107,20 +98,14 @@ def unit_or_identity(q):
 
 
 @kernel
-def put_unit(q, block, i):
-    """Write a quaternion of any length as the unit quaternion of lane i."""
-    set_lane_quat(block, W0 + i, unit_or_identity(q))
-
-
-@kernel
-def set_joint(p, joint, rotation, pose, work):
+def set_joint(p, joint, rotation, pose):
     """Set a joint to a rotation, or to the nearest one that its limit allows."""
-    k, block, own = row_of(p, joint), work.block, unit_or_identity(rotation)
+    k, own = row_of(p, joint), unit_or_identity(rotation)
     if k >= 0:
         above = rotation_above(p, joint, ancestor_of(p, k), pose)
-        put_unit(above * own, block, 0)
-        if project_one(limit_of(p, k), 0, TOLERANCE, block, work.other, work.lanes):
-            own = unit_or_identity(conj(above) * lane_quat(block, QW))
+        wanted = unit_or_identity(above * own)
+        legal, distance = nearest_legal(limit_of(p, k), 0, TOLERANCE, wanted)
+        own = unit_or_identity(conj(above) * legal) if distance > TOLERANCE else own
     set_quat(pose, 4 * joint, own)
 
 
@@ -160,7 +145,6 @@ def look_at(p, pose, first, last, aim, target, distances):
     takes its share, from the first to the last. Returns the remaining angle in radians; −1 if
     `last` is not `first` or below it.
     """
-    work = Work(np.empty(BLOCK), np.empty(BLOCK), np.empty(2 * LANES, np.int64), np.empty(LANES))
     goal, head = np.zeros(GOAL.SIZE), np.zeros(7)
     set_vec3(goal, GOAL.point, vec3_at(aim, 0))
     set_vec3(goal, GOAL.axis, vec3_at(aim, 3))
@@ -173,7 +157,7 @@ def look_at(p, pose, first, last, aim, target, distances):
             turn = share * turn_to_target(p, last, goal, target, pose, head)
             rotation, _position = place(p, j, pose, ZERO)
             own = quat_at(pose, 4 * j) * exp(rotate(conj(rotation), turn))
-            set_joint(p, j, own, pose, work)
+            set_joint(p, j, own, pose)
         if norm(turn_to_target(p, last, goal, target, pose, head)) <= MET:
             break
     project_pose(p, pose, distances)
@@ -210,7 +194,7 @@ def bend_axis(p, middle, upper, lower):
 
 
 @kernel
-def bend(p, middle, lower, far, pose, work):
+def bend(p, middle, lower, far, pose):
     """Bend the middle joint so that the end, at `lower` in its frame, is `far` from the first."""
     own, upper = quat_at(pose, 4 * middle), vec3_at(p, int(p[OFFSETS]) + 3 * middle)
     seen = rotate(conj(own), upper)
@@ -226,7 +210,7 @@ def bend(p, middle, lower, far, pose, work):
     for side in range(2):
         angle = math.atan2(c, b) + (opened if side == 0 else -opened)
         angle -= TURN * np.floor((angle + np.pi) / TURN)
-        set_joint(p, middle, own * exp(angle * hinge), pose, work)
+        set_joint(p, middle, own * exp(angle * hinge), pose)
         legal = quat_at(pose, 4 * middle)
         error = abs(norm(upper + rotate(legal, lower)) - far)
         if ILLEGAL_COST * error + abs(angle) < cost:
@@ -235,48 +219,46 @@ def bend(p, middle, lower, far, pose, work):
 
 
 @kernel
-def illegal_cost(block, i):
-    """Return the cost of the rotation of lane i, if it was moved to be legal."""
-    if block[DISTANCE + i] <= TOLERANCE:
-        return 0.0
-    return ILLEGAL_COST * (1.0 + angle_between(lane_quat(block, QW + i), lane_quat(block, W0 + i)))
+def swivel_cost(p, row, above, rotation, swivel):
+    """Return the angle of a swivel from the pole, or from 0 without one; more if it is illegal.
 
-
-@kernel
-def place_swivels(swivel, best, reach, count, above, work):
-    """Write the swivels, as the limit measures them, and the angle of each from the pole."""
-    way, straight, upper, pole = swivel
-    for i in range(count):
-        angle = best - reach + 2.0 * reach * i / (count - 1)
-        own = exp(angle * way) * straight
-        work.costs[i] = abs(angle)
-        if norm(pole) > 0.0:
-            bone = rotate(own, upper)
-            bone = bone - dot(bone, way) * way
-            work.costs[i] = math.atan2(norm(cross(bone, pole)), dot(bone, pole))
-        put_unit(above * own, work.block, i)
-
-
-@kernel
-def sweep(p, first, swivel, best, stage, pose, work):
-    """Return the best angle of the swivels of a stage, which are closer together at each.
-
-    `swivel` is the direction to the target, the rotation that points there, the upper bone and the
-    pole, relative to the parent of the first joint; `best` is the angle of the stage before.
+    `rotation` is that of the first joint, whose limit is in a row, or −1; `above` is the rotation
+    that its limit measures before it.
     """
-    reach = np.pi if stage == 0 else (np.pi / 36.0 if stage == 1 else np.pi / 720.0)
-    count, k, block = 73 if stage == 0 else 41, row_of(p, first), work.block
-    above = rotation_above(p, first, ancestor_of(p, k), pose)
-    place_swivels(swivel, best, reach, count, above, work)
-    if k >= 0:
-        packed = limit_of(p, k)
-        make_legal(packed, 0, TOLERANCE, block, work.other, work.lanes, count)
-    found, least = best, np.inf
-    for i in range(count):
-        cost = work.costs[i] + (illegal_cost(block, i) if k >= 0 else 0.0)
-        if cost < least:
-            least, found = cost, best - reach + 2.0 * reach * i / (count - 1)
-    return found
+    way, angle, upper, pole = swivel
+    cost = abs(angle)
+    if norm(pole) > 0.0:
+        bone = rotate(rotation, upper)
+        bone = bone - dot(bone, way) * way
+        cost = math.atan2(norm(cross(bone, pole)), dot(bone, pole))
+    if row >= 0:
+        seen = unit_or_identity(above * rotation)
+        legal, distance = nearest_legal(limit_of(p, row), 0, TOLERANCE, seen)
+        if distance > TOLERANCE:
+            cost += ILLEGAL_COST * (1.0 + angle_between(legal, seen))
+    return cost
+
+
+@kernel
+def best_swivel(p, first, way, straight, upper, pole, pose):
+    """Return the angle about the direction to the target, `way`, at the least `swivel_cost`.
+
+    `straight` is the rotation of the first joint without a swivel, and `upper` the upper bone.
+    Angles are tried all around, then closer together around the best, twice.
+    """
+    row, best = row_of(p, first), 0.0
+    above = rotation_above(p, first, ancestor_of(p, row), pose)
+    for stage in range(3):
+        reach = np.pi if stage == 0 else (np.pi / 36.0 if stage == 1 else np.pi / 720.0)
+        count, found, least = 73 if stage == 0 else 41, best, np.inf
+        for i in range(count):
+            angle = best - reach + 2.0 * reach * i / (count - 1)
+            rotation = exp(angle * way) * straight
+            cost = swivel_cost(p, row, above, rotation, (way, angle, upper, pole))
+            if cost < least:
+                least, found = cost, angle
+        best = found
+    return best
 
 
 @kernel
@@ -287,7 +269,7 @@ def end_error(p, end, point, target, pose):
 
 
 @kernel
-def polish(p, joint, end, point, target, pose, work):
+def polish(p, joint, end, point, target, pose):
     """Turn a joint so that the end's point comes nearer to the target; undo it if it does not."""
     before, far = quat_at(pose, 4 * joint), end_error(p, end, point, target, pose)
     rotation, center = place(p, joint, pose, ZERO)
@@ -295,7 +277,7 @@ def polish(p, joint, end, point, target, pose, work):
     arm, wanted = rotate(conj(rotation), position - center), rotate(conj(rotation), target - center)
     one, two = norm(arm), norm(wanted)
     if one > 1e-12 and two > 1e-12:
-        set_joint(p, joint, before * exp(shortest_turn(arm / one, wanted / two)), pose, work)
+        set_joint(p, joint, before * exp(shortest_turn(arm / one, wanted / two)), pose)
         if not end_error(p, end, point, target, pose) < far:
             set_quat(pose, 4 * joint, before)
 
@@ -309,7 +291,6 @@ def two_bone(p, pose, end, point, target, pole, distances):
     0, is the direction in the world, from the first joint, of the middle one. Returns the distance
     of the point from the target; −1 if there are no two bones.
     """
-    work = Work(np.empty(BLOCK), np.empty(BLOCK), np.empty(2 * LANES, np.int64), np.empty(LANES))
     tip, goal, wanted = vec3_at(point, 0), vec3_at(target, 0), vec3_at(pole, 0)
     middle = middle_joint(p, end, tip)
     if middle < 0:
@@ -324,22 +305,21 @@ def two_bone(p, pose, end, point, target, pole, distances):
     _rotation, position = place(p, end, pose, tip)
     lower = rotate(conj(rotation), position - center)
     upper = vec3_at(p, int(p[OFFSETS]) + 3 * middle)
-    bend(p, middle, lower, far, pose, work)
+    bend(p, middle, lower, far, pose)
     # The end relative to the first joint, turned to the target, then about the direction there.
     now = quat_at(pose, 4 * first)
     arm = rotate(now, upper + rotate(quat_at(pose, 4 * middle), lower))
     if far > 1e-12 and norm(arm) > 1e-12:
         way = way / far
         straight = exp(shortest_turn(arm / norm(arm), way)) * now
-        best, swivel = 0.0, (way, straight, upper, wanted - dot(wanted, way) * way)
-        for stage in range(3):
-            best = sweep(p, first, swivel, best, stage, pose, work)
-        set_joint(p, first, exp(best * way) * straight, pose, work)
+        across = wanted - dot(wanted, way) * way
+        best = best_swivel(p, first, way, straight, upper, across, pose)
+        set_joint(p, first, exp(best * way) * straight, pose)
     enough = 1e-9 * (norm(lower) + norm(upper))
     for _ in range(POLISH):
         if end_error(p, end, tip, goal, pose) <= enough:
             break
-        polish(p, middle, end, tip, goal, pose, work)
-        polish(p, first, end, tip, goal, pose, work)
+        polish(p, middle, end, tip, goal, pose)
+        polish(p, first, end, tip, goal, pose)
     project_pose(p, pose, distances)
     return end_error(p, end, tip, goal, pose)

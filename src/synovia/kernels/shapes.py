@@ -159,31 +159,8 @@ def nearest_in_polytope(p, count, axes, lows, highs, block, m):
     block[DISTANCE + i] = norm(start - x)
 
 
-@kernel
-def union(p, o, block, n):
-    """Run every part and keep the nearest, the first of those that tie.
-
-    Parameters: the number of cones, then each as it is packed, with its kind and its size.
-    """
-    best = np.empty(5 * LANES)  # the foot, its distance, its twist
-    at = o + 1
-    for part in range(int(p[o])):
-        cone(p, at + 1, block, n)
-        for i in range(n):
-            if part == 0 or block[DISTANCE + i] < best[3 * LANES + i]:
-                set_lane_vec3(best, i, lane_vec3(block, PX + i))
-                best[3 * LANES + i] = block[DISTANCE + i]
-                best[4 * LANES + i] = block[PT + i]
-        at += 1 + int(p[at + 1 + CONE_HEADER.size])
-    for i in range(n):
-        set_lane_vec3(block, PX + i, lane_vec3(best, i))
-        block[DISTANCE + i] = best[3 * LANES + i]
-        block[PT + i] = best[4 * LANES + i]
-
-
-# Each function below reads the points at X and writes feet to PX and distances to DISTANCE; those
-# of directions read the twist at T, and write PT. Deeper inside than `depth`, a distance may be any
-# that is not positive. `p` is a flat buffer, in which a shape's parameters begin at `o`.
+# Each function of a block reads the points at X and writes feet to PX and distances to DISTANCE.
+# `p` is a flat buffer, in which a shape's parameters begin at `o`.
 
 ROUNDING = 1e-14  # directions whose squared length is as near to 1 are taken as they are
 
@@ -374,8 +351,31 @@ def product(p, o, block, n):
 
 
 @kernel
+def union(p, o, block, n):
+    """Find the nearest member of several cones, the first of those that tie.
+
+    Parameters: the number of cones, then each as it is packed, with its kind and its size.
+    """
+    best = np.empty(5 * LANES)  # rows: the nearest direction, its twist, the distance
+    at = o + 1
+    for part in range(int(p[o])):
+        cone(p, at + 1, block, n)
+        for i in range(n):
+            if part == 0 or block[DISTANCE + i] < best[4 * LANES + i]:
+                set_lane_vec3(best, i, lane_vec3(block, PX + i))
+                best[3 * LANES + i], best[4 * LANES + i] = block[PT + i], block[DISTANCE + i]
+        at += 1 + int(p[at + 1 + CONE_HEADER.size])
+    for i in range(n):
+        set_lane_vec3(block, PX + i, lane_vec3(best, i))
+        block[PT + i], block[DISTANCE + i] = best[3 * LANES + i], best[4 * LANES + i]
+
+
+@kernel
 def shape(p, o, depth, block, n):
-    """Run the shape that is packed at `o`: its kind, then its parameters."""
+    """Run the shape that is packed at `o`: its kind, then its parameters.
+
+    Deeper inside than `depth`, a distance may be any that is not positive.
+    """
     kind = int(p[o])
     if kind == PRODUCT:
         product(p, o + 1, block, n)
@@ -491,43 +491,22 @@ def grow_field(p, o, margin, block, n):
     A field's feet are not always the nearest, so a projection may have another foot, farther than
     the margin: it then goes on towards that one. After WALKS steps it ends at its foot.
     """
-    trial, lanes = np.empty(BLOCK), np.empty(LANES, np.int64)
-    count = 0
+    trial = np.empty(BLOCK)
     for i in range(n):
-        lanes[count] = i
-        set_lane_vec3(trial, X + count, lane_vec3(block, X + i))
-        set_lane_vec3(trial, PX + count, lane_vec3(block, PX + i))
-        set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
-        trial[DISTANCE + count] = block[DISTANCE + i]
-        count += 1 if block[DISTANCE + i] > margin and margin >= 0.0 else 0
-        block[DISTANCE + i] = grown_distance(block[DISTANCE + i], margin)
-    for walk in range(WALKS + 1):
-        left = 0
-        for k in range(count):
-            distance = trial[DISTANCE + k]
+        x, foot, distance = lane_vec3(block, X + i), lane_vec3(block, PX + i), block[DISTANCE + i]
+        point, outside = x, distance > margin and margin >= 0.0
+        block[DISTANCE + i] = grown_distance(distance, margin)
+        for walk in range(WALKS + 1 if outside else 0):
             if distance <= margin + EDGE:
-                settle_lane(p, o, trial, k, block, lanes[k])
-                continue
-            share, foot = margin / distance if walk < WALKS else 0.0, lane_vec3(trial, PX + k)
-            move = periodic_move(p, o, lane_vec3(trial, X + k) - foot)
-            set_lane_vec3(trial, X + left, foot + share * move)
-            lanes[left] = lanes[k]
-            left += 1
-        count = left
-        if count == 0:
-            break
-        if walk < WALKS:
-            field(p, o + 1, trial, count)
-    for k in range(count):
-        settle_lane(p, o, trial, k, block, lanes[k])
-
-
-@kernel
-def settle_lane(p, o, trial, k, block, i):
-    """Write the point of lane k of `trial` as the projection of lane i, and its distance."""
-    point = lane_vec3(trial, X + k)
-    set_lane_vec3(block, PX + i, point)
-    block[DISTANCE + i] = norm(periodic_move(p, o, point - lane_vec3(block, X + i)))
+                break
+            share = margin / distance if walk < WALKS else 0.0
+            point = foot + share * periodic_move(p, o, point - foot)
+            set_lane_vec3(trial, X, point)
+            field(p, o + 1, trial, 1)
+            foot, distance = lane_vec3(trial, PX), trial[DISTANCE]
+        if outside:
+            block[DISTANCE + i] = norm(periodic_move(p, o, point - x))
+        set_lane_vec3(block, PX + i, point)
 
 
 @kernel

@@ -8,7 +8,6 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from ... import kernels
 from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
 from ..directional import OFF_UNIT
 from ..extent import tangent_pair
@@ -18,6 +17,8 @@ from ..extent import tangent_pair
 # seam, and from the last row to one value at the pole, the mean of that row.
 
 GRIDS = 8  # shapes of tables whose cells are kept
+ALIKE = 1e-12  # cosines that differ by less are the same
+CHUNK = 1_000_000  # cosines computed at once, 8 MB
 
 Of = TypeVar("Of")
 
@@ -142,10 +143,16 @@ def _inner_cells(legal: Mask) -> Mask:
 
 
 def nearest_cells(shape: tuple[int, int], cells: Ints, others: Ints) -> Ints:
-    """Return for each of some cells which of the others has the nearest centre, by numbers."""
-    found = np.empty_like(cells)
-    every = centres(shape).reshape(-1, 3)
-    kernels.theta_phi.nearest_centres(every, cells, others, found)
+    """Return for each of some cells which of the others has the nearest centre, by numbers.
+
+    Of centres equally near, but for rounding, the first is taken.
+    """
+    every, found = centres(shape).reshape(-1, 3), np.empty_like(cells)
+    rows = max(CHUNK // max(len(others), 1), 1)
+    for first in range(0, len(cells), rows):
+        cosines = every[cells[first : first + rows]] @ every[others].T
+        nearest = cosines >= cosines.max(axis=1, keepdims=True) - ALIKE
+        found[first : first + rows] = others[nearest.argmax(axis=1)]
     return found
 
 

@@ -61,10 +61,10 @@ def runs_around(flags: Mask) -> tuple[Ints, Ints, Ints]:
 
 @dataclass(frozen=True, eq=False)
 class WallLists:
-    """For each place of a grid `fine` times as fine as the cells, the walls to look at.
+    """For each node of a grid `fine` times as fine as the cells, the walls that can be nearest.
 
-    Place k has the walls `number[start[k] : start[k + 1]]`, in order, and none is nearer to any
-    point of it than `clearance[k]`.
+    Node k has the walls `number[start[k] : start[k + 1]]`, in order, and none is nearer to any
+    point of it than `clearance[k]`, in radians.
     """
 
     legal: Mask
@@ -77,35 +77,20 @@ class WallLists:
 
 @grid.cache_by_mask
 def lists_for(legal: Mask) -> WallLists:
-    """Return the walls that can be nearest to any point of each place."""
-    walls, (rows, columns) = walls_between(legal), legal.shape
-    # Uncompiled, or of many cells, few places with longer lists are made sooner.
-    fine = 4 if rows * columns <= MANY and kernels.jit.COMPILED else 1
-    shape = (rows * fine, columns * fine)
-    # Half a place has closer bounds; a place then has the walls of all four.
-    halves = _nearby(walls, (2 * shape[0], 2 * shape[1]))
-    start, number = np.empty(shape[0] * shape[1] + 1, np.int64), np.empty_like(halves[1])
-    count = kernels.theta_phi.unite(*shape, *halves, start, number)
-    number = number[:count]
-    clearance = np.empty(shape[0] * shape[1])
-    kernels.theta_phi.clearances(walls, *shape, start, number, clearance)
-    return WallLists(legal, walls, fine, start, number, clearance)
+    """Return the walls that can be nearest to any point of each node, for many queries."""
+    # Uncompiled, or of many cells, few nodes with longer lists are made sooner.
+    return _list_walls(legal, 4 if legal.size <= MANY and kernels.jit.COMPILED else 1)
 
 
 @grid.cache_by_mask
 def quick_lists_for(legal: Mask) -> WallLists:
-    """As `lists_for`, soon made and longer: for few questions. No place is clear of walls."""
-    walls = walls_between(legal)
-    clearance = np.full(legal.size, 0.0 if len(walls) else np.pi)
-    return WallLists(legal, walls, 1, *_nearby(walls, legal.shape), clearance)
+    """As `lists_for`, made sooner and longer: for few queries."""
+    return _list_walls(legal, 1)
 
 
-def _nearby(walls: Floats, shape: tuple[int, int]) -> tuple[Ints, Ints]:
-    """Return the start of each place's list, and the walls of all lists.
-
-    Nodes are quartered from an eighth of a turn down to the places.
-    """
-    rows, columns = shape
+def _list_walls(legal: Mask, fine: int) -> WallLists:
+    """Return the walls of each node; nodes are quartered from an eighth of a turn down."""
+    walls, (rows, columns) = walls_between(legal), (fine * n for n in legal.shape)
     size = 1
     while 2 * size * TURN / columns <= WIDEST:
         size *= 2
@@ -114,11 +99,13 @@ def _nearby(walls: Floats, shape: tuple[int, int]) -> tuple[Ints, Ints]:
     number = np.tile(np.arange(len(walls)), nodes)
     while size >= 1:
         nodes = -(-rows // size) * -(-columns // size)
-        finer, room = np.empty(nodes + 1, np.int64), np.empty(4 * len(number), np.int64)
-        count = kernels.theta_phi.prune(walls, *shape, size, start, number, finer, room)
-        start, number = finer, room[:count]
+        finer, finer_number = np.empty(nodes + 1, np.int64), np.empty(4 * len(number), np.int64)
+        clearance = np.empty(nodes)
+        given = walls.ravel(), np.array([rows, columns, size]), start, number
+        count = kernels.theta_phi.prune(*given, finer, finer_number, clearance)
+        start, number = finer, finer_number[:count]
         size //= 2
-    return start, number
+    return WallLists(legal, walls, fine, start, number, clearance)
 
 
 FREE = 1e6  # half a range of twists that nothing bounds
@@ -163,7 +150,7 @@ def pack_lists(
     layout = kernels.theta_phi.HEADER
     around_at = layout.SIZE + len(twists)
     walls_at = around_at + len(around)
-    places, entries = _entries(lists, walls_at, deep)
+    nodes, entries = _entries(lists, walls_at, deep)
     header = layout.pack(
         frame=frame,
         rows=middle.shape[0],
@@ -172,19 +159,18 @@ def pack_lists(
         gentle=gentle.min(),
         twists=layout.SIZE,
         around=around_at,
-        places=walls_at + lists.walls.size,
+        nodes=walls_at + lists.walls.size,
     )
-    return np.concatenate([[TABLE], header, twists, around, lists.walls.ravel(), places, entries])
+    return np.concatenate([[TABLE], header, twists, around, lists.walls.ravel(), nodes, entries])
 
 
 @lru_cache(maxsize=16)
 def _entries(lists: WallLists, walls_at: int, deep: float) -> tuple[Floats, Floats]:
-    """Return for each place where its entry stands, negative if illegal, and the entries.
+    """Return the code of each node, and the entries of walls that the codes refer to.
 
-    Legal places that are `deep` have their depth, at least, instead.
-
-    An entry is the number of walls, and where each stands. Neighbours with the same walls share
-    one, so that few numbers serve many places. Kept, as the lists are.
+    A code is the offset of the node's entry, negative if illegal. Legal nodes that are at least
+    `deep` inside, in radians, have the lower bound of their depth instead. An entry is a number of
+    walls and their offsets; consecutive nodes with the same walls share one. Cached, as the lists.
     """
     start, number = lists.start, lists.number
     count = np.diff(start)
@@ -193,19 +179,15 @@ def _entries(lists: WallLists, walls_at: int, deep: float) -> tuple[Floats, Floa
         ahead = np.arange(len(number)) - np.repeat(count, count)
         same = number == number[np.maximum(ahead, 0)]
         new[1:] = ~np.logical_and.reduceat(same, start[:-1])[1:] | (count[1:] != count[:-1])
-    stands = walls_at + lists.walls.shape[1] * np.arange(len(lists.walls))
-    # The kernel takes two walls of every entry at once: one alone stands there twice.
-    own = count[new]
-    size = np.where(own == 1, 2, own) + 1
-    first = np.cumsum(size) - size
-    entries = np.empty(int(size.sum()))
-    entries[first] = own
-    walls = np.repeat(first + 1 - (np.cumsum(own) - own), own) + np.arange(own.sum())
-    entries[walls] = stands[number[np.repeat(new, count)]]
-    single = first[own == 1]
-    entries[single + 2] = entries[single + 1]
+    first = np.cumsum(count[new] + 1) - (count[new] + 1)
+    entries = np.empty(int((count[new] + 1).sum()))
+    entries[first] = count[new]
+    is_wall = np.ones(len(entries), dtype=bool)
+    is_wall[first] = False
+    offsets = walls_at + lists.walls.shape[1] * np.arange(len(lists.walls))
+    entries[is_wall] = offsets[number[np.repeat(new, count)]]
     begin = walls_at + lists.walls.size + len(count)
-    places = begin + first[np.cumsum(new) - 1].astype(np.float64)
-    fine = np.repeat(np.repeat(lists.legal, lists.fine, axis=0), lists.fine, axis=1).ravel()
-    places = np.where(fine & (lists.clearance >= deep), lists.clearance, places)
-    return np.where(fine, places, -places), entries
+    codes = begin + first[np.cumsum(new) - 1].astype(np.float64)
+    legal = np.repeat(np.repeat(lists.legal, lists.fine, axis=0), lists.fine, axis=1).ravel()
+    codes = np.where(legal & (lists.clearance >= deep), lists.clearance, codes)
+    return np.where(legal, codes, -codes), entries

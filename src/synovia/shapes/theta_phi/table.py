@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
-from ... import kernels
 from ...arrays import (
     TURN,
     Floats,
@@ -268,7 +267,6 @@ class ThetaPhi(Directional):
 
     def _twists(self, vectors: Vectors) -> Floats:
         """Return the least and greatest twist (..., 2) at vectors of the table's frame."""
-        found = np.empty((*vectors.shape[:-1], 2))
-        flat = np.ascontiguousarray(vectors, np.float64).reshape(-1, 3)
-        kernels.theta_phi.ranges(flat, self._padded, found.reshape(-1, 2))
-        return found
+        places = grid.places_of(vectors.astype(np.float64, copy=False), self.legal.shape)
+        low, high = grid.interpolate(self._padded, *places)
+        return np.stack([low, np.maximum(low, high)], axis=-1)
