@@ -39,10 +39,8 @@ from .search import (
     SearchSettings,
     Variables,
     check_above_0,
-    descend_from_start,
     descend_numerically,
-    restart,
-    try_starts,
+    search,
 )
 from .solution import ControlSolution
 
@@ -71,11 +69,6 @@ class ControlTrials(Rows):
     """(n, D): errors of the goals that are not soft, as the tolerance counts them."""
     downhill: Floats
     """(n, F): rate at which half the sum of squares falls with each share."""
-
-    @property
-    def worst(self) -> float:
-        """The largest error of a single trial."""
-        return float(self.errors.max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,7 +377,6 @@ def solve_controls(
     *,
     only: Sequence[str] | None = None,
     stiffness: Mapping[str, float] | None = None,
-    starts: Sequence[Controls] = (),
     settings: SearchSettings | None = None,
 ) -> ControlSolution:
     """Return controls within their ranges, near `controls`, whose pose meets `goals`.
@@ -409,9 +401,6 @@ def solve_controls(
     stiffness
         Relative weight with which a control stays near `controls`, by control or by joint set; 1
         unless given. A stiff spine bends only where arms do not reach far enough.
-    starts
-        Controls where the search begins, instead of at `controls`; the next one is tried if one
-        does not meet the goals. A drag begins where its last step ended.
     settings
         How long to search; `largest_step` and `threads` do not apply. Restarts begin at random
         controls and take about 10 ms.
@@ -425,10 +414,8 @@ def solve_controls(
     checked = _check_goals(figure, goals)
     changing = _free_controls(figure, only)
     stiff = _stiffness(figure, stiffness)
-    begin = [figure.pose(values).controls for values in starts]
     start = figure.pose(controls).controls
-    shapes = [values.shape[:-1] for values in (start, *begin)]
-    batch = common_batch("controls", [*shapes, *(goal.batch for goal in checked)])
+    batch = common_batch("controls", [start.shape[:-1], *(goal.batch for goal in checked)])
     values = np.array(np.broadcast_to(start, (*batch, start.shape[-1])))
     ends, wanted = np.zeros(values.shape, np.int64), np.zeros(values.shape, np.bool_)
     steps, met = np.zeros(batch, np.int64), np.zeros(batch, np.bool_)
@@ -437,8 +424,8 @@ def solve_controls(
         problem = ControlVariables.of(
             figure, values[item], goals, changing, stiff, settings.tolerance
         )
-        first = [np.broadcast_to(row, values.shape)[item] for row in begin] or [values[item]]
-        trial = search_controls(problem, [problem.shares_at(row) for row in first], settings)
+        trial = problem.trials(problem.shares_at(values[item])[None])
+        search(problem, trial, settings)
         values[item] = problem.values(trial.shares[0])
         steps[item], met[item] = trial.steps[0], trial.met[0]
         ends[item][problem.free] = problem.ends(trial.shares[0])
@@ -460,25 +447,6 @@ def solve_controls(
         ends=ends,
         wanted=wanted,
     )
-
-
-def search_controls(
-    problem: ControlVariables, starts: Sequence[Floats], settings: SearchSettings
-) -> ControlTrials:
-    """Return the best trial from several starts, shares (F,), then from random ones."""
-    steps, weak = 0, problem.weaken_soft_goals()
-
-    def run(share: Floats) -> ControlTrials:
-        nonlocal steps
-        trial = problem.trials(share[None])
-        descend_from_start(problem, trial, settings)
-        steps += int(trial.steps[0])
-        return trial
-
-    best = try_starts([*starts], run, lambda trial: trial.worst, lambda trial: bool(trial.met[0]))
-    best.steps[0] = steps
-    restart(weak, best, best, settings)
-    return best
 
 
 def _errors(

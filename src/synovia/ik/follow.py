@@ -439,9 +439,9 @@ def track(
         ),
     )
     fitted = model.for_skeleton(skeleton)
-    if not fitted.dependents or solution.converged.ndim:
+    if not (fitted.dependents or fitted.groups) or solution.converged.ndim:
         return solution
-    # Limits that depend on joints are solved in rounds. Each round takes all steps.
+    # Limits that depend on joints are solved in rounds, and groups over controls: with more steps.
     limited = _limit_rotations(fitted, pose.rotations, solution.pose.rotations, largest_turn)
     if limited is None:
         return solution

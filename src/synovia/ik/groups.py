@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import quat
-from ..arrays import Floats, Mask, Quats
-from ..components import Figure, FigurePose
+from ..arrays import Floats, Quats
+from ..components import Figure
 from ..model import LimitModel
 from ..skeleton import Pose, check_joints
 from .controls import solve_controls
@@ -20,7 +19,6 @@ from .search import SearchSettings
 from .solution import ControlSolution, Solution
 
 OFFSET_TOLERANCE = 1e-3  # deviation of offsets from the figure's, as a share of its size
-HALVINGS = 30  # bisection steps to the largest allowed rotation; 2**-30 of the path is left
 
 
 @dataclass(frozen=True)
@@ -96,13 +94,9 @@ class GroupSolver:
         joints: Sequence[str] | None,
         *,
         settings: SearchSettings,
-        max_rotation: float = math.pi,
         stiffness: Mapping[str, float] | None = None,
     ) -> Solution:
-        """Return a pose that the controls produce and that meets goals, starting from `pose`.
-
-        No joint rotates by more than `max_rotation` radians from the legal start.
-        """
+        """Return a pose that the controls produce and that meets goals, starting from `pose`."""
         check_joints(self.model.skeleton, pose)
         rotations, root = pose.rotations.astype(np.float64), self.root
         start, center = self.nearest_controls(rotations), self.figure.skeleton.offsets[root]
@@ -118,10 +112,6 @@ class GroupSolver:
             stiffness=stiffness,
             settings=settings,
         )
-        if max_rotation < math.pi:
-            solution = self._shorten(
-                solution, np.broadcast_to(start, solution.controls.shape), max_rotation
-            )
         return self._in_world(solution, pose, goals, start)
 
     def look(
@@ -146,28 +136,6 @@ class GroupSolver:
                 stiffness |= dict.fromkeys(group.controls, len(some) / sum(some))
         settings = SearchSettings(restarts=0, tolerance=tolerance)
         return self.solve(pose, [goal], [*shares], settings=settings, stiffness=stiffness)
-
-    def _shorten(
-        self, solution: ControlSolution, start: Floats, max_rotation: float
-    ) -> ControlSolution:
-        """Return the farthest pose on the path to the solution within `max_rotation` radians."""
-        before = self.figure.pose(start).rotations
-
-        def pose_at(share: Floats) -> FigurePose:
-            return self.figure.pose(start + share[..., None] * (solution.controls - start))
-
-        def fits(share: Floats) -> Mask:
-            angles = quat.angle_between(before, pose_at(share).rotations)
-            return np.asarray(angles.max(axis=-1) <= max_rotation)
-
-        high = np.ones(start.shape[:-1])
-        low = np.where(fits(high), high, 0.0)
-        for _ in range(HALVINGS if (low < 1.0).any() else 0):
-            middle = 0.5 * (low + high)
-            inside = fits(middle)
-            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-        posed, converged = pose_at(low), np.asarray(solution.converged & (low == 1.0))
-        return replace(solution, controls=posed.controls, pose=posed, converged=converged)
 
     def _in_world(
         self, solution: ControlSolution, pose: Pose, goals: Sequence[Goal], start: Floats

@@ -15,6 +15,7 @@ from ..rigs import NotHumanError, Rig, align, recognize, t_pose
 from ..rigs.stance import unit_or_none
 from ..skeleton import Skeleton, forward
 from .goals import World
+from .problem import orthonormal_pair
 
 HEIGHT = 1.75  # metres, of the human whose dimensions the tables below have
 HIPS, SHOULDERS, ANKLES = 0.928, 1.432, 0.068  # heights of its joints in metres
@@ -59,7 +60,6 @@ class Term(NamedTuple):
     """A term of a pull: residuals (..., rows) that depend on where capsules are."""
 
     residual: Callable[[Lines], Floats]
-    rows: int
     one_sided: bool = False
     """True if residuals count only where they are above 0."""
 
@@ -272,7 +272,7 @@ def keep_apart(person: Person) -> Term:
         )
         return np.asarray(reach - gaps)
 
-    return Term(residual, len(reach), one_sided=True)
+    return Term(residual, one_sided=True)
 
 
 def penetration(person: Person, world: World) -> Scalars:
@@ -309,12 +309,12 @@ def keep_above(person: Person, floor: float, resting: Sequence[str]) -> Term:
         heights = [line[..., rows, :] @ person.up for line in lines]
         return np.concatenate([lowest - height for height in heights], axis=-1)
 
-    return Term(residual, 2 * len(rows), one_sided=True)
+    return Term(residual, one_sided=True)
 
 
 def balance(person: Person, corners: Vectors) -> Term:
     """Return how far the centre of mass is beyond each side of what points (n, 3) of soles hold."""
-    across = _horizontal(person.up)
+    across = orthonormal_pair(person.up)
     corners = corners @ across.T
     center = corners.mean(axis=0)
     polygon = center + SUPPORT * (corners[_hull(corners)] - center)
@@ -326,14 +326,7 @@ def balance(person: Person, corners: Vectors) -> Term:
     def residual(lines: Lines) -> Floats:
         return np.asarray(person.center_of_mass(lines) @ (normals @ across).T - offsets)
 
-    return Term(residual, len(normals), one_sided=True)
-
-
-def _horizontal(up: Vectors) -> Floats:
-    """Return two unit vectors (2, 3) at right angles to `up` and each other, counter-clockwise."""
-    first = np.cross(up, np.eye(3)[np.abs(up).argmin()])
-    first /= np.linalg.norm(first)
-    return np.stack([first, np.cross(up, first)])
+    return Term(residual, one_sided=True)
 
 
 def _hull(points: Vectors) -> Ints:
@@ -373,7 +366,7 @@ def hang(person: Person, home: Lines, side: str) -> Term:
         apart = wanted - directions(lines)
         return np.asarray(apart.reshape(*apart.shape[:-2], 6))
 
-    return Term(residual, 6)
+    return Term(residual)
 
 
 def level(person: Person, home: Lines) -> Term:
@@ -386,4 +379,4 @@ def level(person: Person, home: Lines) -> Term:
         return np.asarray(across @ person.up / np.linalg.norm(across, axis=-1))
 
     wanted = lean(home)
-    return Term(lambda lines: (lean(lines) - wanted)[..., None], 1)
+    return Term(lambda lines: (lean(lines) - wanted)[..., None])

@@ -96,7 +96,7 @@ def _free_axes(limit: Limit, legal: Quats) -> tuple[Vectors, Floats]:
 
 
 def orthonormal_pair(axis: Vectors) -> Floats:
-    """Return two unit vectors (2, 3) orthogonal to `axis` and to each other."""
+    """Return unit vectors (2, 3) that form a right-handed frame with `axis` as the third."""
     first = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
     first /= np.linalg.norm(first)
     return np.stack([first, np.cross(axis, first)])

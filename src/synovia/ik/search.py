@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -197,31 +197,6 @@ def _run_race(
         better = np.flatnonzero((last.squares < trials.squares[unmet[rows]]) | last.met)
         trials.put(unmet[rows[better]], last.take(better))
         trials.steps[unmet[rows]] = taken
-
-
-S = TypeVar("S")
-R = TypeVar("R")
-
-
-def try_starts(
-    starts: Iterable[S],
-    run: Callable[[S], R],
-    error: Callable[[R], float],
-    is_met: Callable[[R], bool],
-) -> R:
-    """Return the result from the first start that meets the goals, or the best one.
-
-    A later start replaces an earlier one only if its error is clearly smaller.
-    """
-    first, *others = starts if isinstance(starts, list) else [*starts]
-    best = run(first)
-    for start in others:
-        if is_met(best):
-            break
-        other = run(start)
-        if error(other) < BETTER_START * error(best):
-            best = other
-    return best
 
 
 class Differentiable(ABC):

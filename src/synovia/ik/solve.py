@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import kernels, quat
+from .. import kernels
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, forward, lineage
+from .coordinates import JointCoordinates
 from .goals import Goal, JointGoal, check_goals, errors_of, weighted_residuals
 from .groups import GroupSolver
 from .problem import Problem, pack, scale_weights
@@ -256,21 +257,20 @@ class JointVariables(Variables[Batch]):
 class NumericalJoints(Differentiable):
     """One row of a batch whose goals are evaluated in NumPy, because a kernel lacks one.
 
-    A point is (rotations (..., J, 4), positions (..., J, 3)). The variables are rotation vectors of
-    the movers in their own frames, then the positions of roots that may move.
+    Points and variables are those of `JointCoordinates`.
     """
 
     block = 3
 
     def __init__(self, problem: Problem, batch: Batch, row: int) -> None:
         self.problem, self.batch, self.row = problem, batch, row
-        self.movers, self.slides = problem.movers, problem.chain.slides.tolist()
-        self.length, self.limits = float(batch.lengths[row]), problem.model
-        unlimited = int(batch.unlimited[row])
+        self.length, model = float(batch.lengths[row]), problem.model
+        self.movers, unlimited = problem.movers, int(batch.unlimited[row])
         if unlimited >= 0:
-            limits = dict(self.limits.limits)
-            limits.pop(self.limits.skeleton.names[self.movers[unlimited]], None)
-            self.limits = self.limits.with_limits(limits)
+            limits = dict(model.limits)
+            limits.pop(model.skeleton.names[self.movers[unlimited]], None)
+            model = model.with_limits(limits)
+        self.coordinates = JointCoordinates(model, self.movers, problem.chain.slides.tolist())
         plan, weights = problem.plan, problem.chain.goals[:, kernels.ik_chain.GOAL.weight]
         self.goals = [
             goal.with_rows(joints, batch.targets[row, rows])
@@ -284,25 +284,10 @@ class NumericalJoints(Differentiable):
         )
 
     def perturbed(self, point: Any, size: float) -> tuple[Any, Floats]:
-        count = 3 * (len(self.movers) + len(self.slides))
-        return self._moved(point, size * np.eye(count)), np.full(count, size)
+        return self.coordinates.perturbed(point, size)
 
     def retract(self, point: Any, step: Floats) -> tuple[Any, Floats]:
-        rotations, positions = (array[0] for array in self._moved(point, step[None]))
-        legal = self.limits.project(Pose(rotations, positions)).rotations
-        before = quat.inverse(point[0][self.movers])
-        rotated = quat.log(quat.mul(before, legal[self.movers]))
-        moved = positions[self.slides] - point[1][self.slides]
-        return (legal, positions), np.concatenate([rotated.ravel(), moved.ravel()])
-
-    def _moved(self, point: Any, steps: Floats) -> Any:
-        """Return the points (n, ...) that steps (n, F) lead to, legal or not."""
-        rotations, positions = (np.repeat(array[None], len(steps), axis=0) for array in point)
-        moves, count = steps.reshape(len(steps), -1, 3), len(self.movers)
-        rotated = quat.mul(rotations[:, self.movers], quat.exp(moves[:, :count]))
-        rotations[:, self.movers] = quat.normalize(rotated)
-        positions[:, self.slides] += moves[:, count:]
-        return rotations, positions
+        return self.coordinates.retract(point, step)
 
     def library_squares(self) -> Floats:
         """Return the sums of squares (STORED_POSES,) at the stored poses."""
@@ -510,11 +495,7 @@ def solve(
     if fitted.groups:
         if pinned or free_root:
             raise ValueError("limits of a figure's groups take no pins and no free root")
-        return GroupSolver.of(fitted).solve(
-            *(pose, check_goals(goals), joints),
-            settings=settings,
-            max_rotation=settings.iterations * settings.largest_step,
-        )
+        return GroupSolver.of(fitted).solve(pose, check_goals(goals), joints, settings=settings)
     problem = pack(model, skeleton, pose, goals, joints, pinned, free_root)
     if not problem.model.dependents or problem.batch != ():
         return _search_by_priority(JointVariables(problem, settings))

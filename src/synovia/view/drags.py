@@ -19,6 +19,7 @@ from ..ik import (
     Reach,
     SearchSettings,
     Solution,
+    Stay,
     look_at,
     solve_controls,
 )
@@ -92,8 +93,10 @@ def rotate_joint(session: Session, request: TurnRequest) -> Pulled | PoseAnswer:
     names = [name for name in names if not name.startswith(f"{ROOT_SET}.")]
     if not names:
         raise ValueError(f"no control turns {joint}")
+    sets = [each for each in figure.joint_sets.values() if joint in each.network.outputs]
+    stay = Stay(figure.pose(home), [name for each in sets for name in each.network.outputs])
     once = SearchSettings(restarts=0)
-    solution = solve_controls(figure, home, [goal], only=names, starts=[last, home], settings=once)
+    solution = solve_controls(figure, last, [goal, stay], only=names, settings=once)
     return _pulled(scene, PullStep(solution, settled=True), [joint], started)
 
 
