@@ -193,9 +193,6 @@ def use_the_rest():
         kernels.forms.relative(values, layout, paths, 1e-12, np.empty(24))
         kernels.forms.add_gradients(values, layout, paths, rng.normal(size=24), values.copy())
     kernels.scapula.nearest_roots(rng.normal(size=(40, 5)), np.empty((40, 2)))
-    lines = b"1\nroot 1 2\n leg\t3\n12x 4\n\n0123 \nroot 5\nROOT 6\nle 7"
-    text, names = (np.frombuffer(each, np.uint8).copy() for each in (lines, b"rootleg"))
-    kernels.text.blank_names(text, names, np.array([4, 7]), np.empty(9, np.int64))
 
 
 def use_groups():

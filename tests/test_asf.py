@@ -358,8 +358,8 @@ BROKEN_AMC = [
     (("shank 12 34", "shank 12 34 56"), "6: expected 2 numbers for shank, got 3"),
     (("shank 12 34", "shank 12 x"), "6: expected finite numbers, got 'x'"),
     (("shank 12 34", "shank 12 nan"), "6: expected finite numbers, got 'nan'"),
-    (("shank 12 34", "shank 12 1e300"), "6: expected numbers of at most 1e+06, got 1e+300"),
-    (("arm 77", "shank 1 2"), "12: expected the bones of the first frame in each, once"),
+    (("root 1 2 3", "root 1 2 1e300"), " expected positions of at most 1e+09, got 1e+300 for root"),
+    (("arm 77", "shank 1 2"), "7: expected the bones of the first frame in each, once"),
     (("arm 77\n", ""), "11: expected the bones of the first frame in each, once"),
     (("1\nroot", "root"), "3: expected the number of a frame before bones, got a bone"),
     (("1\nroot", "9" * 5000 + "\nroot"), "3: expected the number of a frame or a bone of walk"),
@@ -370,12 +370,12 @@ BROKEN_ASF = [
     (("angle deg", "angle grad"), "7: expected angle deg or angle rad, got 'angle grad'"),
     (("order TX", "order TX TX"), "11: expected some of tx, ty, tz, rx, ry, rz, each once, got "),
     (("axis XYZ", "axis XYX"), "12: expected an order of the axes such as XYZ, got 'axis XYX'"),
-    (("direction 0.6", "direction"), "26: expected 3 numbers of at most 1e+06 after direction, "),
-    (("length 5.0", "length 1e9"), "27: expected 1 numbers of at most 1e+06 after length, got "),
+    (("direction 0.6", "direction"), "26: expected 3 numbers after direction, "),
+    (("length 5.0", "length 5 6"), "27: expected 1 numbers after length, got "),
     (("10 20 30 XYZ", "10 20 30"), "28: expected an order of the axes such as XYZ, got "),
     (("dof ry", "dof ry l"), "49: expected some of rx, ry, rz, each once, got 'dof ry l'"),
     (("(-10 170)", ""), "42: expected two limits for each of 2 freedoms of shank, or none, not 2"),
-    (("(-10 170)", "(-10 x)"), "41: expected 1 numbers of at most 1e+06 after limits, got "),
+    (("(-10 170)", "(-10 x)"), "41: expected 1 numbers after limits, got "),
     (("name thigh", "name hip"), "25: expected name and a word that no other bone has, got "),
     (("name thigh\n", "\n"), "33: expected name in the bone that began in line 23, got 'end'"),
     (("  end\n  begin\n    id 2", "  begin\n    id 2"), "22: expected end before the next begin"),
@@ -404,30 +404,6 @@ def test_what_is_broken_in_asf_is_named_by_file_and_line(tmp_path, change, messa
         load_clip(write(tmp_path, asf=asf))
     assert f"{tmp_path / 'walk.asf'}:{message}" in str(caught.value)
     assert ", got " in str(caught.value)
-
-
-@pytest.mark.filterwarnings("ignore:.*without motion of root")
-def test_hostile_sizes_are_refused_or_read_soon(tmp_path):
-    bones = "".join(
-        f"begin\nname b{k}\ndirection 0 1 0\nlength 1\naxis 0 0 0 XYZ\nend\n" for k in range(9999)
-    )
-    links = "".join(f"b{k} b{k + 1}\n" for k in range(9998))
-    deep = f":bonedata\n{bones}:hierarchy\nroot b0\n{links}"
-    still = ":DEGREES\n" + "".join(f"{k}\n" for k in range(1, 2000))
-    with pytest.raises(ValueError, match=r"expected at most 100 frames of 10000 bones in so short"):
-        load_clip(write(tmp_path, still, deep))
-    assert len(load_clip(write(tmp_path, ":DEGREES\n1\n", deep)).skeleton) == 10_000
-    long = "x" * 500_000
-    path = write(tmp_path, amc_text().replace("arm", long), ASF.replace("arm", long))
-    assert len(load_clip(path).skeleton.names[-1]) == 500_000
-    with pytest.raises(ValueError, match=r"walk\.amc:7: expected 1 numbers for x{60}, got 2"):
-        load_clip(
-            write(
-                tmp_path,
-                amc_text().replace("arm", long).replace(" 77", " 7 7"),
-                ASF.replace("arm", long),
-            )
-        )
 
 
 needs_data = pytest.mark.skipif(not DATA.exists(), reason=f"no captures to read in {DATA}")

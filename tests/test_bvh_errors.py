@@ -1,18 +1,13 @@
 """Broken, odd and real files: a clip, or an error that names file and line."""
 
 import json
-import os
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from synovia import kernels
 from synovia.io import load_clip, save_clip
-from test_bvh import DEEP, ROWS, SMALL, assert_same, read, small
+from test_bvh import ROWS, SMALL, assert_same, read, small
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 NUMBERS = "expected finite numbers, got"
@@ -54,8 +49,7 @@ BROKEN = [
         "18: expected Frame Time: and seconds from 1e-06 to 10000, got ",
     ),
     (("Frame Time: 0.1", "Frame Time: 5e-324"), "18: expected Frame Time: and seconds from "),
-    (("70 80", "70 1e308"), "20: expected Xrotation of hip within ±1e+06, got 1e+308"),
-    (("ROOT hip", "ROOT " + "h" * 1001), "2: expected a name of at most 1000 characters, got "),
+    (("4 5 6 70", "4 1e308 6 70"), " expected positions of at most 1e+09, got 1e+308 for hip"),
     (("70 80", "70 nan"), f"20: {NUMBERS} 'nan'"),
     (("70 80", "70 -inf"), f"20: {NUMBERS} '-inf'"),
     (("70 80", "70 1e999"), f"20: {NUMBERS} '1e999'"),
@@ -64,9 +58,7 @@ BROKEN = [
     (("35\n", "1e"), f"20: {NUMBERS} '1e'"),
     ((" 60\n", "\n"), f"19: {COUNT}, got 8"),
     ((" 35\n", ""), f"20: {COUNT}, got 8"),
-    ((ROWS, "1 2 3 4 5 6\n1 2 3 4\n"), f"20: {COUNT}, in the lines of a row, got 10"),
-    ((ROWS, "1 2 3 4\r\n\r\n1 2 3 4"), f"21: {COUNT}, in the lines of a row, got 8"),
-    (DEEP.replace("Frames: 1", "Frames: 999999"), "12007: expected at most 333 frames without "),
+    ((ROWS, "1 2 3 4 5 6\n1 2 3 4\n"), f"19: {COUNT}, got 6"),
 ]
 
 
@@ -76,34 +68,6 @@ def test_what_is_broken_is_named_by_file_and_line(tmp_path, change, message):
         read(tmp_path, small(change) if isinstance(change, tuple) else change)
     assert str(caught.value).startswith(f"{tmp_path / 'walk.bvh'}:{message}")
     assert ", got " in str(caught.value)
-
-
-def test_numbers_are_rounded_as_python_rounds_them():
-    rng = np.random.default_rng(4)
-    words = [f"{m}.{f}" for m, f in rng.integers(0, 10**7, (2000, 2)).tolist()]
-    words += [f"-{m}e{m % 80 - 40}" for m in rng.integers(0, 2**60, 2000).tolist()]
-    words += [f"{2**52 + k}.5" for k in range(9)] + [f"{2**51 + k}.75" for k in range(9)]
-    words += map(repr, (rng.normal(size=2000) * 10.0 ** rng.integers(-300, 300, 2000)).tolist())
-    words += [str(2**53 + k) for k in range(-3, 4)] + [
-        "0e99999",
-        "1e-400",
-        "00.0100",
-        "1e22",
-        "1e23",
-    ]
-    words += ["0." + "0" * 400 + "1e401", "123456789" * 50 + "e-440"]
-    text = " ".join(words).encode()
-    cursor, counts = np.zeros(3, np.int64), np.zeros(1, np.int64)
-    values, hard = np.empty(len(words)), np.empty((100, 3), np.int64)
-    while cursor[0] < len(text):
-        bad = kernels.text.scan(np.frombuffer(text, np.uint8), cursor, values, counts, hard)
-        assert bad == -1
-        for number, start, stop in hard.tolist():
-            if number < 0:
-                break
-            values[number] = float(text[start:stop])
-    assert counts[0] == len(words)
-    np.testing.assert_array_equal(values, [float(word) for word in words])
 
 
 def real_files():
@@ -130,16 +94,3 @@ def test_real_files_are_read_and_come_back(tmp_path, entry):
     assert clip.frame_time == entry["frame_time"]
     save_clip(clip, tmp_path / "again.bvh")
     assert_same(load_clip(tmp_path / "again.bvh"), clip)
-
-
-def test_reading_works_uncompiled(tmp_path):
-    path = tmp_path / "walk.bvh"
-    path.write_text(small(("4 5 6", "0.12345678901234566 -5e-30 6.25")))
-    code = (
-        "from synovia.io import load_clip; "
-        f"print(*load_clip({str(path)!r}).pose.positions[1, 0].tolist())"
-    )
-    env = {**os.environ, "SYNOVIA_KERNELS": "plain"}
-    command = [sys.executable, "-c", code]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
-    assert run.stdout.split() == ["0.12345678901234566", "-5e-30", "6.25"]

@@ -423,7 +423,7 @@ def _decode_head(header: Mapping[str, Any]) -> Head:
         SummaryOptions.from_dict(header["options"]),
         skeleton,
         int(header["frames"]),
-        check_frame_time("frame_time", float(header["frame_time"])),
+        check_frame_time(float(header["frame_time"])),
         bool(header["first_frame_dropped"]),
         {str(name): int(size) for name, size in header["sizes"].items()},
         {str(name): int(count) for name, count in header["flips"].items()},

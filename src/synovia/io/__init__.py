@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..lazy import lazy_getattr
 from ..skeleton import Clip
-from .bounds import check_skeleton
+from .bounds import check_clip
 from .encoding import errors_name
 from .format import ClipFormat, FormatEntry, ReadOptions
 
@@ -58,7 +58,7 @@ def load_clip(path: str | PathLike[str], *, skeleton: str | PathLike[str] | None
         if clip and kind.contents is None:
             raise ValueError(f"expected the name of a file that holds several clips, got #{clip}")
         loaded = kind.read(file, options)
-        check_skeleton(loaded.skeleton)
+        check_clip(loaded)
     return loaded
 
 

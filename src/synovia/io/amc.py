@@ -12,35 +12,23 @@ from typing import NoReturn
 
 import numpy as np
 
-from .. import kernels
-from ..arrays import Floats, Ints, tolerance
+from ..arrays import Floats, tolerance
 from ..quat import angle_between, inverse, mul, rotate
 from ..skeleton import Clip, Pose, Skeleton
 from ..skeleton.world import with_unit, with_up
-from .asf import (
-    MAX_NUMBER,
-    POSITION_FREEDOMS,
-    ROTATION_FREEDOMS,
-    AsfOrigin,
-    find_asf,
-    parse_asf,
-    read_asf,
-)
+from .asf import DEGREES, POSITION_FREEDOMS, ROTATION_FREEDOMS, AsfOrigin, find_asf, parse_asf
 from .euler import euler_angles_deg, nearest_angles, rotations_about
 from .files import atomic_write, read_file
 from .format import ClipFormat, ReadOptions, only_clip
-from .lines import LineReader, decode_text, parse_numbers, quote_line, scan_numbers
+from .lines import LineReader, decode_text, parse_numbers, quote_line
 
 FRAME_TIME = 1.0 / 120.0  # seconds, if a file does not state it: CMU's rate
-MAX_STILL_POSES = 10**6  # frames × joints allowed in a file with fewer bytes than that
 DECIMALS = 8  # of written degrees: a hundredth of the promised accuracy; radians have two more
 MAX_ROUNDING = 1e-12  # radians: error of a rotation that is read and written
+MAX_DIGITS = 9  # of the number of a frame
 
 _ASF = re.compile(rb"^\s*:(version|units|root|bonedata|hierarchy)\b", re.MULTILINE | re.IGNORECASE)
 _AMC = re.compile(rb"^\s*:(fully-specified|degrees|radians)\b", re.MULTILINE | re.IGNORECASE)
-_COMMENT = re.compile(rb"#[^\r\n]*")
-_FRAME, _OTHER = -2, -1  # in place of the joint: a line with a frame's number, any other line
-_NEWLINE = 10
 
 
 def read_amc(path: Path, options: ReadOptions) -> Clip:
@@ -50,138 +38,116 @@ def read_amc(path: Path, options: ReadOptions) -> Clip:
         origin = parse_asf(path, data)
         still = np.zeros((1, sum(map(len, origin.freedoms))))
         return Clip(origin.skeleton, _pose(origin, still), FRAME_TIME, path.stem, origin)
-    origin = read_asf(options.skeleton or find_asf(path))
-    reader = LineReader(str(path), data.rstrip())
-    origin, frame_time = _read_header(reader, origin)
-    values = _rows(reader, origin)
+    asf_path = options.skeleton or find_asf(path)
+    origin, frame_time = parse_asf(asf_path, read_file(asf_path)), FRAME_TIME
+    reader = LineReader(path, data.rstrip())
+    lines: list[tuple[int, list[bytes]]] = []  # number and words of each line with motion
+    is_motion = False
+    for number, line in enumerate(reader.lines, start=1):
+        words = line.partition(b"#")[0].split()
+        if words and words[0].startswith(b":"):
+            reader.number = number
+            origin, frame_time = _read_header(reader, words, origin, frame_time)
+            is_motion = True
+        elif words:
+            lines.append((number, words))
+    if not (lines or is_motion):
+        reader.fail_at(1, "expected the number of a frame", "the end of the file")
+    values = _values(reader, origin, lines)
     for message in reader.warnings:
         warnings.warn(f"{path}: {message}", UserWarning, stacklevel=3)
     origin = replace(origin, values=values)
     return Clip(origin.skeleton, _pose(origin, values), frame_time, path.stem, origin)
 
 
-def _read_header(reader: LineReader, origin: AsfOrigin) -> tuple[AsfOrigin, float]:
-    """Return the origin with the file's unit and freedoms, and the seconds between frames."""
-    frame_time = FRAME_TIME
-    before = reader.offset, reader.number
-    has_header = False
-    while reader.offset < len(reader.data):
-        line = reader.advance("the number of a frame")
-        words = line.partition(b"#")[0].upper().split()
-        if words and not words[0].startswith(b":"):
-            break
-        before = reader.offset, reader.number
-        match words[:1]:
-            case [b":DEGREES"]:
-                origin = replace(origin, angle=np.pi / 180.0)
-            case [b":RADIANS"]:
-                origin = replace(origin, angle=1.0)
-            case [b":FORCE-ALL-JOINTS-BE-3DOF"]:
-                freedoms = (origin.freedoms[0], *[ROTATION_FREEDOMS] * (len(origin.freedoms) - 1))
-                origin = replace(origin, freedoms=freedoms, forced=True)
-            case [b":SAMPLES-PER-SECOND"]:
-                rate = parse_numbers(b" ".join(words[1:]))
-                if rate is None or len(rate) != 1 or not 1e-4 <= rate[0] <= 1e6:
-                    reader.fail("expected a rate from 1e-4 to 1e6 after :SAMPLES-PER-SECOND")
-                frame_time = 1.0 / rate[0]
-        has_header = has_header or bool(words)
-    else:
-        if not has_header:
-            reader.fail_at(1, "expected the number of a frame", "the end of the file")
-    reader.offset, reader.number = before
+def _read_header(
+    reader: LineReader, words: list[bytes], origin: AsfOrigin, frame_time: float
+) -> tuple[AsfOrigin, float]:
+    """Return the origin and the seconds between frames, as a line that begins with : has them."""
+    match words[0].upper():
+        case b":DEGREES":
+            origin = replace(origin, angle=DEGREES)
+        case b":RADIANS":
+            origin = replace(origin, angle=1.0)
+        case b":FORCE-ALL-JOINTS-BE-3DOF":
+            freedoms = (origin.freedoms[0], *[ROTATION_FREEDOMS] * (len(origin.freedoms) - 1))
+            origin = replace(origin, freedoms=freedoms, forced=True)
+        case b":SAMPLES-PER-SECOND":
+            rate = parse_numbers(b" ".join(words[1:]))
+            if rate is None or len(rate) != 1 or not 1e-4 <= rate[0] <= 1e6:
+                reader.fail("expected a rate from 1e-4 to 1e6 after :SAMPLES-PER-SECOND")
+            frame_time = 1.0 / float(rate[0])
     return origin, frame_time
 
 
-def _rows(reader: LineReader, origin: AsfOrigin) -> Floats:
-    """Return the numbers of all frames, (frames, freedoms), bones in the order of the skeleton."""
-    numbers, bones = _split_names(reader, origin)
-    values, counts = scan_numbers(LineReader(reader.path, numbers, number=reader.number))
-    counts = counts[: len(bones)]
-    widths = np.array([len(freedoms) for freedoms in origin.freedoms])
-    wrong = np.flatnonzero(counts != np.where(bones >= 0, widths[bones], 0))
-    if wrong.size:
-        line = int(wrong[0])
-        name = decode_text(origin.bones[bones[line]])
-        _fail(reader, line, f"expected {widths[bones[line]]} numbers for {name:.60}", counts[line])
-    huge = np.flatnonzero(np.abs(values) > MAX_NUMBER)
-    if huge.size:
-        line = int(np.searchsorted(np.cumsum(counts), huge[0], side="right"))
-        _fail(reader, line, f"expected numbers of at most {MAX_NUMBER:g}", values[huge[0]])
-    frames = _check_frames(reader, origin, bones)
-    listed = bones[bones >= 0]
-    order = listed[: len(listed) // max(frames, 1)]  # of the bones, alike in all frames
-    table = np.zeros((frames, widths.sum()))  # bones without lines are at rest
-    ends = np.cumsum(widths)
-    columns = [
-        column for bone in order.tolist() for column in range(ends[bone] - widths[bone], ends[bone])
-    ]
-    table[:, columns] = values.reshape(frames, len(columns))
-    return table
+def _values(
+    reader: LineReader, origin: AsfOrigin, lines: Sequence[tuple[int, list[bytes]]]
+) -> Floats:
+    """Return the numbers of all frames, (frames, freedoms), bones in the order of the skeleton.
 
-
-def _split_names(reader: LineReader, origin: AsfOrigin) -> tuple[bytes, Ints]:
-    """Return the text with the first word of each line blanked, and the joint it names (lines,)."""
-    rest = reader.data[reader.offset :]
-    if b"#" in rest:
-        rest = _COMMENT.sub(b"", rest)
-    if b"\r" in rest and rest.count(b"\r") > rest.count(b"\r\n"):
-        rest = rest.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    joints = {name.lower(): joint for joint, name in enumerate(origin.bones)}
-    text = bytearray(rest)
-    starts = np.append(0, np.flatnonzero(np.frombuffer(rest, np.uint8) == _NEWLINE) + 1)
-    starts = starts[starts < len(text)]
-    bones = np.empty(len(starts), np.int64)
-    names = np.frombuffer(b"".join(origin.bones), np.uint8)
-    name_ends = np.cumsum([len(name) for name in origin.bones])
-    kernels.text.blank_names(np.frombuffer(text, np.uint8), names, name_ends, bones)
-    frames = -2 - bones[bones < -1]
-    bones[bones < -1] = _FRAME
-    for line in np.flatnonzero(bones == _OTHER).tolist():  # few: other case, nothing, mistakes
-        start = int(starts[line])
-        words = rest[start : rest.find(b"\n", start) % (len(rest) + 1)].split(None, 1)
-        name = words[0] if words else b""
-        if name.lower() in joints:
-            bones[line] = joints[name.lower()]
-        elif name:
+    Each of `lines`, a number and its words, is the number of a frame, or a bone and its numbers.
+    Bones without lines are at rest.
+    """
+    bones = {name.lower(): joint for joint, name in enumerate(origin.bones)}
+    frames: list[int] = []
+    first: list[int] = []  # bones of the first frame
+    expected = 0  # position in `first` of the next line's bone
+    for number, words in lines:
+        name = words[0].lower()
+        if len(words) == 1 and name.isdigit() and len(name) <= MAX_DIGITS:
+            if expected != (len(first) if frames else 0):
+                _fail_order(reader, number)
+            frames.append(int(name))
+            expected = 0
+            continue
+        if name not in bones:
             rule = f"expected the number of a frame or a bone of {origin.path.name}"
-            reader.fail_at(reader.number + 1 + line, rule, quote_line(name))
-        start = rest.find(name, start)
-        text[start : start + len(name)] = b" " * len(name)
+            reader.fail_at(number, rule, quote_line(words[0]))
+        bone = bones[name]
+        if not frames:
+            reader.fail_at(number, "expected the number of a frame before bones", "a bone")
+        if len(frames) == 1 and bone not in first:
+            first.append(bone)
+        elif expected >= len(first) or first[expected] != bone:
+            _fail_order(reader, number)
+        if len(words) - 1 != len(origin.freedoms[bone]):
+            rule = f"expected {len(origin.freedoms[bone])} numbers for {decode_text(words[0]):.60}"
+            reader.fail_at(number, rule, len(words) - 1)
+        expected += 1
+    if expected != len(first):
+        _fail_order(reader, lines[-1][0])
     if (np.diff(frames) != 1).any():
         reader.warnings.append("the numbers of frames have gaps; frames follow as they stand")
-    return bytes(text), bones
-
-
-def _check_frames(reader: LineReader, origin: AsfOrigin, bones: Ints) -> int:
-    """Return the number of frames; ValueError unless each has the bones of the first, in order.
-
-    `bones` (lines,) are the joints that lines name.
-    """
-    used = np.flatnonzero(bones != _OTHER)  # not blank
-    frames, joints = int((bones == _FRAME).sum()), len(origin.bones)
-    if frames * joints > MAX_STILL_POSES + len(reader.data):
-        rule = f"expected at most {MAX_STILL_POSES // joints} frames of {joints} bones"
-        _fail(reader, 0, f"{rule} in so short a file", frames)
-    if used.size and bones[used[0]] != _FRAME:
-        _fail(reader, int(used[0]), "expected the number of a frame before bones", "a bone")
-    starts = np.flatnonzero(bones[used] == _FRAME)
-    first = bones[used[: starts[1] if frames > 1 else used.size]]
-    expected = np.resize(first, used.size)
-    wrong = np.flatnonzero(bones[used] != expected)
-    if wrong.size or len(np.unique(first)) < len(first) or used.size != frames * len(first):
-        line = int(used[wrong[0] if wrong.size else -1])
-        rule = "expected the bones of the first frame in each, once and in the same order"
-        _fail(reader, line, rule, "another line")
-    absent = [j for j, freedoms in enumerate(origin.freedoms) if freedoms and j not in first]
+    absent = [
+        decode_text(origin.bones[joint])
+        for joint, freedoms in enumerate(origin.freedoms)
+        if freedoms and joint not in first
+    ]
     if absent and frames:
-        names = ", ".join(decode_text(origin.bones[joint]) for joint in absent[:12])
-        reader.warnings.append(f"without motion of {names}: at rest")
-    return frames
+        reader.warnings.append(f"without motion of {', '.join(absent[:12])}: at rest")
+    columns = _columns(origin)
+    values = np.zeros((len(frames), sum(map(len, origin.freedoms))))
+    used = [column for bone in first for column in columns[bone].values()]
+    values[:, used] = _numbers(reader, lines).reshape(len(frames), len(used))
+    return values
 
 
-def _fail(reader: LineReader, line: int, rule: str, value: object) -> NoReturn:
-    """Raise ValueError about a line, whose number is counted from the first frame."""
-    reader.fail_at(reader.number + 1 + line, rule, f"{value}")
+def _numbers(reader: LineReader, lines: Sequence[tuple[int, list[bytes]]]) -> Floats:
+    """Return all numbers after the first words of lines."""
+    texts = [b" ".join(words[1:]) for _, words in lines]
+    numbers = parse_numbers(b"\n".join(texts))
+    if numbers is not None and len(numbers) == sum(len(words) - 1 for _, words in lines):
+        return numbers
+    for (number, words), text in zip(lines, texts, strict=True):
+        count = len(reader.numbers([text], number))
+        if count != len(words) - 1:
+            reader.fail_at(number, f"expected {len(words) - 1} numbers", count)
+    raise AssertionError("each line has its numbers, and all together do not")
+
+
+def _fail_order(reader: LineReader, number: int) -> NoReturn:
+    rule = "expected the bones of the first frame in each, once and in the same order"
+    reader.fail_at(number, rule, "another line")
 
 
 def _pose(origin: AsfOrigin, values: Floats) -> Pose:
@@ -304,8 +270,6 @@ def _table(origin: AsfOrigin, clip: Clip, path: Path) -> Floats:
             shifts[:, axis] = 0.0
     moved = clip.pose.positions[:, 1:] - origin.skeleton.offsets[1:]
     _warn_lost(origin, clip, path, lost, np.concatenate([shifts[:, None], moved], axis=1))
-    if np.abs(table).max(initial=0.0) > MAX_NUMBER:
-        raise ValueError(f"{path}: expected numbers of at most {MAX_NUMBER:g}, got larger ones")
     return table
 
 

@@ -23,11 +23,13 @@ CMU_UNIT = 0.0254 / CMU_LENGTH
 ROTATION_FREEDOMS = ("rx", "ry", "rz")
 POSITION_FREEDOMS = ("tx", "ty", "tz")
 ROOT = b"root"
-MAX_NUMBER = 1e6  # larger lengths and angles are taken for mistakes
+DEGREES = np.pi / 180.0  # radians
 
 _CHANNELS = ("Zrotation", "Yrotation", "Xrotation")  # as in CMU's motions in BVH
 _SPACE = bytes.maketrans(b"(),", b"   ")
 _INFINITE = {b"inf": np.inf, b"+inf": np.inf, b"-inf": -np.inf}
+Ranges = dict[str, tuple[float, float]]
+"""Low and high end, in radians, by freedom."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +37,10 @@ class AsfOrigin:
     """The contents of an ASF file beyond the skeleton, and the numbers of the AMC file.
 
     `limits["ltibia"]["rx"]` is the range (low, high), in radians, of a bone's freedom, if the file
-    has one. `bones` are the names in the file, `freedoms` those of each bone, in the order of AMC
-    files, and `axes` (J, 4) the rotations of the bones' axes. `position` (3,) is that of the root
-    at zero. `values` (frames, freedoms) are the numbers of the AMC file, with `angle` radians per
-    unit.
+    has one, and `lines["ltibia"]` the line of the bone's first limit. `bones` are the names in the
+    file, `freedoms` those of each bone, in the order of AMC files, and `axes` (J, 4) the rotations
+    of the bones' axes. `position` (3,) is that of the root at zero. `values` (frames, freedoms) are
+    the numbers of the AMC file, with `angle` radians per unit.
     """
 
     path: Path
@@ -48,44 +50,43 @@ class AsfOrigin:
     freedoms: tuple[tuple[str, ...], ...]
     axes: Quats
     position: Vectors
-    limits: dict[str, dict[str, tuple[float, float]]]
+    limits: dict[str, Ranges]
+    lines: dict[str, int]
     angle: float
     forced: bool = False
     values: Floats | None = None
 
 
-@dataclass
+@dataclass(eq=False)
 class _Bone:
     """A bone, or the root, as its lines describe it; angles in the file's unit."""
 
     line: int
     name: bytes = b""
-    direction: list[float] = field(default_factory=list)
-    length: list[float] = field(default_factory=list)
-    axis: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    direction: Vectors = field(default_factory=lambda: np.zeros(0))
+    length: Floats = field(default_factory=lambda: np.zeros(0))
+    axis: Vectors = field(default_factory=lambda: np.zeros(3))
     order: str = "xyz"
     freedoms: tuple[str, ...] = ()
     limits: list[float] = field(default_factory=list)
     limits_line: int = 0
-    parent: bytes = b""
-    children: list[bytes] = field(default_factory=list)
+    parent: _Bone | None = None
+    children: list[_Bone] = field(default_factory=list)
 
-    def vector(self) -> Floats:
-        """Return the vector (3,) from the bone's start to its end."""
-        return np.array(self.direction) * self.length[0]
+    @property
+    def vector(self) -> Vectors:
+        """The vector (3,) from the bone's start to its end."""
+        return self.direction * self.length
 
-    def ranges(self, angle: float) -> dict[str, tuple[float, float]]:
+    def ranges(self, angle: float) -> Ranges:
         """Return the range of each freedom, in radians."""
-        pairs = zip(self.limits[::2], self.limits[1::2], strict=True)
-        return {
-            freedom: (angle * low, angle * high)
-            for freedom, (low, high) in zip(self.freedoms, pairs, strict=True)
-        }
+        ends = zip(self.freedoms, self.limits[::2], self.limits[1::2], strict=True)
+        return {freedom: (angle * low, angle * high) for freedom, low, high in ends}
 
     def axes(self, angle: float) -> Quats:
         """Return the rotation (4,) of the bone's axes: about fixed axes, first letter first."""
-        angles = [angle * self.axis["xyz".index(letter)] for letter in reversed(self.order)]
-        return from_euler(np.array(angles), self.order[::-1])
+        moving = self.order[::-1]
+        return from_euler(angle * self.axis[["xyz".index(letter) for letter in moving]], moving)
 
 
 def find_asf(path: Path) -> Path:
@@ -113,88 +114,71 @@ def _subject(path: Path) -> str:
     return re.split("[_-]", path.stem, maxsplit=1)[0]
 
 
-def read_asf(path: Path) -> AsfOrigin:
-    """Return the skeleton in the ASF file at `path`, and its other contents."""
-    return parse_asf(path, read_file(path))
-
-
 @lru_cache(maxsize=8)  # many motions share a skeleton
 def parse_asf(path: Path, content: bytes) -> AsfOrigin:
     """Return the skeleton in the bytes of an ASF file, and their other contents."""
-    return _read_sections(path, content).origin(path, content)
+    return _AsfReader(LineReader(path, content.rstrip())).origin(path, content)
 
 
-def _read_sections(path: Path, content: bytes) -> _AsfFile:
-    reader = LineReader(str(path), content.rstrip())
-    file = _AsfFile(reader)
-    for section, words in _sections(reader):
-        match section:
-            case b":units":
-                file.read_unit(words)
-            case b":root":
-                file.read_root(words)
-            case b":bonedata":
-                file.read_bone(words)
-            case b":hierarchy":
-                file.read_children(words)
-    if not file.has_bones:
-        reader.fail_at(max(reader.number, 1), "expected :bonedata", "the end of the file")
-    return file
-
-
-def _sections(reader: LineReader) -> Iterator[tuple[bytes, list[bytes]]]:
-    """Yield each line's section and its words, the first in lower case; [] at its start."""
-    section = b""
-    while reader.offset < len(reader.data):
-        line = reader.advance("a section").partition(b"#")[0]
-        words = line.translate(_SPACE).split()
-        if words and words[0].startswith(b":"):
-            section = words[0].lower()
-            yield section, []
-        elif words:
-            yield section, [words[0].lower(), *words[1:]]
-
-
-class _AsfFile:
+class _AsfReader:
     """The sections of an ASF file that have been read."""
 
     def __init__(self, reader: LineReader) -> None:
         self.reader = reader
-        self.angle = np.pi / 180.0
-        self.length = 1.0
+        self.angle, self.length = DEGREES, 1.0
         freedoms = (*POSITION_FREEDOMS, *ROTATION_FREEDOMS)
-        self.root = _Bone(1, ROOT, [0.0] * 3, [0.0], freedoms=freedoms)
-        self.position = [0.0, 0.0, 0.0]
+        self.root = _Bone(1, ROOT, np.zeros(3), np.zeros(1), freedoms=freedoms)
+        self.position: Vectors = np.zeros(3)
         self.bones: dict[bytes, _Bone] = {ROOT: self.root}
         self.open: _Bone | None = None
         self.in_limits = False
-        self.has_bones = False
+        sections = {
+            b":units": self._read_unit,
+            b":root": self._read_root,
+            b":bonedata": self._read_bone,
+            b":hierarchy": self._read_children,
+        }
+        found = set()
+        for section, words in self._sections():
+            found.add(section)
+            if words and section in sections:
+                sections[section](words)
+        if b":bonedata" not in found:
+            reader.fail_at(max(reader.number, 1), "expected :bonedata", "the end of the file")
 
-    def read_unit(self, words: list[bytes]) -> None:
-        if words[:1] == [b"length"]:
-            (self.length,) = self._numbers(words, 1)
-        elif words[:1] == [b"angle"]:
+    def _sections(self) -> Iterator[tuple[bytes, list[bytes]]]:
+        """Yield each line's section and its words, the first in lower case; [] at its start."""
+        section = b""
+        while self.reader.number < len(self.reader.lines):
+            line = self.reader.advance("a section").partition(b"#")[0]
+            words = line.translate(_SPACE).split()
+            if words and words[0].startswith(b":"):
+                section = words[0].lower()
+                yield section, []
+            elif words:
+                yield section, [words[0].lower(), *words[1:]]
+
+    def _read_unit(self, words: list[bytes]) -> None:
+        if words[0] == b"length":
+            self.length = float(self._numbers(words, 1)[0])
+        elif words[0] == b"angle":
             unit = b" ".join(words[1:]).lower()
             if unit not in (b"deg", b"rad"):
                 self.reader.fail("expected angle deg or angle rad")
-            self.angle = 1.0 if unit == b"rad" else np.pi / 180.0
+            self.angle = 1.0 if unit == b"rad" else DEGREES
 
-    def read_root(self, words: list[bytes]) -> None:
-        match words[:1]:
-            case [b"order"]:
-                allowed = (*POSITION_FREEDOMS, *ROTATION_FREEDOMS)
-                self.root.freedoms = self._freedoms(words, allowed)
-            case [b"axis"]:
+    def _read_root(self, words: list[bytes]) -> None:
+        match words[0]:
+            case b"order":
+                self.root.freedoms = self._freedoms(words, self.root.freedoms)
+            case b"axis":
                 self.root.order = self._order(words[1:])
-            case [b"position"]:
+            case b"position":
                 self.position = self._numbers(words, 3)
-            case [b"orientation"]:
+            case b"orientation":
                 self.root.axis = self._numbers(words, 3)
 
-    def read_bone(self, words: list[bytes]) -> None:
-        self.has_bones = True
-        if not words:
-            return
+    def _read_bone(self, words: list[bytes]) -> None:
         key, bone = words[0], self.open
         if key == b"begin":
             if bone:
@@ -204,7 +188,7 @@ class _AsfFile:
             self.reader.fail("expected begin")
         elif key == b"end":
             self._close(bone)
-        elif self.in_limits and (key in _INFINITE or parse_numbers(key)):
+        elif self.in_limits and (key in _INFINITE or parse_numbers(key) is not None):
             bone.limits += self._limits(words)
         else:
             self.in_limits = key == b"limits"
@@ -229,8 +213,8 @@ class _AsfFile:
                 bone.limits, bone.limits_line = self._limits(words[1:]), self.reader.number
 
     def _close(self, bone: _Bone) -> None:
-        missing = [key for key in ("name", "direction", "length") if not getattr(bone, key)]
-        if missing:
+        parts = {"name": bone.name, "direction": bone.direction, "length": bone.length}
+        if missing := [key for key, part in parts.items() if len(part) == 0]:
             self.reader.fail(f"expected {missing[0]} in the bone that began in line {bone.line}")
         if bone.limits and len(bone.limits) != 2 * len(bone.freedoms):
             self.reader.fail(
@@ -240,31 +224,31 @@ class _AsfFile:
         self.bones[bone.name.lower()] = bone
         self.open = None
 
-    def read_children(self, words: list[bytes]) -> None:
-        if len(words) == 0 or words in ([b"begin"], [b"end"]):
+    def _read_children(self, words: list[bytes]) -> None:
+        if words in ([b"begin"], [b"end"]):
             return
-        parent, *children = (word.lower() for word in words)
-        for name in (parent, *children):
-            if name not in self.bones:
-                self.reader.fail(f"expected bones of :bonedata, not {decode_text(name)!r:.60}")
-        for name in children:
-            if self.bones[name].parent or name == ROOT:
-                self.reader.fail(f"expected {decode_text(name):.60} below one bone")
-            self.bones[name].parent = parent
-            self.bones[parent].children.append(name)
+        bones = []
+        for word in words:
+            if word.lower() not in self.bones:
+                self.reader.fail(f"expected bones of :bonedata, not {decode_text(word)!r:.60}")
+            bones.append(self.bones[word.lower()])
+        for child in bones[1:]:
+            if child.parent or child is self.root:
+                self.reader.fail(f"expected {decode_text(child.name):.60} below one bone")
+            child.parent = bones[0]
+            bones[0].children.append(child)
 
-    def _numbers(self, words: list[bytes], count: int) -> list[float]:
+    def _numbers(self, words: list[bytes], count: int) -> Floats:
         numbers = parse_numbers(b" ".join(words[1:]))
-        if numbers is None or len(numbers) != count or max(map(abs, numbers)) > MAX_NUMBER:
-            key = decode_text(words[0]).lower()
-            self.reader.fail(f"expected {count} numbers of at most {MAX_NUMBER:g} after {key:.20}")
+        if numbers is None or len(numbers) != count:
+            self.reader.fail(f"expected {count} numbers after {decode_text(words[0]).lower():.20}")
         return numbers
 
     def _limits(self, words: list[bytes]) -> list[float]:
         return [
             _INFINITE[word.lower()]
             if word.lower() in _INFINITE
-            else self._numbers([b"limits", word], 1)[0]
+            else float(self._numbers([b"limits", word], 1)[0])
             for word in words
         ]
 
@@ -280,31 +264,45 @@ class _AsfFile:
             self.reader.fail("expected an order of the axes such as XYZ")
         return order
 
+    def _depth_first(self) -> list[_Bone]:
+        """Return the bones, each before its children; ValueError if one is open or unreachable."""
+        if self.open:
+            self.reader.fail_at(
+                self.open.line, "expected end of the bone", "the end of the section"
+            )
+        order, stack = [], [self.root]
+        while stack:
+            order.append(stack.pop())
+            stack += reversed(order[-1].children)
+        if lost := [bone for bone in self.bones.values() if bone not in set(order)]:
+            rule = "expected a bone that :hierarchy puts below root"
+            self.reader.fail_at(lost[0].line, rule, quote_line(lost[0].name))
+        return order
+
     def origin(self, path: Path, content: bytes) -> AsfOrigin:
         """Return the contents of all sections. Bones become joints in depth-first order."""
-        bones = self.depth_first()
-        joints = {bone.name.lower(): joint for joint, bone in enumerate(bones)}
-        parents = [self.bones[bone.parent] for bone in bones[1:]]
+        bones = self._depth_first()
+        indices = {bone: joint for joint, bone in enumerate(bones)}
+        parents = [bone.parent for bone in bones if bone.parent]
         tips = [
-            (joint, bone.vector())
+            (joint, bone.vector)
             for joint, bone in enumerate(bones)
-            if not bone.children and bone.vector().any()
+            if not bone.children and bone.vector.any()
         ]
         names = tuple(decode_text(bone.name) for bone in bones)
         axes = np.array([bone.axes(self.angle) for bone in bones])
-        rest = axes.copy()
-        rest[0] = IDENTITY
         skeleton = Skeleton(
             names,
-            np.array([-1, *(joints[bone.parent] for bone in bones[1:])]),
-            np.array([self.position, *(parent.vector() for parent in parents)]),
+            np.array([-1, *(indices[parent] for parent in parents)]),
+            np.array([self.position, *(parent.vector for parent in parents)]),
             (POSITIONS + _CHANNELS, *[_CHANNELS] * len(parents)),
             np.array([joint for joint, _ in tips], dtype=np.int64),
             np.array([vector for _, vector in tips]).reshape(-1, 3),
-            rest,
+            np.concatenate([[IDENTITY], axes[1:]]),
             "y",
             CMU_UNIT if self.length == CMU_LENGTH else 0.0,
         )
+        limited = {name: bone for name, bone in zip(names, bones, strict=True) if bone.limits}
         return AsfOrigin(
             path,
             content,
@@ -312,32 +310,11 @@ class _AsfFile:
             tuple(bone.name for bone in bones),
             tuple(bone.freedoms for bone in bones),
             axes,
-            np.array(self.position),
-            {
-                name: bone.ranges(self.angle)
-                for name, bone in zip(names, bones, strict=True)
-                if bone.limits
-            },
+            self.position,
+            {name: bone.ranges(self.angle) for name, bone in limited.items()},
+            {name: bone.limits_line for name, bone in limited.items()},
             self.angle,
         )
-
-    def depth_first(self) -> list[_Bone]:
-        """Return the bones, each before its children; ValueError if one is open or unreachable."""
-        if self.open:
-            self.reader.fail_at(
-                self.open.line, "expected end of the bone", "the end of the section"
-            )
-        order, stack = [], [ROOT]
-        while stack:
-            bone = self.bones[stack.pop()]
-            order.append(bone)
-            stack += reversed(bone.children)
-        if len(order) < len(self.bones):
-            reached = {bone.name for bone in order}
-            lost = next(bone for bone in self.bones.values() if bone.name not in reached)
-            rule = "expected a bone that :hierarchy puts below root"
-            self.reader.fail_at(lost.line, rule, quote_line(lost.name))
-        return order
 
 
 def read_asf_ranges(path: Path) -> RangesFile:
@@ -345,15 +322,12 @@ def read_asf_ranges(path: Path) -> RangesFile:
 
     Freedoms rotate about fixed axes, the first one first: as hinges, the last is the outermost.
     """
-    content = read_file(path)
-    origin = parse_asf(path, content)
-    bones = _read_sections(path, content).depth_first()
+    origin = parse_asf(path, read_file(path))
     hinges = []
-    for joint, bone in enumerate(bones[1:], start=1):
-        name = origin.skeleton.names[joint]
-        for number, freedom in reversed(list(enumerate(bone.freedoms))):
+    for joint, name in enumerate(origin.skeleton.names[1:], start=1):
+        for number, freedom in reversed(list(enumerate(origin.freedoms[joint]))):
             axis = rotate(origin.axes[joint], np.eye(3)[ROTATION_FREEDOMS.index(freedom)])
             low, high = origin.limits.get(name, {}).get(freedom, (-np.inf, np.inf))
-            line = bone.limits_line + number if bone.limits_line else 0
+            line = origin.lines[name] + number if name in origin.lines else 0
             hinges.append(HingeRange(f"{name}.{freedom}", name, axis, low, high, line=line))
     return RangesFile(path, origin.skeleton, tuple(hinges), degrees=origin.angle != 1.0)

@@ -5,118 +5,110 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from ..arrays import Floats, Ints, tolerance
+from ..arrays import Floats, tolerance
 from ..quat import angle_between
 from ..skeleton import CHANNELS, POSITIONS, ROTATIONS, Clip, Pose, Skeleton
-from .bounds import (
-    MAX_ANGLE_DEG,
-    MAX_FRAME_TIME,
-    MAX_JOINTS,
-    MAX_LENGTH,
-    MAX_NAME,
-    MIN_FRAME_TIME,
-)
+from .bounds import MAX_FRAME_TIME, MIN_FRAME_TIME
 from .euler import euler_angles_deg, nearest_angles, rotations_about, unwrap_deg
 from .files import atomic_file, read_file
 from .format import ClipFormat, ReadOptions, only_clip
-from .lines import LineReader, decode_text, parse_numbers, scan_numbers
+from .lines import BYTE_ORDER_MARK, LineReader, decode_text, parse_numbers
 
+MAX_FRAMES = 10**9  # larger counts of frames are taken for mistakes
 _BRACE = re.compile(rb"([{}])")
 _JOINT_LINE = re.compile(rb"(ROOT|JOINT)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 _END_SITE = re.compile(rb"END\s+SITE", re.IGNORECASE)
+_FRAMES = re.compile(rb"Frames\s*:\s*0*(\d+)", re.IGNORECASE)
+_FRAME_TIME = re.compile(rb"Frame\s*Time\s*:\s*(.*)", re.IGNORECASE | re.DOTALL)
 _CHANNEL_NAMES = {name.upper().encode(): name for name in CHANNELS}
+_ROWS_AT_ONCE = 256  # rows formatted together, which bounds the memory of their text
+_MAX_INDENT = 40
 
 
-@dataclass
-class _Block:
-    """A joint or an end site whose braces are open."""
+@dataclass(eq=False)
+class _Node:
+    """A joint or an end site; `parent` is None for a root."""
 
     title: str
-    joint: int
-    is_end: bool
-    has_offset: bool = False
-    has_channels: bool = False
-    has_children: bool = False
-
-
-@dataclass
-class Hierarchy:
-    """The joints and end sites that have been read, in the order of the file."""
-
-    names: dict[str, None] = field(default_factory=dict)
-    parents: list[int] = field(default_factory=list)
-    offsets: list[list[float]] = field(default_factory=list)
-    channels: list[tuple[str, ...]] = field(default_factory=list)
-    ends: list[tuple[int, list[float]]] = field(default_factory=list)
+    name: str
+    parent: _Node | None
+    offset: Floats | None = None
+    channels: tuple[str, ...] | None = None
 
     @property
-    def width(self) -> int:
-        """Number of channels of a frame."""
-        return sum(map(len, self.channels))
-
-    def skeleton(self) -> Skeleton:
-        """Return the skeleton, its end sites in the order of their joints."""
-        ends = sorted(self.ends, key=lambda end: end[0])
-        return Skeleton(
-            tuple(self.names),
-            np.array(self.parents, dtype=np.int64),
-            np.array(self.offsets),
-            tuple(self.channels),
-            np.array([joint for joint, _ in ends], dtype=np.int64),
-            np.array([offset for _, offset in ends]).reshape(-1, 3),
-        )
+    def is_end(self) -> bool:
+        return not self.name
 
 
-def read_hierarchy(reader: LineReader) -> Hierarchy:
-    """Read from HIERARCHY up to and with MOTION; a stack, so that depth does not matter."""
+def read_bvh(path: Path, _options: ReadOptions) -> Clip:
+    """Return the clip in the BVH file at `path`."""
+    reader = LineReader(path, read_file(path))
+    skeleton = _skeleton(_read_hierarchy(reader))
+    frames, frame_time = _read_motion_header(reader)
+    rows = _read_rows(reader, sum(map(len, skeleton.channels)), frames)
+    for message in reader.warnings:
+        warnings.warn(f"{path}: {message}", UserWarning, stacklevel=3)
+    return Clip(skeleton, _pose(skeleton, rows), frame_time, path.stem)
+
+
+def _read_hierarchy(reader: LineReader) -> list[_Node]:
+    """Read from HIERARCHY up to and with MOTION; return joints and end sites in order.
+
+    A stack holds the nodes whose braces are open, so that depth does not matter.
+    """
     if reader.advance("HIERARCHY").upper() != b"HIERARCHY":
         reader.fail("expected HIERARCHY")
-    tree = Hierarchy()
-    stack: list[_Block] = []
-    opening: _Block | None = None
+    nodes: list[_Node] = []
+    names: set[str] = set()
+    stack: list[_Node] = []
+    opening: _Node | None = None
     statements = _statements(reader, stack)
     while True:
         statement = next(statements)
         words = statement.split()
         keyword = words[0].upper()
-        block = stack[-1] if stack else None
+        node = stack[-1] if stack else None
         if opening:
             if keyword != b"{":
                 reader.fail(f"expected '{{' after {opening.title}")
+            nodes.append(opening)
             stack.append(opening)
             opening = None
-        elif keyword == b"ROOT" or keyword == b"JOINT":
-            opening = _begin_joint(reader, tree, block, keyword.decode(), statement)
+        elif keyword in (b"ROOT", b"JOINT"):
+            opening = _read_joint(reader, names, node, keyword.decode(), statement)
         elif _END_SITE.match(statement):  # some writers add a name, glued to it or not
-            if not block or block.is_end:
+            if not node or node.is_end:
                 reader.fail("expected End Site inside of a joint")
-            opening = _Block("End Site", block.joint, is_end=True)
+            opening = _Node("End Site", "", node)
         elif words == [statement] and keyword == b"MOTION":
-            if block:
-                reader.fail(f"expected '}}' to close {block.title}")
-            if not tree.names:
+            if node:
+                reader.fail(f"expected '}}' to close {node.title}")
+            if not nodes:
                 reader.fail("expected ROOT")
-            return tree
-        elif not block:
+            return nodes
+        elif not node:
             reader.fail("expected ROOT or MOTION")
         elif keyword == b"OFFSET":
-            _read_offset(reader, tree, block, statement)
+            _read_offset(reader, node, statement)
         elif keyword == b"CHANNELS":
-            _read_channels(reader, tree, block, words)
+            if node.is_end or node.channels is not None or nodes[-1] is not node:
+                rule = "expected CHANNELS once in a joint, before its children, not in"
+                reader.fail(f"{rule} {node.title}")
+            node.channels = _read_channels(reader, words)
         elif keyword == b"}":
-            if not block.has_offset:
-                reader.fail(f"expected OFFSET in {block.title}")
+            if node.offset is None:
+                reader.fail(f"expected OFFSET in {node.title}")
             stack.pop()
         else:
             reader.fail("expected OFFSET, CHANNELS, JOINT, End Site or '}'")
 
 
-def _statements(reader: LineReader, stack: list[_Block]) -> Iterator[bytes]:
+def _statements(reader: LineReader, stack: list[_Node]) -> Iterator[bytes]:
     """Yield statements: a keyword with a joint's name, a brace, or the text between braces."""
     while True:
         line = reader.advance("'}'" if stack else "ROOT or MOTION")
@@ -128,50 +120,33 @@ def _statements(reader: LineReader, stack: list[_Block]) -> Iterator[bytes]:
             yield from filter(None, map(bytes.strip, _BRACE.split(line)))
 
 
-def _begin_joint(
-    reader: LineReader, tree: Hierarchy, block: _Block | None, keyword: str, statement: bytes
-) -> _Block:
-    """Begin the joint that `statement` names."""
-    if keyword == "ROOT" and block:
-        reader.fail(f"expected '}}' to close {block.title} before ROOT")
-    if keyword == "JOINT" and (not block or block.is_end):
+def _read_joint(
+    reader: LineReader, names: set[str], parent: _Node | None, keyword: str, statement: bytes
+) -> _Node:
+    """Return the joint that `statement` names."""
+    if keyword == "ROOT" and parent:
+        reader.fail(f"expected '}}' to close {parent.title} before ROOT")
+    if keyword == "JOINT" and (not parent or parent.is_end):
         reader.fail("expected JOINT inside of a joint")
     name = decode_text(statement[len(keyword) :].strip())
     if not name:
         reader.fail(f"expected a name after {keyword}")
-    if len(name) > MAX_NAME:
-        reader.fail(f"expected a name of at most {MAX_NAME} characters")
-    if len(tree.names) == MAX_JOINTS:
-        reader.fail(f"expected at most {MAX_JOINTS} joints")
-    if name in tree.names:
+    if name in names:
         reader.fail("expected a name that no other joint has")
-    if block:
-        block.has_children = True
-    tree.names[name] = None
-    tree.parents.append(block.joint if block else -1)
-    tree.offsets.append([])
-    tree.channels.append(())
-    return _Block(f"{keyword} {name}", len(tree.names) - 1, is_end=False)
+    names.add(name)
+    return _Node(f"{keyword} {name}", name, parent)
 
 
-def _read_offset(reader: LineReader, tree: Hierarchy, block: _Block, statement: bytes) -> None:
+def _read_offset(reader: LineReader, node: _Node, statement: bytes) -> None:
     offset = parse_numbers(statement[len(b"OFFSET") :])
     if offset is None or len(offset) != 3:
         reader.fail("expected 3 numbers after OFFSET")
-    if max(map(abs, offset)) > MAX_LENGTH:
-        reader.fail(f"expected numbers of at most {MAX_LENGTH:g} after OFFSET")
-    if block.has_offset:
-        reader.fail(f"expected one OFFSET in {block.title}")
-    block.has_offset = True
-    if block.is_end:
-        tree.ends.append((block.joint, offset))
-    else:
-        tree.offsets[block.joint] = offset
+    if node.offset is not None:
+        reader.fail(f"expected one OFFSET in {node.title}")
+    node.offset = offset
 
 
-def _read_channels(reader: LineReader, tree: Hierarchy, block: _Block, words: list[bytes]) -> None:
-    if block.is_end or block.has_channels or block.has_children:
-        reader.fail(f"expected CHANNELS once in a joint, before its children, not in {block.title}")
+def _read_channels(reader: LineReader, words: list[bytes]) -> tuple[str, ...]:
     if len(words) < 2 or not words[1].isdigit():
         reader.fail("expected a count after CHANNELS")
     channels = [_CHANNEL_NAMES.get(word.upper()) for word in words[2:]]
@@ -180,117 +155,70 @@ def _read_channels(reader: LineReader, tree: Hierarchy, block: _Block, words: li
     names = tuple(name for name in channels if name)
     if len(set(names)) < len(channels):
         reader.fail("expected channels like Xposition or Zrotation, each once")
-    block.has_channels = True
-    tree.channels[block.joint] = names
+    return names
 
 
-MAX_FRAMES = 10**9  # larger counts of frames are taken for mistakes
-MAX_STILL_POSES = 10**6  # frames × joints of a file without channels
-
-_FRAMES = re.compile(rb"Frames\s*:\s*(\d+)", re.IGNORECASE)
-_FRAME_TIME = re.compile(rb"Frame\s*Time\s*:\s*(.*)", re.IGNORECASE | re.DOTALL)
-_ROWS_AT_ONCE = 256  # bounds the memory of temporary arrays and text
-
-
-def read_bvh(path: Path, _options: ReadOptions) -> Clip:
-    """Return the clip in the BVH file at `path`."""
-    skeleton, frame_time, rows = _read_content(path)
-    return Clip(skeleton, _pose(skeleton, rows), frame_time, path.stem)
-
-
-def _read_content(path: Path) -> tuple[Skeleton, float, Floats]:
-    """Return the skeleton, the seconds between frames, and the rows (frames, channels)."""
-    reader = LineReader(str(path), read_file(path))
-    hierarchy = read_hierarchy(reader)
-    declared, frame_time = _motion_header(reader, len(hierarchy.names), hierarchy.width)
-    rows = _read_rows(reader, hierarchy, declared)
-    for message in reader.warnings:
-        warnings.warn(f"{path}: {message}", UserWarning, stacklevel=4)
-    return hierarchy.skeleton(), frame_time, rows
+def _skeleton(nodes: list[_Node]) -> Skeleton:
+    """Return the skeleton, its end sites in the order of their joints."""
+    joints = [node for node in nodes if not node.is_end]
+    indices = {id(node): index for index, node in enumerate(joints)}
+    ends = [(indices[id(node.parent)], node.offset) for node in nodes if node.is_end]
+    ends.sort(key=lambda end: end[0])
+    return Skeleton(
+        tuple(node.name for node in joints),
+        np.array([indices.get(id(node.parent), -1) for node in joints]),
+        np.array([node.offset for node in joints]),
+        tuple(node.channels or () for node in joints),
+        np.array([joint for joint, _ in ends], dtype=np.int64),
+        np.array([offset for _, offset in ends]).reshape(-1, 3),
+    )
 
 
-def _read_rows(reader: LineReader, hierarchy: Hierarchy, declared: int) -> Floats:
-    """Return the numbers (frames, channels) in the rest of the file.
-
-    A row may be spread over several lines, if all are. Numbers at the end of a row for which there
-    is no channel are dropped, with a warning.
-    """
-    width = hierarchy.width
-    values, per_line = scan_numbers(reader)
-    lines = np.flatnonzero(per_line)
-    counts = per_line[lines]
-    starts = np.cumsum(counts) - counts  # of each line's numbers in `values`
-    lines += reader.number + 1
-    short = counts < width
-    if short.any() and short.all():
-        begins = _first_lines(reader, width, lines, counts)
-        starts, lines = starts[begins], lines[begins]
-    elif short.any():
-        first = int(short.argmax())
-        rule = f"expected {width} numbers, as many as there are channels"
-        reader.fail_at(int(lines[first]), rule, str(counts[first]))
-    elif extra := int(values.size - width * counts.size):
-        reader.warnings.append(
-            f"dropped {extra} numbers at the ends of {int((counts > width).sum())} rows: "
-            f"there are {width} channels"
-        )
-    if not width:
-        return np.zeros((declared, 0))
-    if starts.size != declared:
-        reader.warnings.append(f"Frames: says {declared}, kept the {starts.size} there are")
-    if values.size == width * starts.size:
-        rows = values.reshape(-1, width)
-    else:
-        rows = values[starts[:, None] + np.arange(width)]
-    _check_sizes(reader, hierarchy, rows, lines)
-    return rows
-
-
-def _first_lines(reader: LineReader, width: int, lines: Ints, counts: Ints) -> list[int]:
-    """Return the indices of the lines that begin a row, where each row takes several lines."""
-    begins, filled = [], width
-    for index, count in enumerate(counts.tolist()):
-        if filled == width:
-            begins.append(index)
-            filled = 0
-        filled += count
-        if filled > width or (filled < width and index + 1 == len(counts)):
-            rule = f"expected {width} numbers, as many as there are channels, in the lines of a row"
-            reader.fail_at(int(lines[index]), rule, str(filled))
-    return begins
-
-
-def _check_sizes(reader: LineReader, hierarchy: Hierarchy, rows: Floats, lines: Ints) -> None:
-    """Raise ValueError for a length or an angle that is taken for a mistake."""
-    joints = zip(hierarchy.names, hierarchy.channels, strict=True)
-    titles = [(channel, name) for name, channels in joints for channel in channels]
-    largest = np.array([MAX_LENGTH if title in POSITIONS else MAX_ANGLE_DEG for title, _ in titles])
-    sizes = np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0))
-    for column in np.flatnonzero(sizes > largest).tolist():
-        (channel, name), row = titles[column], int(np.abs(rows[:, column]).argmax())
-        reader.fail_at(
-            int(lines[row]),
-            f"expected {channel} of {name} within ±{largest[column]:g}",
-            f"{rows[row, column]:g}",
-        )
-
-
-def _motion_header(reader: LineReader, joints: int, width: int) -> tuple[int, float]:
+def _read_motion_header(reader: LineReader) -> tuple[int, float]:
     """Return the number of frames that the file declares, and the seconds between them."""
     match = _FRAMES.fullmatch(reader.advance("Frames:"))
-    digits = match[1].lstrip(b"0") if match else b""
-    if not match or len(digits) > len(str(MAX_FRAMES)) or int(digits or b"0") >= MAX_FRAMES:
+    if not match or len(match[1]) >= len(str(MAX_FRAMES)):
         reader.fail(f"expected Frames: and a count from 0 to {MAX_FRAMES - 1}")
-    declared = int(digits or b"0")
-    if width == 0 and declared * joints > MAX_STILL_POSES:
-        reader.fail(f"expected at most {MAX_STILL_POSES // joints} frames without channels")
+    frames = int(match[1])
     match = _FRAME_TIME.fullmatch(reader.advance("Frame Time:"))
     seconds = parse_numbers(match[1]) if match else None
     if seconds is None or len(seconds) != 1 or not MIN_FRAME_TIME <= seconds[0] <= MAX_FRAME_TIME:
         reader.fail(
             f"expected Frame Time: and seconds from {MIN_FRAME_TIME:g} to {MAX_FRAME_TIME:g}"
         )
-    return declared, seconds[0]
+    return frames, float(seconds[0])
+
+
+def _read_rows(reader: LineReader, width: int, declared: int) -> Floats:
+    """Return the numbers (frames, width) in the rest of the file.
+
+    With as many numbers as declared, rows may be broken into lines anyhow. Otherwise each line is a
+    row, and numbers at its end for which there is no channel are dropped, with a warning.
+    """
+    first = reader.number + 1
+    values = reader.numbers(reader.rest, first)
+    if values.size == width * declared and width:
+        return values.reshape(declared, width)
+    if not width:
+        return np.zeros((min(declared, 1), 0))  # a skeleton at rest
+    rows: list[Floats] = []
+    longer = 0
+    for number, line in enumerate(reader.rest, start=first):
+        if line.strip():
+            row = reader.numbers([line], number)
+            if len(row) < width:
+                rule = f"expected {width} numbers, as many as there are channels"
+                reader.fail_at(number, rule, len(row))
+            longer += len(row) > width
+            rows.append(row[:width])
+    if longer:
+        extra = values.size - width * len(rows)
+        reader.warnings.append(
+            f"dropped {extra} numbers at the ends of {longer} rows: there are {width} channels"
+        )
+    if len(rows) != declared:
+        reader.warnings.append(f"Frames: says {declared}, kept the {len(rows)} there are")
+    return np.array(rows).reshape(-1, width)
 
 
 def _pose(skeleton: Skeleton, table: Floats) -> Pose:
@@ -307,9 +235,6 @@ def _pose(skeleton: Skeleton, table: Floats) -> Pose:
         angles = np.radians(values[:, [channel in ROTATIONS for channel in channels]])
         rotations[:, joint] = rotations_about(angles, _axis_order(channels))
     return Pose(rotations, positions)
-
-
-_MAX_INDENT = 40
 
 
 def write_bvh(clips: Sequence[Clip], path: Path) -> None:
@@ -451,6 +376,6 @@ def _columns(pose: Pose, joint: int, channels: tuple[str, ...]) -> Floats:
 BVH = ClipFormat(
     read_bvh,
     write_bvh,
-    begins=lambda head: head.removeprefix(b"\xef\xbb\xbf").lstrip()[:9].upper() == b"HIERARCHY",
+    begins=lambda head: head.removeprefix(BYTE_ORDER_MARK).lstrip()[:9].upper() == b"HIERARCHY",
     up="y",
 )

@@ -4,49 +4,49 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import NoReturn
 
 import numpy as np
 
-from .. import kernels
-from ..arrays import Floats, Ints
+from ..arrays import Floats
 from .files import read_file
 
-LINE_END = re.compile(rb"\r\n|\r|\n")
-_NUMBER = re.compile(rb"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+(?=[\s+-]|\Z)\s*+")
-_WORD = re.compile(rb"\S*")
-_WORD_END = re.compile(rb"\S*\Z")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_GLUED = re.compile(rb"(?<=[\d.])(?=[+-])")  # fixed columns that are full have no space between
 
 
-@dataclass
 class LineReader:
-    """The bytes of a file, read line by line."""
+    """The lines of a file, read one after another.
 
-    path: str
-    data: bytes
-    offset: int = 0
-    number: int = 0
-    line: bytes = b""
-    warnings: list[str] = field(default_factory=list)
+    `line` is the current one, stripped, and `number` its number from 1 on. `warnings` collects
+    messages about the file.
+    """
 
-    def __post_init__(self) -> None:
-        if self.data.startswith(b"\xef\xbb\xbf"):
-            self.offset = 3
+    def __init__(self, path: str | PathLike[str], data: bytes) -> None:
+        self.path = fspath(path)
+        self.lines = data.removeprefix(BYTE_ORDER_MARK).splitlines()
+        self.number = 0
+        self.warnings: list[str] = []
+
+    @property
+    def line(self) -> bytes:
+        """The current line, stripped."""
+        return self.lines[self.number - 1].strip()
+
+    @property
+    def rest(self) -> list[bytes]:
+        """The lines after the current one."""
+        return self.lines[self.number :]
 
     def advance(self, wanted: str) -> bytes:
         """Move to the next line that is not blank, and return it stripped."""
         while True:
-            if self.offset >= len(self.data):
+            if self.number == len(self.lines):
                 self.fail_at(max(self.number, 1), f"expected {wanted}", "the end of the file")
-            end = LINE_END.search(self.data, self.offset)
-            stop, after = end.span() if end else (len(self.data), len(self.data))
-            self.line = self.data[self.offset : stop].strip()
-            self.offset = after
             self.number += 1
             if self.line:
                 return self.line
@@ -55,23 +55,34 @@ class LineReader:
         """Raise ValueError about the current line."""
         self.fail_at(self.number, rule, quote_line(self.line))
 
-    def fail_at(self, number: int, rule: str, value: str) -> NoReturn:
+    def fail_at(self, number: int, rule: str, value: object) -> NoReturn:
         """Raise ValueError that names the file, the line, the rule and the value."""
         raise ValueError(f"{self.path}:{number}: {rule}, got {value}")
 
+    def numbers(self, lines: Sequence[bytes], first: int) -> Floats:
+        """Return all numbers in `lines` of the file, the first of which has the number `first`."""
+        values = parse_numbers(b"\n".join(lines))
+        if values is not None:
+            return values
+        for number, line in enumerate(lines, start=first):
+            for word in line.split():
+                if parse_numbers(word) is None:
+                    self.fail_at(number, "expected finite numbers", quote_line(word))
+        raise AssertionError("each word is a number, and all together are not")
 
-def parse_numbers(text: bytes) -> list[float] | None:
-    """Return the finite numbers in `text`, or None if it contains anything else."""
-    text = text.strip()
-    numbers: list[float] = []
-    offset = 0
-    while offset < len(text):
-        match = _NUMBER.match(text, offset)
-        if not match or not math.isfinite(number := float(match[0])):
-            return None
-        numbers.append(number)
-        offset = match.end()
-    return numbers
+
+def parse_numbers(text: bytes) -> Floats | None:
+    """Return the finite numbers in `text`, or None if it contains anything else but white space."""
+    if not text.strip():
+        return np.zeros(0)
+    for spaced in (text, _GLUED.sub(b" ", text)):
+        try:
+            with warnings.catch_warnings(action="error"):  # NumPy before 2.3 warns
+                values = np.fromstring(spaced, sep=" ")
+        except (ValueError, DeprecationWarning):
+            continue
+        return values if np.isfinite(values).all() else None
+    return None
 
 
 def decode_text(text: bytes) -> str:
@@ -88,38 +99,15 @@ def quote_line(text: bytes) -> str:
     return repr(line if len(line) <= 60 else f"{line[:57]}...")
 
 
-def scan_numbers(reader: LineReader) -> tuple[Floats, Ints]:
-    """Return all numbers (n,) in the rest of the file, and the count in each line (lines,).
-
-    The number of lines is the number of line ends plus one.
-    """
-    data, first = reader.data, reader.offset
-    text = np.frombuffer(data, np.uint8)[first:]
-    values = np.empty(len(text) // 2 + 1)  # a number and its separator take 2 bytes or more
-    breaks = data.count(b"\n", first) + data.count(b"\r", first)
-    per_line = np.zeros(breaks + 1, dtype=np.int64)
-    hard = np.empty(
-        (4096, 3), dtype=np.int64
-    )  # index, start and stop of numbers that `float` converts
-    cursor = np.zeros(3, dtype=np.int64)
-    bad = -1
-    while cursor[0] < len(text) and bad < 0:
-        bad = int(kernels.text.scan(text, cursor, values, per_line, hard))
-        for index, start, stop in hard.tolist():
-            if index < 0:
-                break
-            values[index] = float(data[first + start : first + stop])
-            if not math.isfinite(values[index]):
-                bad = start
-                break
-    if bad >= 0:
-        bad += first
-        number = reader.number + 1 + len(LINE_END.findall(data, first, bad))
-        before = _WORD_END.search(data, max(bad - 60, first), bad)
-        after = _WORD.match(data, bad, bad + 60)
-        word = b"".join(part[0] for part in (before, after) if part)
-        reader.fail_at(number, "expected finite numbers", quote_line(word))
-    return values[: cursor[1]], per_line[: cursor[2] + 1]
+def read_text(path: str | PathLike[str]) -> str:
+    """Return the text of a file in UTF-8; ValueError names the line of other bytes."""
+    content = read_file(path)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = f"the byte 0x{content[error.start]:02x}"
+        raise ValueError(f"{fspath(path)}:{line}: expected UTF-8, got {byte}") from None
 
 
 def csv_rows(path: str | PathLike[str]) -> list[tuple[str, list[str]]]:
@@ -127,15 +115,8 @@ def csv_rows(path: str | PathLike[str]) -> list[tuple[str, list[str]]]:
 
     Cells are stripped. ValueError if columns are separated by semicolons or tabs.
     """
-    content, rows = read_file(path), []
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"{fspath(path)}:{line}: expected text in UTF-8, got other bytes"
-        ) from None
-    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
+    rows = []
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), skipinitialspace=True)
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]

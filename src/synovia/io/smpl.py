@@ -8,27 +8,28 @@ from __future__ import annotations
 
 import io
 import math
-import tokenize
 import warnings
 import zipfile
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import quat
-from ..arrays import Floats, Quats, Vectors, floats, rows, unit_quats
+from ..arrays import Floats, Mask, Quats, Vectors, floats, rows, unit_quats
 from ..skeleton import Axis, Clip, Pose, Skeleton, with_unit, with_up
-from .bounds import MAX_ANGLE, MAX_LENGTH, check_content, check_frame_time, check_numbers
+from .bounds import MAX_LENGTH, check_numbers
 from .files import atomic_write, read_file
 from .format import ClipFormat, ReadOptions, only_clip
 
+MAX_ANGLE = 1e6  # radians: larger rotation vectors are taken for mistakes
+MAX_EXPANSION = 200  # bytes of compressed content per byte of its file
+SMALL_CONTENT = 2**26  # bytes of compressed content that any file may have
 SIDES = ("left", "right")
 _BODY = {
     "pelvis": "",
@@ -215,7 +216,7 @@ def clip_from_poses(
     >>> clip.frames, len(clip.skeleton), clip.skeleton.names[1]
     (10, 24, 'left_hip')
     """
-    rotations = _rotations(poses)
+    rotations = _rotations(floats("poses", poses).astype(np.float64))
     frames, joints = rotations.shape[:2]
     positions = np.zeros((frames, 3)) if trans is None else rows("trans", trans, 3)
     if positions.shape != (frames, 3):
@@ -230,60 +231,51 @@ def poses_of(clip: Clip, form: Form = "flat") -> tuple[Floats, Vectors]:
     `form` is "flat" for rotation vectors (N, 3 J), else "rotation-vector" (N, J, 3), "6d"
     (N, J, 6), "matrix" (N, J, 3, 3) or "quaternion" (N, J, 4); `clip_from_poses` takes all.
     """
-    if form not in get_args(Form):
-        raise ValueError(f"form must be {_choices(get_args(Form))}, got {form!r}")
+    convert: Mapping[str, Callable[[Quats], Floats]] = {
+        "flat": lambda rotations: quat.log(rotations).reshape(len(rotations), -1),
+        "rotation-vector": quat.log,
+        "6d": quat.to_6d,
+        "matrix": quat.to_matrix,
+        "quaternion": lambda rotations: rotations,
+    }
+    if form not in convert:
+        raise ValueError(f"form must be {_choices(convert)}, got {form!r}")
     rotations, trans = _in_order(clip, clip.name or "clip")
-    match form:
-        case "flat":
-            return quat.log(rotations).reshape(len(rotations), -1), trans
-        case "rotation-vector":
-            return quat.log(rotations), trans
-        case "6d":
-            return quat.to_6d(rotations), trans
-        case "matrix":
-            return quat.to_matrix(rotations), trans
-        case _:
-            return rotations, trans
+    return convert[form](rotations), trans
 
 
-def _rotations(poses: ArrayLike) -> Quats:
+def _rotations(poses: Floats) -> Quats:
     """Return the rotations (N, J, 4) of poses in any form."""
-    array = floats("poses", poses).astype(np.float64)
-    return _from_form("poses must", array)
-
-
-def _from_form(subject: str, array: Floats) -> Quats:
-    """Return the rotations (N, J, 4) of an array; `subject` begins the message of an error."""
-    match array.shape:
+    match poses.shape:
         case (frames, width) if width % 3 == 0 and width // 3 in KINDS:
-            return quat.exp(array.reshape(frames, width // 3, 3))
+            return quat.exp(poses.reshape(frames, width // 3, 3))
         case (_, joints, 3) if joints in KINDS:
-            return quat.exp(array)
+            return quat.exp(poses)
         case (_, joints, 4) if joints in KINDS:
-            return unit_quats(subject.split(" must")[0], array)
+            return unit_quats("poses", poses)
         case (_, joints, 6) if joints in KINDS:
-            first, second = array[..., :3], array[..., 3:]
-            area = np.linalg.norm(np.cross(first, second), axis=-1)
-            if not (area > 1e-6).all():
-                where = np.argwhere(~(area > 1e-6))[0].tolist()
-                raise ValueError(f"{subject} have columns in two directions, not so at {where}")
-            return quat.from_6d(array)
+            area = np.linalg.norm(np.cross(poses[..., :3], poses[..., 3:]), axis=-1)
+            _check_all(area > 1e-6, "poses must have columns in two directions")
+            return quat.from_6d(poses)
         case (_, joints, 3, 3) if joints in KINDS:
-            return _from_matrices(subject, array)
+            return _from_matrices("poses", poses)
     raise ValueError(
-        f"{subject} have shape (frames, 3 joints), or (frames, joints) and 3, 4, 6 or 3 x 3 "
-        f"numbers, for {_choices(KINDS)} joints, got {array.shape}"
+        "poses must have shape (frames, 3 joints), or (frames, joints) and 3, 4, 6 or 3 x 3 "
+        f"numbers, for {_choices(KINDS)} joints, got {poses.shape}"
     )
 
 
-def _from_matrices(subject: str, matrices: Floats) -> Quats:
+def _from_matrices(name: str, matrices: Floats) -> Quats:
     """Return the rotations (..., 4) of matrices (..., 3, 3); ValueError if one is no rotation."""
     error = np.abs(np.einsum("...ji,...jk->...ik", matrices, matrices) - np.eye(3)).max((-2, -1))
-    fine = (error <= UNIT_MATRIX_SLACK) & (np.linalg.det(matrices) > 0.0)
-    if not fine.all():
-        where = np.argwhere(~fine)[0].tolist()
-        raise ValueError(f"{subject} be rotation matrices, not so at {where}")
+    is_rotation = (error <= UNIT_MATRIX_SLACK) & (np.linalg.det(matrices) > 0.0)
+    _check_all(is_rotation, f"{name} must be rotation matrices")
     return quat.from_matrix(matrices)
+
+
+def _check_all(fine: Mask, rule: str) -> None:
+    if not fine.all():
+        raise ValueError(f"{rule}, not so at {np.argwhere(~fine)[0].tolist()}")
 
 
 def _pose(skeleton: Skeleton, rotations: Quats, trans: Vectors) -> Pose:
@@ -296,15 +288,16 @@ def _in_order(clip: Clip, location: str) -> tuple[Quats, Vectors]:
     """Return the rotations in the order of SMPL's joints, and the pelvis' positions."""
     skeleton = clip.skeleton
     indices = {name: joint for joint, name in enumerate(skeleton.names)}
-    kinds = [
+    models = [
         (kind, _parents(joints, side)) for joints, (kind, _) in KINDS.items() for side in SIDES
     ]
-    shared = [len(parents.keys() & indices.keys()) for _, parents in kinds]
-    most = max(shared)
+    # The model that shares the most joints, and has the fewest others.
     kind, parents = min(
-        (kind_of_rig for kind_of_rig, count in zip(kinds, shared, strict=True) if count == most),
-        key=lambda kind_of_rig: len(kind_of_rig[1]) if most else 0,
+        models,
+        key=lambda model: (-len(model[1].keys() & indices.keys()), len(model[1])),
     )
+    if not parents.keys() & indices.keys():
+        kind, parents = models[0]
     missing = [name for name in parents if name not in indices]
     others = [name for name in indices if name not in parents]
     for what, odd in (("is missing", missing), ("is none of them", others)):
@@ -315,9 +308,9 @@ def _in_order(clip: Clip, location: str) -> tuple[Quats, Vectors]:
                 f"kind: {odd[0]!r:.60} {what}{more}"
             )
     for name, parent in parents.items():
-        parent_index = skeleton.parents[indices[name]]
-        if parent_index != indices.get(parent, -1):
-            actual = skeleton.names[parent_index] if parent_index >= 0 else "nothing"
+        index = skeleton.parents[indices[name]]
+        if index != indices.get(parent, -1):
+            actual = skeleton.names[index] if index >= 0 else "nothing"
             raise ValueError(
                 f"{location}: expected {name} on {parent or 'nothing'}, as {kind} has it, "
                 f"got {actual}"
@@ -326,7 +319,7 @@ def _in_order(clip: Clip, location: str) -> tuple[Quats, Vectors]:
     return clip.pose.rotations[:, order].astype(np.float64), clip.pose.positions[:, order[0]]
 
 
-def _choices(values: Sequence[Any] | Mapping[Any, Any]) -> str:
+def _choices(values: Iterable[Any]) -> str:
     *first, last = map(str, values)
     return f"{', '.join(first)} or {last}"
 
@@ -337,30 +330,24 @@ DEFAULT_FPS = 30.0
 """Frames per second of files that do not state it."""
 WHOLE = ("poses", "pose")
 """Keys of arrays with all joints."""
-_PARTS: Mapping[int, Mapping[str, tuple[int, int]]] = {
-    joints: {"root_orient": (0, 1), "global_orient": (0, 1)}
-    | dict.fromkeys(("pose_body", "body_pose"), (1, 24 if joints == 24 else 22))
-    | ({"pose_jaw": (22, 23), "jaw_pose": (22, 23)} if joints == 55 else {})
-    | ({"pose_eye": (23, 25), "leye_pose": (23, 24), "reye_pose": (24, 25)} if joints == 55 else {})
-    | (
-        {
-            "pose_hand": (joints - 30, joints),
-            "left_hand_pose": (joints - 30, joints - 15),
-            "right_hand_pose": (joints - 15, joints),
-        }
-        if joints > 24
-        else {}
-    )
-    for joints in KINDS
-    if joints != MANO
-}
-"""Range of joints of each array of a part of the body, by number of joints and by key."""
-_HANDS = ("pose_hand", "left_hand_pose", "right_hand_pose")
-_NPY_ERRORS = (ValueError, TypeError, SyntaxError, tokenize.TokenError, EOFError, MemoryError)
-_ZIP_ERRORS = (
-    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, NotImplementedError, RuntimeError),
-    *(EOFError, OSError, ValueError, LookupError, ArithmeticError),
-)
+HANDS = ("pose_hand", "left_hand_pose", "right_hand_pose")
+FACE = ("pose_jaw", "jaw_pose", "pose_eye", "leye_pose", "reye_pose")
+BODY = ("pose_body", "body_pose")
+ROOT = ("root_orient", "global_orient")
+Spans = dict[str, tuple[int, int]]
+"""First joint, and the one after the last, of the arrays of a file, by key."""
+
+
+def _part_spans(joints: int) -> Spans:
+    """Return the spans of joints of arrays that hold a part of the body."""
+    spans = dict.fromkeys(ROOT, (0, 1)) | dict.fromkeys(BODY, (1, 24 if joints == 24 else 22))
+    if joints == 55:
+        spans |= dict(zip(FACE, [(22, 23), (22, 23), (23, 25), (23, 24), (24, 25)], strict=True))
+    if joints > 24:
+        middle = joints - 15
+        hands = [(joints - 30, joints), (joints - 30, middle), (middle, joints)]
+        spans |= dict(zip(HANDS, hands, strict=True))
+    return spans
 
 
 @dataclass(frozen=True)
@@ -374,12 +361,16 @@ class _Npz:
         """Return an array of numbers; ValueError names the file and the key."""
         try:
             values: Floats = _read_npy(self.members[key])
-        except _NPY_ERRORS as error:
+        except Exception as error:  # NumPy raises many kinds for damaged files
             raise ValueError(f"{self.path}: {key}: expected an npy array: {error!s:.80}") from None
         if values.dtype.kind not in "fiu" or values.dtype.itemsize > 8:
             got = f"an array of {values.dtype.str!r}"
             raise ValueError(f"{self.path}: {key}: expected numbers, got {got}")
         return values
+
+    def first(self, keys: Sequence[str]) -> str | None:
+        """Return the first of `keys` that the file has."""
+        return next((key for key in keys if key in self.members), None)
 
 
 def _read_npy(content: bytes) -> Any:
@@ -389,22 +380,18 @@ def _read_npy(content: bytes) -> Any:
 
 def _open_npz(path: Path) -> _Npz:
     content = read_file(path)
-    with _zip_errors(path):
-        archive = zipfile.ZipFile(io.BytesIO(content))
-    files = archive.infolist()
-    check_content(str(path), sum(file.file_size for file in files), len(content))
-    with _zip_errors(path):
-        return _Npz(
-            path, {file.filename.removesuffix(".npy"): archive.read(file) for file in files}
-        )
-
-
-@contextmanager
-def _zip_errors(path: Path) -> Iterator[None]:
     try:
-        yield
-    except _ZIP_ERRORS as error:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+        files = archive.infolist()
+        allowed = max(SMALL_CONTENT, MAX_EXPANSION * len(content))
+        size = sum(file.file_size for file in files)
+        if size <= allowed:
+            members = {file.filename.removesuffix(".npy"): archive.read(file) for file in files}
+            return _Npz(path, members)
+    except Exception as error:  # zipfile raises many kinds for damaged files
         raise ValueError(f"{path}: expected an npz, a zip of arrays, got {error!r:.120}") from error
+    got = f"got {size}"
+    raise ValueError(f"{path}: expected at most {allowed} bytes in a file of {len(content)}, {got}")
 
 
 def read_npz(path: Path, _options: ReadOptions) -> Clip:
@@ -413,7 +400,8 @@ def read_npz(path: Path, _options: ReadOptions) -> Clip:
     if why := _no_motion(npz.members):
         raise ValueError(f"{path}: {why}")
     rotations, trans = _motion(npz)
-    if _first(POSITIONS, npz.members) is None and rotations.shape[1] != MANO:
+    is_hand = rotations.shape[1] == MANO
+    if npz.first(POSITIONS) is None and not is_hand:
         warnings.warn(f"{path}: no trans: the pelvis stays at the origin", stacklevel=3)
     frame_time = _frame_time(npz)
     if frame_time is None:
@@ -423,7 +411,7 @@ def read_npz(path: Path, _options: ReadOptions) -> Clip:
         )
         frame_time = 1.0 / DEFAULT_FPS
     side = "left" if "left" in path.stem.lower() else "right"
-    if rotations.shape[1] == MANO:
+    if is_hand:
         warnings.warn(f"{path}: taken for a {side} hand, by the file's name", stacklevel=3)
     skeleton = smpl_skeleton(rotations.shape[1], side)
     if not {"poses", "root_orient"} & npz.members.keys():
@@ -431,17 +419,11 @@ def read_npz(path: Path, _options: ReadOptions) -> Clip:
     return Clip(skeleton, _pose(skeleton, rotations, trans), frame_time, path.stem, npz)
 
 
-def _first(keys: Sequence[str], members: Mapping[str, Any]) -> str | None:
-    """Return the first of `keys` that is in `members`."""
-    return next((key for key in keys if key in members), None)
-
-
-def _no_motion(keys: Mapping[str, Any] | Sequence[str]) -> str:
+def _no_motion(keys: Iterable[str]) -> str:
     """Return the reason why a file with these keys is no clip; "" for a clip."""
-    has_body = "pose_body" in keys or "body_pose" in keys
-    if "poses" in keys or "pose" in keys:
-        return ""
-    if has_body and ("root_orient" in keys or "global_orient" in keys):
+    keys = list(keys)
+    has_body = not {*BODY}.isdisjoint(keys)
+    if not {*WHOLE}.isdisjoint(keys) or (has_body and not {*ROOT}.isdisjoint(keys)):
         return ""
     if has_body:
         return (
@@ -449,7 +431,7 @@ def _no_motion(keys: Mapping[str, Any] | Sequence[str]) -> str:
             "beside the pose of the body"
         )
     what = "a shape, not motion" if "betas" in keys else "no motion"
-    some = ", ".join(map(repr, list(keys)[:6])) or "nothing"
+    some = ", ".join(map(repr, keys[:6])) or "nothing"
     return f"holds {what}: expected the key 'poses', got {some:.120}"
 
 
@@ -457,39 +439,39 @@ def skip_npz(path: Path) -> str | None:
     """Return the reason why an npz file is no clip, from its keys alone; None for a clip."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return _no_motion([name.removesuffix(".npy") for name in archive.namelist()]) or None
-    except _ZIP_ERRORS:
+            return _no_motion(name.removesuffix(".npy") for name in archive.namelist()) or None
+    except Exception:
         return None  # reading it says what is wrong
 
 
 def _motion(npz: _Npz) -> tuple[Quats, Vectors]:
     """Return the rotations (N, J, 4) and the pelvis' positions (N, 3) of a file."""
-    joints, parts = _layout(npz)
-    arrays = {key: _part(npz, key, *parts[key]) for key in parts}
+    joints, spans = _layout(npz)
+    arrays = {key: _part(npz, key, stop - start) for key, (start, stop) in spans.items()}
     frames = len(next(iter(arrays.values())))
     rotations = np.tile(quat.IDENTITY, (frames, joints, 1))
     for key, values in arrays.items():
         if len(values) != frames:
             raise ValueError(f"{npz.path}: {key}: expected {frames} frames, got {len(values)}")
-        rotations[:, slice(*parts[key])] = values
-    position_key = _first(POSITIONS, npz.members)
+        rotations[:, slice(*spans[key])] = values
+    position_key = npz.first(POSITIONS)
     if position_key is None:
         return rotations, np.zeros((frames, 3))
     location, trans = f"{npz.path}: {position_key}", npz.array(position_key).astype(np.float64)
     if trans.shape != (frames, 3):
         raise ValueError(f"{location}: expected the shape ({frames}, 3), got {trans.shape}")
-    check_numbers(location, trans, MAX_LENGTH, "metres")
+    check_numbers(location, trans, MAX_LENGTH)
     return rotations, trans
 
 
-def _layout(npz: _Npz) -> tuple[int, dict[str, tuple[int, int]]]:
-    """Return the number of joints, and the range of joints of each array to read.
+def _layout(npz: _Npz) -> tuple[int, Spans]:
+    """Return the number of joints, and the spans of the arrays to read.
 
     That is one array with all joints, or several with parts of the body.
     """
-    if (key := _first(WHOLE, npz.members)) is not None:
+    if (key := npz.first(WHOLE)) is not None:
         shape = npz.array(key).shape
-        joints = _width(shape) if len(shape) > 1 else None
+        joints = _joint_count(shape)
         if joints not in KINDS:
             widths_text = ", ".join(f"{3 * count} ({kind})" for count, (kind, _) in KINDS.items())
             raise ValueError(
@@ -497,24 +479,25 @@ def _layout(npz: _Npz) -> tuple[int, dict[str, tuple[int, int]]]:
                 f"matrices, got the shape {shape}"
             )
         return joints, {key: (0, joints)}
-    widths = {
-        key: _width(npz.array(key).shape)
-        for key in dict.fromkeys(key for parts in _PARTS.values() for key in parts)
-        if key in npz.members
-    }
-    for key in _HANDS:
-        if widths.get(key) not in (None, 15, 30):
-            del widths[key]
+    parts = (*ROOT, *BODY, *FACE, *HANDS)
+    counts = {key: _joint_count(npz.array(key).shape) for key in parts if key in npz.members}
+    for key in HANDS:
+        if counts.get(key) not in (None, 15, 30):
+            del counts[key]
             warnings.warn(
                 f"{npz.path}: {key} holds no rotations of fingers, left out", stacklevel=4
             )
-    joints = 55 if {"pose_jaw", "jaw_pose", "pose_eye", "leye_pose"} & widths.keys() else 52
-    if joints == 52 and not widths.keys() & set(_HANDS):
-        joints = 24 if 23 in (widths.get("pose_body"), widths.get("body_pose")) else 22
-    return joints, {key: _PARTS[joints][key] for key in widths if key in _PARTS[joints]}
+    if not {*FACE[:4]}.isdisjoint(counts):
+        joints = 55
+    elif not {*HANDS}.isdisjoint(counts):
+        joints = 52
+    else:
+        joints = 24 if 23 in [counts.get(key) for key in BODY] else 22
+    spans = _part_spans(joints)
+    return joints, {key: spans[key] for key in counts if key in spans}
 
 
-def _width(shape: tuple[int, ...]) -> int | None:
+def _joint_count(shape: tuple[int, ...]) -> int | None:
     """Return the number of joints of an array with frames first; None for other shapes."""
     count = math.prod(shape[1:])
     if shape[-2:] == (3, 3) and len(shape) in (3, 4):
@@ -523,37 +506,38 @@ def _width(shape: tuple[int, ...]) -> int | None:
     return count // 3 if flat and count % 3 == 0 else None
 
 
-def _part(npz: _Npz, key: str, start: int, stop: int) -> Quats:
-    """Return the rotations (N, stop - start, 4) in an array of rotation vectors or matrices."""
-    values = npz.array(key)
-    if _width(values.shape) != stop - start:
+def _part(npz: _Npz, key: str, joints: int) -> Quats:
+    """Return the rotations (N, joints, 4) in an array of rotation vectors or matrices."""
+    values, location = npz.array(key), f"{npz.path}: {key}"
+    if _joint_count(values.shape) != joints:
         raise ValueError(
-            f"{npz.path}: {key}: expected frames of {3 * (stop - start)} numbers, or as many "
-            f"rotation matrices, got the shape {values.shape}"
+            f"{location}: expected frames of {3 * joints} numbers, or as many rotation matrices, "
+            f"got the shape {values.shape}"
         )
-    location = f"{npz.path}: {key}"
-    check_numbers(location, values, MAX_ANGLE, "radians")
-    wide = values.astype(np.float64)
+    check_numbers(location, values, MAX_ANGLE)
+    values = values.astype(np.float64)
     if values.shape[-2:] == (3, 3):
-        return _from_matrices(f"{location} must", wide.reshape(len(values), -1, 3, 3))
-    return quat.exp(wide.reshape(len(values), -1, 3))
+        return _from_matrices(location, values.reshape(-1, joints, 3, 3))
+    return quat.exp(values.reshape(-1, joints, 3))
 
 
 def _frame_time(npz: _Npz) -> float | None:
     """Return the seconds from frame to frame; None if the file does not state them."""
-    for key in RATES:
-        if key in npz.members:
-            rate = npz.array(key)
-            if rate.size != 1 or not rate.item() > 0:
-                raise ValueError(
-                    f"{npz.path}: {key}: expected one number above 0, got {rate.tolist()!r:.80}"
-                )
-            return check_frame_time(f"{npz.path}: {key}", 1.0 / float(rate.item()))
-    return None
+    key = npz.first(RATES)
+    if key is None:
+        return None
+    rate = npz.array(key)
+    if rate.size != 1 or not rate.item() > 0:
+        got = f"{rate.tolist()!r:.80}"
+        raise ValueError(f"{npz.path}: {key}: expected one number above 0, got {got}")
+    return 1.0 / float(rate.item())
 
 
 def write_npz(clips: Sequence[Clip], path: Path) -> None:
-    """Write a clip with SMPL's joints to an npz file at `path`, under the keys of AMASS."""
+    """Write a clip with SMPL's joints to an npz file at `path`, under the keys of AMASS.
+
+    Other arrays of the npz file that the clip comes from stay.
+    """
     clip = only_clip(clips, path)
     _in_order(clip, str(path))  # errors before warnings
     _warn_of_losses(clip, path)
@@ -573,10 +557,11 @@ def write_npz(clips: Sequence[Clip], path: Path) -> None:
 
 def _warn_of_losses(clip: Clip, path: Path) -> None:
     skeleton = clip.skeleton
-    ours = smpl_skeleton(len(skeleton), "left" if "left_wrist" in skeleton.names else "right")
+    smpl = smpl_skeleton(len(skeleton), "left" if "left_wrist" in skeleton.names else "right")
     scale = skeleton.unit or 1.0
     limbs = np.flatnonzero(skeleton.parents >= 0)
-    offsets = np.array([ours.offsets[ours.index(name)] for name in skeleton.names])
+    offsets = np.array([smpl.offsets[smpl.index(name)] for name in skeleton.names])
+    moved = np.abs(clip.pose.positions - skeleton.offsets)[:, limbs].max(initial=0.0)
     if not np.allclose(scale * skeleton.offsets[limbs], offsets[limbs], rtol=0.0, atol=1e-6):
         warnings.warn(
             f"{path}: SMPL holds rotations alone: the clip's bones are lost, and its rest pose is "
@@ -587,7 +572,6 @@ def _warn_of_losses(clip: Clip, path: Path) -> None:
         warnings.warn(
             f"{path}: the clip's unit is not known; lengths are written as metres", stacklevel=4
         )
-    moved = np.abs(clip.pose.positions - skeleton.offsets)[:, limbs].max(initial=0.0)
     if scale * moved > 1e-6:
         warnings.warn(f"{path}: positions of joints other than the pelvis are lost", stacklevel=4)
 
@@ -611,23 +595,29 @@ def _patch(
     """Return a file's members with new motion; unchanged rotations keep their numbers."""
     members = dict(origin.members)
     frames, joints = rotations.shape[:2]
-    had_time = _frame_time(origin)
-    had_frames = len(_motion(origin)[0])
-    copies = {key: joint for key, joint in _PARTS.get(joints, {}).items() if key in members}
+    old_time, old_frames = _frame_time(origin), len(_motion(origin)[0])
+    copies = {key: span for key, span in _part_spans(joints).items() if key in members}
     for key, (start, stop) in (copies | _layout(origin)[1]).items():
         members[key] = _npy(_rewritten(origin.array(key), rotations[:, start:stop]))
-    key = _first(POSITIONS, members) or "trans"
-    place_type = _float_type(origin.array(key)) if key in members else np.dtype(np.float64)
-    members[key] = _npy(trans.astype(place_type))
-    if frame_time != had_time:
-        key = _first(RATES, members) or RATES[joints == 55]
-        members[key] = _npy(1.0 / frame_time)
-    if "mocap_time_length" in members and (frames, frame_time) != (had_frames, had_time):
+    old_key = origin.first(POSITIONS)
+    dtype = np.dtype(np.float64) if old_key is None else _float_type(origin.array(old_key))
+    members[old_key or POSITIONS[0]] = _npy(trans.astype(dtype))
+    if frame_time != old_time:
+        members[origin.first(RATES) or RATES[joints == 55]] = _npy(1.0 / frame_time)
+    if "mocap_time_length" in members and (frames, frame_time) != (old_frames, old_time):
         members["mocap_time_length"] = _npy(frames * frame_time)
-    lost = _drop_frames(members, had_frames, frames)
+    if frames == old_frames:
+        return members
+    lost = []
+    for key in list(members):
+        with suppress(Exception):  # what cannot be decoded is copied
+            shape = _read_npy(members[key]).shape
+            if len(shape) > 1 and shape[0] == old_frames:
+                lost.append(key)
+                del members[key]
     if lost:
         warnings.warn(
-            f"{path}: left out {', '.join(lost)}, of {had_frames} frames: the clip has {frames}",
+            f"{path}: left out {', '.join(lost)}, of {old_frames} frames: the clip has {frames}",
             stacklevel=4,
         )
     return members
@@ -644,18 +634,6 @@ def _rewritten(values: Floats, rotations: Quats) -> Floats:
         unchanged = same.all(axis=-1).reshape(same.shape[:2] + (1,) * (new.ndim - 2))
         new = np.where(unchanged, old, new)
     return new.reshape(len(rotations), *values.shape[1:]).astype(_float_type(values))
-
-
-def _drop_frames(members: dict[str, bytes], had: int, has: int) -> list[str]:
-    """Remove arrays of another number of frames, and return their keys."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    for key, content in members.items() if had != has else ():
-        with suppress(*_NPY_ERRORS):
-            shapes[key] = _read_npy(content).shape
-    lost = [key for key, shape in shapes.items() if len(shape) > 1 and shape[0] == had]
-    for key in lost:
-        del members[key]
-    return lost
 
 
 def _float_type(values: Floats) -> np.dtype[Any]:

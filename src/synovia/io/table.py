@@ -11,11 +11,11 @@ import csv
 import io
 import itertools
 import json
+import math
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
@@ -23,17 +23,18 @@ from .. import quat
 from ..arrays import UNIT_SLACK, Floats, Ints, Quats, Scalars, unit_quats
 from ..schema import LISTS, decode, encode
 from ..skeleton import Clip, Pose, Skeleton
-from .bounds import MAX_ANGLE, MAX_LENGTH, check_frame_time, check_numbers
+from .bounds import check_frame_time, check_numbers
 from .encoding import check_json, errors_name, parse_json, quote_value
-from .files import atomic_write, read_file
+from .files import atomic_write
 from .format import ClipFormat, ReadOptions, only_clip
-from .lines import LINE_END, LineReader, parse_numbers, quote_line, scan_numbers
+from .lines import BYTE_ORDER_MARK, read_text
 from .stored_skeleton import TableHead
 
 MARK = "synovia-skeleton"
 TIME = "time"
 QUATERNION, VECTOR, POSITION = ("qw", "qx", "qy", "qz"), ("rx", "ry", "rz"), ("px", "py", "pz")
 MAX_TIME = 1e12  # seconds
+MAX_ANGLE = 1e6  # radians: larger rotation vectors are taken for mistakes
 UNEVEN = 0.1  # largest deviation of a time from even spacing, in frames
 MAX_NAMED = 6  # joints without columns that the warning names
 Columns = dict[str, dict[str, int]]
@@ -42,12 +43,11 @@ Columns = dict[str, dict[str, int]]
 
 def read_csv(path: Path, options: ReadOptions) -> Clip:
     """Return the clip in the CSV file at `path`, on its skeleton or on that of the options."""
-    reader = LineReader(str(path), read_file(path))
-    head, titles = _read_titles(reader)
+    head, titles, numbers, lines = _read_table(path)
     if head is not None:
         with errors_name(f"{path}: {MARK}"):
             skeleton = head.skeleton()
-            check_frame_time("frame_time", head.frame_time)
+            check_frame_time(head.frame_time)
     elif options.skeleton is not None:
         from . import load_clip
 
@@ -57,20 +57,16 @@ def read_csv(path: Path, options: ReadOptions) -> Clip:
             f"{path}: expected the skeleton ({MARK}), got none: name a clip that has it, "
             "with --skeleton FILE or load_clip(…, skeleton=FILE)"
         )
-    numbers, lines = _read_rows(reader, len(titles))
-    with errors_name(str(path)):
-        columns = _columns(titles, skeleton)
-        times = numbers[:, columns.pop("")[TIME]]
-        frame_time = _frame_time(path, times, lines, head.frame_time if head else None)
-        rotations, positions = (
-            _rotations(numbers, skeleton, columns),
-            _positions(numbers, skeleton, columns),
-        )
-        if head and "rotations" in head.float32:
-            rotations = rotations.astype(np.float32)
-        if head and "positions" in head.float32:
-            positions = positions.astype(np.float32)
-        pose = Pose(unit_quats("rotations", rotations), positions)
+    columns = _columns(titles, skeleton)
+    times = numbers[:, columns.pop("")[TIME]]
+    frame_time = _frame_time(path, times, lines, head.frame_time if head else None)
+    arrays: dict[str, Floats] = {
+        "rotations": _rotations(numbers, skeleton, columns),
+        "positions": _positions(numbers, skeleton, columns),
+    }
+    for part in head.float32 if head else ():
+        arrays[part] = arrays[part].astype(np.float32)
+    pose = Pose(unit_quats("rotations", arrays["rotations"]), arrays["positions"])
     rotating = {QUATERNION[0], VECTOR[0]}
     still = [name for name in skeleton.names if not columns.get(name, {}).keys() & rotating]
     if still:
@@ -81,6 +77,59 @@ def read_csv(path: Path, options: ReadOptions) -> Clip:
         )
     name = re.sub(r"\.motion$", "", path.stem, flags=re.IGNORECASE)
     return Clip(skeleton, pose, frame_time, name)
+
+
+def _read_table(path: Path) -> tuple[TableHead | None, list[str], Floats, Ints]:
+    """Return the head, if there is one, the titles, the numbers (n, titles), and their lines (n,).
+
+    Lines of comments may come before the titles; one of them holds the head.
+    """
+    text_lines = list(io.StringIO(read_text(path), newline=""))
+    comments = list(
+        itertools.takewhile(lambda line: line.startswith("#") or not line.strip(), text_lines)
+    )
+    head = None
+    for comment in comments:
+        mark, colon, value = comment[1:].partition(":")
+        if mark.strip() == MARK and colon:
+            location = f"{path}: {MARK}"
+            document = parse_json(location, value.strip().encode())
+            with errors_name(location):
+                check_json(document)
+                head = decode(TableHead, document, LISTS)
+    rest = iter(text_lines[len(comments) :])
+    title_reader = csv.reader(rest, strict=True)
+    try:
+        titles = next(title_reader)
+    except (csv.Error, StopIteration) as error:
+        reason = f" ({error})" if str(error) else ""
+        at = max(len(comments) + title_reader.line_num, 1)
+        raise ValueError(f"{path}:{at}: expected the titles of columns{reason}") from None
+    rows, lines = [], []
+    row_reader = csv.reader(rest, skipinitialspace=True)
+    for cells in row_reader:
+        if not any(map(str.strip, cells)):
+            continue
+        line = len(comments) + title_reader.line_num + row_reader.line_num
+        if len(cells) != len(titles):
+            rule = f"expected {len(titles)} cells, one a column"
+            raise ValueError(f"{path}:{line}: {rule}, got {len(cells)}")
+        row = list(map(_number, cells))
+        if not all(map(math.isfinite, row)):
+            cell = next(cell for cell in cells if not math.isfinite(_number(cell)))
+            rule = "expected one finite number in each cell"
+            raise ValueError(f"{path}:{line}: {rule}, got {quote_value(cell)}")
+        rows.append(row)
+        lines.append(line)
+    return head, titles, np.array(rows).reshape(-1, len(titles)), np.array(lines, np.int64)
+
+
+def _number(cell: str) -> float:
+    """Return the number in a cell; NaN if it holds none."""
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
 
 
 def _columns(titles: Sequence[str], skeleton: Skeleton) -> Columns:
@@ -115,7 +164,7 @@ def _columns(titles: Sequence[str], skeleton: Skeleton) -> Columns:
 
 def _frame_time(path: Path, times: Scalars, lines: Ints, head_time: float | None) -> float:
     """Return the seconds from frame to frame; ValueError names the first uneven row."""
-    check_numbers(TIME, times, MAX_TIME, "seconds")
+    check_numbers(TIME, times, MAX_TIME)
     if len(times) < 2:
         if head_time is None:
             raise ValueError("expected at least 2 rows, to know the frame time")
@@ -124,7 +173,7 @@ def _frame_time(path: Path, times: Scalars, lines: Ints, head_time: float | None
     if head_time and (np.abs(times - times[0] - frames * head_time) <= UNEVEN * head_time).all():
         return head_time
     mean = float((times[-1] - times[0]) / (len(times) - 1))
-    check_frame_time(TIME, mean)
+    check_frame_time(mean)
     if (np.abs(times - times[0] - frames * mean) > UNEVEN * mean).any():
         # Compared with the median, since the mean is off if one row is missing.
         steps = np.diff(times)
@@ -145,7 +194,7 @@ def _rotations(numbers: Floats, skeleton: Skeleton, columns: Columns) -> Quats:
             continue
         values = numbers[:, [[columns[name][kind] for kind in kinds] for name in names]]
         if kinds is VECTOR:
-            check_numbers("rotation vectors", values, MAX_ANGLE, "radians")
+            check_numbers("rotation vectors", values, MAX_ANGLE)
             values = quat.exp(values)
         else:
             check_numbers("quaternions", values, 1.0 + UNIT_SLACK)
@@ -160,83 +209,7 @@ def _positions(numbers: Floats, skeleton: Skeleton, columns: Columns) -> Floats:
         if POSITION[0] in joint_columns:
             chosen = [joint_columns[kind] for kind in POSITION]
             positions[:, skeleton.index(name)] = numbers[:, chosen]
-    check_numbers("positions", positions, MAX_LENGTH)
     return positions
-
-
-def _read_titles(reader: LineReader) -> tuple[TableHead | None, list[str]]:
-    """Return the head, if the file has one, and the titles of columns."""
-    lines = _lines(reader)
-    head = None
-    for line in lines:
-        if line.strip() and not line.startswith("#"):
-            break
-        mark, colon, value = line[1:].partition(":")
-        if mark.strip() == MARK and colon:
-            location = f"{reader.path}: {MARK}"
-            document = parse_json(location, value.strip().encode())
-            with errors_name(location):
-                check_json(document)
-                head = decode(TableHead, document, LISTS)
-    else:
-        reader.fail_at(max(reader.number, 1), "expected the titles of columns", "nothing")
-    try:
-        return head, next(csv.reader(itertools.chain([line], lines), strict=True))
-    except csv.Error as error:
-        reader.fail_at(reader.number, f"expected the titles of columns ({error})", repr(line[:60]))
-
-
-def _lines(reader: LineReader) -> Iterator[str]:
-    """Yield the remaining lines, with their line ends."""
-    while reader.offset < len(reader.data):
-        end = LINE_END.search(reader.data, reader.offset)
-        stop = end.end() if end else len(reader.data)
-        line, reader.offset = reader.data[reader.offset : stop], stop
-        reader.number += 1
-        try:
-            yield line.decode()
-        except UnicodeDecodeError as error:
-            reader.fail_at(reader.number, "expected UTF-8", f"the byte 0x{line[error.start]:02x}")
-
-
-_AROUND_CELLS = re.compile(rb"[ \t]*([,\r\n])[ \t]*")
-
-
-def _read_rows(reader: LineReader, width: int) -> tuple[Floats, Ints]:
-    """Return the rows (n, width) in the rest of the file, and their line numbers (n,)."""
-    cells = reader.data[reader.offset :].replace(b'"', b"")
-    if b" " in cells or b"\t" in cells:
-        cells = _AROUND_CELLS.sub(rb"\1", cells.strip(b" \t"))
-    if _has_empty_cell(cells) or b" " in cells or b"\t" in cells:
-        _explain_rows(reader, cells, width)
-    values, per_line = scan_numbers(
-        LineReader(reader.path, cells.replace(b",", b" "), number=reader.number)
-    )
-    lines = np.flatnonzero(per_line)
-    # No cell is empty: with as many cells as numbers, each cell is one number.
-    if (per_line[lines] != width).any() or cells.count(b",") != len(lines) * (width - 1):
-        _explain_rows(reader, cells, width)
-    return values.reshape(-1, width), reader.number + 1 + lines
-
-
-def _has_empty_cell(text: bytes) -> bool:
-    """Return whether a comma is next to another one, or to an end of a line."""
-    signs = np.frombuffer(b"\n" + text + b"\n", np.uint8)
-    commas = signs == ord(",")
-    ends = commas | (signs == ord("\n")) | (signs == ord("\r"))
-    return bool((commas[1:] & ends[:-1]).any() or (commas[:-1] & ends[1:]).any())
-
-
-def _explain_rows(reader: LineReader, text: bytes, width: int) -> NoReturn:
-    """Raise ValueError about the first row that is not `width` numbers."""
-    for number, line in enumerate(LINE_END.split(text), start=reader.number + 1):
-        cells = line.split(b",") if line.strip() else []
-        if cells and len(cells) != width:
-            reader.fail_at(number, f"expected {width} cells, one a column", f"{len(cells)}")
-        for cell in cells:
-            if len(parse_numbers(cell) or ()) != 1:
-                reader.fail_at(number, "expected one finite number in each cell", quote_line(cell))
-    reader.fail_at(reader.number + 1, f"expected rows of {width} numbers", quote_line(text))
 
 
 def write_csv(clips: Sequence[Clip], path: Path) -> None:
@@ -274,5 +247,5 @@ def write_csv(clips: Sequence[Clip], path: Path) -> None:
 CSV = ClipFormat(
     read_csv,
     write_csv,
-    begins=lambda head: head.removeprefix(b"\xef\xbb\xbf").startswith(f"# {MARK}:".encode()),
+    begins=lambda head: head.removeprefix(BYTE_ORDER_MARK).startswith(f"# {MARK}:".encode()),
 )
