@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Synovia in Blender: joint limits in the sidebar of the 3D view. See docs/blender.md.
 
-The extension imports `synovia`, which comes as a wheel beside it; never the other way round.
+The extension imports `synovia`, which its zip contains as a wheel; `synovia` does not import it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,6 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it back whole."""
+    """Remove the extension from Blender."""
     for part in reversed(PARTS):
         part.unregister()

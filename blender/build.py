@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pack the extension: python blender/build.py WHEEL… -o dist makes a zip for each platform.
 
-Run it by a Python that has bpy, whose own tool builds and validates. A wheel of compiled kernels
-is for one platform; a wheel without is for all, and slow. Of several wheels for one platform the
-last counts.
+Run it with a Python that has bpy, which contains Blender's tool for building extensions. A wheel
+with compiled kernels is for one platform; a wheel without them is for all, and slow. Of several
+wheels for one platform the last is used.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).parent
-OURS = ("build.py", "pictures.py")
-"""Files that are not for users."""
+NOT_PACKED = ("build.py", "pictures.py")
+"""Files that are not in the zip."""
 PLATFORMS = (
     (r"win_amd64", "windows-x64"),
     (r"win_arm64", "windows-arm64"),
@@ -28,11 +28,11 @@ PLATFORMS = (
     (r".*linux.*_x86_64", "linux-x64"),
     (r".*linux.*_aarch64", "linux-arm64"),
 )
-"""Platforms of wheels, and what Blender calls them."""
+"""Patterns of wheels' platform tags, and Blender's names of the platforms."""
 
 
 def platform_of(wheel: Path) -> str:
-    """Return what Blender calls the platform of a wheel; empty where it is for all."""
+    """Return Blender's name of a wheel's platform; empty if the wheel is for all platforms."""
     tag = wheel.stem.rsplit("-", 1)[-1]
     if tag == "any":
         return ""
@@ -54,9 +54,9 @@ def manifest_text(wheel: Path) -> str:
 
 
 def stage(folder: Path, wheel: Path) -> None:
-    """Put what belongs into a zip into a folder."""
+    """Copy the contents of the zip into a folder."""
     for path in [*HERE.glob("*.py"), HERE / "LICENSE"]:
-        if path.name not in OURS:
+        if path.name not in NOT_PACKED:
             shutil.copy(path, folder / path.name)
     (folder / "wheels").mkdir()
     shutil.copy(wheel, folder / "wheels" / wheel.name)
@@ -64,25 +64,24 @@ def stage(folder: Path, wheel: Path) -> None:
 
 
 def extension_tool() -> list[str]:
-    """Return the command of Blender's own tool for extensions."""
+    """Return the command that runs Blender's tool for building extensions."""
     spec = find_spec("bpy")
-    places = list(spec.submodule_search_locations or []) if spec else []
-    found = [path for place in places for path in Path(place).rglob("bl_pkg/cli/blender_ext.py")]
-    if not found:
-        raise ValueError(f"{sys.executable} must have bpy, which brings the tool for extensions")
-    return [sys.executable, str(found[0])]
+    folders = list(spec.submodule_search_locations or []) if spec else []
+    for folder in folders:
+        for path in Path(folder).rglob("bl_pkg/cli/blender_ext.py"):
+            return [sys.executable, str(path)]
+    raise ValueError(f"{sys.executable} must have bpy, which contains the tool for extensions")
 
 
 def build(wheel: Path, out: Path) -> Path:
-    """Return the zip that was made of a wheel, validated."""
+    """Build and validate the zip for a wheel; return its path."""
     tool = extension_tool()
     platform = platform_of(wheel).replace("-", "_") or "any"
     target = out / f"synovia-blender-{wheel.name.split('-')[1]}-{platform}.zip"
     out.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as folder:
         stage(Path(folder), wheel)
-        run = [*tool, "build", "--source-dir", folder, "--output-filepath", str(target)]
-        _run(run)
+        _run([*tool, "build", "--source-dir", folder, "--output-filepath", str(target)])
     _run([*tool, "validate", str(target)])
     return target
 
@@ -94,13 +93,13 @@ def _run(command: list[str]) -> None:
 
 
 def main() -> None:
-    """Build a zip for each platform that a wheel is for."""
+    """Build a zip for each platform of the given wheels."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wheels", nargs="+", type=Path, help="wheels of synovia")
     parser.add_argument("-o", "--out", type=Path, default=Path("dist"), help="where to write")
-    given = parser.parse_args()
-    for wheel in {platform_of(each): each for each in given.wheels}.values():
-        print(build(wheel, given.out))
+    arguments = parser.parse_args()
+    for wheel in {platform_of(wheel): wheel for wheel in arguments.wheels}.values():
+        print(build(wheel, arguments.out))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reach cones by hand: their points as a ring of vertices, to be moved, cut and dissolved.
+"""Editing of reach cones: their points as a ring of vertices.
 
-The ring is an ordinary mesh, so that Edit Mode and its undo work on it as on any other. Limits of
-the twist are attributes of its vertices, which Blender interpolates where it cuts an edge.
+The ring is an ordinary mesh, so that Edit Mode and undo work as usual. Twist limits are attributes
+of its vertices; Blender interpolates them when an edge is cut.
 """
 
 from __future__ import annotations
@@ -16,23 +16,21 @@ import numpy as np
 from synovia import DirectionTwist, Limit, ReachCone, edit, quat
 from synovia.arrays import Floats, Vectors
 
-from .draw import attach, directions_of, drawn, limit_of, places_of
+from .draw import attach, drawings, limit_of, to_armature_axes, to_limit_axes
 from .limits import bound
 
 CONE = "cone"
-MEMBERS = 4000
-"""Legal rotations that a cone is made around."""
+MEMBERS = 4000  # legal rotations that a cone is fitted to
 VERTICES = 24
-FARTHEST = np.radians(170.0)
-"""How far from its middle, in radians, a cone is made to reach."""
+MAX_REACH = np.radians(170.0)  # from the cone's middle; at 180° a direction has no azimuth
 
 
 def as_cone(limit: Limit, axis: Vectors) -> Limit:
     """Return a limit as a reach cone about the bone's direction at rest, with NumPy alone.
 
-    Around the mean direction each of its points is as far out as what is legal there, and a little
-    beside; members that are outside all the same are added. `ReachCone.fit`, which needs SciPy, has
-    narrower twists.
+    Each point is as far from the mean direction as legal directions in its sector and the
+    neighbouring ones. Members that are still outside are added. `ReachCone.fit`, which needs SciPy,
+    has narrower twists.
     """
     chart = DirectionTwist(limit.chart.reference, axis)
     points = chart.points(limit.sample(MEMBERS, np.random.default_rng(0)))
@@ -43,64 +41,64 @@ def as_cone(limit: Limit, axis: Vectors) -> Limit:
     azimuth, angle = np.arctan2(y, x), np.arctan2(np.hypot(x, y), z)
     step = 2.0 * np.pi / VERTICES
     around = step * np.arange(VERTICES)
-    off = np.abs((azimuth[:, None] - around + np.pi) % (2.0 * np.pi) - np.pi)
-    beside = off <= step
+    azimuth_difference = np.abs((azimuth[:, None] - around + np.pi) % (2.0 * np.pi) - np.pi)
+    beside = azimuth_difference <= step
     reach = np.where(beside, angle[:, None], 0.0).max(axis=0)
-    reach = np.clip(reach, 0.05 * reach.max() + 1e-3, FARTHEST)
+    reach = np.clip(reach, 0.05 * reach.max() + 1e-3, MAX_REACH)
     low = np.where(beside, points[:, 3:], np.inf).min(axis=0)
     high = np.where(beside, points[:, 3:], -np.inf).max(axis=0)
-    low, high = (np.where(np.isfinite(each), each, 0.0) for each in (low, high))
+    low, high = (np.where(np.isfinite(twists), twists, 0.0) for twists in (low, high))
     ring = np.column_stack(
         [np.sin(reach) * np.cos(around), np.sin(reach) * np.sin(around), np.cos(reach)]
     )
-    near = points[angle <= max(float(np.quantile(angle, 0.1)), 1e-9), 3]
+    central = points[angle <= max(float(np.quantile(angle, 0.1)), 1e-9), 3]  # twists
     cone = ReachCone(
         points=quat.rotate(quat.inverse(to_pole), ring),
         low=low,
         high=high,
         visible=visible,
-        visible_low=float(near.min()),
-        visible_high=float(near.max()),
+        visible_low=float(central.min()),
+        visible_high=float(central.max()),
     )
-    return Limit(chart, edit.add(cone, points[angle < FARTHEST]), limit.relative_to)
+    return Limit(chart, edit.add(cone, points[angle < MAX_REACH]), limit.relative_to)
 
 
-def draw_cone(thing: Any, bone: str, collection: Any) -> Any:
-    """Return a ring of the points of a bone's reach cone, to be edited as any mesh."""
-    limits = bound(thing)
+def draw_cone(armature: Any, bone: str, collection: Any) -> Any:
+    """Add the points of a bone's reach cone as a ring of vertices; return the object."""
+    limits = bound(armature)
     limit = limit_of(limits, bone)
     cones = edit.cones(limit.shape)
     if len(cones) != 1:
-        raise ValueError(f"the limit of {bone} is no single reach cone: make one of it first")
+        raise ValueError(f"the limit of {bone} is not a single reach cone: convert it first")
     cone = cones[0]
-    for each in drawn(thing, CONE, bone):
-        bpy.data.objects.remove(each)
+    for ring in drawings(armature, CONE, bone):
+        bpy.data.objects.remove(ring)
     points = limit.chart.in_joint(cone.points)
-    places = places_of(limits, limit, points) * thing.data.bones[bone].length
-    count = len(places)
-    mesh = bpy.data.meshes.new(f"{thing.name} {bone} cone")
-    ring = [(k, (k + 1) % count) for k in range(count)]
-    mesh.from_pydata(places.tolist(), ring, [])
+    positions = to_armature_axes(limits, limit, points) * armature.data.bones[bone].length
+    count = len(positions)
+    mesh = bpy.data.meshes.new(f"{armature.name} {bone} cone")
+    edges = [(k, (k + 1) % count) for k in range(count)]
+    mesh.from_pydata(positions.tolist(), edges, [])
     for name, values in (("twist_low", cone.low), ("twist_high", cone.high)):
         mesh.attributes.new(name, "FLOAT", "POINT").data.foreach_set("value", values)
-    made = bpy.data.objects.new(mesh.name, mesh)
-    attach(made, thing, bone, limit, CONE, collection)
-    made.show_in_front = True
-    return made
+    ring = bpy.data.objects.new(mesh.name, mesh)
+    attach(ring, armature, bone, limit, CONE, collection)
+    ring.show_in_front = True
+    return ring
 
 
-def read_cone(thing: Any, bone: str) -> Limit:
-    """Return the limit of a bone with its reach cone as the edited ring has it."""
-    rings = drawn(thing, CONE, bone)
+def read_cone(armature: Any, bone: str) -> Limit:
+    """Return the limit of a bone with the reach cone of the edited ring."""
+    rings = drawings(armature, CONE, bone)
     if not rings:
         raise ValueError(f"the points of {bone} are not in the scene: edit its cone first")
-    limits = bound(thing)
+    limits = bound(armature)
     limit = limit_of(limits, bone)
     mesh = rings[0].data
     order = ring_order(mesh)
-    places = np.empty(3 * len(mesh.vertices), np.float32)
-    mesh.vertices.foreach_get("co", places)
-    points = directions_of(limits, limit, places.reshape(-1, 3)[order].astype(np.float64))
+    positions = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", positions)
+    points = to_limit_axes(limits, limit, positions.reshape(-1, 3)[order].astype(np.float64))
     points = limit.chart.in_chart(points)
     low, high = (_attribute(mesh, name)[order] for name in ("twist_low", "twist_high"))
     cone = edit.cones(limit.shape)[0]
@@ -117,23 +115,23 @@ def _attribute(mesh: Any, name: str) -> Floats:
 
 
 def ring_order(mesh: Any) -> list[int]:
-    """Return the vertices of a mesh in the order in which its edges join them into one ring."""
-    beside: dict[int, list[int]] = {vertex.index: [] for vertex in mesh.vertices}
+    """Return the vertices of a ring in order along its edges; ValueError if it is not one ring."""
+    neighbours: dict[int, list[int]] = {vertex.index: [] for vertex in mesh.vertices}
     for edge in mesh.edges:
         one, other = edge.vertices
-        beside[one].append(other)
-        beside[other].append(one)
-    broken = [vertex for vertex, others in beside.items() if len(others) != 2]
-    if broken or len(beside) < 3:
+        neighbours[one].append(other)
+        neighbours[other].append(one)
+    broken = [vertex for vertex, others in neighbours.items() if len(others) != 2]
+    if broken or len(neighbours) < 3:
         raise ValueError(
             f"the points must form one ring of at least 3, each with two neighbours, got "
-            f"{len(beside)} points, {len(broken)} of them without two"
+            f"{len(neighbours)} points, {len(broken)} of them without two"
         )
-    order, before, here = [0], 0, beside[0][0]
-    while here != 0:
-        order.append(here)
-        one, other = beside[here]
-        before, here = here, other if one == before else one
-    if len(order) < len(beside):
+    order, previous, current = [0], 0, neighbours[0][0]
+    while current != 0:
+        order.append(current)
+        one, other = neighbours[current]
+        previous, current = current, other if one == previous else one
+    if len(order) < len(neighbours):
         raise ValueError("the points must form one ring, got several")
     return order

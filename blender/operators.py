@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # mypy: disable-error-code="valid-type"
-"""The operators, each of which undo takes back."""
+"""The operators. All of them can be undone."""
 
 import os
 import warnings
@@ -20,172 +20,172 @@ from . import check, cone, constraints, draw, learn, limits, live, roles
 from .action import action_of, bake, clip_of, frames_of
 from .rig import rig_of
 
-MOST_NOTES = 3
-"""How many notes are reported; the console has them all."""
+MAX_NOTES = 3  # reported notes; the console shows all
 
 
-def armature(context: Any) -> Any:
-    """Return the armature object that operators are about: the active one, or a mesh's own."""
-    thing = context.object
-    if thing is not None and thing.type == "ARMATURE":
-        return thing
-    if thing is not None and thing.parent is not None and thing.parent.type == "ARMATURE":
-        return thing.parent
-    return thing.find_armature() if thing is not None else None
+def active_armature(context: Any) -> Any:
+    """Return the active armature object, or the armature of the active mesh or drawing."""
+    active = context.object
+    if active is None or active.type == "ARMATURE":
+        return active
+    if active.parent is not None and active.parent.type == "ARMATURE":
+        return active.parent
+    return active.find_armature()
 
 
-def active_bone(context: Any, thing: Any) -> str:
-    """Return the name of the active bone, or of the one that the active object was drawn for."""
+def active_bone(context: Any, armature: Any) -> str:
+    """Return the name of the active bone, or of the bone of the active drawing."""
     if context.object is not None and context.object.get(draw.BONE):
         return str(context.object[draw.BONE])
-    bone = thing.data.bones.active
+    bone = armature.data.bones.active
     if bone is None:
-        raise ValueError(f"no bone of {thing.name} is active: click one in Pose Mode")
+        raise ValueError(f"no bone of {armature.name} is active: click one in Pose Mode")
     return str(bone.name)
 
 
-class Command:
-    """An operator about an armature: errors become reports, and notes too."""
+class ArmatureOperator:
+    """Base of operators on an armature: errors and notes become reports."""
 
     bl_options = {"REGISTER", "UNDO"}
     needs_limits = True
-    if TYPE_CHECKING:  # what Blender's classes bring
+    if TYPE_CHECKING:  # defined by Blender's classes
         report: Any
         filepath: Any
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        """Tell whether there is an armature, with limits where they are needed."""
-        thing = armature(context)
-        return thing is not None and (not cls.needs_limits or limits.has_limits(thing))
+        """Return True if there is an armature, with limits if the operator needs them."""
+        armature = active_armature(context)
+        return armature is not None and (not cls.needs_limits or limits.has_limits(armature))
 
     def execute(self, context: Any) -> set[str]:
-        """Run, and report."""
+        """Run, and report the message or the error."""
         try:
-            message = self.run(context, armature(context))
+            message = self.run(context, active_armature(context))
         except (ValueError, OSError) as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         self.report({"INFO"}, message)
         return {"FINISHED"}
 
-    def run(self, context: Any, thing: Any) -> str:
-        """Do it, and return a line about it."""
+    def run(self, context: Any, armature: Any) -> str:
+        """Perform the operation; return a message."""
         raise NotImplementedError
 
-    def tell(self, notes: list[str]) -> None:
-        """Report some notes as warnings, and print all."""
+    def report_notes(self, notes: list[str]) -> None:
+        """Report the first notes as a warning, and print all."""
         for note in notes:
             print(f"Synovia: {note}")
         if notes:
-            more = f" (and {len(notes) - MOST_NOTES} more)" if len(notes) > MOST_NOTES else ""
-            self.report({"WARNING"}, "; ".join(notes[:MOST_NOTES]) + more)
+            more = f" (and {len(notes) - MAX_NOTES} more)" if len(notes) > MAX_NOTES else ""
+            self.report({"WARNING"}, "; ".join(notes[:MAX_NOTES]) + more)
 
 
-def take(thing: Any, model: Any, source: str) -> None:
-    """Give an armature object other limits, and take back what was shown of those before."""
-    limits.store(thing, model, source)
-    check.clear(thing)
-    thing.synovia.losses.clear()
-    for bone in {each[draw.BONE] for each in draw.drawn(thing)}:
-        collections = draw.drawn(thing, bone=bone)[0].users_collection
-        draw.erase(thing, bone)
-        if collections and bone in limits.bound(thing).model.limits:
-            draw.draw_limit(thing, bone, collections[0])
+def set_limits(armature: Any, model: Any, source: str) -> None:
+    """Replace the limits of an armature object, and update what is shown of them."""
+    limits.store(armature, model, source)
+    check.clear(armature)
+    armature.synovia.losses.clear()
+    for bone in {drawing[draw.BONE] for drawing in draw.drawings(armature)}:
+        collections = draw.drawings(armature, bone=bone)[0].users_collection
+        draw.erase(armature, bone)
+        if collections and bone in limits.bound(armature).model.limits:
+            draw.draw_limit(armature, bone, collections[0])
 
 
-class Source(Command):
-    """An operator that gives an armature other limits."""
+class LimitsOperator(ArmatureOperator):
+    """Base of operators that set the limits of an armature."""
 
     needs_limits = False
 
-    def run(self, context: Any, thing: Any) -> str:
-        """Make limits, store them, and say what a user should know of them."""
-        model, source, notes = self.make(context, thing)
-        take(thing, model, source)
-        self.tell(notes)
-        return f"{len(limits.bound(thing).limited)} bones of {thing.name} have limits: {source}"
+    def run(self, context: Any, armature: Any) -> str:
+        """Make limits, store them, and report notes."""
+        model, source, notes = self.make(context, armature)
+        set_limits(armature, model, source)
+        self.report_notes(notes)
+        count = len(limits.bound(armature).limited)
+        return f"{count} bones of {armature.name} have limits: {source}"
 
-    def make(self, context: Any, thing: Any) -> tuple[LimitModel, str, list[str]]:
-        """Return limits, where they are from, and what a user should know."""
+    def make(self, context: Any, armature: Any) -> tuple[LimitModel, str, list[str]]:
+        """Return limits, their origin, and notes for the user."""
         raise NotImplementedError
 
 
-class SYNOVIA_OT_open(Source, ImportHelper, bpy.types.Operator):
-    """Take limits from a file: *.limits.json, or ranges in URDF, OpenSim or ASF"""
+class SYNOVIA_OT_open(LimitsOperator, ImportHelper, bpy.types.Operator):
+    """Open limits from a file: *.limits.json, or ranges in URDF, OpenSim or ASF"""
 
     bl_idname = "synovia.open"
     bl_label = "Open Limits"
     filename_ext = ".limits.json"
     filter_glob: StringProperty(default="*.json;*.urdf;*.osim;*.asf;*.xml", options={"HIDDEN"})
 
-    def make(self, context: Any, thing: Any) -> tuple[LimitModel, str, list[str]]:
-        """Return what is in the file, as it suits this rig."""
+    def make(self, context: Any, armature: Any) -> tuple[LimitModel, str, list[str]]:
+        """Return the limits of the file, converted to this rig if necessary."""
         path = bpy.path.abspath(self.filepath)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = load_limits(path)
-        rig = rig_of(thing)
-        clips = learn.clips_for(thing, rig, context.scene)
-        said = roles.said_roles(thing, rig.skeleton)
-        model, notes = limits.fit_to(model, rig, clips, said)
+        rig = rig_of(armature)
+        clips = learn.clips_for(armature, rig, context.scene)
+        assigned = roles.assigned_roles(armature, rig.skeleton)
+        model, notes = limits.fit_to(model, rig, clips, assigned)
         return model, os.path.basename(path), notes
 
 
-class SYNOVIA_OT_human(Source, bpy.types.Operator):
-    """Recognise the rig as a human, and take what humans can do as its limits"""
+class SYNOVIA_OT_human(LimitsOperator, bpy.types.Operator):
+    """Recognise the rig as a human, and use human limits"""
 
     bl_idname = "synovia.human"
-    bl_label = "Limits of a Human"
+    bl_label = "Human Limits"
 
-    def make(self, context: Any, thing: Any) -> tuple[LimitModel, str, list[str]]:
-        """Return limits of a human; the console has how the rig was understood."""
-        model, lines = learn.human_limits(thing, thing.synovia.human, context.scene)
+    def make(self, context: Any, armature: Any) -> tuple[LimitModel, str, list[str]]:
+        """Return human limits; print how the rig was recognised."""
+        model, lines = learn.human_limits(armature, armature.synovia.human, context.scene)
         for line in lines:
             print(f"Synovia: {line}")
-        return model, f"human ({thing.synovia.human})", []
+        return model, f"human ({armature.synovia.human})", []
 
 
-class SYNOVIA_OT_suggest_roles(Command, bpy.types.Operator):
-    """List the bones of a human, each with the bone of this rig that is likely to be it"""
+class SYNOVIA_OT_suggest_roles(ArmatureOperator, bpy.types.Operator):
+    """List the roles of a human, and suggest a bone of this rig for each"""
 
     bl_idname = "synovia.suggest_roles"
     bl_label = "Suggest Bones"
     needs_limits = False
 
-    def run(self, context: Any, thing: Any) -> str:
-        """Fill rows that have no bone."""
-        filled = roles.fill(thing, rig_of(thing).skeleton)
-        left = sum(not row.bone for row in thing.synovia.roles)
-        return f"{filled} bones suggested, {left} of {len(roles.SHOWN)} are not known"
+    def run(self, context: Any, armature: Any) -> str:
+        """Fill rows without a bone."""
+        filled = roles.suggest(armature, rig_of(armature).skeleton)
+        empty = sum(not row.bone for row in armature.synovia.roles)
+        return f"{filled} bones suggested, {empty} of {len(roles.SHOWN)} roles are empty"
 
 
-class SYNOVIA_OT_clear_roles(Command, bpy.types.Operator):
-    """Forget which bone is which: names alone tell it"""
+class SYNOVIA_OT_clear_roles(ArmatureOperator, bpy.types.Operator):
+    """Remove assigned bones: roles follow from names alone"""
 
     bl_idname = "synovia.clear_roles"
     bl_label = "Clear Bones"
     needs_limits = False
 
-    def run(self, context: Any, thing: Any) -> str:
+    def run(self, context: Any, armature: Any) -> str:
         """Remove the rows."""
-        thing.synovia.roles.clear()
-        return "names alone tell which bone is which"
+        armature.synovia.roles.clear()
+        return "bones are recognised by their names alone"
 
 
-class SYNOVIA_OT_learn(Source, bpy.types.Operator):
+class SYNOVIA_OT_learn(LimitsOperator, bpy.types.Operator):
     """Learn limits from the chosen actions"""
 
     bl_idname = "synovia.learn"
     bl_label = "Learn from Actions"
 
-    def make(self, context: Any, thing: Any) -> tuple[LimitModel, str, list[str]]:
-        """Return limits around what the chosen actions do."""
-        model, notes = learn.learn_limits(thing, context.scene)
-        return model, f"learned from {len(learn.chosen_actions(thing))} actions", notes
+    def make(self, context: Any, armature: Any) -> tuple[LimitModel, str, list[str]]:
+        """Return limits fitted to the chosen actions."""
+        model, notes = learn.learn_limits(armature, context.scene)
+        return model, f"learned from {len(learn.chosen_actions(armature))} actions", notes
 
 
-class SYNOVIA_OT_save(Command, ExportHelper, bpy.types.Operator):
+class SYNOVIA_OT_save(ArmatureOperator, ExportHelper, bpy.types.Operator):
     """Write the limits to a file, for other rigs, the command line and other programs"""
 
     bl_idname = "synovia.save"
@@ -194,101 +194,101 @@ class SYNOVIA_OT_save(Command, ExportHelper, bpy.types.Operator):
     filter_glob: StringProperty(default="*.limits.json;*.limits.bin", options={"HIDDEN"})
 
     def check(self, context: Any) -> bool:
-        """Keep a name that has one of our two suffixes."""
+        """Append the suffix `.limits.json` if the name has neither suffix."""
         if self.filepath.lower().endswith((".limits.json", ".limits.bin")):
             return False
         self.filepath = f"{os.path.splitext(self.filepath)[0]}.limits.json"
         return True
 
-    def run(self, context: Any, thing: Any) -> str:
+    def run(self, context: Any, armature: Any) -> str:
         """Write the file."""
         path = bpy.path.abspath(self.filepath)
-        save_limits(limits.bound(thing).model, path)
+        save_limits(limits.bound(armature).model, path)
         return f"wrote {path}"
 
 
-class SYNOVIA_OT_forget(Command, bpy.types.Operator):
-    """Take the limits away from this armature"""
+class SYNOVIA_OT_forget(ArmatureOperator, bpy.types.Operator):
+    """Remove the limits of this armature"""
 
     bl_idname = "synovia.forget"
     bl_label = "Remove Limits"
 
-    def run(self, context: Any, thing: Any) -> str:
-        """Remove limits, and what was shown of them."""
-        check.clear(thing)
-        draw.erase(thing)
-        thing.synovia.losses.clear()
-        thing.synovia.live = False
-        limits.forget(thing)
-        return f"{thing.name} has no limits any more"
+    def run(self, context: Any, armature: Any) -> str:
+        """Remove limits, drawings and results of checks."""
+        check.clear(armature)
+        draw.erase(armature)
+        armature.synovia.losses.clear()
+        armature.synovia.live = False
+        limits.forget(armature)
+        return f"removed the limits of {armature.name}"
 
 
-class SYNOVIA_OT_settle(Command, bpy.types.Operator):
-    """Turn bones that are outside to their nearest legal rotations, in the pose as it is"""
+class SYNOVIA_OT_settle(ArmatureOperator, bpy.types.Operator):
+    """Rotate bones that are outside to their nearest legal rotations, in the current pose"""
 
     bl_idname = "synovia.settle"
     bl_label = "Clamp Pose"
 
-    def run(self, context: Any, thing: Any) -> str:
-        """Turn them once."""
-        live.forget(thing)
-        turned = live.settle(thing, context.evaluated_depsgraph_get())
-        return f"{turned} bones were outside" if turned else "all bones are inside"
+    def run(self, context: Any, armature: Any) -> str:
+        """Clamp the pose once."""
+        live.forget(armature)
+        rotated = live.settle(armature, context.evaluated_depsgraph_get())
+        return f"{rotated} bones were outside" if rotated else "all bones are inside"
 
 
-class SYNOVIA_OT_check(Command, bpy.types.Operator):
+class SYNOVIA_OT_check(ArmatureOperator, bpy.types.Operator):
     """List where the action leaves the limits, mark the frames and colour the bones"""
 
     bl_idname = "synovia.check"
     bl_label = "Check Action"
 
-    def run(self, context: Any, thing: Any) -> str:
+    def run(self, context: Any, armature: Any) -> str:
         """Check and show."""
-        action = action_of(thing)
-        check.show_report(thing, action, check.check_action(thing, action, context.scene))
-        return str(thing.synovia.summary)
+        action = action_of(armature)
+        check.show_report(armature, action, check.check_action(armature, action, context.scene))
+        return str(armature.synovia.summary)
 
 
-class SYNOVIA_OT_clear(Command, bpy.types.Operator):
+class SYNOVIA_OT_clear(ArmatureOperator, bpy.types.Operator):
     """Clear the list, the markers and the colours"""
 
     bl_idname = "synovia.clear"
     bl_label = "Clear"
 
-    def run(self, context: Any, thing: Any) -> str:
-        """Take back what was shown."""
-        check.clear(thing)
+    def run(self, context: Any, armature: Any) -> str:
+        """Clear list, markers and colours."""
+        check.clear(armature)
         return "cleared"
 
 
-class Bake(Command):
-    """An operator that makes a new action out of the one that an armature has."""
+class Bake(ArmatureOperator):
+    """Base of operators that make a legal copy of the armature's action."""
 
     def make(self, clip: Clip, model: LimitModel) -> tuple[Clip, str, list[str]]:
         """Return the new clip, a word for the name of its action, and notes."""
         raise NotImplementedError
 
-    def run(self, context: Any, thing: Any) -> str:
-        """Make the new action, and give it to the object."""
-        action, bound = action_of(thing), limits.bound(thing)
-        clip = clip_of(thing, action, bound.rig, context.scene)
+    def run(self, context: Any, armature: Any) -> str:
+        """Make the new action, assign it, and show its check."""
+        action, bound = action_of(armature), limits.bound(armature)
+        clip = clip_of(armature, action, bound.rig, context.scene)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             legal, word, notes = self.make(clip, bound.target)
-        given, free = clip.pose.rotations, limits.movable(thing, bound)
-        made = bound.share_turns(given, legal.pose.rotations, free)
-        changed = np.flatnonzero((given != made).any(axis=(0, 2)))
-        stuck = [clip.skeleton.names[joint] for joint in changed if not free[joint]]
-        moved = {int(joint): made[:, joint] for joint in changed if free[joint]}
-        if stuck:
-            self.tell([f"turned by constraints, and left alone: {', '.join(stuck)}"])
+        given, free = clip.pose.rotations, limits.movable(armature, bound)
+        rotations = bound.bend_where_split_bones_begin(given, legal.pose.rotations, free)
+        changed = np.flatnonzero((given != rotations).any(axis=(0, 2)))
+        driven = [clip.skeleton.names[joint] for joint in changed if not free[joint]]
+        moved = {int(joint): rotations[:, joint] for joint in changed if free[joint]}
+        if driven:
+            self.report_notes([f"not changed, as constraints drive them: {', '.join(driven)}"])
         if not moved:
-            return f"{action.name} is within the limits as it is"
-        new = bake(thing, action, bound.rig, moved, f"{action.name} {word}")
-        assign(thing, new)
-        self.tell(notes)
-        after = check.check_action(thing, new, context.scene)
-        check.show_report(thing, new, after)
+            return f"{action.name} is already within the limits"
+        new = bake(armature, action, bound.rig, moved, f"{action.name} {word}")
+        assign(armature, new)
+        self.report_notes(notes)
+        after = check.check_action(armature, new, context.scene)
+        check.show_report(armature, new, after)
         return f"{new.name}: {len(moved)} bones changed in {len(frames_of(action))} frames"
 
 
@@ -301,7 +301,7 @@ class SYNOVIA_OT_bake(Bake, bpy.types.Operator):
     def make(self, clip: Clip, model: LimitModel) -> tuple[Clip, str, list[str]]:
         """Return the clamped clip."""
         legal, report = model.project_clip(clip)
-        notes = [f"steps that are too long, at {', '.join(report.over)}"] if report.over else []
+        notes = [f"steps over the speed bound at {', '.join(report.over)}"] if report.over else []
         return legal, "legal", notes
 
 
@@ -311,11 +311,11 @@ class SYNOVIA_OT_repair(Bake, bpy.types.Operator):
     bl_idname = "synovia.repair"
     bl_label = "Repair Action"
     bl_options = {"REGISTER", "UNDO"}
-    hands: BoolProperty(name="Keep Hands", default=True, description="Keep where the hands are")
+    hands: BoolProperty(name="Keep Hands", default=True, description="Keep the positions of hands")
     feet: BoolProperty(
-        name="Keep Feet", default=True, description="Keep where feet in contact with the ground are"
+        name="Keep Feet", default=True, description="Keep the positions of feet on the ground"
     )
-    head: BoolProperty(name="Keep Head", default=True, description="Keep how the head is rotated")
+    head: BoolProperty(name="Keep Head", default=True, description="Keep the head's rotation")
 
     def make(self, clip: Clip, model: LimitModel) -> tuple[Clip, str, list[str]]:
         """Return the repaired clip, and what could not be kept."""
@@ -323,112 +323,113 @@ class SYNOVIA_OT_repair(Bake, bpy.types.Operator):
         return repaired, "repaired", report.describe()
 
 
-def assign(thing: Any, action: Any) -> None:
-    """Give an object an action, with the slot of the same name."""
-    data = thing.animation_data
+def assign(armature: Any, action: Any) -> None:
+    """Assign an action to an object, with the slot of the same name."""
+    data = armature.animation_data
     slot = data.action_slot.identifier if data.action_slot is not None else ""
     data.action = action
     if data.action_slot is None and slot in action.slots:
         data.action_slot = action.slots[slot]
 
 
-class SYNOVIA_OT_draw(Command, bpy.types.Operator):
-    """Draw where the active bone may point, coloured by how far it may twist; red when outside"""
+class SYNOVIA_OT_draw(ArmatureOperator, bpy.types.Operator):
+    """Draw the legal directions of the active bone, coloured by twist; red when outside"""
 
     bl_idname = "synovia.draw"
     bl_label = "Draw Limit"
 
-    def run(self, context: Any, thing: Any) -> str:
-        """Draw it."""
-        bone = active_bone(context, thing)
-        draw.draw_limit(thing, bone, context.collection)
-        live.show_outside(thing, context.evaluated_depsgraph_get())
+    def run(self, context: Any, armature: Any) -> str:
+        """Draw the limit of the active bone."""
+        bone = active_bone(context, armature)
+        draw.draw_limit(armature, bone, context.collection)
+        live.show_outside(armature, context.evaluated_depsgraph_get())
         return f"drew the limit of {bone}"
 
 
-class SYNOVIA_OT_erase(Command, bpy.types.Operator):
-    """Remove what was drawn of limits"""
+class SYNOVIA_OT_erase(ArmatureOperator, bpy.types.Operator):
+    """Remove the drawings of limits"""
 
     bl_idname = "synovia.erase"
     bl_label = "Remove Drawings"
 
-    def run(self, context: Any, thing: Any) -> str:
+    def run(self, context: Any, armature: Any) -> str:
         """Remove all drawings of the armature."""
-        return f"removed {draw.erase(thing)} objects"
+        return f"removed {draw.erase(armature)} objects"
 
 
-class SYNOVIA_OT_edit_cone(Command, bpy.types.Operator):
+class SYNOVIA_OT_edit_cone(ArmatureOperator, bpy.types.Operator):
     """Put the points of the active bone's reach cone into the scene, as a mesh to edit"""
 
     bl_idname = "synovia.edit_cone"
     bl_label = "Edit Reach Cone"
 
-    def run(self, context: Any, thing: Any) -> str:
-        """Make the ring of points, and the active object of it."""
-        bone = active_bone(context, thing)
-        bound = limits.bound(thing)
+    def run(self, context: Any, armature: Any) -> str:
+        """Add the ring of points, and make it the active object."""
+        bone = active_bone(context, armature)
+        bound = limits.bound(armature)
         limit = draw.limit_of(bound, bone)
         if len(edit.cones(limit.shape)) != 1:
             axis = bound.rig.skeleton.rest_directions[bound.rig.skeleton.index(bone)]
-            made_of = cone.as_cone(limit, axis)
-            store_limit(thing, bone, made_of)
-            gained, lost = gained_and_lost(limit, made_of)
-            self.tell(
-                [f"{bone} is a reach cone now: {gained:.1%} of rotations more, {lost:.1%} less"]
+            converted = cone.as_cone(limit, axis)
+            store_limit(armature, bone, converted)
+            gained, lost = gained_and_lost(limit, converted)
+            self.report_notes(
+                [f"{bone} is a reach cone now: {gained:.1%} of rotations gained, {lost:.1%} lost"]
             )
-        made = cone.draw_cone(thing, bone, context.collection)
+        ring = cone.draw_cone(armature, bone, context.collection)
         if context.mode != "OBJECT":
             bpy.ops.object.mode_set(mode="OBJECT")
-        for each in context.selected_objects:
-            each.select_set(False)
-        made.select_set(True)
-        context.view_layer.objects.active = made
+        for selected in context.selected_objects:
+            selected.select_set(False)
+        ring.select_set(True)
+        context.view_layer.objects.active = ring
         return f"move, cut or dissolve the points in Edit Mode, then Apply Cone ({bone})"
 
 
-class SYNOVIA_OT_apply_cone(Command, bpy.types.Operator):
+class SYNOVIA_OT_apply_cone(ArmatureOperator, bpy.types.Operator):
     """Read the edited points back into the bone's reach cone"""
 
     bl_idname = "synovia.apply_cone"
     bl_label = "Apply Cone"
 
-    def run(self, context: Any, thing: Any) -> str:
+    def run(self, context: Any, armature: Any) -> str:
         """Store the cone and draw it."""
-        bone = active_bone(context, thing)
+        bone = active_bone(context, armature)
         editing = context.object is not None and context.object.mode == "EDIT"
-        if editing:  # Edit Mode has a copy of its own
+        if editing:  # Edit Mode works on a copy of the mesh
             bpy.ops.object.mode_set(mode="OBJECT")
         try:
-            store_limit(thing, bone, cone.read_cone(thing, bone))
+            store_limit(armature, bone, cone.read_cone(armature, bone))
         finally:
             if editing:
                 bpy.ops.object.mode_set(mode="EDIT")
-        draw.draw_limit(thing, bone, draw.drawn(thing, cone.CONE, bone)[0].users_collection[0])
-        (made,) = edit.cones(limits.bound(thing).model.limits[bone].shape)
-        return f"{bone} has {len(made.points)} points"
+        ring = draw.drawings(armature, cone.CONE, bone)[0]
+        draw.draw_limit(armature, bone, ring.users_collection[0])
+        (edited,) = edit.cones(limits.bound(armature).model.limits[bone].shape)
+        return f"the cone of {bone} has {len(edited.points)} points"
 
 
-def store_limit(thing: Any, bone: str, limit: Any) -> None:
-    """Give one bone another limit."""
-    bound = limits.bound(thing)
-    provenance = limits.model_of(thing).provenance
-    source = thing.synovia.source.removesuffix(", edited")
+def store_limit(armature: Any, bone: str, limit: Any) -> None:
+    """Replace the limit of one bone."""
+    bound = limits.bound(armature)
+    provenance = limits.model_of(armature).provenance
+    source = armature.synovia.source.removesuffix(", edited")
     model = limits.with_limit(bound.model, bone, limit)
-    limits.store(thing, replace(model, provenance=provenance), f"{source}, edited")
+    limits.store(armature, replace(model, provenance=provenance), f"{source}, edited")
 
 
-class SYNOVIA_OT_write(Command, bpy.types.Operator):
-    """Write the limits as constraints or as ranges for inverse kinematics, and show the loss"""
+class SYNOVIA_OT_write(ArmatureOperator, bpy.types.Operator):
+    """Write the limits as constraints or IK limits, and show the loss"""
 
     bl_idname = "synovia.write"
     bl_label = "Write as Blender's Limits"
 
-    def run(self, context: Any, thing: Any) -> str:
-        """Write them, and list the losses."""
-        settings = thing.synovia
-        losses = constraints.write(thing, settings.form)
+    def run(self, context: Any, armature: Any) -> str:
+        """Write the limits, and list the losses."""
+        settings = armature.synovia
+        losses = constraints.write(armature, settings.form)
         settings.losses.clear()
-        model = limits.bound(thing).model
+        model = limits.bound(armature).model
         for bone, loss in sorted(losses.items(), key=lambda item: -item[1].gained):
             row = settings.losses.add()
             row.name = row.bone = bone
@@ -438,21 +439,21 @@ class SYNOVIA_OT_write(Command, bpy.types.Operator):
         return f"wrote limits of {len(losses)} bones"
 
 
-class SYNOVIA_OT_unwrite(Command, bpy.types.Operator):
-    """Remove our constraints, and ranges for inverse kinematics of bones that have limits"""
+class SYNOVIA_OT_unwrite(ArmatureOperator, bpy.types.Operator):
+    """Remove the constraints of Synovia, and IK limits of bones that have limits"""
 
     bl_idname = "synovia.unwrite"
     bl_label = "Remove Blender's Limits"
 
-    def run(self, context: Any, thing: Any) -> str:
-        """Remove them."""
-        for bone in thing.pose.bones:
+    def run(self, context: Any, armature: Any) -> str:
+        """Remove constraints and IK limits."""
+        for bone in armature.pose.bones:
             constraints.remove_limit_rotation(bone)
-        for name in limits.bound(thing).model.limits:
+        for name in limits.bound(armature).model.limits:
             for letter in "xyz":
-                setattr(thing.pose.bones[name], f"use_ik_limit_{letter}", False)
-        thing.synovia.losses.clear()
-        return "removed"
+                setattr(armature.pose.bones[name], f"use_ik_limit_{letter}", False)
+        armature.synovia.losses.clear()
+        return "removed Blender's limits"
 
 
 CLASSES = (

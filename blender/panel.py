@@ -11,16 +11,16 @@ import numpy as np
 from . import draw, learn, limits, roles
 from .action import suits
 from .cone import CONE
-from .operators import armature
+from .operators import active_armature
 
 
 class SYNOVIA_UL_rows(bpy.types.UIList):
-    """Bones and frames that are outside, the worst first."""
+    """The list of bones and frames that are outside, the worst first."""
 
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active: Any, name: Any
     ) -> None:
-        """Draw a row: the bone, the frames, how far at most; an icon shows the verdict."""
+        """Draw a row: verdict as an icon, bone, frames, and largest violation."""
         row = layout.row(align=True)
         row.label(text=item.bone, icon="INFO" if item.verdict == "unusual" else "ERROR")
         frames = f"{item.first}" if item.first == item.last else f"{item.first}-{item.last}"
@@ -29,12 +29,12 @@ class SYNOVIA_UL_rows(bpy.types.UIList):
 
 
 class SYNOVIA_UL_losses(bpy.types.UIList):
-    """What limits gain and lose as Blender's."""
+    """The list of shares that limits gain and lose as Blender's limits."""
 
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active: Any, name: Any
     ) -> None:
-        """Draw a row: the bone, its share of all rotations, what is gained and lost."""
+        """Draw a row: the bone, its share of all rotations, and the shares gained and lost."""
         row = layout.row(align=True)
         row.label(text=item.bone, icon="INFO" if item.note else "BONE_DATA")
         row.label(text=f"{item.share:.1%}")
@@ -43,7 +43,7 @@ class SYNOVIA_UL_losses(bpy.types.UIList):
 
 
 class Section:
-    """A part of the tab."""
+    """Base of the panels in the tab."""
 
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
@@ -52,25 +52,25 @@ class Section:
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        """Tell whether there is something to show."""
-        thing = armature(context)
-        return thing is not None and (not cls.needs_limits or limits.has_limits(thing))
+        """Return True if there is an armature, with limits if the panel needs them."""
+        armature = active_armature(context)
+        return armature is not None and (not cls.needs_limits or limits.has_limits(armature))
 
 
 class SYNOVIA_PT_limits(Section, bpy.types.Panel):
-    """Where limits are from."""
+    """Open, save and remove limits."""
 
     bl_label = "Limits"
     needs_limits = False
 
     def draw(self, context: Any) -> None:
-        """Draw it."""
-        layout, thing = self.layout, armature(context)
-        settings = thing.synovia
-        if limits.has_limits(thing):
-            layout.label(text=f"{thing.name}: {settings.source}", icon="CHECKMARK")
+        """Draw the panel."""
+        layout, armature = self.layout, active_armature(context)
+        settings = armature.synovia
+        if limits.has_limits(armature):
+            layout.label(text=f"{armature.name}: {settings.source}", icon="CHECKMARK")
         else:
-            layout.label(text=f"{thing.name} has no limits", icon="INFO")
+            layout.label(text=f"{armature.name} has no limits", icon="INFO")
         row = layout.row(align=True)
         row.operator("synovia.open", icon="FILE_FOLDER", text="Open")
         row.operator("synovia.save", icon="FILE_TICK", text="Save")
@@ -81,7 +81,7 @@ class SYNOVIA_PT_limits(Section, bpy.types.Panel):
 
 
 class SYNOVIA_PT_roles(Section, bpy.types.Panel):
-    """Which bone is which of a human's."""
+    """Roles of bones."""
 
     bl_label = "Bones of a Human"
     bl_parent_id = "SYNOVIA_PT_limits"
@@ -89,20 +89,20 @@ class SYNOVIA_PT_roles(Section, bpy.types.Panel):
     needs_limits = False
 
     def draw(self, context: Any) -> None:
-        """Draw it: a row for each role, with a picker of bones."""
-        layout, thing = self.layout, armature(context)
+        """Draw a row for each role, with a picker of bones."""
+        layout, armature = self.layout, active_armature(context)
         row = layout.row(align=True)
         row.operator("synovia.suggest_roles", icon="VIEWZOOM", text="Suggest")
         row.operator("synovia.clear_roles", icon="X", text="")
-        rows = thing.synovia.roles
+        rows = armature.synovia.roles
         if not len(rows):
-            layout.label(text="Names tell which bone is which", icon="INFO")
+            layout.label(text="Bones are recognised by name", icon="INFO")
             return
         layout.use_property_split = True
         layout.use_property_decorate = False
         column = layout.column(align=True)
-        for each in rows:
-            column.prop_search(each, "bone", thing.data, "bones", text=roles.title(each.name))
+        for row in rows:
+            column.prop_search(row, "bone", armature.data, "bones", text=roles.title(row.name))
 
 
 class SYNOVIA_PT_learn(Section, bpy.types.Panel):
@@ -114,29 +114,29 @@ class SYNOVIA_PT_learn(Section, bpy.types.Panel):
     needs_limits = False
 
     def draw(self, context: Any) -> None:
-        """Draw it."""
-        layout, thing = self.layout, armature(context)
-        settings = thing.synovia
+        """Draw the panel."""
+        layout, armature = self.layout, active_armature(context)
+        settings = armature.synovia
         column = layout.column(align=True)
         for action in bpy.data.actions:
-            if suits(action, thing):
+            if suits(action, armature):
                 column.prop(action, "synovia_learn", text=action.name)
         layout.prop(settings, "shape")
         layout.prop(settings, "margin")
         if not learn.has_scipy():
-            layout.label(text="Without SciPy every frame counts", icon="INFO")
+            layout.label(text="Without SciPy no frames are dropped", icon="INFO")
         layout.operator("synovia.learn", icon="ACTION")
 
 
 class SYNOVIA_PT_pose(Section, bpy.types.Panel):
-    """The pose as it is."""
+    """Limits in the current pose."""
 
     bl_label = "Pose"
 
     def draw(self, context: Any) -> None:
-        """Draw it."""
-        layout, thing = self.layout, armature(context)
-        layout.prop(thing.synovia, "live", toggle=True, icon="PLAY")
+        """Draw the panel."""
+        layout, armature = self.layout, active_armature(context)
+        layout.prop(armature.synovia, "live", toggle=True, icon="PLAY")
         layout.operator("synovia.settle", icon="CON_ROTLIMIT")
         row = layout.row(align=True)
         row.operator("synovia.draw", icon="MESH_UVSPHERE", text="Draw Limit")
@@ -144,19 +144,19 @@ class SYNOVIA_PT_pose(Section, bpy.types.Panel):
         row = layout.row(align=True)
         row.operator("synovia.edit_cone", icon="EDITMODE_HLT", text="Edit Cone")
         sub = row.row(align=True)
-        sub.enabled = bool(draw.drawn(thing, CONE))
+        sub.enabled = bool(draw.drawings(armature, CONE))
         sub.operator("synovia.apply_cone", icon="CHECKMARK", text="Apply")
 
 
 class SYNOVIA_PT_action(Section, bpy.types.Panel):
-    """The action."""
+    """Check, bake and repair the action."""
 
     bl_label = "Action"
 
     def draw(self, context: Any) -> None:
-        """Draw it."""
-        layout, thing = self.layout, armature(context)
-        settings = thing.synovia
+        """Draw the panel."""
+        layout, armature = self.layout, active_armature(context)
+        settings = armature.synovia
         row = layout.row(align=True)
         row.operator("synovia.check", icon="VIEWZOOM", text="Check")
         row.operator("synovia.clear", icon="X", text="")
@@ -169,14 +169,14 @@ class SYNOVIA_PT_action(Section, bpy.types.Panel):
 
 
 class SYNOVIA_PT_write(Section, bpy.types.Panel):
-    """Blender's own kinds of limits."""
+    """Write limits as Blender's constraints or IK limits."""
 
     bl_label = "As Blender's Limits"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: Any) -> None:
-        """Draw it."""
-        layout, settings = self.layout, armature(context).synovia
+        """Draw the panel."""
+        layout, settings = self.layout, active_armature(context).synovia
         layout.prop(settings, "form", text="")
         row = layout.row(align=True)
         row.operator("synovia.write", icon="CON_ROTLIMIT", text="Write")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Render the pictures of docs/blender.md by Blender, without a screen.
+"""Render the pictures of docs/blender.md in Blender, without a screen.
 
-python blender/pictures.py ZIP docs/img, by a Python that has bpy; ZIP is the extension.
+Run python blender/pictures.py ZIP docs/img with a Python that has bpy; ZIP is the extension.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def part(name: str) -> Any:
 
 
 def main() -> None:
-    """Render all pictures into the folder that is named."""
+    """Render all pictures into the given folder."""
     package, out = (Path(word).resolve() for word in sys.argv[1:3])
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.ops.extensions.package_install_files(
@@ -42,65 +42,62 @@ def main() -> None:
     render_bake(out / "blender-bake.png")
 
 
-def pose_human(name: str, turns: dict[str, tuple[float, float, float]]) -> Any:
-    """Return an armature that goes from rest to a pose, with limits of a human.
+def pose_human(name: str, rotations: dict[str, tuple[float, float, float]]) -> Any:
+    """Return an armature with human limits and an action from rest to a pose.
 
-    `turns` are rotation vectors of bones about the armature's axes, in radians.
+    `rotations` are rotation vectors of bones in the armature's axes, in radians.
     """
     from synovia import quat
 
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "blender"))
     armatures = import_module("armatures")
-    thing = armatures.human(name)
+    armature = armatures.human(name)
     share = np.linspace(0.0, 1.0, FRAMES)[:, None, None]
-    vectors = np.array([turns.get(bone, (0.0, 0.0, 0.0)) for bone in armatures.PLACES])
-    bpy.ops.synovia.human()  # at rest: a broken motion would show broken limbs
-    armatures.animate(thing, part, quat.exp(share * vectors), name)
+    vectors = np.array([rotations.get(bone, (0.0, 0.0, 0.0)) for bone in armatures.PLACES])
+    bpy.ops.synovia.human()  # before the action, whose broken limbs would mislead the alignment
+    armatures.animate(armature, part, quat.exp(share * vectors), name)
     bpy.context.scene.frame_set(FRAMES)
-    return thing
+    return armature
 
 
-def add_body(thing: Any) -> None:
-    """Add bones and a skin, as Synovia makes them, in the pose that an armature has.
-
-    Bones that are outside are red.
-    """
+def add_body(armature: Any) -> None:
+    """Add Synovia's bones and skin in the current pose of an armature; bones outside are red."""
     from synovia.body import body_of
 
-    limits = part("limits").bound(thing)
+    limits = part("limits").bound(armature)
     skeleton = limits.rig.skeleton
-    rotations, _ = part("live").read_pose(thing, limits, bpy.context.evaluated_depsgraph_get())
+    graph = bpy.context.evaluated_depsgraph_get()
+    channels = part("channels").Channels.read(armature)
+    rotations, _ = part("live").read_pose(armature, limits, channels, graph)
     pose = limits.pose(rotations)
-    red = np.flatnonzero(limits.outside(pose))
+    outside = np.flatnonzero(limits.outside(pose))
     body = body_of(skeleton)
     if body is None or body.skin is None:
-        raise ValueError("the rig must be that of a human")
+        raise ValueError(f"{armature.name} must be a human rig")
     for mesh, name in ((body.bones, "bones"), (body.skin, "skin")):
-        places = body.vertices(mesh, pose)
-        made = bpy.data.meshes.new(name)
-        made.from_pydata(
-            limits.rig.to_armature(places).tolist(), [], np.asarray(mesh.triangles).tolist()
-        )
-        made.polygons.foreach_set("use_smooth", np.ones(len(made.polygons), dtype=bool))
-        there = bpy.data.objects.new(name, made)
-        there.parent = thing
-        bpy.context.collection.objects.link(there)
+        vertices = limits.rig.to_armature(body.vertices(mesh, pose))
+        triangles = np.asarray(mesh.triangles)
+        data = bpy.data.meshes.new(name)
+        data.from_pydata(vertices.tolist(), [], triangles.tolist())
+        data.polygons.foreach_set("use_smooth", np.ones(len(data.polygons), dtype=bool))
+        body_part = bpy.data.objects.new(name, data)
+        body_part.parent = armature
+        bpy.context.collection.objects.link(body_part)
         if name == "skin":
-            made.materials.append(veil())
+            data.materials.append(skin_material())
             continue
-        made.materials.append(part("draw").material("Picture bone", BONE, 1.0))
-        made.materials.append(part("draw").material("Picture outside", RED, 1.0))
-        owners = body.owners(mesh)[np.asarray(mesh.triangles)[:, 0]]
-        outside = np.isin(owners, red)
-        made.polygons.foreach_set("material_index", outside.astype(np.int32))
+        data.materials.append(part("draw").material("Picture bone", BONE, 1.0))
+        data.materials.append(part("draw").material("Picture outside", RED, 1.0))
+        is_outside = np.isin(body.owners(mesh)[triangles[:, 0]], outside)
+        data.polygons.foreach_set("material_index", is_outside.astype(np.int32))
 
 
-def veil() -> Any:
-    """Return a material that is clear in front and denser at the edges."""
-    made = bpy.data.materials.get("Picture skin") or bpy.data.materials.new("Picture skin")
-    if made.node_tree is None:
-        made.use_nodes = True
-    tree = made.node_tree
+def skin_material() -> Any:
+    """Return a material that is transparent where it faces the camera, and denser at the edges."""
+    skin = bpy.data.materials.get("Picture skin") or bpy.data.materials.new("Picture skin")
+    if skin.node_tree is None:
+        skin.use_nodes = True
+    tree = skin.node_tree
     tree.nodes.clear()
     out, mix, clear, solid, facing, curve = (
         tree.nodes.new(f"ShaderNode{kind}")
@@ -118,7 +115,7 @@ def veil() -> Any:
     tree.links.new(clear.outputs[0], mix.inputs[1])
     tree.links.new(solid.outputs[0], mix.inputs[2])
     tree.links.new(mix.outputs[0], out.inputs["Surface"])
-    return made
+    return skin
 
 
 def stage(
@@ -128,14 +125,14 @@ def stage(
     scene = bpy.context.scene
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     camera.location = at
-    way = Vector(towards) - Vector(at)
-    camera.rotation_euler = way.to_track_quat("-Z", "Y").to_euler()
+    direction = Vector(towards) - Vector(at)
+    camera.rotation_euler = direction.to_track_quat("-Z", "Y").to_euler()
     camera.data.type, camera.data.ortho_scale = "ORTHO", width
     scene.collection.objects.link(camera)
     scene.camera = camera
-    for turn, energy, angle in (((0.7, 0.2, 0.5), 2.6, 0.25), ((1.0, -0.3, -1.6), 0.9, 1.0)):
+    for rotation, energy, angle in (((0.7, 0.2, 0.5), 2.6, 0.25), ((1.0, -0.3, -1.6), 0.9, 1.0)):
         sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
-        sun.rotation_euler, sun.data.energy, sun.data.angle = turn, energy, angle
+        sun.rotation_euler, sun.data.energy, sun.data.angle = rotation, energy, angle
         scene.collection.objects.link(sun)
     world = bpy.data.worlds.new("World")
     scene.world = world
@@ -161,30 +158,30 @@ def render(path: Path) -> None:
 
 
 def clear_scene() -> None:
-    """Remove everything."""
+    """Load an empty scene."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True, load_ui=False)
 
 
-def place(thing: Any, x: float) -> None:
-    """Move an armature aside."""
-    thing.location.x = x
+def move(armature: Any, x: float) -> None:
+    """Move an armature sideways."""
+    armature.location.x = x
     bpy.context.view_layer.update()
 
 
 def render_draw(path: Path) -> None:
     """Render the limit of a thigh, as a reach cone, with the leg inside, and outside in red."""
     clear_scene()
-    for x, turn in ((-0.62, (-0.9, -0.2, 0.0)), (0.62, (1.1, -1.0, 0.0))):
-        thing = pose_human(f"Human {x}", {LEG: turn})
-        thing.data.bones.active = thing.data.bones[LEG]
+    for x, rotation in ((-0.62, (-0.9, -0.2, 0.0)), (0.62, (1.1, -1.0, 0.0))):
+        armature = pose_human(f"Human {x}", {LEG: rotation})
+        armature.data.bones.active = armature.data.bones[LEG]
         bpy.ops.synovia.edit_cone()
         ring = bpy.context.object
         bpy.ops.synovia.apply_cone()
         bpy.data.objects.remove(ring)
-        bpy.context.view_layer.objects.active = thing
-        part("live").show_outside(thing, bpy.context.evaluated_depsgraph_get())
-        place(thing, x)
-        add_body(thing)
+        bpy.context.view_layer.objects.active = armature
+        part("live").show_outside(armature, bpy.context.evaluated_depsgraph_get())
+        move(armature, x)
+        add_body(armature)
     stage((2.6, -4.2, 1.5), (0.1, 0.0, 0.88), 3.3)
     render(path)
 
@@ -200,13 +197,13 @@ def render_bake(path: Path) -> None:
     }
     clear_scene()
     for x, legal in ((-0.85, False), (0.85, True)):
-        thing = pose_human(f"Human {x}", broken)
+        armature = pose_human(f"Human {x}", broken)
         bpy.ops.synovia.check()
         if legal:
             bpy.ops.synovia.bake()
             bpy.context.scene.frame_set(FRAMES)
-        place(thing, x)
-        add_body(thing)
+        move(armature, x)
+        add_body(armature)
     stage((2.2, -4.2, 1.5), (0.0, 0.0, 0.9), 3.5)
     render(path)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # mypy: disable-error-code="valid-type"
-"""What the extension keeps in a .blend: settings of an armature, and what a check found.
+"""Data that the extension stores in a .blend: settings of an armature, and results of a check.
 
-Blender reads properties from annotations, so that these are calls and not types.
+Blender reads properties from annotations, so these are calls, not types.
 """
 
 from typing import Any
@@ -41,7 +41,7 @@ FORMS = (
 
 
 def jump(settings: Any, context: Any) -> None:
-    """Go to where the picked row of the list is worst, and make its bone the active one."""
+    """Go to the worst frame of the selected row, and activate its bone."""
     if not 0 <= settings.row < len(settings.rows):
         return
     row = settings.rows[settings.row]
@@ -52,7 +52,7 @@ def jump(settings: Any, context: Any) -> None:
 
 
 class SynoviaRow(bpy.types.PropertyGroup):
-    """A bone that is outside over some frames in a row."""
+    """Consecutive frames in which a bone is outside."""
 
     bone: StringProperty(name="Bone")
     verdict: StringProperty(name="Verdict")
@@ -63,7 +63,7 @@ class SynoviaRow(bpy.types.PropertyGroup):
 
 
 class SynoviaLoss(bpy.types.PropertyGroup):
-    """What a bone's limit gains and loses where Blender's own kinds of limits stand for it."""
+    """Share of rotations that a bone's limit gains and loses as a Blender limit."""
 
     bone: StringProperty(name="Bone")
     share: FloatProperty(name="Of all rotations", subtype="FACTOR")
@@ -74,28 +74,28 @@ class SynoviaLoss(bpy.types.PropertyGroup):
 
 
 class SynoviaPaint(bpy.types.PropertyGroup):
-    """The palette that a bone had before it was painted."""
+    """A bone's palette before it was painted."""
 
     bone: StringProperty()
     palette: StringProperty()
 
 
 class SynoviaRole(bpy.types.PropertyGroup):
-    """The bone that has a role, which is the row's name; empty where a user says none."""
+    """The bone of a role; the row's name is the role. Empty for none."""
 
-    bone: StringProperty(name="Bone", description="The bone that is this one of a human")
+    bone: StringProperty(name="Bone", description="The bone with this role in a human")
 
 
 class SynoviaSettings(bpy.types.PropertyGroup):
-    """All of an armature object."""
+    """The extension's data of an armature object."""
 
     limits: StringProperty(options={"HIDDEN"})
     limits_id: StringProperty(options={"HIDDEN"})
     source: StringProperty(name="Limits", description="Where the limits are from")
     live: BoolProperty(
         name="Live",
-        description="Keep bones within their limits while you pose; those that constraints or "
-        "inverse kinematics turn are coloured, but not moved",
+        description="Keep bones within their limits while you pose; bones driven by constraints or "
+        "inverse kinematics are coloured, but not moved",
         default=False,
     )
     summary: StringProperty(name="Found")
@@ -104,13 +104,13 @@ class SynoviaSettings(bpy.types.PropertyGroup):
     losses: CollectionProperty(type=SynoviaLoss)
     loss: IntProperty()
     painted: CollectionProperty(type=SynoviaPaint)
-    human: EnumProperty(name="Human", description="What a human can do", items=SOURCES)
+    human: EnumProperty(name="Human", description="Which human limits to take", items=SOURCES)
     roles: CollectionProperty(type=SynoviaRole)
-    form: EnumProperty(name="As", description="What to write limits as", items=FORMS)
-    shape: EnumProperty(name="Shape", description="What a joint's region looks like", items=SHAPES)
+    form: EnumProperty(name="As", description="Form in which limits are written", items=FORMS)
+    shape: EnumProperty(name="Shape", description="Shape of a joint's limit", items=SHAPES)
     margin: FloatProperty(
         name="Margin",
-        description="How much wider limits are than what was observed",
+        description="Angle by which limits exceed the observed rotations",
         subtype="ANGLE",
         default=float(np.radians(3.0)),
         min=0.0,
@@ -122,18 +122,18 @@ CLASSES = (SynoviaRow, SynoviaLoss, SynoviaPaint, SynoviaRole, SynoviaSettings)
 
 
 def register() -> None:
-    """Make the properties known to Blender."""
-    for each in CLASSES:
-        bpy.utils.register_class(each)
+    """Add the properties to Blender."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
     bpy.types.Object.synovia = PointerProperty(type=SynoviaSettings)
     bpy.types.Action.synovia_learn = BoolProperty(
-        name="Learn from this action", description="Limits are learned from it", default=True
+        name="Learn from this action", description="Use this action to learn limits", default=True
     )
 
 
 def unregister() -> None:
-    """Take them back."""
+    """Remove the properties."""
     del bpy.types.Action.synovia_learn
     del bpy.types.Object.synovia
-    for each in reversed(CLASSES):
-        bpy.utils.unregister_class(each)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

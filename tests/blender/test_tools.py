@@ -168,9 +168,9 @@ def test_rows_that_say_what_names_tell_change_nothing(part):
     skeleton = part("rig").rig_of(thing).skeleton
     bpy.ops.synovia.suggest_roles()
     assert thing.synovia.roles["leftLowerArm"].bone == "LeftForeArm"
-    assert part("roles").said_roles(thing, skeleton) == {}
+    assert part("roles").assigned_roles(thing, skeleton) == {}
     thing.synovia.roles["leftHand"].bone = ""
-    assert part("roles").said_roles(thing, skeleton) == {"LeftHand": ""}
+    assert part("roles").assigned_roles(thing, skeleton) == {"LeftHand": ""}
     bpy.ops.synovia.human()
     limited = part("limits").bound(thing).model.limits
     assert "RightHand" in limited
@@ -245,7 +245,7 @@ def test_the_drawn_limit_is_where_the_bone_may_point(limited, source, part):
     activate(thing, "LeftArm")
     assert bpy.ops.synovia.draw() == {"FINISHED"}
     draw, limits = part("draw"), part("limits").bound(thing)
-    (made,) = draw.drawn(thing)
+    (made,) = draw.drawings(thing)
     bpy.context.scene.frame_set(7)
     graph = bpy.context.evaluated_depsgraph_get()
     bone = thing.evaluated_get(graph).pose.bones["LeftArm"]
@@ -276,12 +276,12 @@ def test_what_is_drawn_is_red_while_the_bone_is_outside(limited, part):
         bone.rotation_quaternion = (1.0, 0.0, 0.0, 0.0)
     activate(thing, "LeftArm")
     bpy.ops.synovia.draw()
-    (made,) = part("draw").drawn(thing)
+    (made,) = part("draw").drawings(thing)
     assert {slot.link for slot in made.material_slots} == {"DATA"}
     assert len({slot.material.name for slot in made.material_slots}) == part("draw").BANDS
     thing.pose.bones["LeftArm"].rotation_quaternion = (0.0, 1.0, 0.0, 0.0)
     bpy.ops.synovia.draw()
-    (made,) = part("draw").drawn(thing)
+    (made,) = part("draw").drawings(thing)
     assert {slot.material.name for slot in made.material_slots} == {"Synovia outside"}
     assert bpy.ops.synovia.erase() == {"FINISHED"}
     assert not thing.children
@@ -356,7 +356,7 @@ def test_what_depends_on_a_bone_is_named_where_it_is_in_the_way(limited, part):
     with pytest.raises(RuntimeError, match="LeftForeArm depends on LeftArm"):
         bpy.ops.synovia.edit_cone()
     assert limited.synovia.limits_id == before
-    assert not part("draw").drawn(limited)
+    assert not part("draw").drawings(limited)
     bpy.ops.synovia.write()
     notes = {row.bone: row.note for row in limited.synovia.losses}
     assert "did not depend on LeftArm" in notes["LeftForeArm"]

@@ -37,7 +37,7 @@ def action_curves(part):
 
 
 def ring(part):
-    found = part("draw").drawn(there(), part("cone").CONE)
+    found = part("draw").drawings(there(), part("cone").CONE)
     return [tuple(v.co) for each in found for v in each.data.vertices]
 
 
