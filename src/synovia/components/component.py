@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Floats, Vectors, floats
-from .program import LANES, SHAPE, WIDTH, Kind, Step, value_rows
+from .program import SHAPE, WIDTH, Kind, Step, value_columns
 
 RIGID_TOLERANCE = 1e-6  # of entries of R Rᵀ and of the last row: rounding of single precision
 
@@ -209,16 +209,14 @@ class ArrayComponent(Component):
         input_kinds, output_kinds = self.inputs, tuple(self.outputs.values())
         read, written = (
             np.array(
-                [r for each in zip(offsets, kinds, strict=True) for r in value_rows(*each)], int
+                [c for each in zip(offsets, kinds, strict=True) for c in value_columns(*each)], int
             )
             for offsets, kinds in ((inputs, input_kinds.values()), (outputs, output_kinds))
         )
 
-        def step(n: int, stride: int, work: Floats) -> None:
-            lanes = np.arange(n)
-            first = (lanes // LANES * stride + lanes % LANES)[:, None]
-            found = self.evaluate(*unpack_values(work[first + read], input_kinds).values())
-            work[first + written] = pack_values(found, output_kinds, (n,))
+        def step(work: Floats) -> None:
+            found = self.evaluate(*unpack_values(work[:, read], input_kinds).values())
+            work[:, written] = pack_values(found, output_kinds, (len(work),))
 
         return step
 

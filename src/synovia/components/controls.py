@@ -15,7 +15,7 @@ from ..skeleton import Pose, check_joints
 from .component import error_weights
 from .figure import Figure, JointSet, SetRange, figure_program
 from .least_squares import minimize
-from .program import LANES, Program
+from .program import Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,8 @@ class ControlProgram:
         aims: Mapping[str, Any],
         stiffness: Floats | None = None,
         comfort: Floats | None = None,
-    ) -> Any | None:
-        """Return the `Task` of `kernels.controls`; None if a set has too many free controls.
+    ) -> Any:
+        """Return the `Task` of `kernels.controls`.
 
         Parameters
         ----------
@@ -62,8 +62,6 @@ class ControlProgram:
             table.append((name, (*rows, start, len(inner), *controls)))
         table.sort(key=lambda row: row[1][3] == 0)  # sets with free controls first
         most = max((row[3] for _, row in table), default=0)
-        if most >= LANES:  # one lane is for the pose itself
-            return None
         active = [name for name, row in table if row[3] > 0]
         low, _, high = figure.ranges
         stiff = np.ones(len(free)) if stiffness is None else stiffness
@@ -86,7 +84,7 @@ class ControlProgram:
             code=self.program.code,
             lists=self.program.lists,
             numbers=self.program.numbers,
-            sizes=np.array([self.program.rows, max(most, 1)]),
+            sizes=np.array([self.program.width, max(most, 1)]),
             sets=np.array([row for _, row in table], np.int64).reshape(-1, 6),
             active=np.array([len(active)]),
             free=free,

@@ -16,7 +16,7 @@ from ..arrays import Floats, Mask, Scalars, floats
 from ..skeleton import POSITIONS, ROTATIONS, Clip, Pose, Skeleton
 from .component import check_names
 from .network import Network, plan_network, unknown_name
-from .program import LANES, WIDTH, Instruction, Program, Step, value_rows
+from .program import WIDTH, Instruction, Program, Step, value_columns
 
 if TYPE_CHECKING:
     from .controls import FittedControls
@@ -114,13 +114,13 @@ def figure_program(
     With `segments` only the components that these need, without gaps and segments at rest.
     """
     count, control, gaps = len(figure.controls), 0, 0
-    rows = max(count, 1)
+    width = max(count, 1)
     index = figure.skeleton.index
-    steps: list[Step] = [Instruction(kernels.figure.LOAD, lists=(range(0, count * LANES, LANES),))]
+    steps: list[Step] = [Instruction(kernels.figure.LOAD, lists=(range(count),))]
     ranges: dict[str, SetRange] = {}
     for name, joint_set in figure.joint_sets.items():
         network, first_control, first_row = joint_set.network, control, len(steps)
-        given = {each: LANES * (control + k) for k, each in enumerate(joint_set.controls)}
+        given = {each: control + k for k, each in enumerate(joint_set.controls)}
         control += len(given)
         if segments is not None:
             needed = [each for each in network.outputs if each in segments]
@@ -136,18 +136,18 @@ def figure_program(
             stored = [plan.offsets[gap] for gap in network.gaps]
             steps.append(Instruction(kernels.figure.STORE, lists=(stored,), offsets=(gaps,)))
             gaps += len(stored)
-        rows = max(rows, plan.rows)
+        width = max(width, plan.end)
         ranges[name] = SetRange(first_row, len(steps), first_control, control)
     fixed = [j for j, each in enumerate(figure.skeleton.names) if each not in figure.moved_segments]
     if fixed and segments is None:
-        first = count * LANES
+        first = count
         identity = (np.eye(4)[:3].ravel(),)
         steps += [
-            Instruction(kernels.figure.FILL, identity, (value_rows(first, "matrix"),)),
+            Instruction(kernels.figure.FILL, identity, (value_columns(first, "matrix"),)),
             Instruction(kernels.figure.POSE, lists=(fixed, [first] * len(fixed))),
         ]
-        rows = max(rows, count + WIDTH["matrix"])
-    return Program(steps, rows, figure.skeleton.offsets, gaps), ranges
+        width = max(width, count + WIDTH["matrix"])
+    return Program(steps, width, figure.skeleton.offsets, gaps), ranges
 
 
 Controls = Mapping[str, ArrayLike] | ArrayLike

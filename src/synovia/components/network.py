@@ -15,7 +15,7 @@ from .. import kernels
 from ..arrays import Floats, Vectors
 from .component import Component, check_names, stack_values, unpack_values
 from .least_squares import difference_quotients
-from .program import LANES, SHAPE, WIDTH, Instruction, Kind, Program, Step, value_rows
+from .program import SHAPE, WIDTH, Instruction, Kind, Program, Step, value_columns
 
 DIFFERENCE_STEP = 1e-6  # of central differences, relative above 1; their errors are some 1e-10
 
@@ -105,25 +105,25 @@ def _hint(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Steps of a network in order, the offsets of its sources, and the rows of the work space."""
+    """Steps of a network in order, the offsets of its sources, and the end of the work space."""
 
     steps: tuple[Step, ...]
     offsets: Mapping[str, int]
-    rows: int
+    end: int
 
 
 def plan_network(
     network: Network, first: int = 0, controls: Mapping[str, int] | None = None
 ) -> Plan:
-    """Return the steps of a network, whose values are in rows of a work space from `first` on.
+    """Return the steps of a network, whose values are in a work space from `first` on.
 
-    `controls` has the offsets of controls that have rows already.
+    `controls` has the offsets of controls that are there already.
     """
-    offsets, rows = dict(controls or {}), first
+    offsets, end = dict(controls or {}), first
     for source, kind in network.sources.items():
         if source not in offsets:
-            offsets[source] = LANES * rows
-            rows += WIDTH[kind]
+            offsets[source] = end
+            end += WIDTH[kind]
     steps: list[Step] = []
     for name in network.order:
         component = network.components[name]
@@ -134,13 +134,13 @@ def plan_network(
                 continue
             value = np.asarray(component.defaults[port], dtype=np.float64)
             numbers = (value[:3] if kind == "matrix" else value).ravel()
-            read.append(LANES * rows)
-            rows += WIDTH[kind]
-            fill = (value_rows(read[-1], kind),)
+            read.append(end)
+            end += WIDTH[kind]
+            fill = (value_columns(read[-1], kind),)
             steps.append(Instruction(kernels.figure.FILL, (numbers,), fill))
         written = [offsets[f"{name}.{port}"] for port in component.outputs]
         steps.append(component.bind(tuple(read), tuple(written)))
-    return Plan(tuple(steps), offsets, rows)
+    return Plan(tuple(steps), offsets, end)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,12 +211,12 @@ class Network:
     def _program(self) -> Program:
         plan = plan_network(self)
         read, written = (
-            [row for name in names for row in value_rows(plan.offsets[name], self.sources[name])]
+            [row for name in names for row in value_columns(plan.offsets[name], self.sources[name])]
             for names in (self.controls, self.outputs.values())
         )
         load = Instruction(kernels.figure.LOAD, lists=(read,))
         store = Instruction(kernels.figure.STORE, lists=(written,), offsets=(0,))
-        return Program((load, *plan.steps, store), plan.rows, stored=len(written))
+        return Program((load, *plan.steps, store), plan.end, stored=len(written))
 
     def __call__(self, controls: Mapping[str, Any]) -> dict[str, Floats]:
         """Return every output by name, (..., shape), for all controls, which broadcast."""

@@ -1,8 +1,7 @@
-"""Programs: the steps of components, run on blocks of poses in one work space.
+"""Programs: the steps of components, run on a work space for each pose.
 
-The work space has rows of LANES numbers, one lane for each pose. A scalar has one row, a vector
-three, and a matrix twelve, its upper three rows. An offset is the index of the first number of a
-value in a block. Blocks are small enough for the processor's caches, whatever the size of a batch.
+A work space is a row of numbers: a scalar has one, a vector three, and a matrix twelve, its upper
+three rows. The offset of a value is the index of its first number.
 """
 
 from __future__ import annotations
@@ -21,13 +20,12 @@ from ..arrays import Floats, Ints
 Kind = Literal["scalar", "vector", "matrix"]
 SHAPE: dict[Kind, tuple[int, ...]] = {"scalar": (), "vector": (3,), "matrix": (4, 4)}
 WIDTH: dict[Kind, int] = {"scalar": 1, "vector": 3, "matrix": 12}
-"""Rows of a value of each type in the work space."""
+"""Numbers of a value of each type in the work space."""
 
-LANES: int = kernels.transforms.LANES
-POSES = 2 * LANES  # that are processed at once: more leave the caches, fewer mean more calls
+POSES = 100  # processed at once: more leave the caches, fewer mean more calls
 
-PythonStep = Callable[[int, int, Floats], object]
-"""Reads and writes values of the first n lanes: (n, numbers of a block, work space)."""
+PythonStep = Callable[[Floats], object]
+"""Reads and writes values of the work spaces (n, …)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +41,9 @@ class Instruction:
 Step = Instruction | PythonStep
 
 
-def value_rows(offset: int, kind: Kind) -> list[int]:
-    """Return the offsets of all rows of the value at `offset`."""
-    return [offset + LANES * row for row in range(WIDTH[kind])]
+def value_columns(offset: int, kind: Kind) -> range:
+    """Return the offsets of all numbers of the value at `offset`."""
+    return range(offset, offset + WIDTH[kind])
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +51,8 @@ class Program:
     """Steps in the order in which they run; the first loads the controls."""
 
     steps: Sequence[Step]
-    rows: int
-    """Rows of the work space."""
+    width: int
+    """Numbers of the work space."""
     segment_offsets: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     """(J, 3): positions of the segments at rest, relative to their parents."""
     stored: int = 0
@@ -105,10 +103,10 @@ class Program:
 
         `table` (n, C) has the controls of a pose in each row.
         """
-        n, joints, stride = len(table), len(self.segment_offsets), self.rows * LANES
+        n, joints = len(table), len(self.segment_offsets)
         table = np.ascontiguousarray(table)
         results = (np.empty((n, joints, 4)), np.empty((n, joints, 3)), np.empty((n, self.stored)))
-        work = np.empty((-(-min(POSES, n) // LANES), stride))
+        work = np.empty((min(POSES, n), self.width))
         for start in range(0, n, POSES):
             block = slice(start, min(start + POSES, n))
             arrays = (table[block], work, *(each[block] for each in results))
@@ -116,5 +114,5 @@ class Program:
                 if isinstance(part, slice):
                     kernels.figure.run(self.code[part], self.lists, self.numbers, *arrays)
                 else:
-                    part(block.stop - start, stride, work.reshape(-1))
+                    part(work[: block.stop - start])
         return results

@@ -12,12 +12,11 @@ from collections import namedtuple
 
 import numpy as np
 
-from .figure import POSE, STORE, perform
+from .figure import perform, write_segments
 from .ik_chain import GOAL, POSITION, REACH, STATE, STAY
 from .ik_goals import TURN_SHARE, find_gaps, place, refresh_rates, weigh
 from .jit import bundle, kernel
-from .rotation import LANES
-from .transforms import pose, quaternion_of, shift_at, turn_at
+from .transforms import transform_at
 from .vector import (
     IDENTITY,
     ZERO,
@@ -44,7 +43,7 @@ Task = bundle(
     code="i8[,]",  # (steps, COLUMNS) the program of the joint sets that matter; see `figure`
     lists="i8[]",  # its offsets
     numbers="f8[]",  # its numbers, the offsets of segments first
-    sizes="i8[]",  # (2,) rows of its work space, most free controls of one set
+    sizes="i8[]",  # (2,) numbers of its work space, most free controls of one set
     sets="i8[,]",  # (sets, 6) those with free controls first, see above
     active="i8[]",  # (1,) number of sets with free controls
     free="i8[]",  # (F,) indices of the free controls
@@ -98,7 +97,8 @@ MIN_ROOM = 0.1  # least share of a range by which distances from the start are d
 Work = namedtuple(
     "Work",
     [
-        "lanes",  # the work space of the program: lane 0 is the pose, others have one control moved
+        "values",  # the work space of the program
+        "moved",  # the same with one control moved
         "q",  # (J, 4) rotations of segments
         "p",  # (J, 3) positions
         "moves",  # (J, most controls, 6) rotation vector and translation per share, parent's frame
@@ -121,7 +121,8 @@ def new_work(task):
     rows, directions = task.sizes[0], task.sizes[1]
     joints, goals, free = task.parents.shape[0], task.goals.shape[0], task.free.shape[0]
     return Work(
-        np.empty(rows * LANES),
+        np.empty(rows),
+        np.empty(rows),
         np.zeros((joints, 4)),
         np.zeros((joints, 3)),
         np.zeros((joints, directions, 6)),
@@ -138,62 +139,51 @@ def new_work(task):
 @kernel
 def start_pose(task, work):
     """Write all controls, and the segments of the joint sets without free controls."""
-    numbers, q, p = task.numbers, work.q, work.p
-    for j in range(q.shape[0]):
-        set_quat(q[j], 0, IDENTITY)
-        set_vec3(p[j], 0, vec3_at(numbers, 3 * j))
+    for j in range(work.q.shape[0]):
+        set_quat(work.q[j], 0, IDENTITY)
+        set_vec3(work.p[j], 0, vec3_at(task.numbers, 3 * j))
     for c in range(task.values.shape[0]):
-        work.lanes[c * LANES] = task.values[c]
+        work.values[c] = task.values[c]
     for s in range(task.active[0], task.sets.shape[0]):
-        run_set(task, s, 1, work)
+        pose_set(task, s, work)
 
 
 @kernel
-def run_set(task, s, n, work):
-    """Run the program of one joint set on `n` lanes, and write the pose and moves of its segments.
+def run_set(task, s, values):
+    """Run the program of one joint set on its controls; return its segments and their transforms.
 
-    Lane 0 is the pose. Lane 1 + d, if there is one, has free control d moved by STEP of its range.
+    Transforms are offsets in `values`, the work space of the program.
     """
-    for k in range(task.sets[s, FIRST_ROW], task.sets[s, END_ROW]):
-        row = task.code[k]
-        if row[0] == POSE:
-            segments, transforms = task.lists[row[5] : row[6]], task.lists[row[7] : row[8]]
-            for i in range(segments.shape[0]):
-                take_segment(segments[i], transforms[i], task.numbers, work)
-                for d in range(n - 1):
-                    factor = rate_factor(task, task.sets[s, FIRST] + d, d, work.lanes)
-                    take_move(segments[i], transforms[i], d, factor, work)
-        elif row[0] != STORE:
-            perform(row, task.lists, task.numbers, n, 0, work.lanes)
+    last = task.sets[s, END_ROW] - 1
+    for k in range(task.sets[s, FIRST_ROW], last):
+        perform(task.code[k], task.lists, task.numbers, values)
+    row = task.code[last]  # POSE
+    return task.lists[row[5] : row[6]], task.lists[row[7] : row[8]]
 
 
 @kernel
-def rate_factor(task, c, d, lanes):
-    """Return 1 over the share of its range by which lane 1 + d moves free control c, as rounded."""
-    at = task.free[c] * LANES
-    step = lanes[at + 1 + d] - lanes[at]
-    return task.ranges[WIDTH, c] / step if step != 0.0 else 0.0
+def pose_set(task, s, work):
+    """Write the segments of one joint set."""
+    segments, transforms = run_set(task, s, work.values)
+    write_segments(segments, transforms, task.numbers, work.values, work.q, work.p)
 
 
 @kernel
-def take_segment(j, o, numbers, work):
-    """Write the rotation and the position of segment j, whose transform is at `o`."""
-    set_quat(work.q[j], 0, quaternion_of(turn_at(work.lanes, o)))
-    set_vec3(work.p[j], 0, vec3_at(numbers, 3 * j) + shift_at(work.lanes, o))
+def differentiate_set(task, s, d, factor, work):
+    """Write the rates of the segments of one joint set, as `work.moved` has its control d moved.
 
-
-@kernel
-def take_move(j, o, d, factor, work):
-    """Write the rate of segment j by control d: R' Rᵀ as a vector, and the translation's.
-
-    Rates are differences between lane 1 + d and lane 0, times `factor`.
+    They are the differences from the segments' transforms, times `factor`: R' Rᵀ as a vector, and
+    the translation's, in the parent's frame.
     """
-    lanes, ahead = work.lanes, o + 1 + d
-    (a, b, c), (u, v, w) = turn_at(lanes, o), turn_at(lanes, ahead)
-    u, v, w = u - a, v - b, w - c
-    turn = Vec3(dot(w, b) - dot(v, c), dot(u, c) - dot(w, a), dot(v, a) - dot(u, b))
-    set_vec3(work.moves[j, d], 0, 0.5 * factor * turn)
-    set_vec3(work.moves[j, d], 3, factor * (shift_at(lanes, ahead) - shift_at(lanes, o)))
+    segments, transforms = run_set(task, s, work.moved)
+    for i in range(segments.shape[0]):
+        here = transform_at(work.values, transforms[i])
+        there, rates = transform_at(work.moved, transforms[i]), work.moves[segments[i], d]
+        (a, b, c), (u, v, w) = here.turn, there.turn
+        u, v, w = u - a, v - b, w - c
+        turn = Vec3(dot(w, b) - dot(v, c), dot(u, c) - dot(w, a), dot(v, a) - dot(u, b))
+        set_vec3(rates, 0, 0.5 * factor * turn)
+        set_vec3(rates, 3, factor * (there.shift - here.shift))
 
 
 @kernel
@@ -203,18 +193,21 @@ def pose_controls(task, shares, differ, work):
     Rates are one-sided differences towards the middle of the range, because beyond its ends a
     control has no effect.
     """
-    lanes, ranges = work.lanes, task.ranges
+    values, moved, ranges = work.values, work.moved, task.ranges
     for c in range(shares.shape[0]):
-        lanes[task.free[c] * LANES] = ranges[LOW, c] + ranges[WIDTH, c] * shares[c]
+        values[task.free[c]] = ranges[LOW, c] + ranges[WIDTH, c] * shares[c]
     for s in range(task.active[0]):
-        first, n = task.sets[s, FIRST], 1 + task.sets[s, COUNT] if differ else 1
+        pose_set(task, s, work)
         for c in range(task.sets[s, FIRST_CONTROL], task.sets[s, END_CONTROL]):
-            for i in range(1, n):
-                lanes[c * LANES + i] = lanes[c * LANES]
-        for d in range(n - 1):
-            step = STEP if shares[first + d] <= 0.5 else -STEP
-            lanes[task.free[first + d] * LANES + 1 + d] += step * ranges[WIDTH, first + d]
-        run_set(task, s, n, work)
+            moved[c] = values[c]
+        for d in range(task.sets[s, COUNT] if differ else 0):
+            c = task.sets[s, FIRST] + d
+            at = task.free[c]
+            moved[at] += (STEP if shares[c] <= 0.5 else -STEP) * ranges[WIDTH, c]
+            step = moved[at] - values[at]  # as rounded
+            factor = ranges[WIDTH, c] / step if step != 0.0 else 0.0
+            differentiate_set(task, s, d, factor, work)
+            moved[at] = values[at]
 
 
 @kernel
@@ -556,41 +549,11 @@ def descend(task, settings, shares, found):
         found[ERRORS + goals.shape[0] + c] = work.vectors[DOWN, c]
 
 
-@kernel
-def pose_lanes(task, table, rotations, positions, work):
-    """Write the segments (n, J, …) for rows of shares (n, F), up to LANES of them."""
-    n, lanes, numbers = table.shape[0], work.lanes, task.numbers
-    offsets = numbers[: 3 * rotations.shape[1]].reshape(rotations.shape[1], 3)
-    for c in range(task.values.shape[0]):
-        for i in range(n):
-            lanes[c * LANES + i] = task.values[c]
-    for c in range(task.free.shape[0]):
-        low, width, at = task.ranges[LOW, c], task.ranges[WIDTH, c], task.free[c] * LANES
-        for i in range(n):
-            lanes[at + i] = low + width * table[i, c]
-    for s in range(task.active[0]):
-        for k in range(task.sets[s, FIRST_ROW], task.sets[s, END_ROW]):
-            row = task.code[k]
-            if row[0] == POSE:
-                segments, transforms = task.lists[row[5] : row[6]], task.lists[row[7] : row[8]]
-                pose(segments, transforms, offsets, n, 0, lanes, rotations, positions)
-            elif row[0] != STORE:
-                perform(row, task.lists, numbers, n, 0, lanes)
-
-
 @kernel("Task f8[] f8[,] f8[]")
 def measure_each(task, settings, table, squares):
     """Write the sum of squared residuals for each row of shares (n, F)."""
-    work, plan, joints = new_work(task), plan_by(settings), task.parents.shape[0]
+    work, plan = new_work(task), plan_by(settings)
     start_pose(task, work)
-    rotations, positions = np.zeros((LANES, joints, 4)), np.zeros((LANES, joints, 3))
-    for start in range(0, table.shape[0], LANES):
-        n = min(LANES, table.shape[0] - start)
-        pose_lanes(task, table[start : start + n], rotations, positions, work)
-        for i in range(n):
-            for j in range(joints):
-                if task.set_of[j] >= 0:
-                    copy(rotations[i, j], work.q[j])
-                    copy(positions[i, j], work.p[j])
-            row = table[start + i]
-            squares[start + i], _ = evaluate(task, plan, NO_TOLERANCES, task.targets, row, work)
+    for i in range(table.shape[0]):
+        pose_controls(task, table[i], False, work)
+        squares[i], _ = evaluate(task, plan, NO_TOLERANCES, task.targets, table[i], work)

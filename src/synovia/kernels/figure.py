@@ -1,8 +1,7 @@
-"""Programs of joint components: all instructions on a block of poses in one call.
+"""Programs of joint components: all instructions on many poses in one call.
 
-A block is small, so that values stay in the caches from one instruction to the next. A program is
-`code` (instructions, COLUMNS), `lists` of offsets in the work space, and `numbers`; the offsets of
-the segments come first in the numbers. Columns of the code:
+A program is `code` (instructions, COLUMNS), `lists` of offsets in the work space, and `numbers`, of
+which the segments' offsets come first. Columns of the code:
 
 0       the operation, below
 1 to 4  begin and end of one or two ranges of numbers
@@ -18,13 +17,18 @@ power first, and last the end's knot, value and slope.
 
 from __future__ import annotations
 
-import numpy as np
-
 from .jit import kernel
 from .joint_cone import joint_cone
-from .rotation import LANES
 from .scapula import scapula
-from .transforms import compensation, fill, load, pose, product, rotation, store, translation
+from .transforms import (
+    compensation,
+    product,
+    quaternion_of,
+    rotation,
+    transform_at,
+    translation,
+)
+from .vector import set_quat, set_vec3, vec3_at
 
 IN, OUT, LOW, HIGH, EXTEND, COUNT, KNOTS = 1, 2, 3, 4, 5, 6, 7
 
@@ -52,38 +56,25 @@ def evaluate(p, o, given):
 
 
 @kernel
-def evaluate_lanes(p, o, work, a, out, to, n):
-    """Write the values of the curve at `o` for n numbers of `work` from `a` on."""
-    for i in range(n):
-        out[to + i] = evaluate(p, o, work[a + i])
+def mapping(p, given, outs, work):
+    """Write the value of every curve at the number at `given`."""
+    o = 0
+    for k in range(outs.shape[0]):
+        work[outs[k]] = evaluate(p, o, work[given])
+        o += int(p[o])
 
 
 @kernel
-def mapping(p, given, outs, n, stride, work):
-    """Write the value of every curve at `given`."""
-    for start in range(0, n, LANES):
-        base, m = start // LANES * stride, min(LANES, n - start)
-        o = 0
-        for k in range(outs.shape[0]):
-            evaluate_lanes(p, o, work, base + given, work, base + outs[k], m)
-            o += int(p[o])
-
-
-@kernel
-def bounded(lower, upper, driver, given, out, n, stride, work):
+def bounded(lower, upper, driver, given, out, work):
     """Write `given` brought between the values of the curves; an empty one is no bound."""
-    least, most = np.full(LANES, -np.inf), np.full(LANES, np.inf)
-    for start in range(0, n, LANES):
-        base, m = start // LANES * stride, min(LANES, n - start)
-        if lower.shape[0] > 0:
-            evaluate_lanes(lower, 0, work, base + driver, least, 0, m)
-        if upper.shape[0] > 0:
-            evaluate_lanes(upper, 0, work, base + driver, most, 0, m)
-        a, to = base + given, base + out
-        for i in range(m):
-            y = work[a + i]
-            y = least[i] if y < least[i] else y
-            work[to + i] = most[i] if y > most[i] else y
+    y = work[given]
+    if lower.shape[0] > 0:
+        least = evaluate(lower, 0, work[driver])
+        y = least if y < least else y
+    if upper.shape[0] > 0:
+        most = evaluate(upper, 0, work[driver])
+        y = most if y > most else y
+    work[out] = y
 
 
 @kernel("f8[] f8[] f8[]")
@@ -100,50 +91,63 @@ COLUMNS = 10
 
 
 @kernel
-def perform(row, lists, numbers, n, stride, work):
-    """Run the instruction of a component on the first n lanes."""
+def perform(row, lists, numbers, work):
+    """Run the instruction of a component."""
     operation, p, q = row[0], numbers[row[1] : row[2]], numbers[row[3] : row[4]]
     values, at = lists[row[5] : row[6]], row[7:]
     if operation == ROTATION:
-        rotation(p, at[0], at[1], n, stride, work)
+        rotation(p, at[0], at[1], work)
     elif operation == PRODUCT:
-        product(values, at[0], n, stride, work)
+        product(values, at[0], work)
     elif operation == MAPPING:
-        mapping(p, at[0], values, n, stride, work)
+        mapping(p, at[0], values, work)
     elif operation == TRANSLATION:
-        translation(p, values, at[0], n, stride, work)
+        translation(p, values, at[0], work)
     elif operation == COMPENSATION:
-        compensation(p, values, at[0], at[1], n, stride, work)
+        compensation(p, values, at[0], at[1], work)
     elif operation == FILL:
-        fill(p, values, n, stride, work)
+        for k in range(values.shape[0]):
+            work[values[k]] = p[k]
     elif operation == BOUNDED:
-        bounded(p, q, at[0], at[1], at[2], n, stride, work)
+        bounded(p, q, at[0], at[1], at[2], work)
     elif operation == JOINT_CONE:
-        joint_cone(p, q, values, n, stride, work)
+        joint_cone(p, q, values, work)
     elif operation == SCAPULA:
-        scapula(p, values, n, stride, work)
+        scapula(p, values, work)
+
+
+@kernel
+def write_segments(segments, transforms, numbers, work, rotations, positions):
+    """Write the rotations (J, 4) and positions (J, 3) of some segments, as their parents see them.
+
+    Segment `segments[k]` has the transform at `transforms[k]`.
+    """
+    for k in range(segments.shape[0]):
+        j, transform = segments[k], transform_at(work, transforms[k])
+        set_quat(rotations[j], 0, quaternion_of(transform.turn))
+        set_vec3(positions[j], 0, vec3_at(numbers, 3 * j) + transform.shift)
 
 
 @kernel("i8[,] i8[] f8[] f8[,] f8[,] f8[,,] f8[,,] f8[,]")
 def run(code, lists, numbers, table, work, rotations, positions, stored):
-    """Run instructions on a block of poses, one for each row of controls in `table` (n, C).
+    """Run instructions on poses, one for each row of controls in `table` (n, C).
 
-    `work` has a row of numbers for every LANES poses. POSE writes rotations (n, J, 4) and positions
-    (n, J, 3) of segments, STORE writes columns of `stored` (n, …).
+    `work` (n, …) are the work spaces. POSE writes rotations (n, J, 4) and positions (n, J, 3) of
+    segments, STORE writes columns of `stored` (n, …).
     """
-    n, joints = table.shape[0], rotations.shape[1]
-    blocks, stride = work.shape
-    flat = work.reshape(blocks * stride)
-    offsets = numbers[: 3 * joints].reshape(joints, 3)
-    for k in range(code.shape[0]):
-        row = code[k]
-        values = lists[row[5] : row[6]]
-        if row[0] == LOAD:
-            load(table, values, n, stride, flat)
-        elif row[0] == POSE:
-            transforms = lists[row[7] : row[8]]
-            pose(values, transforms, offsets, n, stride, flat, rotations, positions)
-        elif row[0] == STORE:
-            store(values, n, stride, flat, row[7], stored)
-        else:
-            perform(row, lists, numbers, n, stride, flat)
+    for i in range(table.shape[0]):
+        own = work[i]
+        for k in range(code.shape[0]):
+            row = code[k]
+            values = lists[row[5] : row[6]]
+            if row[0] == LOAD:
+                for c in range(values.shape[0]):
+                    own[values[c]] = table[i, c]
+            elif row[0] == POSE:
+                transforms = lists[row[7] : row[8]]
+                write_segments(values, transforms, numbers, own, rotations[i], positions[i])
+            elif row[0] == STORE:
+                for c in range(values.shape[0]):
+                    stored[i, row[7] + c] = own[values[c]]
+            else:
+                perform(row, lists, numbers, own)

@@ -8,14 +8,12 @@ from .jit import kernel
 from .layout import Layout
 from .reach_cone import EDGE, HEADER, cone_margins, find_slice, twist_limits, twist_margin
 from .rotation import (
-    LANES,
     angle_of,
     direction_and_twist,
     half_angle,
-    lane_vec3,
     with_direction_and_twist,
 )
-from .transforms import quaternion_of, set_shift, set_turn, shift_at, turn_at
+from .transforms import quaternion_of, set_transform, transform_at
 from .vector import (
     Mat3,
     Vec3,
@@ -163,21 +161,19 @@ def legal_turn(p, cone, turn, angle):
 
 
 @kernel
-def joint_cone(p, cone, places, n, stride, work):
-    """Write the transforms with legal directions and twists, and their angles about three axes.
+def joint_cone(p, cone, places, work):
+    """Write the transform with a legal direction and twist, and its angles about three axes.
 
     `places` are the offsets of transform, angle and centre, then of the resulting transform and its
-    three angles.
+    three angles. Angles with a negative offset are not computed.
     """
-    for item in range(n):
-        base = item // LANES * stride + item % LANES
-        given, out = base + places[0], base + places[3]
-        before, center = turn_at(work, given), lane_vec3(work, base + places[2])
-        turn = legal_turn(p, cone, before, work[base + places[1]])
-        gone = Mat3(before.a - turn.a, before.b - turn.b, before.c - turn.c)
-        shift = shift_at(work, given) + apply(gone, center)
-        set_turn(work, out, turn)
-        set_shift(work, out, shift)
+    given, center = transform_at(work, places[0]), vec3_at(work, places[2])
+    before = given.turn
+    turn = legal_turn(p, cone, before, work[places[1]])
+    gone = Mat3(before.a - turn.a, before.b - turn.b, before.c - turn.c)
+    set_transform(work, places[3], turn, given.shift + apply(gone, center))
+    if max(places[4], places[5], places[6]) >= 0:
         angles = three_angles(p, turn)
         for k in range(3):
-            work[base + places[4 + k]] = angles[k]
+            if places[4 + k] >= 0:
+                work[places[4 + k]] = angles[k]

@@ -14,8 +14,8 @@ import numpy as np
 
 from .jit import kernel
 from .layout import Layout
-from .rotation import LANES, half_angle
-from .transforms import set_shift, set_turn, shift_at, turn_at
+from .rotation import half_angle
+from .transforms import set_transform, transform_at
 from .vector import (
     ZERO,
     about,
@@ -171,7 +171,7 @@ def blend(p, o, u, w):
 
 
 @kernel
-def scapula(p, places, n, stride, work):
+def scapula(p, places, work):
     """Write both rotations as one transform, their angles, and the gap to the ellipsoid.
 
     `places` are the offsets of transform, lift and rotation, then of the results in order.
@@ -181,23 +181,16 @@ def scapula(p, places, n, stride, work):
         vec3_at(p, LAYOUT.center),
         mat3_at(p, LAYOUT.shrink),
     )
-    for item in range(n):
-        base = item // LANES * stride + item % LANES
-        at, out = base + places[0], base + places[3]
-        u = min(max(work[base + places[1]], 0.0), 1.0)
-        w = min(max(work[base + places[2]], 0.0), 1.0)
-        one, other = blend(p, LAYOUT.pairs, u, w), blend(p, LAYOUT.pairs + 3, u, w)
-        into = mat3_product(shrink, turn_at(work, at))
-        shift = apply(shrink, shift_at(work, at) - center)
-        theta, off = nearest_root(harmonics_about(axis, one, into, shift))
-        first = matrix_about(axis, theta)
-        psi, far = 0.0, norm(one)
-        line = one / far if far > 0.0 else ZERO
-        if far > 0.0:
-            into = mat3_product(into, first)
-            psi, rest = nearest_root(harmonics_about(line, other, into, shift))
-            off = max(off, rest)
-        set_turn(work, out, mat3_product(first, matrix_about(line, psi)))
-        set_shift(work, out, ZERO)
-        work[base + places[4]], work[base + places[5]] = theta, psi
-        work[base + places[6]] = off
+    given = transform_at(work, places[0])
+    u, w = min(max(work[places[1]], 0.0), 1.0), min(max(work[places[2]], 0.0), 1.0)
+    one, other = blend(p, LAYOUT.pairs, u, w), blend(p, LAYOUT.pairs + 3, u, w)
+    into, shift = mat3_product(shrink, given.turn), apply(shrink, given.shift - center)
+    theta, off = nearest_root(harmonics_about(axis, one, into, shift))
+    first, psi, far = matrix_about(axis, theta), 0.0, norm(one)
+    line = one / far if far > 0.0 else ZERO
+    if far > 0.0:
+        into = mat3_product(into, first)
+        psi, rest = nearest_root(harmonics_about(line, other, into, shift))
+        off = max(off, rest)
+    set_transform(work, places[3], mat3_product(first, matrix_about(line, psi)), ZERO)
+    work[places[4]], work[places[5]], work[places[6]] = theta, psi, off
