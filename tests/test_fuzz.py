@@ -104,7 +104,7 @@ def damaged_limits(folder, rng):
         yield {"a.limits.json": mutate(text, rng) if number % 2 else changed}
 
 
-LINE = r"/a\.\w+:\d+: .*, got |/a\.\w+: expected positions .* for .* in frame"
+LINE = r"/a\.\w+:\d+: .*, got |/a\.\w+: (expected positions|offsets of) "
 DAMAGED = {
     "bvh": (damaged_bvh, LINE),
     "asf": (damaged_asf, LINE),

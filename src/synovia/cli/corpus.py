@@ -155,11 +155,11 @@ def missing_pairs(corpus: Corpus) -> list[str]:
     from ..corpus.summary import load_head
 
     pairs = corpus.options.pairs
-    left = set() if isinstance(pairs, str) else set(pairs.items())
+    left = set() if pairs == "auto" else set(pairs.items())
     for entry in corpus.entries:
         if not left:
             break
-        left -= set(load_head(corpus.summary_file(entry.mark)).pairs)
+        left -= {info.joints for info in load_head(corpus.summary_file(entry.mark)).cells}
     return sorted(f"{name}:{driver}" for name, driver in left)
 
 

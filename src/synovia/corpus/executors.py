@@ -24,7 +24,6 @@ Work = Callable[[str, Any], TaskOutcome]
 """Function of a folder and a task. It must not raise, and must be importable by workers."""
 StartExecutor = Callable[[int], AbstractContextManager[Executor]]
 """Function of a number of workers that starts an executor, or returns a running one."""
-BATCHES, MAX_BATCH = 20, 16  # batches per worker, so that all end together; tasks per batch
 LOCAL = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
@@ -60,7 +59,7 @@ def run(
             executor = client.get_executor(pure=False)
             workers = max(len(client.nthreads()), 1)
             try:
-                yield from _run_batches(
+                yield from _run_tasks(
                     lambda _jobs: nullcontext(executor), folder, tasks, work, workers, len(tasks)
                 )
             except CancelledError:
@@ -71,10 +70,10 @@ def run(
     elif jobs == 1:
         yield from map(partial(work, folder), tasks)
     else:
-        yield from _run_batches(process_pool, folder, tasks, work, jobs, 2 * jobs)
+        yield from _run_tasks(process_pool, folder, tasks, work, jobs, 2 * jobs)
 
 
-def _run_batches(
+def _run_tasks(
     start: StartExecutor,
     folder: str,
     tasks: Sequence[Any],
@@ -82,39 +81,36 @@ def _run_batches(
     workers: int,
     max_in_flight: int,
 ) -> Iterator[TaskOutcome]:
-    """Yield the outcomes of tasks, which run in batches, at most `max_in_flight` at a time.
+    """Yield the outcomes of tasks, at most `max_in_flight` at a time.
 
-    Batches that fail are repeated task by task. CancelledError passes through.
+    If a process dies, all tasks in flight are repeated alone, to find the one that kills it.
+    CancelledError passes through.
     """
-    size = min(max(len(tasks) // (BATCHES * workers), 1), MAX_BATCH)
-    left = deque(tasks[k : k + size] for k in range(0, len(tasks), size))
+    left = deque(tasks)
     while left:
-        failed: list[tuple[Sequence[Any], Exception]] = []
+        suspects: list[Any] = []
         with start(workers) as executor:
-            in_flight: dict[Future[list[TaskOutcome]], Sequence[Any]] = {}
-            while in_flight or (left and not failed):
-                while left and not failed and len(in_flight) < max_in_flight:
-                    batch = left.popleft()
+            in_flight: dict[Future[TaskOutcome], Any] = {}
+            while in_flight or (left and not suspects):
+                while left and not suspects and len(in_flight) < max_in_flight:
+                    task = left.popleft()
                     try:
-                        in_flight[executor.submit(_work_batch, folder, batch, work)] = batch
-                    except BrokenExecutor as error:
-                        failed.append((batch, error))
+                        in_flight[executor.submit(work, folder, task)] = task
+                    except BrokenExecutor:
+                        suspects.append(task)
                 done, _ = wait(in_flight, return_when=FIRST_COMPLETED)
                 for future in done:
-                    batch = in_flight.pop(future)
+                    task = in_flight.pop(future)
                     try:
-                        yield from future.result()
+                        yield future.result()
+                    except BrokenExecutor:
+                        suspects.append(task)
                     except CancelledError:
                         raise
-                    except Exception as error:  # a dead worker, or any error of a cluster
-                        failed.append((batch, error))
-        for batch, reason in failed:
-            if len(batch) > 1:
-                left.extendleft([task] for task in batch)
-            elif isinstance(reason, BrokenExecutor):  # any task in flight may have broken it
-                yield _run_alone(start, folder, batch[0], work)
-            else:
-                yield TaskOutcome(batch[0], error=f"{KILLED}: {type(reason).__name__}")
+                    except Exception as error:  # any error of a cluster, such as a dead worker
+                        yield TaskOutcome(task, error=f"{KILLED}: {type(error).__name__}")
+        for task in suspects:
+            yield _run_alone(start, folder, task, work)
 
 
 def _run_alone(start: StartExecutor, folder: str, task: Any, work: Work) -> TaskOutcome:
@@ -123,10 +119,6 @@ def _run_alone(start: StartExecutor, folder: str, task: Any, work: Work) -> Task
             return executor.submit(work, folder, task).result()
         except BrokenExecutor:
             return TaskOutcome(task, error=KILLED)
-
-
-def _work_batch(folder: str, tasks: Sequence[Any], work: Work) -> list[TaskOutcome]:
-    return [work(folder, task) for task in tasks]
 
 
 @contextmanager

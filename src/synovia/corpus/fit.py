@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,40 +22,31 @@ from .executors import run
 from .store import ClipEntry, Corpus, TaskOutcome
 from .summary import (
     Cells,
-    CellsMember,
     Head,
-    Pair,
-    cell_members,
+    Key,
     frames_of,
-    load_cells,
     load_head,
+    load_summary,
     merge_cells,
     numbered,
     take_of,
 )
 
-Part = tuple[int, str, CellsMember]
-"""Index of a clip, its performer, and the member of its summary that holds the cells."""
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class CellsTask:
-    """A joint to fit, or a pair to learn, with its cells in all clips.
+    """A joint to fit, or a pair to learn: `joints` are the joint, and the driver of a pair.
 
-    A pair has a `driver` and the `variable` limit of its joint. `flips` is the number of frames
-    that are capture flips and in no cell.
+    `parts` are the clips that have cells of it: number, performer, mark, and key in the clip.
+    `size` is the number of these cells, and `flips` of frames that are capture flips and in none. A
+    pair has the `variable` limit of its joint.
     """
 
-    joint: str
-    parts: Sequence[Part]
+    joints: Key
+    parts: list[tuple[int, str, str, Key]] = field(default_factory=list)
+    size: int = 0
     flips: int = 0
-    driver: str = ""
     variable: VariableLimit | None = None
-
-    @property
-    def size(self) -> int:
-        """Number of cells before merging."""
-        return sum(member.size for _, _, member in self.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,21 +55,6 @@ class JointFit:
 
     learned: LearnedLimits
     warnings: tuple[Warning | str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class CorpusClips:
-    """Clips of a corpus: entries, and by mark their heads and the names of their joints.
-
-    `names` maps the names of joints in the clip to those in the model.
-    """
-
-    entries: Sequence[ClipEntry]
-    heads: Mapping[str, Head]
-    names: Mapping[str, Mapping[str, str]]
-
-    def __iter__(self) -> Iterator[tuple[ClipEntry, Head, Mapping[str, str]]]:
-        return ((e, self.heads[e.mark], self.names[e.mark]) for e in self.entries)
 
 
 def fit_corpus(
@@ -112,32 +88,36 @@ def fit_corpus(
     }
     if options.leaves_out({entry.performer for entry in entries}):
         entries = _merge_people(entries, [heads[entry.mark] for entry in entries])
-    clips = CorpusClips(entries, heads, names)
-    drivers = _drivers(corpus, options.depends, skeleton, wanted, clips) if options.depends else {}
+    tasks = _collect_cells(entries, heads, names)
+    drivers: dict[str, str] = {}
+    if options.depends:
+        drivers = _drivers(corpus, options.depends, skeleton, wanted, tasks, names)
     titles = [f"{name} with {driver}" for name, driver in drivers.items()]
-    tasks = _joint_tasks(wanted, clips)
-    shown = iter(progress([*(task.joint for task in tasks), *titles]))
+    shown = iter(progress([*wanted, *titles]))
     next(shown, None)
 
     def results(tasks: Sequence[CellsTask]) -> dict[str, Any]:
         """Return the results of tasks by joint, computed from the largest task on."""
         by_joint = {}
         work, folder = partial(fit_work, skeleton, options), str(corpus.folder.resolve())
-        for outcome in run(folder, tasks, work, jobs=jobs, scheduler=scheduler):
+        largest_first = sorted(tasks, key=lambda task: -task.size)
+        for outcome in run(folder, largest_first, work, jobs=jobs, scheduler=scheduler):
+            joint = outcome.task.joints[0]
             if outcome.error:
-                raise ValueError(f"{outcome.task.joint}: {outcome.error}")
-            by_joint[outcome.task.joint] = outcome.result
+                raise ValueError(f"{joint}: {outcome.error}")
+            by_joint[joint] = outcome.result
             next(shown, None)
         return by_joint
 
-    fits: dict[str, JointFit] = results(tasks)
+    fits: dict[str, JointFit] = results([tasks[(joint,)] for joint in wanted])
     for joint in wanted:
         for warning in fits[joint].warnings:
             warnings.warn(warning, stacklevel=2)
-    learned = _join([fits[joint].learned for joint in wanted], corpus, options, clips)
+    provenance = _provenance(corpus, options, entries, heads)
+    learned = _join([fits[joint].learned for joint in wanted], provenance)
     if options.depends:
         pairs: dict[str, LearnedPair | None] = results(
-            _pair_tasks(drivers, learned, options, clips)
+            _pair_tasks(drivers, learned, options, tasks)
         )
         used = {name: pair for name in drivers if (pair := pairs.get(name)) is not None}
         learned = learned.with_dependents(cut_chains(used) if options.depends == "auto" else used)
@@ -145,30 +125,59 @@ def fit_corpus(
     return LimitModel(constraints, skeleton, learned.provenance, learned.samples)
 
 
-def _join(
-    parts: Sequence[LearnedLimits], corpus: Corpus, options: FitOptions, clips: CorpusClips
-) -> LearnedLimits:
-    """Return the limits of all joints, with the provenance."""
+def _collect_cells(
+    entries: Sequence[ClipEntry],
+    heads: Mapping[str, Head],
+    names: Mapping[str, Mapping[str, str]],
+) -> dict[Key, CellsTask]:
+    """Return a task for each joint and pair of the model, with the clips that have its cells.
+
+    `heads`, and `names` of the model's joints by those of the clip, are by the mark of a clip.
+    """
+    tasks: dict[Key, CellsTask] = defaultdict(lambda: CellsTask(()))
+    for number, entry in enumerate(entries):
+        renamed = names[entry.mark]
+        for info in heads[entry.mark].cells:
+            if set(info.joints) <= set(renamed):
+                joints = tuple(renamed[name] for name in info.joints)
+                task = tasks[joints]
+                task.joints = joints
+                task.parts.append((number, entry.performer, entry.mark, info.joints))
+                task.size += info.size
+                task.flips += info.flips
+    return tasks
+
+
+def _provenance(
+    corpus: Corpus,
+    options: FitOptions,
+    entries: Sequence[ClipEntry],
+    heads: Mapping[str, Head],
+) -> dict[str, Any]:
     rows = [
         {
             "name": entry.name,
             "performer": entry.performer,
             "frames": entry.frames,
-            "frame_time": head.frame_time,
-            "first_frame_dropped": head.first_frame_dropped,
+            "frame_time": heads[entry.mark].frame_time,
+            "first_frame_dropped": heads[entry.mark].first_frame_dropped,
         }
-        for entry, head, _ in sorted(clips, key=lambda clip: clip[0].name)
+        for entry in sorted(entries, key=lambda entry: entry.name)
     ]
-    provenance = {
+    return {
         "clips": rows,
-        "options": options.with_defaults({entry.performer for entry in clips.entries}).to_dict(),
-        "joints": {k: v for part in parts for k, v in part.provenance["joints"].items()},
+        "options": options.with_defaults({entry.performer for entry in entries}).to_dict(),
         "cell": corpus.options.cell,
     }
+
+
+def _join(parts: Sequence[LearnedLimits], provenance: dict[str, Any]) -> LearnedLimits:
+    """Return the limits of all joints together, with this provenance and that of joints."""
+    joints = {k: v for part in parts for k, v in part.provenance["joints"].items()}
     return LearnedLimits(
         {name: limit for part in parts for name, limit in part.limits.items()},
         {name: samples for part in parts for name, samples in part.samples.items()},
-        provenance,
+        provenance | {"joints": joints},
         variable={name: limit for part in parts for name, limit in part.variable.items()},
     )
 
@@ -181,8 +190,8 @@ def fit_work(skeleton: Skeleton, options: FitOptions, folder: str, task: CellsTa
     try:
         corpus = Corpus.open(Path(folder))
         cells = merge_cells(
-            (performer, numbered(load_cells(corpus.summary_file(member.mark), member), index))
-            for index, performer, member in task.parts
+            (performer, numbered(load_summary(corpus.summary_file(mark), [key]).cells[key], number))
+            for number, performer, mark, key in task.parts
         )
         cells = {performer: part for performer, part in cells.items() if len(part.counts)}
         fit: Callable[..., Any] = _fit_joint if task.variable is None else _fit_pair
@@ -195,12 +204,12 @@ def _fit_joint(
     skeleton: Skeleton, options: FitOptions, task: CellsTask, cells: Mapping[str, Cells]
 ) -> JointFit:
     takes = [take_of(part, performer) for performer, part in cells.items()]
-    references = {task.joint: quat.IDENTITY} if options.reference == "rest" else {}
+    (joint,) = task.joints
+    references = {joint: quat.IDENTITY} if options.reference == "rest" else {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        flips = {task.joint: task.flips}
         learned = learn_from_takes(
-            {task.joint: takes}, skeleton, options, references, (), flips=flips
+            {joint: takes}, skeleton, options, references, (), flips={joint: task.flips}
         )
     return JointFit(learned, tuple(warning.message for warning in caught))
 
@@ -210,46 +219,30 @@ def _fit_pair(
 ) -> LearnedPair | None:
     assert task.variable is not None
     people = [frames_of(part, performer) for performer, part in cells.items()]
-    axis = bone_axes(skeleton)[skeleton.index(task.driver)]
+    _, driver = task.joints
+    axis = bone_axes(skeleton)[skeleton.index(driver)]
     reject = options.rejection_for(set(cells))
     auto = options.depends == "auto"
-    return learn_pair(task.variable, task.driver, axis, people, reject, if_pays=auto)
-
-
-def _joint_tasks(wanted: Sequence[str], clips: CorpusClips) -> list[CellsTask]:
-    """Return the joints to fit, those with the most cells first, since they take the longest."""
-    parts: dict[str, list[Part]] = {joint: [] for joint in wanted}
-    flips: Counter[str] = Counter()
-    for index, (entry, head, names) in enumerate(clips):
-        members, _ = cell_members(head)
-        for theirs, ours in names.items():
-            if theirs in members:  # summaries have no roots
-                parts[ours].append((index, entry.performer, members[theirs]))
-                flips[ours] += head.flips[theirs]
-    tasks = [CellsTask(joint, cells, flips[joint]) for joint, cells in parts.items()]
-    return sorted(tasks, key=lambda task: -task.size)
+    return learn_pair(task.variable, driver, axis, people, reject, if_pays=auto)
 
 
 def _pair_tasks(
-    drivers: Mapping[str, str], learned: LearnedLimits, options: FitOptions, clips: CorpusClips
+    drivers: Mapping[str, str],
+    learned: LearnedLimits,
+    options: FitOptions,
+    tasks: Mapping[Key, CellsTask],
 ) -> list[CellsTask]:
-    """Return the pairs to learn, those with the most cells first."""
-    parts: dict[str, list[Part]] = {name: [] for name in drivers}
-    for index, (entry, head, names) in enumerate(clips):
-        _, members = cell_members(head)
-        for theirs, (name, driver) in _renamed_pairs(head, names).items():
-            if drivers.get(name) == driver:
-                parts[name].append((index, entry.performer, members[theirs]))
-    tasks = []
+    """Return the pairs to learn, with the limits of their joints."""
+    pairs = []
     for name, driver in drivers.items():
         variable = learned.variable.get(name)  # None if all of its frames are capture flips
         if variable is not None and driver in learned.limits and not variable.is_thin:
-            tasks.append(CellsTask(name, parts[name], driver=driver, variable=variable))
+            pairs.append(replace(tasks[name, driver], variable=variable))
         elif options.depends != "auto":
             lost = next((n for n in (name, driver) if n not in learned.limits), None)
             reason = f"{name} is to depend on {driver}, but {lost} gets no limit"
             raise ValueError(thin_message(name, driver) if lost is None else reason)
-    return sorted(tasks, key=lambda task: -task.size)
+    return pairs
 
 
 def _drivers(
@@ -257,25 +250,24 @@ def _drivers(
     depends: Mapping[str, str] | str,
     skeleton: Skeleton,
     wanted: Sequence[str],
-    clips: CorpusClips,
+    tasks: Mapping[Key, CellsTask],
+    names: Mapping[str, Mapping[str, str]],
 ) -> dict[str, str]:
     """Return the requested drivers by joint; ValueError if the corpus lacks a pair."""
     drivers = pairs_to_learn(depends, skeleton, wanted)
-    heads = [(head, clips.names[mark]) for mark, head in clips.heads.items()]
-    counts = Counter(pair for head, names in heads for pair in _renamed_pairs(head, names).values())
     if isinstance(depends, str):
-        drivers = {name: driver for name, driver in drivers.items() if counts[name, driver]}
+        drivers = {name: driver for name, driver in drivers.items() if (name, driver) in tasks}
         if not drivers:
             raise ValueError(_lacking(corpus, "of joints and their drivers", "auto"))
     for pair in drivers.items():
         name, driver = pair
-        able = sum(set(pair) <= set(names.values()) for _, names in heads)
-        if not counts[pair]:
+        able = sum(set(pair) <= set(renamed.values()) for renamed in names.values())
+        if pair not in tasks:
             raise ValueError(_lacking(corpus, f"of {name} and {driver}", f"{name}:{driver}"))
-        if counts[pair] < able:
+        if (missing := able - len(tasks[pair].parts)) > 0:
             warnings.warn(
-                f"{able - counts[pair]} of {able} clips with {name} and {driver} have no pairs of "
-                "both, since they call them otherwise: `corpus add --pairs auto` keeps all",
+                f"{missing} of {able} clips with {name} and {driver} have no pairs of both, since "
+                "they call them otherwise: `corpus add --pairs auto` keeps all",
                 stacklevel=3,
             )
     return drivers
@@ -286,13 +278,6 @@ def _lacking(corpus: Corpus, pairs: str, option: str) -> str:
         f"{corpus.folder}: its summaries keep no pairs {pairs}; make a corpus that does, by "
         f"`synovia corpus add CLIPS -o OTHER --pairs {option}`"
     )
-
-
-def _renamed_pairs(head: Head, names: Mapping[str, str]) -> dict[Pair, Pair]:
-    """Return the pairs of a clip with the names of the model, by those of the clip."""
-    return {
-        pair: (names[pair[0]], names[pair[1]]) for pair in head.pairs if set(pair) <= set(names)
-    }
 
 
 def _names_of(

@@ -14,15 +14,15 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..io import load_clip
 from ..io.encoding import json_text
 from ..io.files import atomic_write, read_file
-from ..schema import LISTS, decode
+from ..schema import LISTS, decode, encode
 from ..text import error_text
 from .summary import (
     MALFORMED,
@@ -33,7 +33,6 @@ from .summary import (
     summarize,
 )
 
-FORMAT, VERSION = "synovia-corpus", 3
 _MARK = re.compile("[0-9a-f]{40}")
 
 
@@ -51,6 +50,17 @@ class Task:
     def place(self) -> str:
         """The file, and the clip in it, as `load_clip` takes it."""
         return f"{self.path}#{self.clip}" if self.clip else self.path
+
+
+@dataclass(frozen=True)
+class CorpusFile:
+    """The file corpus.json."""
+
+    options: SummaryOptions
+    format: Literal["synovia-corpus"] = field(
+        default="synovia-corpus", metadata={"optional": False}
+    )
+    version: Literal[4] = field(default=4, metadata={"optional": False})
 
 
 @dataclass(frozen=True)
@@ -104,16 +114,10 @@ class Corpus:
         if not file.exists():
             raise ValueError(f"{folder}: no corpus here; `synovia corpus add` makes one")
         try:
-            about = json.loads(read_file(file))
-            kind = about["format"], about["version"]
-            if kind != (FORMAT, VERSION):
-                raise ValueError(
-                    f"expected {FORMAT} {VERSION}, got {kind[0]!r:.40} {kind[1]!r:.20}"
-                )
-            options = SummaryOptions.from_dict(about["options"])
+            about = decode(CorpusFile, json.loads(read_file(file)), LISTS)
         except MALFORMED as error:
             raise ValueError(f"{file}: not a corpus that can be read: {error}") from None
-        return cls(folder, options)
+        return cls(folder, about.options)
 
     @classmethod
     def make(cls, folder: Path, options: SummaryOptions) -> Corpus:
@@ -122,14 +126,13 @@ class Corpus:
             corpus = cls.open(folder)
             if corpus.options != options:
                 raise ValueError(
-                    f"{folder}: summaries there have the options {corpus.options.to_dict()}, "
-                    f"got {options.to_dict()}: other options need another corpus"
+                    f"{folder}: summaries there have the options {encode(corpus.options, LISTS)}, "
+                    f"got {encode(options, LISTS)}: other options need another corpus"
                 )
             return corpus
         for name in ("summaries", "clips"):
             (folder / name).mkdir(parents=True, exist_ok=True)
-        about = {"format": FORMAT, "version": VERSION, "options": options.to_dict()}
-        atomic_write(folder / "corpus.json", f"{json_text(about)}\n".encode())
+        _write_json(CorpusFile(options), folder / "corpus.json")
         return cls(folder, options)
 
     def relative_path(self, path: str) -> str:
@@ -247,12 +250,12 @@ def _write_entry(
 ) -> ClipEntry:
     path = corpus.relative_path(task.path)
     entry = ClipEntry(path, task.clip, task.name, task.performer, mark, frames, size, modified)
-    _save_entry(entry, corpus.entry_file(path, task.clip))
+    _write_json(entry, corpus.entry_file(path, task.clip))
     return entry
 
 
-def _save_entry(entry: ClipEntry, file: Path) -> None:
-    atomic_write(file, f"{json_text(asdict(entry))}\n".encode())
+def _write_json(value: ClipEntry | CorpusFile, file: Path) -> None:
+    atomic_write(file, f"{json_text(encode(value, LISTS))}\n".encode())
 
 
 def merge_corpora(sources: Sequence[Corpus], into: Path) -> tuple[Corpus, int]:
@@ -264,8 +267,9 @@ def merge_corpora(sources: Sequence[Corpus], into: Path) -> tuple[Corpus, int]:
     for source in sources:
         if source.options != merged_corpus.options:
             raise ValueError(
-                f"{source.folder}: summaries there have the options {source.options.to_dict()}, "
-                f"those of {sources[0].folder} {merged_corpus.options.to_dict()}"
+                f"{source.folder}: summaries there have the options "
+                f"{encode(source.options, LISTS)}, those of {sources[0].folder} "
+                f"{encode(merged_corpus.options, LISTS)}"
             )
         for entry in source.entries:
             target = merged_corpus.summary_file(entry.mark)
@@ -275,7 +279,7 @@ def merge_corpora(sources: Sequence[Corpus], into: Path) -> tuple[Corpus, int]:
             file = merged_corpus.entry_file(entry.path, entry.clip)
             if file.exists() and _read_entry(file).mark != entry.mark:
                 file = merged_corpus.entry_file(entry.path, f"{entry.clip}#{entry.mark}")
-            _save_entry(entry, file)
+            _write_json(entry, file)
     merged = Corpus.open(into)
     return merged, len(merged.entries)
 
@@ -300,7 +304,7 @@ def status(corpus: Corpus) -> Mapping[str, Any]:
         "performers": len({entry.performer for entry in entries}),
         "frames": sum(entry.frames for entry in entries),
         "bytes": sum(file.stat().st_size for file in (corpus.folder / "summaries").iterdir()),
-        "options": corpus.options.to_dict(),
+        "options": encode(corpus.options, LISTS),
         "damaged": damaged,
         "gone": gone,
         "changed": changed,

@@ -12,36 +12,39 @@ import io
 import json
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Ints, Mask, Points, Quats
-from ..io.bounds import check_frame_time
+from ..arrays import Ints, Mask, Points, Quats, Within
+from ..io.bounds import MAX_FRAME_TIME, MIN_FRAME_TIME
 from ..io.files import atomic_write
+from ..io.stored_skeleton import StoredSkeleton
 from ..learn import Take, flips, invented_first_frame
 from ..learn.duplicates import fingerprint
 from ..learn.takes import flips_by_steps
+from ..schema import LISTS, decode, encode
 from ..skeleton import Clip, Skeleton, lineage
 
 if TYPE_CHECKING:
     from ..learn.dependents import PairFrames
 
-Key = TypeVar("Key", str, tuple[str, str])
-VERSION = 2
+VERSION: Literal[3] = 3
 CELL = 0.02  # radians: side of a cell of rotation vectors
 PAIR_CELLS = 2  # side of a cell of pairs, in cells of single joints
 SECOND = 10**9  # nanoseconds: integer times add up exactly, in any order
 MAX_WAITING = 20_000  # cells that wait before they are merged with those of other clips
 MAX_FRAMES_AT_ONCE = 2**15  # frames × joints processed together: fits the processor's cache
-Pair = tuple[str, str]
-"""A joint, and the driver that it may depend on."""
+Key = tuple[str, ...]
+"""What cells are of: a joint, or a joint and the driver that it may depend on."""
+Label = TypeVar("Label", str, tuple[str, str])
+Count = Annotated[int, Within(0, 2**53)]
 MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """Exceptions raised by JSON with unexpected types, sizes or keys."""
 
@@ -51,45 +54,23 @@ class SummaryOptions:
     """Options of summaries; summaries with different options do not merge."""
 
     cell: float = CELL
-    ancestors: Mapping[str, str] = field(default_factory=dict)
+    ancestors: dict[str, str] = field(default_factory=dict)
     """Ancestors from which joints are measured, by joint, if not from the parent."""
-    pairs: Mapping[str, str] | str = field(default_factory=dict)
-    """Drivers by joint: cells of both together are kept; or "auto"."""
+    pairs: Any = field(default_factory=dict)
+    """Drivers by joint (a dict): cells of both together are kept. Or "auto": all parents."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.pairs, str) and self.pairs != "auto":
+        if self.pairs != "auto" and not isinstance(self.pairs, dict):
             raise ValueError(f"pairs must map joints to others, or be 'auto', got {self.pairs!r}")
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> SummaryOptions:
-        """Return the options that `to_dict` gave."""
-        pairs = values.get("pairs", {})
-        return cls(
-            float(values["cell"]),
-            dict(values["ancestors"]),
-            pairs if isinstance(pairs, str) else dict(pairs),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the options for JSON; without "pairs" if there are none."""
-        values: dict[str, Any] = {
-            "cell": self.cell,
-            "ancestors": dict(sorted(self.ancestors.items())),
-        }
-        if isinstance(self.pairs, str):
-            values["pairs"] = self.pairs
-        elif self.pairs:
-            values["pairs"] = dict(sorted(self.pairs.items()))
-        return values
-
-    def pairs_in(self, skeleton: Skeleton) -> list[Pair]:
+    def pairs_in(self, skeleton: Skeleton) -> list[tuple[str, str]]:
         """Return the pairs of a skeleton that are kept; with "auto" each joint and its parent.
 
         Roots are in none, and a pair that is not wholly in the skeleton is left out.
         """
         names, parents = skeleton.names, skeleton.parents.tolist()
         moving = {name: names[up] for name, up in zip(names, parents, strict=True) if up >= 0}
-        requested = moving if isinstance(self.pairs, str) else dict(self.pairs)
+        requested = moving if self.pairs == "auto" else self.pairs
         return sorted(pair for pair in requested.items() if set(pair) <= set(moving))
 
 
@@ -136,37 +117,38 @@ class Cells:
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class CellsInfo:
+    """The cells of one joint, or of a pair, as the header of a summary describes them."""
+
+    joints: Key
+    size: Count
+    """Number of cells."""
+    flips: Count = 0
+    """Number of frames that are capture flips and in no cell; 0 for a pair."""
+
+
 @dataclass(frozen=True, eq=False)
 class Head:
     """Header of a summary: everything but the cells."""
 
+    version: Literal[3] = field(default=VERSION, kw_only=True, metadata={"optional": False})
     mark: str
     """Hash of the clip's content and of the options."""
     fingerprint: str
     """Hash of the rotations. It identifies the same motion under another name."""
     options: SummaryOptions
-    skeleton: Skeleton
-    frames: int
-    frame_time: float
+    stored_skeleton: StoredSkeleton
+    frames: Count
+    frame_time: Annotated[float, Within(MIN_FRAME_TIME, MAX_FRAME_TIME)]
     first_frame_dropped: bool
-    sizes: dict[str, int]
-    """Number of cells by joint, without roots."""
-    flips: dict[str, int]
-    """Number of frames by joint that are capture flips and in no cell."""
-    pairs: dict[Pair, int] = field(default_factory=dict)
-    """Number of cells by pair."""
+    cells: tuple[CellsInfo, ...]
+    """Cells of joints, without roots, then of pairs, in the order of the file."""
 
-
-@dataclass(frozen=True)
-class CellsMember:
-    """The member of a summary's file that holds the cells of one joint, or of a pair."""
-
-    mark: str
-    name: str
-    size: int
-    """Number of cells."""
-    nanoseconds: int
-    """From frame to frame."""
+    @cached_property
+    def skeleton(self) -> Skeleton:
+        """The skeleton of the clip, without channels."""
+        return self.stored_skeleton.skeleton()
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +156,7 @@ class Summary:
     """Summary of one clip: the cells of its joints, except roots, and of pairs."""
 
     head: Head
-    joints: dict[str, Cells]
-    pairs: dict[Pair, Cells] = field(default_factory=dict)
+    cells: dict[Key, Cells]
 
 
 def mark_of(clip: Clip, options: SummaryOptions) -> str:
@@ -183,7 +164,7 @@ def mark_of(clip: Clip, options: SummaryOptions) -> str:
     skeleton = clip.skeleton
     about = {
         "version": VERSION,
-        "options": options.to_dict(),
+        "options": encode(options, LISTS),
         "names": skeleton.names,
         "parents": skeleton.parents.tolist(),
         "frame_time": clip.frame_time,
@@ -216,31 +197,30 @@ def summarize(clip: Clip, options: SummaryOptions = USUAL, *, mark: str = "") ->
         if ancestor := options.ancestors.get(name):
             rotations[k] = lineage(skeleton, name, ancestor).relative_rotation(by_frame)
             points[k], flipped[k] = quat.log(rotations[k]), flips(rotations[k], clip.frame_time)
-    joints = dict(
-        zip(
-            names,
-            _cells_of(rotations, points, ~flipped, first, nanoseconds, options.cell),
-            strict=True,
-        )
-    )
-    together = {}
+    parts = _cells_of(rotations, points, ~flipped, first, nanoseconds, options.cell)
+    cells: dict[Key, Cells] = {(name,): part for name, part in zip(names, parts, strict=True)}
     for pair in options.pairs_in(skeleton):
         joint, driver = (names.index(name) for name in pair)
         both = np.concatenate([rotations[[driver]], rotations[[joint]]], axis=-1)
         points_of_both = np.concatenate([points[[driver]], points[[joint]]], axis=-1)
         usable = ~(flipped[[driver]] | flipped[[joint]])
         size = PAIR_CELLS * options.cell
-        (together[pair],) = _cells_of(both, points_of_both, usable, first, nanoseconds, size)
+        (cells[pair],) = _cells_of(both, points_of_both, usable, first, nanoseconds, size)
+    flips_of: dict[Key, int] = {
+        (name,): count for name, count in zip(names, flipped.sum(axis=1).tolist(), strict=True)
+    }
+    infos = [CellsInfo(key, len(part.counts), flips_of.get(key, 0)) for key, part in cells.items()]
     head = Head(
-        mark or mark_of(clip, options), fingerprint(clip), options, skeleton, clip.frames,
-        clip.frame_time, invented, _sizes(joints),
-        dict(zip(names, flipped.sum(axis=1).tolist(), strict=True)), _sizes(together),
-    )  # fmt: skip
-    return Summary(head, joints, together)
-
-
-def _sizes(cells: Mapping[Key, Cells]) -> dict[Key, int]:
-    return {key: len(part.counts) for key, part in cells.items()}
+        mark or mark_of(clip, options),
+        fingerprint(clip),
+        options,
+        StoredSkeleton.of(skeleton, channels=()),
+        clip.frames,
+        clip.frame_time,
+        invented,
+        tuple(infos),
+    )
+    return Summary(head, cells)
 
 
 def _cells_of(
@@ -323,32 +303,15 @@ def frames_of(cells: Cells, performer: str) -> PairFrames:
 def save_summary(summary: Summary, path: Path) -> None:
     """Write a summary as npz, atomically; the same summary gives the same bytes.
 
-    `header` is JSON; `joint0`, `joint1`, … and `pair0`, … are records of cells, in the order of
-    `sizes` and `pairs` in the header.
+    `header` is the head as JSON; `cells0`, `cells1`, … are records, in the order of the header.
     """
-    head, skeleton = summary.head, summary.head.skeleton
-    header = {
-        "version": VERSION,
-        "mark": head.mark,
-        "fingerprint": head.fingerprint,
-        "options": head.options.to_dict(),
-        "names": list(skeleton.names),
-        "parents": skeleton.parents.tolist(),
-        "offsets": skeleton.offsets.tolist(),
-        "end_parents": skeleton.end_parents.tolist(),
-        "end_offsets": skeleton.end_offsets.tolist(),
-        "up": skeleton.up,
-        "unit": skeleton.unit,
-        "frames": head.frames,
-        "frame_time": head.frame_time,
-        "first_frame_dropped": head.first_frame_dropped,
-        "sizes": head.sizes,
-        "flips": head.flips,
-        "pairs": [[*pair, size] for pair, size in head.pairs.items()],
-    }
-    arrays: dict[str, Any] = {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
-    for kind, cells in (("joint", summary.joints), ("pair", summary.pairs)):
-        arrays |= {f"{kind}{k}": _record(part) for k, part in enumerate(cells.values())}
+    header = json.dumps(encode(summary.head, LISTS)).encode()
+    arrays: dict[str, Any] = {"header": np.frombuffer(header, np.uint8)}
+    for number, cells in enumerate(summary.cells.values()):
+        record = np.empty(len(cells.counts), cell_type(cells.keys.shape[1] // 3))
+        for name in record.dtype.names or ():
+            record[name] = getattr(cells, name)
+        arrays[f"cells{number}"] = record
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     atomic_write(path, buffer.getvalue())
@@ -359,90 +322,28 @@ def load_head(path: Path) -> Head:
     return load_summary(path, ()).head
 
 
-def load_summary(path: Path, joints: Iterable[str] | None = None) -> Summary:
-    """Return the summary in a file; ValueError if it is damaged.
+def load_summary(path: Path, keys: Iterable[Key] | None = None) -> Summary:
+    """Return the summary in a file, with the cells of `keys`, by default of all.
 
-    By default it has all joints and pairs; with `joints`, those joints and no pairs.
+    Raises ValueError if the file is damaged.
     """
-    wanted = None if joints is None else set(joints)
-    with _open(path) as archive:
-        head = _decode_head(json.loads(archive["header"].tobytes()))
-        ours, pairs = cell_members(head)
-        for member in (*ours.values(), *pairs.values()):
-            bytes_there = archive.zip.getinfo(f"{member.name}.npy").file_size
-            if not 0 <= member.size * cell_type(1).itemsize <= bytes_there:
-                raise ValueError(f"expected {member.size} cells in {member.name}")
-        return Summary(
-            head,
-            {
-                name: _cells(archive[member.name], member)
-                for name, member in ours.items()
-                if wanted is None or name in wanted
-            },
-            {
-                pair: _cells(archive[member.name], member)
-                for pair, member in pairs.items()
-                if wanted is None
-            },
-        )
-
-
-def load_cells(path: Path, member: CellsMember) -> Cells:
-    """Return the cells of one joint or pair; ValueError if the file is damaged."""
-    with _open(path) as archive:
-        return _cells(archive[member.name], member)
-
-
-@contextmanager
-def _open(path: Path) -> Iterator[Any]:
-    """Open an npz file of ours; ValueError names it where it is damaged."""
+    wanted = None if keys is None else set(keys)
     with open(path, "rb") as file:
         try:
             with np.load(file, allow_pickle=False) as archive:
-                yield archive
+                head: Head = decode(Head, json.loads(archive["header"].tobytes()), LISTS)
+                _ = head.skeleton  # its parts fit together
+                cells = {}
+                for number, info in enumerate(head.cells):
+                    member = f"cells{number}"
+                    bytes_there = archive.zip.getinfo(f"{member}.npy").file_size
+                    if info.size * cell_type(1).itemsize > bytes_there:
+                        raise ValueError(f"expected {info.size} cells in {member}")
+                    if wanted is None or info.joints in wanted:
+                        cells[info.joints] = _cells(archive[member], info.size, head.frame_time)
         except (*MALFORMED, OSError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(f"{path}: not a summary that can be read: {error}") from None
-
-
-def _decode_head(header: Mapping[str, Any]) -> Head:
-    if header["version"] != VERSION:
-        raise ValueError(f"expected version {VERSION}, got {header['version']}")
-    skeleton = Skeleton(
-        tuple(header["names"]),
-        np.array(header["parents"], np.int64),
-        np.array(header["offsets"], float).reshape(-1, 3),
-        (),
-        np.array(header["end_parents"], np.int64),
-        np.array(header["end_offsets"], float).reshape(-1, 3),
-        up=header["up"],
-        unit=float(header["unit"]),
-    )
-    return Head(
-        header["mark"],
-        header["fingerprint"],
-        SummaryOptions.from_dict(header["options"]),
-        skeleton,
-        int(header["frames"]),
-        check_frame_time(float(header["frame_time"])),
-        bool(header["first_frame_dropped"]),
-        {str(name): int(size) for name, size in header["sizes"].items()},
-        {str(name): int(count) for name, count in header["flips"].items()},
-        {(str(name), str(driver)): int(size) for name, driver, size in header["pairs"]},
-    )
-
-
-def cell_members(head: Head) -> tuple[dict[str, CellsMember], dict[Pair, CellsMember]]:
-    """Return the members of a summary's file that hold the cells of joints, and of pairs."""
-    nanoseconds = round(head.frame_time * SECOND)
-    joints = {
-        name: CellsMember(head.mark, f"joint{k}", size, nanoseconds)
-        for k, (name, size) in enumerate(head.sizes.items())
-    }
-    pairs = {
-        pair: CellsMember(head.mark, f"pair{k}", size, nanoseconds)
-        for k, (pair, size) in enumerate(head.pairs.items())
-    }
-    return joints, pairs
+    return Summary(head, cells)
 
 
 def cell_type(joints: int) -> np.dtype[Any]:
@@ -457,24 +358,16 @@ def cell_type(joints: int) -> np.dtype[Any]:
     )
 
 
-def _record(cells: Cells) -> Any:
-    """Return the cells of one clip as records (n,)."""
-    record = np.empty(len(cells.counts), cell_type(cells.keys.shape[1] // 3))
-    for name in record.dtype.names or ():
-        record[name] = getattr(cells, name)
-    return record
-
-
-def _cells(record: Any, member: CellsMember) -> Cells:
-    """Return the cells in records (n,)."""
-    if record.shape != (member.size,):
-        raise ValueError(f"expected {member.size} cells in {member.name}, got {record.shape}")
+def _cells(record: Any, size: int, frame_time: float) -> Cells:
+    """Return the cells of one clip in records (size,)."""
+    if record.shape != (size,):
+        raise ValueError(f"expected {size} cells, got {record.shape}")
     counts = record["counts"].astype(np.int64)
     return Cells(
         record["keys"].astype(np.int64),
         counts,
-        counts * member.nanoseconds,
-        np.zeros(member.size, np.int64),
+        counts * round(frame_time * SECOND),
+        np.zeros(size, np.int64),
         record["frames"].astype(np.int64),
         record["rotations"].astype(np.float64),
     )
@@ -485,15 +378,15 @@ def numbered(cells: Cells, clip: int) -> Cells:
     return replace(cells, clips=np.full(len(cells.counts), clip, np.int64))
 
 
-def merge_cells(parts: Iterable[tuple[Key, Cells]]) -> dict[Key, Cells]:
-    """Return the merged cells of each key, sorted by key; the order of `parts` does not matter."""
-    merged: dict[Key, list[Cells]] = {}
-    waiting: Counter[Key] = Counter()
-    for key, cells in parts:
-        queue = merged.setdefault(key, [])
+def merge_cells(parts: Iterable[tuple[Label, Cells]]) -> dict[Label, Cells]:
+    """Return the merged cells of each label, sorted; the order of `parts` does not matter."""
+    merged: dict[Label, list[Cells]] = {}
+    waiting: Counter[Label] = Counter()
+    for label, cells in parts:
+        queue = merged.setdefault(label, [])
         queue.append(cells)
-        waiting[key] += len(cells.counts)
-        if waiting[key] > max(MAX_WAITING, len(queue[0].counts)):
-            merged[key] = [Cells.concatenate(queue)]
-            waiting[key] = 0
-    return {key: Cells.concatenate(merged[key]) for key in sorted(merged)}
+        waiting[label] += len(cells.counts)
+        if waiting[label] > max(MAX_WAITING, len(queue[0].counts)):
+            merged[label] = [Cells.concatenate(queue)]
+            waiting[label] = 0
+    return {label: Cells.concatenate(merged[label]) for label in sorted(merged)}
