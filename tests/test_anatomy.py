@@ -10,10 +10,11 @@ import pytest
 
 import synovia
 from synovia import Pose, quat
-from synovia.anatomy import Part, cervical_shao_2003, join
+from synovia.anatomy import cervical_shao_2003
 from synovia.anatomy.human import human
 from synovia.anatomy.knee import knee
-from synovia.anatomy.spine import MOVES, REGIONS, levels, rib, span, spine, thorax
+from synovia.anatomy.part import Part, join
+from synovia.anatomy.spine import MOVES, REGIONS, levels, rib, span
 from synovia.components import Control, JointSet, Network, Rotation
 from synovia.skeleton import end_positions, forward
 
@@ -27,7 +28,6 @@ SOURCE = {  # Shao and Ng-Thow-Hing, section 5.1
     "C2": (-5.5, 6.5),
     "C1": (-18.5, 6.5),
 }
-PELVIS = Part({"Pelvis": None}, {"Pelvis": [0.0, 0.9, 0.0]}, {})
 
 
 @pytest.fixture(scope="module")
@@ -69,14 +69,6 @@ def test_parts_are_joined_depth_first():
     assert figure.skeleton.names == ("a", "b", "c", "d")
     assert figure.skeleton.parents.tolist() == [-1, 0, 1, 0]
     assert (figure.skeleton.end_parents.tolist(), figure.name) == ([2], "two")
-    with pytest.raises(ValueError, match="got 'b' twice"):
-        join(arm, arm, root)
-    with pytest.raises(ValueError, match="parent of 'b' must be in a part, got 'a'"):
-        join(arm)
-    with pytest.raises(ValueError, match="ring of parents"):
-        join(Part({"e": "f", "f": "e"}, {"e": [0, 0, 0], "f": [0, 0, 0]}, {}))
-    with pytest.raises(ValueError, match=r"Part\.offsets must be for"):
-        Part({"a": None}, {}, {})
 
 
 def test_a_mirrored_part_is_the_other_side(body):
@@ -203,20 +195,18 @@ def rib_gaps(figure, pose):
     ],
 )
 def test_the_cage_keeps_its_shape_better_than_a_rigid_one(controls, body):
-    rigid = join(PELVIS, spine(1.75, ["lumbar"]), thorax(1.75, share=0.0))
-    stiff = rib_gaps(rigid, rigid.pose(controls))
-    assert rib_gaps(body, body.pose(controls)) < 0.6 * stiff
-    # A share of the vertebra's own turn against the next, as the paper reads, is of no use: what
-    # a rib turns back, its neighbour does as well.
-    posed = rigid.pose(controls)
+    posed = body.pose(controls)
+    ribs = [k for k, name in enumerate(body.skeleton.names) if name.startswith("Rib")]
     rotations = posed.rotations.copy()
-    for name in rigid.skeleton.names:
-        if name.startswith("Rib"):
-            number = name[3:].removesuffix("Left").removesuffix("Right")
-            vertebra = rigid.skeleton.index(f"T{number}")
-            back = -0.8 * quat.log(posed.rotations[vertebra])
-            rotations[rigid.skeleton.index(name)] = quat.exp(back)
-    assert rib_gaps(rigid, Pose(rotations, posed.positions)) > 0.8 * stiff
+    rotations[ribs] = quat.IDENTITY
+    rigid = rib_gaps(body, Pose(rotations, posed.positions))
+    assert rib_gaps(body, posed) < 0.6 * rigid
+    # A share of the vertebra's own rotation against the next, as the paper reads, is of no use:
+    # what a rib turns back, its neighbour does as well.
+    for joint in ribs:
+        vertebra = int(body.skeleton.parents[joint])
+        rotations[joint] = quat.exp(-0.8 * quat.log(posed.rotations[vertebra]))
+    assert rib_gaps(body, Pose(rotations, posed.positions)) > 0.8 * rigid
 
 
 def test_ribs_turn_back_by_less_than_their_vertebra_turned(body):

@@ -19,7 +19,7 @@ from synovia.anatomy.bundle_adjustment import (
     start_estimate,
 )
 from synovia.anatomy.observations import choose_frames, middle_of, observe_markers, observe_rig
-from synovia.anatomy.parameters import Center, human_parameters
+from synovia.anatomy.parameters import human_parameters
 from synovia.cli import main
 from synovia.components import clip_of
 from synovia.io import load_marker_table, load_markers
@@ -79,7 +79,7 @@ def fitted():
 def test_known_parameters_are_found_again(fitted):
     true, found = fitted
     for each in human_parameters(human()):
-        if isinstance(each, Center):
+        if each.is_center:
             joint = true.skeleton.index(each.segment)
             a, b = (figure.skeleton.offsets[joint] for figure in (found.figure, true))
             assert np.linalg.norm(a - b) < 0.01, each.name

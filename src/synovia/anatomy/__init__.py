@@ -8,7 +8,6 @@ from ..lazy import lazy_getattr
 from .human import human
 from .isb import isb_angles
 from .limits import limits_of
-from .part import Part, join
 from .shoulder import shoulder_shao_2003
 from .spine import cervical_shao_2003
 
@@ -30,12 +29,10 @@ __all__ = [
     "FittedFigure",
     "MarkerTracks",
     "Observations",
-    "Part",
     "cervical_shao_2003",
     "fit_figure",
     "human",
     "isb_angles",
-    "join",
     "known_markers",
     "limits_of",
     "shoulder_shao_2003",

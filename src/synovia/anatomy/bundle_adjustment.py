@@ -226,7 +226,7 @@ class BundleProblem:
         """Return the poses (F,) after parameter k has changed: only its joint set is posed."""
         owner, changes = self.owners[k], self.changes(self.split(moved)[0])
         skeleton = self.figure_at(estimate.shared).skeleton
-        offsets = np.array(list(change_offsets(self.figure, changes).values()))
+        offsets = change_offsets(self.figure, changes)
         rotations, positions = pose.rotations.copy(), pose.positions + (offsets - skeleton.offsets)
         if owner.joint_set:
             network = change_network(self.figure, owner.joint_set, changes)

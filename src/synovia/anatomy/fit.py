@@ -34,7 +34,7 @@ from .observations import (
     observe_markers,
     observe_rig,
 )
-from .parameters import Center, human_parameters
+from .parameters import human_parameters
 from .part import REFERENCE_HEIGHT, SIDES
 
 FRAMES = 150  # of a fit, by default: more change lengths by less than their standard errors
@@ -252,13 +252,14 @@ def _lengths(
     """Return by segment its distance from its parent's joint, before and now, and its error."""
     found, first, skeleton = {}, 0, fitted.skeleton
     for parameter in problem.parameters:
-        if isinstance(parameter, Center):
-            joint = skeleton.index(parameter.segment)
+        if parameter.is_center:
+            (segment,) = parameter.segments
+            joint = skeleton.index(segment)
             offset = skeleton.offsets[joint]
             length = float(np.linalg.norm(offset))
             error = float(np.linalg.norm(errors[first : first + 3] * offset) / length)
             before = float(np.linalg.norm(problem.figure.skeleton.offsets[joint]))
-            found[parameter.segment] = (before, length, error)
+            found[segment] = (before, length, error)
         first += len(parameter.start)
     return found
 

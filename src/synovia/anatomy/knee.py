@@ -10,18 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..components import (
-    DEGREE,
-    Component,
-    Curve,
-    JointSet,
-    MatrixProduct,
-    Network,
-    OneToMany,
-    Rotation,
-    Translation,
-)
-from .part import Part, degree_control, load_tables, millimetres
+from ..components import DEGREE, Curve, JointSet, OneToMany, Rotation, Translation
+from .part import Part, Wiring, degree_control, load_tables, millimetres
 
 LEFT, UP, FORWARD = np.eye(3)
 
@@ -53,53 +43,32 @@ def _joint_set(data: Mapping[str, Any], unit: float) -> JointSet:
     tibia, patella, fibula = (data[bone] for bone in ("tibia", "patella", "fibula"))
     curves = {
         "flexion": Curve.linear((low, low), (high, high), y_scale=DEGREE),
-        **{f"tibia-{way}": _spline(tibia, way, DEGREE) for way in ("adduction", "rotation")},
-        **{f"tibia-{way}": _spline(tibia, way, unit) for way in ("up", "outwards")},
+        **{f"tibia-{name}": _spline(tibia, name, DEGREE) for name in ("adduction", "rotation")},
+        **{f"tibia-{name}": _spline(tibia, name, unit) for name in ("up", "outwards")},
         "patella-tip": _spline(patella, "tip", DEGREE),
-        **{f"patella-{way}": _spline(patella, way, unit) for way in ("up", "forward")},
+        **{f"patella-{name}": _spline(patella, name, unit) for name in ("up", "forward")},
         "fibula-rotation": _spline(fibula, "rotation", DEGREE),
         "fibula-forward": _spline(fibula, "forward", unit),
     }
-    parts: dict[str, Component] = {
-        "map": OneToMany(curves),
-        "flexion": Rotation(LEFT, np.radians([low, high])),
-        "adduction": Rotation(FORWARD),
-        "rotation": Rotation(UP),
-        "slide": Translation(directions=np.stack([UP, -LEFT, FORWARD])),
-        "tibia": MatrixProduct(("slide", "flexion", "adduction", "rotation")),
-        "tip": Rotation(LEFT),
-        "glide": Translation(directions=np.stack([UP, FORWARD, LEFT])),
-        "patella": MatrixProduct(("glide", "tip")),
-        "fibula-turn": Rotation(UP),
-        "fibula-slide": Translation(directions=np.stack([FORWARD, UP, LEFT])),
-        "fibula": MatrixProduct(("slide", "turn")),
-    }
-    wires = {
-        "map.value": "flexion",
-        "flexion.angle": "map.flexion",
-        "adduction.angle": "map.tibia-adduction",
-        "rotation.angle": "map.tibia-rotation",
-        "slide.x": "map.tibia-up",
-        "slide.y": "map.tibia-outwards",
-        **{f"tibia.{each}": f"{each}.matrix" for each in ("slide", "flexion")},
-        **{f"tibia.{each}": f"{each}.matrix" for each in ("adduction", "rotation")},
-        "tip.angle": "map.patella-tip",
-        "glide.x": "map.patella-up",
-        "glide.y": "map.patella-forward",
-        "patella.glide": "glide.matrix",
-        "patella.tip": "tip.matrix",
-        "fibula-turn.angle": "map.fibula-rotation",
-        "fibula-slide.x": "map.fibula-forward",
-        "fibula.slide": "fibula-slide.matrix",
-        "fibula.turn": "fibula-turn.matrix",
-    }
-    outputs = {
-        "RightLowerLeg": "tibia.matrix",
-        "RightPatella": "patella.matrix",
-        "RightFibula": "fibula.matrix",
-    }
-    return JointSet(Network(parts, wires, outputs), {"flexion": degree_control(low, high)})
+    wiring = Wiring()
+    wiring.add("map", OneToMany(curves), "flexion")
+    wiring.add("flexion", Rotation(LEFT, np.radians([low, high])), "map.flexion")
+    wiring.add("adduction", Rotation(FORWARD), "map.tibia-adduction")
+    wiring.add("rotation", Rotation(UP), "map.tibia-rotation")
+    along = np.stack([UP, -LEFT, FORWARD])
+    wiring.add("slide", Translation(directions=along), "map.tibia-up", "map.tibia-outwards")
+    wiring.multiply("tibia", "slide", "flexion", "adduction", "rotation")
+    wiring.add("tip", Rotation(LEFT), "map.patella-tip")
+    along = np.stack([UP, FORWARD, LEFT])
+    wiring.add("glide", Translation(directions=along), "map.patella-up", "map.patella-forward")
+    wiring.multiply("patella", "glide", "tip")
+    wiring.add("fibula-turn", Rotation(UP), "map.fibula-rotation")
+    along = np.stack([FORWARD, UP, LEFT])
+    wiring.add("fibula-slide", Translation(directions=along), "map.fibula-forward")
+    wiring.multiply("fibula", "fibula-slide", "fibula-turn")
+    outputs = {"RightLowerLeg": "tibia", "RightPatella": "patella", "RightFibula": "fibula"}
+    return JointSet(wiring.network(outputs), {"flexion": degree_control(low, high)})
 
 
-def _spline(table: Mapping[str, Any], way: str, scale: float) -> Curve:
-    return Curve(table["flexion"], table[way], "spline", y_scale=scale)
+def _spline(table: Mapping[str, Any], name: str, scale: float) -> Curve:
+    return Curve(table["flexion"], table[name], "spline", y_scale=scale)

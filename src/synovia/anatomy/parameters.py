@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..arrays import Floats, Vectors
-from ..components import Component, Figure, Network
+from ..components import Figure, Network
 from .part import SIDES
-
-Places = Mapping[str, Floats]
-Parts = Mapping[str, Component]
 
 LENGTH_SPREAD = 0.15
 """Of its length: how far a bone is longer or shorter than the human's."""
@@ -39,78 +36,28 @@ REGIONS = {"lumbar": "L", "thoracic": "T", "cervical": "C"}
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """Numbers (n,) of a figure, where they start, and how far (n,) people differ from that."""
+    """Numbers (n,) of a figure, where they start, and how far (n,) people differ from that.
+
+    They replace the offsets of `segments`, in metres, and the `fields` ("component.field") of
+    components in the network of `joint_set`. With `is_factor`, the one number multiplies them.
+    """
 
     name: str
     start: Floats
     spread: Floats
-    joint_set: str
-    """Which joint set it changes; none where it is empty."""
-    segments: tuple[str, ...]
-    """Whose offsets it changes."""
-
-    def offsets(self, offsets: Places, numbers: Floats) -> Places:
-        """Return the offsets of segments that these numbers change, in metres, by name."""
-        return {}
-
-    def components(self, parts: Parts, numbers: Floats) -> Parts:
-        """Return the components of its joint set that these numbers change, by name."""
-        return {}
-
-
-@dataclass(frozen=True, eq=False)
-class Center(Parameter):
-    """Where the frame of a segment, its joint's centre, is in that of its parent; metres."""
+    segments: tuple[str, ...] = ()
+    joint_set: str = ""
+    fields: tuple[str, ...] = ()
+    is_factor: bool = False
 
     @property
-    def segment(self) -> str:
-        """The one that it is about."""
-        return self.segments[0]
+    def is_center(self) -> bool:
+        """True for the centre of a joint: the offset of one segment."""
+        return bool(self.segments) and not self.is_factor
 
-    def offsets(self, offsets: Places, numbers: Floats) -> Places:
-        return {self.segment: numbers}
-
-
-@dataclass(frozen=True, eq=False)
-class Stretch(Parameter):
-    """By which factor a region of the spine, its centres of rotation with it, is longer."""
-
-    def offsets(self, offsets: Places, numbers: Floats) -> Places:
-        return {name: numbers[0] * offsets[name] for name in self.segments}
-
-    def components(self, parts: Parts, numbers: Floats) -> Parts:
-        return {
-            name: part.with_parameters({"centers": numbers[0] * part.centers})
-            for name, part in parts.items()
-            if hasattr(part, "centers")
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class Clavicle(Parameter):
-    """By which factor a clavicle is longer: the scapula, and where its joint is, go with it."""
-
-    def offsets(self, offsets: Places, numbers: Floats) -> Places:
-        return {name: numbers[0] * offsets[name] for name in self.segments}
-
-    def components(self, parts: Parts, numbers: Floats) -> Parts:
-        part = parts["acromion"]
-        longer = numbers[0] * part.parameters()["offset"]
-        return {"acromion": part.with_parameters({"offset": longer})}
-
-
-@dataclass(frozen=True, eq=False)
-class Numbers(Parameter):
-    """A parameter of a component, "component.field", or with `factor` by what it is multiplied."""
-
-    path: str
-    factor: bool = False
-
-    def components(self, parts: Parts, numbers: Floats) -> Parts:
-        name, _, field = self.path.partition(".")
-        before = parts[name].parameters()[field]
-        after = numbers[0] * before if self.factor else numbers.reshape(before.shape)
-        return {name: parts[name].with_parameters({field: after})}
+    def change(self, before: Floats, numbers: Floats) -> Floats:
+        """Return what an offset or a field becomes."""
+        return numbers[0] * before if self.is_factor else numbers.reshape(before.shape)
 
 
 Changes = Sequence[tuple[Parameter, Floats]]
@@ -119,67 +66,81 @@ Changes = Sequence[tuple[Parameter, Floats]]
 
 def change_figure(figure: Figure, changes: Changes) -> Figure:
     """Return the figure with these numbers for its parameters; others stay as they are."""
-    offsets = change_offsets(figure, changes)
     joint_sets = dict(figure.joint_sets)
-    for name in {each.joint_set for each, _ in changes} - {""}:
+    for name in {parameter.joint_set for parameter, _ in changes} - {""}:
         joint_sets[name] = replace(joint_sets[name], network=change_network(figure, name, changes))
-    skeleton = replace(figure.skeleton, offsets=np.array(list(offsets.values())))
+    skeleton = replace(figure.skeleton, offsets=change_offsets(figure, changes))
     return replace(figure, skeleton=skeleton, joint_sets=joint_sets)
 
 
-def change_offsets(figure: Figure, changes: Changes) -> Places:
-    """Return all offsets of segments with these numbers for the figure's parameters, by name."""
-    offsets: dict[str, Floats] = dict(
-        zip(figure.skeleton.names, figure.skeleton.offsets, strict=True)
-    )
-    for each, numbers in changes:
-        offsets |= each.offsets(offsets, numbers)
+def change_offsets(figure: Figure, changes: Changes) -> Floats:
+    """Return the offsets (J, 3) of all segments with these numbers for the figure's parameters."""
+    offsets = figure.skeleton.offsets.copy()
+    for parameter, numbers in changes:
+        for segment in parameter.segments:
+            joint = figure.skeleton.index(segment)
+            offsets[joint] = parameter.change(offsets[joint], numbers)
     return offsets
 
 
 def change_network(figure: Figure, joint_set: str, changes: Changes) -> Network:
     """Return the network of a joint set with these numbers for the figure's parameters."""
     network = figure.joint_sets[joint_set].network
-    parts = dict(network.components)
-    for each, numbers in changes:
-        if each.joint_set == joint_set:
-            parts |= each.components(parts, numbers)
-    return network.with_components(parts)
+    components = dict(network.components)
+    for parameter, numbers in changes:
+        for path in parameter.fields if parameter.joint_set == joint_set else ():
+            name, field = path.split(".")
+            value = parameter.change(components[name].parameters()[field], numbers)
+            components[name] = components[name].with_parameters({field: value})
+    return network.with_components(components)
 
 
 def human_parameters(figure: Figure) -> list[Parameter]:
     """Return the parameters of a human, or of what was fitted before: joints, axes and curves."""
     skeleton, found = figure.skeleton, list[Parameter]()
+    components = {name: each.network.components for name, each in figure.joint_sets.items()}
+    one = np.ones(1)
     for side in SIDES:
         for joint in JOINTS:
-            place = skeleton.offsets[skeleton.index(side + joint)]
+            offset = skeleton.offsets[skeleton.index(side + joint)]
             least = GIRDLE_SPREAD if joint in GIRDLE else ACROSS_SPREAD
-            spreads = _center_spread(place, least)
-            found.append(Center(side + joint, place, spreads, "", (side + joint,)))
-        one, spread = np.ones(1), np.full(1, STRETCH_SPREAD)
-        shoulder = f"{side.lower()}_shoulder"
-        found.append(Clavicle(f"{side}Clavicle length", one, spread, shoulder, (f"{side}Scapula",)))
+            found.append(
+                Parameter(side + joint, offset, _center_spread(offset, least), (side + joint,))
+            )
+        # The scapula, and where its joint is, go with the length of the clavicle.
+        name, shoulder = f"{side}Clavicle length", f"{side.lower()}_shoulder"
+        scapula, fields = (f"{side}Scapula",), ("acromion.offset",)
+        found.append(
+            Parameter(name, one, STRETCH_SPREAD * one, scapula, shoulder, fields, is_factor=True)
+        )
         for joint, parts in AXES.items():
-            name = f"{side.lower()}_{joint}"
+            joint_set = f"{side.lower()}_{joint}"
             for part in parts:
-                axis = figure.joint_sets[name].network.components[part].parameters()["axis"]
-                spreads, path = np.full(3, AXIS_SPREAD), f"{part}.axis"
-                found.append(Numbers(f"{name}.{path}", axis, spreads, name, (), path))
+                axis, path = components[joint_set][part].parameters()["axis"], f"{part}.axis"
+                spread = np.full(3, AXIS_SPREAD)
+                found.append(Parameter(f"{joint_set}.{path}", axis, spread, (), joint_set, (path,)))
         for joint, curves in CURVES.items():
-            name, spread = f"{side.lower()}_{joint}", np.full(1, CURVE_SPREAD)
-            for curve in curves:
-                path = f"map.{curve}"
-                found.append(Numbers(f"{name}.{path}", one, spread, name, (), path, factor=True))
+            joint_set, spread = f"{side.lower()}_{joint}", CURVE_SPREAD * one
+            for path in (f"map.{curve}" for curve in curves):
+                name = f"{joint_set}.{path}"
+                found.append(Parameter(name, one, spread, (), joint_set, (path,), is_factor=True))
     for region, letter in REGIONS.items():
-        numbers = [n for n in skeleton.names if n[0] == letter and n[1:].isdigit()]
+        bones = [n for n in skeleton.names if n[0] == letter and n[1:].isdigit()]
         also = {"thoracic": ["Sternum"], "cervical": ["Head"]}.get(region, [])
-        segments = tuple(n for n in skeleton.names if n in (*numbers, *also))
-        spread = np.full(1, STRETCH_SPREAD)
-        found.append(Stretch(f"{region} length", np.ones(1), spread, region, segments))
+        segments = tuple(n for n in skeleton.names if n in (*bones, *also))
+        centers = tuple(
+            f"{name}.centers"
+            for name, part in components[region].items()
+            if "centers" in part.parameters()
+        )
+        name, spread = f"{region} length", STRETCH_SPREAD * one
+        found.append(Parameter(name, one, spread, segments, region, centers, is_factor=True))
     return found
 
 
-def _center_spread(place: Vectors, least: float) -> Floats:
-    """Return how far (3,) a centre is off: along the axis that it is farthest along, the most."""
-    along = np.abs(place) / max(float(np.linalg.norm(place)), 1e-9)
-    return np.maximum(least, LENGTH_SPREAD * np.linalg.norm(place) * along)
+def _center_spread(offset: Vectors, least: float) -> Floats:
+    """Return the standard deviations (3,) of a joint's centre, in metres; along the bone the most.
+
+    Each coordinate differs by `LENGTH_SPREAD` of itself, and by `least` metres at least.
+    """
+    return np.maximum(least, LENGTH_SPREAD * np.abs(offset))

@@ -31,8 +31,6 @@ from ..components import (
 from ..shapes import ReachCone
 from ..skeleton import Skeleton, other_side
 
-# The numbers of the human, from the data files, each of which says where they come from.
-
 REFERENCE_HEIGHT = 1.75
 """Metres: lengths in millimetres in the data files are those of a person so tall."""
 
@@ -68,17 +66,6 @@ class Part:
     joint_sets: Mapping[str, JointSet]
     ends: Mapping[str, Sequence[ArrayLike]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        for what, names in (("offsets", self.offsets), ("ends", self.ends)):
-            odd = set(names) - set(self.parents)
-            if what == "offsets":
-                odd |= set(self.parents) - set(names)
-            if odd:
-                raise ValueError(
-                    f"Part.{what} must be for the part's segments, "
-                    f"{', '.join(self.parents)}, got {', '.join(sorted(odd))}"
-                )
-
     def mirror(self) -> Part:
         """Return the part of the other side: Left and Right, left and right change places."""
         return Part(
@@ -100,28 +87,17 @@ def join(*parts: Part, name: str = "") -> Figure:
 
     Lengths of parts are metres, and y is up.
     """
-    parents: dict[str, str | None] = {}
-    offsets: dict[str, ArrayLike] = {}
-    joint_sets: dict[str, JointSet] = {}
-    for part in parts:
-        for known, new in ((parents, part.parents), (joint_sets, part.joint_sets)):
-            twice = sorted(set(known) & set(new))
-            if twice:
-                raise ValueError(f"parts must differ in their names, got {twice[0]!r} twice")
-        parents |= part.parents
-        offsets |= part.offsets
-        joint_sets |= part.joint_sets
-    for segment, parent in parents.items():
-        if parent is not None and parent not in parents:
-            raise ValueError(f"the parent of {segment!r} must be in a part, got {parent!r}")
+    parents = {name: parent for part in parts for name, parent in part.parents.items()}
+    offsets = {name: offset for part in parts for name, offset in part.offsets.items()}
+    joint_sets = {name: each for part in parts for name, each in part.joint_sets.items()}
     names = _depth_first(parents)
     ends = [(owner, end) for part in parts for owner in part.ends for end in part.ends[owner]]
-    places = {segment: place for place, segment in enumerate(names)}
+    index = {segment: k for k, segment in enumerate(names)}
     skeleton = Skeleton(
         names,
-        np.array([places.get(parents[each] or "", -1) for each in names]),
-        np.array([np.asarray(offsets[each], dtype=float) for each in names]),
-        end_parents=np.array([places[owner] for owner, _ in ends], np.int64),
+        np.array([index.get(parents[name] or "", -1) for name in names]),
+        np.array([np.asarray(offsets[name], dtype=float) for name in names]),
+        end_parents=np.array([index[owner] for owner, _ in ends], np.int64),
         end_offsets=np.array([np.asarray(end, dtype=float) for _, end in ends]).reshape(-1, 3),
         up="y",
         unit=1.0,
@@ -150,13 +126,36 @@ def _depth_first(parents: Mapping[str, str | None]) -> tuple[str, ...]:
     while waiting:
         names.append(waiting.pop())
         waiting += children.get(names[-1], [])[::-1]
-    if len(names) < len(parents):
-        lost = next(segment for segment in parents if segment not in names)
-        raise ValueError(f"every segment must hang on a root, got {lost!r} on a ring of parents")
     return tuple(names)
 
 
-# What simple joints are made of: controls in degrees, hinges, and balls in a reach cone.
+class Wiring:
+    """Components of a network under construction, and the wires between them."""
+
+    def __init__(self) -> None:
+        self.components: dict[str, Component] = {}
+        self.wires: dict[str, str] = {}
+
+    def add(self, name: str, component: Component, *sources: str) -> None:
+        """Add a component with the sources of its first inputs: outputs or controls."""
+        self.components[name] = component
+        ports = zip(component.inputs, sources, strict=False)
+        self.wires |= {f"{name}.{port}": source for port, source in ports}
+
+    def multiply(self, name: str, *factors: str) -> None:
+        """Add the product of the matrices that these components give, in that order."""
+        self.add(name, MatrixProduct(factors), *(f"{factor}.matrix" for factor in factors))
+
+    def add_hinge(self, move: str, data: Mapping[str, Any]) -> None:
+        """Add the rotation "`move`-turn" by a control in degrees, about its axis."""
+        self.add(move, degrees_to_radians(*data["range"]), move)
+        rotation = Rotation(data["axis"], np.radians(data["range"]))
+        self.add(f"{move}-turn", rotation, f"{move}.angle")
+
+    def network(self, outputs: Mapping[str, str], controls: Sequence[str] = ()) -> Network:
+        """Return the network; `outputs` are segments, each with the component of its matrix."""
+        sources = {segment: f"{name}.matrix" for segment, name in outputs.items()}
+        return Network(self.components, self.wires, sources, tuple(controls))
 
 
 VERTICES = 24
@@ -173,26 +172,15 @@ def degree_control(low: float, high: float) -> Control:
     return Control(low, high, 0.0, "degrees")
 
 
-def _add_turn(
-    parts: dict[str, Component], wires: dict[str, str], move: str, data: Mapping[str, Any]
-) -> None:
-    """Add the turn "`move`-turn" by a control in degrees, about its axis and within its range."""
-    parts[move] = degrees_to_radians(*data["range"])
-    parts[f"{move}-turn"] = Rotation(data["axis"], np.radians(data["range"]))
-    wires[f"{move}.value"] = move
-    wires[f"{move}-turn.angle"] = f"{move}.angle"
-
-
 def hinges(moves: Mapping[str, tuple[str, Mapping[str, Any]]]) -> JointSet:
     """Return a set of hinges: to each control the segment that it turns, its axis and range."""
-    parts: dict[str, Component] = {}
-    wires: dict[str, str] = {}
-    outputs, controls = {}, {}
-    for move, (segment, data) in moves.items():
-        _add_turn(parts, wires, move, data)
-        outputs[segment] = f"{move}-turn.matrix"
-        controls[move] = degree_control(*data["range"])
-    return JointSet(Network(parts, wires, outputs), controls)
+    wiring = Wiring()
+    for move, (_, data) in moves.items():
+        wiring.add_hinge(move, data)
+    network = wiring.network({segment: f"{move}-turn" for move, (segment, _) in moves.items()})
+    return JointSet(
+        network, {move: degree_control(*data["range"]) for move, (_, data) in moves.items()}
+    )
 
 
 def ball(segment: str, data: Mapping[str, Any], moves: tuple[str, str]) -> JointSet:
@@ -200,24 +188,20 @@ def ball(segment: str, data: Mapping[str, Any], moves: tuple[str, str]) -> Joint
 
     A joint whose table has a range `coupled` instead of `twist` has no control for it.
     """
-    first, second = moves
-    parts: dict[str, Component] = {"turns": MatrixProduct(moves)}
-    wires = {"cone.matrix": "turns.matrix"}
+    wiring = Wiring()
     for move in moves:
-        _add_turn(parts, wires, move, data[move])
-        wires[f"turns.{move}"] = f"{move}-turn.matrix"
-    controls = {move: degree_control(*data[move]["range"]) for move in moves}
+        wiring.add_hinge(move, data[move])
+    wiring.multiply("turns", *(f"{move}-turn" for move in moves))
+    axes = np.array([data[move]["axis"] for move in moves])
+    # Outwards is positive: on the left, against the rotation about the bone.
+    cone = JointCone(ball_cone(data, moves), data["rest"], axes=axes, sense=-1.0)
+    controls: tuple[str, ...] = moves
     if "twist" in data:
-        parts["twist"] = degrees_to_radians(*data["twist"]["range"])
-        wires |= {"twist.value": "twist", "cone.twist": "twist.angle"}
-        controls["twist"] = degree_control(*data["twist"]["range"])
-    parts["cone"] = JointCone(
-        ball_cone(data, moves),
-        data["rest"],
-        axes=np.array([data[first]["axis"], data[second]["axis"]]),
-        sense=-1.0,  # outwards is positive: on the left, against the turn about the bone
-    )
-    return JointSet(Network(parts, wires, {segment: "cone.matrix"}, tuple(controls)), controls)
+        wiring.add("twist", degrees_to_radians(*data["twist"]["range"]), "twist")
+        controls = (*moves, "twist")
+    wiring.add("cone", cone, "turns.matrix", *(["twist.angle"] if "twist" in data else []))
+    network = wiring.network({segment: "cone"}, controls)
+    return JointSet(network, {name: degree_control(*data[name]["range"]) for name in controls})
 
 
 def ball_cone(data: Mapping[str, Any], moves: tuple[str, str]) -> ReachCone:

@@ -15,15 +15,12 @@ from ..arrays import Vectors
 from ..components import (
     DEGREE,
     Compensation,
-    Component,
     Control,
     Curve,
     Dependency,
     Figure,
     JointCone,
     JointSet,
-    MatrixProduct,
-    Network,
     OneToMany,
     Rotation,
     Scapula,
@@ -31,7 +28,7 @@ from ..components import (
 )
 from ..shapes import ReachCone
 from ..skeleton import Skeleton
-from .part import SIDES, Part, join, load_tables
+from .part import SIDES, Part, Wiring, join, load_tables
 
 BONES = {"Clavicle": "clavicle", "Scapula": "scapula", "UpperArm": "arm"}
 CONTROLS = ("flexion", "abduction", "twist", "elevation", "protraction")
@@ -43,9 +40,6 @@ ISB_AXES = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
 """Axes of the right arm's cone whose angles are minus the plane of elevation and minus the
 elevation (Wu et al. 2005)."""
 
-Parts = dict[str, Component]
-Wires = dict[str, str]
-
 
 def shoulder(side: str, height: float = 1.75) -> Part:
     """Return the shoulder of one side, in metres, for a person of this `height`.
@@ -54,10 +48,6 @@ def shoulder(side: str, height: float = 1.75) -> Part:
     of the set "left_shoulder" or "right_shoulder" are degrees: flexion, abduction and twist of the
     upper arm (lateral is above 0), elevation and protraction of the clavicle.
     """
-    if side not in SIDES:
-        raise ValueError(f"side must be one of {', '.join(SIDES)}, got {side!r}")
-    if not 0.0 < height < np.inf:
-        raise ValueError(f"height must be above 0 metres, got {height}")
     data = load_tables("shoulder")["human"]
     scale = height / data["height"]
     chain = [data["parent"], *(f"Right{bone}" for bone in BONES)]
@@ -97,79 +87,52 @@ def shoulder_shao_2003() -> Figure:
 
 def _joint_set(data: dict[str, Any], scale: float) -> JointSet:
     """Return the right side's joint set: the three parts, wired into one network."""
-    parts: Parts = {}
-    wires: Wires = {}
-    for build in (_controls, _arm, _rhythm, _clavicle, _scapula):
-        more, between = build(data, scale)
-        parts |= more
-        wires |= between
-    outputs = {
-        "RightClavicle": "clavicle_cone.matrix",
-        "RightScapula": "scapula.matrix",
-        "RightUpperArm": "arm.matrix",
-    }
+    wiring = Wiring()
     ranges = {}
-    for name in CONTROLS:
-        low, high = data["controls"][name]["range"]
-        ranges[name] = Control(low, high, unit=data["controls"][name]["unit"])
-    return JointSet(Network(parts, wires, outputs, CONTROLS), ranges)
-
-
-def _controls(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
-    """Return one mapping a control, to its angle in radians."""
-    parts: Parts = {}
     for name in CONTROLS:
         control = data["controls"][name]
         low, high = control["range"]
         start, end = control.get("degrees", control["range"])
-        parts[name] = OneToMany({"angle": Curve.linear((low, start), (high, end), y_scale=DEGREE)})
-    return parts, {f"{name}.value": name for name in CONTROLS}
+        angle = OneToMany({"angle": Curve.linear((low, start), (high, end), y_scale=DEGREE)})
+        wiring.add(name, angle, name)
+        ranges[name] = Control(low, high, unit=control["unit"])
+    for add in (_add_arm, _add_rhythm, _add_clavicle, _add_scapula):
+        add(wiring, data, scale)
+    outputs = {
+        "RightClavicle": "clavicle_cone",
+        "RightScapula": "scapula",
+        "RightUpperArm": "arm",
+    }
+    return JointSet(wiring.network(outputs, CONTROLS), ranges)
 
 
-def _arm(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
-    """Return part 1 of the paper, for the scapulo-humeral joint.
+def _add_arm(wiring: Wiring, data: dict[str, Any], scale: float) -> None:
+    """Add part 1 of the paper, for the scapulo-humeral joint.
 
-    The arm is abducted first and then flexed, brought into its cone, and freed of the turns of
+    The arm is abducted first and then flexed, brought into its cone, and freed of the rotations of
     scapula and clavicle: its cone stands in the thorax.
     """
-    centers = data["abduction_centers"]
-    axes = data["axes"]
-    bounds = np.array(centers["bounds"]) * DEGREE
-    middles = scale * np.array(centers["centers"], dtype=float)
-    turn_axes = np.array([axes["flexion"], axes["abduction"]], dtype=float)
-    cone_axes = ISB_AXES if "rhythm" in data else turn_axes
-    parts: Parts = {
-        "flex": Rotation(turn_axes[0]),
-        "abduct": Rotation(turn_axes[1], bounds, middles),
-        "arm_turn": MatrixProduct(("flexion", "abduction")),
-        "arm_cone": JointCone(_arm_cone(data), DOWN, axes=cone_axes, towards=data["towards"]),
-        "without_scapula": Compensation(),
-        "without_clavicle": Compensation(),
-        "arm": MatrixProduct(("scapula", "clavicle", "cone")),
-    }
-    wires = {
-        "flex.angle": "flexion.angle",
-        "abduct.angle": "abduction.angle",
-        "arm_turn.flexion": "flex.matrix",
-        "arm_turn.abduction": "abduct.matrix",
-        "arm_cone.matrix": "arm_turn.matrix",
-        "arm_cone.twist": "twist.angle",
-        "without_scapula.ancestor": "scapula.matrix",
-        "without_clavicle.ancestor": "clavicle_cone.matrix",
-        "arm.scapula": "without_scapula.matrix",
-        "arm.clavicle": "without_clavicle.matrix",
-        "arm.cone": "arm_cone.matrix",
-    }
-    return parts, wires
+    centers = scale * np.array(data["abduction_centers"]["centers"], dtype=float)
+    bounds = np.array(data["abduction_centers"]["bounds"]) * DEGREE
+    axes = np.array([data["axes"]["flexion"], data["axes"]["abduction"]], dtype=float)
+    cone_axes = ISB_AXES if "rhythm" in data else axes
+    cone = JointCone(_arm_cone(data), DOWN, axes=cone_axes, towards=data["towards"])
+    wiring.add("flex", Rotation(axes[0]), "flexion.angle")
+    wiring.add("abduct", Rotation(axes[1], bounds, centers), "abduction.angle")
+    wiring.multiply("arm_turn", "flex", "abduct")
+    wiring.add("arm_cone", cone, "arm_turn.matrix", "twist.angle")
+    wiring.add("without_scapula", Compensation(), "scapula.matrix")
+    wiring.add("without_clavicle", Compensation(), "clavicle_cone.matrix")
+    wiring.multiply("arm", "without_scapula", "without_clavicle", "arm_cone")
 
 
-def _rhythm(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
-    """Return the curves of RHYTHM over the arm's elevation, if the table has them.
+def _add_rhythm(wiring: Wiring, data: dict[str, Any], scale: float) -> None:
+    """Add the curves of RHYTHM over the arm's elevation, if the table has them.
 
     Elevation backwards and across the chest counts up to a bound that depends on its plane.
     """
     if "rhythm" not in data:
-        return {}, {}
+        return
     table, planes = data["rhythm"], data["rhythm_planes"]
     bound = Curve(planes["plane"], planes["elevation"], x_scale=-1.0 / DEGREE, y_scale=-DEGREE)
     curves = {
@@ -178,110 +141,72 @@ def _rhythm(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
         )
         for name in RHYTHM
     }
-    parts: Parts = {"raised": Dependency(lower=bound), "rhythm": OneToMany(curves)}
-    wires = {
-        "raised.driver": "arm_cone.first",
-        "raised.value": "arm_cone.second",
-        "rhythm.value": "raised.value",
-    }
-    return parts, wires
+    wiring.add("raised", Dependency(lower=bound), "arm_cone.first", "arm_cone.second")
+    wiring.add("rhythm", OneToMany(curves), "raised.value")
 
 
-def _clavicle(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
-    """Return part 2 of the paper, for the sterno-clavicular joint.
+def _add_clavicle(wiring: Wiring, data: dict[str, Any], scale: float) -> None:
+    """Add part 2 of the paper, for the sterno-clavicular joint.
 
     The angles of the controls are bounded by the arm's, as in the paper, or added to the rhythm's.
     """
-    parts: Parts = {}
-    wires: Wires = {}
     axes = np.array([data["axes"][name] for name in ("elevation", "protraction")], dtype=float)
     factors: list[str] = []
     for name, axis in zip(("elevation", "protraction"), axes, strict=True):
-        angles = [f"{name}.angle"]
+        rotation, angle = f"clavicle_{name}", f"{name}.angle"
+        if "rhythm" not in data:
+            angle = _add_bounds(wiring, data[rotation], name, angle)
+        wiring.add(rotation, Rotation(axis), angle)
+        factors.append(rotation)
         if "rhythm" in data:
-            angles.append(f"rhythm.{name}")
-        else:
-            bounded, between = _bounds(data[f"clavicle_{name}"], name, angles.pop())
-            parts |= bounded
-            wires |= between
-            angles.append(f"{list(bounded)[-1]}.value")
-        for angle in angles:
-            factors.append(f"clavicle_{name}" + ("_rhythm" if angle.startswith("rhythm") else ""))
-            parts[factors[-1]] = Rotation(axis)
-            wires[f"{factors[-1]}.angle"] = angle
-            wires[f"clavicle_turn.{factors[-1]}"] = f"{factors[-1]}.matrix"
+            factors.append(f"{rotation}_rhythm")
+            wiring.add(factors[-1], Rotation(axis), f"rhythm.{name}")
+    wiring.multiply("clavicle_turn", *factors)
     rest = np.array(data["places"]["scapula"], dtype=float)
-    parts |= {
-        "clavicle_turn": MatrixProduct(tuple(factors)),
-        "clavicle_cone": JointCone(_clavicle_cone(data, rest), rest, axes=axes),
-    }
-    wires["clavicle_cone.matrix"] = "clavicle_turn.matrix"
-    if "rhythm" in data:
-        wires["clavicle_cone.twist"] = "rhythm.rotation"
-    return parts, wires
+    twist = ["rhythm.rotation"] if "rhythm" in data else []
+    cone = JointCone(_clavicle_cone(data, rest), rest, axes=axes)
+    wiring.add("clavicle_cone", cone, "clavicle_turn.matrix", *twist)
 
 
-def _bounds(table: dict[str, Any], name: str, angle: str) -> tuple[Parts, Wires]:
-    """Return dependencies that keep an angle between the table's curves of the arm's angles."""
+def _add_bounds(wiring: Wiring, table: dict[str, Any], name: str, angle: str) -> str:
+    """Keep an angle between the table's curves of the arm's angles; return the bounded angle."""
     curves = {
         side: _degree_curve(table["driver"], table[side])
         for side in ("lower", "upper")
         if side in table
     }
-    parts: Parts = {}
-    wires: Wires = {}
     for driver in table["follows"]:
-        step = f"{name}_by_{driver}"
-        parts[step] = Dependency(**curves)
-        wires |= {f"{step}.driver": f"{driver}.angle", f"{step}.value": angle}
-        angle = f"{step}.value"
-    return parts, wires
+        wiring.add(f"{name}_by_{driver}", Dependency(**curves), f"{driver}.angle", angle)
+        angle = f"{name}_by_{driver}.value"
+    return angle
 
 
-def _scapula(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
-    """Return part 3 of the paper, for the acromio-clavicular joint and the thorax.
+def _add_scapula(wiring: Wiring, data: dict[str, Any], scale: float) -> None:
+    """Add part 3 of the paper, for the acromio-clavicular joint and the thorax.
 
-    The clavicle's turn is undone, the scapula turns about its normal with the arm, then onto the
-    ellipsoid, which stands in the sternum's frame, moved to the sterno-clavicular joint.
+    The clavicle's rotation is undone, the scapula turns about its normal with the arm, then onto
+    the ellipsoid, which stands in the sternum's frame, moved to the sterno-clavicular joint.
     """
     plate = data["scapula"]
     acromion = scale * np.array(data["places"]["scapula"], dtype=float)
-    parts: Parts = {}
-    wires: Wires = {}
     angle = "rhythm.scapula"
     if "rhythm" not in data:
         rule = data["scapula_rotation"]
         curve = _degree_curve(rule["driver"], rule["exact"])
-        parts["scapula_by_abduction"] = Dependency(exact=curve)
-        wires["scapula_by_abduction.driver"] = "abduction.angle"
+        wiring.add("scapula_by_abduction", Dependency(exact=curve), "abduction.angle")
         angle = "scapula_by_abduction.value"
-    parts |= {
-        "swivel": Rotation(data["axes"]["scapula"]),
-        "upright": Compensation(),
-        "acromion": Translation(acromion),
-        "scapula_place": MatrixProduct(("clavicle", "acromion", "upright", "swivel")),
-        "lift": OneToMany({"share": _share_curve(plate["lift"])}),
-        "rotated": OneToMany({"share": _share_curve(plate["rotation"])}),
-        "onto_thorax": _ellipsoid(plate, acromion, scale),
-        "scapula": MatrixProduct(("upright", "swivel", "onto")),
-    }
-    wires |= {
-        "swivel.angle": angle,
-        "upright.ancestor": "clavicle_cone.matrix",
-        "scapula_place.clavicle": "clavicle_cone.matrix",
-        "scapula_place.acromion": "acromion.matrix",
-        "scapula_place.upright": "upright.matrix",
-        "scapula_place.swivel": "swivel.matrix",
-        "lift.value": "clavicle_cone.first",
-        "rotated.value": angle,
-        "onto_thorax.matrix": "scapula_place.matrix",
-        "onto_thorax.lift": "lift.share",
-        "onto_thorax.rotation": "rotated.share",
-        "scapula.upright": "upright.matrix",
-        "scapula.swivel": "swivel.matrix",
-        "scapula.onto": "onto_thorax.matrix",
-    }
-    return parts, wires
+    lift, rotated = (
+        OneToMany({"share": _share_curve(plate[name])}) for name in ("lift", "rotation")
+    )
+    wiring.add("swivel", Rotation(data["axes"]["scapula"]), angle)
+    wiring.add("upright", Compensation(), "clavicle_cone.matrix")
+    wiring.add("acromion", Translation(acromion))
+    wiring.multiply("scapula_place", "clavicle_cone", "acromion", "upright", "swivel")
+    wiring.add("lift", lift, "clavicle_cone.first")
+    wiring.add("rotated", rotated, angle)
+    ellipsoid, sources = _ellipsoid(plate, acromion, scale), ("lift.share", "rotated.share")
+    wiring.add("onto_thorax", ellipsoid, "scapula_place.matrix", *sources)
+    wiring.multiply("scapula", "upright", "swivel", "onto_thorax")
 
 
 def _ellipsoid(plate: dict[str, Any], acromion: Vectors, scale: float) -> Scapula:

@@ -12,16 +12,14 @@ from numpy.typing import ArrayLike
 from ..arrays import Vectors
 from ..components import (
     DEGREE,
-    Component,
     Control,
     Curve,
     JointSet,
-    MatrixProduct,
     Network,
     OneToMany,
     Rotation,
 )
-from .part import SIDES, Part, load_tables, millimetres, mirror_point
+from .part import SIDES, Part, Wiring, load_tables, millimetres, mirror_point
 
 # The spine: three joint sets, nine controls, 24 vertebrae; the head as a fourth.
 #
@@ -154,16 +152,14 @@ def vertebrae(
         }
         for level in bones
     } | dict(more or {})
-    parts: dict[str, Component] = {move: OneToMany(curves[move]) for move in MOVES}
-    wires = {f"{move}.value": move for move in MOVES}
+    wiring = Wiring()
+    for move in MOVES:
+        wiring.add(move, OneToMany(curves[move]), move)
     for bone, three in turns.items():
-        parts[bone] = MatrixProduct(MOVES)
         for move in MOVES:
-            parts[f"{bone}-{move}"] = three[move]
-            wires[f"{bone}-{move}.angle"] = f"{move}.{bone}"
-            wires[f"{bone}.{move}"] = f"{bone}-{move}.matrix"
-    named = {level.name: level.name for level in bones} | dict(outputs or {})
-    return Network(parts, wires, {bone: f"{turn}.matrix" for bone, turn in named.items()}, MOVES)
+            wiring.add(f"{bone}-{move}", three[move], f"{move}.{bone}")
+        wiring.multiply(bone, *(f"{bone}-{move}" for move in MOVES))
+    return wiring.network({level.name: level.name for level in bones} | dict(outputs or {}), MOVES)
 
 
 def _ranges(table: Mapping[str, Any]) -> list[tuple[float, float]]:
@@ -199,11 +195,8 @@ def _joint(
 # source reads, ribs of a spine that bends evenly would come as close as rigid ones.
 
 
-def thorax(height: float, share: float | None = None) -> Part:
-    """Return the thorax; `share` is how much of its vertebra's turn a rib takes back.
-
-    At a share of 0 ribs and sternum are rigid with the vertebrae that they hang on.
-    """
+def thorax(height: float) -> Part:
+    """Return the thorax: twelve vertebrae, their ribs and the sternum."""
     data, unit = load_tables("spine"), millimetres(height)
     bones = levels(height)["thoracic"]
     parents: dict[str, str | None] = {level.name: level.below for level in bones}
@@ -222,9 +215,8 @@ def thorax(height: float, share: float | None = None) -> Part:
     notch, tip = (unit * np.array(data["sternum"][where]) for where in ("notch", "tip"))
     parents["Sternum"], offsets["Sternum"] = about.name, notch - about.place
     ends["Sternum"] = [tip - notch]
-    taken = ribs["share"] if share is None else share
-    follows = data["sternum"]["share"] if taken else dict.fromkeys(MOVES, 0.0)
-    joint_set = _joint_set(bones, about, taken, follows, about.place - notch)
+    follows = data["sternum"]["share"]
+    joint_set = _joint_set(bones, about, ribs["share"], follows, about.place - notch)
     return Part(parents, offsets, {"thoracic": joint_set}, ends)
 
 
@@ -245,8 +237,6 @@ def _joint_set(
     back: Mapping[str, float] = dict.fromkeys(MOVES, -share)
     shares = {f"rib{12 - k}": (level, back) for k, level in enumerate(bones) if level is not about}
     shares["sternum"] = (bones[-1], follows)
-    if not share:
-        shares = {}
     curves: dict[str, dict[str, Curve]] = {}
     more: dict[str, dict[str, Rotation]] = {name: {} for name in shares}
     for move in MOVES:
