@@ -8,8 +8,42 @@ ours), the least and greatest end that is allowed, and the source with its statu
 
 from __future__ import annotations
 
+import numpy as np
+
+from synovia import quat
+from synovia.limit import Limit
 from synovia.population import canonical_limits, joint_name
-from synovia.population.envelope import published_ranges, range_end
+from synovia.population.envelope import PublishedRange, published_ranges, unit
+from synovia.rigs.canonical import BONE_DIRECTIONS, FORWARD
+
+STEP_DEG = 0.5  # of the search for the end of a range
+BISECTIONS = 12  # halvings of a step: to 0.0001 degrees
+TWISTS = np.radians(np.arange(-180.0, 180.0, 2.0))  # tried where any rotation of the limb will do
+
+
+def allows(limit: Limit, row: PublishedRange, degrees: float) -> bool:
+    """Return True if a limit lets a joint go so far along a clinical axis, from the start."""
+    start = quat.IDENTITY
+    for vector in row.start:
+        start = quat.mul(start, quat.exp(np.radians(vector)))
+    twists = TWISTS if row.any_rotation else np.zeros(1)
+    there = quat.mul(quat.exp(np.radians(degrees) * unit(row.about)), start)
+    bone = BONE_DIRECTIONS.get(row.joint, FORWARD)
+    return bool(limit.contains(quat.mul(there, quat.exp(twists[:, None] * bone))).any())
+
+
+def range_end(limit: Limit, row: PublishedRange) -> float:
+    """Return how far a limit lets a joint go along a clinical axis, in degrees from the start."""
+    if not allows(limit, row, 0.0):
+        raise ValueError(f"the start of {row.joint} {row.motion} is outside the limit")
+    last = 0.0
+    while last < 360.0 and allows(limit, row, last + STEP_DEG):
+        last += STEP_DEG
+    step = STEP_DEG
+    for _ in range(BISECTIONS):
+        step *= 0.5
+        last += step if allows(limit, row, last + step) else 0.0
+    return last
 
 
 def main() -> None:

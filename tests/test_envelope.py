@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 import rigs
+from benchmarks.ranges import allows, range_end
 from poses import IMPOSSIBLE, POSSIBLE, impossible_combinations, turn
 from synovia import Clip, Pose, Skeleton, quat
 from synovia.population import canonical_limits, limits_for
 from synovia.population.envelope import (
     EXCEPTION_DEG,
-    allows,
     envelope_data,
     neutral_rotation,
     possible_limits,
     published_ranges,
-    range_end,
 )
 from synovia.rigs import MEASURED_FROM
 from synovia.shapes.mesh import contains_strictly

@@ -80,16 +80,17 @@ def test_known_parameters_are_found_again(fitted):
     true, found = fitted
     for each in human_parameters(human()):
         if each.is_center:
-            joint = true.skeleton.index(each.segment)
+            (segment,) = each.segments
+            joint = true.skeleton.index(segment)
             a, b = (figure.skeleton.offsets[joint] for figure in (found.figure, true))
             assert np.linalg.norm(a - b) < 0.01, each.name
-            if each.segment.endswith(("LowerArm", "Hand", "LowerLeg", "Foot")):
+            if segment.endswith(("LowerArm", "Hand", "LowerLeg", "Foot")):
                 assert np.linalg.norm(a) == pytest.approx(np.linalg.norm(b), rel=0.01), each.name
-                _, now, error = found.lengths[each.segment]
+                _, now, error = found.lengths[segment]
                 assert now == pytest.approx(np.linalg.norm(a))
                 assert 0.0 < error < 0.005
         elif each.name.endswith(".axis"):
-            part = each.path.partition(".")[0]
+            part = each.fields[0].partition(".")[0]
             a, b = (
                 figure.joint_sets[each.joint_set].network.components[part].parameters()["axis"]
                 for figure in (found.figure, true)

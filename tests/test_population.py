@@ -142,6 +142,8 @@ def test_people_are_counted():
         ("rightLowerArm", quat.IDENTITY, (0, 30, 0), "flexion"),
         ("chest", quat.IDENTITY, (0, 0, 30), "bend to the right"),
         ("leftFoot", quat.IDENTITY, (30, 0, 0), "plantarflexion"),
+        ("leftToes", quat.IDENTITY, (-30, 0, 0), "extension"),
+        ("leftIndexDistal", quat.IDENTITY, (0, 0, -30), "flexion"),
         ("leftShoulder", quat.IDENTITY, (0, 0, 30), "elevation"),
         ("rightShoulder", quat.IDENTITY, (0, 30, 0), "protraction"),
         ("leftUpperArm", about(0, 0, -90), (40, 30, 0), "extension with outward rotation"),

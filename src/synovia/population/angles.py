@@ -77,14 +77,14 @@ AXES: Mapping[str, tuple[ClinicalAxis, ...]] = {
     ),
 }
 """Axes of joints of the limbs, by role without its side."""
-# Directions of rotation vectors, in canonical axes of the left side, by the words for both ends.
-_Components = tuple[tuple[str, str, Vectors], ...]
-_TRUNK: _Components = (
+Components = tuple[tuple[str, str, Vectors], ...]
+"""The words for both directions of an axis, and its unit vector on the left side."""
+_TRUNK: Components = (
     ("flexion", "extension", LEFT),
     ("bend to the right", "bend to the left", FORWARD),
     ("rotation to the left", "rotation to the right", UP),
 )
-_COMPONENTS: Mapping[str, _Components] = {
+_ROTATION_AXES: Mapping[str, Components] = {
     "chest": _TRUNK,
     "head": _TRUNK,
     "Shoulder": (
@@ -116,8 +116,8 @@ _FINGER = (
 
 
 @cache
-def _components(bone: str) -> _Components:
-    """Return the components of the rotation vector of a bone; empty for bones of limbs."""
+def rotation_axes(bone: str) -> Components:
+    """Return the axes of a bone's rotation vector that have names; empty for bones of limbs."""
     if bone.startswith("Thumb"):
         flexion, side, twist = thumb_axes()
         return (
@@ -127,7 +127,7 @@ def _components(bone: str) -> _Components:
         )
     if bone in {finger + each for finger, bones in PHALANGES.items() for each in bones}:
         return _FINGER
-    return _COMPONENTS.get(bone, ())
+    return _ROTATION_AXES.get(bone, ())
 
 
 def clinical_axes(role: str) -> tuple[ClinicalAxis, ...]:
@@ -141,7 +141,7 @@ def clinical_axes(role: str) -> tuple[ClinicalAxis, ...]:
     bone = split_role(role)[1]
     if bone in AXES:
         return AXES[bone]
-    return tuple(ClinicalAxis(name, opposite) for name, opposite, _ in _components(bone))
+    return tuple(ClinicalAxis(name, opposite) for name, opposite, _ in rotation_axes(bone))
 
 
 def angles_of(role: str, rotations: Quats) -> Floats:
@@ -165,7 +165,7 @@ def angles_of(role: str, rotations: Quats) -> Floats:
         twist = _from(2.0 * np.arctan2(left[..., 1], left[..., 0]), -np.pi)
         swing = quat.log(quat.mul(quat.exp(-twist[..., None] * LEFT), left))
         return np.stack([-swing[..., 2], -swing[..., 1], twist], axis=-1)
-    axes = np.array([axis for _, _, axis in _components(bone)])
+    axes = np.array([axis for _, _, axis in rotation_axes(bone)])
     if not len(axes):
         raise ValueError(f"{role} has no clinical angles")
     return np.asarray(quat.log(left) @ axes.T)
@@ -206,7 +206,7 @@ def rotation_of(role: str, angles: Floats) -> Quats:
         swing = -first[..., None] * FORWARD - second[..., None] * UP
         left = quat.mul(quat.exp(third[..., None] * LEFT), quat.exp(swing))
     else:
-        axes = np.array([axis for _, _, axis in _components(bone)])
+        axes = np.array([axis for _, _, axis in rotation_axes(bone)])
         if not len(axes):
             raise ValueError(f"{role} has no clinical angles")
         left = quat.exp(angles @ axes)

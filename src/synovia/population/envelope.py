@@ -32,9 +32,6 @@ SHARPNESS = 8.0  # of the weights of anchors: half at 24 degrees from an anchor
 PLANE_AXES = 16  # of k-DOPs in the plane: at most 0.5 % wider than the ellipse that they enclose
 MARGIN_DEG = 15.0  # allowed beyond mean + 2 SD: rigs differ in how their frames are placed
 EXCEPTION_DEG = 10.0  # most that an exception may add to the margin
-STEP_DEG = 0.5  # of the search for the end of a range
-BISECTIONS = 12  # halvings of a step: to 0.0001 degrees
-TWISTS = np.radians(np.arange(-180.0, 180.0, 2.0))  # tried where any rotation of the limb will do
 
 
 @cache
@@ -267,28 +264,3 @@ def published_ranges() -> tuple[PublishedRange, ...]:
         )
         for row in data["published"]
     )
-
-
-def allows(limit: Limit, row: PublishedRange, degrees: float) -> bool:
-    """Return True if a limit lets a joint go so far along a clinical axis, from the start."""
-    start = quat.IDENTITY
-    for vector in row.start:
-        start = quat.mul(start, quat.exp(np.radians(vector)))
-    twists = TWISTS if row.any_rotation else np.zeros(1)
-    there = quat.mul(quat.exp(np.radians(degrees) * unit(row.about)), start)
-    bone = BONE_DIRECTIONS.get(row.joint, FORWARD)
-    return bool(limit.contains(quat.mul(there, quat.exp(twists[:, None] * bone))).any())
-
-
-def range_end(limit: Limit, row: PublishedRange) -> float:
-    """Return how far a limit lets a joint go along a clinical axis, in degrees from the start."""
-    if not allows(limit, row, 0.0):
-        raise ValueError(f"the start of {row.joint} {row.motion} is outside the limit")
-    last = 0.0
-    while last < 360.0 and allows(limit, row, last + STEP_DEG):
-        last += STEP_DEG
-    step = STEP_DEG
-    for _ in range(BISECTIONS):
-        step *= 0.5
-        last += step if allows(limit, row, last + step) else 0.0
-    return last

@@ -14,9 +14,9 @@ import numpy as np
 from .. import quat
 from ..arrays import TURN, Quats, Vectors
 from ..model.report import Verdict
-from ..rigs.canonical import BONE_DIRECTIONS, FORWARD
+from ..rigs.canonical import BONE_DIRECTIONS, FORWARD, LEFT, UP
 from ..rigs.human import PHALANGES, split_role
-from .angles import angles_of, clinical_axes
+from .angles import angles_of, clinical_axes, rotation_axes
 
 JOINT_NAMES = {
     "chest": "spine",
@@ -40,41 +40,12 @@ JOINT_NAMES = {
 """Common names of the joint at which a bone begins."""
 HINGES = {"LowerArm": FORWARD, "LowerLeg": -FORWARD}
 """Directions to which a bone moves when its joint bends."""
-# Pairs of clinical terms for positive and negative rotation; right sides are mirrored to the left.
-ROTATION_TERMS = {
-    **dict.fromkeys(
-        ("chest", "head"),
-        (
-            ("flexion", "extension"),
-            ("rotation to the left", "rotation to the right"),
-            ("bend to the right", "bend to the left"),
-        ),
-    ),
-    **dict.fromkeys(
-        ("Foot", "Toes"),
-        (
-            ("plantarflexion", "dorsiflexion"),
-            ("outward rotation", "inward rotation"),
-            ("eversion", "inversion"),
-        ),
-    ),
-    **dict.fromkeys(
-        (bone for bone in JOINT_NAMES if "finger" in JOINT_NAMES[bone]),
-        (
-            ("twist", "twist"),
-            ("bend to the little finger", "bend to the thumb"),
-            ("extension", "flexion"),
-        ),
-    ),
-    "jaw": (("opening", "closing"), ("shift to the left", "shift to the right"), ("tilt", "tilt")),
-    "Eye": (("depression", "elevation"), ("abduction", "adduction"), ("torsion", "torsion")),
-    "Shoulder": (
-        ("forward rotation", "backward rotation"),
-        ("retraction", "protraction"),
-        ("elevation", "depression"),
-    ),
-}
-"""Terms for rotation about x, y and z."""
+FOOT_AXES = (
+    ("dorsiflexion", "plantarflexion", -LEFT),
+    ("inversion", "eversion", -FORWARD),
+    ("inward rotation", "outward rotation", -UP),
+)
+"""The words for rotations of a left foot, which has Euler angles, in both directions of axes."""
 LIMB_TERMS = (("abduction", "adduction"), ("flexion", "extension"))
 """Terms for moving a limb outwards and forwards."""
 SECOND = 0.5  # of the largest component; a second one is named if it is at least as large
@@ -195,10 +166,10 @@ def _components(role: str, start: Quats, end: Quats) -> list[tuple[str, float]]:
     side, bone = split_role(role)
     mirror = -1.0 if side == "right" else 1.0
     turn = quat.log(quat.mul(end, quat.inverse(start)))
-    if bone in ROTATION_TERMS:
-        return _both_directions(ROTATION_TERMS[bone], turn * [1.0, mirror, mirror])
-    if role not in BONE_DIRECTIONS:
-        return [("rotation", float(np.linalg.norm(turn)))]
+    axes = FOOT_AXES if bone == "Foot" else rotation_axes(bone)
+    if axes:
+        sizes = [float(turn * [1.0, mirror, mirror] @ axis) for *_, axis in axes]
+        return _both_directions([(name, opposite) for name, opposite, _ in axes], sizes)
     before, after = (quat.rotate(each, BONE_DIRECTIONS[role]) for each in (start, end))
     is_forearm = bone in ("LowerArm", "Hand")
     terms = ("pronation", "supination") if is_forearm else ("inward rotation", "outward rotation")

@@ -19,7 +19,7 @@ from .findings import joint_name
 if TYPE_CHECKING:
     from ..learn import Progress
 
-MOST_BANDS = 200  # evenly spaced frames in which bands are computed; others are interpolated
+MAX_BANDS = 200  # evenly spaced frames in which bands are computed; others are interpolated
 RANGE_COLUMNS = (
     *("clip", "joint", "rig_joint", "axis", "opposite"),
     *("min_deg", "min_frame", "max_deg", "max_frame", "mean_deg"),
@@ -165,7 +165,6 @@ def clip_angles(
     clip: Clip,
     *,
     roles: Sequence[str] | None = None,
-    most_bands: int = MOST_BANDS,
     progress: Progress = iter,
 ) -> ClipAngles:
     """Return the clinical angles of a clip, with the limits of a model as bands.
@@ -181,8 +180,6 @@ def clip_angles(
         The motion.
     roles
         Only these joints, by their roles.
-    most_bands
-        Bands are computed in this many evenly spaced frames, and interpolated between them.
     progress
         Is given the roles, and gives them back one by one.
 
@@ -202,7 +199,7 @@ def clip_angles(
     wanted = [role for role in alignment.trusted if clinical_axes(role)]
     if roles is not None:
         wanted = [role for role in wanted if role in roles]
-    count = min(clip.frames, max(most_bands, 1))
+    count = min(clip.frames, MAX_BANDS)
     some: Ints = np.unique(np.linspace(0, clip.frames - 1, count).round().astype(int))
     few = Pose(clip.pose.rotations[some], clip.pose.positions[some])
     everywhere = np.arange(clip.frames)

@@ -10,7 +10,6 @@ from .canonical import (
     limits_on_rig,
     t_pose,
 )
-from .hands import palm_normal
 from .human import FACE, FINGERS, PARENTS, ROLES, parent_role
 from .recognize import NotHumanError, Rig, recognize
 from .reference import align
@@ -32,7 +31,6 @@ __all__ = [
     "dependents_on_rig",
     "limits_from_rig",
     "limits_on_rig",
-    "palm_normal",
     "parent_role",
     "recognize",
     "suggest_roles",

@@ -18,8 +18,44 @@ from ..arrays import Quats
 from ..skeleton import Clip, Pose, lineage
 from .canonical import MEASURED_FROM
 from .recognize import Rig
+from .stance import Stance
 
 MIN_CONFIDENCE = 0.55  # joints below it are not judged
+
+
+@dataclass(eq=False)
+class Draft:
+    """An alignment under construction: each rule changes frames and the confidence in them."""
+
+    rig: Rig
+    reference: Stance
+    """The pose from which frames are measured."""
+    at_rest: bool
+    """True if the reference is a pose at rest, False if it is a frame of the motion."""
+    axes: Quats
+    """The rotation (4,) from the rig's world to the canonical world."""
+    frames: dict[str, Quats]
+    confidence: dict[str, float]
+    steps: list[str]
+    """Sentences about what was done."""
+
+    def turn(self, role: str, rotation: Quats) -> None:
+        """Rotate the frame of a bone; toes follow the foot."""
+        for each in {role, role.replace("Foot", "Toes")} & self.frames.keys():
+            self.frames[each] = quat.mul(self.frames[each], rotation)
+
+    def set_rotation(self, role: str, rotation: Quats) -> None:
+        """Set the frame that gives a bone's canonical axes this rotation (4,) in the reference.
+
+        The frame is certain then.
+        """
+        inverse = quat.inverse(self.reference.rotations[role])
+        self.frames[role] = quat.normalize(quat.mul(inverse, rotation))
+        self.confidence[role] = 1.0
+
+    def rotation(self, role: str) -> Quats:
+        """Return the rotation (4,) of a bone's canonical axes in the reference."""
+        return quat.mul(self.reference.rotations[role], self.frames[role])
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,10 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Quats, cross
-from ..skeleton import Pose
+from .alignment import Draft
 from .canonical import BONE_DIRECTIONS, FORWARD
 from .human import SIDES
-from .recognize import Rig
-from .stance import Stance, angle_between, stance_of
+from .stance import Stance, angle_between
 
 HINGE_BONES = {"elbow": ("UpperArm", "LowerArm"), "knee": ("UpperLeg", "LowerLeg")}
 BENT = np.radians([25.0, 155.0])  # elbows and knees in this range show their axis
@@ -68,23 +67,21 @@ def observe_hinge(stance: Stance, frames: Mapping[str, Quats], side: str, joint:
     return Hinge(f"{side} {joint}", upper, lower, len(azimuth), mean)
 
 
-def align_hinges(
-    rig: Rig, pose: Pose, at_rest: bool, frames: dict[str, Quats], confidence: dict[str, float]
-) -> list[str]:
+def align_hinges(draft: Draft, motion: Stance) -> None:
     """Twist limbs so that elbows bend forwards and knees backwards, if the motion shows their axes.
 
     Hands keep their frames: an elbow's axis does not show where the palm faces. If two or more
-    hinges contradict a rest pose by more than `MAX_OFF`, limbs lose confidence. Changes `frames`
-    and `confidence` in place; returns sentences about what was done.
+    hinges contradict a rest pose by more than `MAX_OFF`, limbs lose confidence.
     """
-    stance, steps, clear = stance_of(rig, pose), [], []
-    level = AT_REST if at_rest else IN_MOTION
+    frames, confidence, steps = draft.frames, draft.confidence, draft.steps
+    clear: list[Hinge] = []
+    level = AT_REST if draft.at_rest else IN_MOTION
     for side in SIDES:
         for joint, bones in HINGE_BONES.items():
             roles = [f"{side}{bone}" for bone in bones]
             if not all(role in frames and confidence[role] > NO_END for role in roles):
                 continue
-            hinge = observe_hinge(stance, frames, side, joint)
+            hinge = observe_hinge(motion, frames, side, joint)
             seen = f"{hinge.frames} frames, concentration {abs(hinge.mean):.2f}"
             twist_deg = np.degrees(hinge.twist)
             if not hinge.is_clear:
@@ -92,14 +89,14 @@ def align_hinges(
                 steps.append(f"{hinge.name}: it bends too seldom or too variously ({seen})")
                 continue
             clear.append(hinge)
-            if at_rest and abs(hinge.twist) > MAX_TWIST[joint]:
+            if draft.at_rest and abs(hinge.twist) > MAX_TWIST[joint]:
                 steps.append(
                     f"{hinge.name}: bends {twist_deg:.0f} degrees off, left alone ({seen})"
                 )
                 continue
             turn = quat.exp(hinge.twist * BONE_DIRECTIONS[hinge.upper])
             for role in roles:
-                frames[role] = quat.mul(frames[role], turn)
+                draft.turn(role, turn)
             confidence.update(dict.fromkeys(roles, level["hinge"]))
             steps.append(
                 f"{hinge.name}: twisted by {round(twist_deg)} degrees, as it bends ({seen})"
@@ -110,11 +107,10 @@ def align_hinges(
             "names, which a map of joints to roles can set right"
         )
     off = [hinge.name for hinge in clear if abs(hinge.twist) > MAX_OFF]
-    if at_rest and len(off) > 1:
+    if draft.at_rest and len(off) > 1:
         limbs = [role for role in frames if role.endswith(("Arm", "Hand", "Leg", "Foot", "Toes"))]
         confidence.update(dict.fromkeys(limbs, CONTRADICTED))
         steps.append(
             f"{' and '.join(off)} bend more than {np.degrees(MAX_OFF):.0f} degrees away from where "
             "the rest pose says: no verdict on limbs"
         )
-    return steps

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import quat
 from ..skeleton import Clip, Pose, list_names
-from .alignment import Alignment
+from .alignment import Alignment, Draft
 from .hands import align_hands, align_palms
 from .hinges import NO_END, UNSEEN_TWIST, align_hinges
 from .human import SIDES, split_role
@@ -18,7 +18,6 @@ from .stance import (
     LEG_SLACK,
     Stance,
     body_axes,
-    first_pose,
     lean_from_standing,
     stance_of,
     t_pose_frames,
@@ -33,7 +32,6 @@ from .upright import (
     SCAPULA,
     SETTLED,
     STILL,
-    TRUNK,
     align_medians,
     align_upright,
     is_held,
@@ -80,18 +78,73 @@ def align(
     if not {"hips", "chest", "head"} & rig.roles.keys():
         return _align_hands_alone(rig)
     clips = [thin_clip(clip) for clip in clips if clip.frames]
-    if reference is not None:
+    draft = _start_draft(rig, clips, reference)
+    warnings: tuple[str, ...] = ()
+    pose = rig.skeleton.rest_pose()
+    frames = 0
+    if clips:
+        warnings = describe_stillness(clips)
+        pose = Pose(
+            np.concatenate([clip.pose.rotations for clip in clips]),
+            np.concatenate([clip.pose.positions for clip in clips]),
+        )
+        frames = len(pose.rotations)
+        motion = stance_of(rig, pose)
+        if hinges:
+            align_hinges(draft, motion)
+        if frames >= MIN_FRAMES:
+            if gravity:
+                align_upright(draft, motion, world_up(rig, [Clip(rig.skeleton, pose, 1.0)]))
+            align_medians(draft, pose)
+    elif not draft.at_rest:
+        limbs = [role for role in draft.frames if role.endswith(("Arm", "Leg", "Hand"))]
+        draft.confidence.update(dict.fromkeys(limbs, UNSEEN_TWIST))
+    palm = align_palms(draft)
+    for hand in (f"{side}Hand" for side, shown in palm.items() if shown == "fingers"):
+        if hand in draft.reference.tips:  # bone and knuckles define the frame of any reference
+            draft.confidence[hand] = max(draft.confidence[hand], SETTLED)
+    reasons = align_hands(draft)
+    confidence = {role: draft.confidence[role] * rig.confidence[role] for role in draft.frames}
+    found = Alignment(
+        rig,
+        draft.axes,
+        draft.frames,
+        confidence,
+        tuple(draft.steps),
+        warnings,
+        reasons,
+        palm,
+        reference=reference,
+    )
+    if frames < MIN_FRAMES:
+        return found
+    rotations = found.canonical_rotations(pose)
+    ends = [role for role in (*ENDS, *(f"{side}Hand" for side in SIDES)) if role in rotations]
+    medians = {role: median_rotation(rotations[role]) for role in ends}
+    return replace(
+        found,
+        medians={
+            role: median for role, median in medians.items() if not is_held(rotations[role], median)
+        },
+    )
+
+
+def _start_draft(rig: Rig, clips: Sequence[Clip], reference: Clip | None) -> Draft:
+    """Return the alignment by the reference pose alone."""
+    if reference is None:
+        stance, at_rest, step = find_reference(rig, clips)
+    else:
         if reference.skeleton.names != rig.skeleton.names:
             raise ValueError(
                 f"the reference must be a clip of the rig's {len(rig.skeleton)} joints, got "
                 f"{len(reference.skeleton)} joints: {list_names(reference.skeleton.names, 5)}"
             )
-        stance, at_rest = stance_of(rig, first_pose(reference)), True
-        step = "the pose that was given"
+        if reference.frames == 0:
+            raise ValueError(f"{reference.name}: the reference has no frames")
+        pose, at_rest, step = reference.pose, True, "the pose that was given"
+        stance = stance_of(rig, Pose(pose.rotations[0], pose.positions[0]))
         if (why := unlike_standing(stance)) is not None:
             raise ValueError(f"the reference must be a person who stands, but {why}")
-    else:
-        stance, at_rest, step = find_reference(rig, clips)
     axes = body_axes(stance, snap_side=at_rest and reference is None)
     frames = t_pose_frames(stance, axes, level=not at_rest)
     steps = [f"reference: {step}"]
@@ -106,51 +159,17 @@ def align(
         if "scapula" in rig.roles[role].lower():
             confidence[role] = SCAPULA
             steps.append(f"{role}: a shoulder blade, which turns farther than a collarbone")
-    warnings: tuple[str, ...] = ()
-    if clips:
-        warnings = describe_stillness(clips)
-        pose = Pose(
-            np.concatenate([clip.pose.rotations for clip in clips]),
-            np.concatenate([clip.pose.positions for clip in clips]),
-        )
-        if hinges:
-            steps += align_hinges(rig, pose, at_rest, frames, confidence)
-        if gravity:
-            bones = ENDS if at_rest else (*TRUNK, *ENDS)
-            steps += align_upright(rig, pose, bones, frames, confidence)
-        steps += align_medians(rig, pose, frames, confidence)
-    elif not at_rest:
-        limbs = [role for role in frames if role.endswith(("Arm", "Leg", "Hand"))]
-        confidence.update(dict.fromkeys(limbs, UNSEEN_TWIST))
-    palm = align_palms(rig, stance, at_rest, axes, frames)
-    for hand in (f"{side}Hand" for side, shown in palm.items() if shown == "fingers"):
-        if hand in stance.tips:  # bone and knuckles define the frame, whatever the reference
-            confidence[hand] = max(confidence[hand], SETTLED)
-    reasons = align_hands(rig, stance, frames, confidence, at_rest=at_rest)
-    for role in frames:
-        confidence[role] *= rig.confidence[role]
-    found = Alignment(
-        rig, axes, frames, confidence, tuple(steps), warnings, reasons, palm, reference=reference
-    )
-    if not clips or len(pose.rotations) < MIN_FRAMES:
-        return found
-    seen = found.canonical_rotations(pose)
-    ends = [role for role in (*ENDS, *(f"{side}Hand" for side in SIDES)) if role in seen]
-    medians = {role: median_rotation(seen[role]) for role in ends}
-    return replace(
-        found,
-        medians={role: each for role, each in medians.items() if not is_held(seen[role], each)},
-    )
+    return Draft(rig, stance, at_rest, axes, frames, confidence, steps)
 
 
 def _align_hands_alone(rig: Rig) -> Alignment:
     """Return the alignment of hands without a body, by their knuckles in the rest pose."""
     stance = stance_of(rig, rig.skeleton.rest_pose())
     frames = dict.fromkeys(stance.rotations, quat.IDENTITY)
-    confidence = dict.fromkeys(frames, 1.0)
-    reasons = align_hands(rig, stance, frames, confidence, at_rest=True)
-    steps = ("reference: the knuckles in the rest pose, of hands without a body",)
-    return Alignment(rig, quat.IDENTITY, frames, confidence, steps, (), reasons)
+    steps = ["reference: the knuckles in the rest pose, of hands without a body"]
+    draft = Draft(rig, stance, True, quat.IDENTITY, frames, dict.fromkeys(frames, 1.0), steps)
+    reasons = align_hands(draft)
+    return Alignment(rig, draft.axes, draft.frames, draft.confidence, tuple(steps), reasons=reasons)
 
 
 def find_reference(rig: Rig, clips: Sequence[Clip]) -> tuple[Stance, bool, str]:

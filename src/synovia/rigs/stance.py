@@ -12,11 +12,16 @@ from .. import quat
 from ..arrays import Quats, Scalars, Vectors, cross, evenly_spaced, unit_vectors
 from ..skeleton import Clip, Pose, forward
 from .canonical import BONE_DIRECTIONS, FORWARD, UP
-from .human import SIDES
+from .human import PHALANGES, SIDES
 from .recognize import Rig
 
 CHAINS = (("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot", "Toes"))
-"""Bones that end where the next one begins."""
+"""Bones of limbs that end where the next one begins."""
+FINGER_CHAINS = [[finger + bone for bone in bones] for finger, bones in PHALANGES.items()]
+FOLLOWING = [pair for chain in (*CHAINS, *FINGER_CHAINS) for pair in pairwise(chain)]
+"""Bones, each with the bone that begins where it ends."""
+LAST_BONES = ("Hand", *(chain[-1] for chain in FINGER_CHAINS))
+"""Bones that end amid the children and end sites of their joint."""
 COMMON_NAMES = {
     "UpperLeg": "thigh",
     "LowerLeg": "shin",
@@ -50,11 +55,18 @@ class Stance:
             return None
         return unit_or_none(self.tips[role] - self.starts[role])
 
+    def between(self, start: str, end: str) -> Vectors | None:
+        """Return the unit direction (..., 3) from the start of one bone to that of another.
+
+        None if one of them is missing, or if they start at the same point.
+        """
+        if not {start, end} <= self.starts.keys():
+            return None
+        return unit_or_none(self.starts[end] - self.starts[start])
+
     def line(self, bone: str) -> Vectors | None:
         """Return the unit direction (..., 3) from the start of a right bone to the left one's."""
-        if not all(f"{side}{bone}" in self.starts for side in SIDES):
-            return None
-        return unit_or_none(self.starts[f"left{bone}"] - self.starts[f"right{bone}"])
+        return self.between(f"right{bone}", f"left{bone}")
 
     def lines(self) -> list[Vectors]:
         """Return the lines of hips and shoulders that are known."""
@@ -100,20 +112,19 @@ def stance_of(rig: Rig, pose: Pose) -> Stance:
     skeleton, roles, starts = rig.skeleton, rig.roles, rig.starts
     positions, rotations = forward(skeleton, pose)
     bone_starts = {role: positions[..., skeleton.index(name), :] for role, name in starts.items()}
-    turns = {role: rotations[..., skeleton.index(name), :] for role, name in roles.items()}
+    bone_rotations = {role: rotations[..., skeleton.index(name), :] for role, name in roles.items()}
     tips = {}
     for side in SIDES:
-        for bone, after in (pair for chain in CHAINS for pair in pairwise(chain)):
+        for bone, after in FOLLOWING:
             if f"{side}{bone}" in bone_starts and f"{side}{after}" in bone_starts:
                 tips[f"{side}{bone}"] = bone_starts[f"{side}{after}"]
-        hand = f"{side}Hand"
-        if hand in bone_starts:
-            joint = skeleton.index(roles[hand])
+        for role in (f"{side}{bone}" for bone in LAST_BONES if f"{side}{bone}" in bone_starts):
+            joint = skeleton.index(roles[role])
             ends = skeleton.ends_of(joint)
             middle = ends.mean(axis=0) if len(ends) else np.zeros(3)
             if middle.any():
-                tips[hand] = positions[..., joint, :] + quat.rotate(turns[hand], middle)
-    return Stance(bone_starts, tips, turns)
+                tips[role] = positions[..., joint, :] + quat.rotate(bone_rotations[role], middle)
+    return Stance(bone_starts, tips, bone_rotations)
 
 
 def unlike_standing(stance: Stance) -> str | None:
@@ -252,13 +263,6 @@ def thin_clip(clip: Clip) -> Clip:
     pose = Pose(clip.pose.rotations[kept], clip.pose.positions[kept])
     step = (clip.frames - 1) / (MAX_FRAMES - 1)
     return replace(clip, pose=pose, frame_time=clip.frame_time * step)
-
-
-def first_pose(clip: Clip) -> Pose:
-    """Return the first pose of a clip; raise ValueError if it has none."""
-    if clip.frames == 0:
-        raise ValueError(f"{clip.name}: the reference has no frames")
-    return Pose(clip.pose.rotations[0], clip.pose.positions[0])
 
 
 def angle_between(a: Vectors, b: Vectors) -> Scalars:

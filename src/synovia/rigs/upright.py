@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from .. import quat
 from ..arrays import Quats, Scalars, Vectors, evenly_spaced, unit_vectors
-from ..skeleton import Clip, Pose
-from .alignment import Alignment
+from ..skeleton import Pose
+from .alignment import Alignment, Draft
 from .canonical import UP
 from .human import SIDES
-from .recognize import Rig
-from .stance import angle_between, stance_of, world_up
+from .stance import Stance, angle_between
 
 MIN_FRAMES = 30  # least number for a mode or a median
 TRUNK = ("hips", "chest")
@@ -31,83 +28,72 @@ SCAPULA = 0.3  # of a shoulder blade in the role of a collarbone, which rotates 
 LEANING = 0.35  # of a head or foot that leans too far for gravity to align it
 
 
-def align_upright(
-    rig: Rig,
-    pose: Pose,
-    bones: Sequence[str],
-    frames: dict[str, Quats],
-    confidence: dict[str, float],
-) -> list[str]:
+def align_upright(draft: Draft, motion: Stance, up: Vectors) -> None:
     """Rotate bones so that their most frequent orientation is upright; toes follow the foot.
 
-    Changes `frames` and `confidence` in place; returns sentences about what was done. A head or
-    foot that mostly leans far loses confidence. If hips or chest, when not among `bones`, lean as
-    far, the body lies or crawls and nothing is changed.
+    `up` is the unit up direction (3,) of the rig's world. These bones are head and feet, and
+    without a rest pose hips and chest. A head or foot that mostly leans far loses confidence. If
+    hips or chest lean as far in a rig with a rest pose, the body lies or crawls and nothing is
+    changed.
     """
-    if len(pose.rotations) < MIN_FRAMES:
-        return []
-    clip = Clip(rig.skeleton, pose, 1.0)
-    up = world_up(rig, [clip])
-    stance = stance_of(rig, pose)
 
     def up_in_frame(role: str) -> Vectors:
-        return quat.rotate(quat.inverse(quat.mul(stance.rotations[role], frames[role])), up)
+        rotations = quat.mul(motion.rotations[role], draft.frames[role])
+        return quat.rotate(quat.inverse(rotations), up)
 
-    for role in (role for role in TRUNK if role in frames and role not in bones):
-        lean = float(
-            np.quantile(angle_between(up_in_frame(role), UP), 0.5)
-        )  # `median` imports masked arrays
-        if lean > MAX_LEAN:
-            return [
-                f"{role}: {np.degrees(lean):.0f} degrees from upright in half of the frames, so "
-                "that gravity does not show how head and feet stand"
-            ]
-    steps = []
-    for role in (role for role in bones if role in frames):
+    for role in TRUNK if draft.at_rest else ():
+        if role in draft.frames:
+            # `np.median` imports masked arrays.
+            lean = float(np.quantile(angle_between(up_in_frame(role), UP), 0.5))
+            if lean > MAX_LEAN:
+                draft.steps.append(
+                    f"{role}: {np.degrees(lean):.0f} degrees from upright in half of the frames, "
+                    "so that gravity does not show how head and feet stand"
+                )
+                return
+    for role in ENDS if draft.at_rest else (*TRUNK, *ENDS):
+        if role not in draft.frames:
+            continue
         mode = most_common_direction(up_in_frame(role))
         lean = float(angle_between(mode, UP))
-        if lean <= MAX_LEAN:
-            turn = quat.log(quat.between(UP, mode))
-            if role.endswith("Foot") and lean > MAX_FOOT_TURN:
-                turn *= MAX_FOOT_TURN / lean
-            for each in {role, role.replace("Foot", "Toes")} & frames.keys():
-                frames[each] = quat.mul(frames[each], quat.exp(turn))
-            if role == "head":
-                confidence[role] = max(confidence[role], SETTLED)
-            steps.append(f"{role}: set upright by {np.degrees(np.linalg.norm(turn)):.0f} degrees")
+        if lean > MAX_LEAN:
+            if role in ENDS:
+                draft.confidence[role] = LEANING
+            draft.steps.append(
+                f"{role}: stands {np.degrees(lean):.0f} degrees from upright most often, left alone"
+            )
             continue
-        if role in ENDS:
-            confidence[role] = LEANING
-        steps.append(
-            f"{role}: stands {np.degrees(lean):.0f} degrees from upright most often, left alone"
-        )
-    return steps
+        turn = quat.log(quat.between(UP, mode))
+        if role.endswith("Foot") and lean > MAX_FOOT_TURN:
+            turn *= MAX_FOOT_TURN / lean
+        draft.turn(role, quat.exp(turn))
+        if role == "head":
+            draft.confidence[role] = max(draft.confidence[role], SETTLED)
+        draft.steps.append(f"{role}: set upright by {np.degrees(np.linalg.norm(turn)):.0f} degrees")
 
 
-def align_medians(
-    rig: Rig, pose: Pose, frames: dict[str, Quats], confidence: dict[str, float]
-) -> list[str]:
+def align_medians(draft: Draft, pose: Pose) -> None:
     """Take the zero of collarbones and feet from the median of the motion.
 
     Rest poses show neither: collarbones rest at any height, and feet stand on heels or on tiptoe.
     A collarbone's median becomes its zero. A foot's median Rx(lift) · Rz(tilt) · Ry(rotation)
-    loses lift and rotation, up to `MAX_FOOT_ZERO`; toes follow the foot. Changes `frames` and
-    `confidence` in place; returns sentences about what was done.
+    loses lift and rotation, up to `MAX_FOOT_ZERO`; toes follow the foot.
     """
-    if len(pose.rotations) < MIN_FRAMES:
-        return []
-    now = Alignment(rig, quat.IDENTITY, dict(frames), confidence, ())
-    seen, steps = now.canonical_rotations(pose), []
+    confidence = draft.confidence
+    now = Alignment(draft.rig, quat.IDENTITY, dict(draft.frames), confidence, ())
+    rotations = now.canonical_rotations(pose)
     for role in (f"{side}{bone}" for side in SIDES for bone in ("Shoulder", "Foot")):
-        if role not in seen:
+        if role not in rotations:
             continue
-        median = median_rotation(seen[role])
-        if role.endswith("Foot") and is_held(seen[role], median):
-            continue
+        median = median_rotation(rotations[role])
         if role.endswith("Shoulder"):
-            turn, words = quat.inverse(median), f"by {np.degrees(_size(median)):.0f} degrees"
+            turn = quat.inverse(median)
+            size_deg = np.degrees(quat.angle_between(quat.IDENTITY, median))
+            words = f"by {size_deg:.0f} degrees"
             if confidence[role] != SCAPULA:
                 confidence[role] = confidence["chest"]
+        elif is_held(rotations[role], median):
+            continue
         else:
             lift, tilt, rotation = quat.to_euler(median, "xzy")
             removed = np.clip([lift, rotation], -MAX_FOOT_ZERO, MAX_FOOT_ZERO)
@@ -116,15 +102,13 @@ def align_medians(
             words = "by {:.0f} degrees of lift and {:.0f} of rotation".format(*np.degrees(removed))
             if confidence[role] > LEANING:
                 confidence[role] = max(confidence[role], SETTLED)
-        for each in {role, role.replace("Foot", "Toes")} & frames.keys():
-            frames[each] = quat.mul(frames[each], turn)
-        steps.append(f"{role}: zero moved to the median of the motion, {words}")
-    return steps
+        draft.turn(role, turn)
+        draft.steps.append(f"{role}: zero moved to the median of the motion, {words}")
 
 
 def median_rotation(rotations: Quats) -> Quats:
     """Return the component-wise median (4,) of rotations (n, 4), about their mean."""
-    mean = np.linalg.eigh(rotations.T @ rotations)[1][:, -1]
+    mean = quat.mean(rotations)
     vectors = quat.log(quat.mul(quat.inverse(mean), rotations))
     middle = np.quantile(vectors, 0.5, axis=0)  # `median` imports masked arrays
     return quat.mul(mean, quat.exp(middle))
@@ -133,11 +117,6 @@ def median_rotation(rotations: Quats) -> Quats:
 def is_held(rotations: Quats, median: Quats) -> bool:
     """Return True if a joint does not move, so that its median shows nothing about its frame."""
     return bool(quat.angle_between(median, rotations).max() <= STILL)
-
-
-def _size(rotation: Quats) -> float:
-    """Return the angle of a rotation (4,), in radians."""
-    return float(quat.angle_between(quat.IDENTITY, rotation))
 
 
 def most_common_direction(directions: Vectors) -> Vectors:
