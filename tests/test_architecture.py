@@ -1,4 +1,4 @@
-"""Rooms and their doors: imports point one way, and importing Synovia is light."""
+"""Imports between folders point one way, importing Synovia is light, public code has docstrings."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from synovia.shapes import SHAPES
 SOURCE = Path(synovia.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 
-# A room may import only rooms before it. A new room is one more name here, where it belongs.
-ROOMS = [
+# A folder (or module) may import only those before it. Add a new folder at its position.
+FOLDERS = [
     *(
         "lazy",
         "text",
@@ -55,9 +55,9 @@ ROOMS = [
     ),
     *("view", "cli"),
 ]
-# These know even less.
+# Folders that may import even less.
 ONLY = {"kernels": set(), "shapes": {"arrays", "kernels"}, "arrays": set(), "quat": {"arrays"}}
-# At module level, these packages are for these rooms alone.
+# Packages that only these folders may import at module level.
 HEAVY = {
     "scipy": set(),
     "matplotlib": {"draw"},
@@ -72,8 +72,8 @@ def named(path):
     return str(path.relative_to(SOURCE))
 
 
-def room_of(path):
-    """The room of a file; the package's own __init__ and __main__ stand above all."""
+def folder_of(path):
+    """Return the folder of a file, or the module in the root; None for __init__ and __main__."""
     parts = path.relative_to(SOURCE).with_suffix("").parts
     return None if parts[0] in ("__init__", "__main__") else parts[0]
 
@@ -123,10 +123,10 @@ def run(code):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_imports_point_one_way(room):
-    allowed = ONLY.get(room, set(ROOMS[: ROOMS.index(room)])) | {room}
-    files = [path for path in FILES if room_of(path) == room]
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_imports_point_one_way(folder):
+    allowed = ONLY.get(folder, set(FOLDERS[: FOLDERS.index(folder)])) | {folder}
+    files = [path for path in FILES if folder_of(path) == folder]
     every = ((path, module) for path in files for module, _ in imports(path))
     for path, module in every:
         if module.split(".")[0] != "synovia":
@@ -134,28 +134,30 @@ def test_imports_point_one_way(room):
         other = module.split(".")[1] if "." in module else None
         if other is None or other.startswith("__"):  # __version__ of the package itself
             continue
-        assert other in ROOMS, f"{other} is a new room: add it to ROOMS in this file"
-        assert other in allowed, f"{named(path)} imports {module}; {room} may import {allowed}"
+        assert other in FOLDERS, f"{other} is a new folder: add it to FOLDERS in this file"
+        assert other in allowed, f"{named(path)} imports {module}; {folder} may import {allowed}"
 
 
-def test_every_file_is_in_a_room():
-    rooms = {room_of(path) for path in FILES} - {None}
-    assert rooms == set(ROOMS), "a new room is one more name in ROOMS in this file"
+def test_every_file_is_in_a_listed_folder():
+    folders = {folder_of(path) for path in FILES} - {None}
+    assert folders == set(FOLDERS), "add a new folder to FOLDERS in this file"
 
 
-def test_heavy_packages_stay_in_their_rooms():
+def test_heavy_packages_are_imported_in_their_folders_only():
     every = ((path, *each) for path in FILES for each in imports(path))
     for path, module, top in every:
         package = module.split(".")[0]
         if package in HEAVY and top:
-            assert room_of(path) in HEAVY[package], f"{named(path)} imports {module} at once"
+            assert folder_of(path) in HEAVY[package], (
+                f"{named(path)} imports {module} at module level"
+            )
 
 
 SHAPE_CLASSES = {kind.__name__ for kind in SHAPES.values()} | {"Convex", "Directional", "Polytope"}
 
 
 def shapes_in(node):
-    """Yield the classes and the names of shapes in an expression, calls in it aside."""
+    """Yield the lines of shape classes and names in an expression, except inside calls."""
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
     if name in SHAPE_CLASSES or (isinstance(node, ast.Constant) and node.value in SHAPES):
         yield node.lineno
@@ -164,8 +166,8 @@ def shapes_in(node):
             yield from shapes_in(part)
 
 
-def asks_for_shapes(nodes):
-    """Yield the lines that ask for a shape's class, or compare its name."""
+def lines_that_test_for_shapes(nodes):
+    """Yield the lines that test for a shape's class, or compare its name."""
     for node in nodes:
         called = getattr(node.func, "id", None) if isinstance(node, ast.Call) else None
         if called in ("isinstance", "issubclass"):
@@ -177,18 +179,20 @@ def asks_for_shapes(nodes):
                 yield from shapes_in(each)
 
 
-def test_nobody_asks_for_the_class_of_a_shape():
-    others = [path for path in FILES if room_of(path) != "shapes"]
-    asking = {named(path): list(asks_for_shapes(every_node(path))) for path in others}
-    assert {path: lines for path, lines in asking.items() if lines} == {}
+def test_only_shapes_tests_for_the_class_of_a_shape():
+    others = [path for path in FILES if folder_of(path) != "shapes"]
+    tested = {named(path): list(lines_that_test_for_shapes(every_node(path))) for path in others}
+    assert {path: lines for path, lines in tested.items() if lines} == {}
 
 
-def test_questions_for_the_class_of_a_shape_are_seen():
-    asking = [
+def test_tests_for_the_class_of_a_shape_are_detected():
+    tested = [
         *("isinstance(x, Box | KDop)", "issubclass(kind, shapes.Union)", "type(x) is ReachCone"),
         *("limit.shape.name == 'box'", "shape in ('product', 'other')", "x == DistanceField.name"),
     ]
-    assert [len(list(asks_for_shapes(ast.walk(ast.parse(line))))) for line in asking] == [
+    assert [
+        len(list(lines_that_test_for_shapes(ast.walk(ast.parse(line))))) for line in tested
+    ] == [
         2,
         1,
         1,
@@ -196,17 +200,21 @@ def test_questions_for_the_class_of_a_shape_are_seen():
         1,
         1,
     ]
-    assert list(asks_for_shapes(ast.walk(ast.parse("isinstance(x, Region) and Box(x).low")))) == []
+    assert (
+        list(
+            lines_that_test_for_shapes(ast.walk(ast.parse("isinstance(x, Region) and Box(x).low")))
+        )
+        == []
+    )
 
 
-def test_the_root_holds_the_vocabulary_alone():
-    """And what is needed before NumPy is imported."""
-    loose = {path.stem for path in SOURCE.glob("*.py")}
+def test_the_root_has_no_other_modules():
+    modules_in_root = {path.stem for path in SOURCE.glob("*.py")}
     modules = {"arrays", "lazy", "processes", "quat", "schema", "text"}
-    assert loose == {"__init__", "__main__", *modules}
+    assert modules_in_root == {"__init__", "__main__", *modules}
 
 
-def test_the_import_check_sees_imports():
+def test_imports_are_detected():
     seen = {module for module, _ in imports(SOURCE / "limit" / "limit.py")}
     assert {"synovia.kernels", "synovia.quat", "synovia.charts", "numpy"} <= seen
     assert ("scipy.spatial", False) in set(imports(SOURCE / "shapes" / "convex.py"))
@@ -218,7 +226,7 @@ def test_importing_synovia_is_light():
     assert run(code) == []
 
 
-def test_loading_the_rooms_of_limits_is_light():
+def test_importing_limits_is_light():
     code = (
         "import sys, json; from synovia import arrays, quat, charts, shapes, limit; "
         "print(json.dumps([m for m in ('scipy', 'click') if m in sys.modules]))"
@@ -229,8 +237,8 @@ def test_loading_the_rooms_of_limits_is_light():
 def test_reading_a_clip_loads_no_shapes():
     code = (
         "import sys, json; from synovia import load_clip; from synovia.learn import joint_kinds; "
-        "rooms = ('charts', 'shapes', 'limit', 'components', 'model'); "
-        "print(json.dumps([room for room in rooms if f'synovia.{room}' in sys.modules]))"
+        "folders = ('charts', 'shapes', 'limit', 'components', 'model'); "
+        "print(json.dumps([folder for folder in folders if f'synovia.{folder}' in sys.modules]))"
     )
     assert run(code) == []
 
@@ -248,7 +256,7 @@ def test_applying_a_limit_needs_no_scipy():
     assert all(run(code))
 
 
-def test_public_names_are_sorted_and_there():
+def test_public_names_are_sorted_and_exist():
     def constants_then_classes_then_functions(name):
         return (not name.isupper(), not name[0].isupper(), name)
 
@@ -273,24 +281,24 @@ def functions_and_classes(body, inside=""):
 
 
 @cache
-def promised(room):
-    """Names of methods that one class of a room explains for all: a protocol's, or a base's."""
+def promised(folder):
+    """Return the methods that have a docstring in some class of a folder, such as the base."""
     return {
         name.split(".")[-1]
         for path in FILES
-        if room_of(path) == room
+        if folder_of(path) == folder
         for name, node in functions_and_classes(parsed(path).body)
         if "." in name and ast.get_docstring(node)
     }
 
 
-def test_every_file_says_what_it_is_for():
+def test_every_module_has_a_docstring():
     assert [named(path) for path in FILES if not ast.get_docstring(parsed(path))] == []
 
 
-def test_what_is_public_has_a_docstring():
-    for path in (path for path in FILES if room_of(path) != "kernels"):
-        explained = promised(room_of(path))
+def test_public_functions_and_classes_have_docstrings():
+    for path in (path for path in FILES if folder_of(path) != "kernels"):
+        explained = promised(folder_of(path))
         for name, node in functions_and_classes(parsed(path).body):
             parts = name.split(".")
             if any(part.startswith("_") for part in parts):
@@ -300,9 +308,9 @@ def test_what_is_public_has_a_docstring():
             assert ast.get_docstring(node), f"{named(path)}: {name} has no docstring"
 
 
-def test_rooms_need_no_import_of_their_own():
+def test_subpackages_are_attributes_of_synovia():
     code = (
-        "import synovia, json; rooms = ('ik', 'quat', 'learn', 'evidence', 'draw', 'components'); "
-        "print(json.dumps([hasattr(synovia, room) for room in rooms] + ['ik' in dir(synovia)]))"
+        "import synovia, json; names = ('ik', 'quat', 'learn', 'evidence', 'draw', 'components'); "
+        "print(json.dumps([hasattr(synovia, name) for name in names] + ['ik' in dir(synovia)]))"
     )
     assert all(run(code))

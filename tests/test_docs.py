@@ -1,4 +1,4 @@
-"""The documentation: commands and code run, links lead somewhere, generated pages are complete."""
+"""Commands and code of the documentation run, links resolve, generated pages are complete."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_commands_and_code_run_and_print_what_the_page_shows(page, directory):
     assert list(SESSIONS["run_page"](page, directory)) == []
 
 
-def test_a_wrong_output_is_noticed(directory):
+def test_wrong_output_is_detected(directory):
     command = SESSIONS["Command"]
     good = command("synovia --version", ("synovia 0.1.0",))
     bad = command("synovia --version", ("synovia 0.2.9",))
@@ -63,7 +63,7 @@ def anchors(text):
 
 
 @pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda path: path.stem)
-def test_links_and_anchors_lead_somewhere(page):
+def test_links_and_anchors_resolve(page):
     text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if target.startswith(("http:", "https:")):
@@ -76,7 +76,7 @@ def test_links_and_anchors_lead_somewhere(page):
             assert anchor in anchors(linked or path.read_text("utf-8")), target
 
 
-def test_the_reference_names_what_there_is():
+def test_names_in_the_reference_exist():
     names = [
         name
         for path in (DOCS / "reference").glob("*.md")
@@ -87,12 +87,12 @@ def test_the_reference_names_what_there_is():
         pkgutil.resolve_name(name)
 
 
-def test_every_picture_is_shown():
+def test_every_picture_is_used():
     text = "".join(path.read_text("utf-8") for path in PAGES)
     assert [path.name for path in (DOCS / "img").iterdir() if path.name not in text] == []
 
 
-def test_code_and_tests_name_pages_that_exist():
+def test_pages_named_in_code_exist():
     folders = ("src", "tests", "tools", "web/src", "blender", "npm", "packaging", "benchmarks")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     named = {
@@ -135,8 +135,8 @@ def test_the_reference_of_the_command_line_has_every_command_and_option():
         assert f"\n## {name}\n" in text
         command = main.get_command(click.Context(main), name)
         subcommands = command.commands.values() if isinstance(command, click.Group) else [command]
-        for each in subcommands:
-            for option in each.params:
+        for subcommand in subcommands:
+            for option in subcommand.params:
                 if isinstance(option, click.Option):
                     assert f"`{option.opts[-1]}" in text, (name, option.opts)
 
@@ -145,7 +145,7 @@ def test_the_reference_of_limits_files_has_every_key_and_its_example_loads(tmp_p
     text = GENERATED["limits-file.md"]
     schema = limits_schema()
     objects = [schema, *schema["$defs"].values()]
-    keys = {key for each in objects for key in each.get("properties", {})}
+    keys = {key for schema_object in objects for key in schema_object.get("properties", {})}
     assert [key for key in sorted(keys) if f"`{key}`" not in text] == []
     example = text.split("```json\n")[1].split("```")[0]
     (tmp_path / "a.limits.json").write_text(example)
@@ -169,7 +169,7 @@ def test_the_reference_of_formats_has_every_format_and_target():
         assert exporter.about in text
 
 
-def test_pages_of_the_site_load_nothing_from_other_hosts():
+def test_pages_load_nothing_from_other_hosts():
     for path in HAND_WRITTEN:
         text = path.read_text("utf-8")
         assert not re.search(r"!\[[^\]]*\]\(https?:|<(script|iframe|img)\b", text), path.name

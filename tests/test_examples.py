@@ -1,4 +1,4 @@
-"""Every example runs, in an empty directory, and fits on a screen."""
+"""Every example runs in an empty directory, and has at most 40 lines."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from oracles import EXHAUSTIVE
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-APART = ("01_learn_check_clamp", "09_own_component", "14_page")
-"""What runs in a process of its own, as users start it, or since it leaves something behind."""
+SEPARATE = ("01_learn_check_clamp", "09_own_component", "14_page")
+"""Examples that run in a separate process, because they leave state behind."""
 
 
 def run(code: list[str], directory: Path) -> str:
@@ -46,7 +46,7 @@ def test_the_example_runs(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    if EXHAUSTIVE or example.stem in APART:
+    if EXHAUSTIVE or example.stem in SEPARATE:
         check_example(example, tmp_path)
         return
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""What `make` says before it installs anything."""
+"""`make` announces what it installs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is no
 
 @pytest.fixture
 def root_make(tmp_path):
-    """Run make as if by root, where apt-get, pip and Python are programs that only log calls."""
+    """Run make as root would, with apt-get, pip and Python replaced by programs that log calls."""
     programs, venv, log = tmp_path / "programs", tmp_path / "venv", tmp_path / "log"
     (venv / "bin").mkdir(parents=True)
     programs.mkdir()
@@ -44,25 +44,25 @@ def root_make(tmp_path):
     return run
 
 
-def test_the_browser_is_announced_and_can_be_left_out(root_make):
-    said, calls = root_make(".browser")
-    assert "apt-get installs chromium-headless-shell" in said
-    assert "SYNOVIA_BROWSER=skip avoids that" in said
+def test_installing_the_browser_is_announced_and_can_be_skipped(root_make):
+    output, calls = root_make(".browser")
+    assert "apt-get installs chromium-headless-shell" in output
+    assert "SYNOVIA_BROWSER=skip avoids that" in output
     assert "apt-get install" in calls
-    said, calls = root_make(".browser", SYNOVIA_BROWSER="skip")
-    assert "SYNOVIA_BROWSER=skip: tests of the page in a browser will be skipped" in said
+    output, calls = root_make(".browser", SYNOVIA_BROWSER="skip")
+    assert "SYNOVIA_BROWSER=skip: tests of the page in a browser will be skipped" in output
     assert calls == ""
 
 
-def test_packages_of_python_are_announced(root_make):
-    said, calls = root_make(".installed")
+def test_installing_python_packages_is_announced(root_make):
+    output, calls = root_make(".installed")
     assert calls.count("pip install") >= 2
-    assert "pip installs NumPy" in said
-    assert "pip installs Synovia and what its tests need into" in said
-    assert said.count("delete it to undo that") == 2
+    assert "pip installs NumPy" in output
+    assert "pip installs Synovia and what its tests need into" in output
+    assert output.count("delete it to undo that") == 2
 
 
-def test_packages_of_the_page_are_announced(tmp_path, capsys, monkeypatch):
+def test_installing_packages_of_the_page_is_announced(tmp_path, capsys, monkeypatch):
     install = runpy.run_path(str(ROOT / "web/build.py"))["install"]
     (tmp_path / "package-lock.json").touch()
     calls = []

@@ -1,4 +1,4 @@
-"""The combinations that `make test-matrix` and CI run the tests in."""
+"""The combinations of `make test-matrix` and CI."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tools.run_matrix import COMBINATIONS, Result, disabled_features, read_repor
 ROOT = Path(__file__).parents[1]
 
 
-def test_combinations_cover_every_python_build_and_instruction_set():
+def test_combinations_cover_every_python_and_instruction_set():
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     supported = set(re.findall(r"Python :: (3\.\d+)", project))
     assert {each.python for each in COMBINATIONS} == supported
@@ -24,17 +24,17 @@ def test_combinations_cover_every_python_build_and_instruction_set():
 
 
 @pytest.mark.parametrize(
-    ("found", "beyond_avx2"),
+    ("features", "beyond_avx2"),
     [
         (["AVX2", "FMA3", "AVX512F", "AVX512_SKX"], ["AVX512F", "AVX512_SKX"]),
         (["X86_V3", "X86_V4", "AVX512_ICL"], ["X86_V4", "AVX512_ICL"]),
         (["ASIMDHP"], []),
     ],
 )
-def test_numpy_is_restricted_by_the_names_of_its_version(found, beyond_avx2):
-    assert disabled_features(found, "avx512") == []
-    assert disabled_features(found, "avx2") == beyond_avx2
-    assert disabled_features(found, "baseline") == found
+def test_features_beyond_the_instruction_set_are_disabled(features, beyond_avx2):
+    assert disabled_features(features, "avx512") == []
+    assert disabled_features(features, "avx2") == beyond_avx2
+    assert disabled_features(features, "baseline") == features
 
 
 def test_results_are_counted_and_failures_named(tmp_path):

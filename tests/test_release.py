@@ -1,4 +1,4 @@
-"""What a release needs: one version everywhere, and notes from the changelog."""
+"""Releases: one version in all files, and notes from the changelog."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def test_notes_come_from_the_changelog():
     assert "\n## " not in done.stdout
 
 
-def test_the_recipe_asks_for_what_the_package_asks_for():
+def test_the_recipe_has_the_dependencies_of_the_package():
     project = (ROOT / "pyproject.toml").read_text()
     block = re.search(r"^dependencies = \[(.*?)^\]", project, re.MULTILINE | re.DOTALL)[1]
-    asked = {" ".join(pair) for pair in re.findall(r'"(\w+)(>=[\d.]+)"', block)}
+    dependencies = {" ".join(pair) for pair in re.findall(r'"(\w+)(>=[\d.]+)"', block)}
     recipe = (ROOT / "packaging/recipe.yaml").read_text().partition("  run:\n")[2]
-    assert asked <= set(re.findall(r"- (.+)", recipe.partition("\ntests:")[0]))
+    assert dependencies <= set(re.findall(r"- (.+)", recipe.partition("\ntests:")[0]))

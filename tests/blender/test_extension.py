@@ -34,7 +34,7 @@ def handlers():
     ]
 
 
-def test_it_is_installed_from_the_zip_into_an_empty_profile(installed):
+def test_the_zip_installs_into_an_empty_profile(installed):
     import synovia
 
     extensions = Path(bpy.utils.user_resource("EXTENSIONS"))
@@ -58,7 +58,7 @@ def test_enabling_and_disabling_twice_leaves_nothing(installed):
 @pytest.mark.parametrize(
     ("name", "mode"), [*((name, "NATIVE") for name in FIVE), (FIVE[0], "QUATERNION")]
 )
-def test_rotations_are_those_of_the_reader(name, mode, data, load, part):
+def test_rotations_agree_with_the_bvh_reader(name, mode, data, load, part):
     thing = load(data / name, rotate_mode=mode)
     rig = part("rig").rig_of(thing)
     clip = part("action").clip_of(thing, thing.animation_data.action, rig, bpy.context.scene)
@@ -95,7 +95,7 @@ def limited(limits_file, load):
     return thing, path, file
 
 
-def test_decisions_are_those_of_the_command_line(limited, synovia):
+def test_verdicts_agree_with_the_command_line(limited, synovia):
     thing, path, file = limited
     assert bpy.ops.synovia.check() == {"FINISHED"}
     told, code = synovia("check", path, "--limits", file, "--json")
@@ -113,7 +113,7 @@ def test_decisions_are_those_of_the_command_line(limited, synovia):
     assert [row.worst for row in rows] == sorted((row.worst for row in rows), reverse=True)
 
 
-def test_a_check_marks_colours_and_jumps(limited):
+def test_a_check_adds_markers_colours_bones_and_selects_frames(limited):
     thing, *_ = limited
     action = thing.animation_data.action
     bpy.ops.synovia.check()
@@ -130,7 +130,7 @@ def test_a_check_marks_colours_and_jumps(limited):
     assert {bone.color.palette for bone in thing.pose.bones} == {"DEFAULT"}
 
 
-def test_a_baked_action_is_inside_by_the_command_line(limits_file, load, synovia, tmp_path):
+def test_the_command_line_accepts_a_baked_action(limits_file, load, synovia, tmp_path):
     path, file = limits_file
     # As it is, without a change of axes: Blender's exporter makes none either.
     thing = load(path, axis_forward="Y", axis_up="Z")
@@ -215,7 +215,7 @@ def copies(part):
         yield thing, animate(thing, part, moved, name)
 
 
-def test_copies_that_are_rolled_and_turned_decide_alike(part, tmp_path):
+def test_verdicts_do_not_depend_on_roll_and_orientation(part, tmp_path):
     found, model = [], None
     for thing, action in copies(part):
         model = model or small_limits(thing, part)
@@ -231,7 +231,7 @@ def test_copies_that_are_rolled_and_turned_decide_alike(part, tmp_path):
         np.testing.assert_allclose(other, found[0], atol=1e-5)
 
 
-def test_numbered_names_are_matched(part):
+def test_names_with_numeric_suffixes_are_matched(part):
     thing = human(rename=lambda bone: f"{bone}.001")
     plain = human("Other")
     part("limits").store(thing, small_limits(plain, part), "test")
@@ -243,7 +243,7 @@ def test_numbered_names_are_matched(part):
 # Live.
 
 
-def test_live_keeps_a_pose_inside(part):
+def test_live_limits_keep_a_pose_inside(part):
     thing = human(rolls=ROLLS, mode="YZX")
     model = small_limits(thing, part)
     part("limits").store(thing, model, "test")
@@ -265,7 +265,7 @@ def test_live_keeps_a_pose_inside(part):
     assert tuple(arm.rotation_euler) == pytest.approx((0.9, 1.2, -0.8))
 
 
-def test_live_looks_once_at_a_change(part, monkeypatch):
+def test_live_limits_evaluate_each_change_once(part, monkeypatch):
     thing = human()
     part("limits").store(thing, small_limits(thing, part), "test")
     thing.synovia.live = True
@@ -281,7 +281,7 @@ def test_live_looks_once_at_a_change(part, monkeypatch):
     assert len(asked) == 1
 
 
-def test_inverse_kinematics_is_left_alone_without_jitter(part):
+def test_live_limits_do_not_move_bones_driven_by_ik(part):
     thing = human()
     part("limits").store(thing, small_limits(thing, part, 0.2), "test")
     target = bpy.data.objects.new("Target", None)
@@ -306,7 +306,7 @@ def test_inverse_kinematics_is_left_alone_without_jitter(part):
     assert hand.rotation_quaternion[2] < 0.5
 
 
-def test_clamp_pose_turns_what_is_outside_once(part):
+def test_clamp_pose_moves_bones_inside_once(part):
     thing = human()
     part("limits").store(thing, small_limits(thing, part), "test")
     thing.pose.bones["Head"].rotation_quaternion = (0.0, 1.0, 0.0, 0.0)

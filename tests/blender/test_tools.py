@@ -29,7 +29,7 @@ def activate(thing, bone):
     thing.data.bones.active = thing.data.bones[bone]
 
 
-def test_unusual_bones_come_after_impossible_ones(part):
+def test_impossible_bones_are_listed_before_unusual_ones(part):
     check = part("check")
     names, impossible = ("Arm", "Leg"), np.array([[0.2, 0.0], [0.0, 0.0], [0.0, 0.0]])
     usual = Report("clip", names, np.array([[0.5, 0.0], [0.3, 0.0], [0.0, 0.4]]), 0.1)
@@ -49,7 +49,7 @@ def test_unusual_bones_come_after_impossible_ones(part):
     [str, lambda bone: f"mixamorig:{bone}", lambda bone: f"{bone}.001"],
     ids=["plain", "mixamo", "numbered"],
 )
-def test_a_rig_is_recognised_by_one_click(rename, part):
+def test_a_rig_is_recognised_with_one_click(rename, part):
     thing = human(rename=rename, rolls=np.linspace(-2.0, 2.0, len(PLACES)))
     assert bpy.ops.synovia.human() == {"FINISHED"}
     limits = part("limits").bound(thing)
@@ -66,7 +66,7 @@ def test_a_rig_is_recognised_by_one_click(rename, part):
     assert not outside[1].any()
 
 
-def test_rigify_s_human_is_recognised(part):
+def test_the_rigify_human_is_recognised(part):
     bpy.ops.preferences.addon_enable(module="rigify")
     try:
         bpy.ops.object.armature_human_metarig_add()
@@ -77,7 +77,7 @@ def test_rigify_s_human_is_recognised(part):
         bpy.ops.preferences.addon_disable(module="rigify")
 
 
-def test_what_is_no_human_is_told(part):
+def test_a_rig_that_is_not_human_is_an_error(part):
     armature = bpy.data.armatures.new("Chain")
     thing = bpy.data.objects.new("Chain", armature)
     bpy.context.collection.objects.link(thing)
@@ -136,7 +136,7 @@ def test_a_split_forearm_bends_at_the_elbow_and_twists_at_its_end(part):
 # Which bone is which.
 
 
-def test_bones_that_no_name_tells_are_mapped(part):
+def test_bones_without_known_names_are_assigned_by_rows(part):
     numbers = {name: f"Bone.{k:03}" for k, name in enumerate(PLACES)}
     thing = human(rename=numbers.__getitem__)
     with pytest.raises(RuntimeError, match="Bones of a Human"):
@@ -163,7 +163,7 @@ def test_bones_that_no_name_tells_are_mapped(part):
     assert len(roles) == 0
 
 
-def test_rows_that_say_what_names_tell_change_nothing(part):
+def test_rows_that_agree_with_names_change_nothing(part):
     thing = human()
     skeleton = part("rig").rig_of(thing).skeleton
     bpy.ops.synovia.suggest_roles()
@@ -177,7 +177,7 @@ def test_rows_that_say_what_names_tell_change_nothing(part):
     assert "LeftHand" not in limited
 
 
-def test_limits_of_another_human_are_carried_over(part, tmp_path):
+def test_limits_of_another_human_rig_are_converted(part, tmp_path):
     other = human("Other", rename=lambda bone: f"mixamorig:{bone}x" if bone == "Hips" else bone)
     bpy.ops.synovia.human()
     file = tmp_path / "other.limits.json"
@@ -196,7 +196,7 @@ def test_limits_of_another_human_are_carried_over(part, tmp_path):
 
 
 @pytest.mark.parametrize("shape", ["kdop", "box", "ellipsoid", "product"])
-def test_learned_limits_hold_what_was_learned_from(shape, part):
+def test_learned_limits_contain_the_action(shape, part):
     thing = human()
     action = animate(thing, part, wild_rotations(1))
     thing.synovia.shape = shape
@@ -206,7 +206,7 @@ def test_learned_limits_hold_what_was_learned_from(shape, part):
     assert len(report.names) == len(PLACES) - 1
 
 
-def test_learning_says_what_needs_scipy(part):
+def test_learning_without_scipy_is_an_error(part):
     thing = human()
     animate(thing, part, wild_rotations())
     thing.synovia.shape = "reach-cone"
@@ -218,7 +218,7 @@ def test_learning_says_what_needs_scipy(part):
         bpy.ops.synovia.learn()
 
 
-def test_limits_are_saved_with_the_file_and_taken_back_by_undo(limited, part, tmp_path):
+def test_limits_are_saved_with_the_file_and_all_operators_can_be_undone(limited, part, tmp_path):
     assert all(
         {"REGISTER", "UNDO"} <= getattr(bpy.types, name).bl_options
         for name in dir(bpy.types)
@@ -238,7 +238,7 @@ def test_limits_are_saved_with_the_file_and_taken_back_by_undo(limited, part, tm
 
 
 @pytest.mark.parametrize("source", ["boxes", "human"])
-def test_the_drawn_limit_is_where_the_bone_may_point(limited, source, part):
+def test_the_drawn_limit_shows_the_legal_directions(limited, source, part):
     thing = limited
     if source == "human":
         bpy.ops.synovia.human()
@@ -269,7 +269,7 @@ def test_the_drawn_limit_is_where_the_bone_may_point(limited, source, part):
         assert np.linalg.norm(vertices - tip, axis=1).min() < 0.03
 
 
-def test_what_is_drawn_is_red_while_the_bone_is_outside(limited, part):
+def test_drawings_are_red_while_the_bone_is_outside(limited, part):
     thing = limited
     thing.animation_data.action = None
     for bone in thing.pose.bones:
@@ -290,7 +290,7 @@ def test_what_is_drawn_is_red_while_the_bone_is_outside(limited, part):
 # Reach cones.
 
 
-def test_points_of_a_cone_are_edited_as_a_mesh(limited, part):
+def test_a_cone_is_edited_as_a_mesh(limited, part):
     thing = limited
     activate(thing, "LeftArm")
     assert bpy.ops.synovia.edit_cone() == {"FINISHED"}
@@ -321,7 +321,7 @@ def test_points_of_a_cone_are_edited_as_a_mesh(limited, part):
     )
 
 
-def test_a_cone_holds_what_the_limit_held(limited, part):
+def test_a_converted_cone_contains_the_limit(limited, part):
     bound = part("limits").bound(limited)
     old = bound.model.limits["LeftArm"]
     axis = bound.rig.skeleton.rest_directions[bound.rig.skeleton.index("LeftArm")]
@@ -348,7 +348,7 @@ def depend(thing, part, kind, *numbers):
     part("limits").store(thing, model, "boxes")
 
 
-def test_what_depends_on_a_bone_is_named_where_it_is_in_the_way(limited, part):
+def test_editing_a_coupled_bone_names_its_driver(limited, part):
     ends = np.full(6, -0.2), np.full(6, 0.2), [1.0, 0.0, 0.0]
     depend(limited, part, DependentRange, *ends)
     before = limited.synovia.limits_id
@@ -374,7 +374,7 @@ def test_a_pose_is_clamped_to_a_margin(limited, part):
 
 
 @pytest.mark.parametrize("form", ["rotation", "ik"])
-def test_blenders_limits_hold_what_is_legal_and_say_what_they_gain(form, limited, part):
+def test_blenders_limits_contain_the_limit_and_report_the_gain(form, limited, part):
     thing = limited
     thing.synovia.form = form
     assert bpy.ops.synovia.write() == {"FINISHED"}
@@ -412,7 +412,7 @@ def test_blenders_limits_hold_what_is_legal_and_say_what_they_gain(form, limited
     assert not len(bone.constraints)
 
 
-def test_inverse_kinematics_keeps_to_what_the_loss_is_measured_by(limited, part):
+def test_blenders_ik_solver_agrees_with_ik_ranges(limited, part):
     """Wherever the target is, a bone of the chain is in `IKRanges`, and reaches their edge."""
     thing, constraints = limited, part("constraints")
     thing.animation_data.action = None
@@ -444,7 +444,7 @@ def test_inverse_kinematics_keeps_to_what_the_loss_is_measured_by(limited, part)
     assert np.ptp(twists) <= 0.8 + 1e-4
 
 
-def test_ik_ranges_are_sampled_evenly_and_hold_their_samples(part):
+def test_samples_of_ik_ranges_are_uniform_and_inside(part):
     constraints, rng = part("constraints"), np.random.default_rng(0)
     frame = quat.normalize(rng.normal(size=4))
     region = constraints.IKRanges(frame, np.array([[-0.4, -0.5, -1.9], [1.4, 2.3, 0.7]]))
@@ -458,7 +458,7 @@ def test_ik_ranges_are_sampled_evenly_and_hold_their_samples(part):
     np.testing.assert_allclose(*spread, atol=0.03)
 
 
-def test_the_smallest_ellipses_hold_all_points(part):
+def test_quarter_ellipses_contain_all_points(part):
     rng = np.random.default_rng(1)
     points = rng.uniform(-0.3, 0.5, (500, 2)) * (1.0, 0.6)
     (left, down), (right, up) = part("constraints").quarter_ellipses(points)
@@ -478,7 +478,7 @@ def test_the_smallest_ellipses_hold_all_points(part):
 # Files of other formats.
 
 
-def test_one_clip_by_glb_and_by_fbx_decides_alike(limited, part, tmp_path):
+def test_verdicts_agree_between_glb_and_fbx(limited, part, tmp_path):
     thing = limited
     report = part("check").check_action(thing, thing.animation_data.action, bpy.context.scene)
     model = part("limits").model_of(thing)
@@ -517,7 +517,7 @@ def test_one_clip_by_glb_and_by_fbx_decides_alike(limited, part, tmp_path):
     np.testing.assert_allclose(found[0], found[1], atol=np.radians(0.05))
 
 
-def test_bones_that_constraints_turn_are_judged_as_they_come_out(limited, part):
+def test_bones_driven_by_constraints_are_checked_as_evaluated(limited, part):
     thing = limited
     free = part("check").check_action(thing, thing.animation_data.action, bpy.context.scene)
     follow = thing.pose.bones["LeftHand"].constraints.new("COPY_ROTATION")
@@ -582,7 +582,7 @@ class Layout:
         self.seen.append(kind)
 
 
-def test_all_parts_of_the_panel_draw(limited, part):
+def test_all_panels_draw(limited, part):
     bpy.ops.synovia.check()
     limited.synovia.form = "ik"
     bpy.ops.synovia.write()

@@ -84,7 +84,7 @@ def test_an_operator_is_undone_and_redone(name, limited, part):
     assert state(part) == after
 
 
-def test_points_of_a_cone_are_undone_one_by_one(limited, part):
+def test_edits_of_a_cone_are_undone_one_by_one(limited, part):
     limits = part("limits")
 
     def cone():
@@ -103,7 +103,7 @@ def test_points_of_a_cone_are_undone_one_by_one(limited, part):
     np.testing.assert_array_equal(cone().points, first)
 
 
-def test_live_does_not_come_between_steps(limited, part):
+def test_live_limits_add_no_undo_steps(limited, part):
     """A pose that live made legal is one step with the change that it came after."""
     limited.animation_data.action = None
     for bone in limited.pose.bones:

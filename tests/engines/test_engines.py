@@ -1,4 +1,4 @@
-"""Exports, loaded in the engines that they are for: ranges and forward kinematics."""
+"""Exports loaded in their engines: ranges and forward kinematics agree."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def body():
 
 @pytest.fixture
 def posed(body):
-    """Hinge angles by name, and where all joints are; y is up."""
+    """Hinge angles by name, and the positions of all joints; y is up."""
     rng, angles = np.random.default_rng(3), {}
     rotations = np.tile(quat.IDENTITY, (len(SKELETON), 1))
     for joint in body.joints.values():
@@ -66,11 +66,11 @@ def ranges(body):
     }
 
 
-def z_up(places):
-    return quat.rotate(quat.exp(np.array([0.5 * np.pi, 0.0, 0.0])), places)
+def z_up(positions):
+    return quat.rotate(quat.exp(np.array([0.5 * np.pi, 0.0, 0.0])), positions)
 
 
-def check_same(path, body):
+def check_limits_agree(path, body):
     back = load_limits(path)
     rng = np.random.default_rng(0)
     for name, joint in body.joints.items():
@@ -83,9 +83,9 @@ def check_same(path, body):
         assert same[clear].all()
 
 
-def test_yourdfpy(body, posed, tmp_path):
+def test_yourdfpy_agrees_on_urdf(body, posed, tmp_path):
     yourdfpy = pytest.importorskip("yourdfpy", reason="yourdfpy is not installed")
-    angles, places = posed
+    angles, positions = posed
     (tmp_path / "a.urdf").write_text(urdf_text(body))
     robot = yourdfpy.URDF.load(str(tmp_path / "a.urdf"), load_meshes=False, build_scene_graph=True)
     for name, (low, high) in ranges(body).items():
@@ -93,13 +93,13 @@ def test_yourdfpy(body, posed, tmp_path):
         assert (limit.lower, limit.upper) == (low, high)
     robot.update_cfg(angles)
     found = robot.get_transform("Forearm", "world")[:3, 3]
-    np.testing.assert_allclose(found, z_up(places)[3], atol=1e-9)
-    check_same(tmp_path / "a.urdf", body)
+    np.testing.assert_allclose(found, z_up(positions)[3], atol=1e-9)
+    check_limits_agree(tmp_path / "a.urdf", body)
 
 
-def test_pinocchio(body, posed, tmp_path):
+def test_pinocchio_agrees_on_urdf(body, posed, tmp_path):
     pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
-    angles, places = posed
+    angles, positions = posed
     (tmp_path / "a.urdf").write_text(urdf_text(body))
     model = pinocchio.buildModelFromUrdf(str(tmp_path / "a.urdf"))
     data, pose = model.createData(), np.zeros(model.nq)
@@ -109,12 +109,12 @@ def test_pinocchio(body, posed, tmp_path):
         pose[at] = angles[name]
     pinocchio.framesForwardKinematics(model, data, pose)
     found = data.oMf[model.getFrameId("Forearm")].translation
-    np.testing.assert_allclose(found, z_up(places)[3], atol=1e-9)
+    np.testing.assert_allclose(found, z_up(positions)[3], atol=1e-9)
 
 
-def test_newton(body, posed, tmp_path):
+def test_newton_agrees_on_mjcf(body, posed, tmp_path):
     newton = pytest.importorskip("newton", reason="Newton is not installed")
-    angles, places = posed
+    angles, positions = posed
     (tmp_path / "a.xml").write_text(mjcf_text(body))
     builder = newton.ModelBuilder()
     builder.add_mjcf(str(tmp_path / "a.xml"))
@@ -130,14 +130,14 @@ def test_newton(body, posed, tmp_path):
     state = model.state()
     newton.eval_fk(model, model.joint_q, model.joint_qd, state)
     label = next(k for k, name in enumerate(model.body_label) if name.endswith("/Forearm"))
-    np.testing.assert_allclose(state.body_q.numpy()[label, :3], places[3], atol=1e-5)
+    np.testing.assert_allclose(state.body_q.numpy()[label, :3], positions[3], atol=1e-5)
 
 
-def test_opensim(body, posed, tmp_path):
+def test_opensim_agrees_on_osim(body, posed, tmp_path):
     opensim = pytest.importorskip("opensim", reason="OpenSim is not installed")
-    angles, places = posed
+    angles, positions = posed
     (tmp_path / "a.osim").write_text(opensim_text(body))
-    check_same(tmp_path / "a.osim", body)
+    check_limits_agree(tmp_path / "a.osim", body)
     model = opensim.Model(str(tmp_path / "a.osim"))
     state = model.initSystem()
     for name, (low, high) in ranges(body).items():
@@ -150,11 +150,11 @@ def test_opensim(body, posed, tmp_path):
         coordinate.setValue(state, float(angles[name]))
     model.realizePosition(state)
     found = model.getBodySet().get("Forearm").getPositionInGround(state)
-    np.testing.assert_allclose([found.get(k) for k in range(3)], places[3], atol=1e-9)
+    np.testing.assert_allclose([found.get(k) for k in range(3)], positions[3], atol=1e-9)
 
 
-def test_a_knee_of_curves_in_opensim(tmp_path):
-    """Tibia, kneecap and fibula go where the figure's do, all by one coordinate."""
+def test_opensim_moves_the_knee_of_a_figure(tmp_path):
+    """Tibia, patella and fibula follow one coordinate as in the figure."""
     opensim = pytest.importorskip("opensim", reason="OpenSim is not installed")
     figure, ours = human(), human_limits()
     limited = LimitModel({"LeftLowerLeg": ours.limits["LeftLowerLeg"]}, ours.skeleton)
@@ -174,10 +174,10 @@ def test_a_knee_of_curves_in_opensim(tmp_path):
     for flexion in np.linspace(span.low, span.high, 40):
         coordinate.setValue(state, float(np.radians(flexion)))
         model.assemble(state)
-        value = np.degrees(coordinate.getValue(state))  # as far as it was assembled
+        value = np.degrees(coordinate.getValue(state))  # after assembly
         assert value == pytest.approx(flexion, abs=1e-3)
         where, how = forward(skeleton, figure.pose({"left_knee.flexion": value}))
-        # OpenSim solves for what is constrained.
+        # Looser tolerance for bodies that OpenSim's assembly solves for.
         for name, atol in (("LeftLowerLeg", 1e-6), ("LeftPatella", 1e-5), ("LeftFibula", 1e-5)):
             found = model.getBodySet().get(name).findTransformBetween(state, above)
             k, back = skeleton.index(name), quat.inverse(how[thigh])
@@ -192,7 +192,7 @@ def vector(found):
     return [found.get(k) for k in range(3)]
 
 
-def test_usd(body, tmp_path):
+def test_usd_agrees(body, tmp_path):
     pytest.importorskip("pxr", reason="usd-core is not installed")
     from pxr import Usd, UsdPhysics
 
@@ -203,4 +203,4 @@ def test_usd(body, tmp_path):
     for k, axis in enumerate(("rotX", "rotY", "rotZ")):
         limit = UsdPhysics.LimitAPI.Get(prim, axis)
         assert limit.GetLowAttr().Get() == pytest.approx(np.degrees(arm.low[k]), rel=1e-6)
-    check_same(tmp_path / "a.usda", body)
+    check_limits_agree(tmp_path / "a.usda", body)

@@ -1,4 +1,4 @@
-"""A knee of splines, built of components, against OpenSim's CustomJoint with SimmSplines."""
+"""A knee of spline components agrees with OpenSim's CustomJoint with SimmSplines."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ PLANAR = {
     ),
 }
 AXES = {"flex": [0.0, 0.0, 1.0], "adduct": [1.0, 0.0, 0.0], "turn": [0.0, 1.0, 0.0]}
-WAYS = ("x", "y", "z")
+SHIFTS = ("x", "y", "z")
 
 
-def ours(splines):
-    """The knee as a network: one mapping, three turns and a slide."""
+def synovia_knee(splines):
+    """Return the knee as a network: one mapping, three rotations and a translation."""
     curves = {"flex": Curve.linear((-1.0, -1.0), (1.0, 1.0), beyond="extend")}
     curves |= {name: Curve(x, y, "spline", beyond="extend") for name, (x, y) in splines.items()}
     turns = [name for name in AXES if name in curves]
@@ -47,12 +47,12 @@ def ours(splines):
     wires = {"map.value": "angle", "knee.slide": "slide.matrix"}
     wires |= {f"{name}.angle": f"map.{name}" for name in turns}
     wires |= {f"knee.{name}": f"{name}.matrix" for name in turns}
-    wires |= {f"slide.{way}": f"map.{way}" for way in WAYS if way in curves}
+    wires |= {f"slide.{shift}": f"map.{shift}" for shift in SHIFTS if shift in curves}
     return Network(parts, wires, {"tibia": "knee.matrix"})
 
 
-def theirs(splines):
-    """The same knee as OpenSim has it: the model, its state, its coordinate and the tibia."""
+def opensim_knee(splines):
+    """Return the same knee in OpenSim: model, joint and tibia."""
 
     def function(name):
         if name == "flex":
@@ -65,7 +65,7 @@ def theirs(splines):
         return spline
 
     transform = opensim.SpatialTransform()
-    shifts = dict(zip(WAYS, np.eye(3).tolist(), strict=True))
+    shifts = dict(zip(SHIFTS, np.eye(3).tolist(), strict=True))
     for number, (name, axis) in enumerate((AXES | shifts).items()):
         along = transform.updTransformAxis(number)
         along.setAxis(opensim.Vec3(*axis))
@@ -86,19 +86,19 @@ def theirs(splines):
 def test_the_knee_agrees_with_opensim(splines):
     first = next(iter(splines.values()))[0]
     angles = np.linspace(first[0] - 0.3, first[-1] + 0.3, ANGLES)  # beyond the ends too
-    matrices = ours(splines)({"angle": angles})["tibia"]
-    expected = ground_transforms(*theirs(splines), angles[:, None])
+    matrices = synovia_knee(splines)({"angle": angles})["tibia"]
+    expected = ground_transforms(*opensim_knee(splines), angles[:, None])
     between = np.swapaxes(expected[:, :3, :3], 1, 2) @ matrices[:, :3, :3]
     skew = between - np.swapaxes(between, 1, 2)
-    turn = np.arcsin(np.clip(np.linalg.norm(skew, axis=(1, 2)) / 8**0.5, 0.0, 1.0))
-    way = np.linalg.norm(expected[:, :3, 3] - matrices[:, :3, 3], axis=-1)
-    print(f"off by {turn.max():.1e} rad and {way.max():.1e} m over {ANGLES} angles")
-    assert turn.max() < 1e-6
-    assert way.max() < 1e-6
-    assert np.ptp(expected[:, :3, 3], axis=0).max() > 1e-3  # it does slide
+    angle = np.arcsin(np.clip(np.linalg.norm(skew, axis=(1, 2)) / 8**0.5, 0.0, 1.0))
+    distance = np.linalg.norm(expected[:, :3, 3] - matrices[:, :3, 3], axis=-1)
+    print(f"off by {angle.max():.1e} rad and {distance.max():.1e} m over {ANGLES} angles")
+    assert angle.max() < 1e-6
+    assert distance.max() < 1e-6
+    assert np.ptp(expected[:, :3, 3], axis=0).max() > 1e-3  # the knee slides
 
 
-def test_splines_of_few_knots_agree_with_opensim():
+def test_splines_with_few_knots_agree_with_opensim():
     rng = np.random.default_rng(2)
     for count in (2, 3, 4, 5, 9):
         x = np.cumsum(rng.uniform(0.1, 1.0, count))
@@ -107,5 +107,5 @@ def test_splines_of_few_knots_agree_with_opensim():
         for one, other in zip(x, y, strict=True):
             spline.addPoint(float(one), float(other))
         at = np.linspace(x[0] - 0.5, x[-1] + 0.5, 500)
-        expected = [spline.calcValue(opensim.Vector(1, float(each))) for each in at]
+        expected = [spline.calcValue(opensim.Vector(1, float(x))) for x in at]
         assert np.abs(Curve(x, y, "spline", beyond="extend")(at) - expected).max() < 1e-12

@@ -1,7 +1,7 @@
-"""The sdist and its wheel, as users get them: installed into empty environments.
+"""The sdist and the wheel, installed into empty environments.
 
-`make test-packages` builds both into dist/ and runs this; SYNOVIA_SDIST and SYNOVIA_WHEEL name
-them. Every supported Python that is found is tried.
+`make test-packages` builds both into dist/ and runs these tests; SYNOVIA_SDIST and SYNOVIA_WHEEL
+name them. They run on every supported Python that is installed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EXTRAS = ("draw", "dask", "torch", "mujoco", "usd")
 
 
 def interpreter(version: str) -> str | None:
-    """Return a Python of this version: on the path, or among those of pyenv."""
+    """Return a Python of this version from PATH or pyenv."""
     name = f"python{version}"
     shims = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     for candidate in [shutil.which(name), *map(str, shims.glob(f"{version}.*/bin/{name}"))]:
@@ -50,7 +50,7 @@ def run(*command: object, cwd: Path | None = None) -> str:
 
 
 def environment(folder: Path, python: str, *requirements: str) -> Path:
-    """Return the programs of a new environment with what is required."""
+    """Return the `bin` folder of a new environment with these packages."""
     run(python, "-m", "venv", folder)
     run(folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check", *requirements)
     return folder / "bin"
@@ -64,7 +64,7 @@ def programs(request, tmp_path_factory):
     return environment(tmp_path_factory.mktemp("env"), python, str(WHEEL))
 
 
-def test_the_commands_of_the_readme_work(programs, tmp_path):
+def test_fit_clamp_and_check_run_from_the_wheel(programs, tmp_path):
     assert run(programs / "synovia", "--version").strip().endswith(version())
     run(
         programs / "python",
@@ -85,17 +85,17 @@ def test_the_commands_of_the_readme_work(programs, tmp_path):
 
 
 def test_the_kernels_are_compiled(programs):
-    said = run(
+    output = run(
         programs / "python",
         "-W",
         "error",
         "-c",
         "from synovia.kernels import jit; print(jit.NATIVE is not None)",
     )
-    assert said.strip() == "True"
+    assert output.strip() == "True"
 
 
-def test_the_runtime_is_that_of_the_checkout(programs, tmp_path):
+def test_the_runtime_is_the_same_as_in_the_checkout(programs, tmp_path):
     run(programs / "synovia", "runtime", "-o", tmp_path / "wheel")
     run(Path(sys.executable).with_name("synovia"), "runtime", "-o", tmp_path / "checkout")
     names = [path.name for path in (tmp_path / "checkout").iterdir()]
@@ -106,8 +106,8 @@ def test_the_runtime_is_that_of_the_checkout(programs, tmp_path):
     assert (different, missing) == ([], [])
 
 
-def test_the_page_answers_as_in_the_container(programs, tmp_path):
-    """The container's own command, but on the loopback address and a free port."""
+def test_the_command_of_the_container_serves_the_page(programs, tmp_path):
+    """The container's command, on the loopback address and a free port."""
     text = (ROOT / "packaging/Containerfile").read_text()
     entry = json.loads(re.search(r"^ENTRYPOINT (.+)$", text, re.MULTILINE)[1])
     changed = {"synovia": str(programs / "synovia"), "0.0.0.0": "127.0.0.1", "8000": "0"}
@@ -136,7 +136,7 @@ def test_the_wheel_has_the_licenses_of_the_page():
 def test_limits_are_applied_with_numpy_alone(tmp_path):
     bins = environment(tmp_path, sys.executable, "numpy")
     run(bins / "pip", "install", "--quiet", "--no-deps", WHEEL)
-    said = run(
+    output = run(
         bins / "python",
         "-W",
         "error",
@@ -144,22 +144,22 @@ def test_limits_are_applied_with_numpy_alone(tmp_path):
         "import numpy, synovia; model = synovia.human_limits();"
         "import sys; print('scipy' in sys.modules, len(model.limits))",
     )
-    assert said.split()[0] == "False"
-    assert int(said.split()[1]) > 20
+    assert output.split()[0] == "False"
+    assert int(output.split()[1]) > 20
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_extras_can_be_had(extra):
+def test_extras_can_be_installed(extra):
     run(sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", f"{WHEEL}[{extra}]")
 
 
 def test_pipx_runs_the_wheel(tmp_path):
     bins = environment(tmp_path, sys.executable, "pipx")
-    said = run(bins / "pipx", "run", "--spec", WHEEL, "synovia", "--version")
-    assert said.strip().endswith(version())
+    output = run(bins / "pipx", "run", "--spec", WHEEL, "synovia", "--version")
+    assert output.strip().endswith(version())
 
 
-def test_the_sdist_has_the_sources_alone():
+def test_the_sdist_has_no_generated_files():
     with tarfile.open(SDIST) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     assert {"LICENSE", "README.md", "web/package-lock.json", "packaging/Containerfile"} <= set(
