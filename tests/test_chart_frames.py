@@ -35,8 +35,7 @@ from synovia.mesh import DRAFT, sheet_and_boundary
 from synovia.model import project_path
 from synovia.shapes import Box, as_directional
 from synovia.shapes.derived import Turned
-from synovia.view.limit_edits import LIMIT_EDITS, cone_points
-from synovia.view.protocol.requests import MovePoint
+from synovia.view.limit_edits import MovePoint, cone_points
 
 REFERENCE = quat.exp(np.array([0.4, -0.3, 0.2]))
 BONE = np.array([0.6, 0.0, 0.8])
@@ -220,12 +219,12 @@ def test_frames_must_be_one_quaternion_each():
 def test_edits_at_the_page_are_in_the_joints_frame():
     cone = fitted("reach-cone", "direction-twist")
     there = cone.in_frames(PARENT, CHILD)
-    corners = cone_points(there)["corners"]
+    corners = cone_points(there).corners
     np.testing.assert_allclose(corners, quat.rotate(CHILD, cone.shape.points), atol=1e-12)
     point = 1.02 * cone.shape.points[2] - 0.02 * cone.shape.visible
     request = MovePoint(edit="move-point", index=2, point=quat.rotate(CHILD, point))
-    moved = LIMIT_EDITS["move-point"](there, request)
-    expected = LIMIT_EDITS["move-point"](cone, replace(request, point=point))
+    moved = request.apply(there)
+    expected = replace(request, point=point).apply(cone)
     np.testing.assert_allclose(moved.shape.points, expected.shape.points, atol=1e-12)
 
 

@@ -349,6 +349,7 @@ def test_xml_of_other_tools_is_no_figure(tmp_path):
 
 def test_the_page_checks_groups_and_keeps_them_through_edits():
     from synovia.view.display import check_clip
+    from synovia.view.messages import Empty
     from synovia.view.session import Session, scene_of
 
     clip = clip_of(BODY, anywhere(3))
@@ -356,9 +357,9 @@ def test_the_page_checks_groups_and_keeps_them_through_edits():
     session = Session(scene_of(MODEL, replace(clip, pose=clip.pose.with_rotations(rotations))))
     scene = session.scene
     assert [scene.clip.skeleton.names[joint] for joint in scene.limited] == list(MODEL.names)
-    outside_deg = check_clip(session, {})["outsideDeg"]
+    outside_deg = check_clip(session, Empty()).outside_deg
     assert outside_deg.shape == (3, len(MODEL.names))
     assert outside_deg.max() > 1.0
-    assert scene.grouped == scene.limited
-    session.edit_model(lambda model: model.with_limits({}), "nothing", None)
+    assert session.state().grouped == scene.limited
+    session.edit(lambda model: model.with_limits({}), "nothing", None)
     assert session.scene.model.groups == scene.model.groups

@@ -363,7 +363,7 @@ def test_features_for_single_joints_take_the_joints_own_limits():
 def test_a_page_keeps_limbs_while_limits_are_edited():
     model = model_of(arm())
     session = Session(scene_of(model))
-    session.edit_model(
+    session.edit(
         lambda present: present.with_limits(
             {name: limit for name, limit in present.limits.items() if name != "leftUpperArm"}
         ),

@@ -206,8 +206,8 @@ def test_a_limit_is_refitted_to_it_and_judged(family):
     chart = SHAPES[family].charts[0]
     for source in ("clip", "limit"):
         given = {"joint": ARM, "family": family, "chart": chart, "marginDeg": 3.0, "from": source}
-        header, arrays = ask(session, "refit", **given, edit="refit", stroke="drag")
-        assert "refused" not in header
+        header, arrays = ask(session, "edit", **given, edit="refit", stroke="drag")
+        assert "error" not in header
         assert header["family"] == family
         assert len(arrays["triangles"]) > 20
     judged, _ = ask(session, "judge", **{**given, "from": "clip"})
@@ -221,14 +221,14 @@ def test_a_pose_is_added_and_a_limit_is_mirrored(edited):
     pose = quat.mul(REFERENCE, quat.exp(np.array([0.9, 0.6, 0.5])))
     assert not edited.contains(pose)
     header, _ = ask(session, "edit", joint=ARM, edit="add-sample", rotation=pose.tolist())
-    assert "refused" not in header
+    assert "error" not in header
     grown = session.scene.model.limits[ARM]
     assert grown.contains(pose)
     assert grown.contains(edited.sample(200, np.random.default_rng(0))).all()
     header, _ = ask(session, "edit", joint=ARM, edit="add-sample", rotation=pose.tolist())
-    assert header["refused"] == "this pose is inside already"
+    assert header["error"] == "this pose is inside already"
     header, _ = ask(session, "edit", joint=ARM, edit="mirror")
-    assert "refused" not in header
+    assert "error" not in header
     header, arrays = ask(session, "region", joint="RightArm")
     assert len(arrays["triangles"]) > 20
     other = session.scene.model.limits["RightArm"]
@@ -245,7 +245,7 @@ def test_what_it_cannot_do_is_refused_with_a_reason(limit):
         ("number", {"field": "radius", "index": 0, "deg": 10.0}, "has no number 'radius'"),
     ):
         header, _ = ask(session, "edit", joint=ARM, edit=edit, **given)
-        assert says in header["refused"]
+        assert says in header["error"]
     assert session.scene.model.limits[ARM] is limit
 
 

@@ -11,13 +11,10 @@ import pytest
 
 from synovia.arrays import Within
 from synovia.schema import FLAT, DecodeError, decode, encode, json_key
-from synovia.view.protocol import requests
+from synovia.view.answers import HANDLERS
+from synovia.view.editing import EditRequest
 
-CLASSES = [
-    each
-    for each in vars(requests).values()
-    if dataclasses.is_dataclass(each) and each.__module__ == requests.__name__
-]
+CLASSES = list(dict.fromkeys(get_type_hints(handler)["request"] for handler in HANDLERS.values()))
 WRONG = [None, True, 3, 0.5, "text", [], [1], ["text"], {}, {"a": []}, float("nan"), 1e200]
 
 
@@ -107,4 +104,4 @@ def test_a_missing_key_is_named(kind, rng):
 def test_errors_say_the_place_the_rule_and_the_value(value, message):
     given = {"joint": "LeftArm", **value} if isinstance(value, dict) else value
     with pytest.raises(DecodeError, match=f"^{message}$"):
-        decode(requests.EditRequest, given)
+        decode(EditRequest, given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -48,8 +49,6 @@ def ask(session, what, **given):
     header, arrays = messages.unpack(
         answers.answer(session, json.dumps({"id": 1, "ask": what, **given}))
     )
-    if "error" in header:
-        raise ValueError(header["error"])
     return header, arrays
 
 
@@ -72,7 +71,7 @@ def assert_same(one, other):
 def test_a_refit_is_what_fit_makes_of_the_clip(session, family):
     kind = families()[family]
     for chart in SHAPES[kind.shape].charts[:2]:
-        header, _ = ask(session, "refit", **chosen(family, chart=chart))
+        header, _ = ask(session, "edit", **chosen(family, chart=chart))
         assert header["chart"] == chart
         fitted = LimitModel.fit(
             [session.scene.clip],
@@ -84,14 +83,14 @@ def test_a_refit_is_what_fit_makes_of_the_clip(session, family):
         )
         assert_same(session.scene.model.limits[ARM], fitted.limits[ARM])
     assert header["choice"]["family"] == family
-    assert header["undo"] == f"{kind.label[0].lower()}{kind.label[1:]} for {ARM}"
+    assert header["state"]["undo"] == f"{kind.label[0].lower()}{kind.label[1:]} for {ARM}"
 
 
 def test_a_refit_keeps_what_a_limit_is_measured_from():
     rom, above = clip(size=0.5, frames=90), {ARM: "Hips"}
     model = LimitModel.fit([rom], "box", joints=[ARM], relative_to=above)
     session = Session(scene_of(model, rom))
-    ask(session, "refit", **chosen("kdop", margin_deg=2.0))
+    ask(session, "edit", **chosen("kdop", margin_deg=2.0))
     fitted = LimitModel.fit([rom], "kdop", joints=[ARM], relative_to=above, margin=np.radians(2.0))
     assert_same(session.scene.model.limits[ARM], fitted.limits[ARM])
 
@@ -101,7 +100,7 @@ def test_kept_samples_are_refitted_whole(populous):
     header, _ = ask(session, "family", joint=ARM)
     assert header["choice"]["from"] == "samples"
     assert [source["why"] for source in header["sources"]] == [None, None, None]
-    ask(session, "refit", **chosen("kdop", source="samples"))
+    ask(session, "edit", **chosen("kdop", source="samples"))
     samples = populous.source.samples[ARM]
     fitted = Limit.fit(
         [sample.rotations for sample in samples],
@@ -151,7 +150,7 @@ def test_a_family_is_judged_by_parts_of_the_clip_left_out(session, family):
         shares.append(held_out(rest, left, family, chart, np.radians(1.0)))
         assert found == pytest.approx(shares[-1])
     assert max(shares) > 0.0
-    ask(session, "refit", **given)
+    ask(session, "edit", **given)
     volume = session.scene.model.limits[ARM].volume(4000)
     assert header["share"] == pytest.approx(volume)
 
@@ -187,29 +186,28 @@ def test_a_short_clip_is_not_judged():
     ],
 )
 def test_a_choice_that_makes_no_sense_is_refused(session, wrong, says):
-    with pytest.raises(ValueError, match=says):
-        ask(session, "refit", **{**chosen("kdop"), **wrong})
+    assert re.search(says, ask(session, "edit", **{**chosen("kdop"), **wrong})[0]["error"])
 
 
 def test_what_a_fit_warns_of_is_told():
     model = LimitModel.fit([clip(frames=60)], "box", joints=[ARM])
     session = Session(scene_of(model, clip(size=1.4, frames=60)))
-    header, _ = ask(session, "refit", **chosen("box", margin_deg=90.0))
+    header, _ = ask(session, "edit", **chosen("box", margin_deg=90.0))
     assert any("opposite the bone" in said for said in header["remarks"])
     assert ask(session, "family", joint=ARM)[0]["remarks"] == header["remarks"]
-    assert ask(session, "refit", **chosen("box", margin_deg=1.0))[0]["remarks"] == []
+    assert ask(session, "edit", **chosen("box", margin_deg=1.0))[0]["remarks"] == []
 
 
 @pytest.mark.parametrize("chart", ["rotation-vector", "swing-twist", "euler"])
 def test_the_brush_pushes_where_the_page_points(session, chart):
-    ask(session, "refit", **chosen("distance-field", chart=chart))
+    ask(session, "edit", **chosen("distance-field", chart=chart))
     limit = session.scene.model.limits[ARM]
     point = shape_surface(limit.shape).vertices[40]
     rotation = limit.chart.rotations(point)
     vector = quat.log(quat.mul(quat.inverse(limit.chart.reference), rotation))
     given = {"joint": ARM, "edit": "brush", "radiusDeg": 12.0, "amountDeg": 2.0, "stroke": "s"}
     header, _ = ask(session, "edit", **given, centers=[vector.tolist()])
-    assert "refused" not in header
+    assert "error" not in header
     once = push(limit.shape, point, np.radians(12.0), np.radians(2.0))
     brushed = session.scene.model.limits[ARM].shape
     assert np.allclose(brushed.values, once.values, atol=1e-9)
@@ -230,11 +228,10 @@ def test_the_brush_pushes_where_the_page_points(session, chart):
 def test_only_fields_are_brushed(session):
     given = {"joint": ARM, "edit": "brush", "radiusDeg": 12.0, "amountDeg": 2.0}
     header, _ = ask(session, "edit", **given, centers=[[0, 0, 0]])
-    assert header["refused"] == "a box cannot be sculpted: make it a distance field"
-    ask(session, "refit", **chosen("distance-field"))
+    assert header["error"] == "a box cannot be sculpted: make it a distance field"
+    ask(session, "edit", **chosen("distance-field"))
     for centers in ([], [[0, 0, 0]] * 33, [0, 0, 0]):
-        with pytest.raises(ValueError, match="centers: expected"):
-            ask(session, "edit", **given, centers=centers)
+        assert "centers: expected" in ask(session, "edit", **given, centers=centers)[0]["error"]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +242,7 @@ def test_only_fields_are_brushed(session):
     ],
 )
 def test_the_present_pose_becomes_a_sample(session, family):
-    ask(session, "refit", **chosen(family))
+    ask(session, "edit", **chosen(family))
     limit = session.scene.model.limits[ARM]
     pose = quat.mul(limit.chart.reference, quat.exp(np.array([0.9, -0.5, 0.6])))
     assert not limit.contains(pose)
@@ -258,17 +255,17 @@ def test_the_present_pose_becomes_a_sample(session, family):
 
 @pytest.mark.parametrize("family", ["box", "ellipsoid", "kdop", "product", "reach-cone", "union"])
 def test_a_pose_that_is_inside_makes_no_step(session, family):
-    ask(session, "refit", **chosen(family))
+    ask(session, "edit", **chosen(family))
     limit = session.scene.model.limits[ARM]
     pose = limit.sample(1, np.random.default_rng(0))[0]
     header, _ = ask(session, "edit", joint=ARM, edit="add-sample", rotation=pose.tolist())
-    assert header["refused"] == "this pose is inside already"
+    assert header["error"] == "this pose is inside already"
     assert session.scene.model.limits[ARM] is limit
 
 
 @pytest.mark.parametrize("family", ["box", "oriented-box", "ellipsoid", "kdop", "product"])
 def test_numbers_are_those_of_the_shape(session, family):
-    ask(session, "refit", **chosen(family, chart="swing-twist"))
+    ask(session, "edit", **chosen(family, chart="swing-twist"))
     header, _ = ask(session, "region", joint=ARM)
     numbers = header["numbers"]
     for number in numbers[:: max(1, len(numbers) // 4)]:
@@ -279,7 +276,7 @@ def test_numbers_are_those_of_the_shape(session, family):
         wider = number["deg"] + (-1.0 if field == "low" else 1.0)
         given = {"field": number["field"], "index": number["index"], "deg": wider}
         header, _ = ask(session, "edit", joint=ARM, edit="number", **given)
-        assert "refused" not in header
+        assert "error" not in header
         shape = session.scene.model.limits[ARM].shape
         value = np.atleast_1d(getattr(shape.swing if owner else shape, field))[number["index"]]
         assert np.degrees(value) == pytest.approx(wider)
@@ -298,7 +295,7 @@ def test_numbers_have_names_that_people_understand():
 
 def _boxed(chart):
     session = Session(scene_of(LimitModel.fit([clip(frames=60)], "box", joints=[ARM])))
-    ask(session, "refit", **chosen("box", chart=chart, source="limit"))
+    ask(session, "edit", **chosen("box", chart=chart, source="limit"))
     return session
 
 
@@ -314,5 +311,5 @@ def test_a_number_that_cannot_be_is_refused(number, says):
     limit = Limit(RotationVector(), Box([-1, -1, -1], [1, 1, 1], np.eye(3)))
     session = Session(scene_of(LimitModel({ARM: limit}, clip(frames=2).skeleton)))
     header, _ = ask(session, "edit", joint=ARM, edit="number", **number)
-    assert says in header["refused"]
+    assert says in header["error"]
     assert session.scene.model.limits[ARM] is limit

@@ -24,7 +24,7 @@ from synovia.population import limits_for
 from synovia.view import messages, uploads
 from synovia.view.answers import answer
 from synovia.view.folder import Folder
-from synovia.view.session import Session, scene_of
+from synovia.view.session import Session, scene_of, with_limits
 from synovia.view.standalone import request_key, standalone_html
 
 
@@ -81,11 +81,15 @@ def test_a_human_clip_dropped_on_the_default_figure_gets_human_limits(tmp_path):
 def test_limits_that_are_dropped_are_those_of_the_file(session):
     tight = LimitModel.fit([clip(size=0.1, frames=60)], "box", joints=["LeftArm"])
     content = limits_bytes(tight, "x")
-    session.edit(lambda limits: {**limits, "Chest": tight.limits["LeftArm"]}, "tight", None)
+    session.edit(
+        lambda model: with_limits(model, {**model.limits, "Chest": tight.limits["LeftArm"]}),
+        "tight",
+        None,
+    )
     assert loaded(session, "tight.limits.json", content)["discards"] is True
     assert session.scene.model.limits.keys() > {"LeftArm"}
     told = loaded(session, "tight.limits.json", content, discard=True)
-    assert told["unsaved"] is True
+    assert told["state"]["unsaved"] is True
     assert list(session.scene.model.limits) == ["LeftArm"]
 
 
@@ -101,9 +105,9 @@ def test_limits_that_are_dropped_are_those_of_the_file(session):
 )
 def test_what_cannot_be_read_is_told_by_its_name(session, name, content, said):
     told = loaded(session, name, content)
-    assert said in told["refused"]
-    assert "/tmp" not in told["refused"]
-    assert told["scene"] == 0
+    assert said in told["error"]
+    assert "/tmp" not in told["error"]
+    assert session.state().scene == 0
 
 
 def test_files_too_large_or_not_whole_are_refused(session, monkeypatch):
@@ -123,7 +127,7 @@ def exported(session, what, **given):
 
 def test_the_clamped_clip_keeps_the_format_it_came_in(session, tmp_path):
     told = loaded(session, "run.motion.csv", bytes_of(clip("run"), tmp_path / "x.motion.csv"))
-    assert "refused" not in told
+    assert "error" not in told
     assert exported(session, "clamped", soften=None)[0] == "run clamped.motion.csv"
 
 
@@ -169,7 +173,7 @@ def test_one_file_of_html_holds_all_that_is_looked_at(session):
     np.testing.assert_allclose(arrays["rotations"], session.scene.clip.pose.rotations, atol=4e-5)
     for joint in session.scene.model.limits:
         assert request_key("region", {"joint": joint}) in told
-        assert request_key("curve", {"soften": None, "joint": joint}) in told
+        assert request_key("curves", {"joints": [joint]}) in told
 
 
 def test_clips_of_a_folder_come_worst_first(session, tmp_path):
@@ -187,8 +191,8 @@ def test_clips_of_a_folder_come_worst_first(session, tmp_path):
     assert rows[0]["worstDeg"] == pytest.approx(np.degrees(report.violation.max()))
     assert "zero.bvh" in rows[-1]["error"]
     told = ask(session, "choose", number=rows[0]["number"])[0]
-    assert (told["scene"], session.scene.clip.name) == (1, "wild")
-    assert "refused" in ask(session, "choose", number=rows[-1]["number"])[0]
+    assert (told["state"]["scene"], session.scene.clip.name) == (1, "wild")
+    assert "error" in ask(session, "choose", number=rows[-1]["number"])[0]
     assert "in the list" in ask(session, "choose", number=9)[0]["error"]
 
 

@@ -79,13 +79,13 @@ def test_hundreds_of_idle_strangers_end_nothing(tmp_path):
         place = urlparse(url)
         first = stack.enter_context(opened(url))
         grown = {"joint": "LeftArm", "edit": "number", "field": "high", "index": 0, "deg": 77.0}
-        assert asked(first, "edit", **grown, stroke=None)["unsaved"] is True
+        assert asked(first, "edit", **grown, stroke=None)["state"]["unsaved"] is True
         for _ in range(STRANGERS):
             stranger = socket.create_connection((place.hostname, place.port), timeout=60)
             stack.enter_context(stranger)
         with urllib.request.urlopen(url, timeout=60) as answer:
             assert b"Synovia" in answer.read()
-        assert asked(first, "open")["undo"] == "number, LeftArm"
+        assert asked(first, "open")["state"]["undo"] == "number, LeftArm"
         second = stack.enter_context(opened(url))
         numbers = asked(second, "region", joint="LeftArm")["numbers"]
         assert any(abs(each["deg"] - 77.0) < 1e-6 for each in numbers)

@@ -13,7 +13,7 @@ from synovia.limit import gained_and_lost
 from synovia.rigs import recognize
 from synovia.text import percent
 from synovia.view.folder import Folder
-from synovia.view.session import scene_of
+from synovia.view.session import scene_of, with_limits
 from twins import walker
 from view.browser import text_of, visit
 from view.test_page_exchange import choose, drop
@@ -124,7 +124,9 @@ def test_two_limits_are_compared_on_the_sphere_and_in_per_cent(at, model, tmp_pa
     assert compare.locator("option[value=opened]").is_disabled()
     before = model.limits[ARM]
     wide = Limit(before.chart, before.shape.grow(0.15))
-    at.server.session.edit(lambda limits: {**limits, ARM: wide}, "wider", None)
+    at.server.session.edit(
+        lambda model: with_limits(model, {**model.limits, ARM: wide}), "wider", None
+    )
     at.server.notify_pages()
     at.until(lambda: compare.locator("option[value=opened]").is_enabled())
     plain = at.picture()

@@ -67,7 +67,7 @@ def test_a_limit_measured_from_an_ancestor_is_shown_so(browser):
         assert text_of(seen, "#now") == f"{np.degrees(worst.worst):.0f}° outside"
         header, _ = seen.answer("open")
         names = header["names"]
-        assert names[header["measuredFrom"][names.index("LeftArm")]] == "Hips"
+        assert names[header["state"]["measuredFrom"][names.index("LeftArm")]] == "Hips"
 
 
 def test_a_row_leads_to_its_worst_frame(seen, scene):

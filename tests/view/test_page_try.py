@@ -12,7 +12,7 @@ from clips import chain
 from joints import figure
 from synovia import Box, Limit, LimitModel, Pose, RotationVector, forward
 from synovia.view.answers import answer_call
-from synovia.view.session import scene_of
+from synovia.view.session import scene_of, with_limits
 from view.browser import PATIENCE, frame_of, text_of, visit
 
 
@@ -120,7 +120,7 @@ def test_what_was_tried_is_judged_by_limits_that_another_page_has_changed(seen, 
     assert before > 1.0
     limits = dict(scene.model.limits)
     del limits["Chest"]  # the first: places in lists are others now
-    seen.server.session.edit(lambda _: limits, "remove, Chest", None)
+    seen.server.session.edit(lambda model: with_limits(model, limits), "remove, Chest", None)
     seen.server.notify_pages()
     seen.until(lambda: seen.asked[-1]["ask"] == "outside")
     seen.until(seen.is_answered)
@@ -230,7 +230,9 @@ def test_controls_pose_a_figure(browser):
         assert float(sliders.first.input_value()) == pytest.approx(control.neutral)
         assert text_of(seen, ".controls .clamped[role=status]") == ""
         narrow = Limit(RotationVector(), Box(np.full(3, -0.01), np.full(3, 0.01), np.eye(3)))
-        seen.server.session.edit(lambda limits: {**limits, "c7": narrow}, "narrow", None)
+        seen.server.session.edit(
+            lambda model: with_limits(model, {**model.limits, "c7": narrow}), "narrow", None
+        )
         seen.server.notify_pages()
         seen.until(lambda: seen.page.title().startswith("•"))
         sliders.first.evaluate("(each) => (each.max = 9)")  # more than the figure takes

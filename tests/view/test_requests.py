@@ -127,19 +127,19 @@ def test_a_page_that_vanishes_in_mid_drag_leaves_a_valid_model_and_one_step(scen
             with line_to(server) as line:
                 for right in (0.02, 0.04):
                     edit = cone_point(session, right)
-                    assert sent(line, ask="edit", stroke="a-1", **edit)["undo"]
-                    assert heard(other)["news"]
+                    assert sent(line, ask="edit", stroke="a-1", **edit)["state"]["undo"]
+                    assert "id" not in heard(other)
                 line.send(json.dumps({"id": 8, "ask": "edit", "stroke": "a-1"})[:-20])
                 line.socket.close()  # no goodbye, in the middle of a message
             dragged = session.scene.model.limits["LeftArm"]
             assert dragged.contains(dragged.project(scene.clip.pose.rotations[:, 2])).all()
             told = sent(other, ask="edit", stroke="b-1", **cone_point(session, 0.03))
-            assert "refused" not in told
-            assert sent(other, ask="undo", joint=None)["undo"]
+            assert "error" not in told
+            assert sent(other, ask="undo", joint=None)["state"]["undo"]
             assert (
                 session.scene.model.limits["LeftArm"] is dragged
             )  # the other's stroke was its own
-            assert sent(other, ask="undo", joint=None)["undo"] is None
+            assert sent(other, ask="undo", joint=None)["state"]["undo"] is None
             assert session.scene.model.limits["LeftArm"] is scene.model.limits["LeftArm"]
 
 

@@ -27,7 +27,7 @@ from synovia.view import editing
 from synovia.view.answers import answer
 from synovia.view.editing import sibling_path
 from synovia.view.messages import unpack
-from synovia.view.session import Scene, Session, scene_of
+from synovia.view.session import Scene, Session, scene_of, with_limits
 from view.browser import needed
 
 OURS = {"Hips": "pelvis", "Chest": "torso", "LeftArm": "arm.L", "LeftForeArm": "elbow.L"}
@@ -74,14 +74,18 @@ def save(session, name=None, *, overwrite=False):
 
 
 def turned(session, name, limit):
-    session.edit(lambda limits: {**limits, name: limit}, f"new limit of {name}", None)
+    session.edit(
+        lambda model: with_limits(model, {**model.limits, name: limit}),
+        f"new limit of {name}",
+        None,
+    )
 
 
 def test_an_edited_joint_comes_back_by_its_own_name(session, model, file):
     assert session.scene.model.ancestors == {"LeftArm": "Hips"}
     edited = replace(session.scene.model.limits["LeftArm"], shape=box(0.1).shape)
     turned(session, "LeftArm", edited)
-    assert save(session)["unsaved"] is False
+    assert save(session)["state"]["unsaved"] is False
     found = load_limits(file)
     assert list(found.limits) == list(model.limits)
     np.testing.assert_array_equal(found.limits["arm.L"].shape.high, 0.1)
@@ -126,7 +130,9 @@ def test_a_new_limit_goes_to_a_joint_that_the_limits_know(session, file):
 
 
 def test_a_limit_that_is_taken_away_is_gone(session, file):
-    session.edit(lambda limits: {"LeftArm": limits["LeftArm"]}, "less", None)
+    session.edit(
+        lambda model: with_limits(model, {"LeftArm": model.limits["LeftArm"]}), "less", None
+    )
     save(session)
     assert list(load_limits(file).limits) == ["arm.L", "tail"]
     assert load_limits(file).provenance["edited"] == ["elbow.L"]
@@ -135,9 +141,9 @@ def test_a_limit_that_is_taken_away_is_gone(session, file):
 def test_a_limit_of_a_joint_that_is_not_theirs_is_refused(session, file):
     turned(session, "LeftHand", box(0.4))
     for what in (save(session), ask(session, "download")):
-        assert "the skeleton of the limits has no such joint" in what["refused"]
-        assert "LeftHand" in what["refused"]
-        assert what["unsaved"]
+        assert "the skeleton of the limits has no such joint" in what["error"]
+        assert "LeftHand" in what["error"]
+        assert session.unsaved
     assert not file.exists()
     session.undo()
     assert "saved" in save(session)
@@ -149,7 +155,7 @@ def test_a_joint_whose_name_means_another_one_there_is_refused(file):
     session = Session(scene_of(model, clip(frames=3), names={"LeftArm": "LeftForeArm"}), file)
     assert list(session.scene.model.limits) == ["LeftArm"]
     turned(session, "LeftForeArm", box(0.1))
-    assert "no such joint" in save(session)["refused"]
+    assert "no such joint" in save(session)["error"]
 
 
 def test_a_scene_without_a_source_saves_its_own_limits(file):
@@ -177,16 +183,16 @@ def test_from_python_the_present_limits_are_saved_anywhere(model, tmp_path):
 
 
 def test_unsaved_is_what_differs_from_the_file(session):
-    assert session.state()["unsaved"] is False
+    assert session.state().unsaved is False
     turned(session, "LeftArm", box(0.1, "Hips"))
-    assert session.state()["unsaved"] is True
+    assert session.state().unsaved is True
     session.undo()
-    assert session.state()["unsaved"] is False
+    assert session.state().unsaved is False
     session.redo()
     save(session)
-    assert session.state()["unsaved"] is False
+    assert session.state().unsaved is False
     session.undo()
-    assert session.state()["unsaved"] is True
+    assert session.state().unsaved is True
 
 
 @pytest.mark.parametrize(
@@ -199,7 +205,7 @@ def test_unsaved_is_what_differs_from_the_file(session):
 )
 def test_a_name_is_a_name_and_leads_nowhere_else(session, file, name):
     told = save(session, name)
-    assert "name" in told["refused"]
+    assert "name" in told["error"]
     assert list(file.parent.iterdir()) == []
 
 
@@ -210,7 +216,7 @@ def test_a_link_is_not_followed(session, file, tmp_path_factory):
         link.symlink_to(elsewhere)
     except OSError:
         pytest.skip("no symbolic links here")
-    assert "link" in save(session, "link", overwrite=True)["refused"]
+    assert "link" in save(session, "link", overwrite=True)["error"]
     assert not elsewhere.exists()
 
 
@@ -225,8 +231,8 @@ def test_a_failure_is_told_and_nothing_is_lost(session, file, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(editing, "write_limits", full)
         told = save(session)
-    assert "No space left" in told["refused"]
-    assert told["unsaved"] is True
+    assert "No space left" in told["error"]
+    assert session.unsaved
     assert file.read_bytes() == before
     assert "saved" in save(session)
     assert file.read_bytes() != before
@@ -270,7 +276,7 @@ def test_a_link_planted_after_a_save_is_not_followed(session, file, tmp_path_fac
     except OSError:
         pytest.skip("no symbolic links here")
     turned(session, "LeftArm", box(0.1, "Hips"))
-    assert "link" in save(session, overwrite=True)["refused"]
+    assert "link" in save(session, overwrite=True)["error"]
     with pytest.raises(OSError, match="link"):  # nor where it is planted after the look
         editing.write_limits(session.model, file)
     assert elsewhere.read_text() == "precious"
@@ -310,20 +316,24 @@ def test_unsaved_edits_are_kept_until_they_are_saved(session, file):
 
 def test_the_next_start_offers_what_was_not_saved(session, model, file):
     turned(session, "LeftArm", box(0.1, "Hips"))
-    session.edit(lambda limits: {"LeftArm": limits["LeftArm"]}, "without an elbow", None)
+    session.edit(
+        lambda model: with_limits(model, {"LeftArm": model.limits["LeftArm"]}),
+        "without an elbow",
+        None,
+    )
     session.keep_unsaved()
     following = Session(scene_of(model, clip(frames=3), names=OURS), file)
     kept = file.with_name("mine.unsaved.limits.json")
-    assert following.state()["leftover"]["name"] == kept.name
+    assert following.state().leftover.name == kept.name
     before = kept.read_bytes()
     turned(following, "Chest", box(0.5))
     with pytest.raises(FileExistsError, match="restore or remove them first"):
         following.keep_unsaved()
     assert kept.read_bytes() == before  # until it is decided
-    scene = following.state()["scene"]
+    scene = following.state().scene
     told = ask(following, "recover", restore=True)
-    assert (told["leftover"], told["unsaved"]) == (None, True)
-    assert told["scene"] > scene  # pages show it all anew
+    assert (told["state"]["leftover"], told["state"]["unsaved"]) == (None, True)
+    assert told["state"]["scene"] > scene  # pages show it all anew
     assert following.kept == kept
     limits = following.scene.model.limits
     np.testing.assert_array_equal(limits["LeftArm"].shape.high, 0.1)
@@ -331,7 +341,7 @@ def test_the_next_start_offers_what_was_not_saved(session, model, file):
     assert "LeftForeArm" not in limits
     following.undo()
     assert "LeftForeArm" in following.scene.model.limits
-    assert "no edits of last time" in ask(following, "recover", restore=True)["refused"]
+    assert "no edits of last time" in ask(following, "recover", restore=True)["error"]
 
 
 def test_what_was_not_saved_can_be_left(session, model, file):
@@ -339,12 +349,12 @@ def test_what_was_not_saved_can_be_left(session, model, file):
     session.keep_unsaved()
     following = Session(scene_of(model, clip(frames=3), names=OURS), file)
     told = ask(following, "recover", restore=False)
-    assert (told["leftover"], told["unsaved"]) == (None, False)
+    assert (told["state"]["leftover"], told["state"]["unsaved"]) == (None, False)
     assert list(file.parent.iterdir()) == []
 
 
 def test_a_leftover_that_cannot_be_read_is_told(model, file):
     file.with_name("mine.unsaved.limits.json").write_text("half")
     session = Session(scene_of(model), file)
-    assert "JSON" in ask(session, "recover", restore=True)["refused"]
-    assert session.state()["leftover"] is not None
+    assert "JSON" in ask(session, "recover", restore=True)["error"]
+    assert session.state().leftover is not None

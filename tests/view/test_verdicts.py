@@ -9,10 +9,10 @@ import numpy as np
 from synovia import Pose, quat
 from synovia.population import limits_for
 from synovia.view.display import check_clip
+from synovia.view.messages import Empty
 from synovia.view.poses import outside_deg
-from synovia.view.protocol.requests import WhyRequest
-from synovia.view.reasons import explain
-from synovia.view.session import Session, scene_of
+from synovia.view.reasons import WhyRequest, explain
+from synovia.view.session import Session, scene_of, with_limits
 from twins import walker
 
 
@@ -24,9 +24,9 @@ def test_unusual_joints_have_negative_angles():
     rotations[20:30, elbow] = quat.exp(np.radians([0.0, 60.0, 0.0]))
     clip = replace(walk, pose=Pose(rotations, walk.pose.positions))
     session = Session(scene_of(limits_for(clip).model, clip))
-    assert session.state()["twoVerdicts"]
+    assert session.state().two_verdicts
     place = session.scene.limited.index(elbow)
-    angles = check_clip(session, {})["outsideDeg"]
+    angles = check_clip(session, Empty()).outside_deg
     assert (angles[:10] == 0.0).all()
     assert (angles[10:20, place] < 0.0).all()
     assert (angles[20:30, place] > 30.0).all()
@@ -38,8 +38,8 @@ def test_unusual_joints_have_negative_angles():
                 frame=frame, rotations=rotations[frame].ravel(), joint="mixamorig:LeftForeArm"
             )
             why = explain(session, request)
-            assert why["name"] == "left elbow"
-            assert why["move"] == "extension"
-            np.testing.assert_allclose(why["outsideDeg"], abs(angles[frame, place]), rtol=0.02)
-    session.edit(lambda limits: {**limits}, "nothing", None)
+            assert why.name == "left elbow"
+            assert why.move == "extension"
+            np.testing.assert_allclose(why.outside_deg, abs(angles[frame, place]), rtol=0.02)
+    session.edit(lambda model: with_limits(model, {**model.limits}), "nothing", None)
     assert session.scene.model.usual is not None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-import re
+import runpy
 import sys
 import tempfile
 import textwrap
@@ -31,7 +31,7 @@ from synovia.io import limits as limits_io
 from synovia.shapes import SHAPES
 
 ROOT = Path(__file__).parents[2]
-PROTOCOL = ROOT / "src" / "synovia" / "view" / "protocol"
+PROTOCOL = runpy.run_path(str(ROOT / "web" / "protocol.py"))
 
 
 def pages() -> dict[str, str]:
@@ -207,17 +207,9 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
 
 def page_protocol() -> str:
     """Return the page about the messages of `synovia view`, from their classes."""
-    nodes: dict[str, ast.ClassDef] = {}
-    aliases: dict[str, str] = {}
-    for name in ("requests", "poses", "__init__"):
-        for node in ast.parse((PROTOCOL / f"{name}.py").read_text("utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                nodes[node.name] = node
-            elif isinstance(node, ast.Assign):
-                aliases[ast.unparse(node.targets[0])] = ast.unparse(node.value)
-    requests, answers = (
-        {key: kind for key, kind, _ in _fields(nodes[name])} for name in ("Requests", "Answers")
-    )
+    protocol = PROTOCOL["read_protocol"]()
+    names = protocol.reach([*protocol.requests.values(), *protocol.answers.values()])
+    nodes = {name: protocol.classes[name] for name in names if name in protocol.classes}
     parts = [
         "# The page's protocol\n",
         "One socket, at `socket` below the link. The page sends JSON, such as"
@@ -228,23 +220,17 @@ def page_protocol() -> str:
         " `type` (`f4`, `u4`, `i2`, `u2`, `u1`) and `shape`. An `error` is a sentence.\n",
     ]
     mentioned: list[str] = []
-    for name, request in requests.items():
+    for name, request in protocol.requests.items():
         parts.append(f"## {name}\n")
-        for title, kinds in (("Request", request), ("Answer", answers[name])):
-            names = [kind.strip() for kind in kinds.split("|")]
-            mentioned += names
-            parts += [_message(title, kind, nodes) for kind in names]
-    edits = re.findall(r"\w+", aliases.get("Edit", ""))
+        for title, kinds in (("Request", request), ("Answer", protocol.answers[name])):
+            kinds = ast.unparse(kinds).split(" | ")
+            mentioned += kinds
+            parts += [_message(title, kind, nodes) for kind in kinds]
+    edits = ast.unparse(protocol.aliases["Edit"][0]).split(" | ")
     parts.append("## Edits\n\n`edit` is one of these.\n")
-    parts += [_message("Edit", kind, nodes) for kind in edits if kind in nodes]
+    parts += [_message("Edit", kind, nodes) for kind in edits]
     parts.append("## Other types\n")
-    used = {
-        name
-        for node in nodes.values()
-        for _, kind, _ in _fields(node)
-        for name in re.findall(r"\w+", kind)
-    }
-    others = sorted((used & set(nodes)) - set(mentioned) - set(edits))
+    others = sorted(nodes.keys() - set(mentioned) - set(edits))
     parts += [_message("Type", kind, nodes) for kind in others]
     return "\n".join(parts)
 

@@ -1,11 +1,22 @@
 // The connection to Python: requests are JSON, answers are a JSON header with arrays behind it.
 
-import type { Answers, Failure, Header, News, Requests, State } from "./protocol";
+import type { Answers, Edge, Header, Requests, State } from "./protocol";
 
 /** Names of requests. */
 export type Ask = keyof Requests;
 
-export type Message = Header & (Answers[Ask] | News | Failure);
+export type Message = Header & Answers[Ask];
+
+/** Why there is no answer to a request. */
+export class Refusal extends Error {
+  constructor(
+    reason: string,
+    /** The edge of a cone that is at fault. */
+    readonly edge?: Edge | null,
+  ) {
+    super(reason);
+  }
+}
 
 const KINDS = {
   f4: Float32Array,
@@ -89,8 +100,8 @@ interface Pending {
 
 export class Connection {
   /** Called when another page has changed the limits. */
-  onNews: (news: News) => void = () => {};
-  /** Called with every answer that contains the state of the limits. */
+  onNews: () => void = () => {};
+  /** Called when the state of the limits has changed. */
   onState: (state: State) => void = () => {};
   /** Called when an answer is late, and when none is late any more. */
   onLate: (late: boolean) => void = () => {};
@@ -173,17 +184,14 @@ export class Connection {
   }
 
   private receive(message: Message): void {
-    if ("unsaved" in message) this.onState(message);
-    if ("news" in message) {
-      this.onNews(message);
-      return;
-    }
-    const { id } = message;
-    const pending = id === null ? undefined : this.pending.get(id);
-    if (id === null || !pending) return;
-    this.pending.delete(id);
-    this.clearLate(id);
-    if ("error" in message) pending.reject(new Error(message.error));
+    const { id, error, edge, state } = message;
+    if (state) this.onState(state);
+    if (id === undefined || id === null) this.onNews();
+    const pending = this.pending.get(id ?? -1);
+    if (!pending) return;
+    this.pending.delete(id ?? -1);
+    this.clearLate(id ?? -1);
+    if (error) pending.reject(new Refusal(error, edge));
     else pending.resolve(message);
   }
 }

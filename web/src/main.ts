@@ -17,7 +17,7 @@ async function start(): Promise<void> {
   const shape = connection.ask("body", {});
   const mesh = connection.ask("mesh", {});
   const opening = await request;
-  const store = new Store(clipFrom(opening), connection, opening, recording !== undefined);
+  const store = new Store(clipFrom(opening), connection, opening.state, recording !== undefined);
   await new Page(store).begin(check, shape, mesh);
 }
 

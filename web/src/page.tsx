@@ -361,7 +361,7 @@ export class Page {
     const { values, joint } = start;
     const posed = await store.connection.ask("pose", { values });
     store.history.present.value = { ...this.madeFrom(posed), values }; // with nothing to undo
-    this.pick(joint);
+    this.pick(store.clip.skeleton.names.indexOf(joint));
     stage.turntable.rotate(START_YAW - stage.turntable.yaw, 0);
     stage.frameAll();
   }

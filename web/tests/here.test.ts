@@ -33,7 +33,7 @@ function setup() {
   const drivers = [-1, -1, SPINE, -1, -1, -1];
   const body = clip();
   const connection = { ask } as unknown as Connection;
-  const store = new Store(body, connection, { ...OPENING, drivers }, false);
+  const store = new Store(body, connection, { ...OPENING.state, drivers }, false);
   store.picked.value = ARM;
   store.region.value = regionFrom(conePicture());
   new RegionHere(store);

@@ -24,8 +24,8 @@ function strokes(): Strokes {
       asked.push({ name, request, answer: resolve, fail });
     });
   return new Strokes({ ask } as unknown as Connection, () => joint, {
-    onAnswer: (_, of, edit) => events.push(`answer ${of} ${edit?.edit ?? "step"}`),
-    onFailure: (reason) => events.push(`failure ${reason}`),
+    onAnswer: (_, of) => events.push(`answer ${of}`),
+    onRefusal: ({ message }, { edit }) => events.push(`refusal of ${edit}: ${message}`),
     onDone: (what) => events.push(`done ${what}`),
     onStep: (message, well) => events.push(`step ${message} ${well}`),
     onChange: () => events.push("change"),
@@ -49,7 +49,7 @@ test("a drag sends its latest edit, all in one stroke", async () => {
   expect(events).not.toContain("change");
   asked[1]?.answer({});
   await ended;
-  expect(events).toEqual(["answer arm number", "answer arm number", "change"]);
+  expect(events).toEqual(["answer arm", "answer arm", "change"]);
   expect(asked[0]?.request.stroke).toBe(asked[1]?.request.stroke);
   made.drag({ ...NUMBER, deg: 4 });
   expect(asked[2]?.request.stroke).not.toBe(asked[0]?.request.stroke);
@@ -73,28 +73,13 @@ test("single edits go one after the other, each a stroke of its own", async () =
   expect(asked[0]?.request.stroke).not.toBe(asked[1]?.request.stroke);
 });
 
-test("an edit that is refused is not done", async () => {
+test("an edit that is refused is not done, and says why", async () => {
   const made = strokes();
   const edit = made.apply({ edit: "remove" }, "Removed.");
   await settle();
-  asked[0]?.answer({ refused: "no" });
+  asked[0]?.fail("it has no limit");
   expect(await edit).toBe(false);
-  expect(events).toEqual(["answer arm remove", "change"]);
-});
-
-test("an edit that fails says why", async () => {
-  const made = strokes();
-  const edit = made.apply({ edit: "remove" });
-  await settle();
-  asked[0]?.fail("the line to synovia is gone");
-  expect(await edit).toBe(false);
-  expect(events[0]).toBe("failure the line to synovia is gone");
-});
-
-test("a refit is asked for by its own name", async () => {
-  const choice = { family: "box", chart: null, marginDeg: 3, from: "clip" };
-  strokes().drag({ edit: "refit", ...choice });
-  expect(asked[0]).toMatchObject({ name: "refit", request: { ...choice, joint: "arm" } });
+  expect(events).toEqual(["refusal of remove: it has no limit", "change"]);
 });
 
 test("undo waits for what was done before", async () => {
@@ -108,7 +93,7 @@ test("undo waits for what was done before", async () => {
   expect(asked.map(({ name }) => name)).toEqual(["edit", "undo"]);
   asked[1]?.answer({ what: "mirror, arm" });
   await settle();
-  expect(events.slice(-3)).toEqual(["answer arm step", "step Undone: mirror, arm true", "change"]);
+  expect(events.slice(-3)).toEqual(["answer arm", "step Undone: mirror, arm true", "change"]);
 });
 
 test("nothing to undo is said", async () => {

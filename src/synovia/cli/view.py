@@ -132,11 +132,10 @@ def view(
     """
     from .. import io
     from ..io import clip_suffix, split_clip
-    from ..view.files import show_clip
+    from ..view.folder import show_clip
     from ..view.open_browser import open_browser
     from ..view.server import PageServer
-    from ..view.session import scene_of
-    from ..view.start import start_of
+    from ..view.session import scene_of, start_of
 
     if hosts and allow_remote is None:
         raise click.UsageError("--host names a machine for others: it needs --allow-remote")

@@ -88,8 +88,7 @@ def show(
     "https://lab.example:8888", where it is not one on this machine.
     """
     from .server import PageServer
-    from .session import scene_of
-    from .start import start_of
+    from .session import scene_of, start_of
 
     origins = LOCAL_ORIGINS if notebook is None else (check_origin(notebook),)
     file = None if save_to is None else limits_path(save_to)

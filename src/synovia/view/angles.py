@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
 
-from ..arrays import TOLERANCE, Floats
+from ..arrays import TOLERANCE, Floats, Within
 from ..population import (
     ClipAngles,
     HumanLimits,
@@ -20,35 +23,114 @@ from ..rigs import Alignment
 from ..skeleton import Pose, forward
 from ..text import csv_text, file_stem
 from .clinical import alignment_of, links_of
-from .drags import rotate_joint
-from .poses import outside_deg, pose_from
-from .protocol import Refusal
-from .protocol.poses import (
-    AngleCurves,
-    ClinicalAngle,
-    JointAngles,
-    PoseAnswer,
-    Pulled,
-    RangeRow,
-    Ranges,
-)
-from .protocol.requests import (
-    AngleRequest,
-    AnglesRequest,
-    CurvesRequest,
-    EmptyRequest,
-    ExportRequest,
-    TurnRequest,
-)
+from .drags import FigureRequest, Pulled, TurnRequest, rotate_joint
+from .folder import human_source
+from .messages import Empty
+from .poses import PoseAnswer, PoseRequest, pose_answer, pose_from
 from .session import Scene, Session
 
 NOT_HUMAN = "angles need a human: Files, Map joints … says which joint is which"
 
 
+@dataclass(frozen=True, kw_only=True)
+class AnglesRequest(PoseRequest):
+    """A request for the clinical angles of a joint in a pose."""
+
+    joint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClinicalAngle:
+    """The angle of a joint along a clinical axis, and how far it can go."""
+
+    name: str
+    """The motion in the positive direction, such as "flexion"."""
+    opposite: str
+    deg: float
+    low_deg: float | None
+    """The least legal angle, the others being as they are; null where no limit ends it."""
+    high_deg: float | None
+    is_possible: bool
+    """True if any angle along the axis is legal."""
+    least_deg: float
+    """The least angle of the axis, legal or not."""
+    most_deg: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointAngles:
+    """The clinical angles of a joint in a pose."""
+
+    joint: str
+    name: str
+    """The common name of the joint; empty if it has no clinical angles."""
+    axes: list[ClinicalAngle]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AngleRequest(FigureRequest):
+    """A request for the pose with a joint at an angle along one of its clinical axes."""
+
+    joint: str
+    axis: int
+    deg: Annotated[float, Within(-360, 360)]
+    limits: bool
+    """True if the limit is kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvesRequest:
+    """A request for the clinical angles of joints in each frame."""
+
+    joints: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveTitle:
+    """The joint and the axis of a curve."""
+
+    joint: str
+    name: str
+    axis: str
+    opposite: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AngleCurves:
+    """Clinical angles in each frame, and the limit's ends there; NaN where no angle is legal."""
+
+    curves: list[CurveTitle]
+    angles_deg: Floats
+    """By curve and frame."""
+    low_deg: Floats
+    high_deg: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeRow(CurveTitle):
+    """The range of motion along one axis, the frames at its ends, norm and limit."""
+
+    min_deg: float
+    min_frame: int
+    max_deg: float
+    max_frame: int
+    norm: str
+    """The published norm of both directions, such as "-4 to 142"; empty for none."""
+    low_deg: float | None
+    """The widest limit in the clip."""
+    high_deg: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranges:
+    """The ranges of motion of the clip."""
+
+    ranges: list[RangeRow]
+    notes: list[str]
+
+
 def human_limits_of(session: Session) -> HumanLimits | None:
     """Return the human limits of the scene; None if it has other limits, or edited ones."""
-    from .files import human_source
-
     scene = session.scene
     source, alignment = human_source(session.model), alignment_of(scene.clip)
     if source is None or alignment is None:
@@ -67,14 +149,12 @@ def joint_angles(session: Session, request: AnglesRequest) -> JointAngles:
     scene = session.scene
     linked = links_of(scene, request.joint)
     if linked is None:
-        return {"joint": request.joint, "name": "", "axes": []}
+        return JointAngles(joint=request.joint, name="", axes=[])
     alignment, links = linked
     angles, bands, _ = joint_bands(links, alignment, _batch(pose_from(scene, request)))
-    return {
-        "joint": request.joint,
-        "name": joint_name(links[0].role),
-        "axes": _describe(links[0].role, angles[0], bands[0]),
-    }
+    role = links[0].role
+    axes = _describe(role, angles[0], bands[0])
+    return JointAngles(joint=request.joint, name=joint_name(role), axes=axes)
 
 
 def _describe(role: str, angles: Floats, bands: Floats) -> list[ClinicalAngle]:
@@ -86,18 +166,17 @@ def _describe(role: str, angles: Floats, bands: Floats) -> list[ClinicalAngle]:
             None if np.isnan(end) or abs(end - own_end) < TOLERANCE else float(np.degrees(end))
             for end, own_end in zip(band, own_ends, strict=True)
         )
-        rows.append(
-            {
-                "name": axis.name,
-                "opposite": axis.opposite,
-                "deg": float(np.degrees(angle)),
-                "lowDeg": low,
-                "highDeg": high,
-                "isPossible": not np.isnan(band).any(),
-                "leastDeg": float(np.degrees(axis.low)),
-                "mostDeg": float(np.degrees(axis.high)),
-            }
+        row = ClinicalAngle(
+            name=axis.name,
+            opposite=axis.opposite,
+            deg=float(np.degrees(angle)),
+            low_deg=low,
+            high_deg=high,
+            is_possible=not np.isnan(band).any(),
+            least_deg=float(np.degrees(axis.low)),
+            most_deg=float(np.degrees(axis.high)),
         )
+        rows.append(row)
     return rows
 
 
@@ -122,12 +201,7 @@ def set_joint_angle(session: Session, request: AngleRequest) -> Pulled | PoseAns
     angle = float(np.clip(np.radians(request.deg), low, high))
     moved = joint.with_angle(request.axis, np.array([angle]))
     if scene.figure is None or not request.limits:
-        changed = pose.with_rotations(moved.rotations[0])
-        return {
-            "outsideDeg": outside_deg(scene, changed),
-            "rotations": changed.rotations,
-            "positions": changed.positions,
-        }
+        return pose_answer(scene, pose.with_rotations(moved.rotations[0]))
     moving = joint.link.moving
     turn = TurnRequest(
         frame=request.frame,
@@ -153,48 +227,45 @@ def angle_curves(session: Session, request: CurvesRequest) -> AngleCurves:
             curves += [(name, curve) for curve in angles.curves]
     bands = np.array([curve.bands for _, curve in curves]).reshape(-1, scene.clip.frames, 2)
     values = np.array([curve.angles for _, curve in curves]).reshape(-1, scene.clip.frames)
-    return {
-        "curves": [
-            {
-                "joint": joint,
-                "name": joint_name(curve.role),
-                "axis": curve.axis.name,
-                "opposite": curve.axis.opposite,
-            }
-            for joint, curve in curves
-        ],
-        "anglesDeg": np.degrees(values),
-        "lowDeg": np.degrees(bands[..., 0]),
-        "highDeg": np.degrees(bands[..., 1]),
-    }
+    titles = [
+        CurveTitle(
+            joint=joint,
+            name=joint_name(curve.role),
+            axis=curve.axis.name,
+            opposite=curve.axis.opposite,
+        )
+        for joint, curve in curves
+    ]
+    return AngleCurves(
+        curves=titles,
+        angles_deg=np.degrees(values),
+        low_deg=np.degrees(bands[..., 0]),
+        high_deg=np.degrees(bands[..., 1]),
+    )
 
 
-def clip_ranges(session: Session, request: EmptyRequest) -> Ranges | Refusal:
+def clip_ranges(session: Session, request: Empty) -> Ranges:
     """Return the range of motion of each joint and axis of the clip."""
-    try:
-        angles = _clip_angles(session.scene)
-    except ValueError as error:
-        return {"refused": str(error), **session.state()}
+    angles = _clip_angles(session.scene)
     rows: list[RangeRow] = []
     for curve in angles.curves:
         low, high = (None if np.isnan(end) else float(np.degrees(end)) for end in curve.span)
         first, last = curve.frames
-        rows.append(
-            {
-                "joint": curve.joint,
-                "name": joint_name(curve.role),
-                "axis": curve.axis.name,
-                "opposite": curve.axis.opposite,
-                "minDeg": float(np.degrees(curve.least)),
-                "minFrame": first,
-                "maxDeg": float(np.degrees(curve.most)),
-                "maxFrame": last,
-                "norm": curve.norm_text,
-                "lowDeg": low,
-                "highDeg": high,
-            }
+        row = RangeRow(
+            joint=curve.joint,
+            name=joint_name(curve.role),
+            axis=curve.axis.name,
+            opposite=curve.axis.opposite,
+            min_deg=float(np.degrees(curve.least)),
+            min_frame=first,
+            max_deg=float(np.degrees(curve.most)),
+            max_frame=last,
+            norm=curve.norm_text,
+            low_deg=low,
+            high_deg=high,
         )
-    return {"ranges": rows, "notes": list(angles.notes)}
+        rows.append(row)
+    return Ranges(ranges=rows, notes=list(angles.notes))
 
 
 def _require_alignment(scene: Scene) -> Alignment:
@@ -210,29 +281,28 @@ def _clip_angles(scene: Scene) -> ClipAngles:
     return clip_angles(scene.model, _require_alignment(scene), scene.clip)
 
 
-def angles_table(session: Session, request: ExportRequest) -> tuple[str, bytes]:
-    """Return the angles in each frame as CSV, as `synovia report --csv` writes them."""
+def angles_table(session: Session) -> tuple[str, bytes]:
+    """Return name and content of a CSV with the angles, as `synovia report --csv` writes them."""
     rows = _clip_angles(session.scene).curve_rows()
     return f"{file_stem(session.scene.clip.name)} angles.csv", csv_text(rows).encode()
 
 
-def ranges_table(session: Session, request: ExportRequest) -> tuple[str, bytes]:
-    """Return the ranges of motion as CSV, as `synovia report --ranges` writes them."""
+def ranges_table(session: Session) -> tuple[str, bytes]:
+    """Return name and content of a CSV with ranges, as `synovia report --ranges` writes them."""
     scene = session.scene
     ranges = _clip_angles(scene).range_rows(scene.model.check(scene.clip))
     return f"{file_stem(scene.clip.name)} ranges.csv", csv_text([RANGE_COLUMNS, *ranges]).encode()
 
 
-def report_page(session: Session, request: ExportRequest) -> tuple[str, bytes]:
-    """Return the range-of-motion report, as `synovia report -o` writes it."""
-    name = f"{file_stem(session.scene.clip.name)} range of motion.html"
-    return name, _report(session.scene, human_limits_of(session)).encode()
-
-
-def _report(scene: Scene, human: HumanLimits | None) -> str:
+def report_page(session: Session) -> tuple[str, bytes]:
+    """Return name and content of the report, as `synovia report -o` writes it."""
     from ..draw.report import Recording, motion_report
 
+    scene, human = session.scene, human_limits_of(session)
     alignment = _require_alignment(scene)
     if human is not None:
-        return motion_report([Recording.of_human(human, scene.clip)])
-    return motion_report([Recording.of_model(scene.model, alignment, scene.clip)])
+        recording = Recording.of_human(human, scene.clip)
+    else:
+        recording = Recording.of_model(scene.model, alignment, scene.clip)
+    name = f"{file_stem(scene.clip.name)} range of motion.html"
+    return name, motion_report([recording]).encode()

@@ -14,6 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection
 
 from ..schema import decode
+from ..shapes.reach_cone.star import StarError
 from . import (
     angles,
     bodies,
@@ -32,17 +33,16 @@ from . import (
     repairing,
     samples,
 )
-from .messages import Answer
-from .protocol import Failure, Requests
+from .limit_edits import broken_edge
+from .messages import Empty
 from .session import Session
 
-HANDLERS: dict[str, Callable[[Session, Any], Answer]] = {
+HANDLERS: dict[str, Callable[[Session, Any], object]] = {
     "open": display.open_scene,
     "body": bodies.body_shape,
     "mesh": bodies.own_mesh,
     "check": display.check_clip,
     "clamp": display.clamp_clip,
-    "curve": display.curve,
     "angles": angles.joint_angles,
     "angle": angles.set_joint_angle,
     "curves": angles.angle_curves,
@@ -69,7 +69,6 @@ HANDLERS: dict[str, Callable[[Session, Any], Answer]] = {
     "observed": samples.observed_rotations,
     "recall": samples.observed_pose,
     "compare": comparing.compare_limits,
-    "refit": families.refit,
     "judge": families.judge_family,
     "save": editing.save,
     "recover": editing.recover,
@@ -88,7 +87,7 @@ HANDLERS: dict[str, Callable[[Session, Any], Answer]] = {
     "progress": fitting.tell_progress,
     "stop": fitting.cancel_fit,
 }
-"""The handler of each request in `protocol.Requests`."""
+"""The handler of each request. Its annotations are the types of request and answer."""
 SLOW_REQUESTS = (
     "angles",
     "body",
@@ -99,7 +98,6 @@ SLOW_REQUESTS = (
     "map",
     "check",
     "clamp",
-    "curve",
     "curves",
     "ranges",
     "repair",
@@ -138,13 +136,14 @@ def parse_call(text: str | bytes) -> Call:
 
 
 def decode_request(ask: str, request: dict[str, Any]) -> Any:
-    """Return the request of a name as the class that `protocol.Requests` declares."""
-    return decode(_request_types()[ask], request)
+    """Return the request of a name as the class that its handler takes."""
+    return decode(_request_type(ask), request)
 
 
 @cache
-def _request_types() -> dict[str, type]:
-    return get_type_hints(Requests)
+def _request_type(ask: str) -> type[Any]:
+    kind: type[Any] = get_type_hints(HANDLERS[ask])["request"]
+    return kind
 
 
 def answer(session: Session, text: str | bytes) -> bytes:
@@ -153,14 +152,25 @@ def answer(session: Session, text: str | bytes) -> bytes:
 
 
 def answer_call(session: Session, call: Call) -> bytes:
-    """Return the message that answers a decoded request."""
+    """Return the message that answers a decoded request, with the state if it has changed."""
+    changes = session.changes
     try:
         if call.error is not None:
             raise ValueError(call.error)
         reply = HANDLERS[call.ask](session, call.request)
-    except ValueError as error:
-        reply = Failure(error=str(error))
-    return messages.pack({"id": call.id, **reply})
+    except (OSError, ValueError) as error:
+        return messages.pack(Empty(), id=call.id, **describe_error(error))
+    state = session.state() if session.changes != changes else None
+    return messages.pack(reply, id=call.id, state=state)
+
+
+def describe_error(error: OSError | ValueError) -> dict[str, Any]:
+    """Return the fields of `Header` that say why a request was refused."""
+    if isinstance(error, StarError):
+        return {"error": f"no longer a star: {error.broken.why}", "edge": broken_edge(error)}
+    if isinstance(error, OSError) and error.filename is not None:
+        return {"error": f"{error.filename}: {error.strerror}"}
+    return {"error": str(error)}
 
 
 class PageConnection:

@@ -12,7 +12,7 @@ from ..population import recognize_clip
 from ..population.bands import ClinicalJoint, Link, links
 from ..rigs import Alignment, align
 from ..skeleton import Clip, Pose
-from .protocol.poses import HingeAngle
+from .hinges import HingeAngle
 from .session import Scene
 
 STRAIGHT = np.radians(0.5)  # largest difference between a hinge's angle and a clinical one
@@ -73,4 +73,4 @@ def hinge_angle(scene: Scene, name: str) -> HingeAngle | None:
     if np.ptp(offset) > STRAIGHT:
         return None
     degrees = float(np.degrees(offset.mean()))
-    return {"name": clinical.axes[hinge.axis].name, "sign": sign, "offsetDeg": degrees}
+    return HingeAngle(name=clinical.axes[hinge.axis].name, sign=sign, offset_deg=degrees)

@@ -6,11 +6,13 @@ Limits that depend on another joint are compared as that one is in a pose.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 
-from ..arrays import Bytes, Scalars
+from ..arrays import Bytes, Floats, Ints, Scalars
 from ..io import load_limits
 from ..io.limits import SUFFIX
 from ..limit import DependentLimit, Limit, PairLimit, gained_and_lost
@@ -21,25 +23,63 @@ from ..skeleton import Clip, Skeleton, partner, partner_limit
 from .dependents import HERE
 from .display import bone_of
 from .editing import mirror_joint
-from .files import read_upload
-from .poses import limit_in_pose, pose_from
-from .protocol import Comparison, Other, PairShares, Refusal, State
-from .protocol.requests import CompareRequest, FileRequest
+from .families import Source
+from .files import FileRequest, read_upload
+from .messages import Empty, JointRequest
+from .poses import PoseRequest, limit_in_pose, pose_from
 from .session import Scene, Session
 
-NO_COMPARISON: Comparison = {
-    "others": [],
-    "to": None,
-    "gained": 0.0,
-    "lost": 0.0,
-    "drivers": [],
-    "pairs": None,
-    "directions": np.zeros((0, 3)),
-    "faces": np.zeros((0, 3), np.int64),
-    "gainedTwists": np.zeros(0, np.uint8),
-    "lostTwists": np.zeros(0, np.uint8),
-    "rim": np.zeros((0, 3)),
-}
+ComparedLimits = Literal["opened", "saved", "mirror", "file"]
+"""What a limit is compared with: itself before, its partner, or another file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest(JointRequest):
+    """A request to compare a joint's limit with another, by its name; null for none."""
+
+    to: ComparedLimits | None
+    pose: PoseRequest | None = None
+    """The pose of drivers, if one of the limits depends on another joint."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairShares:
+    """What two limits that depend on the same joint gain and lose, as pairs with that joint."""
+
+    gained: float
+    """The share of all pairs of rotations that only the present limits allow; 0 if thin."""
+    lost: float
+    """The share of all pairs of rotations that only the other limits allow; 0 if thin."""
+    added: float
+    """Of the pairs that the present limits allow, the share that the others do not."""
+    removed: float
+    """Of the pairs that the other limits allow, the share that the present ones do not."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Two limits on one sphere, as the reference of the present one sees it."""
+
+    others: list[Source] = field(default_factory=list)
+    """What the limit can be compared with."""
+    to: str | None = None
+    gained: float = 0.0
+    """The share of all rotations that only the present limit allows."""
+    lost: float = 0.0
+    """The share of all rotations that only the other limit allows."""
+    drivers: list[str] = field(default_factory=list)
+    """The joints that the limits depend on: both are compared as these are in the pose."""
+    pairs: PairShares | None = None
+    """Where both depend on the same joint."""
+    directions: Floats = field(default_factory=lambda: np.zeros((0, 3)))
+    faces: Ints = field(default_factory=lambda: np.zeros((0, 3), np.int64))
+    gained_twists: Bytes = field(default_factory=lambda: np.zeros(0, np.uint8))
+    """By direction, the share, of 255, of the twists that only the present limit allows."""
+    lost_twists: Bytes = field(default_factory=lambda: np.zeros(0, np.uint8))
+    rim: Floats = field(default_factory=lambda: np.zeros((0, 3)))
+    """Ends of edges, in pairs, where the directions of the other limit end."""
+
+
 PAIRS = 10_000
 """Pairs of either side that are looked at: a share of 1 % is known to 0.1 points."""
 
@@ -54,17 +94,15 @@ def compare_limits(session: Session, request: CompareRequest) -> Comparison:
     scene, name, to = session.scene, request.joint, request.to
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit to compare")
-    found = {key: _find(session, name, key) for key in OTHERS}
-    others: list[Other] = [
-        {"name": key, "label": label, "why": other if isinstance(other, str) else None}
-        for key, (label, other) in found.items()
+    candidates = {key: _find(session, name, key) for key in OTHERS}
+    others = [
+        Source(name=key, label=label, why=other if isinstance(other, str) else None)
+        for key, (label, other) in candidates.items()
     ]
-    if to is None:
-        return {**NO_COMPARISON, "others": others}
-    other = found[to][1]
+    other = "" if to is None else candidates[to][1]
     if isinstance(other, str):
-        return {**NO_COMPARISON, "others": others}
-    return {**_compare_models(scene, other, name, request), "others": others, "to": to}
+        return Comparison(others=others)
+    return replace(_compare_models(scene, other, name, request), others=others, to=to)
 
 
 def _compare_models(
@@ -81,11 +119,7 @@ def _compare_models(
     pose = pose_from(scene, request.pose)
     old, new = (limit_in_pose(model, name, pose) for model in models)
     pairs = _pair_shares(*_pair_fields(other, name), *_pair_fields(scene.model, name))
-    return {
-        **_difference(old, new, bone, HERE),
-        "drivers": sorted(set(drivers)),
-        "pairs": pairs,
-    }
+    return replace(_difference(old, new, bone, HERE), drivers=sorted(set(drivers)), pairs=pairs)
 
 
 def _difference(
@@ -94,16 +128,15 @@ def _difference(
     gained, lost = gained_and_lost(old, new)
     seen = sheet_difference(old, new, np.array(bone), quality)
     points, edges = seen.old_rim
-    return {
-        **NO_COMPARISON,
-        "gained": gained,
-        "lost": lost,
-        "directions": seen.mesh.vertices,
-        "faces": seen.mesh.triangles,
-        "gainedTwists": _bytes(seen.gained),
-        "lostTwists": _bytes(seen.lost),
-        "rim": points[edges].reshape(-1, 3),
-    }
+    return Comparison(
+        gained=gained,
+        lost=lost,
+        directions=seen.mesh.vertices,
+        faces=seen.mesh.triangles,
+        gained_twists=_bytes(seen.gained),
+        lost_twists=_bytes(seen.lost),
+        rim=points[edges].reshape(-1, 3),
+    )
 
 
 _known_difference = lru_cache(maxsize=16)(_difference)
@@ -138,12 +171,12 @@ def _pair_shares(
         return None
     old, new = PairLimit(old_driver, old_dependent), PairLimit(new_driver, new_dependent)
     added, removed = new.share_outside(old, PAIRS), old.share_outside(new, PAIRS)
-    return {
-        "gained": added and new.volume(PAIRS) * added,
-        "lost": removed and old.volume(PAIRS) * removed,
-        "added": added,
-        "removed": removed,
-    }
+    return PairShares(
+        gained=added and new.volume(PAIRS) * added,
+        lost=removed and old.volume(PAIRS) * removed,
+        added=added,
+        removed=removed,
+    )
 
 
 # What to compare with: each a label, and a model with a limit for the joint, or the reason why
@@ -239,13 +272,10 @@ def _find(session: Session, name: str, key: str) -> Found:
     return label, other
 
 
-def use_other(session: Session, request: FileRequest) -> State | Refusal:
-    """Return the state, with limits that were sent to be compared with; nothing else changes."""
+def use_other(session: Session, request: FileRequest) -> Empty:
+    """Take uploaded limits to compare with; nothing else changes."""
     upload = session.uploads.take(request.upload)
-    try:
-        if not upload.name.lower().endswith(SUFFIX):
-            raise ValueError(f"{upload.name}: limits end in {SUFFIX}")
-        session.compared = upload.name, read_upload(upload, SUFFIX, load_limits)
-    except (OSError, ValueError) as error:
-        return {"refused": str(error), **session.state()}
-    return session.state()
+    if not upload.name.lower().endswith(SUFFIX):
+        raise ValueError(f"{upload.name}: limits end in {SUFFIX}")
+    session.compared = upload.name, read_upload(upload, SUFFIX, load_limits)
+    return Empty()

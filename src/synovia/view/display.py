@@ -3,32 +3,138 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Vectors
+from ..arrays import Floats, Ints, Vectors
 from ..components import Figure
 from ..edit import families, family_of, is_sculptable, label
 from ..io import CLIP_FORMATS
 from ..io.limits import SUFFIX
 from ..learn import invented_first_frame
 from ..limit import Limit
-from ..limit.softening import Softening, parse_softening
+from ..limit.softening import parse_softening
 from ..mesh import DRAFT, Quality, share_of, sheet_and_boundary
-from ..model import LimitModel, couple, project_path
-from ..skeleton import Clip, Pose, Skeleton, forward, lineage, partner
+from ..skeleton import Clip, Pose, Skeleton, forward, partner
 from .clinical import hinge_angle
 from .groups import common_names, group_joints
-from .hinges import hinge_of
-from .limit_edits import cone_points, describe_numbers
-from .messages import Differences
-from .poses import driver_rotations, position_step
-from .protocol import Check, Clamping, Control, Curve, Opening, Orientation, Picture, Start
-from .protocol.requests import ClampRequest, CurveRequest, EmptyRequest, RegionRequest
-from .session import Scene, Session
+from .hinges import Hinge, hinge_of
+from .limit_edits import ConePoints, ShapeNumber, cone_points, describe_numbers
+from .messages import Differences, Empty, JointRequest, SmoothFloats, SmoothInts, State
+from .poses import position_step
+from .session import Scene, Session, Start
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """A control of a figure."""
+
+    name: str
+    low: float
+    high: float
+    neutral: float
+    unit: str
+    joints: list[int]
+    """Those that its joint set moves."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """The skeleton, the clip, and which joints have limits."""
+
+    state: State
+    clip: str
+    names: list[str]
+    parents: list[int]
+    end_parents: list[int]
+    partners: list[int]
+    """By joint, its partner on the other side; -1 where there is none."""
+    groups: list[str]
+    """By joint, what part of a human it belongs to; empty for none."""
+    common_names: list[str]
+    """By joint, its common name, such as "left knee"; empty for none."""
+    frames: int
+    frame_time: float
+    invented: bool
+    """True if nobody performed the first frame, as the T-pose before a capture."""
+    start: Start | None
+    notes: list[str]
+    moving: list[int]
+    """The joints whose positions change, in the order of `positions`."""
+    controls: list[Control]
+    suffixes: list[str]
+    """Ends of the names of files that can be opened."""
+    up: Literal["y", "z"]
+    """The world's axis that points up."""
+    looker: str | None
+    """The joint that looks, if one is called so."""
+    look_axis: str
+    """Along which of its axes it looks."""
+    offsets: Floats
+    end_offsets: Floats
+    rotations: SmoothFloats
+    positions: SmoothFloats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """By how many degrees limited joints are outside, by frame; negative if only unusual."""
+
+    outside_deg: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClampRequest:
+    """How clamping softens the limit, as `synovia clamp --soften` takes it; null is hard."""
+
+    soften: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clamping:
+    """Rotations of the joints that clamping changes, and what it leaves outside at most."""
+
+    changed: list[int]
+    left_deg: float
+    clamped: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegionRequest(JointRequest):
+    """A request for the picture of a joint's limit."""
+
+    draft: bool = False
+    """True for a rough picture, which is there at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture(ConePoints):
+    """A limit as it is drawn: the directions of the bone, and the boundary among rotations."""
+
+    family: str
+    label: str
+    """The name of the family for people."""
+    chart: str
+    sculptable: bool
+    """True if it can be pushed and pulled."""
+    share: float
+    """Of all rotations."""
+    reference: list[float]
+    axis: list[float]
+    numbers: list[ShapeNumber]
+    hinge: Hinge | None
+    """Of a joint that turns about one axis."""
+    directions: SmoothFloats
+    faces: SmoothInts
+    rim: Ints
+    twist_deg: SmoothFloats
+    vectors: SmoothFloats
+    triangles: SmoothInts
+
 
 # How a clip stands: which way is up, which joint looks, and along which of its axes.
 
@@ -124,88 +230,38 @@ def _mean_offset(
     return np.asarray(where[:, others].mean(axis=1) - where[:, ours].mean(axis=1))
 
 
-def curve(session: Session, request: CurveRequest) -> Curve:
-    """Return the degrees (frames) that a joint is outside its limit, before and after clamping.
-
-    They are 0 inside. `soften` says how to clamp.
-    """
-    scene, name = session.scene, request.joint
-    clip, model = scene.clip, scene.model
-    if name not in model.limits:
-        clip.skeleton.index(name)
-        raise ValueError(f"{name} has no limit")
-    limit, softening = model.limits[name], parse_softening(request.soften)
-    if name in model.dependents:
-        return _dependent_curve(model, clip, name, softening)
-    seen = lineage(clip.skeleton, name, limit.relative_to).relative_rotation(clip.pose.rotations)
-    kept = project_path(limit, seen, clip.frame_time, softening=softening)
-    before, after = (np.degrees(limit.violation(path)) for path in (seen, kept))
-    return {"joint": name, "before": before, "after": after}
-
-
-def _dependent_curve(
-    model: LimitModel, clip: Clip, name: str, softening: Softening | None
-) -> Curve:
-    """Return the same of a joint that depends on another, which is clamped with it."""
-    each = model.dependents[name]
-    some = {other: limit for other, limit in model.limits.items() if other in (name, each.driver)}
-    both = LimitModel(couple(some, {name: each}), model.skeleton)
-    way = lineage(model.skeleton, name, each.limit.relative_to)
-    curves = []
-    for made in (clip, both.project(clip, softening=softening)):
-        rotations = made.pose.rotations
-        path = way.relative_rotation(rotations), driver_rotations(model, each, rotations)
-        curves.append(np.degrees(each.violation(*path)))
-    return {"joint": name, "before": curves[0], "after": curves[1]}
-
-
-def open_scene(session: Session, request: EmptyRequest) -> Opening:
+def open_scene(session: Session, request: Empty) -> Opening:
     """Return the skeleton, the clip, which joints have limits, and the figure's controls."""
     scene = session.scene
     clip, skeleton = scene.clip, scene.clip.skeleton
     slides = (np.abs(clip.pose.positions - skeleton.offsets) > 0.0).any(axis=(0, 2))
     moving = np.flatnonzero(slides)
-    return {
-        "names": list(skeleton.names),
-        "parents": skeleton.parents.tolist(),
-        "endParents": skeleton.end_parents.tolist(),
-        "clip": clip.name,
-        "frames": clip.frames,
-        "frameTime": clip.frame_time,
-        "invented": invented_first_frame(clip),
-        "start": _start(scene),
-        "notes": list(scene.notes),
-        "moving": moving.tolist(),
-        "controls": _controls(scene.figure),
-        "suffixes": [*CLIP_FORMATS, SUFFIX],
-        **_orientation(scene),
-        "partners": _partners(skeleton),
-        "groups": list(group_joints(skeleton)),
-        "commonNames": list(common_names(skeleton)),
-        **session.state(),
-        "offsets": skeleton.offsets,
-        "endOffsets": skeleton.end_offsets,
-        "rotations": Differences(clip.pose.rotations, ROTATION_STEP),
-        "positions": Differences(clip.pose.positions[:, moving], position_step(clip)),
-    }
-
-
-def _start(scene: Scene) -> Start | None:
-    if scene.start is None:
-        return None
-    joint = scene.clip.skeleton.index(scene.start.joint)
-    return {"values": dict(scene.start.values), "joint": joint}
-
-
-def _orientation(scene: Scene) -> Orientation:
-    """Return which way is up, the joint that looks if one is called so, and along which axis."""
-    name = head_joint(scene.clip)
-    last = scene.clip.skeleton.names[-1]
-    return {
-        "up": up_axis(scene.clip),
-        "looker": name,
-        "lookAxis": look_axis(scene.clip, last if name is None else name),
-    }
+    looker = head_joint(clip)
+    return Opening(
+        state=session.state(),
+        clip=clip.name,
+        names=list(skeleton.names),
+        parents=skeleton.parents.tolist(),
+        end_parents=skeleton.end_parents.tolist(),
+        partners=_partners(skeleton),
+        groups=list(group_joints(skeleton)),
+        common_names=list(common_names(skeleton)),
+        frames=clip.frames,
+        frame_time=clip.frame_time,
+        invented=invented_first_frame(clip),
+        start=scene.start,
+        notes=list(scene.notes),
+        moving=moving.tolist(),
+        controls=_controls(scene.figure),
+        suffixes=[*CLIP_FORMATS, SUFFIX],
+        up=up_axis(clip),
+        looker=looker,
+        look_axis=look_axis(clip, skeleton.names[-1] if looker is None else looker),
+        offsets=skeleton.offsets,
+        end_offsets=skeleton.end_offsets,
+        rotations=Differences(clip.pose.rotations, ROTATION_STEP),
+        positions=Differences(clip.pose.positions[:, moving], position_step(clip)),
+    )
 
 
 def _partners(skeleton: Skeleton) -> list[int]:
@@ -224,25 +280,25 @@ def _controls(figure: Figure | None) -> list[Control]:
         for control in joint_set.controls
     }
     return [
-        {
-            "name": name,
-            "low": control.low,
-            "high": control.high,
-            "neutral": control.neutral,
-            "unit": control.unit,
-            "joints": moved[name],
-        }
+        Control(
+            name=name,
+            low=control.low,
+            high=control.high,
+            neutral=control.neutral,
+            unit=control.unit,
+            joints=moved[name],
+        )
         for name, control in figure.controls.items()
     ]
 
 
-def check_clip(session: Session, request: EmptyRequest) -> Check:
+def check_clip(session: Session, request: Empty) -> Check:
     """Return how far each limited joint is outside in each frame (frames, L), in degrees.
 
     Angles are negative where a joint is only unusual.
     """
     report = session.scene.model.check(session.scene.clip)
-    return {"outsideDeg": np.degrees(report.signed_violation)}
+    return Check(outside_deg=np.degrees(report.signed_violation))
 
 
 def clamp_clip(session: Session, request: ClampRequest) -> Clamping:
@@ -256,11 +312,11 @@ def clamp_clip(session: Session, request: ClampRequest) -> Clamping:
     left = 0.0 if softening is None else scene.model.check(made).violation.max(initial=0.0)
     rotations = made.pose.rotations
     changed = np.flatnonzero((rotations != scene.clip.pose.rotations).any(axis=(0, 2)))
-    return {
-        "changed": changed.tolist(),
-        "leftDeg": float(np.degrees(left)),
-        "clamped": rotations[:, changed],
-    }
+    return Clamping(
+        changed=changed.tolist(),
+        left_deg=float(np.degrees(left)),
+        clamped=rotations[:, changed],
+    )
 
 
 def region_pictures(session: Session, request: RegionRequest) -> Picture:
@@ -275,10 +331,9 @@ def pictures(scene: Scene, name: str, quality: Quality = SCREEN) -> Picture:
         raise ValueError(f"{name} has no limit")
     bone = tuple(bone_of(scene, joint).tolist())
     picture = _known_pictures(scene.model.limits[name], bone, quality)
-    if picture["hinge"] is not None:
-        clinical = hinge_angle(scene, name)
-        picture = {**picture, "hinge": {**picture["hinge"], "clinical": clinical}}
-    return picture
+    if picture.hinge is None:
+        return picture
+    return replace(picture, hinge=replace(picture.hinge, clinical=hinge_angle(scene, name)))
 
 
 def bone_of(scene: Scene, joint: int) -> Vectors:
@@ -295,24 +350,24 @@ def _known_pictures(limit: Limit, bone: tuple[float, ...], quality: Quality) -> 
 def pictures_of(limit: Limit, bone: Vectors, quality: Quality) -> Picture:
     """Return the pictures of a limit of a joint whose bone (3,) is this."""
     directions, whole = sheet_and_boundary(limit, bone, quality)
-    return {
-        "family": limit.shape.name,
-        "label": _label(limit),
-        "chart": limit.chart.name,
-        "sculptable": is_sculptable(type(limit.shape)),
-        "share": share_of(limit, directions, whole, quality),
-        "reference": limit.chart.reference.tolist(),
-        "axis": directions.axis.tolist(),
-        "numbers": describe_numbers(limit),
-        "hinge": hinge_of(limit, bone),
-        "directions": Differences(directions.mesh.vertices, DIRECTION_STEP),
-        "faces": Differences(directions.mesh.triangles.ravel()),
-        "rim": directions.rim,
-        "twistDeg": Differences(np.degrees(directions.widths), TWIST_STEP_DEG),
-        **cone_points(limit),
-        "vectors": Differences(whole.vertices, VECTOR_STEP),
-        "triangles": Differences(whole.triangles.ravel()),
-    }
+    return Picture(
+        family=limit.shape.name,
+        label=_label(limit),
+        chart=limit.chart.name,
+        sculptable=is_sculptable(type(limit.shape)),
+        share=share_of(limit, directions, whole, quality),
+        reference=limit.chart.reference.tolist(),
+        axis=directions.axis.tolist(),
+        numbers=describe_numbers(limit),
+        hinge=hinge_of(limit, bone),
+        directions=Differences(directions.mesh.vertices, DIRECTION_STEP),
+        faces=Differences(directions.mesh.triangles.ravel()),
+        rim=directions.rim,
+        twist_deg=Differences(np.degrees(directions.widths), TWIST_STEP_DEG),
+        vectors=Differences(whole.vertices, VECTOR_STEP),
+        triangles=Differences(whole.triangles.ravel()),
+        **vars(cone_points(limit)),
+    )
 
 
 def _label(limit: Limit) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import replace
-from typing import cast
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 
+from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from ..components import Figure
 from ..ik import (
@@ -26,30 +27,142 @@ from ..ik import (
 from ..ik.drag import ROOT_SET, ControlDrag, JointDrag, controls_of, joints_above
 from ..ik.problem import joints_between
 from ..model import LimitModel
-from ..skeleton import Pose
+from ..schema import Numbers, Rotation, Vector
+from ..skeleton import Pose, forward
 from .display import AXES
 from .poses import (
     CONTROL_TOLERANCE,
+    Outside,
+    PoseAnswer,
+    PoseRequest,
     controls_by_name,
     figure_of,
     joint_rotations,
+    limit_in_pose,
     outside_deg,
+    pose_answer,
     pose_from,
-    rotate_alone,
     unit_rotation,
-)
-from .protocol.poses import PoseAnswer, Pulled, Solved, Step
-from .protocol.requests import (
-    FigureRequest,
-    GoalRequest,
-    LookRequest,
-    PullRequest,
-    ReachRequest,
-    TurnRequest,
 )
 from .session import Scene, Session
 
 NEAR_LIMIT = np.radians(0.5)  # a joint this near to its limit is reported to be at it
+
+
+@dataclass(frozen=True, kw_only=True)
+class DragRequest(PoseRequest):
+    """A request for the next pose of a drag: what is held elsewhere, and how long to search."""
+
+    target: Vector
+    pins: dict[str, Vector] = field(default_factory=dict)
+    """Positions of joints that stay."""
+    turns: dict[str, Rotation] = field(default_factory=dict)
+    """World rotations of pinned joints that keep theirs."""
+    joints: list[str] | None = None
+    """The joints that may turn; null for all."""
+    feet: bool = True
+    """True if the feet of a human stay where they are."""
+    thorough: bool = False
+    """True to go on until the pose settles, and then to try another start."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoalRequest(DragRequest):
+    """A request for a pose of the joints that meets a goal."""
+
+    root: Vector | None = None
+    """Position of the root, if not that of the frame."""
+    start: Numbers | None = None
+    """Rotations where the drag began."""
+    start_root: Vector | None = None
+    """Position of the root there."""
+    limits: bool
+    """True if limits are kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReachRequest(GoalRequest):
+    """A request for a pose in which a point of a joint is at the target."""
+
+    joint: str
+    point: Vector
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookRequest(GoalRequest):
+    """A request for a pose in which the last of `joints` looks at the target."""
+
+    axis: Vector | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureRequest(PoseRequest):
+    """A request about the figure in a pose, with the controls that gave it, if they are known."""
+
+    values: dict[str, float] | None
+    """Controls at the start of the drag."""
+    last: dict[str, float] | None = None
+    """Controls of the previous answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PullRequest(FigureRequest, DragRequest):
+    """A request for a pose of the figure in which a point of a joint is at the target."""
+
+    joint: str
+    point: Vector
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnRequest(FigureRequest):
+    """A request for a pose in which a joint has a rotation in the world."""
+
+    joint: str
+    rotation: Rotation
+    limits: bool
+    """True if its limit is kept; for a figure, if its controls move."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step(Outside):
+    """A step of a pull: a pose nearer to its goal."""
+
+    ms: float
+    met: bool
+    left: float
+    settled: bool
+    """False if the same request again would go on."""
+    jumped: bool
+    """True if the pose is far from the last one, so that the page shows a transition."""
+    center: list[float] | None
+    """The centre of mass of a human on the floor."""
+    balanced: bool
+    """True if that is between the feet that stand."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solved(Step):
+    """A step over joints."""
+
+    blocking_deg: dict[str, float]
+    """By how much limits of joints would have to give way."""
+    at_limit: list[str]
+    rotations: Floats
+    root: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pulled(Step):
+    """A step over the controls of the figure."""
+
+    rotations: Floats
+    positions: Floats
+    held: dict[str, float]
+    """Controls at an end of their range that would have to go on."""
+    at_end: dict[str, float]
+    """Controls of what is pulled that are at an end of their range."""
+    values: dict[str, float]
+    """All controls, those of the root among them."""
 
 
 def pull_figure(session: Session, request: PullRequest) -> Pulled:
@@ -84,7 +197,7 @@ def rotate_joint(session: Session, request: TurnRequest) -> Pulled | PoseAnswer:
     """
     scene = session.scene
     if scene.figure is None or not request.limits:
-        return rotate_alone(scene, request)
+        return _rotate_alone(scene, request)
     figure, joint = figure_of(scene), request.joint
     goal = Orient(joint, unit_rotation("rotation", request.rotation))
     started = time.perf_counter()
@@ -100,6 +213,23 @@ def rotate_joint(session: Session, request: TurnRequest) -> Pulled | PoseAnswer:
     return _pulled(scene, PullStep(solution, settled=True), [joint], started)
 
 
+def _rotate_alone(scene: Scene, request: TurnRequest) -> PoseAnswer:
+    """Return the pose with one joint at a world rotation, within its limit if requested."""
+    skeleton, pose = scene.clip.skeleton, pose_from(scene, request)
+    name = request.joint
+    joint = skeleton.index(name)
+    _, world = forward(skeleton, pose)
+    target = unit_rotation("rotation", request.rotation)
+    parent = int(skeleton.parents[joint])
+    local = np.array(pose.rotations)
+    local[joint] = target if parent < 0 else quat.mul(quat.inverse(world[parent]), target)
+    rotated = pose.with_rotations(local)
+    if request.limits and name in scene.model.limits:
+        limit = limit_in_pose(scene.model, name, rotated)
+        rotated = LimitModel({name: limit}, skeleton).project(rotated)
+    return pose_answer(scene, rotated)
+
+
 def _drag_controls(scene: Scene, figure: Figure, request: FigureRequest) -> tuple[Floats, Floats]:
     """Return the controls (C,) where a drag began, and those of its last step."""
     if request.values is not None:
@@ -110,7 +240,8 @@ def _drag_controls(scene: Scene, figure: Figure, request: FigureRequest) -> tupl
     return home, home if request.last is None else figure.pose(request.last).controls
 
 
-def _step(scene: Scene, step: PullStep, started: float) -> Step:
+def _describe_step(scene: Scene, step: PullStep, started: float) -> dict[str, Any]:
+    """Return the fields of `Step`."""
     solution = step.solution
     return {
         "ms": 1000.0 * (time.perf_counter() - started),
@@ -120,7 +251,7 @@ def _step(scene: Scene, step: PullStep, started: float) -> Step:
         "jumped": step.jumped,
         "center": None if step.center is None else step.center.tolist(),
         "balanced": step.balanced,
-        "outsideDeg": outside_deg(scene, solution.pose),
+        "outside_deg": outside_deg(scene, solution.pose),
     }
 
 
@@ -128,14 +259,14 @@ def _pulled(scene: Scene, step: PullStep, path: Collection[str], started: float)
     """Return the answer for a step; only controls that move joints of `path` are at an end."""
     solution = cast(ControlSolution, step.solution)
     chain = controls_of(solution.figure, path)
-    return {
-        **_step(scene, step, started),
-        "held": solution.blocking_controls(),
-        "atEnd": {name: value for name, value in solution.at_end().items() if name in chain},
-        "values": controls_by_name(solution.figure, solution.controls),
-        "rotations": solution.pose.rotations,
-        "positions": solution.pose.positions,
-    }
+    return Pulled(
+        **_describe_step(scene, step, started),
+        held=solution.blocking_controls(),
+        at_end={name: value for name, value in solution.at_end().items() if name in chain},
+        values=controls_by_name(solution.figure, solution.controls),
+        rotations=solution.pose.rotations,
+        positions=solution.pose.positions,
+    )
 
 
 def reach(session: Session, request: ReachRequest) -> Solved:
@@ -194,9 +325,7 @@ def _joint_drag(
     )
 
 
-def _pins(
-    request: GoalRequest | PullRequest,
-) -> tuple[dict[str, Vectors], dict[str, Quats]]:
+def _pins(request: DragRequest) -> tuple[dict[str, Vectors], dict[str, Quats]]:
     """Return the positions and the rotations that joints keep, by name."""
     rotations = {
         name: unit_rotation(f"turns.{name}", rotation) for name, rotation in request.turns.items()
@@ -215,13 +344,13 @@ def _moving_joints(scene: Scene, request: GoalRequest) -> list[str] | None:
 def _solved(scene: Scene, step: PullStep, started: float, joints: list[str] | None) -> Solved:
     solution, pose = step.solution, step.solution.pose
     blocking = solution.blocking().items()
-    return {
-        **_step(scene, step, started),
-        "blockingDeg": {name: float(np.degrees(angle)) for name, angle in blocking},
-        "atLimit": _joints_at_limits(scene, solution, joints),
-        "rotations": pose.rotations,
-        "root": pose.positions[scene.clip.skeleton.parents < 0][0],
-    }
+    return Solved(
+        **_describe_step(scene, step, started),
+        blocking_deg={name: float(np.degrees(angle)) for name, angle in blocking},
+        at_limit=_joints_at_limits(scene, solution, joints),
+        rotations=pose.rotations,
+        root=pose.positions[scene.clip.skeleton.parents < 0][0],
+    )
 
 
 def _joints_at_limits(scene: Scene, solution: Solution, joints: list[str] | None) -> list[str]:

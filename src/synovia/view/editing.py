@@ -3,91 +3,194 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
 from ..io import limits_bytes
 from ..io.files import atomic_write
 from ..io.limits import SUFFIX
 from ..mesh import DRAFT
 from ..model import LimitModel
+from ..schema import FLAT, Rotation
 from ..skeleton import Skeleton, copy_limit, partner_limit
 from ..skeleton.names import mirror_normal, mirrored_name
-from .dependents import allow_here, detach, set_number_here
-from .display import bone_of, pictures
-from .limit_edits import LIMIT_EDITS, new_cone_limit, refusal
-from .protocol import Download, Drawn, DrawnStep, EdgeRefusal, Exists, Refusal, Saved, State, Step
-from .protocol.requests import (
-    Copy,
-    Draw,
-    EditRequest,
-    EmptyRequest,
-    Mirror,
-    RecoverRequest,
-    Remove,
-    SaveRequest,
-    StepRequest,
+from .dependents import AllowHere, Detach, SetNumberHere
+from .display import Picture, bone_of, pictures
+from .families import Making, Refit, describe_choice
+from .limit_edits import (
+    AddPoint,
+    AddSample,
+    Brush,
+    DeletePoint,
+    ModelEdit,
+    MovePoint,
+    MoveVisible,
+    Relax,
+    ReorderPoint,
+    SetHingeEnd,
+    SetNumber,
+    Settle,
+    Simplify,
+    Smooth,
+    Twist,
+    new_cone_limit,
 )
-from .session import Limits, Scene, Session, limit_to_edit, with_limits
-
-WholeEdit = Callable[[Scene, Limits, str, Any], Limits]
-ModelEdit = Callable[[Scene, LimitModel, str, Any], LimitModel]
+from .messages import Empty
+from .session import Scene, Session, limit_to_edit, with_limits
 
 
-def edit_limits(session: Session, request: EditRequest) -> Drawn | State | Refusal | EdgeRefusal:
-    """Edit the limit of a joint, and return its pictures and the state.
-
-    Edits of one `stroke` are undone together. A refused edit changes nothing; the answer has the
-    reason, and the edge of a reach cone that is at fault.
-    """
-    name, edit = request.joint, request.edit
-    kind = edit.edit
-
-    def with_edit(model: LimitModel) -> LimitModel:
-        if kind in MODEL_EDITS:
-            return MODEL_EDITS[kind](session.scene, model, name, edit)
-        limits = model.limits
-        if kind in WHOLE_EDITS:
-            return with_limits(model, WHOLE_EDITS[kind](session.scene, limits, name, edit))
-        limit = LIMIT_EDITS[kind](limit_to_edit(limits, name), edit)
-        return with_limits(model, {**limits, name: limit})
-
-    try:
-        session.edit_model(with_edit, f"{kind.replace('-', ' ')}, {name}", request.stroke)
-    except ValueError as error:
-        return {**refusal(error), **session.state()}
-    return _edit_answer(session, name)
-
-
-def undo(session: Session, request: StepRequest) -> DrawnStep | Step:
-    """Undo a step, and return its label and the pictures of the picked joint."""
-    return _history_answer(session, session.undo(), request)
-
-
-def redo(session: Session, request: StepRequest) -> DrawnStep | Step:
-    """Redo a step, and return its label and the pictures of the picked joint."""
-    return _history_answer(session, session.redo(), request)
-
-
-def _history_answer(session: Session, what: str, request: StepRequest) -> DrawnStep | Step:
-    return {"what": what, **_edit_answer(session, request.joint)}
-
-
-def _edit_answer(session: Session, name: str | None) -> Drawn | State:
-    if name is None or name not in session.scene.model.limits:
-        return session.state()
-    return {**pictures(session.scene, name, DRAFT), **session.state()}
-
-
-def add_mirrored(scene: Scene, model: LimitModel, name: str, edit: Mirror) -> LimitModel:
-    """Return the model with the mirrored limit of a joint for its partner.
+@dataclass(frozen=True, kw_only=True)
+class Mirror(ModelEdit):
+    """Give the joint's partner the mirrored limit.
 
     If it depends on a driver, the partner depends on the driver's partner, or on the same driver
     if that is in the middle. ValueError if there is no such driver.
     """
-    return mirror_joint(scene.clip.skeleton, model, name)
+
+    edit: Literal["mirror"]
+
+    def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
+        """Return the model with the mirrored limit."""
+        return mirror_joint(scene.clip.skeleton, model, name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy(ModelEdit):
+    """Give another joint the limit."""
+
+    edit: Literal["copy"]
+    to: str
+
+    def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
+        """Return the model with the copied limit."""
+        skeleton = scene.clip.skeleton
+        skeleton.index(self.to)
+        if self.to == name:
+            raise ValueError(f"{self.to} has this limit already: choose another joint")
+        limit = copy_limit(skeleton, self.to, limit_to_edit(model.limits, name))
+        return with_limits(model, {**model.limits, self.to: limit})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw(ModelEdit):
+    """Draw a new cone around the direction of the bone at a rotation."""
+
+    edit: Literal["draw"]
+    rotation: Rotation
+
+    def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
+        """Return the model with a new reach cone."""
+        skeleton = scene.clip.skeleton
+        cone = new_cone_limit(self.rotation, bone_of(scene, skeleton.index(name)))
+        return with_limits(model, {**model.limits, name: copy_limit(skeleton, name, cone)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remove(ModelEdit):
+    """Remove the limit."""
+
+    edit: Literal["remove"]
+
+    def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
+        """Return the model without the limit."""
+        limit_to_edit(model.limits, name)
+        kept = {other: limit for other, limit in model.limits.items() if other != name}
+        return with_limits(model, kept)
+
+
+Edit = (
+    MovePoint
+    | AddPoint
+    | DeletePoint
+    | ReorderPoint
+    | MoveVisible
+    | Twist
+    | Smooth
+    | Relax
+    | Simplify
+    | Brush
+    | Settle
+    | AddSample
+    | SetNumber
+    | SetHingeEnd
+    | Mirror
+    | Copy
+    | Draw
+    | Remove
+    | SetNumberHere
+    | AllowHere
+    | Detach
+    | Refit
+)
+"""An edit of a limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stroke:
+    """Joint and stroke of an edit; edits of one stroke are undone together."""
+
+    joint: str
+    stroke: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditRequest(Stroke):
+    """A request to edit the limit of a joint."""
+
+    edit: Annotated[Edit, FLAT]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepRequest:
+    """A request to undo or redo, and for the picture of the picked joint, if there is one."""
+
+    joint: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edited:
+    """The limits have changed."""
+
+    what: str
+    """What was done, undone or redone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditedLimit(Edited, Picture):
+    """The same, and the picture of the picked joint's limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refitted(EditedLimit, Making):
+    """The same of a limit that was fitted or converted."""
+
+
+def edit_limits(session: Session, request: EditRequest) -> Edited | EditedLimit | Refitted:
+    """Edit the limit of a joint, and return its picture."""
+    name, edit = request.joint, request.edit
+    label = edit.label(name)
+    session.edit(lambda model: edit.change(session.scene, model, name), label, request.stroke)
+    answer = _describe_edit(session, name, label)
+    if isinstance(edit, Refit):
+        return Refitted(**vars(answer), **vars(describe_choice(session.scene, name)))
+    return answer
+
+
+def undo(session: Session, request: StepRequest) -> Edited | EditedLimit:
+    """Undo a step, and return its label and the picture of the picked joint."""
+    return _describe_edit(session, request.joint, session.undo())
+
+
+def redo(session: Session, request: StepRequest) -> Edited | EditedLimit:
+    """Redo a step, and return its label and the picture of the picked joint."""
+    return _describe_edit(session, request.joint, session.redo())
+
+
+def _describe_edit(session: Session, name: str | None, what: str) -> Edited | EditedLimit:
+    if name is None or name not in session.scene.model.limits:
+        return Edited(what=what)
+    return EditedLimit(what=what, **vars(pictures(session.scene, name, DRAFT)))
 
 
 def mirror_joint(skeleton: Skeleton, model: LimitModel, name: str) -> LimitModel:
@@ -108,61 +211,41 @@ def mirror_joint(skeleton: Skeleton, model: LimitModel, name: str) -> LimitModel
         ) from error
 
 
-def add_copy(scene: Scene, limits: Limits, name: str, edit: Copy) -> Limits:
-    """Return the limits with a copy of a joint's limit for another joint."""
-    to = scene.clip.skeleton.names[scene.clip.skeleton.index(edit.to)]
-    if to == name:
-        raise ValueError(f"{to} has this limit already: choose another joint")
-    limit = copy_limit(scene.clip.skeleton, to, limit_to_edit(limits, name))
-    return {**limits, to: limit}
-
-
-def add_cone(scene: Scene, limits: Limits, name: str, edit: Draw) -> Limits:
-    """Return the limits with a new reach cone, around the direction of the bone at a rotation."""
-    skeleton = scene.clip.skeleton
-    cone = new_cone_limit(edit.rotation, bone_of(scene, skeleton.index(name)))
-    return {**limits, name: copy_limit(skeleton, name, cone)}
-
-
-def remove_limit(scene: Scene, limits: Limits, name: str, edit: Remove) -> Limits:
-    """Return the limits without that of a joint."""
-    limit_to_edit(limits, name)
-    return {other: limit for other, limit in limits.items() if other != name}
-
-
-WHOLE_EDITS: dict[str, WholeEdit] = {
-    "copy": add_copy,
-    "draw": add_cone,
-    "remove": remove_limit,
-}
-"""Edits of the limits of all joints, by the name of the request."""
-MODEL_EDITS: dict[str, ModelEdit] = {
-    "mirror": add_mirrored,
-    "number-here": set_number_here,
-    "allow-here": allow_here,
-    "detach": detach,
-}
-"""Edits of limits and of their dependence on drivers, by the name of the request."""
-
 MAX_NAME = 120  # characters of a file's name without its suffix
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\ud800-\udfff]')
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
-def save(session: Session, request: SaveRequest) -> Saved | Exists | Refusal:
+@dataclass(frozen=True, kw_only=True)
+class SaveRequest:
+    """A request to save: to a name beside the file, or to the file itself."""
+
+    as_: str | None
+    overwrite: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saved:
+    """The name under which limits were saved, or that of the file that is in the way."""
+
+    saved: str | None = None
+    exists: str | None = None
+    """A file of this name that was not replaced."""
+    changed: bool = False
+    """True if others have changed that file since."""
+
+
+def save(session: Session, request: SaveRequest) -> Saved:
     """Save the limits to the session's file, or to another name in the same directory.
 
     An existing file, or one that another program changed, is replaced only with `overwrite`.
     """
-    try:
-        path = _check_link(_save_path(session.file, request.as_))
-        why = session.in_the_way(path, overwrite=request.overwrite)
-        if why is not None:
-            return {"exists": path.name, "changed": why == "changed", **session.state()}
-        session.save(write_limits, path)
-    except (OSError, ValueError) as error:
-        return {"refused": _reason(error), **session.state()}
-    return {"saved": path.name, **session.state()}
+    path = _check_link(_save_path(session.file, request.as_))
+    why = session.in_the_way(path, overwrite=request.overwrite)
+    if why is not None:
+        return Saved(exists=path.name, changed=why == "changed")
+    session.save(write_limits, path)
+    return Saved(saved=path.name)
 
 
 def write_limits(model: LimitModel, path: Path) -> None:
@@ -170,29 +253,37 @@ def write_limits(model: LimitModel, path: Path) -> None:
     atomic_write(path, limits_bytes(model, str(path)), follow=False)
 
 
-def recover(session: Session, request: RecoverRequest) -> State | Refusal:
-    """Restore or delete the unsaved edits of the last session, and return the state."""
+@dataclass(frozen=True, kw_only=True)
+class RecoverRequest:
+    """A request to restore the unsaved edits of the last session, or to delete them."""
+
+    restore: bool
+
+
+def recover(session: Session, request: RecoverRequest) -> Empty:
+    """Restore or delete the unsaved edits of the last session."""
     leftover = session.leftover
-    try:
-        if leftover is None:
-            raise ValueError("there are no edits of last time")
-        if request.restore:
-            session.restore(leftover)
-        else:
-            session.forget(leftover)
-    except (OSError, ValueError) as error:
-        return {"refused": _reason(error), **session.state()}
-    return session.state()
+    if leftover is None:
+        raise ValueError("there are no edits of last time")
+    if request.restore:
+        session.restore(leftover)
+    else:
+        session.forget(leftover)
+    return Empty()
 
 
-def download(session: Session, request: EmptyRequest) -> Download | Refusal:
+@dataclass(frozen=True, kw_only=True)
+class Download:
+    """The limits as a file, and its name."""
+
+    name: str
+    text: str
+
+
+def download(session: Session, request: Empty) -> Download:
     """Return the text of the limits file, and a name for it."""
     name = f"limits{SUFFIX}" if session.file is None else session.file.name
-    try:
-        text = limits_bytes(session.model, name).decode()
-    except ValueError as error:
-        return {"refused": str(error), **session.state()}
-    return {"name": name, "text": text, **session.state()}
+    return Download(name=name, text=limits_bytes(session.model, name).decode())
 
 
 def _save_path(file: Path | None, name: str | None) -> Path:
@@ -224,9 +315,3 @@ def _check_link(path: Path) -> Path:
     if path.is_symlink():
         raise ValueError(f"{path.name} is a link to elsewhere, and is not followed")
     return path
-
-
-def _reason(error: OSError | ValueError) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)

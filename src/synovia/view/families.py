@@ -7,25 +7,131 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import attrgetter
+from typing import Annotated, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .. import edit, learn
-from ..arrays import Quats, Vectors
+from ..arrays import Quats, Vectors, Within
 from ..limit import Limit, chart_for, has_axis
-from ..mesh import DRAFT
+from ..model import LimitModel
 from ..shapes import SHAPES
 from ..skeleton import Clip, Skeleton
-from . import protocol
-from .display import pictures
-from .protocol.requests import Choice, EvidenceSource, JointRequest, JudgeRequest, RefitRequest
+from .limit_edits import ModelEdit
+from .messages import JointRequest
 from .samples import kept_samples
-from .session import Limits, Scene, Session, limit_to_edit
+from .session import Scene, Session, limit_to_edit, with_limits
 
+EvidenceSource = Literal["samples", "clip", "limit"]
+"""What a limit is made from: kept samples, the clip, or the present limit."""
 FROM_SAMPLES: EvidenceSource = "samples"
 FROM_CLIP: EvidenceSource = "clip"
 FROM_LIMIT: EvidenceSource = "limit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Family and chart of a limit, its margin, and what it is made from."""
+
+    family: str
+    chart: str | None
+    margin_deg: Annotated[float, Within(0, 90)]
+    from_: EvidenceSource
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refit(Choice, ModelEdit):
+    """An edit that fits or converts the limit."""
+
+    edit: Literal["refit"]
+
+    def label(self, name: str) -> str:
+        """Return what the edit is called in the history."""
+        label = families()[choice_of(self).family].label
+        return f"{label[:1].lower()}{label[1:]} for {name}"
+
+    def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
+        """Return the model with the limit made anew."""
+        limit = refit_limit(scene, limit_to_edit(model.limits, name), name, choice_of(self))
+        return with_limits(model, {**model.limits, name: limit})
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeRequest(Choice):
+    """A request to evaluate a choice: as a whole, or one of its folds."""
+
+    joint: str
+    part: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """The share of all rotations that a choice allows, and by what it can be judged."""
+
+    share: float
+    parts: int
+    basis: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartJudgement:
+    """The share of a part's frames that is outside the limit of the others."""
+
+    outside: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class FamilyName:
+    """A family of limits, and its name for people."""
+
+    name: str
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family(FamilyName):
+    """The same, and the charts that it works in."""
+
+    charts: list[str]
+    sculptable: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """What a limit can be made from or compared with, and why not, if it cannot."""
+
+    name: str
+    label: str
+    why: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a conversion gained and lost, as shares of all rotations, and its largest error."""
+
+    gained: float
+    lost: float
+    error_deg: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Making:
+    """How the present limit was made, as far as that is known."""
+
+    choice: Choice
+    known: bool
+    fitted: bool
+    remarks: list[str]
+    cost: Cost | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Families(Making):
+    """What a joint's limit can be, and what it is."""
+
+    families: list[Family]
+    sources: list[Source]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,24 +143,23 @@ class Evidence:
     axis: Vectors
 
 
-def sources_of(scene: Scene, name: str) -> list[tuple[str, str, str | None]]:
-    """Return what a joint's limit can be made from: name, label, and why not, if it cannot."""
+def sources_of(scene: Scene, name: str) -> list[Source]:
+    """Return what a joint's limit can be made from."""
     kept = kept_samples(scene, name)
     people = len({sample.performer for sample in kept})
-    frames = scene.clip.frames
-    samples = f"kept samples of {people} {'person' if people == 1 else 'people'}"
+    samples = f" of {people} {'person' if people == 1 else 'people'}" if kept else ""
+    no_samples = None if kept else "The limits kept no samples."
+    no_clip = None if scene.clip.frames > 1 else "The clip has one frame."
     return [
-        (FROM_SAMPLES, samples, None)
-        if kept
-        else (FROM_SAMPLES, "kept samples", "The limits kept no samples."),
-        (FROM_CLIP, "the clip", None if frames > 1 else "The clip has one frame."),
-        (FROM_LIMIT, "this limit", None),
+        Source(name=FROM_SAMPLES, label=f"kept samples{samples}", why=no_samples),
+        Source(name=FROM_CLIP, label="the clip", why=no_clip),
+        Source(name=FROM_LIMIT, label="this limit", why=None),
     ]
 
 
 def evidence_of(scene: Scene, limit: Limit, name: str, source: str) -> Evidence:
     """Return what there is of a joint in samples kept or in the clip, as its limit is measured."""
-    why = {known: reason for known, _, reason in sources_of(scene, name)}[source]
+    why = {known.name: known.why for known in sources_of(scene, name)}[source]
     if why is not None:
         raise ValueError(f"{why} Only this limit itself can be made another family.")
     if source == FROM_CLIP:
@@ -95,9 +200,7 @@ FEWEST_FRAMES = 10
 """Frames that a clip needs to be cut."""
 
 
-def judge_family(
-    session: Session, request: JudgeRequest
-) -> protocol.Judgement | protocol.PartJudgement:
+def judge_family(session: Session, request: JudgeRequest) -> Judgement | PartJudgement:
     """Return the volume of a joint's limit in a family, and in how many parts it can be judged.
 
     With a `part`, return instead the share of that part's frames that is outside the limit of the
@@ -116,12 +219,12 @@ def judge_family(
         part = request.part
         if part is None:
             share = fit_limit(found, choice).volume(4000)
-            return {"share": share, "parts": len(folds), "basis": basis}
+            return Judgement(share=share, parts=len(folds), basis=basis)
         if not 0 <= part < len(folds):
             raise ValueError(f"part must be from 0 to {len(folds) - 1}, got {part}")
         rest, held_out = folds[part]
         outside = 1.0 - float(fit_limit(rest, choice).contains(held_out).mean())
-    return {"outside": outside}
+    return PartJudgement(outside=outside)
 
 
 @lru_cache(maxsize=32)
@@ -180,47 +283,21 @@ FIT_RECORDS: WeakKeyDictionary[Limit, FitRecord] = WeakKeyDictionary()
 """How limits were made, so that after an undo the page shows the choices that led there."""
 
 
-def describe_families(session: Session, request: JointRequest) -> protocol.Families:
+def describe_families(session: Session, request: JointRequest) -> Families:
     """Return the families and charts there are, the present choice, and what limits can be from."""
     scene, name = session.scene, request.joint
     limit_to_edit(scene.model.limits, name)
-    return {
-        "families": [
-            {
-                "name": key,
-                "label": family.label,
-                "charts": list(SHAPES[family.shape].charts),
-                "sculptable": edit.is_sculptable(SHAPES[family.shape]),
-            }
-            for key, family in families().items()
-        ],
-        "sources": [
-            {"name": source, "label": label, "why": why}
-            for source, label, why in sources_of(scene, name)
-        ],
-        **_describe_choice(scene, name),
-    }
-
-
-def refit(session: Session, request: RefitRequest) -> protocol.Refitted | protocol.Refusal:
-    """Return the pictures of a joint's limit made anew, in a family and a chart, from evidence.
-
-    An edit: requests of one `stroke` are undone together, and where the fit fails the limit stays
-    as it is, and the answer is the reason, `refused`.
-    """
-    scene, name, choice = session.scene, request.joint, choice_of(request.choice)
-
-    def with_fit(limits: Limits) -> Limits:
-        return {**limits, name: refit_limit(scene, limit_to_edit(limits, name), name, choice)}
-
-    label = families()[choice.family].label
-    what = f"{label[:1].lower()}{label[1:]} for {name}"
-    try:
-        session.edit(with_fit, what, request.stroke)
-    except ValueError as error:
-        return {"refused": str(error), **session.state()}
-    picture = pictures(session.scene, name, DRAFT)
-    return {**picture, **_describe_choice(session.scene, name), **session.state()}
+    known = [
+        Family(
+            name=key,
+            label=family.label,
+            charts=list(SHAPES[family.shape].charts),
+            sculptable=edit.is_sculptable(SHAPES[family.shape]),
+        )
+        for key, family in families().items()
+    ]
+    making = describe_choice(scene, name)
+    return Families(families=known, sources=sources_of(scene, name), **vars(making))
 
 
 def choice_of(request: Choice) -> FamilyChoice:
@@ -293,7 +370,7 @@ def _convert(
     return replace(done.limit), origin, (done.gained, done.lost, done.error)
 
 
-def _describe_choice(scene: Scene, name: str) -> protocol.Making:
+def describe_choice(scene: Scene, name: str) -> Making:
     """Return the choice that the limit is from; where nobody chose, what can be told of it."""
     limit = scene.model.limits[name]
     made = FIT_RECORDS.get(limit)
@@ -312,22 +389,22 @@ def _describe_choice(scene: Scene, name: str) -> protocol.Making:
     else:
         chosen = made.choice.source != FROM_LIMIT
     choice = made.choice
-    cost: protocol.Cost | None = None
+    cost = None
     if made.cost is not None:
         gained, lost, error = made.cost
-        cost = {"gained": gained, "lost": lost, "errorDeg": float(np.degrees(error))}
-    return {
-        "choice": Choice(
+        cost = Cost(gained=gained, lost=lost, error_deg=float(np.degrees(error)))
+    return Making(
+        choice=Choice(
             family=choice.family,
             chart=choice.chart,
             margin_deg=round(float(np.degrees(choice.margin)), 4),
             from_=choice.source,
         ),
-        "known": known,
-        "fitted": chosen,
-        "remarks": list(made.warnings),
-        "cost": cost,
-    }
+        known=known,
+        fitted=chosen,
+        remarks=list(made.warnings),
+        cost=cost,
+    )
 
 
 def _is_original(scene: Scene, name: str) -> bool:

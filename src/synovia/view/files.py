@@ -10,94 +10,116 @@ import math
 import tempfile
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import Literal, TypeVar
 
 import numpy as np
 
+from ..arrays import Bytes
 from ..io import clip_suffix, list_clips, load_clip, load_limits, save_clip, writable_suffixes
 from ..io.limits import SUFFIX
 from ..limit.softening import parse_softening
 from ..model import LimitModel
 from ..population import limits_for
-from ..population.sources import Source
+from ..population.sources import Source as HumanSource
 from ..rigs import FINGERS, ROLES, NotHumanError, recognize, suggest_roles
+from ..schema import Numbers
 from ..skeleton import Clip, Pose, Skeleton, forward
 from ..text import VIOLATION_COLUMNS, csv_text, file_stem
 from .angles import angles_table, ranges_table, report_page
 from .clinical import remember_alignment
-from .poses import pose_from
-from .protocol import Discards, Export, Received, Refusal, Roles, State
-from .protocol.requests import (
-    ExportRequest,
-    FileRequest,
-    HumanRequest,
-    LoadRequest,
-    PoseRequest,
-    RolesRequest,
-    SendRequest,
-)
-from .session import EDITED_KEY, Session, scene_of
+from .folder import MAX_DROPPED, remember_clips, show_clip
+from .messages import Empty
+from .poses import PoseRequest, pose_from
+from .session import Session, scene_of
 from .uploads import Upload
 
 ASF, AMC = ".asf", ".amc"
 Kind = TypeVar("Kind", list[Clip], LimitModel)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SendRequest:
+    """A piece of a file: the upload's id, the file's name and its size in bytes."""
+
+    upload: str
+    name: str
+    size: int
+    content: bytes = b""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Received:
+    """The number of bytes of a file that have come."""
+
+    received: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileRequest:
+    """A request about an uploaded file."""
+
+    upload: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadRequest(FileRequest):
+    """A request to show an uploaded file: a clip, or limits."""
+
+    discard: bool
+    """True if unsaved edits may be lost."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """The answer to a request that replaces the limits."""
+
+    discards: bool = False
+    """True if nothing was done, because unsaved edits would be lost."""
+
+
 def receive_piece(session: Session, request: SendRequest) -> Received:
     """Append a piece to an uploaded file, and return how many bytes it has."""
-    uploads, piece = session.uploads, request.content
-    return {"received": uploads.receive(request.upload, request.name, request.size, piece)}
+    upload, name, size, piece = request.upload, request.name, request.size, request.content
+    return Received(received=session.uploads.receive(upload, name, size, piece))
 
 
-def load_upload(session: Session, request: LoadRequest) -> State | Refusal | Discards:
-    """Show an uploaded clip, or use uploaded limits, and return the state.
-
-    If unsaved edits would be lost, the answer is `discards` unless the request allows it.
-    """
+def load_upload(session: Session, request: LoadRequest) -> Loaded:
+    """Show an uploaded clip, or use uploaded limits."""
     upload = session.uploads.take(request.upload)
-    limits = upload.name.lower().endswith(SUFFIX)
-    try:
-        if limits:
-            model = read_upload(upload, SUFFIX, load_limits)
-            if session.unsaved and not request.discard:
-                return {"discards": True, **session.state()}
-            session.show(scene_of(model, session.scene.clip), unsaved=True)
-        else:
-            clips, suffix = remember_upload(session, upload)
-            show_clip(session, clips[0], suffix)
-    except (OSError, ValueError) as error:
-        return {"refused": str(error), **session.state()}
-    return session.state()
+    if not upload.name.lower().endswith(SUFFIX):
+        clips, suffix = remember_upload(session, upload)
+        show_clip(session, clips[0], suffix)
+        return Loaded()
+    model = read_upload(upload, SUFFIX, load_limits)
+    if session.unsaved and not request.discard:
+        return Loaded(discards=True)
+    session.show(scene_of(model, session.scene.clip), unsaved=True)
+    return Loaded()
 
 
-def keep_upload(session: Session, request: FileRequest) -> State | Refusal:
-    """Add the clips of an uploaded file to the list without showing them; return the state.
+def keep_upload(session: Session, request: FileRequest) -> Empty:
+    """Add the clips of an uploaded file to the list without showing them.
 
     An ASF file is kept for AMC files that follow.
     """
     upload = session.uploads.take(request.upload)
-    try:
-        if clip_suffix(upload.name) == ASF:
-            session.skeleton_file = bytes(upload.content)
-        else:
-            remember_upload(session, upload)
-    except (OSError, ValueError) as error:
-        return {"refused": str(error), **session.state()}
-    return session.state()
+    if clip_suffix(upload.name) == ASF:
+        session.skeleton_file = bytes(upload.content)
+    else:
+        remember_upload(session, upload)
+    return Empty()
 
 
 def remember_upload(session: Session, upload: Upload) -> tuple[list[Clip], str]:
     """Add the clips of an uploaded file to the list; return them, and the file's suffix."""
-    from .folder import MOST_DROPPED, remember_clips
-
     suffix = clip_suffix(upload.name)
     if not suffix:
         raise ValueError(f"{upload.name}: expected limits or a clip, got another kind of file")
 
     def load_all(path: Path) -> list[Clip]:
-        names = list_clips(path)[:MOST_DROPPED]
+        names = list_clips(path)[:MAX_DROPPED]
         return [
             replace(load_clip(f"{path}#{name}" if name else path), name=f"{stem}#{name}".strip("#"))
             for name in names
@@ -129,42 +151,37 @@ def read_upload(
             raise ValueError(str(error).replace(str(path), upload.name)) from error
 
 
-def show_clip(session: Session, clip: Clip, suffix: str) -> None:
-    """Show another clip. Human limits without edits are replaced by those for its rig."""
-    source = None if session.unsaved else human_source(session.model)
-    figure = session.scene.figure
-    is_figure = figure is not None and figure.skeleton.names == clip.skeleton.names
-    if source is None or is_figure:
-        session.show_clip(clip)
-    else:
-        session.show(scene_of(model_for(clip, session.model, source), clip), unsaved=False)
-    session.clip_suffix = suffix
+# Limits of a human, for a rig that is recognised or mapped by hand.
 
 
-def human_source(model: LimitModel) -> Source | None:
-    """Return the source of human limits without edits; None for other limits.
+@dataclass(frozen=True, kw_only=True)
+class RolesRequest:
+    """A request for the roles of joints, some of which are mapped by hand."""
 
-    The limits of the default figure count as "human", the default of the command line.
+    roles: dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """The roles of a human's bones, suggested ones by joint, and why it is no human yet."""
+
+    roles: list[str]
+    found: dict[str, str]
+    recognised: bool
+    """True if that is known without a map."""
+    why: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanRequest:
+    """A request for default human limits, with roles of joints that are mapped by hand.
+
+    An empty role marks a joint that has none.
     """
-    about = model.provenance
-    if EDITED_KEY in about:
-        return None
-    if about.get("figure") == "human":
-        return "human"
-    return next((each for each in get_args(Source) if each == about.get("source")), None)
 
-
-def model_for(clip: Clip, model: LimitModel, source: Source | None) -> LimitModel:
-    """Return human limits for the rig of a clip, or `model` if it is no human."""
-    if source is None:
-        return model
-    try:
-        return limits_for(clip, source).model
-    except ValueError:
-        return model
-
-
-# Limits of a human, for a rig that is recognised, or that somebody maps.
+    source: HumanSource
+    roles: dict[str, str]
+    discard: bool
 
 
 def describe_roles(session: Session, request: RolesRequest) -> Roles:
@@ -180,7 +197,7 @@ def describe_roles(session: Session, request: RolesRequest) -> Roles:
     except ValueError as error:
         why = str(error)
     recognised = not mapped and why is None and _is_human(skeleton)
-    return {"roles": [*ROLES, *FINGERS], "found": suggested, "recognised": recognised, "why": why}
+    return Roles(roles=[*ROLES, *FINGERS], found=suggested, recognised=recognised, why=why)
 
 
 def _is_human(skeleton: Skeleton) -> bool:
@@ -191,60 +208,87 @@ def _is_human(skeleton: Skeleton) -> bool:
     return True
 
 
-def use_human_limits(session: Session, request: HumanRequest) -> State | Refusal | Discards:
-    """Use human limits for the rig of the clip, and return the state.
-
-    `roles` maps joints that are not recognised; an empty role marks a joint that has none.
-    """
+def use_human_limits(session: Session, request: HumanRequest) -> Loaded:
+    """Use human limits for the rig of the clip."""
     if session.unsaved and not request.discard:
-        return {"discards": True, **session.state()}
-    try:
-        human = limits_for(session.scene.clip, request.source, roles=request.roles or None)
-    except ValueError as error:
-        return {"refused": str(error), **session.state()}
+        return Loaded(discards=True)
+    human = limits_for(session.scene.clip, request.source, roles=request.roles or None)
     remember_alignment(session.scene.clip, human.alignment)
     scene = scene_of(human.model, session.scene.clip)
     summary = f"Human limits ({human.words}) for {len(human.roles)} joints of this rig."
     silent = [f"No verdict on {', '.join(each)} ({why})." for why, each in human.no_verdict.items()]
     session.show(replace(scene, notes=(*scene.notes, summary, *silent)), unsaved=True)
-    return session.state()
+    return Loaded()
 
 
 # Exports.
 
 
-def export(session: Session, request: ExportRequest) -> Export | Refusal:
-    """Return the name and content of a file to download; `EXPORTS` lists the kinds."""
-    try:
-        name, content = EXPORTS[request.what](session, request)
-    except (OSError, ValueError) as error:
-        return {"refused": str(error), **session.state()}
-    return {"name": name, "content": np.frombuffer(content, np.uint8)}
+@dataclass(frozen=True, kw_only=True)
+class ExportRequest:
+    """A request for a file to download."""
+
+    what: Literal[
+        "clip",
+        "clamped",
+        "repaired",
+        "pose",
+        "violations",
+        "page",
+        "angles",
+        "ranges",
+        "report",
+    ]
+    suffix: Literal[".glb"] | None = None
+    """Of clips and poses, if not the default."""
+    view: str = ""
+    """What a page opens with: frame, joint and camera, as in a link."""
+    soften: str | None = None
+    frame: int | None = None
+    rotations: Numbers | None = None
+    positions: Numbers | None = None
 
 
-def clamped_clip(session: Session, request: ExportRequest) -> tuple[str, bytes]:
-    """Return the clamped clip in the format of its file, or as BVH or glTF."""
-    softening = parse_softening(request.soften)
-    made = session.scene.model.project(session.scene.clip, softening=softening)
-    suffix = request.suffix or session.clip_suffix
-    return clip_file(replace(made, name=f"{made.name} clamped"), suffix)
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """A file to download, and its name."""
+
+    name: str
+    content: Bytes
 
 
-def repaired_clip(session: Session, request: ExportRequest) -> tuple[str, bytes]:
-    """Return the last repaired version of the clip."""
-    clip, repaired = session.repaired or (None, None)
-    if repaired is None or clip is not session.scene.clip:
-        raise ValueError("this clip has not been repaired yet")
-    made = replace(repaired, name=f"{repaired.name} repaired")
-    return clip_file(made, request.suffix or session.clip_suffix)
+def export(session: Session, request: ExportRequest) -> Export:
+    """Return the name and content of a file to download."""
+    clip, suffix = session.scene.clip, request.suffix or session.clip_suffix
+    match request.what:
+        case "clip":
+            name, content = clip_file(clip, suffix)
+        case "clamped":
+            softening = parse_softening(request.soften)
+            made = session.scene.model.project(clip, softening=softening)
+            name, content = clip_file(replace(made, name=f"{made.name} clamped"), suffix)
+        case "repaired":
+            before, repaired = session.repaired or (None, None)
+            if repaired is None or before is not clip:
+                raise ValueError("this clip has not been repaired yet")
+            made = replace(repaired, name=f"{repaired.name} repaired")
+            name, content = clip_file(made, suffix)
+        case "pose":
+            name, content = clip_file(_one_pose(session, request), request.suffix or BVH)
+        case "violations":
+            name, content = violations_table(session)
+        case "page":
+            name, content = _standalone_page(session, request.view)
+        case "angles":
+            name, content = angles_table(session)
+        case "ranges":
+            name, content = ranges_table(session)
+        case "report":
+            name, content = report_page(session)
+    return Export(name=name, content=np.frombuffer(content, np.uint8))
 
 
-def whole_clip(session: Session, request: ExportRequest) -> tuple[str, bytes]:
-    """Return the clip in the format of its file, or as BVH or glTF."""
-    return clip_file(session.scene.clip, request.suffix or session.clip_suffix)
-
-
-def one_pose(session: Session, request: ExportRequest) -> tuple[str, bytes]:
+def _one_pose(session: Session, request: ExportRequest) -> Clip:
     """Return the pose that the page shows as a clip of one frame, with positions of `frame`."""
     clip, frame, rotations = session.scene.clip, request.frame, request.rotations
     if frame is None or rotations is None:
@@ -252,39 +296,23 @@ def one_pose(session: Session, request: ExportRequest) -> tuple[str, bytes]:
     sent = PoseRequest(frame=frame, rotations=rotations, positions=request.positions)
     pose = pose_from(session.scene, sent)
     still = Pose(pose.rotations[None], pose.positions[None])
-    made = Clip(clip.skeleton, still, clip.frame_time, f"{clip.name} pose {frame}")
-    return clip_file(made, request.suffix or BVH)
+    return Clip(clip.skeleton, still, clip.frame_time, f"{clip.name} pose {frame}")
 
 
-def violations_table(session: Session, request: ExportRequest) -> tuple[str, bytes]:
+def violations_table(session: Session) -> tuple[str, bytes]:
     """Return a row for each frame and joint outside, with the columns of `synovia check --csv`."""
     report = session.scene.model.check(session.scene.clip)
     rows = [VIOLATION_COLUMNS, *report.violation_rows()]
     return f"{file_stem(report.clip)} violations.csv", csv_text(rows).encode()
 
 
-def standalone_page(session: Session, request: ExportRequest) -> tuple[str, bytes]:
+def _standalone_page(session: Session, view: str) -> tuple[str, bytes]:
     """Return the page with the scene as one HTML file, which needs no server."""
     from .server import page_files
     from .standalone import standalone_html
 
-    html = standalone_html(session, page_files(), request.view)
+    html = standalone_html(session, page_files(), view)
     return f"{file_stem(session.scene.clip.name)}.html", html.encode()
-
-
-Exporter = Callable[[Session, ExportRequest], tuple[str, bytes]]
-EXPORTS: dict[str, Exporter] = {
-    "clip": whole_clip,
-    "clamped": clamped_clip,
-    "repaired": repaired_clip,
-    "pose": one_pose,
-    "violations": violations_table,
-    "page": standalone_page,
-    "angles": angles_table,
-    "ranges": ranges_table,
-    "report": report_page,
-}
-"""By the name in the request."""
 
 
 BVH, GLB = ".bvh", ".glb"

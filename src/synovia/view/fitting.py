@@ -13,35 +13,58 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
 import numpy as np
 
+from ..arrays import Within
 from ..io import limits_bytes, load_clip
 from ..io.limits import parse_limits
 from ..model import LimitModel
 from ..skeleton import Clip
-from .families import families
-from .folder import Folder
-from .protocol import Fitting, Kinds, Refusal
-from .protocol.requests import EmptyRequest, FitRequest
+from .families import FamilyName, families
+from .messages import Empty
 from .session import Session
 
-MOST_FRAMES = 400_000
-"""Frames of all clips together that are fitted at the page: more want `synovia fit`."""
+MAX_FRAMES = 400_000  # of all clips together that are fitted at the page; more need `synovia fit`
 SHOWN = -1
 """The number of the clip that is shown, where there is no list."""
-NOTHING: Fitting = {
-    "number": 0,
-    "running": False,
-    "stage": "",
-    "done": 0,
-    "total": 0,
-    "failed": False,
-    "remarks": [],
-}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kinds:
+    """The families that limits can be fitted in."""
+
+    families: list[FamilyName]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitRequest:
+    """A request to fit limits from clips, by their numbers; -1 is the clip on the page."""
+
+    clips: list[int]
+    family: str
+    margin_deg: Annotated[float | None, Within(0, 90)]
+    reject_percent: float | None
+    performers: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitting:
+    """The progress of a fit, if one was begun."""
+
+    number: int = 0
+    """Number of the fit; 0 for none."""
+    running: bool = False
+    stage: str = ""
+    """What is done now, or the result."""
+    done: int = 0
+    total: int = 0
+    failed: bool = False
+    remarks: list[str] = field(default_factory=list)
+    """Warnings of the fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +82,10 @@ class FitJob:
     def __init__(self, session: Session, task: FitTask, number: int) -> None:
         self._session, self._task = session, task
         self._stopped = False
-        self._told: Fitting = {**NOTHING, "number": number, "running": True, "stage": "Starting"}
-        self._told["total"] = len(task.clips)
+        self.progress = Fitting(
+            number=number, running=True, stage="Starting", total=len(task.clips)
+        )
+        """How far it has come, or the result."""
         path = os.pathsep.join(each or os.getcwd() for each in sys.path)
         self._process = subprocess.Popen(
             [sys.executable, "-m", f"{__package__}.fit_worker"],
@@ -70,11 +95,6 @@ class FitJob:
         )
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
-
-    @property
-    def told(self) -> Fitting:
-        """How far it has come, or what became of it."""
-        return self._told
 
     def stop(self) -> None:
         """Stop it, if it runs, and wait until it is gone; limits stay as they are."""
@@ -102,7 +122,7 @@ class FitJob:
             for stream in (self._process.stdin, self._process.stdout):
                 if stream is not None:
                     stream.close()
-        self._told = {**self._told, "running": False, "stage": stage, "failed": failed}
+        self.progress = replace(self.progress, running=False, stage=stage, failed=failed)
 
     def _talk(self) -> bytes | None:
         """Return the limits that the process makes, as a file's bytes; None where it ends before.
@@ -117,12 +137,12 @@ class FitJob:
             stdin.flush()
             for kind, *content in _messages(stdout):
                 if kind == "limits":
-                    self._told = {**self._told, "remarks": content[1]}
+                    self.progress = replace(self.progress, remarks=content[1])
                     return bytes(content[0])
                 if kind == "wrong":
                     raise ValueError(content[0])
                 stage, done, total = content
-                self._told = {**self._told, "stage": stage, "done": done, "total": total}
+                self.progress = replace(self.progress, stage=stage, done=done, total=total)
         except BrokenPipeError:
             pass  # it is gone
         return None
@@ -134,7 +154,7 @@ class FitJob:
         label = f"fit from {clips} {'clip' if clips == 1 else 'clips'}"
         notes = self._session.adopt(model, label)
         self._session.notify()
-        self._told = {**self._told, "remarks": [*self._told["remarks"], *notes]}
+        self.progress = replace(self.progress, remarks=[*self.progress.remarks, *notes])
         limits = len(self._session.scene.model.limits)
         return f"Limits for {limits} joints, {label}. Ctrl Z undoes it."
 
@@ -150,27 +170,22 @@ def _messages(stream: IO[bytes]) -> Iterator[tuple[Any, ...]]:
 # What pages ask for.
 
 
-def list_kinds(session: Session, request: EmptyRequest) -> Kinds:
+def list_kinds(session: Session, request: Empty) -> Kinds:
     """Return the families that limits can be fitted in."""
     known = families().items()
-    return {"families": [{"name": name, "label": family.label} for name, family in known]}
+    return Kinds(families=[FamilyName(name=name, label=family.label) for name, family in known])
 
 
-def start_fit(session: Session, request: FitRequest) -> Fitting | Refusal:
+def start_fit(session: Session, request: FitRequest) -> Fitting:
     """Start a fit in the background and return its progress.
 
     Margin and rejection are those of `synovia fit`. Only one fit runs at a time.
     """
-    last = session.fitting
-    if isinstance(last, FitJob) and last.told["running"]:
-        return {"refused": "A fit is under way: stop it first.", **session.state()}
-    try:
-        task = task_of(session, request)
-    except (OSError, ValueError) as error:
-        return {"refused": str(error), **session.state()}
-    number = last.told["number"] + 1 if isinstance(last, FitJob) else 1
-    job = session.fitting = FitJob(session, task, number)
-    return job.told
+    last = tell_progress(session, Empty())
+    if last.running:
+        raise ValueError("A fit is under way: stop it first.")
+    session.fitting = FitJob(session, task_of(session, request), last.number + 1)
+    return session.fitting.progress
 
 
 def task_of(session: Session, request: FitRequest) -> FitTask:
@@ -214,28 +229,23 @@ def _chosen_clips(session: Session, numbers: list[int]) -> Iterator[tuple[str, P
             raise ValueError(f"{clip.name} has one frame: limits are fitted from motion")
         yield clip.name, clip
         return
-    entries = session.folder.entries if isinstance(session.folder, Folder) else {}
+    entries = {} if session.folder is None else session.folder.entries
     for number in numbers:
         if number not in entries:
             raise ValueError(f"clips must be numbers of the list, got {number}")
         yield entries[number].name, entries[number].clip
 
 
-def tell_progress(session: Session, request: EmptyRequest) -> Fitting:
+def tell_progress(session: Session, request: Empty) -> Fitting:
     """Return the progress or the result of the last fit."""
-    return session.fitting.told if isinstance(session.fitting, FitJob) else NOTHING
+    return Fitting() if session.fitting is None else session.fitting.progress
 
 
-def cancel_fit(session: Session, request: EmptyRequest) -> Fitting:
+def cancel_fit(session: Session, request: Empty) -> Fitting:
     """Stop the fit that runs, if any, and return its progress."""
-    stop_fit(session)
-    return tell_progress(session, request)
-
-
-def stop_fit(session: Session) -> None:
-    """Stop the fit that is under way, if one is."""
-    if isinstance(session.fitting, FitJob):
+    if session.fitting is not None:
         session.fitting.stop()
+    return tell_progress(session, request)
 
 
 # What the process does.
@@ -257,9 +267,9 @@ def _fit(task: FitTask, tell: Callable[[tuple[Any, ...]], None]) -> LimitModel:
     for number, (name, clip) in enumerate(task.clips):
         tell(("stage", f"Reading {name}", number, len(task.clips)))
         clips.append(replace(clip if isinstance(clip, Clip) else load_clip(clip), name=name))
-        if sum(each.frames for each in clips) > MOST_FRAMES:
+        if sum(each.frames for each in clips) > MAX_FRAMES:
             raise ValueError(
-                f"the clips have more than {MOST_FRAMES:,} frames, which is too much for a page: "
+                f"the clips have more than {MAX_FRAMES:,} frames, which is too much for a page: "
                 "synovia fit takes them"
             )
     tell(("stage", "Comparing clips", 0, 0))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
+from typing import get_args
 
 import numpy as np
 
@@ -13,46 +14,84 @@ from ..arrays import Scalars
 from ..io import clip_suffix, load_clip, split_clip
 from ..learn import performer_of, performers_of
 from ..model import LimitModel, Report
+from ..population import limits_for
+from ..population.sources import Source as HumanSource
 from ..skeleton import Clip
-from .files import human_source, model_for, show_clip
-from .protocol import ClipRow, Clips, Refusal, State
-from .protocol.requests import ChooseRequest, ClipsRequest
-from .session import Session
+from .messages import Empty
+from .session import EDITED_KEY, Session, scene_of
 
-MOST_DROPPED = 256
-"""Dropped clips that are kept; another one replaces the oldest."""
+MAX_DROPPED = 256  # dropped clips that are kept; another one replaces the oldest
+STRIP_COLUMNS = 48  # of the small picture of a clip over time
 
 
-STRIP_COLUMNS = 48
-"""Columns of the small picture of a clip over time."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """The largest violation of a clip, or the error of reading or checking it."""
 
-    worst_deg: float | None = None
+    worst_deg: float | None
     """The largest angle outside; negative if joints are only unusual."""
-    joint: str = ""
+    joint: str
     """The joint of that angle."""
-    share: float | None = None
+    share: float | None
     """The share of frames in which a joint is outside."""
-    strip: tuple[int, ...] = ()
-    """The worst angle of each part of the clip, likewise."""
-    error: str | None = None
+    strip: list[int]
+    """The worst angle of each part of the clip, likewise; empty if all are 0."""
+    error: str | None
 
-    @classmethod
-    def of(cls, report: Report) -> Verdict:
-        """Return the verdict of a report."""
-        signed = np.degrees(report.signed_violation)
-        worst = _worst(signed, axis=0)
-        if not len(worst) or not worst.any():
-            return cls(0.0, "", 0.0)
-        column = int(np.argmax(_badness(worst)))
-        parts = np.array_split(_worst(signed, axis=1), min(STRIP_COLUMNS, len(signed)))
-        strip = tuple(int(np.rint(_worst(part, axis=0))) for part in parts)
-        share = float((signed > 0.0).any(axis=1).mean())
-        return cls(float(worst[column]), report.names[column], share, strip)
+
+UNKNOWN = Verdict(worst_deg=None, joint="", share=None, strip=[], error=None)
+
+
+def verdict_of(report: Report) -> Verdict:
+    """Return the verdict of a report."""
+    signed = np.degrees(report.signed_violation)
+    worst = _worst(signed, axis=0)
+    if not len(worst) or not worst.any():
+        return replace(UNKNOWN, worst_deg=0.0, share=0.0)
+    column = int(np.argmax(_badness(worst)))
+    parts = np.array_split(_worst(signed, axis=1), min(STRIP_COLUMNS, len(signed)))
+    return Verdict(
+        worst_deg=float(worst[column]),
+        joint=report.names[column],
+        share=float((signed > 0.0).any(axis=1).mean()),
+        strip=[int(np.rint(_worst(part, axis=0))) for part in parts],
+        error=None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClipRow(Verdict):
+    """A clip of a folder, and how far it is outside, as far as that is known."""
+
+    number: int
+    name: str
+    performer: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClipsRequest:
+    """A request for the list of clips, and the pattern of performers in their names."""
+
+    performers: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clips:
+    """The clips to choose between, the worst first, and whether some are still being checked."""
+
+    clips: list[ClipRow]
+    checking: bool
+    shown: int | None
+    """The number of the clip on the page."""
+    why: str | None
+    """Why the pattern does not find the performers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChooseRequest:
+    """A request to show a clip of the list."""
+
+    number: int
 
 
 def _badness(signed: Scalars) -> Scalars:
@@ -102,20 +141,18 @@ class Folder:
         with self._lock:
             dropped = [number for number in self.entries if number >= len(self.paths)]
             same = [number for number in dropped if self.entries[number].name == clip.name]
-            for number in same or dropped[: len(dropped) + 1 - MOST_DROPPED]:
+            for number in same or dropped[: len(dropped) + 1 - MAX_DROPPED]:
                 del self.entries[number]
             self.entries[self._next] = Entry(clip.name, clip, suffix)
             self._next += 1
             self._checked = None
             return self._next - 1
 
-    def number_of(self, name: str) -> int | None:
-        """Return the number of the clip with this name, else with this stem; None without one."""
-        names = {number: entry.name for number, entry in self.entries.items()}
-        stem = PurePath(name).stem
-        exact = (number for number, each in names.items() if each == name)
-        alike = (number for number, each in names.items() if PurePath(each).stem == stem)
-        return next(exact, next(alike, None))
+    def entry_of(self, name: str) -> Entry | None:
+        """Return the clip with this name, else with this stem; None without one."""
+        entries, stem = list(self.entries.values()), PurePath(name).stem
+        alike = (entry for entry in entries if PurePath(entry.name).stem == stem)
+        return next((entry for entry in entries if entry.name == name), next(alike, None))
 
     def check(self, model: LimitModel) -> bool:
         """Start a thread that checks the clips, unless they are checked; return True if it runs."""
@@ -133,7 +170,7 @@ class Folder:
         """Return the number of the worst clip among those checked after `seconds` at most."""
         if self._thread is not None:
             self._thread.join(seconds)
-        return self.rows()[0]["number"]
+        return self.rows()[0].number
 
     def rows(self, performers: str | None = None) -> list[ClipRow]:
         """Return a row for each clip: checked ones, worst first, then the others.
@@ -145,18 +182,13 @@ class Folder:
         names = [entries[number].name for number in order]
         who = performers_of(names, performers) if performers else map(performer_of, names)
         return [
-            {
-                "number": number,
-                "name": entries[number].name,
-                "performer": performer,
-                "worstDeg": each.worst_deg,
-                "joint": each.joint,
-                "share": each.share,
-                "strip": list(each.strip),
-                "error": each.error,
-            }
+            ClipRow(
+                number=number,
+                name=entries[number].name,
+                performer=performer,
+                **vars(verdicts.get(number, UNKNOWN)),
+            )
             for number, performer in zip(order, who, strict=True)
-            for each in [verdicts.get(number, Verdict())]
         ]
 
     def _run(self, model: LimitModel) -> None:
@@ -166,9 +198,9 @@ class Folder:
                 clip = entry.load()
                 report = model_for(clip, model, source).check(clip)
             except (OSError, ValueError) as error:
-                self._verdicts[number] = Verdict(error=str(error))
+                self._verdicts[number] = replace(UNKNOWN, error=str(error))
                 continue
-            self._verdicts[number] = Verdict.of(report)
+            self._verdicts[number] = verdict_of(report)
 
 
 def _rank(verdict: Verdict | None) -> tuple[int, float]:
@@ -184,33 +216,65 @@ def list_clips(session: Session, request: ClipsRequest) -> Clips:
     `performers` is a pattern for names of clips; `why` is the reason if it does not match.
     """
     folder, pattern = session.folder, request.performers
-    if not isinstance(folder, Folder):
-        return {"clips": [], "checking": False, "shown": None, "why": None}
+    if folder is None:
+        return Clips(clips=[], checking=False, shown=None, why=None)
     try:
         rows, why = folder.rows(pattern or None), None
     except ValueError as error:
         rows, why = folder.rows(), str(error)
     checking = folder.check(session.model)
-    return {"checking": checking, "clips": rows, "shown": folder.shown, "why": why}
+    return Clips(clips=rows, checking=checking, shown=folder.shown, why=why)
 
 
-def choose_clip(session: Session, request: ChooseRequest) -> State | Refusal:
-    """Show another clip of the list, by its number, and return the state."""
+def choose_clip(session: Session, request: ChooseRequest) -> Empty:
+    """Show another clip of the list, by its number."""
     folder, number = session.folder, request.number
-    if not isinstance(folder, Folder) or number not in folder.entries:
+    if folder is None or number not in folder.entries:
         raise ValueError(f"number must be that of a clip in the list, got {number}")
     entry = folder.entries[number]
-    try:
-        show_clip(session, entry.load(), entry.suffix)
-    except (OSError, ValueError) as error:
-        return {"refused": str(error), **session.state()}
+    show_clip(session, entry.load(), entry.suffix)
     folder.shown = number
-    return session.state()
+    return Empty()
 
 
 def remember_clips(session: Session, clips: Sequence[Clip], suffix: str) -> None:
     """Add dropped clips to the list; the first of them is on the page."""
-    if not isinstance(session.folder, Folder):
+    if session.folder is None:
         session.folder = Folder()
     numbers = [session.folder.add(clip, suffix) for clip in clips]
     session.folder.shown = numbers[0]
+
+
+def show_clip(session: Session, clip: Clip, suffix: str) -> None:
+    """Show another clip. Human limits without edits are replaced by those for its rig."""
+    source = None if session.unsaved else human_source(session.model)
+    figure = session.scene.figure
+    is_figure = figure is not None and figure.skeleton.names == clip.skeleton.names
+    if source is None or is_figure:
+        session.show_clip(clip)
+    else:
+        session.show(scene_of(model_for(clip, session.model, source), clip), unsaved=False)
+    session.clip_suffix = suffix
+
+
+def human_source(model: LimitModel) -> HumanSource | None:
+    """Return the source of human limits without edits; None for other limits.
+
+    The limits of the default figure count as "human", the default of the command line.
+    """
+    about = model.provenance
+    if EDITED_KEY in about:
+        return None
+    if about.get("figure") == "human":
+        return "human"
+    return next((each for each in get_args(HumanSource) if each == about.get("source")), None)
+
+
+def model_for(clip: Clip, model: LimitModel, source: HumanSource | None) -> LimitModel:
+    """Return human limits for the rig of a clip, or `model` if it is no human."""
+    if source is None:
+        return model
+    try:
+        return limits_for(clip, source).model
+    except ValueError:
+        return model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,10 +12,30 @@ from ..edit import add, numbers, with_number
 from ..limit import Limit
 from ..limit.hinge import HingePath, hinge_path
 from ..mesh import coordinate_names
-from .protocol import Hinge
 
-NARROWEST = np.radians(1.0)
-"""A hinge that turns less is none any more."""
+NARROWEST = np.radians(1.0)  # a hinge that turns less is none any more
+
+
+@dataclass(frozen=True, kw_only=True)
+class HingeAngle:
+    """How angles of a hinge are clinical ones: `sign` times the degrees, plus `offset_deg`."""
+
+    name: str
+    sign: float
+    offset_deg: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hinge:
+    """The axis of a joint that turns about one, and its range, as its parent sees it."""
+
+    axis: list[float]
+    zero: list[float]
+    """Where the bone points at 0, which is the limit's reference, across the axis."""
+    low_deg: float
+    high_deg: float
+    clinical: HingeAngle | None = None
+    """How these angles are clinical ones, if they are."""
 
 
 def hinge_of(limit: Limit, bone: Vectors) -> Hinge | None:
@@ -23,13 +43,12 @@ def hinge_of(limit: Limit, bone: Vectors) -> Hinge | None:
     path = hinge_path(limit)
     if path is None:
         return None
-    return {
-        "axis": path.axis.tolist(),
-        "zero": _across(quat.rotate(path.base, bone), path.axis).tolist(),
-        "lowDeg": float(np.degrees(path.low)),
-        "highDeg": float(np.degrees(path.high)),
-        "clinical": None,
-    }
+    return Hinge(
+        axis=path.axis.tolist(),
+        zero=_across(quat.rotate(path.base, bone), path.axis).tolist(),
+        low_deg=float(np.degrees(path.low)),
+        high_deg=float(np.degrees(path.high)),
+    )
 
 
 def _across(direction: Vectors, axis: Vectors) -> Vectors:

@@ -1,11 +1,16 @@
 """Messages to the page: a JSON header and arrays behind it, as bytes that a browser reads at once.
 
+Messages are frozen dataclasses, declared beside the function that answers them. `synovia.schema`
+decodes requests and encodes answers; `web/protocol.py` derives the TypeScript types.
+
 First the header's length (4 bytes, little-endian), then the header, padded with spaces to a
 multiple of 4, then the arrays one after the other, each padded with zeros to a multiple of 4:
 32-bit floats, 32-bit unsigned integers, or short ones where they were made so. The header's
 `arrays` names them in order, with their types and shapes. Large arrays are sent as differences of
 rows, which compress well; see `Differences`. A request is JSON as text; one with the
 bytes of a file is the header's length, the header, and these bytes.
+
+Angles are in degrees if names end in `_deg`. Rotations are quaternions, w first.
 """
 
 from __future__ import annotations
@@ -14,15 +19,98 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..schema import encode
+from ..schema import MESSAGES, declared_fields, encode
 
-Answer = Mapping[str, object]
-"""One of the answers of `protocol`: values of the header, and arrays behind it."""
+ArrayType = Literal["f4", "u4", "i2", "u2", "u1", "d2", "d4"]
+"""Numbers of so many bytes: floats, unsigned and signed integers, or differences."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArrayEntry:
+    """An array behind the header of a message."""
+
+    name: str
+    type: ArrayType
+    shape: list[int]
+    step: float | None = None
+    """Of differences: what their sums are multiplied by; 0 if they are bits of numbers."""
+    whole: bool = False
+    """True if the sums are integers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leftover:
+    """A file with edits that were not saved when the limits were last shown."""
+
+    name: str
+    written: float
+    """When it was, in seconds since 1970."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """What all pages show of the limits: which joints have some, what can be undone, the file."""
+
+    limited: list[int]
+    grouped: list[int]
+    """Those of them that are limited together with others: they have no region to draw."""
+    measured_from: list[int]
+    """By joint, the one that its limit is measured from; -1 for none."""
+    drivers: list[int]
+    """By joint, the one that its limit depends on; -1 for none."""
+    undo: str | None
+    redo: str | None
+    file: str | None
+    """Where the limits are saved; without it they can only be downloaded."""
+    unsaved: bool
+    two_verdicts: bool
+    """True if joints are judged as impossible and unusual; else they are outside or not."""
+    scene: int
+    """Number of the scene: with another number, there is another clip."""
+    evidence: int
+    """Number of the limits that were given or fitted; the present ones are edits of these."""
+    leftover: Leftover | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edge:
+    """An edge of a cone, for which an edit was refused."""
+
+    number: int
+    ends: list[list[float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Header:
+    """The JSON that every message to the page has besides its answer."""
+
+    id: int | None = None
+    """Number of the request; None if another page has changed the limits."""
+    error: str | None = None
+    """Why there is no answer; nothing has changed."""
+    edge: Edge | None = None
+    """The edge of a cone that is at fault."""
+    state: State | None = None
+    """If the request has changed it."""
+    arrays: list[ArrayEntry]
+    """In the order in which they follow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Empty:
+    """A message without content."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointRequest:
+    """A request about a joint, by its name."""
+
+    joint: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +126,7 @@ class Differences:
     step: float = 0.0
 
     @property
-    def type(self) -> str:
+    def type(self) -> Literal["d2", "d4"]:
         """The type of the message: "d" and the bytes of each number."""
         if self.step or (self.is_whole and self.values.max(initial=0) < 1 << 16):
             return "d2"
@@ -76,59 +164,70 @@ class Differences:
         return numbers.astype(np.uint32) if entry["whole"] else numbers.copy().view("<f4")
 
 
+SmoothFloats = Differences
+SmoothInts = Differences
+
 MAX_REQUEST_BYTES = 1 << 20
 """Requests of more bytes than this are refused."""
 
 
-def pack(answer: Answer) -> bytes:
-    """Return a message with this answer: its arrays behind all the rest."""
-    header: dict[str, object] = {}
-    flat, listed = [], []
-    for name, array in answer.items():
-        if isinstance(array, Differences):
-            content = array.encode()
-            entry = {"name": name, "type": array.type, "shape": list(array.values.shape)}
-            listed.append({**entry, "step": array.step, "whole": array.is_whole})
-            flat.append(content + bytes(-len(content) % 4))
+def pack(answer: Any, **header: Any) -> bytes:
+    """Return a message with an answer, whose arrays follow the header.
+
+    `header` has fields of `Header`; those that are None are left out.
+    """
+    content: dict[str, object] = {}
+    entries: list[ArrayEntry] = []
+    arrays: list[bytes] = []
+    for field in declared_fields(answer.__class__, MESSAGES):
+        value = getattr(answer, field.name)
+        if not isinstance(value, np.ndarray | Differences):
+            content[field.key] = encode(value)
             continue
-        if not isinstance(array, np.ndarray):
-            header[name] = array
-            continue
-        kind = _array_type(array)
-        content = np.ascontiguousarray(array, dtype=f"<{kind}").tobytes()
-        flat.append(content + bytes(-len(content) % 4))
-        listed.append({"name": name, "type": kind, "shape": list(array.shape)})
-    header["arrays"] = listed
-    text = json.dumps(header, ensure_ascii=False, allow_nan=False, default=encode).encode()
+        entry, flat = _pack_array(field.key, value)
+        entries.append(entry)
+        arrays.append(flat + bytes(-len(flat) % 4))
+    content = {**encode(Header(**header, arrays=entries)), **content}
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
     text += b" " * (-len(text) % 4)
-    return b"".join([len(text).to_bytes(4, "little"), text, *flat])
+    return b"".join([len(text).to_bytes(4, "little"), text, *arrays])
 
 
-SHORT = {np.dtype(np.int16): "i2", np.dtype(np.uint16): "u2", np.dtype(np.uint8): "u1"}
+SHORT: dict[np.dtype[Any], ArrayType] = {
+    np.dtype(np.int16): "i2",
+    np.dtype(np.uint16): "u2",
+    np.dtype(np.uint8): "u1",
+}
 """Types of arrays that are sent as they are."""
 
 
-def _array_type(array: NDArray[Any]) -> str:
-    if array.dtype in SHORT:
-        return SHORT[array.dtype]
-    return "u4" if np.issubdtype(array.dtype, np.integer) else "f4"
+def _pack_array(name: str, array: NDArray[Any] | Differences) -> tuple[ArrayEntry, bytes]:
+    """Return the entry and the bytes of an array."""
+    if isinstance(array, Differences):
+        shape, whole = list(array.values.shape), array.is_whole
+        entry = ArrayEntry(name=name, type=array.type, shape=shape, step=array.step, whole=whole)
+        return entry, array.encode()
+    is_whole = np.issubdtype(array.dtype, np.integer)
+    kind: ArrayType = SHORT.get(array.dtype, "u4" if is_whole else "f4")
+    flat = np.ascontiguousarray(array, dtype=f"<{kind}").tobytes()
+    return ArrayEntry(name=name, type=kind, shape=list(array.shape)), flat
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the header and the arrays of a message."""
+    """Return the header and the arrays of a message, as tests and benchmarks read them."""
     start = 4 + int.from_bytes(message[:4], "little")
     header = json.loads(message[4:start])
     arrays = {}
-    for each in header["arrays"]:
-        count = int(np.prod(each["shape"], dtype=np.int64))
-        if each["type"].startswith("d"):
-            size = count * int(each["type"][1])
-            arrays[each["name"]] = Differences.decode(message[start : start + size], each)
-            start += size + -size % 4
-            continue
-        flat = np.frombuffer(message, "<" + each["type"], count, start)
-        arrays[each["name"]] = flat.reshape(each["shape"])
-        start += flat.nbytes + -flat.nbytes % 4
+    for entry in header["arrays"]:
+        count = math.prod(entry["shape"])
+        size = count * int(entry["type"][1])
+        content = message[start : start + size]
+        if entry["type"].startswith("d"):
+            arrays[entry["name"]] = Differences.decode(content, entry)
+        else:
+            flat = np.frombuffer(content, "<" + entry["type"])
+            arrays[entry["name"]] = flat.reshape(entry["shape"])
+        start += size + -size % 4
     return header, arrays
 
 

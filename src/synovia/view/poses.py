@@ -1,7 +1,8 @@
-"""Requests of the page about poses: checks, mirror images, and the controls of a figure."""
+"""Poses in requests and answers: checks, mirror images, and the controls of a figure."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -14,14 +15,61 @@ from ..ik.drag import with_free_root
 from ..limit import DependentLimit, Limit
 from ..model import LimitModel
 from ..model.report import NEGLIGIBLE
-from ..skeleton import Clip, Pose, forward, lineage, partner
+from ..schema import Numbers
+from ..skeleton import Clip, Pose, lineage, partner
 from ..skeleton.names import mirror_normal
-from .protocol.poses import Fitted, Outside, PoseAnswer, Posed
-from .protocol.requests import ControlsRequest, PoseRequest, TurnRequest
 from .session import Scene, Session
 
 PAGE_ROUNDING = 1e-4  # radians; the page's rotations of a frame differ by less from the clip's
 CONTROL_TOLERANCE = 1e-5  # of controls fitted to a pose in single precision, as the page sends it
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoseRequest:
+    """A pose: rotations of all joints, at the positions of a frame."""
+
+    frame: int
+    rotations: Numbers
+    positions: Numbers | None = None
+    """Of all joints, in the parent's frame, if not those of the frame."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outside:
+    """By how many degrees the limited joints are outside; negative where they are only unusual."""
+
+    outside_deg: list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoseAnswer(Outside):
+    """A pose, and how far it is outside."""
+
+    rotations: Floats
+    positions: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlsRequest:
+    """A request for the pose that values of controls give."""
+
+    values: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Posed(PoseAnswer):
+    """A pose of the figure, with the clamped controls and the gaps of components."""
+
+    clamped: dict[str, float]
+    gaps: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitted:
+    """The controls nearest to a pose, and by how many degrees it differs."""
+
+    values: dict[str, float]
+    off_deg: float
 
 
 def pose_from(scene: Scene, request: PoseRequest, root: Vectors | None = None) -> Pose:
@@ -97,7 +145,7 @@ def outside_deg(scene: Scene, pose: Pose) -> list[float]:
 def check_pose(session: Session, request: PoseRequest) -> Outside:
     """Return how far a pose is outside the limits, by limited joint, in degrees."""
     scene = session.scene
-    return {"outsideDeg": outside_deg(scene, pose_from(scene, request))}
+    return Outside(outside_deg=outside_deg(scene, pose_from(scene, request)))
 
 
 def mirror_pose(session: Session, request: PoseRequest) -> PoseAnswer:
@@ -112,24 +160,7 @@ def mirror_pose(session: Session, request: PoseRequest) -> PoseAnswer:
     roots = skeleton.parents < 0
     positions[roots] = pose.positions[roots]
     mirrored = Pose(mirror_rotations(pose.rotations, normal)[order], positions)
-    return _answer(scene, mirrored)
-
-
-def rotate_alone(scene: Scene, request: TurnRequest) -> PoseAnswer:
-    """Return the pose with one joint at a world rotation, within its limit if requested."""
-    skeleton, pose = scene.clip.skeleton, pose_from(scene, request)
-    name = request.joint
-    joint = skeleton.index(name)
-    _, world = forward(skeleton, pose)
-    target = unit_rotation("rotation", request.rotation)
-    parent = int(skeleton.parents[joint])
-    local = np.array(pose.rotations)
-    local[joint] = target if parent < 0 else quat.mul(quat.inverse(world[parent]), target)
-    rotated = pose.with_rotations(local)
-    if request.limits and name in scene.model.limits:
-        limit = limit_in_pose(scene.model, name, rotated)
-        rotated = LimitModel({name: limit}, skeleton).project(rotated)
-    return _answer(scene, rotated)
+    return pose_answer(scene, mirrored)
 
 
 def figure_of(scene: Scene) -> Figure:
@@ -142,11 +173,13 @@ def figure_of(scene: Scene) -> Figure:
 def pose_figure(session: Session, request: ControlsRequest) -> Posed:
     """Return the pose that controls give, with the clamped controls and the gaps of components."""
     pose = figure_of(session.scene).pose(request.values)
-    return {
-        "clamped": {name: float(excess) for name, excess in pose.clamped.items()},
-        "gaps": {name: float(gap) for name, gap in pose.gaps.items()},
-        **_answer(session.scene, pose),
-    }
+    return Posed(
+        clamped={name: float(excess) for name, excess in pose.clamped.items()},
+        gaps={name: float(gap) for name, gap in pose.gaps.items()},
+        outside_deg=outside_deg(session.scene, pose),
+        rotations=pose.rotations,
+        positions=pose.positions,
+    )
 
 
 def fit_figure(session: Session, request: PoseRequest) -> Fitted:
@@ -154,10 +187,8 @@ def fit_figure(session: Session, request: PoseRequest) -> Fitted:
     figure = figure_of(session.scene)
     pose = pose_from(session.scene, request)
     fitted = figure.controls_for(pose, tolerance=CONTROL_TOLERANCE)
-    return {
-        "values": controls_by_name(figure, fitted.controls),
-        "offDeg": float(np.degrees(fitted.angle)),
-    }
+    values = controls_by_name(figure, fitted.controls)
+    return Fitted(values=values, off_deg=float(np.degrees(fitted.angle)))
 
 
 def controls_by_name(figure: Figure, controls: Floats) -> dict[str, float]:
@@ -165,9 +196,8 @@ def controls_by_name(figure: Figure, controls: Floats) -> dict[str, float]:
     return {name: float(value) for name, value in zip(figure.controls, controls, strict=True)}
 
 
-def _answer(scene: Scene, pose: Pose) -> PoseAnswer:
-    return {
-        "outsideDeg": outside_deg(scene, pose),
-        "rotations": pose.rotations,
-        "positions": pose.positions,
-    }
+def pose_answer(scene: Scene, pose: Pose) -> PoseAnswer:
+    """Return a pose with how far it is outside."""
+    return PoseAnswer(
+        outside_deg=outside_deg(scene, pose), rotations=pose.rotations, positions=pose.positions
+    )

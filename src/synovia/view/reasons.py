@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .. import quat
@@ -13,11 +15,38 @@ from ..rigs import MEASURED_FROM, Alignment
 from ..skeleton import Pose, forward, lineage
 from .clinical import alignment_of
 from .display import bone_of
-from .poses import limit_in_pose, pose_from
-from .protocol.poses import Why
-from .protocol.requests import WhyRequest
-from .samples import nearest_sample
+from .poses import PoseRequest, limit_in_pose, pose_from
+from .samples import NearestSample, nearest_sample
 from .session import Scene, Session
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhyRequest(PoseRequest):
+    """A request for the reason why a joint of a pose is outside."""
+
+    joint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Why:
+    """How far a joint is from the nearest legal rotation, and which way."""
+
+    joint: str
+    outside_deg: float
+    swing_deg: float
+    twist_deg: float
+    name: str | None
+    """The common name of the joint, in a rig that is recognised as a human's."""
+    move: str | None
+    """The direction in which it is beyond, in clinical terms."""
+    held_by: str | None
+    """The joint that it depends on, if it could be as it is while that one were elsewhere."""
+    legal: list[float]
+    """The nearest legal rotation, as the limit measures it."""
+    bone: list[float]
+    """The direction of the bone, in the joint's own frame."""
+    nearest: NearestSample | None
+    """What was observed nearest to it, where the limits kept samples."""
 
 
 def explain(session: Session, request: WhyRequest) -> Why:
@@ -43,18 +72,18 @@ def explain(session: Session, request: WhyRequest) -> Why:
     bone = bone_of(scene, joint)
     swing, twist = swing_and_twist(quat.mul(quat.inverse(legal), seen), bone)
     role, move = _in_words(scene, model, name, pose)
-    return {
-        "joint": name,
-        "outsideDeg": float(np.degrees(outside)),
-        "swingDeg": float(np.degrees(swing)),
-        "twistDeg": float(np.degrees(twist)),
-        "name": role,
-        "move": move,
-        "heldBy": held_by,
-        "legal": legal.tolist(),
-        "bone": bone.tolist(),
-        "nearest": nearest_sample(scene, name, seen),
-    }
+    return Why(
+        joint=name,
+        outside_deg=float(np.degrees(outside)),
+        swing_deg=float(np.degrees(swing)),
+        twist_deg=float(np.degrees(twist)),
+        name=role,
+        move=move,
+        held_by=held_by,
+        legal=legal.tolist(),
+        bone=bone.tolist(),
+        nearest=nearest_sample(scene, name, seen),
+    )
 
 
 def _deciding(model: LimitModel, name: str, pose: Pose) -> tuple[LimitModel, Pose]:

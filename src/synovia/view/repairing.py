@@ -2,55 +2,95 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 
+from ..arrays import Floats
 from ..repairs import RepairReport, repair
 from .angles import human_limits_of
-from .protocol import Refusal
-from .protocol.poses import Repaired, RepairStage
-from .protocol.requests import RepairRequest
 from .session import Session
 
 
-def repair_clip(session: Session, request: RepairRequest) -> Repaired | Refusal:
+@dataclass(frozen=True, kw_only=True)
+class RepairRequest:
+    """A request to repair the clip: what to keep of hands, feet and head."""
+
+    keep: list[Literal["hands", "feet", "head"]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepairStage:
+    """What one stage of a repair changed."""
+
+    name: str
+    joints: int
+    frames: int
+    deg: float
+    """The largest rotation of a joint, and of which."""
+    joint: str
+    moved: float
+    """How far a hand or a foot in contact moved at most, in `unit`."""
+    unit: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repaired:
+    """A repaired clip: its motion, what was changed, and how far it is outside now."""
+
+    frames: int
+    """Number of frames that changed."""
+    stages: list[RepairStage]
+    glitches: dict[str, int]
+    """By joint, the number of frames, as below."""
+    not_kept: dict[str, int]
+    over: dict[str, int]
+    share_kept: float
+    note: str
+    moving: list[int]
+    """The joints whose positions change, in the order of `positions`."""
+    outside_deg: Floats
+    rotations: Floats
+    positions: Floats
+
+
+def repair_clip(session: Session, request: RepairRequest) -> Repaired:
     """Return the repaired clip and the report of `synovia repair`.
 
     The clip of the page does not change; `export` offers the repaired one as a file.
     """
     scene = session.scene
     clip = scene.clip
-    try:
-        repaired, report = repair(clip, human_limits_of(session) or scene.model, request.keep)
-    except (OSError, ValueError) as error:
-        return {"refused": str(error), **session.state()}
+    repaired, report = repair(clip, human_limits_of(session) or scene.model, request.keep)
     session.repaired = clip, repaired
     moving = (np.abs(clip.pose.positions - clip.skeleton.offsets) > 0.0).any(axis=(0, 2))
     slid = (clip.pose.positions != repaired.pose.positions).any(axis=(0, 2))
     checked = scene.model.check(repaired)
-    return {
-        "frames": len(report.changed),
-        "stages": [_describe(report, k) for k in range(len(report.stages))],
-        "glitches": {name: len(frames) for name, frames in report.glitches.items()},
-        "notKept": {name: len(frames) for name, frames in report.not_kept.items()},
-        "over": {name: len(frames) for name, frames in report.over.items()},
-        "shareKept": report.share_kept,
-        "note": report.note,
-        "moving": np.flatnonzero(moving | slid).tolist(),
-        "outsideDeg": np.degrees(checked.signed_violation),
-        "rotations": repaired.pose.rotations,
-        "positions": repaired.pose.positions[:, moving | slid],
-    }
+    return Repaired(
+        frames=len(report.changed),
+        stages=[_describe(report, k) for k in range(len(report.stages))],
+        glitches={name: len(frames) for name, frames in report.glitches.items()},
+        not_kept={name: len(frames) for name, frames in report.not_kept.items()},
+        over={name: len(frames) for name, frames in report.over.items()},
+        share_kept=report.share_kept,
+        note=report.note,
+        moving=np.flatnonzero(moving | slid).tolist(),
+        outside_deg=np.degrees(checked.signed_violation),
+        rotations=repaired.pose.rotations,
+        positions=repaired.pose.positions[:, moving | slid],
+    )
 
 
 def _describe(report: RepairReport, k: int) -> RepairStage:
     """Return the joints and frames that a stage changed, and by how much."""
     stage = report.stages[k]
-    return {
-        "name": stage.name,
-        "joints": len(stage.joints),
-        "frames": len(stage.frames),
-        "deg": float(np.degrees(stage.max_rotation)),
-        "joint": stage.max_rotation_joint,
-        "moved": stage.max_displacement * (report.millimetres or 100.0),
-        "unit": "mm" if report.millimetres else "% of the height",
-    }
+    return RepairStage(
+        name=stage.name,
+        joints=len(stage.joints),
+        frames=len(stage.frames),
+        deg=float(np.degrees(stage.max_rotation)),
+        joint=stage.max_rotation_joint,
+        moved=stage.max_displacement * (report.millimetres or 100.0),
+        unit="mm" if report.millimetres else "% of the height",
+    )

@@ -2,24 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 from pathlib import PurePath
+from typing import Annotated
 
 import numpy as np
 
 from .. import learn, quat
-from ..arrays import Ints, Quats
+from ..arrays import Floats, Halves, Ints, Quats, Within
+from ..schema import Rotation
 from ..skeleton import Clip, lineage
-from .folder import Folder
-from .poses import outside_deg, pose_from, unit_rotation
-from .protocol import Observed
-from .protocol.poses import NearestSample, ObservedPose
-from .protocol.requests import ObservedPoseRequest, ObservedRequest
+from .folder import Entry
+from .messages import JointRequest
+from .poses import PoseAnswer, PoseRequest, outside_deg, pose_from, unit_rotation
 from .session import Scene, Session, same_tree
 
-SAME = float(np.radians(0.1))
-"""Rotations that differ by less, in radians, are those of one frame."""
+SAME = float(np.radians(0.1))  # rotations that differ by less, in radians, are those of one frame
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObservedRequest(JointRequest):
+    """A request for the observed rotations of a joint, at most `most` of them."""
+
+    most: Annotated[int, Within(1, inf)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """Rotations that the limits kept of a joint, or some of them, and where each is from."""
+
+    count: int
+    performers: list[str]
+    counts: list[int]
+    """Of each performer, how many were kept."""
+    clips: list[str]
+    whose: Halves
+    """By rotation, the index of the performer."""
+    clip: Halves
+    """By rotation, the index of the clip."""
+    frames: Ints
+    """By rotation, the frame of that clip."""
+    rotations: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearestSample:
+    """What was observed that is nearest to a rotation, and how far off that is."""
+
+    performer: str
+    clip: str
+    frame: int
+    deg: float
+    rotation: list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObservedPoseRequest(PoseRequest):
+    """A request for the pose in which a rotation of a joint was observed."""
+
+    joint: str
+    rotation: Rotation
+    clip: str
+    at: int
+    """Frame of that clip."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObservedPose(PoseAnswer):
+    """A pose in which a joint is as it was observed."""
+
+    shown: int | None
+    """The frame of the clip that is shown, if it is one of that."""
+    whole: bool
+    """True if all of the body is as it was then, not that joint alone."""
 
 
 def kept_samples(scene: Scene, name: str) -> tuple[learn.Sample, ...]:
@@ -51,16 +108,16 @@ def observed_rotations(session: Session, request: ObservedRequest) -> Observed:
     rotations = np.concatenate([np.zeros((0, 4)), *(each.rotations for each in kept)])
     counts = np.bincount(whose, minlength=len(performers))
     shown = _some_of_each(whose, counts, request.most)
-    return {
-        "count": len(rotations),
-        "performers": performers,
-        "counts": counts.tolist(),
-        "clips": clips,
-        "whose": whose[shown].astype(np.uint16),
-        "clip": clip[shown].astype(np.uint16),
-        "frames": frames[shown],
-        "rotations": rotations[shown],
-    }
+    return Observed(
+        count=len(rotations),
+        performers=performers,
+        counts=counts.tolist(),
+        clips=clips,
+        whose=whose[shown].astype(np.uint16),
+        clip=clip[shown].astype(np.uint16),
+        frames=frames[shown],
+        rotations=rotations[shown],
+    )
 
 
 def _some_of_each(whose: Ints, counts: Ints, most: int) -> Ints:
@@ -82,25 +139,20 @@ def nearest_sample(scene: Scene, name: str, rotation: Quats) -> NearestSample | 
     kept = kept_samples(scene, name)
     if not kept:
         return None
-    angles, owner, number = _nearest(kept, rotation)
-    sample = kept[owner]
-    return {
-        "performer": sample.performer,
-        "clip": sample.clip,
-        "frame": int(sample.frames[number]),
-        "deg": float(np.degrees(angles)),
-        "rotation": sample.rotations[number].tolist(),
-    }
-
-
-def _nearest(kept: Sequence[learn.Sample], rotation: Quats) -> tuple[float, int, int]:
-    """Return the least angle to samples, in radians, whose it is, and its number there."""
-    best = (np.inf, 0, 0)
-    for owner, sample in enumerate(kept):
-        number = int(np.abs(sample.rotations @ rotation).argmax())
-        angle = float(quat.angle_between(rotation, sample.rotations[number]))
-        best = min(best, (angle, owner, number))
-    return best
+    indices = [int(np.abs(sample.rotations @ rotation).argmax()) for sample in kept]
+    angles = [
+        float(quat.angle_between(rotation, sample.rotations[index]))
+        for sample, index in zip(kept, indices, strict=True)
+    ]
+    best = int(np.argmin(angles))
+    sample, index = kept[best], indices[best]
+    return NearestSample(
+        performer=sample.performer,
+        clip=sample.clip,
+        frame=int(sample.frames[index]),
+        deg=float(np.degrees(angles[best])),
+        rotation=sample.rotations[index].tolist(),
+    )
 
 
 def observed_pose(session: Session, request: ObservedPoseRequest) -> ObservedPose:
@@ -130,27 +182,24 @@ def observed_pose(session: Session, request: ObservedPoseRequest) -> ObservedPos
     if not whole:
         way.set_relative_rotation(turns, wanted)
     made = pose.with_rotations(turns)
-    return {
-        "shown": at if shown else None,
-        "whole": whole,
-        "outsideDeg": outside_deg(scene, made),
-        "rotations": made.rotations,
-        "positions": made.positions,
-    }
+    return ObservedPose(
+        shown=at if shown else None,
+        whole=whole,
+        outside_deg=outside_deg(scene, made),
+        rotations=made.rotations,
+        positions=made.positions,
+    )
 
 
 def _clip_named(session: Session, name: str) -> Clip | None:
     """Return a clip of the list by its name; None where there is none, or it cannot be read."""
-    folder = session.folder
-    if not isinstance(folder, Folder):
-        return None
-    number = folder.number_of(name)
+    entry = None if session.folder is None else session.folder.entry_of(name)
     try:
-        return None if number is None else _load(folder, number)
+        return None if entry is None else _load(entry)
     except (OSError, ValueError):
         return None
 
 
 @lru_cache(maxsize=2)
-def _load(folder: Folder, number: int) -> Clip:
-    return folder.entries[number].load()
+def _load(entry: Entry) -> Clip:
+    return entry.load()

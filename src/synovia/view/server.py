@@ -23,10 +23,9 @@ from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFact
 from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
-from . import fitting, messages
+from . import messages
 from .answers import Call, PageConnection, answer_call
 from .listener import REQUEST_SECONDS, Listener, PageSocket
-from .protocol import Failure, News
 from .session import Scene, Session
 
 # Who may talk to the page's server: those who have the link, from the page itself.
@@ -229,7 +228,8 @@ class PageServer:
     def close(self) -> None:
         """Stop listening and hang up; a second time does nothing. Unsaved edits are kept."""
         self._closing.set()
-        fitting.stop_fit(self.session)
+        if self.session.fitting is not None:
+            self.session.fitting.stop()
         self._server.shutdown()
         for connection in tuple(self._connections):
             connection.close()
@@ -328,7 +328,7 @@ class PageServer:
 
     def notify_pages(self, editor: ServerConnection | None = None) -> None:
         """Let pages know that limits have changed, but not the one that did it: they ask anew."""
-        news = messages.pack({"id": None, **News(news=True, **self.session.state())})
+        news = messages.pack(messages.Empty(), state=self.session.state())
         for other in self._connections - {editor}:
             with contextlib.suppress(ConnectionClosed):
                 other.send(news)
@@ -338,8 +338,8 @@ class PageServer:
             return answer_call(self.session, call)
         except Exception as error:  # one request must not end the page
             traceback.print_exc(file=sys.stderr)
-            failure = Failure(error=f"{type(error).__name__}: {error} (a fault in synovia)")
-            return messages.pack({"id": call.id, **failure})
+            reason = f"{type(error).__name__}: {error} (a fault in synovia)"
+            return messages.pack(messages.Empty(), id=call.id, error=reason)
 
 
 @lru_cache(maxsize=16)

@@ -7,52 +7,111 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
 from ..components import Figure, clip_of, sweep
 from ..io import load_limits
 from ..limit import DependentLimit, Limit
-from ..model import LimitModel, couple
+from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton, list_names, match
-from .protocol import Leftover, State
+from .messages import Leftover, State
 from .recovery import Recovery, discard, find_recovery
-from .start import Start
 from .uploads import Uploads
 
-MOST_VERSIONS = 200
-"""Steps that can be undone; older ones are forgotten."""
+if TYPE_CHECKING:
+    from .fitting import FitJob
+    from .folder import Folder
+
+MAX_VERSIONS = 200  # steps that can be undone; older ones are forgotten
+FRAMES_PER_CONTROL = 60  # of a figure without a clip, which runs each control through its range
+IDLE_SECONDS = 0.1  # without a change, after which no drag is in progress
+EDITED_KEY = "edited"
+"""The key in the provenance for the joints whose limits were edited at a page."""
+
+Limits = Mapping[str, Limit]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """The pose and the picked joint that the page opens with if there is no clip."""
+
+    values: dict[str, float]
+    """Of the figure's controls; others are neutral."""
+    joint: str
+
+
+RAISED_ARM = Start(
+    values={
+        "left_shoulder.abduction": 122.0,
+        "left_elbow.flexion": 22.0,
+        "right_shoulder.flexion": 12.0,
+        "right_elbow.flexion": 26.0,
+        "left_hip.abduction": 6.0,
+        "right_hip.abduction": 6.0,
+        "cervical.twist": 18.0,
+    },
+    joint="LeftUpperArm",
+)
+"""The default human with one arm raised, so that its scapula and its cone are seen; in degrees."""
+
+
+def start_of(figure: Figure | None) -> Start | None:
+    """Return the start of a figure; None if it does not have the controls of the human."""
+    if figure is None or not RAISED_ARM.values.keys() <= figure.controls.keys():
+        return None
+    return RAISED_ARM if RAISED_ARM.joint in figure.skeleton.names else None
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """Limits as they were given or fitted, before any edit."""
+class Scene:
+    """A clip, and limits by the names that its own skeleton has for the joints."""
 
-    source: LimitModel | None
-    """By their own names for the joints."""
-    names: Mapping[str, str]
-    """Their names by the clip's."""
+    clip: Clip
     model: LimitModel
-    """By the clip's names."""
-    number: int = 0
-    """Which of those that were shown they are."""
+    figure: Figure | None = None
+    notes: tuple[str, ...] = ()
+    """Sentences on what is the matter, for the person at the page."""
+    source: LimitModel | None = None
+    """The limits as they were given, by their own names for the joints; None for `model`."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The source's names for joints that it has, by the clip's."""
+    start: Start | None = None
+    """The pose to open with, where that is none of the clip's."""
+    given: LimitModel | None = None
+    """The limits by the clip's names before any edit; None for `model`."""
+    evidence: int = 0
+    """Number of the given limits in a session."""
+
+    @property
+    def limited(self) -> list[int]:
+        """The indices of the joints that have limits, in the order of the model."""
+        return [self.clip.skeleton.index(name) for name in self.model.names]
+
+    def frame(self, number: int) -> Pose:
+        """Return the pose of one frame."""
+        pose = self.clip.pose
+        return Pose(pose.rotations[number], pose.positions[number])
+
+    def with_clip(self, clip: Clip) -> Scene:
+        """Return the scene with another clip of the same joints."""
+        if clip is self.clip:
+            return self
+        model = replace(self.model, skeleton=clip.skeleton)
+        return replace(self, clip=clip, model=model, notes=(), start=None)
 
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """All limits by joint, what made them so, and in which stroke of the mouse or keyboard."""
+    """A scene, the edit that led to it, and the stroke of the mouse or keyboard."""
 
-    limits: Mapping[str, Limit]
+    scene: Scene
     label: str = ""
     stroke: str | None = None
-    given: Given | None = None
-    """What they are edits of; None where only their history matters."""
-    dependents: Mapping[str, DependentLimit] = field(default_factory=dict)
-    """What some of the limits depend on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +125,13 @@ class History:
     def push(self, version: Version) -> Self:
         """Return the history with a new version; one of the same stroke replaces the last.
 
-        The stroke goes by the name of its first edit.
+        The stroke has the label of its first edit.
         """
         if version.stroke is not None and version.stroke == self.present.stroke:
             same = replace(version, label=self.present.label)
             return replace(self, present=same, future=())
         return replace(
-            self, present=version, past=(*self.past, self.present)[-MOST_VERSIONS:], future=()
+            self, present=version, past=(*self.past, self.present)[-MAX_VERSIONS:], future=()
         )
 
     def undo(self) -> Self:
@@ -92,60 +151,6 @@ class History:
         )
 
 
-FRAMES_A_CONTROL = 60
-
-
-@dataclass(frozen=True, eq=False)
-class Scene:
-    """A clip, and limits by the names that its own skeleton has for the joints."""
-
-    clip: Clip
-    model: LimitModel
-    figure: Figure | None = None
-    notes: tuple[str, ...] = ()
-    """Sentences on what is the matter, for the person at the page."""
-    source: LimitModel | None = None
-    """The limits as they were given, by their own names for the joints."""
-    names: Mapping[str, str] = field(default_factory=dict)
-    """The source's names for joints that it has, by the clip's."""
-    start: Start | None = None
-    """The pose to open with, where that is none of the clip's."""
-
-    @property
-    def limited(self) -> list[int]:
-        """The numbers of the joints that have limits, in the order of the model."""
-        return [self.clip.skeleton.index(name) for name in self.model.names]
-
-    @property
-    def grouped(self) -> list[int]:
-        """The indices of the joints that are limited together with others, in groups."""
-        names = (name for group in self.model.groups for name in group.joints)
-        return [self.clip.skeleton.index(name) for name in names]
-
-    @property
-    def measured_from(self) -> list[int]:
-        """By joint, the number of the one that its limit is measured from; -1 for none."""
-        skeleton = self.clip.skeleton
-        above = skeleton.parents.tolist()
-        for name, ancestor in self.model.ancestors.items():
-            above[skeleton.index(name)] = skeleton.index(ancestor)
-        return list(above)
-
-    @property
-    def drivers(self) -> list[int]:
-        """By joint, the number of the one that its limit depends on; -1 for none."""
-        skeleton = self.clip.skeleton
-        found = [-1] * len(skeleton)
-        for name, each in self.model.dependents.items():
-            found[skeleton.index(name)] = skeleton.index(each.driver)
-        return found
-
-    def frame(self, number: int) -> Pose:
-        """Return the pose of one frame."""
-        pose = self.clip.pose
-        return Pose(pose.rotations[number], pose.positions[number])
-
-
 def scene_of(
     model: LimitModel,
     clip: Clip | None = None,
@@ -163,7 +168,7 @@ def scene_of(
     if clip.frames == 0:
         notes.append("The clip has no frames: its skeleton is shown at rest.")
         clip = replace(clip, pose=_rest_frame(clip.skeleton))
-    found = model.match(clip.skeleton, names)
+    matched = model.match(clip.skeleton, names)
     kept = model.for_skeleton(clip.skeleton, names, clip=clip.name)
     if kept.groups:
         together = [name for group in kept.groups for name in group.joints]
@@ -171,8 +176,8 @@ def scene_of(
             f"What {list_names(together, 4)} may do together with other joints is checked, but not "
             "drawn: the page draws limits of single joints."
         )
-    ours = {clip.skeleton.names[joint]: name for name, joint in found.joints.items()}
-    theirs = {name: ours[name] for name in kept.names}
+    ours = {clip.skeleton.names[joint]: name for name, joint in matched.joints.items()}
+    limited = {name: ours[name] for name in kept.names}
     if not model.limits and not model.groups:
         notes.append(
             "There are no limits here, so nothing is checked: --limits FILE gives some, and Edit "
@@ -185,32 +190,22 @@ def scene_of(
             "which is which; Files, Human limits has some for the rig of a human."
         )
     else:
-        notes += [f"{clip.name or 'The clip'}: {each}." for each in found.warnings()]
+        notes += [f"{clip.name or 'The clip'}: {warning}." for warning in matched.warnings()]
     if figure is not None and figure.skeleton.names != clip.skeleton.names:
         notes.append("The clip has another skeleton than the figure, so controls are left out.")
         figure = None
-    same = {**_other_names(model.skeleton, clip.skeleton, names, theirs), **theirs}
-    return Scene(clip, kept, figure, tuple(notes), source=model, names=same)
-
-
-def _other_names(
-    source: Skeleton,
-    skeleton: Skeleton,
-    names: Mapping[str, str] | None,
-    known: Mapping[str, str],
-) -> dict[str, str]:
-    """Return the source's names, by the clip's, of joints besides those that are known."""
-    found = match(source.names, source, skeleton, names).joints
-    ours = {skeleton.names[joint]: name for name, joint in found.items()}
-    taken = set(known.values())
-    return {
-        name: theirs for name, theirs in ours.items() if name not in known and theirs not in taken
+    others = match(model.skeleton.names, model.skeleton, clip.skeleton, names).joints
+    known = {
+        clip.skeleton.names[joint]: name
+        for name, joint in others.items()
+        if name not in limited.values()
     }
+    return Scene(clip, kept, figure, tuple(notes), source=model, names={**known, **limited})
 
 
 def _clip_of(skeleton: Skeleton, figure: Figure | None) -> Clip:
     if figure is not None and figure.controls:
-        clip = clip_of(figure, figure.pose(sweep(figure, FRAMES_A_CONTROL)))
+        clip = clip_of(figure, figure.pose(sweep(figure, FRAMES_PER_CONTROL)))
         return replace(clip, name=f"{figure.name}: every control through its range")
     return Clip(skeleton, _rest_frame(skeleton), 1.0 / 30.0, "rest")
 
@@ -220,106 +215,90 @@ def _rest_frame(skeleton: Skeleton) -> Pose:
     return Pose(np.array(rest.rotations[None]), np.array(rest.positions[None]))
 
 
-# What was edited at the page, as the limits were given: by their own names, on their skeleton.
+# Edits at the page are by the clip's names for joints; the limits as they were given have others.
 
 
-EDITED_KEY = "edited"
-"""The key, among provenance, of the joints whose limits were edited at a page."""
-
-
-def edited_source(scene: Scene, opened: LimitModel) -> LimitModel:
-    """Return the limits that a scene was made of, with those changed since it was `opened`.
+def edited_source(scene: Scene) -> LimitModel:
+    """Return the limits that a scene was made of, with those that were edited.
 
     Skeleton, samples, provenance and joints that the clip does not have stay as they are;
     provenance gets the names of the edited joints. Where nothing was changed, it is the source.
     """
-    source, present = _source(scene), scene.model
-    limits, dependents, touched = dict(source.limits), dict(source.dependents), set()
-    for name in dict.fromkeys([*opened.limits, *present.limits]):
-        before, limit = opened.limits.get(name), present.limits.get(name)
-        each = present.dependents.get(name)
-        if limit is before and each is opened.dependents.get(name):
-            continue
-        theirs = _source_name(scene, name)
-        touched.add(theirs)
-        dependents.pop(theirs, None)
-        if limit is None:
-            del limits[theirs]
-            continue
-        if limit is not before:
-            limits[theirs] = _restore_ancestor(scene, name, limit, before)
-        if each is not None:
-            driver = _source_name(scene, each.driver)
-            dependents[theirs] = replace(each, limit=limits[theirs], driver=driver)
-    if not touched:
+    source, present, given = scene.source or scene.model, scene.model, scene.given or scene.model
+    edited = [
+        name
+        for name in dict.fromkeys([*given.limits, *present.limits])
+        if present.limits.get(name) is not given.limits.get(name)
+        or present.dependents.get(name) is not given.dependents.get(name)
+    ]
+    if not edited:
         return source
-    return replace(source.with_limits(limits, dependents), provenance=_provenance(source, touched))
+    names = _source_names(scene)
+    changed = _carry_edits(present, given, source, names, edited)
+    before = source.provenance.get(EDITED_KEY)
+    known = set(before) if isinstance(before, list) else set()
+    known |= {_look_up(names, name) for name in edited}
+    listed = [name for name in source.skeleton.names if name in known]
+    return replace(changed, provenance={**source.provenance, EDITED_KEY: listed})
 
 
-def _source(scene: Scene) -> LimitModel:
-    return scene.model if scene.source is None else scene.source
+def restored_scene(scene: Scene, found: LimitModel) -> Scene:
+    """Return a scene with the edits that are noted in another version of its source."""
+    source, given = scene.source or scene.model, scene.given or scene.model
+    edited = found.provenance.get(EDITED_KEY)
+    ours = {theirs: name for name, theirs in _source_names(scene).items()}
+    touched = [name for name in ours if name in (edited if isinstance(edited, list) else [])]
+    return replace(scene, model=_carry_edits(found, source, given, ours, touched))
 
 
-def _source_name(scene: Scene, name: str) -> str:
-    """Return the source's name for a joint of the clip."""
-    given = name if scene.source is None else scene.names.get(name)
-    if given is None:
+def _source_names(scene: Scene) -> dict[str, str]:
+    """Return the source's names of joints, by the clip's."""
+    if scene.source is None:
+        return {name: name for name in scene.clip.skeleton.names}
+    return dict(scene.names)
+
+
+def _look_up(names: Mapping[str, str], name: str) -> str:
+    if name not in names:
         raise ValueError(
             f"the limit of {name} cannot be saved: the skeleton of the limits has no such joint; "
             f"undo it, or map the joint to one of theirs with --map {name}=JOINT"
         )
-    return given
+    return names[name]
 
 
-def _restore_ancestor(scene: Scene, name: str, limit: Limit, before: Limit | None) -> Limit:
-    """Return a limit measured from the joint that the source has for the one it is seen from."""
-    was = _source(scene).limits.get(_source_name(scene, name))
-    if before is not None and was is not None and limit.relative_to == before.relative_to:
-        above = was.relative_to
-    else:
-        above = None if limit.relative_to is None else _source_name(scene, limit.relative_to)
-    return limit if limit.relative_to == above else replace(limit, relative_to=above)
+def _carry_edits(
+    edited: LimitModel,
+    before: LimitModel,
+    target: LimitModel,
+    names: Mapping[str, str],
+    joints: Iterable[str],
+) -> LimitModel:
+    """Return `target` with the edits of some joints, which it has by other `names`.
 
-
-def _provenance(source: LimitModel, touched: set[str]) -> dict[str, Any]:
-    """Return the provenance with the joints that were edited, now and before, as they stand."""
-    before = source.provenance.get(EDITED_KEY)
-    known = {name for name in before if isinstance(name, str)} if isinstance(before, list) else ()
-    edited = [name for name in source.skeleton.names if name in touched or name in known]
-    return {**source.provenance, EDITED_KEY: edited}
-
-
-def restored_model(scene: Scene, opened: LimitModel, found: LimitModel) -> LimitModel:
-    """Return the limits of a scene with those that are noted as edited in a model of its source."""
-    edited = found.provenance.get(EDITED_KEY)
-    touched = set(edited) if isinstance(edited, list) else set(found.limits)
-    given = scene.clip.skeleton.names if scene.source is None else scene.names
-    theirs = {name: _source_name(scene, name) for name in given}
-    ours = {source: name for name, source in theirs.items()}
-    limits, dependents = dict(opened.limits), dict(opened.dependents)
-    for name, source in theirs.items():
-        if source not in touched:
-            continue
-        dependents.pop(name, None)
-        limit, each = found.limits.get(source), found.dependents.get(source)
+    `before` is the model that was edited. A limit that is still measured from the same joint is
+    measured in `target` as before; otherwise from the joint of that name.
+    """
+    limits, dependents = dict(target.limits), dict(target.dependents)
+    for name in joints:
+        theirs, limit = _look_up(names, name), edited.limits.get(name)
+        dependents.pop(theirs, None)
         if limit is None:
-            limits.pop(name, None)
+            limits.pop(theirs, None)
             continue
-        was, before = _source(scene).limits.get(source), opened.limits.get(name)
-        if was is not None and before is not None and limit.relative_to == was.relative_to:
-            above = before.relative_to
-        else:
-            above = None if limit.relative_to is None else ours.get(limit.relative_to)
-        limits[name] = replace(limit, relative_to=above)
-        if each is not None and each.driver in ours:
-            dependents[name] = replace(each, limit=limits[name], driver=ours[each.driver])
-    constraints = couple(limits, dependents, opened.limbs)
-    return LimitModel(constraints, opened.skeleton, usual=opened.usual)
-
-
-Limits = Mapping[str, Limit]
-IDLE_SECONDS = 0.1
-"""Seconds without a change after which nobody drags."""
+        was, there = before.limits.get(name), target.limits.get(theirs)
+        if limit is not was:
+            above = limit.relative_to
+            if was is not None and there is not None and above == was.relative_to:
+                above = there.relative_to
+            elif above is not None:
+                above = _look_up(names, above)
+            limits[theirs] = replace(limit, relative_to=above)
+        dependent = edited.dependents.get(name)
+        if dependent is not None:
+            driver = _look_up(names, dependent.driver)
+            dependents[theirs] = replace(dependent, limit=limits[theirs], driver=driver)
+    return target.with_limits(limits, dependents)
 
 
 def limit_to_edit(limits: Limits, name: str) -> Limit:
@@ -334,29 +313,19 @@ def with_limits(model: LimitModel, limits: Limits) -> LimitModel:
 
     ValueError where one is of a family that cannot.
     """
-    dependents = {}
-    for name, each in model.dependents.items():
+    dependents: dict[str, DependentLimit] = {}
+    for name, dependent in model.dependents.items():
         if name not in limits:
             continue
         try:
-            same = each.limit is limits[name]
-            dependents[name] = each if same else replace(each, limit=limits[name])
+            same = dependent.limit is limits[name]
+            dependents[name] = dependent if same else replace(dependent, limit=limits[name])
         except ValueError as error:
             raise ValueError(
-                f"{name} depends on {each.driver}, which a limit like this cannot: {error}. Remove "
-                "the dependence first"
+                f"{name} depends on {dependent.driver}, which a limit like this cannot: {error}. "
+                "Remove the dependence first"
             ) from error
     return model.with_limits(limits, dependents)
-
-
-def _version(
-    model: LimitModel, label: str = "", stroke: str | None = None, given: Given | None = None
-) -> Version:
-    return Version(model.limits, label, stroke, given, model.dependents)
-
-
-def _same_limits(one: LimitModel, other: LimitModel) -> bool:
-    return one.limits == other.limits and one.dependents == other.dependents
 
 
 class Session:
@@ -367,7 +336,7 @@ class Session:
 
     def __init__(self, scene: Scene, save_to: Path | None = None) -> None:
         self._lock = threading.Lock()
-        self._changes = self._scenes = self._givens = 0
+        self._changes = self._scenes = self._evidence = 0
         self._changed_at = -IDLE_SECONDS
         self._written: set[Path] = set()
         self._known: dict[Path, str | None] = {}
@@ -378,38 +347,37 @@ class Session:
             self._known[self._file] = fingerprint(self._file)
             self._leftover = find_recovery(self._file)
         self.clip_suffix = ".bvh"
-        """That of the file which the clip comes from."""
-        self.folder: object = None
+        """Suffix of the file that the clip comes from."""
+        self.folder: Folder | None = None
         """Clips to choose between: of the folder that the command line names, and dropped ones."""
         self.uploads = Uploads()
         self.skeleton_file = b""
         """The last ASF file that was dropped, for AMC files that follow."""
         self.compared: tuple[str, LimitModel] | None = None
-        """Other limits to compare with, and what their file is called."""
+        """Other limits to compare with, and the name of their file."""
         self.repaired: tuple[Clip, Clip] | None = None
         """The clip that was repaired last, before and after."""
-        self.fitting: object = None
+        self.fitting: FitJob | None = None
         """The last fit that was begun."""
         self.notify: Callable[[], None] = lambda: None
-        """Tells pages of what they did not do themselves."""
+        """Tells pages of changes that they did not make themselves."""
         self._set_scene(scene, unsaved=False)
 
     def _set_scene(self, scene: Scene, *, unsaved: bool) -> None:
-        self._scene = scene
-        given = self._given(scene)
-        self._history = History(_version(given.model, given=given))
-        self._first = self._opened = self._saved = given.model
+        scene = self._as_given(scene)
+        self._history = History(Version(scene))
+        self._first = self._saved = scene.model
         self._carried = unsaved
 
-    def _given(self, scene: Scene) -> Given:
-        """Return the limits of a scene that nobody has edited yet."""
-        self._givens += 1
-        return Given(scene.source, scene.names, scene.model, self._givens)
+    def _as_given(self, scene: Scene) -> Scene:
+        """Return a scene whose limits nobody has edited yet."""
+        self._evidence += 1
+        return replace(scene, given=scene.model, evidence=self._evidence)
 
     @property
     def scene(self) -> Scene:
         """The scene with its present limits."""
-        return self._scene
+        return self._history.present.scene
 
     @property
     def file(self) -> Path | None:
@@ -418,18 +386,20 @@ class Session:
 
     @property
     def unsaved(self) -> bool:
-        """Whether the limits are others than those that were given, or saved last."""
-        return self._carried or not _same_limits(self._scene.model, self._saved)
+        """True if the limits differ from those that were given, or saved last."""
+        model, saved = self.scene.model, self._saved
+        same = model.limits == saved.limits and model.dependents == saved.dependents
+        return self._carried or not same
 
     @property
     def changes(self) -> int:
-        """How often there was something new for all pages: an edit, a step back, a save."""
+        """Number of changes that concern all pages: edits, steps back, saves."""
         return self._changes
 
     @property
     def model(self) -> LimitModel:
-        """The limits as they were given, by their own names, with what was edited since."""
-        return edited_source(self._scene, self._opened)
+        """The limits as they were given, by their own names, with the edits."""
+        return edited_source(self.scene)
 
     @property
     def first(self) -> LimitModel:
@@ -441,49 +411,53 @@ class Session:
         """The limits of the clip's joints when they were saved last, or else opened."""
         return self._saved
 
-    def edit(self, edited: Callable[[Limits], Limits], label: str, stroke: str | None) -> None:
-        """Let a pure function make new limits of the present ones; if it raises, nothing changed.
+    def edit(
+        self, edited: Callable[[LimitModel], LimitModel], label: str, stroke: str | None
+    ) -> None:
+        """Replace the limits by a pure function of them; if it raises, nothing has changed.
 
         Edits of one `stroke`, such as a drag, are undone together.
         """
-        self.edit_model(lambda model: with_limits(model, edited(model.limits)), label, stroke)
-
-    def edit_model(
-        self, edited: Callable[[LimitModel], LimitModel], label: str, stroke: str | None
-    ) -> None:
-        """Do the same with a function of the limits and of what they depend on."""
         with self._lock:
-            model = edited(self._scene.model)
-            version = _version(model, label, stroke, self._history.present.given)
-            self._set_history(self._history.push(version))
+            scene = replace(self.scene, model=edited(self.scene.model))
+            self._set_history(self._history.push(Version(scene, label, stroke)))
 
     def adopt(self, model: LimitModel, label: str) -> tuple[str, ...]:
-        """Put other limits in the place of the present ones, as one step that can be undone.
+        """Replace the limits by others with their samples, as one step that can be undone.
 
-        Their samples and where they come from go with them. Return what is to be said of how they
-        suit the clip; ValueError where they have no limit for any of its joints.
+        Return notes on how they suit the clip; ValueError where they have no limit for any of its
+        joints.
         """
         with self._lock:
-            scene = scene_of(model, self._scene.clip, self._scene.figure)
+            scene = scene_of(model, self.scene.clip, self.scene.figure)
             if not scene.model.limits:
                 raise ValueError(" ".join(scene.notes))
-            given = self._given(scene)
-            version = _version(given.model, label, given=given)
-            self._set_history(self._history.push(version))
+            self._set_history(self._history.push(Version(self._as_given(scene), label)))
             return scene.notes
 
     def undo(self) -> str:
-        """Go back one step, and return what it was."""
+        """Go back one step, and return its label."""
         with self._lock:
             label = self._history.present.label
             self._set_history(self._history.undo())
             return label
 
     def redo(self) -> str:
-        """Go on one step that was undone, and return what it is."""
+        """Go on one step that was undone, and return its label."""
         with self._lock:
             self._set_history(self._history.redo())
             return self._history.present.label
+
+    def _set_history(self, history: History) -> None:
+        """Show the present version of a history, on the clip that is shown."""
+        present = history.present
+        scene = present.scene.with_clip(self.scene.clip)
+        self._history = replace(history, present=replace(present, scene=scene))
+        self._mark_change()
+
+    def _mark_change(self) -> None:
+        self._changes += 1
+        self._changed_at = time.monotonic()
 
     def save(self, write: Callable[[LimitModel, Path], None], path: Path) -> None:
         """Let `write` save the limits at a path, which is where they are saved from now on.
@@ -492,7 +466,7 @@ class Session:
         """
         with self._lock:
             write(self.model, path)
-            self._file, self._saved = path, self._scene.model
+            self._file, self._saved = path, self.scene.model
             self._carried = False
             self._written.add(path)
             self._known[path] = fingerprint(path)
@@ -510,13 +484,10 @@ class Session:
         if present is None:
             return None
         known = self._known.setdefault(path, present)
-        if known is not None and known != present:
-            self._known[path] = present
-            return "changed"
         self._known[path] = present
+        if known is not None and known != present:
+            return "changed"
         return None if overwrite or path in self._written else "there"
-
-    # Another clip, or other limits, in the place of those that were given.
 
     def show(self, scene: Scene, *, unsaved: bool) -> None:
         """Show another scene; what was edited before can no longer be undone.
@@ -527,7 +498,8 @@ class Session:
         with self._lock:
             self._set_scene(scene, unsaved=unsaved)
             self._written.clear()
-            self._mark_new_scene()
+            self._scenes += 1
+            self._mark_change()
 
     def show_clip(self, clip: Clip) -> None:
         """Show another clip within the limits as they are now.
@@ -535,24 +507,20 @@ class Session:
         Where its skeleton is the same, what was edited can still be undone.
         """
         with self._lock:
-            scene = self._scene
-            if not same_tree(clip.skeleton, scene.clip.skeleton):
+            if same_tree(clip.skeleton, self.scene.clip.skeleton):
+                scene = self.scene.with_clip(clip)
+                present = replace(self._history.present, scene=scene)
+                self._history = replace(self._history, present=present)
+            else:
                 unsaved, model = self.unsaved, self.model
                 self._set_scene(scene_of(model, clip), unsaved=unsaved)
-            else:
-                model = replace(scene.model, skeleton=clip.skeleton)
-                self._scene = replace(scene, clip=clip, model=model, notes=(), start=None)
-            self._mark_new_scene()
+            self._scenes += 1
+            self._mark_change()
 
-    def _mark_new_scene(self) -> None:
-        self._scenes += 1
-        self._changes += 1
-        self._changed_at = time.monotonic()
-
-    # What is not saved yet is kept beside the limits.
+    # Edits that are not saved yet are kept beside the limits.
 
     def keep_unsaved(self) -> None:
-        """Keep what is not saved beside the limits file; OSError or ValueError where it cannot."""
+        """Keep unsaved edits beside the limits file; OSError or ValueError where it cannot."""
         with self._lock:
             if self.unsaved:
                 self._recovery.write(self.model)
@@ -573,17 +541,15 @@ class Session:
         """Bring back edits that were not saved when this was last shown."""
         found = load_limits(leftover)
         with self._lock:
-            source = _source(self._scene)
-            edited = EDITED_KEY in found.provenance  # or they are others altogether
-            if edited and found.skeleton.names == source.skeleton.names:
-                model = restored_model(self._scene, self._opened, found)
-                given = self._history.present.given
-                version = _version(model, "edits of last time", given=given)
+            scene = self.scene
+            source = scene.source or scene.model
+            if EDITED_KEY in found.provenance and found.skeleton.names == source.skeleton.names:
+                version = Version(restored_scene(scene, found), "edits of last time")
                 self._set_history(self._history.push(version))
-            else:
-                clip, figure = self._scene.clip, self._scene.figure
-                self._set_scene(scene_of(found, clip, figure), unsaved=True)
-            self._mark_new_scene()
+            else:  # they are other limits altogether
+                self._set_scene(scene_of(found, scene.clip, scene.figure), unsaved=True)
+            self._scenes += 1
+            self._mark_change()
             self._leftover = None
             self._recovery.is_ours = True
         self.keep_unsaved()
@@ -602,39 +568,32 @@ class Session:
 
     def state(self) -> State:
         """Return what pages show of it: limited joints, what can be undone, where it is saved."""
-        history = self._history
-        return {
-            "limited": self._scene.limited,
-            "grouped": self._scene.grouped,
-            "measuredFrom": self._scene.measured_from,
-            "drivers": self._scene.drivers,
-            "undo": history.present.label if history.past else None,
-            "redo": history.future[0].label if history.future else None,
-            "file": None if self._file is None else str(self._file),
-            "unsaved": self.unsaved,
-            "twoVerdicts": self._scene.model.usual is not None,
-            "scene": self._scenes,
-            "evidence": 0 if history.present.given is None else history.present.given.number,
-            "leftover": _describe_leftover(self._leftover),
-        }
-
-    def _set_history(self, history: History) -> None:
-        skeleton, given = self._scene.clip.skeleton, history.present.given
-        if given is not None:
-            self._scene = replace(self._scene, source=given.source, names=given.names)
-            self._opened = given.model
-        present = history.present
-        single = couple(present.limits, present.dependents, self._opened.limbs)
-        groups, usual = self._scene.model.groups, self._opened.usual
-        model = LimitModel((*single, *groups), skeleton, usual=usual)
-        self._scene = replace(self._scene, model=model)
-        self._history = history
-        self._changes += 1
-        self._changed_at = time.monotonic()
+        history, scene = self._history, self.scene
+        skeleton, model = scene.clip.skeleton, scene.model
+        measured_from = skeleton.parents.tolist()
+        for name, ancestor in model.ancestors.items():
+            measured_from[skeleton.index(name)] = skeleton.index(ancestor)
+        drivers = [-1] * len(skeleton)
+        for name, dependent in model.dependents.items():
+            drivers[skeleton.index(name)] = skeleton.index(dependent.driver)
+        return State(
+            limited=scene.limited,
+            grouped=[skeleton.index(name) for group in model.groups for name in group.joints],
+            measured_from=measured_from,
+            drivers=drivers,
+            undo=history.present.label if history.past else None,
+            redo=history.future[0].label if history.future else None,
+            file=None if self._file is None else str(self._file),
+            unsaved=self.unsaved,
+            two_verdicts=model.usual is not None,
+            scene=self._scenes,
+            evidence=scene.evidence,
+            leftover=_describe_leftover(self._leftover),
+        )
 
 
 def fingerprint(path: Path) -> str | None:
-    """Return what tells one content of a file from another; None where it cannot be read."""
+    """Return a hash of a file's content; None where it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
@@ -642,7 +601,7 @@ def fingerprint(path: Path) -> str | None:
 
 
 def _without_link(path: Path) -> Path:
-    """Return where a link leads that the command line names: later ones are not followed."""
+    """Return the target of a link that the command line names: later ones are not followed."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
@@ -652,9 +611,9 @@ def _describe_leftover(path: Path | None) -> Leftover | None:
     written = 0.0
     with contextlib.suppress(OSError):
         written = path.stat().st_mtime
-    return {"name": path.name, "written": written}
+    return Leftover(name=path.name, written=written)
 
 
 def same_tree(one: Skeleton, other: Skeleton) -> bool:
-    """Tell whether two skeletons have the same joints on the same parents."""
+    """Return True if two skeletons have the same joints on the same parents."""
     return one.names == other.names and one.parents.tolist() == other.parents.tolist()

@@ -8,9 +8,11 @@ import html
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from .answers import HANDLERS, decode_request
-from .messages import Answer, pack
+from .display import Opening
+from .messages import pack
 from .session import Session
 
 MAX_OBSERVED = 3000
@@ -26,12 +28,13 @@ _URL = re.compile(r"""url\(["']?(?:\.\./|\./|/)*([^"')]+)["']?\)""")
 _ICON = re.compile(r"\s*<link rel=\"icon\"[^>]*>")
 
 
-def answers_of(session: Session) -> Iterator[tuple[str, dict[str, object], Answer]]:
+def answers_of(session: Session) -> Iterator[tuple[str, dict[str, object], object]]:
     """Yield name, content and answer of each request that a page makes while nothing is edited."""
     for ask, request in _requests(session):
         answer = HANDLERS[ask](session, decode_request(ask, request))
-        if ask == "open":
-            answer = {**answer, "file": None, "unsaved": False, "leftover": None, "start": None}
+        if isinstance(answer, Opening):
+            state = replace(answer.state, file=None, unsaved=False, leftover=None)
+            answer = replace(answer, state=state, start=None)
         yield ask, request, answer
 
 
@@ -42,7 +45,6 @@ def _requests(session: Session) -> Iterator[tuple[str, dict[str, object]]]:
     yield "clamp", {"soften": None}
     for name in session.scene.model.limits:
         yield "region", {"joint": name}
-        yield "curve", {"joint": name, "soften": None}
         yield "curves", {"joints": [name]}
         if name in session.scene.model.dependents:
             yield "dependence", {"joint": name}
@@ -53,7 +55,7 @@ def _requests(session: Session) -> Iterator[tuple[str, dict[str, object]]]:
 def recording(session: Session) -> str:
     """Return the answers as JSON: gzip in base64, by the key of the request."""
     recorded = {
-        request_key(ask, request): _encode(pack({"id": None, **answer}))
+        request_key(ask, request): _encode(pack(answer))
         for ask, request, answer in answers_of(session)
     }
     return json.dumps(recorded)

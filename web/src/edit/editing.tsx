@@ -3,9 +3,10 @@
 import { effect, signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { type Ray, Vector3 } from "three";
+import type { Refusal } from "../connection";
 import { showMessage } from "../notes";
 import { wFirst } from "../pose/kinematics";
-import type { Edge, Edit, Picture } from "../protocol";
+import type { Edit, EditRequest, Picture } from "../protocol";
 import { hasPoint, type PointKey } from "../stage/cone";
 import type { Handle } from "../stage/pointer";
 import type { Stage } from "../stage/stage";
@@ -14,7 +15,7 @@ import { Button, find, focusStage } from "../ui";
 import { ConeHandles, intersectSphere } from "./handles";
 import { HingeEditor, type Side } from "./hinge";
 import { addEdit, moveEdit, PointsPanel } from "./points";
-import { type AnyEdit, type EditAnswer, Strokes } from "./strokes";
+import { type EditAnswer, Strokes } from "./strokes";
 
 const NUDGE_DEG = 1; // move of a point by an arrow key
 
@@ -57,8 +58,8 @@ export class Editing {
     private onPicture: (picture: Picture) => void,
   ) {
     this.strokes = new Strokes(store.connection, () => this.name, {
-      onAnswer: (answer, joint, edit) => this.receive(answer, joint, edit),
-      onFailure: (reason) => this.showRefusal(reason),
+      onAnswer: (answer, joint) => this.receive(answer, joint),
+      onRefusal: (refusal, edit) => this.showRefusal(refusal, edit),
       onDone: (text) => (this.status.value = { text }),
       onStep: showMessage,
       onChange: () => store.edition.value++,
@@ -192,27 +193,25 @@ export class Editing {
     });
   }
 
-  private receive(answer: EditAnswer, joint: string | null, edit?: AnyEdit): void {
+  private receive(answer: EditAnswer, joint: string | null): void {
     if (joint !== this.name) return; // another joint has been picked meanwhile
     this.onAnswer(answer);
-    if ("refused" in answer)
-      this.showRefusal(answer.refused, "edge" in answer ? answer.edge : undefined, edit);
-    else {
-      this.clearRefusal();
-      if ("family" in answer) this.onPicture(answer);
-    }
+    this.clearRefusal();
+    if ("family" in answer) this.onPicture(answer);
     this.answers.value++;
   }
 
   /** Show why an edit was refused: the edge at fault is red, a ghost is where a point was to go. */
-  private showRefusal(text: string, edge?: Edge, edit?: AnyEdit): void {
-    const advice = edge && ADVICE[edit?.edit ?? ""];
-    this.status.value = { text, advice, edge: edge?.number, isRefused: true };
+  private showRefusal({ message, edge }: Refusal, edit: EditRequest): void {
+    if (edit.joint !== this.name) return; // another joint has been picked meanwhile
+    const advice = edge ? ADVICE[edit.edit] : undefined;
+    this.status.value = { text: message, advice, edge: edge?.number, isRefused: true };
     const vector = (point: number[] = []) => new Vector3().fromArray(point);
     this.handles?.showRefusal({
-      edge: edge && [vector(edge.ends[0]), vector(edge.ends[1])],
-      point: edit && "point" in edit ? vector(edit.point ?? []).normalize() : undefined,
+      edge: edge ? [vector(edge.ends[0]), vector(edge.ends[1])] : undefined,
+      point: "point" in edit ? vector(edit.point ?? []).normalize() : undefined,
     });
+    this.answers.value++;
     this.stage.draw();
   }
 

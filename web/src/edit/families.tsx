@@ -6,7 +6,14 @@ import type { Vector3 } from "three";
 import type { Connection } from "../connection";
 import { formatDegrees, formatPercent, withArticle } from "../format";
 import { rotationVector, wFirst } from "../pose/kinematics";
-import type { Choice, Families as FamiliesAnswer, Making, Refit, ShapeNumber } from "../protocol";
+import type {
+  Choice,
+  EvidenceSource,
+  Families as FamiliesAnswer,
+  Making,
+  Refit,
+  ShapeNumber,
+} from "../protocol";
 import type { Store } from "../store";
 import {
   Button,
@@ -152,7 +159,7 @@ export class Families {
 
   /** The present choice with changes, as an edit; Python replaces a chart that does not fit. */
   private refitEdit(changes: Partial<Choice> = {}): Refit {
-    const before = this.choice.value ?? { family: "", chart: null, from: "limit" };
+    const before = this.choice.value ?? { family: "", chart: null, from: "limit" as const };
     const choice = { ...before, marginDeg: this.margin.value, ...changes };
     const { chart } = choice;
     const isFitting = chart !== null && this.chartsOf(choice.family).includes(chart);
@@ -176,10 +183,11 @@ export class Families {
   }
 
   /** The source that families are compared by: observed frames, if there are some. */
-  private get evidence(): string {
+  private get evidence(): EvidenceSource {
     const from = this.choice.value?.from ?? "limit";
     if (from !== "limit") return from;
-    return this.answer.value?.sources.find(({ why }) => !why)?.name ?? "limit";
+    const source = this.answer.value?.sources.find(({ why }) => !why)?.name;
+    return (source as EvidenceSource) ?? "limit";
   }
 
   private stopComparison(): void {
@@ -250,7 +258,7 @@ export class Families {
           label="From"
           options={sources}
           value={from}
-          onChoose={(name) => this.refit({ from: name })}
+          onChoose={(name) => this.refit({ from: name as EvidenceSource })}
         />
         <SelectRow
           label="Chart"

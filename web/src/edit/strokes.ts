@@ -1,21 +1,15 @@
 // Edits that are sent to Python: of a drag only the latest, single steps one after the other.
 
-import { type Connection, Latest } from "../connection";
-import type { Answers, Edit, Refit, Stroke } from "../protocol";
+import { type Connection, Latest, type Refusal } from "../connection";
+import type { Answers, Edit, EditRequest, Stroke } from "../protocol";
 
-/** An edit of any kind. */
-export type AnyEdit = Edit | Refit;
-
-export type EditAnswer = Answers["edit" | "refit" | "undo" | "redo"];
-
-type StrokeEdit = AnyEdit & Stroke;
+export type EditAnswer = Answers["edit" | "undo" | "redo"];
 
 /** Called with the results of edits. */
 export interface EditListener {
-  /** An answer; with `refused`, the edit was not allowed. */
-  onAnswer(answer: EditAnswer, joint: string | null, edit?: AnyEdit): void;
-  /** The request failed. */
-  onFailure(reason: string): void;
+  onAnswer(answer: EditAnswer, joint: string | null): void;
+  /** The edit was refused. */
+  onRefusal(refusal: Refusal, edit: EditRequest): void;
   /** A step was made, with its description. */
   onDone(what: string): void;
   /** A step was undone or redone, perhaps of another joint; or it failed. */
@@ -26,7 +20,7 @@ export interface EditListener {
 
 export class Strokes {
   private count = 0;
-  private latest = new Latest(async (edit: StrokeEdit) => {
+  private latest = new Latest(async (edit: EditRequest) => {
     if (await this.send(edit)) this.changedBy = edit.stroke ?? "";
   });
   /** The last stroke of a drag that changed something. */
@@ -41,7 +35,7 @@ export class Strokes {
   ) {}
 
   /** Send an edit of a drag. Only the latest is sent, and all are one step. */
-  drag(edit: AnyEdit): void {
+  drag(edit: Edit): void {
     const joint = this.joint();
     if (joint !== null)
       void this.latest.send({ ...edit, joint, stroke: `${SESSION}-${this.count}` });
@@ -70,7 +64,7 @@ export class Strokes {
   }
 
   /** Send an edit that no later one replaces; return whether it was allowed. */
-  sendInStroke(edit: AnyEdit, stroke: Stroke): Promise<boolean> {
+  sendInStroke(edit: Edit, stroke: Stroke): Promise<boolean> {
     return this.send({ ...edit, ...stroke });
   }
 
@@ -80,7 +74,7 @@ export class Strokes {
   }
 
   /** Make an edit that is a step, after all before it; return whether it was allowed. */
-  apply(edit: AnyEdit, done = ""): Promise<boolean> {
+  apply(edit: Edit, done = ""): Promise<boolean> {
     const stroke = this.newStroke();
     const made = this.steps.then(async () => {
       await this.latest.whenIdle();
@@ -111,15 +105,12 @@ export class Strokes {
     return this.steps;
   }
 
-  private async send(edit: StrokeEdit): Promise<boolean> {
+  private async send(edit: EditRequest): Promise<boolean> {
     try {
-      const answer = await (edit.edit === "refit"
-        ? this.connection.ask("refit", edit)
-        : this.connection.ask("edit", edit));
-      this.listener.onAnswer(answer, edit.joint, edit);
-      return !("refused" in answer);
+      this.listener.onAnswer(await this.connection.ask("edit", edit), edit.joint);
+      return true;
     } catch (error) {
-      this.listener.onFailure((error as Error).message);
+      this.listener.onRefusal(error as Refusal, edit);
       return false;
     }
   }

@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { formatDegrees, formatPercent, formatVerdict, isWorse, verdictClass } from "../format";
-import { report, showMessage } from "../notes";
+import { report } from "../notes";
 import type { ClipRow } from "../protocol";
 import { outsideColour, unusualColour } from "../stage/colours";
 import type { Store } from "../store";
@@ -33,10 +33,7 @@ export class ClipList {
   }
 
   private choose(number: number): Promise<void> {
-    return report(async () => {
-      const answer = await this.store.connection.ask("choose", { number });
-      if ("refused" in answer) showMessage(answer.refused, false);
-    });
+    return report(() => this.store.connection.ask("choose", { number }));
   }
 
   /** Show the clip that comes next in the list; return false if there is none with findings. */

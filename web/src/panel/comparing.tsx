@@ -5,8 +5,8 @@ import { effect, signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { Latest, STILL_MS, sendFile } from "../connection";
 import { formatPercent } from "../format";
-import { report, showError, showMessage } from "../notes";
-import type { Comparison, PairShares } from "../protocol";
+import { report, showError } from "../notes";
+import type { ComparedLimits, Comparison, PairShares } from "../protocol";
 import { createDifference, GAINED, LOST } from "../stage/difference";
 import type { Stage } from "../stage/stage";
 import type { Store } from "../store";
@@ -16,7 +16,7 @@ export class Comparing {
   /** The answer for the picked joint. */
   private comparison = signal<Comparison | undefined>(undefined);
   /** The name of the other limit; undefined until the user chooses. */
-  private chosen = signal<string | null | undefined>(undefined);
+  private chosen = signal<ComparedLimits | null | undefined>(undefined);
   private still: number | undefined;
   private latest = new Latest((joint: string) => this.request(joint));
 
@@ -48,7 +48,7 @@ export class Comparing {
   }
 
   private showDifference(comparison: Comparison | undefined): void {
-    const isCompared = comparison !== undefined && comparison.to !== null;
+    const isCompared = !!comparison?.to;
     const picture = isCompared ? createDifference(comparison) : undefined;
     this.store.sphere.peek()?.setDifference(picture);
     this.store.isCompared.value = isCompared;
@@ -76,8 +76,7 @@ export class Comparing {
     await report(async () => {
       const { connection } = this.store;
       const upload = await sendFile(connection, file);
-      const answer = await connection.ask("other", { upload });
-      if ("refused" in answer) return showMessage(answer.refused, false);
+      await connection.ask("other", { upload });
       const joint = this.store.pickedName.peek();
       if (this.chosen.value === "file" && joint !== undefined) void this.latest.send(joint);
       this.chosen.value = "file";
@@ -104,7 +103,7 @@ export class Comparing {
               label="Compare with"
               options={[{ name: "", label: "nothing" }, ...others]}
               value={this.chosen.value ?? ""}
-              onChoose={(name) => (this.chosen.value = name || null)}
+              onChoose={(name) => (this.chosen.value = (name || null) as ComparedLimits | null)}
             />
           </label>
           <Button
@@ -137,7 +136,7 @@ export class Comparing {
     const comparison = this.comparison.value;
     if (!comparison) return null;
     const { others, to, gained, lost, drivers, pairs } = comparison;
-    if (to === null) return others.find(({ name }) => name === this.chosen.value)?.why;
+    if (!to) return others.find(({ name }) => name === this.chosen.value)?.why;
     return (
       <>
         <span>

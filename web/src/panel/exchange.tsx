@@ -3,7 +3,7 @@
 import { useRef } from "preact/hooks";
 import { sendFile } from "../connection";
 import { report, showMessage } from "../notes";
-import type { Discards, ExportRequest, Refusal, State } from "../protocol";
+import type { ExportRequest, Loaded } from "../protocol";
 import type { Stage } from "../stage/stage";
 import { recordTurn } from "../stage/video";
 import type { Store } from "../store";
@@ -61,47 +61,36 @@ export class Exchange {
     const order = [...files].sort((a, b) => Number(isSkeleton(b)) - Number(isSkeleton(a)));
     const refused: string[] = [];
     for (const [index, file] of order.entries())
-      await report(async () => {
+      try {
         showMessage(`Opening ${file.name} (${index + 1} of ${order.length}) …`);
         const upload = await sendFile(connection, file);
         if (index === order.length - 1)
-          await this.change(
-            (discard) => connection.ask("load", { upload, discard }),
-            (reason) => refused.push(reason),
-          );
-        else {
-          const answer = await connection.ask("keep", { upload });
-          if ("refused" in answer) refused.push(answer.refused);
-        }
-      });
+          await this.change((discard) => connection.ask("load", { upload, discard }));
+        else await connection.ask("keep", { upload });
+      } catch (error) {
+        refused.push((error as Error).message);
+      }
     if (!refused.length) return;
     const more = refused.length > 1 ? `${refused.length} files were not read. ` : "";
     showMessage(`${more}${refused.at(-1)}`, false);
   }
 
   /** Do something that may lose unsaved edits, after asking. */
-  private async change(
-    act: (discard: boolean) => Promise<State | Refusal | Discards>,
-    onRefusal: (reason: string) => void = (reason) => showMessage(reason, false),
-  ): Promise<void> {
-    let answer = await act(false);
-    if ("discards" in answer) {
-      const text = <p>They would be gone: other limits take their place.</p>;
-      const question = { title: "Edits that are not saved", text, yes: "Go on without them" };
-      if (!(await this.files.confirm(question))) return;
-      answer = await act(true);
-    }
-    if ("refused" in answer) onRefusal(answer.refused);
+  private async change(act: (discard: boolean) => Promise<Loaded>): Promise<void> {
+    const { discards } = await act(false);
+    if (!discards) return;
+    const text = <p>They would be gone: other limits take their place.</p>;
+    const question = { title: "Edits that are not saved", text, yes: "Go on without them" };
+    if (await this.files.confirm(question)) await act(true);
   }
 
-  private useHuman(roles: Record<string, string>): Promise<void> {
+  private async useHuman(roles: Record<string, string>): Promise<void> {
     const { connection } = this.store;
-    return report(() =>
-      this.change(
-        (discard) => connection.ask("human", { source: "human", roles, discard }),
-        (reason) => void this.roles.show(reason),
-      ),
-    );
+    try {
+      await this.change((discard) => connection.ask("human", { source: "human", roles, discard }));
+    } catch (error) {
+      await report(() => this.roles.show((error as Error).message));
+    }
   }
 
   private takeExport(what: ExportRequest["what"], more: Partial<ExportRequest>): Promise<void> {
@@ -109,12 +98,9 @@ export class Exchange {
     const request = { what, soften: soften.value, ...more, ...this.store.poseRequest() };
     return report(async () => {
       showMessage("Writing the file …");
-      const answer = await connection.ask("export", request);
-      if ("refused" in answer) showMessage(answer.refused, false);
-      else {
-        saveBlob(answer.name, new Blob([answer.content]));
-        showMessage(`Wrote ${answer.name}`);
-      }
+      const { name, content } = await connection.ask("export", request);
+      saveBlob(name, new Blob([content]));
+      showMessage(`Wrote ${name}`);
     });
   }
 

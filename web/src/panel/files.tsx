@@ -46,10 +46,8 @@ export class Files {
   private isReloading = false;
 
   private renderLeftover({ written, name }: Leftover) {
-    const decide = (restore: boolean) => async () => {
-      const answer = await this.store.connection.ask("recover", { restore });
-      if ("refused" in answer) showMessage(answer.refused, false);
-    };
+    const decide = (restore: boolean) => () =>
+      report(() => this.store.connection.ask("recover", { restore }));
     return (
       <p id="leftover" key="leftover">
         {`Edits of ${new Date(1000 * written).toLocaleString()} were not saved (${name}).`}
@@ -72,13 +70,12 @@ export class Files {
     this.error.value = "";
     try {
       const answer = await this.store.connection.ask("save", { as: name, overwrite });
-      if ("exists" in answer) {
+      if (answer.exists) {
         if (await this.confirmOverwrite(answer.exists, answer.changed)) await this.save(name, true);
-      } else if ("refused" in answer) this.showFailure(answer.refused);
-      else {
-        this.isNaming.value = false;
-        showMessage(`Saved ${answer.saved}`);
+        return;
       }
+      this.isNaming.value = false;
+      showMessage(`Saved ${answer.saved}`);
     } catch (error) {
       this.showFailure((error as Error).message);
     }
@@ -93,9 +90,8 @@ export class Files {
 
   download(): Promise<void> {
     return report(async () => {
-      const answer = await this.store.connection.ask("download", {});
-      if ("refused" in answer) return showMessage(answer.refused, false);
-      saveBlob(answer.name, new Blob([answer.text], { type: "application/json" }));
+      const { name, text } = await this.store.connection.ask("download", {});
+      saveBlob(name, new Blob([text], { type: "application/json" }));
     });
   }
 

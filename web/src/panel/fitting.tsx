@@ -81,10 +81,6 @@ export class FitPanel {
         rejectPercent: width === "reject" ? amount : null,
         performers: this.performers,
       });
-      if ("refused" in answer) {
-        this.error.value = answer.refused;
-        return;
-      }
       this.isOpen.value = false;
       this.showProgress(answer);
     } catch (error) {

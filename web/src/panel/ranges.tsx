@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { capitalize, formatAngle } from "../format";
-import { report, showMessage } from "../notes";
+import { report } from "../notes";
 import type { ExportRequest, RangeRow, Ranges } from "../protocol";
 import type { Store } from "../store";
 import { Button, Dialog, DialogButtons, saveBlob } from "../ui";
@@ -25,18 +25,15 @@ export class RangesDialog {
 
   open(): Promise<void> {
     return report(async () => {
-      const answer = await this.store.connection.ask("ranges", {});
-      if ("refused" in answer) return showMessage(answer.refused, false);
-      this.found.value = answer;
+      this.found.value = await this.store.connection.ask("ranges", {});
       this.isOpen.value = true;
     });
   }
 
   private take(what: ExportRequest["what"]): Promise<void> {
     return report(async () => {
-      const answer = await this.store.connection.ask("export", { what });
-      if ("refused" in answer) showMessage(answer.refused, false);
-      else saveBlob(answer.name, new Blob([answer.content]));
+      const { name, content } = await this.store.connection.ask("export", { what });
+      saveBlob(name, new Blob([content]));
     });
   }
 

@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { formatDegrees, formatPercent } from "../format";
-import { report, showMessage } from "../notes";
+import { report } from "../notes";
 import type { Repaired, RepairStage } from "../protocol";
 import type { Store } from "../store";
 import { Button, Check, Facts, saveBlob } from "../ui";
@@ -37,7 +37,6 @@ export class RepairPanel {
       const answer = await store.connection.ask("repair", { keep }).finally(() => {
         this.isRunning.value = false;
       });
-      if ("refused" in answer) return showMessage(answer.refused, false);
       store.history.leave();
       store.showRepaired(answer);
     });
@@ -45,9 +44,8 @@ export class RepairPanel {
 
   private save(): Promise<void> {
     return report(async () => {
-      const answer = await this.store.connection.ask("export", { what: "repaired" });
-      if ("refused" in answer) showMessage(answer.refused, false);
-      else saveBlob(answer.name, new Blob([answer.content]));
+      const { name, content } = await this.store.connection.ask("export", { what: "repaired" });
+      saveBlob(name, new Blob([content]));
     });
   }
 

@@ -23,15 +23,13 @@ interface Row {
   /** The limit's ends; without them, 0 is the limit. */
   low?: Float32Array;
   high?: Float32Array;
-  /** The values after clamping. */
-  after?: Float32Array;
 }
 
 export class Curves {
   /** Rows of joints with clinical angles, by joint. */
   private known = signal(new Map<number, Row[]>());
   /** How far the picked joint is outside. */
-  private outside = signal<Row | undefined>(undefined);
+  private outside = computed(() => this.outsideRow());
   /** Joints whose curves stay when another joint is picked. */
   private kept = signal<number[]>([]);
   private latest = new Latest((joint: number) => this.request(joint));
@@ -44,10 +42,8 @@ export class Curves {
     const panel = find("#curve");
     effect(() => {
       const joint = store.picked.value;
-      void [store.check.value, store.soften.value];
       // It keeps its space, or else the view would change its size with the picked joint.
       panel.hidden = !store.limited.value.length || store.clip.frames === 1;
-      this.outside.value = undefined;
       if (joint !== undefined && !panel.hidden) void this.latest.send(joint);
     });
     effect(() => {
@@ -86,13 +82,19 @@ export class Curves {
         this.known.value = new Map([...this.known.peek(), [joint, moves.length ? moves : rows]]);
       }
     }
-    if (!store.hasRegion(joint)) return;
-    const request = { joint: name, soften: store.soften.peek() };
-    const curve = await connection.askWhile(matters, "curve", request);
-    if (!curve || !matters()) return;
-    const label = `${store.clip.skeleton.commonNames[joint] || name} outside`;
-    const row = { key: `${joint} outside`, joint, label };
-    this.outside.value = { ...row, values: curve.before, after: curve.after };
+  }
+
+  private outsideRow(): Row | undefined {
+    const { store } = this;
+    const joint = store.picked.value;
+    const { joints = [], outsideDeg = [] } = store.check.value ?? {};
+    const index = joints.indexOf(joint ?? -1);
+    if (!store.hasRegion(joint) || index < 0) return undefined;
+    const values = Float32Array.from({ length: store.clip.frames }, (_, frame) =>
+      Math.max(outsideDeg[frame * joints.length + index] ?? 0, 0),
+    );
+    const label = `${store.clip.skeleton.commonNames[joint] || store.nameOf(joint)} outside`;
+    return { key: `${joint} outside`, joint, label, values };
   }
 
   private toggleKept(joint: number): void {
@@ -198,7 +200,7 @@ export class Curves {
     Object.assign(canvas, { width: width * scale, height: height * scale });
     context.scale(scale, scale);
     const { first, last } = this.store.window.peek();
-    const [least, most] = extent([row.values, ...(row.after ? [row.after] : [])]);
+    const [least, most] = extent([row.values]);
     const [low, high] =
       row.low && row.high ? [extent([row.low])[0], extent([row.high])[1]] : [0, 1];
     // Ends of the limit that are far off would flatten the curve.
@@ -236,17 +238,10 @@ export class Curves {
     context.stroke();
     context.setLineDash([]);
     context.lineWidth = 1.5;
-    const lines = [
-      { values: row.after, name: "--accent" },
-      { values: row.values, name: row.low ? "--ink" : "--red" },
-    ];
-    for (const { values, name } of lines) {
-      if (!values) continue;
-      context.strokeStyle = colour(name);
-      context.beginPath();
-      trace(values);
-      context.stroke();
-    }
+    context.strokeStyle = colour(row.low ? "--ink" : "--red");
+    context.beginPath();
+    trace(row.values);
+    context.stroke();
   }
 }
 
