@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..population import Source, human_limits
 from ..skeleton import lineage, list_names
 from .operators import JointLimits, distances_by_id
 from .registry import id_of
-from .rotations import SIZES, Form, relative_rotations
+from .rotations import SIZES, Form, multiply, quaternions
 
 Body = Literal["smpl", "smplh", "smplx"]
 
@@ -96,9 +97,13 @@ class LimitLoss(torch.nn.Module):
             self._paths[name] = tuple(index[each] for each in path)
         if not self._paths:
             raise ValueError(f"none of the joints has a limit: {list_names(self.joints)}")
+        used = sorted({joint for path in self._paths.values() for joint in path})
         longest = max(map(len, self._paths.values()))
-        rows = [[len(path), *path, *[0] * (longest - len(path))] for path in self._paths.values()]
-        self._rows = torch.tensor(rows)
+        rows = [
+            [*map(used.index, path), *[len(used)] * (longest - len(path))]
+            for path in self._paths.values()
+        ]
+        self._used, self._rows = torch.tensor(used), torch.tensor(rows)
         self._limits = JointLimits(tuple(model.limits[name] for name in self._paths))
         self._id = id_of(self._limits)
 
@@ -131,7 +136,21 @@ class LimitLoss(torch.nn.Module):
                 f"poses must be floats of shape (..., {wanted}), "
                 f"got {poses.dtype} {tuple(poses.shape)}"
             )
-        return distances_by_id(relative_rotations(poses, self.form, self._rows), self._id, least)
+        return distances_by_id(self._relative_rotations(poses), self._id, least)
+
+    def _relative_rotations(self, poses: Tensor) -> Tensor:
+        """Return the unit quaternions (..., k, 4) that the limits measure, as products of joints'.
+
+        Row k of `_rows` has the joints of a product, as indices into `_used`; the index beyond
+        those stands for the identity.
+        """
+        used = poses.index_select(-1 - len(SIZES[self.form]), self._used.to(poses.device))
+        rotations = quaternions(used, self.form)
+        identity = rotations.new_tensor([1.0, 0.0, 0.0, 0.0])
+        identity = identity.expand(*rotations.shape[:-2], 1, 4)
+        rotations = torch.cat([rotations, identity], dim=-2)
+        factors = [rotations[..., column, :] for column in self._rows.to(poses.device).unbind(-1)]
+        return reduce(multiply, factors)
 
 
 def human(body: Body = "smpl", source: Source = "human") -> LimitModel:

@@ -20,7 +20,7 @@ from ..arrays import Floats, Ints, Quats, Scalars
 from ..limit import Limit
 from ..model import pack_limits
 from .registry import id_of, object_of
-from .rotations import FirstDerivative, Form, as_array, batched, multiply, quaternions
+from .rotations import Form, multiply, quaternions
 
 STEP = 1e-5  # radians; half the base of the central differences of projections
 
@@ -101,6 +101,30 @@ def distances_by_id(rotations: Tensor, number: int, least: float = -np.inf) -> T
     return distances
 
 
+def as_array(tensor: Tensor) -> Any:
+    """Return values as a contiguous NumPy array of float64 or float32, on the CPU."""
+    known = tensor if tensor.dtype in (torch.float64, torch.float32) else tensor.float()
+    return np.ascontiguousarray(known.detach().cpu().numpy())
+
+
+class _FirstDerivative(torch.autograd.Function):
+    """A gradient by `values` that cannot be differentiated again."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(values: Tensor, gradient: Tensor) -> Tensor:
+        return gradient.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, None]:
+        raise RuntimeError("limits have first derivatives only")
+
+
 class _WithGradient(torch.autograd.Function):
     """Precomputed results (...) for values (..., 4), with precomputed gradients (..., 4)."""
 
@@ -117,7 +141,7 @@ class _WithGradient(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         values, gradients = ctx.saved_tensors
-        return FirstDerivative.apply(values, grad[..., None] * gradients), None, None
+        return _FirstDerivative.apply(values, grad[..., None] * gradients), None, None
 
 
 @torch.library.custom_op("synovia::distances", mutates_args=())
@@ -161,7 +185,7 @@ class _Projection(torch.autograd.Function):
         by_turns = _project_backward(given, grad.detach(), ctx.limit)
         # With q · exp(ω), the gradient by q is 2 q · (0, the gradient by ω).
         gradient = 2.0 * multiply(given, torch.nn.functional.pad(by_turns, (1, 0)))
-        return FirstDerivative.apply(rotations, gradient), None
+        return _FirstDerivative.apply(rotations, gradient), None
 
 
 @torch.library.custom_op("synovia::project", mutates_args=())
@@ -204,4 +228,8 @@ def _(rotations: Tensor, grad: Tensor, limit: int) -> Tensor:
 
 @_project_backward.register_vmap
 def _(info: Any, dims: tuple[Any, ...], rotations: Tensor, grad: Tensor, limit: int) -> Any:
-    return _project_backward(*batched(info, dims[:2], rotations, grad), limit), 0
+    batched = [
+        each.expand(info.batch_size, *each.shape) if dim is None else each.movedim(dim, 0)
+        for each, dim in zip((rotations, grad), dims[:2], strict=True)
+    ]
+    return _project_backward(*batched, limit), 0
