@@ -14,7 +14,7 @@ import click
 
 from ..text import error_text
 from . import options
-from .clips import ClipFile, check_map, load_clip
+from .clips import ClipFile, check_map, clip_files, joint_names, load_clip, output_paths, save_to
 from .terminal import note, pluralize, printable, progress, wrap
 
 if TYPE_CHECKING:
@@ -91,69 +91,110 @@ def load_model(limits: str, option: str = "--limits") -> LimitModel:
     return canonical_limits(model) if isinstance(model, str) else model
 
 
-def clips_for(
-    model: LimitModel | Source,
-    files: Sequence[ClipFile],
-    names: Mapping[str, str],
-    label: str,
-    targets: Mapping[ClipFile, Path] | None = None,
-) -> Iterator[tuple[ClipFile, Clip, AppliedLimits]]:
-    """Load the clips one by one, and yield each with its limits.
+class ClipRun:
+    """The clips that a command was given, with their limits, and the files that it writes.
 
-    Among several clips, those that cannot be read, have no frames or get no limits are left out
-    with a warning. `Settings.is_complete` tells whether that counts for the exit code. With
-    `targets`, the files to write, clips get human limits for the bones that they have there.
+    Iterate over it once: clips are loaded one by one. Among several clips, those that cannot be
+    read, have no frames or get no limits are left out with a warning; `Settings.is_complete` tells
+    whether that counts for the exit code.
     """
-    from ..skeleton import names_in
 
-    single, unused, humans = len(files) == 1, dict(names), dict[str, "HumanLimits"]()
-    first_error: Exception | None = None
-    count, settings = 0, options.settings()
-    if not isinstance(model, str):
-        for name in names.values():
-            model.skeleton.index(name)
-    for file in progress(label)(files):
-        try:
-            clip = file.load()
-            if not clip.frames:
-                raise ValueError(f"{file.path}: expected a clip with frames, got none")
-            clip_names = dict(names) if single else names_in(names, clip.skeleton)
-            unused = {theirs: ours for theirs, ours in unused.items() if theirs not in clip_names}
-            if not isinstance(model, str):
-                check_map(clip_names, model.skeleton, [clip])
-                check_match(model, clip, clip_names)
-                applied = AppliedLimits(model, clip_names)
-            elif targets is not None:
-                written = as_written(clip, targets[file])
-                clip, clip_names = written, clip_names if written is clip else {}
-        except (ValueError, OSError) as error:
-            if single:
-                raise
-            first_error, settings.is_complete = first_error or error, False
-            warnings.warn(f"{error_text(error)}; this clip is left out", stacklevel=2)
-            continue
-        if isinstance(model, str):
+    def __init__(
+        self,
+        clips: Sequence[str],
+        limits: str,
+        maps: Sequence[str],
+        label: str,
+        output: Path | None = None,
+        *,
+        force: bool = False,
+    ) -> None:
+        """Find the clips and load the limits; with an output, check that it can be written.
+
+        Clips that are to be written get human limits for the bones that they have in their files.
+        """
+        self.names, self.files = joint_names(maps), clip_files(clips)
+        self.targets: dict[ClipFile, Path] = {}
+        if output is not None:
+            self.targets = output_paths(clips, self.files, output, force=force)
+            self.files = list(self.targets)
+        self._to_write: dict[Path, list[Clip]] = {}
+        self.model = load_limits(limits, figures=True)
+        self.label, self.count = label, 0
+        self.joint_progress: Progress = progress(label) if len(self.files) == 1 else iter
+        """A bar over the joints of the only clip; several clips have a bar of their own."""
+
+    def __iter__(self) -> Iterator[tuple[ClipFile, Clip, AppliedLimits]]:
+        from ..skeleton import names_in
+
+        model, single, settings = self.model, len(self.files) == 1, options.settings()
+        unused, humans = dict(self.names), dict[str, "HumanLimits"]()
+        first_error: Exception | None = None
+        if not isinstance(model, str):
+            for name in self.names.values():
+                model.skeleton.index(name)
+        for file in progress(self.label)(self.files):
             try:
-                human = human_limits_for(model, clip, clip_names, str(file.path))
-            except NoHumanLimitsError as error:
+                clip = file.load()
+                if not clip.frames:
+                    raise ValueError(f"{file.path}: expected a clip with frames, got none")
+                names = dict(self.names) if single else names_in(self.names, clip.skeleton)
+                unused = {theirs: ours for theirs, ours in unused.items() if theirs not in names}
+                if not isinstance(model, str):
+                    check_map(names, model.skeleton, [clip])
+                    check_match(model, clip, names)
+                    applied = AppliedLimits(model, names)
+                elif self.targets:
+                    written = as_written(clip, self.targets[file])
+                    clip, names = written, names if written is clip else {}
+            except (ValueError, OSError) as error:
                 if single:
-                    raise NoHumanLimitsError(f"{error}. --limits FILE takes others") from None
-                first_error = first_error or error
-                settings.is_complete = settings.is_complete and settings.humans_only
-                warnings.warn(f"{error}; this clip is left out", stacklevel=2)
+                    raise
+                first_error, settings.is_complete = first_error or error, False
+                warnings.warn(f"{error_text(error)}; this clip is left out", stacklevel=2)
                 continue
-            humans[clip.name] = human
-            if single:
-                report_rigs(humans)
-            applied = AppliedLimits(human.model, {}, human)
-        count += 1
-        yield file, clip, applied
-    if not single:
-        report_rigs(humans)
-    if first_error is not None and not count:
-        raise first_error
-    if unused:
-        warnings.warn(f"no clip has {', '.join(unused)}, which the map names", stacklevel=2)
+            if isinstance(model, str):
+                try:
+                    human = human_limits_for(model, clip, names, str(file.path))
+                except NoHumanLimitsError as error:
+                    if single:
+                        raise NoHumanLimitsError(f"{error}. --limits FILE takes others") from None
+                    first_error = first_error or error
+                    settings.is_complete = settings.is_complete and settings.humans_only
+                    warnings.warn(f"{error}; this clip is left out", stacklevel=2)
+                    continue
+                humans[clip.name] = human
+                if single:
+                    report_rigs(humans)
+                applied = AppliedLimits(human.model, {}, human)
+            self.count += 1
+            yield file, clip, applied
+        if not single:
+            report_rigs(humans)
+        if first_error is not None and not self.count:
+            raise first_error
+        if unused:
+            warnings.warn(f"no clip has {', '.join(unused)}, which the map names", stacklevel=2)
+
+    def write(self, file: ClipFile, clip: Clip) -> Path:
+        """Write the changed clip of a file, once all clips for the same target are there."""
+        target = self.targets[file]
+        clips = self._to_write.setdefault(target, [])
+        clips.append(replace(clip, name=file.clip or clip.name))
+        if len(clips) == list(self.targets.values()).count(target):
+            save_to(self._to_write.pop(target), target)
+        return target
+
+    def finish_writing(self) -> None:
+        """Write files whose clips are not complete because some were left out."""
+        for target, clips in self._to_write.items():
+            save_to(clips, target)
+
+    def left_out(self, outcome: str) -> list[str]:
+        """Return a line about the number of clips left out, if any; "not checked", for example."""
+        missing = len(self.files) - self.count
+        clips = pluralize(missing, "clip")
+        return [f"left out {clips}, {outcome}: stderr tells why"] if missing else []
 
 
 def as_written(clip: Clip, target: Path) -> Clip:
@@ -161,11 +202,6 @@ def as_written(clip: Clip, target: Path) -> Clip:
     from ..io import clip_format
 
     return clip_format(target).as_written(clip)
-
-
-def joint_progress(label: str, files: Sequence[ClipFile]) -> Progress:
-    """Return a bar over the joints of the only file; several files have a bar of their own."""
-    return progress(label) if len(files) == 1 else iter
 
 
 def check_match(model: LimitModel, clip: Clip, names: Mapping[str, str]) -> None:
@@ -281,8 +317,3 @@ def _describe_kind(humans: Mapping[str, HumanLimits]) -> str:
         f"for {joints} of {'this rig' if len(humans) == 1 else 'each rig'}{rig}"
         + (f"; no verdict on {reasons}" if reasons else "")
     )
-
-
-def left_out(count: int, outcome: str) -> str:
-    """Return a line about the number of clips left out; "not checked", for example."""
-    return f"left out {pluralize(count, 'clip')}, {outcome}: stderr tells why"

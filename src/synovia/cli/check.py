@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,13 @@ import click
 
 from ..text import VIOLATION_COLUMNS, csv_text, percent
 from . import options, terminal
-from .apply import check_match, clips_for, joint_progress, left_out, load_limits
-from .clips import ClipFile, clip_files, joint_names, load_clips
+from .apply import ClipRun, check_match
+from .clips import clip_files, load_clips
 
 if TYPE_CHECKING:
     from ..learn import Calibration
-    from ..model import JointReport, LimitModel, Report
-    from ..population import Finding, HumanLimits, Source
+    from ..model import JointReport, Report
+    from ..population import Finding, HumanLimits
 
 EXAMPLES = (
     ("a clip of a human, on any rig, in any format", "synovia check walk.bvh"),
@@ -33,10 +33,6 @@ EXAMPLES = (
         "synovia check ann/new.bvh -l mine.limits.json --calibrate ann/",
     ),
 )
-SECTIONS = {
-    "Limits": ("limits", "strict", "maps", "tpose", "others", "humans_only"),
-    "Output": ("every", "as_json", "csv_path", "force"),
-}
 MAX_FINDINGS = 6  # sentences for each verdict
 ROWS_AT_ONCE = 4096  # of a CSV file; bounds the memory of its text
 TITLES = ("joint", "verdict", "frames", "share", "worst deg", "at frame", "at s", "mean deg")
@@ -92,7 +88,7 @@ class CheckedClip:
         }
 
 
-@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @options.clips_argument
 @options.human_options
 @click.option("--strict", is_flag=True, help="Unusual joints count for the exit code, too.")
@@ -116,9 +112,7 @@ class CheckedClip:
     f"{', '.join(VIOLATION_COLUMNS)}. With - to stdout, and nothing else.",
 )
 @options.force_option
-@click.pass_context
 def check(
-    ctx: click.Context,
     clips: tuple[str, ...],
     limits: str,
     strict: bool,
@@ -145,19 +139,16 @@ def check(
         raise click.UsageError("--json and --csv - would both print to stdout: choose one")
     if csv_path not in (None, "-"):
         options.check_output(Path(csv_path), force=force)
-    names = joint_names(maps)
-    files = clip_files(clips)
-    model = load_limits(limits, figures=True)
-    calibration = calibrate_performer(model, limits, others, files, names) if others else None
+    run = ClipRun(clips, limits, maps, "checking")
+    calibration = calibrate_performer(run, limits, others) if others else None
     checked: list[CheckedClip] = []
-    progress = joint_progress("checking", files)
-    for _, clip, applied in clips_for(model, files, names, "checking"):
+    for _, clip, applied in run:
         invented = bool(invented_first_frame(clip))
         if calibration is not None:
             clip = calibration.apply(clip, names=applied.names)
         human = applied.human
         spans = [] if human is None else describe_spans(human.alignment, clip)
-        report, findings = applied.check(clip, progress)
+        report, findings = applied.check(clip, run.joint_progress)
         checked.append(CheckedClip(report, invented, findings, human, spans))
     if csv_path == "-":
         for text in csv_pieces(checked):
@@ -174,29 +165,18 @@ def check(
         if calibration is not None:
             terminal.echo_lines(offset_lines(calibration))
         terminal.echo_lines(summary(checked, every=every))
-        if len(checked) < len(files):
-            terminal.echo(left_out(len(files) - len(checked), "not checked"))
-    complete = options.settings().is_complete
-    verdicts = [
-        part for clip_check in checked for part in clip_check.report.verdicts[: 2 if strict else 1]
-    ]
-    inside = all(part.ok for part in verdicts) and not any(
-        clip_check.spans for clip_check in checked
-    )
-    ctx.exit(0 if complete and inside else 1)
+        terminal.echo_lines(run.left_out("not checked"))
+    verdicts = [part for each in checked for part in each.report.verdicts[: 2 if strict else 1]]
+    outside = not all(part.ok for part in verdicts)
+    options.exit_with(outside or any(each.spans for each in checked))
 
 
-def calibrate_performer(
-    model: LimitModel | Source,
-    limits: str,
-    others: Sequence[str],
-    files: Sequence[ClipFile],
-    names: Mapping[str, str],
-) -> Calibration:
+def calibrate_performer(run: ClipRun, limits: str, others: Sequence[str]) -> Calibration:
     """Return the offsets of a performer, estimated from those of `others` that are not checked."""
     from ..learn import calibrate
     from ..skeleton import names_in
 
+    model = run.model
     if isinstance(model, str):
         raise click.UsageError(
             "--calibrate needs limits of your own, written with fit --keep-samples: "
@@ -206,19 +186,18 @@ def calibrate_performer(
         raise ValueError(
             f"{limits}: no samples to calibrate with; write it with fit --keep-samples"
         )
-    checked = {file.path.resolve() for file in files}
+    checked = {file.path.resolve() for file in run.files}
     used = [file for file in clip_files(others) if file.path.resolve() not in checked]
     if not used:
         raise click.UsageError("--calibrate needs other clips of the performer than those checked")
     clips = load_clips(used)
     for clip in clips:
-        check_match(model, clip, names_in(names, clip.skeleton))
-    wanted = [name for name in model.limits if model.samples.get(name)]
+        check_match(model, clip, names_in(run.names, clip.skeleton))
     return calibrate(
         clips,
         model.population,
-        joints=wanted,
-        names=names,
+        joints=[name for name in model.limits if model.samples.get(name)],
+        names=run.names,
         progress=terminal.progress("calibrating"),
     )
 

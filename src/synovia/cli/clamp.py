@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options, terminal
-from .apply import clips_for, joint_progress, left_out, load_limits
-from .clips import ClipWriter, clip_files, joint_names, output_paths
+from .apply import ClipRun
 
 if TYPE_CHECKING:
     from ..arrays import Ints, Scalars
@@ -29,11 +28,6 @@ EXAMPLES = (
         "synovia clamp wild.bvh -o clamped.bvh --soften inside:5",
     ),
 )
-SECTIONS = {
-    "Limits": ("limits", "maps", "tpose", "humans_only"),
-    "How": ("to", "soften", "max_speed"),
-    "Output": ("output", "as_json", "force"),
-}
 MIN_STEP_DEG = 1.0  # smaller steps may grow without being visible
 NOTABLE_GROWTH = 1.5  # factor; a step that grew less is not reported
 MAX_RANGES = 8  # ranges of frames in one line
@@ -48,7 +42,7 @@ max_speed_option = click.option(
 )
 
 
-@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @options.clips_argument
 @options.human_options
 @options.output_option("The clip to write, like clamped.bvh; for several clips, a directory.")
@@ -70,9 +64,7 @@ max_speed_option = click.option(
 @max_speed_option
 @options.humans_only_option
 @options.json_option
-@click.pass_context
 def clamp(
-    ctx: click.Context,
     clips: tuple[str, ...],
     limits: str,
     output: Path,
@@ -89,37 +81,30 @@ def clamp(
     are listed.
     """
     softening = _parse_softening(soften)
-    names = joint_names(maps)
-    targets = output_paths(clips, clip_files(clips), output, force=force)
-    files, writer = list(targets), ClipWriter(targets)
-    model = load_limits(limits, figures=True)
-    lines, documents, count = [], [], 0
+    run = ClipRun(clips, limits, maps, "clamping", output, force=force)
+    lines, documents = [], []
     settings: dict[str, Any] = {
         "to_usual": to == "usual",
         "softening": softening,
         "max_speed": math.radians(max_speed),
-        "progress": joint_progress("clamping", files),
+        "progress": run.joint_progress,
     }
-    for file, clip, applied in clips_for(model, files, names, "clamping", targets):
-        target = targets[file]
+    for file, clip, applied in run:
         if to == "usual" and applied.model.usual is None:
             raise click.UsageError(f"--to usual needs limits with both verdicts, got {limits}")
         legal, report = applied.clamp(clip, **settings)
+        target = run.write(file, legal)
         lines += [f"{_summary(clip, legal)}; wrote {target}", *largest_growth(clip, legal)]
         lines += _exceptions(report)
         if as_json:
             violations = _violations(applied, clip, to)
             documents.append(_describe(violations, clip, legal, report) | {"wrote": str(target)})
-        writer.add(file, legal)
-        count += 1
-    writer.finish()
-    if count < len(files):
-        lines.append(left_out(len(files) - count, "not clamped"))
+    run.finish_writing()
     if as_json:
         terminal.echo_json(documents)
     else:
-        terminal.echo_lines(lines)
-    ctx.exit(0 if options.settings().is_complete else 1)
+        terminal.echo_lines([*lines, *run.left_out("not clamped")])
+    options.exit_with(False)
 
 
 def _parse_softening(text: str | None) -> Softening | None:

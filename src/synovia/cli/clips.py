@@ -307,27 +307,6 @@ def _check_targets(targets: Mapping[ClipFile, Path], output: Path, *, force: boo
             options.check_output(target, force=force)
 
 
-class ClipWriter:
-    """Writes changed clips to their targets, a file as soon as all of its clips are there."""
-
-    def __init__(self, targets: Mapping[ClipFile, Path]) -> None:
-        self.targets = targets
-        self.missing = Counter(targets.values())
-        self.ready: dict[Path, list[Clip]] = {}
-
-    def add(self, file: ClipFile, clip: Clip) -> None:
-        """Add the changed clip of a file."""
-        target = self.targets[file]
-        self.ready.setdefault(target, []).append(replace(clip, name=file.clip or clip.name))
-        if len(self.ready[target]) == self.missing[target]:
-            save_to(self.ready.pop(target), target)
-
-    def finish(self) -> None:
-        """Write files whose clips are not complete because some were left out."""
-        for target, clips in self.ready.items():
-            save_to(clips, target)
-
-
 def save_to(clips: list[Clip], target: Path) -> None:
     """Write clips to one file, and create its directory."""
     from ..io import save_clips

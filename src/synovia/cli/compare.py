@@ -28,12 +28,6 @@ EXAMPLES = (
         "synovia compare ann/ --by clip -o tradeoff.png",
     ),
 )
-SECTIONS = {
-    "What is compared": ("shapes", "margin_deg", "reject", "joints"),
-    "Who is left out": ("by", "performer", "maps"),
-    "How much is compared": ("quick",),
-    "Output": ("every", "as_json", "output", "force"),
-}
 SWEEP_DEG = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 13.0, 17.0, 22.0, 28.0, 35.0, 45.0, 60.0, 80.0)
 """Margins of the points of curves, in degrees."""
 MAX_PANELS = 6
@@ -56,7 +50,7 @@ QUICK_LOOK = (
 )
 
 
-@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @options.clips_argument
 @click.option("-s", "--shapes", multiple=True, metavar="A,B", help="Only these shapes.")
 @click.option(

@@ -26,15 +26,11 @@ EXAMPLES = (
         "synovia convert old.bvh -o new.glb --from-up z --from-unit in",
     ),
 )
-SECTIONS = {
-    "What the clips are": ("from_up", "from_unit"),
-    "What they become": ("output", "to", "up", "unit", "fps", "force"),
-}
 NOTABLE_DEG = 1e-3  # smaller differences of rotation are not reported
 NOTABLE_SHARE = 1e-5  # of all bone lengths together or the largest position; smaller: likewise
 
 
-@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @options.clips_argument
 @options.output_option("The clip to write, whose suffix gives the format; with --to, a directory.")
 @click.option(

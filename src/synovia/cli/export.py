@@ -31,13 +31,9 @@ EXAMPLES = (
         "synovia export mine.limits.json -o mine.unity.json --max-gain 5%",
     ),
 )
-SECTIONS = {
-    "What is written": ("output", "force", "to", "into", "figure", "mass"),
-    "Units": ("up", "unit"),
-}
 
 
-@options.command(examples=EXAMPLES, sections=SECTIONS)
+@options.command(examples=EXAMPLES)
 @click.argument("limits", metavar=options.LIMITS_METAVAR)
 @options.output_option("The file to write; its suffix gives the target: .xml, .urdf …")
 @click.option(

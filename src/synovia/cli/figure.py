@@ -38,14 +38,9 @@ EXAMPLES = (
         "synovia figure human --fit captures/ -o me.xml",
     ),
 )
-SECTIONS = {
-    "Pose": ("sets", "reaches", "strict", "sweep_all", "height"),
-    "Fit": ("captures", "frames", "maps", "marker_table"),
-    "Output": ("show", "output", "force"),
-}
 
 
-@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @click.argument("which", metavar="human|FILE.xml")
 @click.argument("more", metavar="[CLIP…]", nargs=-1)
 @click.option(

@@ -37,12 +37,6 @@ EXAMPLES = (
         "synovia fit ann_rom.bvh -o ann.limits.json --blend human.limits.json",
     ),
 )
-SECTIONS = {
-    "The region": ("shape", "chart", "shape_options", "reference", "ancestors", "depends"),
-    "How wide it is, and what is believed": ("margin_deg", "reject", "trim", "performer", "blend"),
-    "Joints": ("joints", "exclude", "maps"),
-    "Output": ("output", "force", "keep_samples"),
-}
 DROPPED = ("flips", "unconfirmed", "isolated")
 """Reasons for dropping frames, as provenance names them."""
 
@@ -167,7 +161,7 @@ def fit_options(function: Callable[..., None]) -> Callable[..., None]:
     return decorated
 
 
-@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @options.clips_argument
 @fit_options
 @click.option(

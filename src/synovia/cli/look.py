@@ -30,15 +30,9 @@ EXAMPLES = (
         "synovia look walk.bvh --at ball.csv --with Neck=1,Head=3 -o looking.bvh",
     ),
 )
-SECTIONS = {
-    "What": ("at", "joints", "axis", "eyes"),
-    "Limits": ("limits", "maps", "tpose"),
-    "How": ("speed_deg",),
-    "Output": ("output", "force", "as_json"),
-}
 
 
-@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @solve.clip_argument
 @options.human_options
 @click.option(
@@ -72,9 +66,7 @@ SECTIONS = {
 @solve.speed_option
 @solve.output_option
 @options.json_option
-@click.pass_context
 def look(
-    ctx: click.Context,
     clip_path: str,
     limits: str,
     at: str,
@@ -117,7 +109,7 @@ def look(
         names=applied.names,
         progress=terminal.progress("looking"),
     )
-    solve.finish(clip, driven, output, as_json=as_json, exit=ctx.exit)
+    solve.finish(clip, driven, output, as_json=as_json)
 
 
 def parse_weights(texts: Sequence[str]) -> dict[str, float]:

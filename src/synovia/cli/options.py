@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -25,6 +25,12 @@ MAX_NUMBER = 1e12  # of coordinates and angles that are typed; squares keep thei
 MIN_UNIT, MAX_UNIT = 1e-9, 1e9  # metres
 UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 """Metres by the names of units."""
+SECTIONS = {
+    "Limits and rigs": ("limits", "maps", "tpose", "skeleton", "humans_only"),
+    "Output": ("output", "as_json", "csv_path", "curves", "ranges", "keep_samples", "force"),
+    "Other options": ("verbose", "debug"),
+}
+"""Names of the options that many commands have, by their title in the help."""
 
 
 @dataclass
@@ -64,35 +70,28 @@ debug_option = setting_option(
 
 
 class TeachingCommand(click.Command):
-    """A command whose help groups its options by `sections` and ends with `examples`.
+    """A command whose help groups its options by `SECTIONS` and ends with `examples`.
 
-    `sections` maps titles to names of parameters; `examples` are descriptions and command lines.
+    `examples` are descriptions and command lines.
     """
 
-    def __init__(
-        self,
-        *args: Any,
-        sections: Mapping[str, Sequence[str]] | None = None,
-        examples: Sequence[tuple[str, str]] = (),
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *args: Any, examples: Sequence[tuple[str, str]] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         debug_option(self)
-        self.sections = sections or {}
         self.examples = examples
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options by section, those without a section last."""
-        params = {
-            param.name: param for param in self.get_params(ctx) if isinstance(param, click.Option)
-        }
-        named = {name for names in self.sections.values() for name in names}
-        rest = [name for name in params if name not in named]
-        last = "Other options" if named else "Options"
-        for title, names in {**self.sections, last: rest}.items():
-            records = [params[name].get_help_record(ctx) for name in names]
+        """Write the options of this command first, then those of each section."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        shared = {name: title for title, names in SECTIONS.items() for name in names}
+        for section in ("Options", *SECTIONS):
+            records = [
+                option.get_help_record(ctx)
+                for option in options
+                if shared.get(option.name or "", "Options") == section
+            ]
             if shown := [record for record in records if record]:
-                with formatter.section(title):
+                with formatter.section(section):
                     formatter.write_dl(shown)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -319,6 +318,11 @@ def parse_direction(option: str, text: str) -> Vectors:
     if not vector.any():
         raise click.UsageError(f"{option} takes a direction X,Y,Z, got {text!r}, which has none")
     return vector
+
+
+def exit_with(found: bool) -> NoReturn:
+    """End the command with 1 if something was found, or a clip was left out that counts; else 0."""
+    raise click.exceptions.Exit(1 if found or not settings().is_complete else 0)
 
 
 def is_usable(number: float) -> bool:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options, terminal
-from .apply import clips_for, joint_progress, left_out, load_limits
+from .apply import ClipRun
 from .clamp import frame_ranges, max_speed_option
-from .clips import ClipWriter, clip_files, joint_names, output_paths
 
 if TYPE_CHECKING:
     from ..arrays import Ints
@@ -23,11 +22,6 @@ EXAMPLES = (
     ("what would change, without writing", "synovia repair wild.bvh --dry-run"),
     ("keep only the feet in place", "synovia repair wild.bvh -o repaired.bvh --keep feet"),
 )
-SECTIONS = {
-    "Limits": ("limits", "maps", "tpose", "humans_only"),
-    "How": ("keep", "max_speed"),
-    "Output": ("output", "dry_run", "as_json", "force"),
-}
 STAGE_WORDS = {
     "glitches": "interpolated glitches",
     "twist": "redistributed twist",
@@ -37,7 +31,7 @@ STAGE_WORDS = {
 NOTHING = "none"  # value of --keep that keeps nothing
 
 
-@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @options.clips_argument
 @options.human_options
 @options.output_option(
@@ -55,9 +49,7 @@ NOTHING = "none"  # value of --keep that keeps nothing
 @click.option("--dry-run", is_flag=True, help="Report what would change, and write nothing.")
 @options.json_option
 @options.humans_only_option
-@click.pass_context
 def repair(
-    ctx: click.Context,
     clips: tuple[str, ...],
     limits: str,
     output: Path | None,
@@ -77,37 +69,29 @@ def repair(
 
     if output is None and not dry_run:
         raise click.UsageError("--output is missing: the clip to write, or use --dry-run")
-    names, keep_names = joint_names(maps), _parse_keep(keep)
-    files = clip_files(clips)
-    targets = dict.fromkeys(files, Path())
-    if output is not None and not dry_run:
-        targets = output_paths(clips, files, output, force=force)
-        files = list(targets)
-    writer, model = ClipWriter(targets), load_limits(limits, figures=True)
+    keep_names, written = _parse_keep(keep), None if dry_run else output
+    run = ClipRun(clips, limits, maps, "repairing", written, force=force)
     lines: list[str] = []
     documents: list[dict[str, Any]] = []
-    settings: dict[str, Any] = {
-        "max_speed": math.radians(max_speed),
-        "progress": joint_progress("repairing", files),
-    }
-    written = None if output is None or dry_run else targets
-    for file, clip, applied in clips_for(model, files, names, "repairing", written):
+    for file, clip, applied in run:
         repaired, report = repair_clip(
-            clip, applied.human or applied.model, keep_names, names=applied.names, **settings
+            clip,
+            applied.human or applied.model,
+            keep_names,
+            names=applied.names,
+            max_speed=math.radians(max_speed),
+            progress=run.joint_progress,
         )
         documents.append(report.to_dict())
         lines += _describe(report)
         if not dry_run:
-            lines.append(f"  wrote {targets[file]}")
-            writer.add(file, repaired)
-    writer.finish()
-    missing = len(files) - len(documents)
+            lines.append(f"  wrote {run.write(file, repaired)}")
+    run.finish_writing()
     if as_json:
-        terminal.echo_json(documents[0] if len(files) == 1 else documents)
+        terminal.echo_json(documents[0] if len(run.files) == 1 else documents)
     else:
-        lines += [left_out(missing, "not repaired")] if missing else []
-        terminal.echo_lines(lines)
-    ctx.exit(0 if options.settings().is_complete else 1)
+        terminal.echo_lines([*lines, *run.left_out("not repaired")])
+    options.exit_with(False)
 
 
 def _parse_keep(text: str) -> tuple[str, ...]:

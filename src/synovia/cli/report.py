@@ -11,8 +11,7 @@ import click
 
 from ..text import csv_text
 from . import options, terminal
-from .apply import clips_for, joint_progress, left_out
-from .clips import clip_files, joint_names
+from .apply import ClipRun
 
 if TYPE_CHECKING:
     from ..draw.report import Recording
@@ -23,15 +22,11 @@ EXAMPLES = (
     ("two recordings side by side", "synovia report before.bvh after.bvh -o report.html"),
     ("angles in each frame, for a spreadsheet", "synovia report walk.bvh --csv angles.csv"),
 )
-SECTIONS = {
-    "Limits": ("maps", "tpose", "humans_only"),
-    "Output": ("output", "curves", "ranges", "force"),
-}
 HTML = (".html", ".htm")
 TITLES = ("joint", "motion", "used deg", "norm deg", "limit deg")
 
 
-@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @options.clips_argument
 @options.map_option
 @options.skeleton_option
@@ -60,9 +55,7 @@ TITLES = ("joint", "motion", "used deg", "norm deg", "limit deg")
 )
 @options.humans_only_option
 @options.force_option
-@click.pass_context
 def report(
-    ctx: click.Context,
     clips: tuple[str, ...],
     maps: tuple[str, ...],
     output: Path | None,
@@ -82,22 +75,21 @@ def report(
 
     if curves == ranges == "-":
         raise click.UsageError("--csv - and --ranges - would both print to stdout: choose one")
-    files = clip_files(clips)
+    run = ClipRun(clips, "human", maps, "measuring")
     if output is not None:
         if output.suffix.lower() not in HTML:
             raise click.UsageError(f"--output must end in .html, got {str(output)!r}")
-        if len(files) > MOST_RECORDINGS:
-            raise click.UsageError(f"--output takes one or two clips, got {len(files)}")
+        if len(run.files) > MOST_RECORDINGS:
+            raise click.UsageError(f"--output takes one or two clips, got {len(run.files)}")
     tables_to = [Path(target) for target in (curves, ranges) if target not in (None, "-")]
     paths = tables_to if output is None else [output, *tables_to]
     for k, path in enumerate(paths):
         if path in paths[:k]:
             raise click.UsageError(f"two outputs would go to {path}: give each a file of its own")
         options.check_output(path, force=force)
-    progress = joint_progress("measuring", files)
     recordings = [
-        Recording.of_human(applied.human, clip, progress)
-        for _, clip, applied in clips_for("human", files, joint_names(maps), "measuring")
+        Recording.of_human(applied.human, clip, run.joint_progress)
+        for _, clip, applied in run
         if applied.human is not None
     ]
     tables = (
@@ -123,9 +115,9 @@ def report(
     elif curves is None and ranges is None:
         for each in recordings:
             terminal.echo_lines(_summary(each))
-    if len(recordings) < len(files):
-        terminal.note(left_out(len(files) - len(recordings), "not measured"))
-    ctx.exit(0 if options.settings().is_complete else 1)
+    for line in run.left_out("not measured"):
+        terminal.note(line)
+    options.exit_with(False)
 
 
 def _joined(tables: Sequence[Iterator[tuple[object, ...]]]) -> Iterator[tuple[object, ...]]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options, terminal
-from .apply import AppliedLimits, clips_for, load_limits
+from .apply import AppliedLimits, ClipRun
 from .clamp import largest_growth
-from .clips import clip_files, joint_names, parse_target
+from .clips import parse_target
 
 if TYPE_CHECKING:
     from ..arrays import Mask
@@ -38,20 +38,16 @@ def load_clip_and_limits(
     clip_path: str, limits: str, maps: Sequence[str], output: Path, *, force: bool
 ) -> tuple[Clip, AppliedLimits]:
     """Return a clip and its limits, after checking that the output can be written."""
-    names = joint_names(maps)
-    files = clip_files([clip_path])
-    if len(files) != 1:
-        several = "; name one as FILE#NAME" if not Path(clip_path).is_dir() else ""
-        raise click.UsageError(f"give one clip, got {len(files)} in {clip_path}{several}")
     options.check_clip_output(output, force=force)
-    model = load_limits(limits, figures=True)
-    _, clip, applied = next(iter(clips_for(model, files, names, "loading")))
+    run = ClipRun([clip_path], limits, maps, "loading")
+    if len(run.files) != 1:
+        several = "; name one as FILE#NAME" if not Path(clip_path).is_dir() else ""
+        raise click.UsageError(f"give one clip, got {len(run.files)} in {clip_path}{several}")
+    _, clip, applied = next(iter(run))
     return clip, applied
 
 
-def finish(
-    clip: Clip, driven: ClipSolution, output: Path, *, as_json: bool, exit: Callable[[int], Any]
-) -> None:
+def finish(clip: Clip, driven: ClipSolution, output: Path, *, as_json: bool) -> None:
     """Write the clip, report its errors, and exit with 0 if all goals are met, else with 1."""
     from ..io import save_clip
 
@@ -60,7 +56,7 @@ def finish(
         terminal.echo_json(report(driven))
     else:
         terminal.echo_lines(summary(clip, driven, output))
-    exit(0 if driven.solution.converged.all() else 1)
+    options.exit_with(not driven.solution.converged.all())
 
 
 def summary(clip: Clip, driven: ClipSolution, output: Path) -> Iterator[str]:
@@ -214,15 +210,9 @@ EXAMPLES = (
         "--pin LFoot,RFoot -o b.bvh",
     ),
 )
-SECTIONS = {
-    "Goals": ("goals", "pins"),
-    "Limits": ("limits", "maps", "tpose"),
-    "How": ("joints", "free_root", "comfort_deg", "speed_deg"),
-    "Output": ("output", "force", "as_json"),
-}
 
 
-@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @clip_argument
 @options.human_options
 @click.option(
@@ -266,9 +256,7 @@ SECTIONS = {
 @speed_option
 @output_option
 @options.json_option
-@click.pass_context
 def solve(
-    ctx: click.Context,
     clip_path: str,
     limits: str,
     goals: tuple[str, ...],
@@ -313,4 +301,4 @@ def solve(
         names=applied.names,
         progress=terminal.progress("solving"),
     )
-    finish(clip, driven, output, as_json=as_json, exit=ctx.exit)
+    finish(clip, driven, output, as_json=as_json)

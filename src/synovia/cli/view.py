@@ -40,11 +40,6 @@ EXAMPLES = (
     ),
 )
 CHECK_SECONDS = 1.5  # of checking several clips, before the worst so far is shown
-SECTIONS = {
-    "What to show": ("limits", "compare", "which", "maps", "tpose"),
-    "What to save": ("output",),
-    "How to serve it": ("port", "no_browser", "allow_remote", "hosts"),
-}
 
 
 def _parse_hosts(_ctx: click.Context, param: click.Parameter, value: Any) -> Any:
@@ -59,7 +54,7 @@ def _parse_hosts(_ctx: click.Context, param: click.Parameter, value: Any) -> Any
         raise click.BadParameter(str(error)) from None
 
 
-@options.command(sections=SECTIONS, examples=EXAMPLES)
+@options.command(examples=EXAMPLES)
 @click.argument("clip", metavar="[CLIP]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "-l",
