@@ -46,14 +46,10 @@ def test_a_pose_is_written_for_both_sides_or_one():
     same(pose_in("b.bvh"), {"left_elbow.flexion": 70, "lumbar.flexion": -5})
 
 
-def test_what_is_out_of_range_is_clamped_and_said_or_refused():
+def test_what_is_out_of_range_is_clamped_and_said():
     said = run("human", "--set", "left_knee.flexion=400", "-o", "a.bvh").output
     assert said.splitlines()[0] == "left_knee.flexion goes from -4° to 158°: 400° became 158°"
     same(pose_in("a.bvh"), {"left_knee.flexion": 158.0})
-    said = run("human", "--set", "knee.flexion=400", "--strict", "-o", "b.bvh", code=2).stderr
-    assert "'left_knee.flexion' must be from -4 to 158 (degrees), got 400" in said
-    with pytest.raises(OSError, match=r"b\.bvh"):
-        load_clip("b.bvh")
 
 
 def test_controls_are_listed():
@@ -174,7 +170,6 @@ def test_controls_that_reach_are_printed_also_without_a_file():
     clamped, found = run("human", *options).output.splitlines()
     assert clamped == "left_elbow.flexion goes from -5° to 152°: 200° became 152°"
     assert found.startswith("found lumbar.flexion=")
-    assert "must be from -5 to 152" in run("human", *options, "--strict", code=2).stderr
     hand = forward(BODY.skeleton, BODY.pose())[0][BODY.skeleton.index("LeftHand")]
     place = ",".join(map(str, hand.tolist()))
     assert run("human", "--reach", f"LeftHand={place}").output == "all goals are met\n"

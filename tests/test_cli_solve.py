@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -100,26 +99,6 @@ def test_what_is_not_met_is_said_and_written_all_the_same(here, tmp_path):
     far = solve("-g", f"{HAND}=30,1,0", "-o", out, "-f", code=1)
     assert f"beyond reach in {FRAMES} frames" in far
     assert "held by limits" not in far
-
-
-def test_the_report_as_json(here, tmp_path):
-    out = tmp_path / "driven.bvh"
-    report = json.loads(solve(*BEHIND, "-o", out, "--json", code=1))
-    assert (report["clip"], report["frames"], report["ok"]) == ("calm", FRAMES, False)
-    (goal,) = report["goals"]
-    assert (goal["joint"], goal["kind"], goal["unit"]) == (HAND, "reach", "length")
-    missed = np.linalg.norm(hand_of(load_clip(out)) - [-0.1, 1.45, -0.45], axis=1)
-    np.testing.assert_allclose(goal["errors"], missed, atol=1e-6)
-    assert goal["worst"] == max(goal["errors"])
-    assert len(report["unmet"]) == FRAMES - report["met"] == FRAMES
-    first = report["unmet"][0]
-    assert first.keys() == {
-        *("frame", "reason", "errors", "blocking_deg", "beyond", "late", "elsewhere")
-    }
-    assert set(report["blocking"]) <= set(ARM.split(","))
-    good = json.loads(solve("-g", f"{HAND}=path.csv", "-o", out, "-f", "--json"))
-    assert good["ok"]
-    assert good["unmet"] == []
 
 
 def test_pins_joints_and_a_free_root(here, tmp_path):
@@ -264,7 +243,8 @@ def test_the_head_looks_at_something(here, tmp_path):
         tmp_path / "ball.csv", np.linspace([0.8, 1.5, 3], [0.2, 1.5, 3], FRAMES), delimiter=","
     )
     more = ("--at", tmp_path / "ball.csv", "--with", "C7=1,Head=3", "--eyes", "0,0.1,0.1")
-    assert json.loads(run("look", "calm.bvh", *LIMITS, *more, "-o", out, "-f", "--json"))["ok"]
+    met = run("look", "calm.bvh", *LIMITS, *more, "-o", out, "-f")
+    assert f"goals met in {FRAMES} of {FRAMES} frames" in met
     back = ("--at", "0,1.5,-3", "--with", "C7,Head")
     behind = run("look", "calm.bvh", *LIMITS, *back, "-o", out, "-f", code=1)
     assert "degrees off its target" in behind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
@@ -57,94 +58,59 @@ def run_demo(directory: Path) -> Iterator[str]:
 
     rom, wild = made.range_of_motion(), made.wild()
     yield from _section("A human whose true limits are known")
-    count = len(made.JOINTS)
-    yield f"{len(rom.skeleton)} joints, the limits of {count} to be learned, and two clips:"
-    yield f"  rom.bvh   {rom.frames} frames, a performer exploring every joint"
-    yield f"  wild.bvh  {wild.frames} frames, breaking the limits of {', '.join(made.WILD_JOINTS)}"
+    yield f"{len(rom.skeleton)} joints, the limits of {len(made.JOINTS)} to be learned."
     save_clip(rom, directory / "rom.bvh")
     save_clip(wild, directory / "wild.bvh")
 
-    yield from _section("Learning limits from rom.bvh")
+    yield from _section(f"Learning limits from {rom.frames} frames of rom.bvh")
     model = made.learn_limits(rom, *BEST)
     save_limits(model, directory / "human.limits.json")
-    share = made.share_accepted(model)
     yield f"For each joint a k-DOP in the {BEST[1]} chart. Of random poses that its controls allow,"
-    yield f"{percent(share)} are inside, as a mean over the joints."
+    yield f"{percent(made.share_accepted(model))} are inside, as a mean over the joints."
 
     yield from _section("Checking wild.bvh")
     yield from report_lines(model.check(wild))
-    yield from _section("Clamping it")
+
+    yield from _section("Clamping it, at 400 degrees a second at most")
     clamped = replace(model.project(wild), name="clamped")
     save_clip(clamped, directory / "clamped.bvh")
-    yield from clamp_lines(model, wild, clamped)
+    left = [row.name for row in model.check(clamped).joints if row.frames]
+    yield f"Outside afterwards: {', '.join(left) or 'no joint, in no frame'}."
     try:
         save_overview(model, rom, wild, clamped, directory / "limits.png")
         drawn = "limits.png         all of this in one picture"
     except ImportError:
         drawn = "(no picture: matplotlib is missing; pip install 'synovia[draw]' brings it)"
+
     yield from _section(f"Written to {terminal.printable(str(directory))}")
-    yield "  rom.bvh            the performer, to learn from"
+    yield "  rom.bvh            a performer exploring every joint, to learn from"
     yield "  wild.bvh           what breaks the limits"
     yield "  clamped.bvh        the same, brought back inside"
     yield "  human.limits.json  the limits"
     yield f"  {drawn}"
+
     yield from _section("Try next")
-    wild_path, limits_path = (
-        _quote(directory / name) for name in ("wild.bvh", "human.limits.json")
+    clip, limits, soft = (
+        shlex.quote(str(directory / name)) for name in ("wild.bvh", "human.limits.json", "soft.bvh")
     )
-    yield f"  synovia view {wild_path} --limits {limits_path}"
-    yield f"  synovia check {wild_path} --limits {limits_path}"
-    out = _quote(directory / "soft.bvh")
-    yield f"  synovia clamp {wild_path} --limits {limits_path} --soften inside:5 -o {out}"
-    yield f"  synovia info {limits_path}"
+    yield f"  synovia view {clip} --limits {limits}"
+    yield f"  synovia check {clip} --limits {limits}"
+    yield f"  synovia clamp {clip} --limits {limits} --soften inside:5 -o {soft}"
 
 
 def report_lines(report: Report) -> Iterator[str]:
     """Yield a row for each joint that leaves its limit, the worst first."""
-    import numpy as np
-
     rows = [
         (
             row.name,
-            terminal.degrees(float(np.degrees(row.worst))),
+            terminal.degrees(math.degrees(row.worst)),
             str(row.worst_frame),
             percent(row.share),
         )
         for row in report.joints
         if row.frames
     ]
-    titles = ("joint", "worst deg", "at frame", "frames outside")
-    yield from terminal.table(titles, rows)
-
-
-def clamp_lines(model: LimitModel, wild: Clip, clamped: Clip) -> Iterator[str]:
-    """Yield a line about joints still outside, and a table of the largest steps between frames."""
-    import numpy as np
-
-    from ..demo import largest_step
-
-    by_itself = replace(wild, pose=model.project(wild.pose))
-    report = model.check(clamped)
-    yield (
-        "All joints are inside, in every frame."
-        if report.ok
-        else f"Still outside: {', '.join(row.name for row in report.joints if row.frames)}."
-    )
-    yield ""
-    clips = {
-        "not (wild.bvh)": wild,
-        "each frame by itself": by_itself,
-        "as a path (clamped.bvh)": clamped,
-    }
-    rows = []
-    for name, clip in clips.items():
-        step, joint = largest_step(clip)
-        rows.append((name, terminal.degrees(float(np.degrees(step))), joint))
-    titles = ("clamped", "largest step deg", "of joint")
-    yield from terminal.table(titles, rows)
-    yield ""
-    yield "By itself, a frame goes to the side of its limit that is nearest, and pops where that"
-    yield "changes; a path begins earlier, and turns at 400 degrees a second at most."
+    yield from terminal.table(("joint", "worst deg", "at frame", "frames outside"), rows)
 
 
 def save_overview(model: LimitModel, rom: Clip, wild: Clip, clamped: Clip, path: Path) -> None:
@@ -178,7 +144,3 @@ def _make_directory(directory: Path) -> None:
 def _section(title: str) -> Iterator[str]:
     yield ""
     yield click.style(title, bold=True)
-
-
-def _quote(path: Path) -> str:
-    return shlex.quote(str(path))

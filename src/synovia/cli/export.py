@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,7 +78,6 @@ EXAMPLES = (
     help="What its lengths are: m, cm, in, or a number of metres. Unless known or given, it "
     "becomes as tall as a human.",
 )
-@options.json_option
 def export(
     limits: str,
     output: Path,
@@ -90,7 +89,6 @@ def export(
     up: Axis | None,
     unit: float,
     force: bool,
-    as_json: bool,
 ) -> None:
     """Write limits for an engine or an editor, and say what that gains and loses.
 
@@ -139,23 +137,15 @@ def export(
     ]
     if not over:
         atomic_write(output, exported.content)
-    if as_json:
-        losses = {name: asdict(loss) for name, loss in joints.items()}
-        pairs = {
-            name: asdict(exported.losses[name]) for name in exported.losses if name not in joints
-        }
-        document = {"target": target, "losses": losses, "pairs": pairs, "refused": over}
-        terminal.echo_json(document)
-    else:
-        terminal.echo_lines(loss_table(exported))
-        for name, note in exported.notes.items():
-            if note:
-                terminal.echo(f"{terminal.printable(name)}: {note}")
-        if not over:
-            count = terminal.pluralize(len(joints), "joint")
-            if exported.pairs:
-                count += f" and {terminal.pluralize(exported.pairs, 'pair')}"
-            terminal.echo(f"{count} as {target}; wrote {output}")
+    terminal.echo_lines(loss_table(exported))
+    for name, note in exported.notes.items():
+        if note:
+            terminal.echo(f"{terminal.printable(name)}: {note}")
+    if not over:
+        count = terminal.pluralize(len(joints), "joint")
+        if exported.pairs:
+            count += f" and {terminal.pluralize(exported.pairs, 'pair')}"
+        terminal.echo(f"{count} as {target}; wrote {output}")
     if over:
         terminal.note(f"not written: {', '.join(over)} gain more than {percent(max_gain or 0.0)}")
         raise click.exceptions.Exit(1)

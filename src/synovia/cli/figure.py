@@ -62,9 +62,6 @@ EXAMPLES = (
     "print them; controls of --set stay.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Refuse numbers out of range instead of clamping them."
-)
-@click.option(
     "--sweep",
     "sweep_all",
     is_flag=True,
@@ -82,12 +79,6 @@ EXAMPLES = (
     "markers, NAME.markers.csv with the columns frame,marker,x,y,z (y up; m, cm or mm; empty where "
     "not seen). Files, and of clips folders and patterns, as many as you like.",
 )
-@click.option(
-    "--frames",
-    type=click.IntRange(min=8),
-    metavar="N",
-    help="How many frames --fit looks at, those that differ most.  [default: 150]",
-)
 @options.map_option
 @click.option(
     "--markers",
@@ -103,18 +94,14 @@ EXAMPLES = (
     "joints (.limits.json).",
     required=False,
 )
-@click.pass_context
 def figure(
-    ctx: click.Context,
     which: str,
     sets: tuple[str, ...],
     reaches: tuple[str, ...],
-    strict: bool,
     sweep_all: bool,
     height: float | None,
     more: tuple[str, ...],
     captures: tuple[str, ...],
-    frames: int | None,
     maps: tuple[str, ...],
     marker_table: Path | None,
     show: bool,
@@ -127,15 +114,15 @@ def figure(
     of range is clamped, and reported.
     """
     if captures:
-        if which != HUMAN or sets or reaches or sweep_all or show or strict:
+        if which != HUMAN or sets or reaches or sweep_all or show:
             raise click.UsageError(
-                "--fit makes a figure of the human: leave out --set, --reach, --sweep, --strict, "
-                "--list and figures of your own"
+                "--fit makes a figure of the human: leave out --set, --reach, --sweep, --list "
+                "and figures of your own"
             )
-        fit_human([*captures, *more], output, height, frames, maps, marker_table, force=force)
+        fit_human([*captures, *more], output, height, maps, marker_table, force=force)
         return
-    if more or frames is not None or maps or marker_table is not None:
-        raise click.UsageError("clips, --frames, --map and --markers are for --fit: give that, too")
+    if more or maps or marker_table is not None:
+        raise click.UsageError("clips, --map and --markers are for --fit: give that, too")
     if reaches and sweep_all:
         raise click.UsageError("--reach finds one pose and --sweep makes many: give one of them")
     if output is None and not reaches and (sets or sweep_all):
@@ -150,17 +137,15 @@ def figure(
         terminal.echo_lines(control_lines(body))
     met = True
     if reaches:
-        terminal.echo_lines(clamped_lines(body, body.pose(controls, strict=strict), controls))
+        terminal.echo_lines(clamped_lines(body, body.pose(controls), controls))
         result = find_controls(
             body, controls, options.parse_pairs(reaches, "--reach", form="SEGMENT=X,Y,Z")
         )
         controls, met = result.values, result.met
         terminal.echo_lines(result.lines)
     if output is not None:
-        terminal.echo_lines(
-            write_output(body, controls, output, sweep_all=sweep_all, strict=strict)
-        )
-    ctx.exit(0 if met else 1)
+        terminal.echo_lines(write_output(body, controls, output, sweep_all=sweep_all))
+    options.exit_with(not met)
 
 
 def check_output(output: Path, *, posed: bool, force: bool) -> None:
@@ -200,7 +185,6 @@ def fit_human(
     arguments: Sequence[str],
     output: Path | None,
     height: float | None,
-    frames: int | None,
     maps: Sequence[str],
     marker_table: Path | None,
     *,
@@ -235,7 +219,6 @@ def fit_human(
             names=joint_names(maps),
             markers=table,
             progress=update,
-            **({} if frames is None else {"frames": frames}),
         )
     save_figure(fitted.figure, output)
     terminal.echo_lines(fit_lines(fitted))
@@ -336,7 +319,7 @@ def control_lines(body: Figure) -> Iterator[str]:
 
 
 def write_output(
-    body: Figure, controls: Mapping[str, float], output: Path, *, sweep_all: bool, strict: bool
+    body: Figure, controls: Mapping[str, float], output: Path, *, sweep_all: bool
 ) -> Iterator[str]:
     """Write the figure, its pose or its sweep, and yield lines about it."""
     import numpy as np
@@ -353,7 +336,7 @@ def write_output(
             save_limits(limits_of(body), output)
         yield f"wrote {output}"
         return
-    posed = body.pose(controls, strict=strict)
+    posed = body.pose(controls)
     yield from clamped_lines(body, posed, controls)
     pose = body.pose(sweep(body, 2 * FRAMES_A_SECOND, posed.controls)) if sweep_all else posed
     for name, off in pose.gaps.items():

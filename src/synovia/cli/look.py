@@ -65,7 +65,6 @@ EXAMPLES = (
 )
 @solve.speed_option
 @solve.output_option
-@options.json_option
 def look(
     clip_path: str,
     limits: str,
@@ -77,7 +76,6 @@ def look(
     maps: tuple[str, ...],
     output: Path,
     force: bool,
-    as_json: bool,
 ) -> None:
     """Turn spine, neck and head of CLIP towards something.
 
@@ -109,7 +107,7 @@ def look(
         names=applied.names,
         progress=terminal.progress("looking"),
     )
-    solve.finish(clip, driven, output, as_json=as_json)
+    solve.finish(clip, driven, output)
 
 
 def parse_weights(texts: Sequence[str]) -> dict[str, float]:

@@ -47,30 +47,39 @@ def load_clip_and_limits(
     return clip, applied
 
 
-def finish(clip: Clip, driven: ClipSolution, output: Path, *, as_json: bool) -> None:
+def finish(clip: Clip, driven: ClipSolution, output: Path) -> None:
     """Write the clip, report its errors, and exit with 0 if all goals are met, else with 1."""
     from ..io import save_clip
 
     save_clip(driven.clip, output)
-    if as_json:
-        terminal.echo_json(report(driven))
-    else:
-        terminal.echo_lines(summary(clip, driven, output))
+    terminal.echo_lines(summary(clip, driven, output))
     options.exit_with(not driven.solution.converged.all())
 
 
 def summary(clip: Clip, driven: ClipSolution, output: Path) -> Iterator[str]:
     """Yield a line about the goals, and lines about what blocks those that are not met."""
     met, frames = int(driven.solution.converged.sum()), driven.clip.frames
-    name = terminal.bold(driven.clip.name)
-    farthest = ", ".join(_goal_text(row) for row in _goal_rows(driven))
+    errors = [_largest_error(driven, k) for k in _demands(driven)]
     yield (
-        f"{name}: goals met in {met} of {terminal.pluralize(frames, 'frame')}; {farthest}; "
-        f"wrote {output}"
+        f"{terminal.bold(driven.clip.name)}: goals met in {met} of "
+        f"{terminal.pluralize(frames, 'frame')}; {', '.join(errors)}; wrote {output}"
     )
     if met < frames:
         yield from _reason_lines(driven)
     yield from largest_growth(clip, driven.clip)
+
+
+def _demands(driven: ClipSolution) -> list[int]:
+    """Return the indices of the goals that are not soft."""
+    return [k for k, goal in enumerate(driven.solution.goals) if not goal.soft]
+
+
+def _largest_error(driven: ClipSolution, k: int) -> str:
+    """Return the largest error of the goal of an index in words."""
+    goal, errors = driven.solution.goals[k], driven.solution.errors[:, k]
+    frame, worst = int(errors.argmax()), float(errors.max())
+    far = f"{worst:.3g}" if goal.is_length else f"{math.degrees(worst):.1f} degrees"
+    return f"{terminal.printable(goal.label)} off by at most {far} (frame {frame})"
 
 
 def _reason_lines(driven: ClipSolution) -> Iterator[str]:
@@ -78,114 +87,44 @@ def _reason_lines(driven: ClipSolution) -> Iterator[str]:
     worst = _worst_frame(driven)
     time = worst * driven.clip.frame_time
     yield from terminal.wrap(f"frame {worst} ({time:.2f} s): {driven.reason(worst)}")
-    if blocking := _blocking(driven):
-        joints = [
-            f"{joint} in {terminal.pluralize(row['frames'], 'frame')} "
-            f"({terminal.degrees(row['worst_deg'])} degrees more)"
-            for joint, row in blocking.items()
-        ]
+    unmet = ~driven.solution.converged
+    beyond = driven.solution.beyond.any(axis=1) & unmet
+    if joints := _blocking(driven, unmet & ~driven.late & ~beyond):
         more = f" and {len(joints) - MAX_BLOCKING} more" if len(joints) > MAX_BLOCKING else ""
         yield from terminal.wrap(f"held by limits: {', '.join(joints[:MAX_BLOCKING])}{more}")
-    for count, what in (
-        (_beyond(driven).sum(), "beyond reach in {}"),
-        (driven.late.sum(), "still on the way in {}; --speed lets joints turn faster"),
-        (driven.elsewhere.sum(), "another pose would do in {}, too far away to go to at once"),
+    for frames, what in (
+        (beyond, "beyond reach in {}"),
+        (driven.late, "still on the way in {}; --speed lets joints turn faster"),
+        (driven.elsewhere, "another pose would do in {}, too far away to go to at once"),
     ):
-        if count:
-            yield what.format(terminal.pluralize(int(count), "frame"))
-
-
-def report(driven: ClipSolution) -> dict[str, Any]:
-    """Return the errors and reasons of all frames as plain values, angles in degrees."""
-    solution = driven.solution
-    unmet = [frame for frame, met in enumerate(solution.converged.tolist()) if not met]
-    rows = _goal_rows(driven)
-    return {
-        "clip": driven.clip.name,
-        "frames": driven.clip.frames,
-        "frame_time": driven.clip.frame_time,
-        "ok": not unmet,
-        "met": driven.clip.frames - len(unmet),
-        "goals": rows,
-        "blocking": _blocking(driven),
-        "unmet": [
-            {
-                "frame": frame,
-                "reason": driven.reason(frame),
-                "errors": [row["errors"][frame] for row in rows],
-                "blocking_deg": {
-                    name: math.degrees(angle) for name, angle in solution.blocking(frame).items()
-                },
-                "beyond": bool(_beyond(driven)[frame]),
-                "late": bool(driven.late[frame]),
-                "elsewhere": bool(driven.elsewhere[frame]),
-            }
-            for frame in unmet
-        ],
-    }
-
-
-def _goal_rows(driven: ClipSolution) -> list[dict[str, Any]]:
-    """Return the error of each goal by frame, and the largest; lengths, or degrees."""
-    rows = []
-    for k, goal in enumerate(driven.solution.goals):
-        if goal.soft:
-            continue
-        length = goal.is_length
-        errors = driven.solution.errors[:, k]
-        values = [float(error if length else math.degrees(error)) for error in errors]
-        worst = int(errors.argmax())
-        rows.append(
-            {
-                "joint": goal.label,
-                "kind": type(goal).__name__.lower(),
-                "unit": "length" if length else "degrees",
-                "worst": values[worst],
-                "worst_frame": worst,
-                "errors": values,
-            }
-        )
-    return rows
-
-
-def _goal_text(row: dict[str, Any]) -> str:
-    joint, worst = terminal.printable(row["joint"]), row["worst"]
-    far = f"{worst:.3g}" if row["unit"] == "length" else f"{worst:.1f} degrees"
-    return f"{joint} off by at most {far} (frame {row['worst_frame']})"
+        if frames.any():
+            yield what.format(terminal.pluralize(int(frames.sum()), "frame"))
 
 
 def _worst_frame(driven: ClipSolution) -> int:
-    """Return the frame with the largest error; frames still moving count only if no other does."""
+    """Return the frame with the largest error; frames still moving count only if no other does.
+
+    The error is that of the goal which is missed most in a frame that is not met.
+    """
     import numpy as np
 
     unmet = ~driven.solution.converged
     stuck = unmet & ~driven.late
-    farthest = max(
-        _goal_rows(driven), key=lambda row: row["worst"] if unmet[row["worst_frame"]] else 0
-    )
-    return int(np.where(stuck if stuck.any() else unmet, farthest["errors"], -1.0).argmax())
+    errors = driven.solution.errors[:, _demands(driven)]
+    goal = int(np.where(unmet[:, None], errors, -1.0).max(axis=0).argmax())
+    return int(np.where(stuck if stuck.any() else unmet, errors[:, goal], -1.0).argmax())
 
 
-def _beyond(driven: ClipSolution) -> Mask:
-    """Return a mask (frames,): a target is farther away than the chain is long."""
-    import numpy as np
-
-    return np.asarray(driven.solution.beyond.any(axis=1) & ~driven.solution.converged)
-
-
-def _blocking(driven: ClipSolution) -> dict[str, dict[str, Any]]:
-    """Return the joints whose limits block, by decreasing number of frames, with the largest angle.
-
-    Frames still moving to a goal, and those beyond reach, do not count.
-    """
-    counts = ~driven.solution.converged & ~driven.late & ~_beyond(driven)
-    angles = driven.solution.blocked_angle[counts]
+def _blocking(driven: ClipSolution, frames: Mask) -> list[str]:
+    """Return the joints whose limits block in a mask of frames, in words, the most often first."""
+    angles, names = driven.solution.blocked_angle[frames], driven.clip.skeleton.names
     often = (angles > 0.0).sum(axis=0).tolist()
-    names = driven.clip.skeleton.names
-    order = sorted((j for j, times in enumerate(often) if times), key=lambda j: -often[j])
-    return {
-        names[j]: {"frames": often[j], "worst_deg": math.degrees(angles[:, j].max())} for j in order
-    }
+    order = sorted((j for j, count in enumerate(often) if count), key=lambda j: -often[j])
+    return [
+        f"{names[j]} in {terminal.pluralize(often[j], 'frame')} "
+        f"({terminal.degrees(math.degrees(angles[:, j].max()))} degrees more)"
+        for j in order
+    ]
 
 
 def _goal_and_joint(text: str, joints: Sequence[str]) -> tuple[Callable[..., Any], str]:
@@ -255,7 +194,6 @@ EXAMPLES = (
 )
 @speed_option
 @output_option
-@options.json_option
 def solve(
     clip_path: str,
     limits: str,
@@ -268,7 +206,6 @@ def solve(
     maps: tuple[str, ...],
     output: Path,
     force: bool,
-    as_json: bool,
 ) -> None:
     """Drive joints of CLIP to their goals, frame by frame.
 
@@ -301,4 +238,4 @@ def solve(
         names=applied.names,
         progress=terminal.progress("solving"),
     )
-    finish(clip, driven, output, as_json=as_json)
+    finish(clip, driven, output)

@@ -3,7 +3,6 @@
 from .clips import (
     JOINTS,
     WILD_JOINTS,
-    largest_step,
     learn_limits,
     range_of_motion,
     share_accepted,
@@ -14,7 +13,6 @@ from .clips import (
 __all__ = [
     "JOINTS",
     "WILD_JOINTS",
-    "largest_step",
     "learn_limits",
     "range_of_motion",
     "share_accepted",

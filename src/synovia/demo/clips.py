@@ -78,13 +78,6 @@ def share_accepted(model: LimitModel) -> float:
     return float(np.mean(shares))
 
 
-def largest_step(clip: Clip) -> tuple[float, str]:
-    """Return the largest rotation from frame to frame, in radians, and the joint's name."""
-    steps = clip.steps.max(axis=0)
-    joint = int(steps.argmax())
-    return float(steps[joint]), clip.skeleton.names[joint]
-
-
 @cache
 def true_limits() -> LimitModel:
     """Return the truth: limits of `JOINTS`, around all that the human's controls can do."""
