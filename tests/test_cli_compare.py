@@ -54,13 +54,6 @@ def test_the_table_has_the_closest_family_first(studio):
     assert max(map(len, said)) <= 100
 
 
-def test_a_subject_is_a_performer(studio):
-    arguments = (studio, "-j", "Chest", "-s", "box", "--margin", "5", "--json")
-    one, other = run(*arguments, "--by", "subject").stdout, run(*arguments).stdout
-    row, same = json.loads(one)["joints"]["Chest"][0], json.loads(other)["joints"]["Chest"][0]
-    assert row["rejected_by"] == same["rejected_by"]
-
-
 def test_all_shows_every_family_at_every_joint(studio):
     said = run(studio, "-j", "Chest,LeftArm", "-s", "box", "--all", "--reject", "5%").stdout
     assert said.count("box swing ") >= 3

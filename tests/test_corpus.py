@@ -303,8 +303,6 @@ def test_a_clip_that_cannot_be_read_is_named_and_the_others_are_kept(captures, t
     assert "bad.bvh:2: expected ROOT or MOTION" in done.output
     assert "worse.glb:1: expected JSON" in done.output
     assert "added 12 clips" in done.output
-    words = ("corpus", "add", mine, "-o", tmp_path / "other", "--jobs", 1, "--strict")
-    assert "bad.bvh:2" in result_of(*words, code=2).output
 
 
 @contextmanager

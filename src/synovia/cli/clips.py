@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ..skeleton import Clip, Skeleton
 
 AXES = ("x", "y", "z")
-FRAME = "frame"
 
 
 @dataclass(frozen=True)
@@ -325,51 +324,31 @@ def parse_target(option: str, text: str, frames: int) -> Vectors:
 def load_points(file: Path, frames: int) -> Vectors:
     """Return the points (frames, 3) in a CSV file, with or without a line of titles.
 
-    Titles name the columns x, y and z; one called frame must count from 0, and others are
-    ignored. Without titles there are three columns.
+    Titles name the columns x, y and z; others are ignored. Without titles there are three columns.
     """
     import numpy as np
 
     from ..io.lines import csv_rows
 
     rows, columns = csv_rows(file), list(AXES)
-    if rows and not any(map(_is_number, rows[0][1])):
-        where, cells = rows.pop(0)
-        columns = [cell.lower() for cell in cells]
-        if any(columns.count(axis) != 1 for axis in AXES):
-            raise ValueError(
-                f"{where}: expected three numbers, or titles with x, y and z once each, "
-                f"got {','.join(cells)!r:.80}"
-            )
+    titles = [cell.lower() for cell in rows[0][1]] if rows else []
+    if set(AXES) <= set(titles):
+        rows, columns = rows[1:], titles
+    if len(rows) != frames:
+        raise ValueError(
+            f"{file}: expected {frames} rows, one for each frame of the clip, got {len(rows)}"
+        )
     points = []
-    for frame, (where, cells) in enumerate(rows):
+    for where, cells in rows:
         if len(cells) != len(columns):
             raise ValueError(
                 f"{where}: expected {len(columns)} columns, {','.join(columns)}, got {len(cells)}"
             )
-        row = dict(zip(columns, cells, strict=True))
-        for name in (*AXES, *({FRAME} & row.keys())):
-            if not _is_number(row[name]) or not options.is_usable(float(row[name])):
-                raise ValueError(
-                    f"{where}: {name} must be a number of at most {options.MAX_NUMBER:g}, "
-                    f"got {row[name]!r:.80}"
-                )
-        if FRAME in row and float(row[FRAME]) != frame:
-            raise ValueError(
-                f"{where}: frames must be all there and count from 0: expected {frame}, "
-                f"got {row[FRAME]!r:.80}"
+        point = [cells[columns.index(axis)] for axis in AXES]
+        try:
+            points.append(
+                [options.parse_number(axis, cell) for axis, cell in zip(AXES, point, strict=True)]
             )
-        points.append([float(row[axis]) for axis in AXES])
-    if len(points) != frames:
-        raise ValueError(
-            f"{file}: expected {frames} rows, one for each frame of the clip, got {len(points)}"
-        )
+        except click.UsageError as error:
+            raise ValueError(f"{where}: {error.message}") from None
     return np.array(points).reshape(-1, 3)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

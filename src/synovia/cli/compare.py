@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -70,10 +70,10 @@ QUICK_LOOK = (
 @options.joints_option
 @click.option(
     "--by",
-    type=click.Choice(["performer", "subject", "clip"]),
+    type=click.Choice(["performer", "clip"]),
     default="performer",
     show_default=True,
-    help="What is left out in turn: all clips of a performer (or subject: the same), or each clip.",
+    help="What is left out in turn: all clips of a performer, or each clip.",
 )
 @options.performer_option
 @options.map_option
@@ -95,7 +95,7 @@ def compare(
     margin_deg: float | None,
     reject: float | None,
     joints: tuple[str, ...],
-    by: str,
+    by: Literal["performer", "clip"],
     performer: str | None,
     maps: tuple[str, ...],
     quick: bool,
@@ -125,7 +125,7 @@ def compare(
     compared = evidence.compare(
         loaded,
         options.split_names(shapes) or None,
-        by="clip" if by == "clip" else "performer",
+        by=by,
         margin=None if margin_deg is None else math.radians(margin_deg),
         reject=target,
         margins=[math.radians(deg) for deg in SWEEP_DEG] if output or as_json else (),

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..corpus import Corpus, TaskOutcome
 
 MAX_FAILURES = 20  # names of clips that could not be read
-FOUND = 1  # exit code for clips that could not be read or have a joint outside
 EPILOG = """\b
 Examples:
   # all clips below a directory, as many processes as cores; run it again to continue
@@ -86,10 +85,7 @@ folder_argument = click.argument(
 )
 @options.performer_option
 @options.skeleton_option
-@click.option("--strict", is_flag=True, help="Stop at the first clip that cannot be read.")
-@click.pass_context
 def add(
-    ctx: click.Context,
     clips: tuple[str, ...],
     output: Path,
     jobs: int,
@@ -97,7 +93,6 @@ def add(
     ancestors: tuple[str, ...],
     pairs: tuple[str, ...],
     performer: str | None,
-    strict: bool,
 ) -> None:
     """Summarise clips into a corpus; what is there already is not read again.
 
@@ -132,8 +127,6 @@ def add(
                     f"{outcome.error}. {terminal.pluralize(done, 'clip')} were added and are kept: "
                     "make room, and run the same command again"
                 )
-            if strict:
-                raise ValueError(describe_failure(outcome))
         else:
             done, frames = done + 1, frames + outcome.result.frames
     seconds = time.monotonic() - start
@@ -146,8 +139,7 @@ def add(
     )
     if missing := missing_pairs(Corpus.open(output)):
         terminal.note(f"no clip has both joints of {', '.join(missing)} below a root")
-    if failed:
-        ctx.exit(FOUND)
+    options.exit_with(bool(failed))
 
 
 def missing_pairs(corpus: Corpus) -> list[str]:
@@ -303,9 +295,7 @@ def fit_command(
 @scheduler_option
 @options.map_option
 @options.skeleton_option
-@click.pass_context
 def check_command(
-    ctx: click.Context,
     folder: Path,
     limits_path: Path,
     output: Path,
@@ -361,7 +351,7 @@ def check_command(
         f"{terminal.pluralize(frames, 'frame')} ({percent(bad / max(frames, 1))}) have a "
         f"joint outside; wrote {page}"
     )
-    ctx.exit(FOUND if outside or failed else 0)
+    options.exit_with(bool(outside or failed))
 
 
 @corpus.command(

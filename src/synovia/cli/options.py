@@ -290,26 +290,25 @@ def split_names(texts: Sequence[str]) -> list[str]:
 
 def parse_number(option: str, text: str) -> float:
     """Return a finite number of at most `MAX_NUMBER`."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not is_usable(number):
-        raise click.UsageError(f"{option} takes a number of at most {MAX_NUMBER:g}, got {text!r}")
-    return number
+    return _parse_numbers(option, text, f"a number of at most {MAX_NUMBER:g}", 1)[0]
 
 
 def parse_vector(option: str, text: str, form: str = "three numbers X,Y,Z") -> Vectors:
     """Return the vector (3,) typed as X,Y,Z; `form` is what an error says the option takes."""
     import numpy as np
 
+    return np.array(_parse_numbers(option, text, f"{form}, of at most {MAX_NUMBER:g}", 3))
+
+
+def _parse_numbers(option: str, text: str, form: str, count: int) -> list[float]:
+    """Return `count` numbers separated by commas; `form` is what the option takes."""
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
         numbers = []
-    if len(numbers) != 3 or not all(map(is_usable, numbers)):
-        raise click.UsageError(f"{option} takes {form}, of at most {MAX_NUMBER:g}, got {text!r}")
-    return np.array(numbers)
+    if len(numbers) != count or not all(abs(number) <= MAX_NUMBER for number in numbers):
+        raise click.UsageError(f"{option} takes {form}, got {text!r:.80}")
+    return numbers
 
 
 def parse_direction(option: str, text: str) -> Vectors:
@@ -323,11 +322,6 @@ def parse_direction(option: str, text: str) -> Vectors:
 def exit_with(found: bool) -> NoReturn:
     """End the command with 1 if something was found, or a clip was left out that counts; else 0."""
     raise click.exceptions.Exit(1 if found or not settings().is_complete else 0)
-
-
-def is_usable(number: float) -> bool:
-    """Return True for finite numbers of at most `MAX_NUMBER`."""
-    return abs(number) <= MAX_NUMBER
 
 
 def check_file(path: Path) -> None:

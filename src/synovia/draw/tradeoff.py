@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..charts import CHARTS
 from ..evidence import TradeoffCurve
-from ..learn import ESTIMATORS
-from ..shapes import SHAPES
 from .style import INK, LINE, MUTED, hide_frame, new_figure, readable_name
 
 if TYPE_CHECKING:
@@ -19,9 +16,8 @@ if TYPE_CHECKING:
 
 
 COLORS = ("#2f6fc1", "#0b9488", "#dc2f45", "#e08a1e", "#7a4fb5", "#3d9b35", "#c2478f", "#8a6d3b")
-"""One for each shape, in the order of `SHAPES`."""
 STROKES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
-"""One for each chart, in the order of `CHARTS`; for baselines, one after another."""
+MIN_VOLUME = 1e-6  # share of all rotations; smaller regions are not shown on the logarithmic scale
 LEAST_PERCENT = 0.02
 """Rejections below this, in percent, lie on the floor of the picture."""
 TITLE = "Newcomers' frames rejected, against the share of all rotations accepted"
@@ -46,13 +42,12 @@ def draw_tradeoff(
     )
     names = list(dict.fromkeys(curve.name for curves in panels.values() for curve in curves))
     looks = _line_styles(names)
-    top = _most_rejected([curve for curves in panels.values() for curve in curves])
     for k, (title, curves) in enumerate(panels.items()):
         row, column = divmod(k, across)
         left = (column * PANEL_PX + 70) / width
         bottom = (height - 100 - (row + 1) * (PANEL_PX - 20) + 75) / height
         axes = figure.add_axes((left, bottom, (PANEL_PX - 95) / width, (PANEL_PX - 95) / height))
-        _draw_panel(axes, readable_name(title), curves, looks, top, reject)
+        _draw_panel(axes, readable_name(title), curves, looks, reject)
     _draw_legend(figure, looks, 1.0 - (SIDE_PX - 10) / width)
     return figure
 
@@ -62,7 +57,6 @@ def _draw_panel(
     title: str,
     curves: Sequence[TradeoffCurve],
     looks: Mapping[str, dict[str, Any]],
-    top: float,
     reject: float | None,
 ) -> None:
     from matplotlib.ticker import LogLocator, NullLocator
@@ -70,10 +64,11 @@ def _draw_panel(
     for curve in curves:
         volumes, rejected = curve.frontier
         percent = np.maximum(100.0 * rejected, LEAST_PERCENT)
-        axes.plot(100.0 * np.maximum(volumes, 1e-9), percent, **looks[curve.name])
+        shown = volumes > MIN_VOLUME
+        axes.plot(100.0 * volumes[shown], percent[shown], **looks[curve.name])
     hide_frame(axes)
-    axes.set(xscale="log", yscale="log", ylim=(LEAST_PERCENT, top))
-    axes.set_xlim(_volume_range(curves))
+    axes.set(xscale="log", yscale="log")
+    axes.set_ylim(bottom=LEAST_PERCENT)
     for axis in (axes.xaxis, axes.yaxis):
         low, high = axis.get_view_interval()
         marks = (1.0, 2.0, 5.0) if high < 2000.0 * low else (1.0,)
@@ -105,40 +100,9 @@ def _draw_legend(figure: Figure, looks: Mapping[str, dict[str, Any]], left: floa
 
 
 def _line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return colour and stroke by name: those of shape and chart, grey for baselines.
-
-    Fields of what many people do are black.
-    """
-    shapes, charts = list(SHAPES), list(CHARTS)
+    """Return colour and stroke by name; colours repeat with other strokes."""
     looks: dict[str, dict[str, Any]] = {}
-    others = 0
-    for name in names:
-        shape, _, chart = name.partition(" in ")
-        if shape in shapes and chart in charts:
-            color = COLORS[shapes.index(shape) % len(COLORS)]
-            stroke = STROKES[charts.index(chart) % len(STROKES)]
-            looks[name] = {"color": color, "ls": stroke, "lw": 1.8, "zorder": 3}
-        elif name in ESTIMATORS:
-            stroke = STROKES[list(ESTIMATORS).index(name) % len(STROKES)]
-            looks[name] = {"color": INK, "ls": stroke, "lw": 1.8, "zorder": 3}
-        else:
-            color = (MUTED, "#b3bec6")[others // len(STROKES) % 2]
-            stroke = STROKES[others % len(STROKES)]
-            looks[name] = {"color": color, "ls": stroke, "lw": 1.3, "zorder": 2}
-            others += 1
+    for k, name in enumerate(names):
+        repeat, color = divmod(k, len(COLORS))
+        looks[name] = {"color": COLORS[color], "ls": STROKES[repeat % len(STROKES)], "lw": 1.8}
     return looks
-
-
-def _volume_range(curves: Sequence[TradeoffCurve]) -> tuple[float, float]:
-    """Return the range of volumes, in percent, in which the curves are above the floor."""
-    shown = [curve.volume[100.0 * curve.rejected > LEAST_PERCENT] for curve in curves]
-    volumes = np.concatenate([[], *shown])
-    volumes = volumes[volumes > 1e-6]
-    low, high = (volumes.min(), volumes.max()) if len(volumes) else (0.01, 1.0)
-    return float(100.0 * low / 1.3), float(min(100.0 * high * 1.3, 105.0))
-
-
-def _most_rejected(curves: Sequence[TradeoffCurve]) -> float:
-    """Return the top of the picture, in percent."""
-    most = max(float(curve.rejected.max()) for curve in curves)
-    return float(np.clip(150.0 * most, 50.0 * LEAST_PERCENT, 105.0))
