@@ -32,12 +32,20 @@ BROKEN = [
     (("asset", "version"), "1.0", "asset.version: expected glTF 2.0, got '1.0'"),
     (("nodes", 2, "children"), [0], "nodes[2].children: expected nodes that are not above this "),
     (("nodes", 6, "children"), [2], "nodes[6].children[0]: expected a node that no other has as "),
-    (("nodes", 1, "children"), [99], "nodes[1].children[0]: expected a whole number from 0 to 6, "),
+    (
+        ("nodes", 1, "children"),
+        [99],
+        "nodes[1].children[0]: expected the index of one of 7 nodes, got 99",
+    ),
     (("nodes", 1, "children"), 2, "nodes[1].children: expected a list, got 2"),
     (("nodes", 1), "hip", "nodes[1]: expected an object, got 'hip'"),
     (("nodes", 1, "name"), "\ud800", "nodes[1].name: expected text of whole Unicode characters"),
     (("nodes", 1, "rotation"), [0, 0, 0, 0], "nodes[1].rotation: expected a unit quaternion, got "),
-    (("nodes", 1, "translation"), [0, 0, 1e300], "nodes[1].translation: expected 3 numbers, got "),
+    (
+        ("nodes", 1, "translation"),
+        [0, 0, 1e300],
+        "nodes[1].translation: expected finite numbers of at most 1e+100, got ",
+    ),
     (("nodes", 1, "scale"), [1, 0, 1], "nodes[1].scale: expected scales of at least 1e-09"),
     (("nodes", 4, "matrix"), [0] * 16, "nodes[4].matrix: expected a matrix of translation, "),
     (("nodes", 4, "matrix"), [1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1], "nodes[4].matrix: "),
@@ -45,7 +53,7 @@ BROKEN = [
     (
         ("skins", 0, "joints"),
         [77],
-        "skins[0].joints[0]: expected a whole number from 0 to 6, got 77",
+        "skins[0].joints[0]: expected the index of one of 7 nodes, got 77",
     ),
     (
         (*WALK, "channels", 2, "target", "node"),
@@ -55,14 +63,14 @@ BROKEN = [
     (
         (*SAMPLER, "interpolation"),
         "SMOOTH",
-        "animations[0].samplers[0].interpolation: expected one",
+        "animations[0].samplers[0].interpolation: expected LINEAR or STEP or ",
     ),
     ((*SAMPLER, "interpolation"), "CUBICSPLINE", "accessors[1].count: expected as many as there "),
     ((*SAMPLER, "output"), 0, "accessors[0].type: expected VEC4 for rotations, VEC3 for others"),
     ((*SAMPLER, "input"), 1, "accessors[1].type: expected SCALAR for times, got 'VEC4'"),
     ((*SAMPLER, "input"), 3, "accessors[1].count: expected as many as there are times, 4 "),
     (("accessors", 1, "count"), 10**6, "accessors[1]: expected elements within the 208 bytes of "),
-    (("accessors", 1, "count"), 0, "accessors[1].count: expected a whole number from 1, got 0"),
+    (("accessors", 1, "count"), 0, "accessors[1].count: expected a number of at least 1, got 0"),
     (
         ("accessors", 1, "bufferView"),
         None,
@@ -73,8 +81,8 @@ BROKEN = [
         {"count": 10**9, "type": "VEC4", "componentType": 5126},
         "accessors[1].coun",
     ),
-    (("accessors", 1, "type"), "VEC5", "accessors[1].type: expected one of SCALAR, VEC2, "),
-    (("accessors", 1, "componentType"), 5124, "accessors[1].componentType: expected one of 5120, "),
+    (("accessors", 1, "type"), "VEC5", "accessors[1].type: expected SCALAR or VEC2 or "),
+    (("accessors", 1, "componentType"), 5124, "accessors[1].componentType: expected 5120 or 5121 "),
     (
         ("accessors", 1, "componentType"),
         5121,
@@ -107,12 +115,12 @@ BROKEN = [
     (
         ("buffers",),
         [],
-        "bufferViews[0].buffer: expected an item of buffers, of which there are none",
+        "bufferViews[0].buffer: expected the index of one of 0 buffers, got 0",
     ),
     (
         (*SPARSE, "sparse", "count"),
         4,
-        "accessors[5].sparse.count: expected a whole number from 1 to",
+        "accessors[5].sparse.count: expected at most 3, got 4",
     ),
     (
         (*SPARSE, "sparse", "indices", "componentType"),

@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
-from ..schema import DecodeError, format_keys
+from ..schema import DecodeError
 from ..schema import quote_value as quote_value
 
 MAX_DEPTH = 64
@@ -48,44 +48,6 @@ def _fill_rows(items: list[str], width: int) -> list[str]:
 
 def _scalar(value: Any) -> str:
     return json.dumps(value, allow_nan=False, ensure_ascii=False)
-
-
-@dataclass(frozen=True)
-class JsonEntry:
-    """A value of a JSON file that no class declares, and its place, such as `nodes[3].scale`."""
-
-    value: Any
-    place: str = ""
-
-    def fail(self, wanted: str, got: str | None = None) -> NoReturn:
-        """Raise ValueError: at this place `wanted` was expected."""
-        self.refuse(f"expected {wanted}, got {quote_value(self.value) if got is None else got}")
-
-    def refuse(self, message: str) -> NoReturn:
-        """Raise ValueError about this place."""
-        raise ValueError(f"{self.place}: {message}" if self.place else message)
-
-    def child(self, key: str | int) -> JsonEntry:
-        """Return the member of an object or a list."""
-        step = format_keys([key])
-        dot = "." if self.place and not step.startswith("[") else ""
-        return JsonEntry(self.value[key], f"{self.place}{dot}{step}")
-
-    def members(self) -> dict[str, JsonEntry]:
-        """Return the members of an object, whatever their keys."""
-        if not isinstance(self.value, dict):
-            self.fail("an object")
-        return {key: self.child(key) for key in self.value}
-
-    def items(self) -> list[JsonEntry]:
-        """Return the items of a list."""
-        if not isinstance(self.value, list):
-            self.fail("a list")
-        return [self.child(index) for index in range(len(self.value))]
-
-    def text(self) -> str:
-        """Return a text."""
-        return self.value if isinstance(self.value, str) else self.fail("text")
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ rotate.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -19,12 +18,14 @@ import numpy as np
 from ... import kernels
 from ...arrays import Floats, Ints, Mask, Quats, Vectors
 from ...quat import IDENTITY, from_matrix, inverse, mul, normalize, to_matrix
+from ...schema import decode, located, quote_value
 from ...skeleton import Skeleton
-from ..encoding import JsonEntry
-from .document import MAX_NUMBER, Document, list_of, member, numbers, require, whole_number
+from .document import Document, fail
+from .objects import Gltf, Humanoid0, Node, Vrm0, Vrm1
 
 MAX_UNEVEN = 1e-3  # relative difference of scales along the axes: exporters have noise
 MIN_SCALE = 1e-9
+MAX_NUMBER = 1e12  # larger lengths and scales are taken for mistakes
 END = "_end"  # suffix of the names of tips of bones, as exporters write it
 
 
@@ -71,100 +72,74 @@ class GltfRig:
 
 def read_rig(document: Document) -> GltfRig:
     """Return the joints: those of skins and of a humanoid, else animated nodes."""
-    parents = _parents(document)
-    order = _depth_first(document, parents)
-    moving = animated_nodes(document)
-    humanoid = _humanoid(document)
-    skinned = {
-        document.index("nodes", joint)
-        for skin in document.items("skins")
-        for joint in require(skin, "joints").items()
-    }
+    gltf = document.gltf
+    parents = _parents(gltf.nodes)
+    order = _depth_first(gltf.nodes, parents)
+    moving = animated_nodes(gltf)
+    humanoid = _humanoid(gltf)
+    skinned = {joint for skin in gltf.skins for joint in skin.joints}
     marked = skinned | set(humanoid.values()) or moving
     if not marked:
         raise ValueError("skins: expected a skin, a humanoid or animated nodes, got none of them")
     on_path = _ancestors(marked, parents)
     joints = [node for node in order if node in marked or (node in on_path and node in moving)]
-    return _rig(document, [node for node in order if node in on_path], joints, parents, humanoid)
+    path = [node for node in order if node in on_path]
+    return _rig(gltf.nodes, path, joints, parents, humanoid)
 
 
-def animated_nodes(document: Document) -> set[int]:
+def animated_nodes(gltf: Gltf) -> set[int]:
     """Return the nodes that an animation rotates or moves."""
+    targets = [channel.target for animation in gltf.animations for channel in animation.channels]
     return {
-        node
-        for animation in document.items("animations")
-        for channel in require(animation, "channels").items()
-        for node, path in [channel_target(document, channel)]
-        if path in ("rotation", "translation")
+        target.node
+        for target in targets
+        if target.node is not None and target.path in ("rotation", "translation")
     }
 
 
-def channel_target(document: Document, channel: JsonEntry) -> tuple[int, str]:
-    """Return the node and the property that a channel moves; (-1, "") without a node."""
-    target = require(channel, "target")
-    path = require(target, "path").text()
-    node = member(target, "node")
-    return (-1, "") if node is None else (document.index("nodes", node), path)
-
-
-def channel_sampler(animation: JsonEntry, channel: JsonEntry) -> JsonEntry:
-    """Return the sampler of a channel of an animation."""
-    samplers = require(animation, "samplers")
-    last = len(list_of(samplers)) - 1
-    return samplers.child(whole_number(require(channel, "sampler"), 0, last))
-
-
-def unique_names(items: Iterable[tuple[int, JsonEntry]], kind: str) -> list[str]:
+def unique_names(names: Iterable[tuple[int, str]], kind: str) -> list[str]:
     """Return unique names of numbered items; items without a name are named by their number."""
-    names: dict[str, None] = {}
+    unique: dict[str, None] = {}
     ends: dict[str, int] = {}
-    for number, item in items:
-        entry = member(item, "name")
-        name = plain = (_text(entry) if entry else "") or f"{kind} {number}"
-        while name in names:
+    for number, name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            fail(f"{kind}s[{number}].name", "text of whole Unicode characters", ascii(name))
+        name = plain = name or f"{kind} {number}"
+        while name in unique:
             ends[plain] = ends.get(plain, 1) + 1
             name = f"{plain} ({ends[plain]})"
-        names[name] = None
-    return list(names)
+        unique[name] = None
+    return list(unique)
 
 
-def _text(entry: JsonEntry) -> str:
-    text = entry.text()
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        entry.fail("text of whole Unicode characters")
-    return text
-
-
-def _parents(document: Document) -> list[int]:
+def _parents(nodes: Sequence[Node]) -> list[int]:
     """Return the node above each node, -1 at the top."""
-    nodes = document.items("nodes")
     parents = [-1] * len(nodes)
     for number, node in enumerate(nodes):
-        children = member(node, "children")
-        for child in children.items() if children else ():
-            below = whole_number(child, 0, len(nodes) - 1)
-            if parents[below] >= 0:
-                child.fail("a node that no other has as its child", f"{below}")
-            parents[below] = number
+        for k, child in enumerate(node.children):
+            if parents[child] >= 0:
+                rule = "a node that no other has as its child"
+                fail(f"nodes[{number}].children[{k}]", rule, child)
+            parents[child] = number
     return parents
 
 
-def _depth_first(document: Document, parents: list[int]) -> list[int]:
+def _depth_first(nodes: Sequence[Node], parents: list[int]) -> list[int]:
     """Return all nodes, each before its children; ValueError where nodes form a circle."""
-    nodes = document.items("nodes")
     order: list[int] = []
     stack = [node for node in reversed(range(len(nodes))) if parents[node] < 0]
     while stack:
         node = stack.pop()
         order.append(node)
-        stack += reversed(nodes[node].value.get("children", ()))
+        stack += reversed(nodes[node].children)
     if len(order) < len(nodes):
         node = min(set(range(len(nodes))) - set(order))
         for _ in nodes:  # ends within the circle
             node = parents[node]
-        nodes[node].child("children").fail("nodes that are not above this one")
+        rule = "nodes that are not above this one"
+        fail(f"nodes[{node}].children", rule, list(nodes[node].children))
     return order
 
 
@@ -179,20 +154,19 @@ def _ancestors(nodes: Iterable[int], parents: list[int]) -> set[int]:
 
 
 def _rig(
-    document: Document,
+    nodes: Sequence[Node],
     path: list[int],
     joints: list[int],
     parents: list[int],
     humanoid: Mapping[str, int],
 ) -> GltfRig:
     """Return the rig of `joints`, where `path` are the joints and the nodes above, top first."""
-    nodes = document.items("nodes")
     row = {node: number for number, node in enumerate(path)}
     above = np.array([row.get(parents[node], -1) for node in path], dtype=np.int64)
     moves, rotations, scales = (
-        np.array(values) for values in zip(*(node_transform(nodes[n]) for n in path), strict=True)
+        np.array(values) for values in zip(*(node_transform(nodes, n) for n in path), strict=True)
     )
-    linears, points = _world(nodes, path, above, moves, rotations, scales)
+    linears, points = _world(path, above, moves, rotations, scales)
     frames = _frames(above, rotations, scales)
 
     # The last row is the world, the parent of roots.
@@ -207,7 +181,7 @@ def _rig(
     rows = np.array([row[node] for node in joints])
     rows_above = above[rows]
     origins = np.where((parent >= 0)[:, None], points[rows][parent], 0.0)
-    names = unique_names([(node, nodes[node]) for node in joints], "node")
+    names = unique_names([(node, nodes[node].name) for node in joints], "node")
     end_parents, end_offsets = _ends(nodes, joints, set(path), linears[rows])
     skeleton = Skeleton(
         tuple(names),
@@ -232,47 +206,36 @@ def _rig(
     )
 
 
-def node_transform(node: JsonEntry) -> tuple[list[float], list[float], list[float]]:
+def node_transform(nodes: Sequence[Node], number: int) -> tuple[Vectors, Quats, Vectors]:
     """Return translation, rotation (w first, unit) and scale of a node, from a matrix too."""
-    matrix = member(node, "matrix")
-    if matrix is not None:
-        return _decompose(matrix)
-    move, rotation, scale = (member(node, key) for key in ("translation", "rotation", "scale"))
-    x, y, z, w = numbers(rotation, 4) if rotation else (0.0, 0.0, 0.0, 1.0)
-    length = math.hypot(x, y, z, w)
-    if rotation and not 0.5 < length < 2.0:
-        rotation.fail("a unit quaternion")
-    sizes = numbers(scale, 3) if scale else [1.0] * 3
-    if scale and not min(map(abs, sizes)) >= MIN_SCALE:
-        scale.fail(f"scales of at least {MIN_SCALE} at a joint and above")
-    unit = [w / length, x / length, y / length, z / length]
-    return numbers(move, 3) if move else [0.0] * 3, unit, sizes
+    node, place = nodes[number], f"nodes[{number}]"
+    if node.matrix is not None:
+        return _decompose(f"{place}.matrix", node.matrix)
+    length = np.linalg.norm(node.rotation)
+    if not 0.5 < length < 2.0:
+        fail(f"{place}.rotation", "a unit quaternion", node.rotation.tolist())
+    if not np.abs(node.scale).min() >= MIN_SCALE:
+        rule = f"scales of at least {MIN_SCALE} at a joint and above"
+        fail(f"{place}.scale", rule, node.scale.tolist())
+    return node.translation, node.rotation[[3, 0, 1, 2]] / length, node.scale
 
 
-def _translation(node: JsonEntry) -> list[float]:
-    matrix, move = member(node, "matrix"), member(node, "translation")
-    if matrix is not None:
-        return numbers(matrix, 16)[12:15]
-    return numbers(move, 3) if move else [0.0] * 3
-
-
-def _decompose(entry: JsonEntry) -> tuple[list[float], list[float], list[float]]:
+def _decompose(place: str, columns: Floats) -> tuple[Vectors, Quats, Vectors]:
     """Return translation, rotation and scale of a matrix, columns first, that is made of these."""
-    matrix = np.array(numbers(entry, 16)).reshape(4, 4).T
+    matrix = columns.reshape(4, 4).T
     linear = matrix[:3, :3]
     scale = np.linalg.norm(linear, axis=0)
     if not scale.min() >= MIN_SCALE or matrix[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
-        entry.fail("a matrix of translation, rotation and scale")
+        got = quote_value(columns.tolist())
+        fail(place, "a matrix of translation, rotation and scale", got)
     scale[0] *= np.sign(np.linalg.det(linear / scale)) or 1.0
     axes = linear / scale
     if np.abs(axes.T @ axes - np.eye(3)).max() > MAX_UNEVEN:
-        entry.fail("a matrix without shear")
-    rotation = normalize(from_matrix(axes))
-    return matrix[:3, 3].tolist(), rotation.tolist(), scale.tolist()
+        fail(place, "a matrix without shear", quote_value(columns.tolist()))
+    return matrix[:3, 3], normalize(from_matrix(axes)), scale
 
 
 def _world(
-    nodes: list[JsonEntry],
     path: list[int],
     above: Ints,
     moves: Vectors,
@@ -287,7 +250,7 @@ def _world(
             linears[number] = linears[parent] @ linears[number]
         size = np.abs(linears[number]).max()
         if not (1.0 / MAX_NUMBER < size < MAX_NUMBER and np.abs(points[number]).max() < MAX_NUMBER):
-            nodes[path[number]].fail(f"scales and places up to {MAX_NUMBER:g}", "beyond")
+            fail(f"nodes[{path[number]}]", f"scales and places up to {MAX_NUMBER:g}", "beyond")
     return linears, points
 
 
@@ -314,16 +277,17 @@ def _uneven(linears: Floats) -> Mask:
 
 def refuse_uneven(document: Document, joint: int) -> NoReturn:
     """Raise ValueError about the scale above a node that keeps it from rotating rigidly."""
-    nodes, parents = document.items("nodes"), _parents(document)
+    nodes = document.gltf.nodes
+    parents = _parents(nodes)
     node = parents[joint]
-    while parents[node] >= 0 and np.ptp(np.abs(node_transform(nodes[node])[2])) < MAX_UNEVEN / 2:
+    while parents[node] >= 0 and np.ptp(np.abs(node_transform(nodes, node)[2])) < MAX_UNEVEN / 2:
         node = parents[node]
-    entry = member(nodes[node], "scale") or nodes[node]
-    entry.fail(f"one scale for all axes above nodes[{joint}], which turns")
+    rule = f"one scale for all axes above nodes[{joint}], which turns"
+    fail(f"nodes[{node}].scale", rule, nodes[node].scale.tolist())
 
 
 def _ends(
-    nodes: list[JsonEntry], joints: list[int], path: set[int], linears: Floats
+    nodes: Sequence[Node], joints: list[int], path: set[int], linears: Floats
 ) -> tuple[list[int], list[Vectors]]:
     """Return the joints with end sites, and the offsets (3,) of these.
 
@@ -331,32 +295,35 @@ def _ends(
     """
     parents, offsets = [], []
     for number, joint in enumerate(joints):
-        children = nodes[joint].value.get("children", ())
+        children = nodes[joint].children
         is_last = path.isdisjoint(children)
         for child in children:
             node = nodes[child]
-            bare = not {"children", "mesh", "camera", "skin", "extensions"} & set(node.value)
-            named = str(node.value.get("name")).lower().endswith(END)
-            if child not in path and bare and (is_last or named):
+            content = (node.mesh, node.camera, node.skin, node.extensions)
+            is_bare = not node.children and all(part is None for part in content)
+            is_named = node.name.lower().endswith(END)
+            if child not in path and is_bare and (is_last or is_named):
+                translation = node.translation if node.matrix is None else node.matrix[12:15]
                 parents.append(number)
-                offsets.append(linears[number] @ _translation(node))
+                offsets.append(linears[number] @ translation)
     return parents, offsets
 
 
-def _humanoid(document: Document) -> dict[str, int]:
+def _humanoid(gltf: Gltf) -> dict[str, int]:
     """Return the nodes of the bones that a VRM or VRMA file names."""
-    extensions = member(document.root, "extensions")
-    nodes: dict[str, int] = {}
-    for name in ("VRM", "VRMC_vrm", "VRMC_vrm_animation"):
-        extension = member(extensions, name) if extensions else None
-        humanoid = member(extension, "humanoid") if extension else None
-        if humanoid is None:
-            continue
-        bones = require(humanoid, "humanBones")
-        if name == "VRM":  # 0.x
-            named = [(require(bone, "bone").text(), bone) for bone in bones.items()]
-        else:
-            named = list(bones.members().items())
-        for bone, entry in named:
-            nodes[bone] = document.index("nodes", require(entry, "node"))
-    return nodes
+    bones: dict[str, int] = {}
+    kinds: dict[str, type[Vrm0] | type[Vrm1]] = {
+        "VRM": Vrm0,
+        "VRMC_vrm": Vrm1,
+        "VRMC_vrm_animation": Vrm1,
+    }
+    for name in filter(gltf.extensions.__contains__, kinds):
+        with located("extensions", name):
+            humanoid = decode(kinds[name], gltf.extensions[name]).humanoid
+        if isinstance(humanoid, Humanoid0):
+            bones |= {bone.bone: bone.node for bone in humanoid.human_bones}
+        elif humanoid is not None:
+            bones |= {bone: entry.node for bone, entry in humanoid.human_bones.items()}
+    if wrong := [node for node in bones.values() if node >= len(gltf.nodes)]:
+        fail("humanBones", f"the index of one of {len(gltf.nodes)} nodes", wrong[0])
+    return bones

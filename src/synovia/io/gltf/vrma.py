@@ -39,7 +39,7 @@ def comes_from_vrma(clip: Clip) -> bool:
     """Return whether a clip was read from a VRMA file."""
     if not isinstance(clip.origin, Origin):
         return False
-    return EXTENSION in clip.origin.document.root.value.get("extensions", {})
+    return EXTENSION in clip.origin.document.gltf.extensions
 
 
 def to_vrm_bones(clip: Clip) -> Clip:

@@ -19,15 +19,14 @@ from ..format import in_metres, only_clip
 from .document import (
     BIN,
     BYTES,
-    FLOAT,
     JSON,
     Document,
     data_uri,
     join_chunks,
     json_text,
-    member,
     read_uri,
 )
+from .objects import FLOAT
 from .read import Grid, Origin, read_tracks
 from .rig import END, node_transform, refuse_uneven
 from .vrma import EXTENSION, comes_from_vrma, joints_left_out, to_vrm_bones
@@ -139,21 +138,20 @@ class _Writer:
             self._embed_files(path)
         buffers = self.root.get("buffers", [])
         self.buffer, self.data = len(buffers), bytearray()
-        if self.is_binary and (document.bin_buffer() or (buffers and not document.is_binary)):
+        if self.is_binary and (document.has_bin_buffer or (buffers and not document.is_binary)):
             self.buffer, self.data = 0, bytearray(document.buffer(0))
             buffers[0].pop("uri", None)
-        elif not self.is_binary and document.bin_buffer():
+        elif not self.is_binary and document.has_bin_buffer:
             buffers[0]["uri"] = data_uri(document.buffer(0))
 
     def _embed_files(self, path: Path) -> None:
         """Embed buffers and images from files as data URIs, since the copy is elsewhere."""
         for kind in ("buffers", "images"):
-            for number, item in enumerate(self.document.items(kind)):
-                uri = member(item, "uri")
-                if uri is None or uri.text().startswith("data:"):
+            for number, item in enumerate(getattr(self.document.gltf, kind)):
+                if item.uri is None or item.uri.startswith("data:"):
                     continue
                 try:
-                    content = read_uri(uri, self.document.folder)
+                    content = read_uri(f"{kind}[{number}].uri", item.uri, self.document.folder)
                 except (OSError, ValueError) as error:
                     if kind == "buffers":
                         raise
@@ -267,10 +265,12 @@ def _split_matrix(writer: _Writer, node: int) -> None:
     """Replace the matrix of a node by its parts: glTF does not allow to animate a matrix."""
     entry = writer.root["nodes"][node]
     if "matrix" in entry:
-        translation, rotation, scale = node_transform(writer.document.at("nodes", node))
+        translation, rotation, scale = node_transform(writer.document.gltf.nodes, node)
         del entry["matrix"]
         entry.update(
-            translation=translation, rotation=_node_rotation(np.array(rotation)), scale=scale
+            translation=translation.tolist(),
+            rotation=_node_rotation(rotation),
+            scale=scale.tolist(),
         )
 
 

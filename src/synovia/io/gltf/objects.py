@@ -1,0 +1,244 @@
+"""The parts of glTF's JSON that are read, as declared classes; see the glTF 2.0 specification."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from ...arrays import Floats, Within
+from ...schema import DecodeError, Key
+
+FLOAT = 5126
+DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", FLOAT: "<f4"}
+"""Types of numbers by glTF's code."""
+WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
+"""How many numbers an element has, by its type."""
+Index = Annotated[int, Within(0, math.inf)]
+Count = Annotated[int, Within(1, math.inf)]
+
+
+@dataclass(frozen=True)
+class Asset:
+    """About the file."""
+
+    version: str
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Bytes: in the GLB, in a data URI, or in another file."""
+
+    byte_length: Count
+    uri: str | None = None
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image, whose file may be beside this one."""
+
+    uri: str | None = None
+
+
+@dataclass(frozen=True)
+class BufferView:
+    """A part of a buffer."""
+
+    buffer: Index
+    byte_length: Count
+    byte_offset: Index = 0
+    byte_stride: Annotated[int, Within(4, 252)] | None = None
+    extensions: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SparseIndices:
+    """Which elements a sparse accessor replaces."""
+
+    buffer_view: Index
+    component_type: Literal[5121, 5123, 5125]
+    byte_offset: Index = 0
+
+
+@dataclass(frozen=True)
+class SparseValues:
+    """The elements that replace them."""
+
+    buffer_view: Index
+    byte_offset: Index = 0
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """Elements of an accessor that differ from its buffer view."""
+
+    count: Count
+    indices: SparseIndices
+    values: SparseValues
+
+
+@dataclass(frozen=True)
+class Accessor:
+    """Numbers in a buffer view: zeros without one."""
+
+    component_type: Literal[5120, 5121, 5122, 5123, 5125, 5126]
+    count: Count
+    type: Literal["SCALAR", "VEC2", "VEC3", "VEC4", "MAT2", "MAT3", "MAT4"]
+    buffer_view: Index | None = None
+    byte_offset: Index = 0
+    normalized: bool = False
+    sparse: Sparse | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A node of the scene, with its transform relative to the node above."""
+
+    name: str = ""
+    children: tuple[Index, ...] = ()
+    translation: Annotated[Floats, 3] = field(default_factory=lambda: np.zeros(3))
+    rotation: Annotated[Floats, 4] = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))
+    """x, y, z, w."""
+    scale: Annotated[Floats, 3] = field(default_factory=lambda: np.ones(3))
+    matrix: Annotated[Floats, 16] | None = None
+    """Column after column, instead of the other three."""
+    mesh: Any = None
+    camera: Any = None
+    skin: Any = None
+    extensions: Any = None
+
+
+@dataclass(frozen=True)
+class Skin:
+    """Nodes that are joints."""
+
+    joints: tuple[Index, ...]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The property of a node that a channel moves."""
+
+    path: str
+    node: Index | None = None
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A sampler that moves a property."""
+
+    sampler: Index
+    target: Target
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Accessors with times and values of keys."""
+
+    input: Index
+    output: Index
+    interpolation: Literal["LINEAR", "STEP", "CUBICSPLINE"] = "LINEAR"
+
+
+@dataclass(frozen=True)
+class Animation:
+    """Keys of several nodes."""
+
+    channels: tuple[Channel, ...]
+    samplers: tuple[Sampler, ...]
+    name: str = ""
+    extras: Any = None
+
+
+@dataclass(frozen=True)
+class Gltf:
+    """A whole file."""
+
+    asset: Asset
+    buffers: tuple[Buffer, ...] = ()
+    buffer_views: tuple[BufferView, ...] = ()
+    accessors: tuple[Accessor, ...] = ()
+    images: tuple[Image, ...] = ()
+    meshes: tuple[Any, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    skins: tuple[Skin, ...] = ()
+    animations: tuple[Animation, ...] = ()
+    extensions: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.asset.version.startswith("2."):
+            got = repr(self.asset.version)[:60]
+            raise DecodeError(f"expected glTF 2.0, got {got}", ("asset", "version"))
+        for index, kind, count, keys in self._references():
+            if index >= count:
+                raise DecodeError(f"expected the index of one of {count} {kind}, got {index}", keys)
+
+    def _references(self) -> Iterator[tuple[int, str, int, tuple[Key, ...]]]:
+        """Yield each index into a list, with the list's name and length, and the index's place."""
+        views, nodes = len(self.buffer_views), len(self.nodes)
+        for n, view in enumerate(self.buffer_views):
+            yield view.buffer, "buffers", len(self.buffers), ("bufferViews", n, "buffer")
+        for n, accessor in enumerate(self.accessors):
+            place: tuple[Key, ...] = ("accessors", n)
+            if accessor.buffer_view is not None:
+                yield accessor.buffer_view, "bufferViews", views, (*place, "bufferView")
+            if sparse := accessor.sparse:
+                place = (*place, "sparse")
+                yield sparse.indices.buffer_view, "bufferViews", views, (*place, "indices")
+                yield sparse.values.buffer_view, "bufferViews", views, (*place, "values")
+        for n, node in enumerate(self.nodes):
+            for k, child in enumerate(node.children):
+                yield child, "nodes", nodes, ("nodes", n, "children", k)
+        for n, skin in enumerate(self.skins):
+            for k, joint in enumerate(skin.joints):
+                yield joint, "nodes", nodes, ("skins", n, "joints", k)
+        for n, animation in enumerate(self.animations):
+            for k, sampler in enumerate(animation.samplers):
+                place = ("animations", n, "samplers", k)
+                yield sampler.input, "accessors", len(self.accessors), (*place, "input")
+                yield sampler.output, "accessors", len(self.accessors), (*place, "output")
+            for k, channel in enumerate(animation.channels):
+                place = ("animations", n, "channels", k)
+                yield channel.sampler, "samplers", len(animation.samplers), (*place, "sampler")
+                if channel.target.node is not None:
+                    yield channel.target.node, "nodes", nodes, (*place, "target", "node")
+
+
+@dataclass(frozen=True)
+class HumanBone:
+    """A node that is a bone of a human."""
+
+    node: Index
+    bone: str = ""
+    """The bone's name in VRM 0.x."""
+
+
+@dataclass(frozen=True)
+class Humanoid0:
+    """The bones of a human, in VRM 0.x."""
+
+    human_bones: tuple[HumanBone, ...]
+
+
+@dataclass(frozen=True)
+class Humanoid1:
+    """The bones of a human by name, from VRM 1.0 on."""
+
+    human_bones: dict[str, HumanBone]
+
+
+@dataclass(frozen=True)
+class Vrm0:
+    """The extension VRM, of version 0.x."""
+
+    humanoid: Humanoid0 | None = None
+
+
+@dataclass(frozen=True)
+class Vrm1:
+    """The extensions VRMC_vrm and VRMC_vrm_animation."""
+
+    humanoid: Humanoid1 | None = None
