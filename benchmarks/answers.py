@@ -85,8 +85,8 @@ from synovia.limit import convert as conversion_module
 from synovia.limit import softening as softening_module
 from synovia.model import project_path
 from synovia.shapes import Region
+from synovia.shapes import extent as extent_module
 from synovia.shapes.mesh import shape_surface
-from synovia.shapes.theta_phi.extent import volume as table_volume
 
 # Sizes of what plain kernels would take hours for.
 SMALLER = {
@@ -99,6 +99,7 @@ SMALLER = {
     },
     human_limits_module: {"STEPS": 3, "RANDOM_POSES": 100},
     softening_module: {"NESTED": 2},
+    extent_module: {"LOOKS": 500, "CELLS": 500, "CLIMBS": 5},
 }
 X, AXIS = np.array([1.0, 0.0, 0.0]), np.array([0.6, 0.0, 0.8])
 FRAME_TIME = 1.0 / 60.0
@@ -473,7 +474,6 @@ def use_smaller_sizes() -> None:
             if not hasattr(module, name):
                 raise SystemExit(f"{module.__name__} has no {name} to make smaller")
             setattr(module, name, size)
-    table_volume.__defaults__ = (2000,)  # nodes of the integral over a table
 
 
 def record_answers(out: Path) -> None:

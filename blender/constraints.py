@@ -17,7 +17,6 @@ from synovia import Box, Limit, quat
 from synovia.arrays import Floats, Mask, Points, Quats, Scalars
 from synovia.charts import Hinges
 from synovia.export import Loss, measure_loss
-from synovia.limit import gather
 from synovia.shapes.mesh import shape_surface
 
 from .limits import Bound, bound
@@ -43,7 +42,7 @@ def euler_ranges(limits: Bound, bone: str) -> tuple[str, Points, Loss]:
     for order in ORDERS:
         letters = ["XYZ".index(letter) for letter in order[::-1]]
         chart = Hinges(quat.IDENTITY, axes[letters])
-        points = gather(chart, members)
+        points = chart.gather(members)
         ends = np.stack([points.min(axis=0), points.max(axis=0)])
         tried.append((_box_share(ends), order, letters, chart, ends))
     _, order, letters, chart, ends = min(tried, key=itemgetter(0))

@@ -12,7 +12,7 @@ import pytest
 
 from families import FAMILIES
 from oracles import random_quats
-from plugins import load, register
+from plugins import load
 from synovia import (
     CHARTS,
     Inside,
@@ -30,11 +30,10 @@ from synovia.charts import DirectionTwist, RotationVector, SwingTwist
 from synovia.draw.sphere import twist_widths_deg
 from synovia.ik import Orient, Reach, solve
 from synovia.io import limits_schema, load_limits, save_limits
-from synovia.limit import change_frames, has_axis, mirror_rotations
+from synovia.limit import has_axis, mirror_rotations
 from synovia.mesh import DRAFT, sheet_and_boundary
 from synovia.model import project_path
 from synovia.shapes import Box, as_directional
-from synovia.shapes.derived import Turned
 from synovia.view.limit_edits import MovePoint, cone_points
 
 REFERENCE = quat.exp(np.array([0.4, -0.3, 0.2]))
@@ -273,9 +272,6 @@ def test_goals_are_met_alike_in_other_frames(name):
     assert quat.angle_between(here, there).max() < 1e-7
 
 
-# Shapes without kernels, and charts that take no frame.
-
-
 def test_a_shape_without_a_kernel_follows_too():
     middle = unit_vectors(BONE + np.array([0.0, 0.3, 0.1]))
     shape = load("shapes", "round_cone").RoundCone(middle, 0.7, 0.5)
@@ -288,28 +284,3 @@ def test_a_shape_without_a_kernel_follows_too():
     # What solvers see in its place is the same grid; of two nodes as near, either may be nearest.
     apart = np.abs(there.stand_in.distance(seen) - limit.stand_in.distance(rotations))
     assert np.median(apart) < 1e-9
-
-
-def test_a_chart_without_a_frame_is_approximated_and_says_so(monkeypatch):
-    kind = load("charts", "modified_rodrigues").ModifiedRodrigues
-    register(monkeypatch, CHARTS, kind)
-    box = Limit(kind(REFERENCE), fitted("box", "rotation-vector").shape)
-    there = change_frames(box, PARENT, CHILD)
-    assert isinstance(there.limit.chart, kind)
-    assert there.limit.shape.name == "box"
-    assert 0.0 < there.error < 0.1
-    assert max(there.gained, there.lost) < 0.01
-    vectors = np.random.default_rng(1).normal(size=(3000, 3))
-    rotations = quat.mul(REFERENCE, quat.exp(0.4 * vectors))
-    legal = box.contains(rotations)
-    assert (there.limit.contains(outward(rotations)) == legal).mean() > 0.97
-    odd = Limit(kind(REFERENCE), Turned(box.shape, np.diag([1.0, -1.0, 1.0]), np.zeros(3)))
-    field = change_frames(odd, PARENT, CHILD)  # of a shape that nobody fits
-    assert (field.limit.shape.name, field.limit.chart.name) == ("distance-field", "rotation-vector")
-    assert 0.0 < field.error < 0.3
-    assert max(field.gained, field.lost) < 0.01
-    exact = change_frames(box, PARENT, quat.IDENTITY)
-    assert (exact.gained, exact.lost, exact.error) == (0.0, 0.0, 0.0)
-    assert exact.limit.shape is box.shape
-    seen = quat.mul(PARENT, rotations)
-    np.testing.assert_allclose(exact.limit.distance(seen), box.distance(rotations), atol=1e-9)

@@ -72,8 +72,10 @@ def test_limits_are_mirrored_and_converted(rng):
         np.testing.assert_allclose(shown, limit.distance(given), atol=1e-8)
     field = fitted("distance-field")
     assert mirror_limit(field, np.eye(3)[1]).shape.values.shape == field.shape.values.shape
-    with pytest.raises(ValueError, match="only in a plane across one of them, got the normal"):
-        mirror_limit(field, normal)
+    given = quat.mul(field.sample(100, rng), quat.exp(0.3 * rng.normal(size=(100, 3))))
+    legal = field.contains(given)
+    assert 0 < legal.sum() < len(legal)
+    assert (mirror_limit(field, normal).contains(mirror_rotations(given, normal)) == legal).all()
     there = fitted("box").to("kdop", "rotation-vector")
     back = there.limit.to("box", NAME)
     assert isinstance(back.limit.chart, ModifiedRodrigues)

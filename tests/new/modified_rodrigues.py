@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from .. import quat
 from ..arrays import Points, Quats
 from .chart import Chart
 
@@ -19,14 +18,14 @@ class ModifiedRodrigues(Chart):
     name: ClassVar[str] = "modified-rodrigues"
 
     def points(self, rotations: Quats) -> Points:
-        local = quat.mul(quat.inverse(self.reference), rotations)
+        local = self.to_local(rotations)
         local = np.where(local[..., :1] < 0.0, -local, local)
         return 4.0 * local[..., 1:] / (1.0 + local[..., :1])
 
     def rotations(self, points: Points) -> Quats:
         square = np.sum(np.square(0.25 * points), axis=-1, keepdims=True)
         local = np.concatenate([1.0 - square, 0.5 * points], axis=-1) / (1.0 + square)
-        return quat.mul(self.reference, local)
+        return self.from_local(local)
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
         square = np.sum(np.square(0.25 * points), axis=-1, keepdims=True)

@@ -2,12 +2,8 @@
 
 from ..arrays import TURN
 from .chart import Chart, takes_axis
-from .direction_twist import DirectionTwist
-from .euler import EulerZYZ
-from .framed import FramedChart
 from .hinges import Hinges
-from .rotation_vector import RotationVector
-from .swing_twist import SwingTwist
+from .standard import DirectionTwist, EulerZYZ, RotationVector, SwingTwist
 
 CHARTS: dict[str, type[Chart]] = {
     "rotation-vector": RotationVector,
@@ -24,7 +20,6 @@ __all__ = [
     "Chart",
     "DirectionTwist",
     "EulerZYZ",
-    "FramedChart",
     "Hinges",
     "RotationVector",
     "SwingTwist",

@@ -15,6 +15,8 @@ from ..kernels.layout import CHART_KINDS
 
 STEP = 1e-5  # radians; half the base of the central differences of the Jacobian
 SAMPLES = 4096  # rotations by which an unknown chart's largest density and mirror are found
+FRAME_ROUNDING = 1e-15  # half the angle, in radians, below which a frame is the identity
+STEEP = 0.2  # radians; at an angle δ from a singularity, float32 is off by some 1e-6/δ
 ROUNDING = 1e-9  # error of mirrored points up to which a linear map is exact
 SAMPLED_MAXIMUM = 0.9  # inverse of the safety factor on a maximum found by sampling
 
@@ -37,11 +39,17 @@ class Chart(ABC):
     """A map between rotations and points (..., dimension), in radians; it owns the metric.
 
     A subclass defines `name`, `points` and `rotations`, and `shifts` if a rotation has more than
-    one point. Everything else has a default that needs only these. A field `axis` is the direction
-    of the bone. A chart whose axes may be rotated is a `FramedChart`.
+    one point. Everything else has a default that needs only these. Points describe the local
+    rotation frame⁻¹ · reference⁻¹ · q · frame: see `to_local` and `from_local`.
+
+    A vector v along the chart's axes is frame · v in the joint's frame. A field `axis` is the
+    direction of the bone along the chart's axes. Files omit an identity frame.
     """
 
     reference: Annotated[Quats, 4] = field(default_factory=lambda: quat.IDENTITY)
+    frame: Annotated[Quats, 4] = field(
+        default_factory=lambda: quat.IDENTITY, kw_only=True, metadata={"optional": True}
+    )
 
     name: ClassVar[str]
     dimension: ClassVar[int] = 3
@@ -51,17 +59,27 @@ class Chart(ABC):
     """Period of each coordinate in radians; 0 for coordinates that do not wrap."""
     kernel: ClassVar[int | None] = None
     """Its number in `kernels.layout`; None for a chart in NumPy alone."""
+    _radial: ClassVar[tuple[int, ...]] = ()
+    """Coordinates that are the vector of a rotation; whole turns make it longer or shorter."""
 
     def __init_subclass__(cls) -> None:
         if cls.kernel is not None and cls.kernel not in CHART_KINDS:
             raise ValueError(f"{cls.__name__}.kernel must be in kernels.layout, got {cls.kernel}")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reference", unit_quats("reference", self.reference))
+        for name in ("reference", "frame"):
+            object.__setattr__(self, name, unit_quats(name, getattr(self, name)))
         own(self)
+        if np.abs(self.frame[1:]).max() <= FRAME_ROUNDING:
+            object.__setattr__(self, "frame", quat.IDENTITY)
         if takes_axis(type(self)):
             name = f"{type(self).__name__}.axis"
             object.__setattr__(self, "axis", unit_axis(self.__dict__["axis"], name))
+
+    @cached_property
+    def is_turned(self) -> bool:
+        """True if the chart's axes differ from those of the joint's frame."""
+        return bool(self.frame[1:].any())
 
     @property
     def bone(self) -> Vectors | None:
@@ -70,11 +88,29 @@ class Chart(ABC):
 
     def in_joint(self, vectors: Vectors) -> Vectors:
         """Convert vectors (..., 3) from coordinates along the chart's axes to the joint's frame."""
-        return vectors
+        return quat.rotate(self.frame, vectors) if self.is_turned else vectors
 
     def in_chart(self, vectors: Vectors) -> Vectors:
         """Convert vectors (..., 3) from the joint's frame to coordinates along the chart's axes."""
-        return vectors
+        return quat.rotate(quat.inverse(self.frame), vectors) if self.is_turned else vectors
+
+    @cached_property
+    def _sides(self) -> tuple[Quats, Quats]:
+        """The quaternions `back` and `right` of q = back · local · right⁻¹."""
+        right = self.frame
+        return quat.mul(self.reference, right) if self.is_turned else self.reference, right
+
+    def to_local(self, rotations: Quats) -> Quats:
+        """Return the local rotations (..., 4), which have coordinates along the chart's axes."""
+        back, right = self._sides
+        local = quat.mul(quat.inverse(back), rotations)
+        return quat.mul(local, right) if right[1:].any() else local
+
+    def from_local(self, local: Quats) -> Quats:
+        """Return the joint's rotations (..., 4) of local ones."""
+        back, right = self._sides
+        rotations = quat.mul(back, local)
+        return quat.mul(rotations, quat.inverse(right)) if right[1:].any() else rotations
 
     @abstractmethod
     def points(self, rotations: Quats) -> Points:
@@ -86,7 +122,44 @@ class Chart(ABC):
 
     def packed(self, shape: Any) -> tuple[list[float], list[float]]:
         """Return the chart's numbers before and after a shape in a packed limit."""
-        raise ValueError(f"the chart {self.name} has no kernel")
+        if self.kernel is None:
+            raise ValueError(f"the chart {self.name} has no kernel")
+        back, right = self._sides
+        axis = self.__dict__.get("axis", np.zeros(3))
+        return self._header(quat.inverse(back), right, back, quat.inverse(right), axis, shape), []
+
+    def _header(
+        self, left: Quats, right: Quats, back: Quats, forth: Quats, axis: Vectors, shape: Any
+    ) -> list[float]:
+        """Return kind, quaternions around a rotation on entry and exit, axis, and shape's reach."""
+        reach = (shape.reach(self._radial), shape.reach((2,)))
+        return [float(self.kernel or 0), *left, *right, *back, *forth, *axis, *reach]
+
+    def align(self, rotations: Quats) -> Self:
+        """Return the chart whose axes suit `rotations` (n, 4) best, if it chooses axes by data."""
+        return self
+
+    def gather(self, rotations: Quats) -> Points:
+        """Return points of rotations (n, 4), in covers that are close together, for a fit."""
+        return self.points(rotations)
+
+    def is_injective(self, shape: Any) -> bool:
+        """Return True if each rotation has at most one point in the shape, as far as is known."""
+        return len(self.shifts(np.empty((0, self.dimension)), 1)) == 1
+
+    def is_singular(self, shape: Any) -> bool:
+        """Return True if the shape has the direction opposite the bone, where twist is undefined.
+
+        A chart without an axis has no such direction.
+        """
+        return False
+
+    def is_steep(self, shape: Any) -> bool:
+        """Return True if members may be within `STEEP` radians of a singularity of the chart.
+
+        There, rounding a rotation to float32 may move its point by more than the tolerance.
+        """
+        return True
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
         """Return all points of the same rotations, up to `turns` whole turns away.
@@ -142,30 +215,46 @@ class Chart(ABC):
         vectors = quat.log(quat.mul(quat.inverse(before), after)) / (2.0 * STEP)
         return np.asarray(np.swapaxes(vectors, -1, -2))
 
-    def mirror(self, normal: Vectors) -> list[Reflection]:
-        """Return charts of the side mirrored across `normal` (3,), the preferred one first.
+    @property
+    def _grid_axes(self) -> Floats:
+        """Directions (3, 3) of the coordinates, along the chart's axes."""
+        return np.eye(3)
 
-        The list is empty if the mirror is not a linear map of the chart's points.
+    def _reflections(self, normal: Vectors) -> list[tuple[dict[str, Any], Floats, Points]]:
+        """Return mirror images of the chart across `normal`, which is along the chart's axes.
+
+        Each has the fields that change beside reference and frame, and `turn` and `about` as in
+        `Reflection`. The list is empty if the mirror is not a linear map of the chart's points.
         """
-        there = self._mirrored(normal)
+        plain = replace(self, reference=quat.IDENTITY, frame=quat.IDENTITY)
+        axis = {"axis": reflect(self.__dict__["axis"], normal)} if takes_axis(type(self)) else {}
         vectors = np.random.default_rng(0).uniform(-0.8, 0.8, size=(SAMPLES, 3))
-        rotations = quat.mul(self.reference, quat.exp(vectors))
-        about = self.points(self.reference)
-        here = self.points(rotations) - about
-        mirrored = there.points(mirror_rotations(rotations, normal)) - about
-        turn = np.linalg.lstsq(here, mirrored, rcond=None)[0].T
-        error = np.abs(here @ turn.T - mirrored).max()
+        rotations, about = quat.exp(vectors), plain.points(quat.IDENTITY)
+        images = replace(plain, **axis).points(mirror_rotations(rotations, normal)) - about
+        here = plain.points(rotations) - about
+        turn = np.linalg.lstsq(here, images, rcond=None)[0].T
+        error = np.abs(here @ turn.T - images).max()
         error = max(error, np.abs(turn @ turn.T - np.eye(self.dimension)).max())
-        if error >= ROUNDING:
-            return []
-        return [Reflection(there, turn, about, unit_normal(normal))]
+        return [(axis, turn, about)] if error < ROUNDING else []
 
-    def _mirrored(self, normal: Vectors) -> Self:
-        """Return the chart with mirrored reference and axis."""
-        changes: dict[str, Any] = {"reference": mirror_rotations(self.reference, normal)}
-        if takes_axis(type(self)):
-            changes["axis"] = reflect(self.__dict__["axis"], normal)
-        return replace(self, **changes)
+    def mirror(self, normal: Vectors) -> list[Reflection]:
+        """Return charts of the mirrored side: in the same frame, then in one that suits grids.
+
+        With h the half turn about the normal and g that about any axis e of the chart, the mirror
+        image of a rotation has, in the frame h · frame · g, the point mirrored across e. With e the
+        normal itself the frame stays; with e along a coordinate, a grid is mirrored exactly.
+        """
+        half, own = half_turn(normal), self.in_chart(unit_normal(normal))
+        along = self._grid_axes[np.abs(self._grid_axes @ own).argmax()]
+        turned = quat.mul(quat.mul(half, self.frame), half_turn(along))
+        reference = mirror_rotations(self.reference, normal)
+        return [
+            Reflection(
+                replace(self, reference=reference, frame=frame, **changes), turn, about, across
+            )
+            for across, frame in ((own, self.frame), (along, quat.normalize(turned)))
+            for changes, turn, about in self._reflections(across)
+        ]
 
 
 def takes_axis(chart: type[Chart]) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import permutations, product
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,16 +17,21 @@ from ..arrays import (
     Quats,
     Scalars,
     Vectors,
+    principal_axes,
+    rows,
     wrap_angles,
 )
 from ..kernels.layout import HINGES
-from .chart import half_turn
-from .framed import FramedChart
-from .rotation_vector import whole_turns
+from .chart import STEEP, Chart, half_turn
+from .standard import whole_turns
 
 MIN_AXIS_ANGLE = 1e-3  # radians between neighbouring axes; below it they are parallel
 SQUARE = 1e-12  # cosine up to which axes are at right angles, but for rounding
 LOCKED = 1e-6  # radians from gimbal lock within which the split of the outer angles is rounding
+MIN_RANGE = 0.02  # radians; smallest range of an angle when boxes of angles are compared
+ALIGN_SAMPLES = 500  # rotations by which axes are chosen
+CORE_SHARES = (0.3, 0.5, 0.7, 0.85, 0.95, 1.0)  # shares of the rotations, the nearest first
+TIE = 1e-6  # weight of the distance from the origin when two covers are equally near
 FOLD = 2e-7  # radians from where both solutions of the middle angle meet, likewise
 
 
@@ -39,7 +44,7 @@ class _Middle(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Hinges(FramedChart):
+class Hinges(Chart):
     """Angles (θ1, θ2, θ3) with reference⁻¹ · q = a1(θ1) · a2(θ2) · a3(θ3), about unit `axes`.
 
     The axes (3, 3) are rows along the chart's axes, the outermost first; each rotates with the
@@ -173,7 +178,7 @@ class Hinges(FramedChart):
     def _seen(self, rotations: Quats) -> _Middle:
         """Return the angles of f1⁻¹ · local · f3."""
         back, last, _, _ = self._outer
-        return self._angles(quat.mul(quat.mul(back, self._local(rotations)), last))
+        return self._angles(quat.mul(quat.mul(back, self.to_local(rotations)), last))
 
     def _middle(self, theta: Scalars) -> _Middle:
         """Return the angles of the middle hinge alone, at `theta` radians."""
@@ -210,7 +215,7 @@ class Hinges(FramedChart):
 
     def rotations(self, points: Points) -> Quats:
         turns = [quat.exp(points[..., k, None] * self.axes[k]) for k in range(3)]
-        return self._global(quat.mul(quat.mul(turns[0], turns[1]), turns[2]))
+        return self.from_local(quat.mul(quat.mul(turns[0], turns[1]), turns[2]))
 
     def second_solution(self, points: Points) -> Points:
         """Return the points (..., 3) of the same rotations with the other middle angle."""
@@ -233,6 +238,50 @@ class Hinges(FramedChart):
             here = here + TURN * np.rint((before - here) / TURN)
             path[frame] = here[np.square(here - before).sum(axis=-1).argmin()]
         return np.asarray(path)
+
+    def align(self, rotations: Quats) -> Hinges:
+        """Return the chart with the axes and the order that have the smallest box of angles.
+
+        Candidates are the principal axes of the rotation vectors and the chart's own, in all
+        orders.
+        """
+        samples = rotations[:: max(len(rotations) // ALIGN_SAMPLES, 1)]
+        vectors = quat.log(self.to_local(samples))
+        charts = [
+            replace(self, axes=_right_handed(axes[list(order)]))
+            for axes in (principal_axes(vectors), np.eye(3))
+            for order in permutations(range(3))
+        ]
+        return min(charts, key=lambda chart: chart._box_share(samples))
+
+    def _box_share(self, rotations: Quats) -> float:
+        """Return the share of all rotations in the box of the angles of `rotations`."""
+        points = self.gather(rotations)
+        low, high = points.min(axis=0) - MIN_RANGE, points.max(axis=0) + MIN_RANGE
+        middle = np.linspace(low[1], high[1], 64)
+        density = self.density(np.stack([middle, middle, middle], axis=-1)).mean()
+        return float(np.prod(high - low) * density)
+
+    def gather(self, rotations: Quats) -> Points:
+        # From the reference outwards, each in the cover nearest to the box of those before it.
+        points = rows("rotations", self.points(rotations), 3)
+        if not len(points):
+            return points
+        both = np.stack([points, self.second_solution(points)])
+        angles = quat.angle_between(rotations, self.reference)
+        for share in CORE_SHARES:
+            core = points[angles <= np.quantile(angles, share)]
+            low, high = core.min(axis=0), core.max(axis=0)
+            near = both + TURN * np.rint((0.5 * (low + high) - both) / TURN)
+            cost = np.square(near - np.clip(near, low, high)).sum(axis=-1)
+            cost += TIE * np.square(near).sum(axis=-1)
+            points = np.where((cost[1] < cost[0])[:, None], near[1], near[0])
+        return np.asarray(points)
+
+    def is_steep(self, shape: Any) -> bool:
+        # Gimbal lock is at middle angles of `lock` and whole half turns more.
+        low, high = (shape.bounds[:, 1] - self.lock + [-STEEP, STEEP]) / np.pi
+        return bool(np.ceil(low) <= high)
 
     def shortfall(self, rotations: Quats) -> Scalars | None:
         if not self._folds:
@@ -265,3 +314,9 @@ class Hinges(FramedChart):
 
     def _reflections(self, normal: Vectors) -> list[tuple[dict[str, Any], Floats, Points]]:
         return [({"axes": quat.rotate(half_turn(normal), self.axes)}, np.eye(3), np.zeros(3))]
+
+
+def _right_handed(axes: Floats) -> Floats:
+    """Return the rows, the last one negated if they are left-handed."""
+    sign = 1.0 if np.linalg.det(axes) > 0.0 else -1.0
+    return np.asarray(axes * np.array([[1.0], [1.0], [sign]]))

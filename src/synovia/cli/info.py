@@ -372,9 +372,7 @@ def describe_limits(model: LimitModel) -> dict[str, Any]:
 
 def _frame(limit: Limit) -> list[float] | None:
     """Return the rotation of the chart's axes in the joint's frame, w first; None for none."""
-    from ..limit import frame_of
-
-    frame = frame_of(limit.chart)
+    frame = limit.chart.frame
     return frame.tolist() if frame[1:].any() else None
 
 

@@ -13,7 +13,7 @@ from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors
 from ..charts import RotationVector, SwingTwist
 from ..learn import Progress
-from ..limit import Limit, frame_of
+from ..limit import Limit
 from ..mesh import PRINT, boundary, coordinate_names
 from ..model import LimitModel
 from ..shapes import DistanceField, Region, ThetaPhi
@@ -338,7 +338,7 @@ def describe_limit(limit: Limit) -> str:
 
     If the chart has a frame, also the rotation of its axes in the joint's frame.
     """
-    rotation_deg = np.degrees(quat.angle_between(frame_of(limit.chart), quat.IDENTITY))
+    rotation_deg = np.degrees(quat.angle_between(limit.chart.frame, quat.IDENTITY))
     turned = f" with axes turned by {rotation_deg:.0f}°" if rotation_deg >= 0.5 else ""
     above = (
         "" if limit.relative_to is None else f", measured from {readable_name(limit.relative_to)}"

@@ -11,7 +11,6 @@ from ..arrays import Floats, Points, Quats, Vectors
 from ..charts import Hinges
 from ..components import DEGREE, Control, Curve, Figure
 from ..limit import Limit
-from ..limit.chart_support import align_hinges
 from ..model import LimitModel
 from ..skeleton import Skeleton
 from .body import in_metres
@@ -74,7 +73,7 @@ def coupled_joints(skeleton: Skeleton, figure: Figure) -> dict[str, CoupledJoint
                     f"{figure.name}, for its curves to fit, got {bones[0]} and there {bones[1]}"
                 )
             rotations = pose.rotations[:, segment]
-            chart = align_hinges(Hinges(quat.mean(rotations)), rotations)
+            chart = Hinges(quat.mean(rotations)).align(rotations)
             size = lengths[0] / lengths[1]
             moved = pose.positions[:, segment] - theirs.offsets[segment]
             joints[name] = CoupledJoint(

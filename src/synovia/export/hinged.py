@@ -13,7 +13,6 @@ from .. import quat
 from ..arrays import Floats, Mask, Points, Quats, Scalars
 from ..charts import Hinges
 from ..limit import Limit
-from ..limit.chart_support import align_hinges
 from ..limit.convert import approximate
 from ..model import LimitModel
 from ..shapes import Box, KDop, Product, Region
@@ -156,7 +155,7 @@ def fit_hinges(limit: Limit, name: str, *, slanted: bool, chart: Hinges | None =
         chart = limit.chart
     if chart is None:
         members = limit.sample(MEMBERS // 4, np.random.default_rng(0))
-        chart = align_hinges(Hinges(quat.mean(members)), members)
+        chart = Hinges(quat.mean(members)).align(members)
     kind = KDop if slanted else Box
     return Limit(chart, approximate(limit, kind, chart, MEMBERS, {"along": "chart"}))
 

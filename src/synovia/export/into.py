@@ -15,7 +15,7 @@ from ..arrays import Floats
 from ..charts import Hinges
 from ..io.files import read_file
 from ..io.ranges import FULL, HingeRange, RangesFile, complete_axes, read_ranges
-from ..limit import Limit, gather
+from ..limit import Limit
 from ..model import LimitModel, joint_by_joint, without_limbs
 from ..skeleton import Skeleton
 from . import Exported
@@ -139,7 +139,7 @@ def fit_joint(
     if count == MAX_HINGES:
         return hinged_joint(limit, name, slanted=slanted, chart=chart)
     members = limit.sample(MEMBERS // 4, np.random.default_rng(0))
-    points = gather(chart, members)
+    points = chart.gather(members)
     points[:, count:] = 0.0
     is_near = quat.angle_between(chart.rotations(points), members) <= MAX_OFF_HINGES
     points = points[is_near] if is_near.any() else points

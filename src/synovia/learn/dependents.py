@@ -29,7 +29,7 @@ from ..limit import (
     DependentRange,
     Limit,
 )
-from ..limit.chart_support import approximate_shape
+from ..limit.families import approximate_shape
 from ..limit.intervals import interval_along
 from ..limit.node_grid import NodeGrid
 from ..shapes import Shape

@@ -10,7 +10,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Quats, Vectors, unit_quats
 from ..charts import Chart
-from ..limit import Limit, align, chart_named, unroll_paths
+from ..limit import Limit, chart_named, unroll_paths
 from ..shapes import DistanceField
 from ..shapes.distance_field.build import grid_around
 
@@ -57,7 +57,7 @@ def field_from_paths(
         raise ValueError("paths must be a list of arrays (frames, 4), with at least one frame")
     if reference is None:
         reference = quat.mean(np.concatenate(given))
-    framed = align(chart_named(chart, reference, axis), np.concatenate(given))
+    framed = chart_named(chart, reference, axis).align(np.concatenate(given))
     if bridged:
         given = [np.concatenate(given)]
     # Inserted frames hardly change the extent, so the cell size is known before.

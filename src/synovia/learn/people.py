@@ -12,7 +12,7 @@ import numpy as np
 from .. import kernels, quat
 from ..arrays import Floats, Ints, Points, Quats, Scalars, Vectors
 from ..charts import Chart
-from ..limit import Limit, align, chart_named
+from ..limit import Limit, chart_named
 from ..shapes import DistanceField
 from ..shapes.distance_field.build import grid_around, node_points, redistance
 from .margins import HeldOut, Promise, promise
@@ -122,7 +122,7 @@ class People:
             raise ValueError(f"within must be above 0 radians, got {within}")
         every = np.concatenate(self.rotations_by_performer)
         mean = quat.mean(every) if reference is None else reference
-        framed = align(chart_named(chart, mean, axis), every)
+        framed = chart_named(chart, mean, axis).align(every)
         points = framed.points(every)
         low, spacing, count = _grid(points, within, resolution, framed.periods)
         nodes = framed.rotations(node_points(low, spacing, count).reshape(-1, 3))

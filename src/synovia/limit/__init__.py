@@ -1,19 +1,18 @@
 """Limits: a shape seen through a chart, and how to get from one family to another."""
 
 from ..charts.chart import mirror_rotations
-from .chart_support import align, compared_charts, gather, suits
-from .convert import Conversion, change_frames, gained_and_lost, mirror_limit
+from .convert import Conversion, gained_and_lost, mirror_limit
 from .dependent import DEPENDENT_LIMITS, DependentLimit, DependentMargin, DependentRange
-from .limit import (
-    Limit,
+from .families import (
     chart_for,
     chart_named,
     charts_of,
-    frame_of,
+    compared_charts,
     has_axis,
     shape_named,
-    unroll_paths,
+    suits,
 )
+from .limit import Limit, unroll_paths
 from .pair import PairLimit, nearest_together, sample_together
 from .softening import Beyond, Inside
 
@@ -27,15 +26,11 @@ __all__ = [
     "Inside",
     "Limit",
     "PairLimit",
-    "align",
-    "change_frames",
     "chart_for",
     "chart_named",
     "charts_of",
     "compared_charts",
-    "frame_of",
     "gained_and_lost",
-    "gather",
     "has_axis",
     "mirror_limit",
     "mirror_rotations",

@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import Mask, Points, Quats, Scalars, Vectors, unit_quats
-from ..charts import Chart, FramedChart, RotationVector
+from ..arrays import Points, Quats, Scalars, Vectors
+from ..charts import Chart
 from ..charts.chart import unit_normal
-from ..shapes import SHAPES, DistanceField, Shape
+from ..shapes import Shape
 from ..shapes.mesh import shape_surface
-from .chart_support import align, approximate_shape, gather, suits
-from .limit import Limit, chart_for, chart_named, check_chart, frame_of, has_axis, shape_named
+from .families import (
+    approximate_shape,
+    chart_for,
+    chart_named,
+    check_chart,
+    has_axis,
+    shape_named,
+    suits,
+)
+from .limit import Limit
 
 ALIGNED = 4000  # members that axes are chosen by
 MEMBERS = 20_000  # to fit to, beside those on the boundary
@@ -67,10 +75,10 @@ def _chart_for(limit: Limit, kind: type[Shape], name: str | None, axis: Vectors 
         return limit.chart
     bone = limit.chart.bone if axis is None else axis
     framed = chart_named(
-        name, limit.chart.reference, bone if has_axis(name) else None, frame=frame_of(limit.chart)
+        name, limit.chart.reference, bone if has_axis(name) else None, frame=limit.chart.frame
     )
     members = limit.region.scatter(ALIGNED, np.random.default_rng(0))
-    return align(framed, limit.chart.rotations(members))
+    return framed.align(limit.chart.rotations(members))
 
 
 def approximate(
@@ -82,7 +90,7 @@ def approximate(
     """
     points, same = _members(limit, members), _same_chart(chart, limit.chart)
     if not same:
-        points = gather(chart, limit.chart.rotations(points))
+        points = chart.gather(limit.chart.rotations(points))
 
     def distance(points: Points) -> Scalars:
         return limit.region.distance(points) if same else limit.distance(chart.rotations(points))
@@ -97,7 +105,7 @@ def _same_chart(one: Chart, other: Chart) -> bool:
     if type(one) is not type(other):
         return False
     apart = [quat.angle_between(one.reference, other.reference),
-             quat.angle_between(frame_of(one), frame_of(other))]  # fmt: skip
+             quat.angle_between(one.frame, other.frame)]  # fmt: skip
     for name in ("axis", "axes"):
         apart.append(np.abs(getattr(one, name, 0.0) - getattr(other, name, 0.0)).max())
     return bool(max(apart) < 1e-9)
@@ -110,7 +118,7 @@ def _members(limit: Limit, n: int) -> Points:
     return np.concatenate([scattered, shape_surface(limit.region, DETAIL).vertices])
 
 
-def _compare(old: Limit | SeenLimit, new: Limit) -> Conversion:
+def _compare(old: Limit, new: Limit) -> Conversion:
     rng = np.random.default_rng(1)
     rotations = quat.normalize(rng.normal(size=(UNIFORM_ROTATIONS, 4)))
     gained, lost = _gained_and_lost(old, new, rotations)
@@ -127,14 +135,14 @@ def gained_and_lost(old: Limit, new: Limit) -> tuple[float, float]:
     return _gained_and_lost(old, new, quat.normalize(rng.normal(size=(UNIFORM_ROTATIONS, 4))))
 
 
-def _gained_and_lost(old: Limit | SeenLimit, new: Limit, rotations: Quats) -> tuple[float, float]:
+def _gained_and_lost(old: Limit, new: Limit, rotations: Quats) -> tuple[float, float]:
     was, now = old.contains(rotations), new.contains(rotations)
     return float((now & ~was).mean()), float((was & ~now).mean())
 
 
 def _worst(
-    judge: Limit | SeenLimit,
-    other: Limit | SeenLimit,
+    judge: Limit,
+    other: Limit,
     rotations: Quats,
     rng: np.random.Generator,
 ) -> float:
@@ -158,88 +166,6 @@ def _worst(
         far = np.where(better, found[each, best], far)
         step *= SHORTER
     return float(far.max())
-
-
-# Limits in other frames: of the same joint, on a skeleton whose bones have other axes.
-
-
-@dataclass(frozen=True, eq=False)
-class SeenLimit:
-    """The rotations r whose c = parent⁻¹ · r · child a limit accepts, as verbs on r."""
-
-    limit: Limit
-    parent: Quats
-    child: Quats
-
-    def inward(self, rotations: Quats) -> Quats:
-        """Return the rotations c (..., 4) that the limit is about, of rotations r."""
-        return quat.mul(quat.mul(quat.inverse(self.parent), rotations), self.child)
-
-    def outward(self, rotations: Quats) -> Quats:
-        """Return the rotations r (..., 4) of rotations c."""
-        return quat.mul(quat.mul(self.parent, rotations), quat.inverse(self.child))
-
-    def contains(self, rotations: Quats) -> Mask:
-        """Tell which rotations are legal."""
-        return self.limit.contains(self.inward(rotations))
-
-    def distance(self, rotations: Quats) -> Scalars:
-        """Return the limit's distances, in its chart's metric."""
-        return self.limit.distance(self.inward(rotations))
-
-    def project(self, rotations: Quats) -> Quats:
-        """Return the legal rotations that are nearest in the limit's chart."""
-        return self.outward(self.limit.project(self.inward(rotations)))
-
-    def correction(self, rotations: Quats) -> Scalars:
-        """Return the angles, in radians, between rotations and their projections."""
-        return self.limit.correction(self.inward(rotations))
-
-
-def change_frames(limit: Limit, parent: Quats, child: Quats) -> Conversion:
-    """Return the limit on rotations r, of which `limit` accepts c = parent⁻¹ · r · child.
-
-    `parent` and `child` are constant unit quaternions (4,): the frames of the parent's and of the
-    child's bone, as the skeleton of r has them, for a limit that was made for the frames of c. The
-    shape stays as it is, and the chart gets another reference and `frame`: nothing is gained or
-    lost. A chart that takes no frame, as one's own may, is about the turned reference and bone
-    instead; its shape is fitted anew, or else is a distance field of rotation vectors, and the
-    conversion says how far it is off. `relative_to` stays: rename it where joints have other names.
-
-    Examples
-    --------
-    >>> from synovia import Box, Limit, RotationVector, quat
-    >>> knee = Limit(RotationVector(), Box(low=[0, 0, 0], high=[2.4, 0, 0], axes=np.eye(3)))
-    >>> z_to_x = quat.exp(np.array([0.0, np.pi / 2, 0.0]))
-    >>> there = change_frames(knee, quat.inverse(z_to_x), quat.inverse(z_to_x)).limit
-    >>> bool(there.contains(quat.exp(np.array([0.0, 0.0, 1.2]))))  # it bends about z there
-    True
-    """
-    parent, child = (
-        quat.normalize(unit_quats(name, given).astype(np.float64))
-        for name, given in (("parent", parent), ("child", child))
-    )
-    for name, given in (("parent", parent), ("child", child)):
-        if given.shape != (4,):
-            raise ValueError(f"{name} must be one unit quaternion (4,), got {given.shape}")
-    chart, seen = limit.chart, SeenLimit(limit, parent, child)
-    reference = quat.normalize(seen.outward(chart.reference))
-    if isinstance(chart, FramedChart):
-        frame = quat.normalize(quat.mul(child, chart.frame))
-        there: Chart = replace(chart, reference=reference, frame=frame)
-        return Conversion(replace(limit, chart=there), gained=0.0, lost=0.0, error=0.0)
-    if not child[1:].any():  # points are from the reference: with it they stay what they are
-        made = replace(limit, chart=replace(chart, reference=reference))
-        return Conversion(made, gained=0.0, lost=0.0, error=0.0)
-    bone = {} if chart.bone is None else {"axis": quat.rotate(child, chart.bone)}
-    there, kind = replace(chart, reference=reference, **bone), type(limit.shape)
-    if kind not in SHAPES.values():
-        there, kind = RotationVector(reference), DistanceField
-    points = there.points(seen.outward(chart.rotations(_members(limit, MEMBERS))))
-    shape = approximate_shape(
-        kind, there, points, lambda points: seen.distance(there.rotations(points)), exact=False
-    )
-    return _compare(seen, replace(limit, chart=there, shape=shape, margin=0.0))
 
 
 def mirror_limit(limit: Limit, normal: Vectors) -> Limit:

@@ -36,7 +36,7 @@ from ..edit import add
 from ..shapes.derived import project_offset
 from .convert import mirror_limit
 from .intervals import interval_along, with_interval
-from .limit import Limit, frame_of
+from .limit import Limit
 from .nearest import nearest_by_angle
 from .node_grid import NodeGrid
 
@@ -314,7 +314,7 @@ class DependentLimit(ABC):
     def in_frames(self, parent: Quats, child: Quats) -> Self:
         """Return the limit for rotations r of the driver that were parent⁻¹ · r · child before.
 
-        The joint's own limit stays in its frames; `limit.change_frames` changes those.
+        The joint's own limit stays in its frames; `Limit.in_frames` changes those.
         """
         axis, frame = quat.rotate(child, self.axis), quat.normalize(quat.mul(parent, self.frame))
         if not self.by_rotation:
@@ -477,7 +477,7 @@ class DependentRange(DependentLimit):
         limit = mirror_limit(self.limit, normal)
         for there in self.limit.chart.mirror(normal):
             along = there.turn @ self.along
-            same = quat.angle_between(frame_of(there.chart), frame_of(limit.chart)) < ROUNDING
+            same = quat.angle_between(there.chart.frame, limit.chart.frame) < ROUNDING
             if same and interval_along(limit.shape, along) is not None:
                 return {"limit": limit, "along": along}
         raise ValueError(f"a range along {self.along.tolist()} cannot be mirrored")

@@ -26,97 +26,18 @@ from ..arrays import (
     whole_number,
 )
 from ..charts import (
-    CHARTS,
     Chart,
     DirectionTwist,
-    FramedChart,
     RotationVector,
-    SwingTwist,
-    takes_axis,
 )
-from ..shapes import SHAPES, DistanceField, Shape
+from ..shapes import DistanceField, Shape
 from ..shapes.region import check_margin
-from .chart_support import (
-    align,
-    check_shape,
-    fit_shape,
-    gather,
-    is_injective,
-    is_singular,
-    is_steep,
-    suits,
-)
+from .families import chart_named, check_chart, check_shape, fit_shape, shape_named, suits
 from .nearest import covering_rotations, nearest_by_angle
 from .softening import Softening
 
 if TYPE_CHECKING:
     from .convert import Conversion
-
-
-def chart_named(
-    chart: str | type[Chart],
-    reference: Quats,
-    axis: Vectors | None,
-    *,
-    frame: Quats = quat.IDENTITY,
-) -> Chart:
-    """Return the chart of this name or class, about `reference`, in `frame` where it takes one.
-
-    `axis` is the bone's direction in the joint's own frame.
-    """
-    kind = CHARTS.get(chart) if isinstance(chart, str) else chart
-    if kind is None or kind not in CHARTS.values():
-        raise ValueError(f"chart must be one of {', '.join(CHARTS)}, got {chart!r}")
-    fields: dict[str, Any] = {"reference": reference}
-    if issubclass(kind, FramedChart) and frame[1:].any():
-        fields["frame"] = frame
-    if axis is None:
-        return kind(**fields)
-    if not takes_axis(kind):
-        raise ValueError(f"the chart {kind.name} has no axis, got {axis!r}")
-    if "frame" in fields:
-        axis = quat.rotate(quat.inverse(frame), np.asarray(axis, np.float64))
-    fields["axis"] = axis
-    return kind(**fields)
-
-
-def frame_of(chart: Chart) -> Quats:
-    """Return how a chart's axes are turned in the joint's frame: (4,), the identity if not."""
-    return chart.frame if isinstance(chart, FramedChart) else quat.IDENTITY
-
-
-def has_axis(chart: str) -> bool:
-    """Tell whether the chart of this name is about a bone's axis."""
-    return chart in CHARTS and takes_axis(CHARTS[chart])
-
-
-def charts_of(shape: str) -> list[str]:
-    """Return the names of the charts that a shape works in, its own first."""
-    kind = shape_named(shape)
-    others = [name for name, chart in CHARTS.items() if suits(chart, kind)]
-    return list(dict.fromkeys([*kind.charts, *others]))
-
-
-def chart_for(shape: str, chart: str | None) -> str:
-    """Return `chart`; where none is given, swing-twist, or what the shape works in."""
-    charts = shape_named(shape).charts
-    return chart or (SwingTwist.name if SwingTwist.name in charts else charts[0])
-
-
-def shape_named(shape: str | type[Shape]) -> type[Shape]:
-    """Return the class of the shape of this name; a class is passed through."""
-    kind = SHAPES.get(shape) if isinstance(shape, str) else shape
-    if kind is None or kind not in SHAPES.values():
-        raise ValueError(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
-    return kind
-
-
-def check_chart(shape: Shape | type[Shape], chart: Chart) -> None:
-    """Raise ValueError if the shape does not work in the chart."""
-    if not suits(chart, shape):
-        raise ValueError(
-            f"a {shape.name} works in {' or '.join(shape.charts)}, got the chart {chart.name}"
-        )
 
 
 # What limits are given: rotations in any form of floats, and paths of them in time.
@@ -202,7 +123,7 @@ class Limit:
                 f"a limit must stay within {FARTHEST / TURN:.0f} whole turns of its reference, "
                 f"got one that reaches {self.region.reach((0, 1, 2)):.6g} radians"
             )
-        if is_singular(self.chart, self.region):
+        if self.chart.is_singular(self.region):
             warnings.warn(
                 "the region contains the direction opposite the bone's axis, "
                 "where the twist is not defined",
@@ -245,8 +166,8 @@ class Limit:
         kind = shape_named(shape)
         framed = chart_named(kind.charts[0] if chart is None else chart, reference, axis)
         check_chart(kind, framed)
-        framed = align(framed, np.concatenate(paths))
-        points = unroll_paths(framed, paths) if in_time else gather(framed, paths[0])
+        framed = framed.align(np.concatenate(paths))
+        points = unroll_paths(framed, paths) if in_time else framed.gather(paths[0])
         own = {"margin": check_margin(margin)} if kind.fits_margin else {}
         try:
             fitted = fit_shape(kind, framed, points, **own, **options)
@@ -302,7 +223,7 @@ class Limit:
             return self
         chart = self.chart
         if chart.kernel is None or not suits(chart, DistanceField):
-            chart = RotationVector(chart.reference, frame=frame_of(chart))
+            chart = RotationVector(chart.reference, frame=chart.frame)
         options = {"resolution": STAND_IN_NODES}
         shape = approximate(self, DistanceField, chart, STAND_IN_MEMBERS, options)
         return Limit(chart, shape, self.relative_to)
@@ -317,7 +238,7 @@ class Limit:
     @cached_property
     def is_steep(self) -> bool:
         """Whether float32 may round members to rotations that are not legal."""
-        return is_steep(self.chart, self.region)
+        return self.chart.is_steep(self.region)
 
     def round_members(self, legal: Quats, given: np.dtype[Any]) -> Quats:
         """Return legal rotations (..., 4) in the type `given`, legal after rounding as well.
@@ -611,7 +532,7 @@ class Limit:
 
     def _multiplicity(self, points: Points) -> Scalars:
         """Return in how many covers the rotation of each member is legal."""
-        if is_injective(self.chart, self.region):
+        if self.chart.is_injective(self.region):
             return np.ones(len(points))
         covers = self.covers(self.chart.rotations(points))
         if len(covers) == 1:
@@ -647,13 +568,30 @@ class Limit:
     def in_frames(self, parent: Quats, child: Quats) -> Limit:
         """Return the limit on rotations r, of which this one accepts c = parent⁻¹ · r · child.
 
-        `parent` and `child` are constant unit quaternions (4,): see `change_frames`, which also
-        says how far the new limit is off where the chart takes no frame; for all others it is
-        exact.
-        """
-        from .convert import change_frames
+        `parent` and `child` are constant unit quaternions (4,): the frames of the parent's and the
+        child's bone, as the skeleton of r has them, for a limit made for the frames of c. Only the
+        chart changes. `relative_to` stays: rename it where joints have other names.
 
-        return change_frames(self, parent, child).limit
+        Examples
+        --------
+        >>> from synovia import Box, Limit, RotationVector, quat
+        >>> knee = Limit(RotationVector(), Box(low=[0, 0, 0], high=[2.4, 0, 0], axes=np.eye(3)))
+        >>> z_to_x = quat.exp(np.array([0.0, np.pi / 2, 0.0]))
+        >>> there = knee.in_frames(quat.inverse(z_to_x), quat.inverse(z_to_x))
+        >>> bool(there.contains(quat.exp(np.array([0.0, 0.0, 1.2]))))  # it bends about z there
+        True
+        """
+        parent, child = (
+            quat.normalize(unit_quats(name, given).astype(np.float64))
+            for name, given in (("parent", parent), ("child", child))
+        )
+        for name, given in (("parent", parent), ("child", child)):
+            if given.shape != (4,):
+                raise ValueError(f"{name} must be one unit quaternion (4,), got {given.shape}")
+        reference = quat.mul(quat.mul(parent, self.chart.reference), quat.inverse(child))
+        frame = quat.normalize(quat.mul(child, self.chart.frame))
+        chart = replace(self.chart, reference=quat.normalize(reference), frame=frame)
+        return replace(self, chart=chart)
 
 
 def _project_into(source: Quats, packed: Floats, slack: float, out: Quats, threads: int) -> float:

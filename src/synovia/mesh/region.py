@@ -15,7 +15,6 @@ from .. import quat
 from ..arrays import TURN, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
 from ..charts import RotationVector, SwingTwist
 from ..limit import Limit
-from ..limit.chart_support import is_injective
 from ..shapes import Directional, Region, as_directional
 from ..shapes.mesh import Boundary, Surface, free_ends, pieces, shape_boundary
 from ..shapes.mesh.directional import ON_RIM, SHARE
@@ -215,7 +214,7 @@ def _seen_triangles(limit: Limit, net: Net, *, covered: bool) -> Surface:
 def overlaps_itself(limit: Limit) -> bool:
     """Return True if a region of vectors reaches half a turn, so that it may overlap itself."""
     vectors = isinstance(limit.chart, RotationVector | SwingTwist)
-    return vectors and not is_injective(limit.chart, limit.region)
+    return vectors and not limit.chart.is_injective(limit.region)
 
 
 def _rotations(limit: Limit, vectors: Points) -> Quats:

@@ -223,12 +223,6 @@ class Polytope(Convex):
     def turn(self, turn: Floats) -> Self:
         return replace(self, axes=self.axes @ turn.T)  # type: ignore[type-var]
 
-    def facing(self, points: Points) -> Points:
-        """Return the outward normal of the nearest face."""
-        along = points @ self.axes.T
-        depth = np.concatenate([along - self.high, self.low - along], axis=-1)
-        return np.asarray(np.concatenate([self.axes, -self.axes])[depth.argmax(axis=-1)])
-
     def grow(self, r: float) -> Self:
         """Return the shape with every face moved outwards by `r` radians."""
         return replace(self, low=self.low - r, high=self.high + r)  # type: ignore[type-var]

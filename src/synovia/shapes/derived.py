@@ -16,9 +16,8 @@ from ..arrays import (
     Vectors,
     check_orthonormal,
     own,
-    rows,
 )
-from .directional import Directional, angle_between
+from .directional import Directional
 from .extent import slope
 from .region import Region
 
@@ -94,10 +93,7 @@ class Offset(Derived):
     @property
     def bounds(self) -> Points:
         low, high = self.shape.bounds
-        found = np.stack([low - self.radius, np.maximum(high + self.radius, low - self.radius)])
-        if self.dimension == 4:  # a coordinate of a direction changes by less than its angle
-            found[:, :3] = np.clip(found[:, :3], -1.0, 1.0)
-        return found
+        return np.stack([low - self.radius, np.maximum(high + self.radius, low - self.radius)])
 
     def reach(self, columns: tuple[int, ...]) -> float:
         return self.shape.reach(columns) + max(self.radius, 0.0)
@@ -174,20 +170,20 @@ class DirectionalOffset(Offset, Directional):
     shape: Directional
 
     def contains_direction(self, directions: Vectors) -> Mask:
-        return np.asarray(self.nearest_direction(directions)[1] <= self.radius + TOLERANCE)
+        return np.asarray(self.shape.nearest_direction(directions)[1] <= self.radius + TOLERANCE)
+
+    @property
+    def twist_bounds(self) -> tuple[float, float]:
+        low, high = self.shape.twist_bounds
+        return low - self.radius, high + self.radius
+
+    bounds = Directional.bounds
 
     def twist_range(self, directions: Vectors) -> Floats:
-        nearest, angle = self.nearest_direction(directions)
+        nearest, angle = self.shape.nearest_direction(directions)
         wider = np.sqrt(np.maximum(self.radius**2 - angle**2, 0.0))
         ends = self.shape.twist_range(nearest) + np.stack([-wider, wider], axis=-1)
         return np.asarray(ends)
-
-    def nearest_direction(self, directions: Vectors) -> tuple[Vectors, Scalars]:
-        """Return the nearest directions (..., 3) that the shape has, and the angles to them."""
-        given = rows("directions", directions, 3)
-        points = np.concatenate([given, np.zeros_like(given[..., :1])], axis=-1)
-        nearest = self.shape.project(points)[..., :3]
-        return nearest, angle_between(given, nearest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,9 +216,6 @@ class Turned(Derived):
         back = self.turned_back(points)
         outside = self.shape.distance(back) > 0.0
         return np.where(outside[..., None], self.turned(self.shape.project(back)), points)
-
-    def facing(self, points: Points) -> Points:
-        return np.asarray(self.shape.facing(self.turned_back(points)) @ self.turn.T)
 
     @property
     def deepest(self) -> Points:

@@ -6,6 +6,7 @@ and its whole turns are the same; an interval of twists may pass ±π, and one o
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -39,10 +40,15 @@ class Directional(Region):
     def dimension(self) -> int:
         return 4
 
-    def contains_direction(self, directions: Vectors) -> Mask:
-        """Tell which unit directions (..., 3) are legal with some twist."""
+    def nearest_direction(self, directions: Vectors) -> tuple[Vectors, Scalars]:
+        """Return the nearest legal directions (..., 3), and the angles to them in radians."""
         directions = rows("directions", directions, 3)
-        return np.asarray(angle_between(self._at(directions)[..., :3], directions) <= TOLERANCE)
+        nearest = self._at(directions)[..., :3]
+        return nearest, angle_between(directions, nearest)
+
+    def contains_direction(self, directions: Vectors) -> Mask:
+        """Return a mask of the unit directions (..., 3) that are legal with some twist."""
+        return np.asarray(self.nearest_direction(directions)[1] <= TOLERANCE)
 
     def twist_range(self, directions: Vectors) -> Floats:
         """Return the least and greatest twist (..., 2), in radians, at legal directions."""
@@ -65,6 +71,19 @@ class Directional(Region):
         beyond = np.take_along_axis(ahead, first, axis=-2)[..., 0, :]
         end = beyond[..., 3] + self.moves(beyond, self.project(beyond))[..., 3]
         return np.where(legal.all(axis=-1), np.copysign(np.pi, step), end)
+
+    @property
+    def twist_bounds(self) -> tuple[float, float]:
+        """A range of angles that holds all legal twists, in radians."""
+        return -np.pi, np.pi
+
+    @cached_property
+    def bounds(self) -> Points:
+        """The least and greatest coordinates of legal directions, and `twist_bounds`: (2, 4)."""
+        axes = np.concatenate([-np.eye(3), np.eye(3)])
+        most = np.cos(self.nearest_direction(axes)[1])
+        low, high = self.twist_bounds
+        return np.array([[*-most[:3], low], [*most[3:], high]])
 
     @property
     def exact_distance(self) -> bool:  # that of the nearest direction, then the nearest twist

@@ -121,19 +121,6 @@ class Ellipsoid(Convex):
         spread = (self.axes * self.radii[:, None])[:, columns]
         return float(np.linalg.norm(self.center[list(columns)]) + np.linalg.norm(spread, 2))
 
-    def facing(self, points: Points) -> Points:
-        """Return the direction of the gradient; of the shortest axis at the centre or if flat."""
-        coordinates = (points - self.center) @ self.axes.T
-        gradient = coordinates / np.maximum(self.radii, 1e-12) ** 2
-        least = int(self.radii.argmin())
-        shortest = np.eye(self.dimension)[least]
-        flat = bool(self.radii[least] <= THIN)
-        sloping = (gradient != 0.0).any(axis=-1, keepdims=True) & (not flat)
-        shortest = np.where(coordinates[..., least, None] < 0.0, -shortest, shortest)
-        gradient = np.where(sloping, gradient, shortest)
-        length = np.linalg.norm(gradient, axis=-1, keepdims=True)
-        return np.asarray(gradient / length @ self.axes)
-
     def turn(self, turn: Floats) -> Self:
         return replace(self, center=turn @ self.center, axes=self.axes @ turn.T)
 

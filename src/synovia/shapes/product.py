@@ -78,16 +78,6 @@ class Product(Convex):
         twist = max(abs(self.low), abs(self.high)) if 2 in columns else 0.0
         return float(np.hypot(swing, twist))
 
-    def facing(self, points: Points) -> Points:
-        """Return the outward normal of the side or the end, whichever is nearer."""
-        swing, twist = points[..., :2], points[..., 2]
-        below, above = self.low - twist, twist - self.high
-        end = np.zeros((*twist.shape, 3))
-        end[..., 2] = np.where(above >= below, 1.0, -1.0)
-        side = np.concatenate([self.swing.facing(swing), np.zeros((*twist.shape, 1))], axis=-1)
-        nearer_end = np.maximum(below, above) > self.swing.distance(swing)
-        return np.where(nearer_end[..., None], end, side)
-
     def turn(self, turn: Floats) -> Region:
         if turn[2, 2] > -1.0 + 1e-9:  # about the bone only: a mirrored one twists the other way
             return super().turn(turn)

@@ -96,14 +96,14 @@ class Region(ABC):
         """The kind and the parameters, flat, as `kernels.shapes` reads them."""
         raise ValueError(f"a {self.name} has no kernel")
 
-    @property
+    @cached_property
     def bounds(self) -> Points:
         """The least and greatest coordinates of the members in the chart, or beyond: (2, d)."""
         return self._extent.bounds
 
     def reach(self, columns: tuple[int, ...]) -> float:
         """Return a bound on how far members are from the origin, in these coordinates alone."""
-        return self._extent.reach(columns)
+        return float(np.linalg.norm(np.abs(self.bounds).max(axis=0)[list(columns)]))
 
     @property
     def exact_distance(self) -> bool:
@@ -158,8 +158,8 @@ class Region(ABC):
         return self._extent.deepest
 
     @cached_property
-    def _extent(self) -> extent.Extent | extent.SampledExtent:
-        return extent.SampledExtent(self) if self.dimension == 4 else extent.Extent(self)
+    def _extent(self) -> extent.Extent:
+        return extent.DirectionalExtent(self) if self.dimension == 4 else extent.Extent(self)
 
     def contains(self, points: Points) -> Mask:
         """Tell which points are members."""
@@ -182,9 +182,14 @@ class Region(ABC):
     def normal(self, points: Points) -> Points:
         """Return the outward unit direction: of the move beyond the boundary, else of the face."""
         points = self._checked(points)
-        nearest, distance = self._nearest(points)
+        outer = points.astype(np.float64, copy=False)
+        nearest, distance = self._nearest(outer)
+        # From edges and corners, a step outwards shows a direction that no member lies beyond.
+        step = self.shift(nearest, 2.0 * RIM * self.facing(nearest))
+        outer = np.where((np.abs(distance) <= RIM)[..., None], step, outer)
+        nearest, distance = self._nearest(outer)
         beyond = (distance > RIM)[..., None]
-        move = -self.moves(points, nearest)
+        move = -self.moves(outer, nearest)
         length = np.where(beyond, np.linalg.norm(move, axis=-1, keepdims=True), 1.0)
         return np.where(beyond, move / length, self.facing(nearest)).astype(points.dtype)
 

@@ -9,15 +9,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
+from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
 from ..kernels.layout import UNION
 from .directional import Directional
 from .reach_cone.cone import ReachCone
-from .reach_cone.extent import cone_nodes, slice_areas
 from .reach_cone.star import unit_directions
 from .region import sample_points
 
-GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)  # its multiples are spread evenly, but for whole numbers
 ROUNDS = 20
 
 
@@ -58,6 +56,13 @@ class Union(Directional):
         parts = [part.packed for part in self.parts]
         return np.concatenate([[UNION, len(parts)], *parts])
 
+    def nearest_direction(self, directions: Vectors) -> tuple[Vectors, Scalars]:
+        nearest = [part.nearest_direction(directions) for part in self.parts]
+        angles = np.stack([angle for _, angle in nearest])
+        best = angles.argmin(axis=0)[None]
+        feet = np.take_along_axis(np.stack([foot for foot, _ in nearest]), best[..., None], 0)
+        return feet[0], np.take_along_axis(angles, best, 0)[0]
+
     def contains_direction(self, directions: Vectors) -> Mask:
         inside = [part.contains_direction(directions) for part in self.parts]
         return np.asarray(np.any(inside, axis=0))
@@ -75,61 +80,12 @@ class Union(Directional):
         return np.stack([low, np.where(legal, ranges[..., 1], -np.inf).max(axis=0)], axis=-1)
 
     @property
-    def bounds(self) -> Points:
-        each = np.stack([part.bounds for part in self.parts])
-        return np.stack([each[:, 0].min(axis=0), each[:, 1].max(axis=0)])
-
-    def facing(self, points: Points) -> Points:
-        """Return the outward normal of the part in which the points are deepest."""
-        depths = np.stack([part.distance(points) for part in self.parts])
-        normals = np.stack([part.facing(points) for part in self.parts])
-        deepest = depths.argmin(axis=0)[None, ..., None]
-        return np.asarray(np.take_along_axis(normals, deepest, axis=0)[0])
+    def twist_bounds(self) -> tuple[float, float]:
+        ends = [part.twist_bounds for part in self.parts]
+        return min(low for low, _ in ends), max(high for _, high in ends)
 
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Self:
         return type(self)(tuple(part.mirror(turn, about, normal) for part in self.parts))
-
-    @property
-    def deepest(self) -> Points:
-        return min(self.parts, key=lambda part: float(part.distance(part.deepest))).deepest
-
-    @cached_property
-    def measure(self) -> float:
-        """The volume in the chart, each place counted once: exact where parts do not overlap.
-
-        Elsewhere a sum over directions of each part, with a twist for each, off by about a percent
-        of the overlap.
-        """
-        if len(self.parts) == 1:
-            return self.parts[0].measure
-        total = 0.0
-        for number, part in enumerate(self.parts):
-            directions, (low, high), areas = cone_nodes(part)
-            width = np.minimum(high - low, TURN)
-            twists = low + width * (GOLDEN * np.arange(1, len(low) + 1) % 1.0)
-            points = np.column_stack([directions, twists])
-            total += float(np.sum(areas * width / self._multiplicity(points, number)))
-        return total
-
-    def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        sizes = np.array([part.measure for part in self.parts])
-        if not sizes.any():  # universal joints: by the directions alone
-            sizes = np.array([slice_areas(part).sum() for part in self.parts])
-        chosen: list[Points] = [np.empty((0, 4))]
-        while sum(len(points) for points in chosen) < n:
-            counts = rng.multinomial(2 * n + 16, sizes / sizes.sum())
-            parts = zip(self.parts, counts, strict=True)
-            points = np.concatenate([part.scatter(int(count), rng) for part, count in parts])
-            # What several parts have was drawn as often.
-            once = points[rng.random(len(points)) * self._multiplicity(points) < 1.0]
-            chosen.append(rng.permutation(once))
-        return np.concatenate(chosen)[:n]
-
-    def _multiplicity(self, points: Points, drawn_from: int | None = None) -> Scalars:
-        """Return how many parts have each point; that which it was drawn from is not asked."""
-        asked = [part for number, part in enumerate(self.parts) if number != drawn_from]
-        inside = np.sum([part.contains(points) for part in asked], axis=0)
-        return np.asarray(np.maximum(inside + (drawn_from is not None), 1))
 
 
 def _group_directions(directions: Vectors, parts: int) -> Ints:

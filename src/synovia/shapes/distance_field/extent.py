@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from .field import DistanceField
 
 
-SPECK = 1e-6  # share of a cell: regions of less volume are thin
-MAX_LINES, ALL_LINES = 24, 400_000  # along a side of a cell, and in all: volume to a thousandth
-
-
 def close_axes(values: Floats, wraps: Mask) -> Floats:
     """Return the node values with the first repeated at the end of each axis that wraps."""
     return np.pad(values, [(0, int(w)) for w in wraps], mode="wrap")
@@ -33,18 +29,6 @@ def add_midpoints(nodes: Floats, wraps: Mask) -> Floats:
     return nodes
 
 
-def volume_of(nodes: Floats, threshold: float, spacing: Floats) -> float:
-    """Return the volume of {Φ <= threshold} in cubed radians; 0 if it is a speck.
-
-    It is integrated along lines of the third axis, on which Φ is linear in each cell, spread evenly
-    over the cells that the boundary cuts.
-    """
-    cut = int(np.count_nonzero(_some_corner(nodes <= threshold) & _some_corner(nodes > threshold)))
-    side = int(np.clip(np.sqrt(ALL_LINES / max(cut, 1)), 4, MAX_LINES))
-    volume = float(kernels.distance_field_grid.volume(nodes, threshold, side))
-    return volume * float(spacing.prod()) if volume > SPECK else 0.0
-
-
 def _some_corner(nodes: Mask) -> Mask:
     """Return True for each cell that has a true node at a corner."""
     for axis in range(3):
@@ -56,38 +40,6 @@ def _some_corner(nodes: Mask) -> Mask:
 def member_cells(nodes: Floats, threshold: float) -> Ints:
     """Return the cells that have members, by their first nodes: (n, 3)."""
     return np.argwhere(_some_corner(nodes <= threshold))
-
-
-def sample_field(
-    n: int,
-    rng: np.random.Generator,
-    nodes: Floats,
-    threshold: float,
-    low: Floats,
-    spacing: Floats,
-    thin: bool,
-) -> Points:
-    """Return `n` uniform members (n, 3), by rejection in the cells that have any.
-
-    Of a `thin` region they are nodes.
-    """
-    if thin:
-        members = np.argwhere(nodes <= threshold)
-        return low + spacing * members[rng.integers(len(members), size=n)]
-    cells = member_cells(nodes, threshold)
-    _, rows, columns = nodes.shape
-    kept: list[Points] = [np.empty((0, 3))]
-    while sum(map(len, kept)) < n:
-        first = cells[rng.integers(len(cells), size=2 * n + 64)]
-        at = rng.random(first.shape)
-        number, value = (first[:, 0] * rows + first[:, 1]) * columns + first[:, 2], 0.0
-        shares = np.stack([1.0 - at, at])
-        for i, j, k in np.ndindex(2, 2, 2):
-            weight = shares[i, :, 0] * shares[j, :, 1] * shares[k, :, 2]
-            value = value + weight * nodes.ravel()[number + (i * rows + j) * columns + k]
-        inside = value <= threshold
-        kept.append(low + spacing * (first + at)[inside])
-    return np.concatenate(kept)[:n]
 
 
 NET_STEPS, NET_STEP = 3, 0.5  # Newton steps of a net's points to the level, and cells in each

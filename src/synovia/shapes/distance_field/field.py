@@ -25,11 +25,11 @@ from .build import (
 from .extent import (
     close_axes,
     member_cells,
-    sample_field,
     values_at,
-    volume_of,
 )
 
+LOOKS = 30_000  # points that give the volume, to about half a percent
+SPECK = 1e-6  # cells; regions of less volume are thin
 MOST = 3_000_000  # nodes of a box that grows to many times its size
 LEAST_SPACING = 1e-4  # radians: the smallest cell that is accepted
 LEAST_THRESHOLD = 0.5 * np.sqrt(3.0)  # cells: half a diagonal, so that samples are members
@@ -264,20 +264,6 @@ class DistanceField(Region):
     def exact_distance(self) -> bool:  # up to half a cell's diagonal farther
         return False
 
-    def facing(self, points: Points) -> Points:
-        """Return the direction in which Φ rises, or the normal of a nearer side of the box."""
-        slope = self.gradient(points)
-        length = np.linalg.norm(slope, axis=-1, keepdims=True)
-        up = np.where(length > 1e-12, slope / np.maximum(length, 1e-12), [1.0, 0.0, 0.0])
-        high = self.low + self.spacing * (np.array(self.values.shape) - 1)
-        sides = np.stack([points - self.low, high - points])
-        sides = np.where(self.wrapping, np.inf, sides)
-        side = np.moveaxis(sides, 0, -1).reshape(*points.shape[:-1], 6)
-        nearest = side.argmin(axis=-1)
-        normal = np.eye(3)[nearest // 2] * np.where(nearest % 2 == 1, 1.0, -1.0)[..., None]
-        at_side = side.min(axis=-1) < self.threshold - self.value(points)
-        return np.where(at_side[..., None], normal, up)
-
     def grow(self, r: float) -> Self:
         """Return the field with a threshold `r` radians higher, in a larger box."""
         return replace(self.widened(r), threshold=self.threshold + r)
@@ -337,13 +323,27 @@ class DistanceField(Region):
 
     @cached_property
     def measure(self) -> float:
-        """The volume in the chart, to about a thousandth; 0 if hardly a node is inside."""
-        return volume_of(self.closed, self.threshold, self.spacing)
+        """The volume in the chart, to about half a percent; 0 if hardly a node is inside."""
+        _, legal = self._propose(LOOKS, np.random.default_rng(0))
+        cells = len(self._cell_ends[0]) * legal.mean()
+        return float(cells * self.spacing.prod()) if cells > SPECK else 0.0
 
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
         """Return `n` members, uniform in the chart; of a thin region, nodes of it."""
-        thin = self.measure == 0.0
-        return sample_field(n, rng, self.closed, self.threshold, self.low, self.spacing, thin)
+        if self.measure == 0.0:
+            members = self.nodes[self.values <= self.threshold]
+            return np.asarray(members[rng.integers(len(members), size=n)])
+        chosen: list[Points] = [np.empty((0, 3))]
+        while sum(map(len, chosen)) < n:
+            points, legal = self._propose(2 * n + 64, rng)
+            chosen.append(points[legal])
+        return np.concatenate(chosen)[:n]
+
+    def _propose(self, n: int, rng: np.random.Generator) -> tuple[Points, Mask]:
+        """Return `n` points, uniform in the cells that have members, and which are members."""
+        corners = self._cell_ends[0]
+        points = corners[rng.integers(len(corners), size=n)] + self.spacing * rng.random((n, 3))
+        return points, self.value(points) <= self.threshold
 
     def moves(self, start: Points, end: Points) -> Points:
         """Return the shortest moves from `start` to `end`, across the ends of axes that wrap."""

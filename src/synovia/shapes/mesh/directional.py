@@ -80,7 +80,7 @@ def _(shape: ThetaPhi, directions: Vectors) -> Mask:
 
 @contains_strictly.register
 def _(shape: DirectionalOffset, directions: Vectors) -> Mask:
-    return np.asarray(shape.nearest_direction(directions)[1] <= shape.radius)
+    return np.asarray(shape.shape.nearest_direction(directions)[1] <= shape.radius)
 
 
 def free_ends(shape: Directional, points: Floats, triangles: Ints) -> Mask:

@@ -13,10 +13,9 @@ from ...arrays import TOLERANCE, TURN, Floats, Ints, Mask, Points, Scalars, Vect
 from ...kernels.layout import CONE
 from ..directional import Directional
 from ..region import sample_points
-from .extent import cone_bounds, cone_measure, sample_cone
 from .fit import fit_cone
 from .packing import pack_cone, slice_rows
-from .paths import Exit, cone_normal, first_crossing, pull_points
+from .paths import Exit, first_crossing, pull_points
 from .star import StarError, broken_edge, unit_directions, visible_point
 
 LEAST_POINTS = 3
@@ -212,22 +211,9 @@ class ReachCone(Directional):
         return mirror_cone(self, normal)
 
     @property
-    def bounds(self) -> Points:
-        return cone_bounds(self)
-
-    def facing(self, points: Points) -> Points:
-        """Return the outward normal of the nearer of wall and sheets: across the direction, twist.
-
-        Between the sheets of a universal joint it is that of the upper one.
-        """
-        return cone_normal(self, np.asarray(points, np.float64))
-
-    @cached_property
-    def measure(self) -> float:
-        return cone_measure(self)
-
-    def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        return sample_cone(self, n, rng)
+    def twist_bounds(self) -> tuple[float, float]:
+        low, high = float(self.low.min()), float(self.high.max())
+        return min(low, self.visible_low), max(high, self.visible_high)
 
     def locate(self, directions: Vectors) -> tuple[Ints, Scalars, Floats]:
         """Return the slices of unit directions (..., 3), heights, and ranges of the twist (..., 2).

@@ -3,62 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
-from ..region import RIM
-from .packing import edge_rows, slice_rows
-
-if TYPE_CHECKING:
-    from .cone import ReachCone
-
-
-# Outward normals of a reach cone, as moves: across the direction (3 numbers), then in twist.
-
-
-def cone_normal(cone: ReachCone, points: Points) -> Points:
-    """Return the unit normals (..., 4) of the wall or of a sheet, whichever is nearer."""
-    angle, margin = np.moveaxis(cone.left(points), -1, 0)
-    directions, twists = points[..., :3], points[..., 3]
-    low, high = np.moveaxis(cone.twist_range(directions), -1, 0)
-    offset = twists - 0.5 * (low + high)
-    upper = np.where(offset - TURN * np.rint(offset / TURN) >= 0.0, 1, 0)
-    rise = _limit_slopes(cone, directions, upper)
-    sheet = np.concatenate([-rise, np.ones((*twists.shape, 1))], axis=-1)
-    sheet *= np.where(upper == 1, 1.0, -1.0)[..., None]
-    sheet /= np.linalg.norm(sheet, axis=-1, keepdims=True)
-    wall = np.zeros_like(sheet)
-    wall[..., :3] = _outward(cone, directions)
-    nearer = margin / np.hypot(1.0, np.linalg.norm(rise, axis=-1)) < angle
-    return np.where(nearer[..., None], sheet, wall)
-
-
-def _limit_slopes(cone: ReachCone, directions: Vectors, upper: Ints) -> Vectors:
-    """Return how the low (0) or high (1) limit rises with direction, per radian, as tangents."""
-    planes = slice_rows(cone.points, cone.visible, cone.low, cone.high)[cone.slices(directions)]
-    first = np.where(upper == 1, planes[..., 10], planes[..., 9])[..., None]
-    second = np.where(upper == 1, planes[..., 12], planes[..., 11])[..., None]
-    middle = np.where(upper == 1, cone.visible_high, cone.visible_low)[..., None]
-    weights = planes[..., 0:3] - planes[..., 3:6] + planes[..., 6:9]
-    limits = second * planes[..., 0:3] - first * planes[..., 3:6] + middle * planes[..., 6:9]
-    size = np.sum(weights * directions, axis=-1, keepdims=True)
-    level = np.sum(limits * directions, axis=-1, keepdims=True) / size
-    rise = (limits - level * weights) / size
-    return np.asarray(rise - np.sum(rise * directions, axis=-1, keepdims=True) * directions)
-
-
-def _outward(cone: ReachCone, directions: Vectors) -> Vectors:
-    """Return the unit tangents from inner directions to the nearest point of the boundary."""
-    normals = unit_vectors(np.cross(cone.points, np.roll(cone.points, -1, axis=0)))
-    foot, number = nearest_on_edges(cone.points, directions)
-    toward = foot - directions
-    size = np.linalg.norm(toward, axis=-1, keepdims=True)
-    toward = np.where(size > RIM, toward, -normals[number])
-    toward = toward - np.sum(toward * directions, axis=-1, keepdims=True) * directions
-    length = np.linalg.norm(toward, axis=-1, keepdims=True)
-    return np.asarray(toward / np.where(length > 0.0, length, 1.0))
+from ...arrays import Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
+from .packing import edge_rows
 
 
 def nearest_on_edges(vertices: Vectors, directions: Vectors) -> tuple[Vectors, Ints]:

@@ -8,9 +8,8 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
+from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
 from ..directional import OFF_UNIT
-from ..extent import tangent_pair
 
 # Cells are numbered row by row from the south, columns from longitude −π on. Values given at the
 # centres of cells (rows, columns) are continued everywhere: bilinear between centres, across the
@@ -304,33 +303,3 @@ def walk_back(
         met = np.where(walking[..., None], here, met).astype(end.dtype)
         walking &= ~contains(met)
     return np.where(walking[..., None], start, met).astype(end.dtype)
-
-
-def table_normal(
-    beyond: Callable[[Vectors], Scalars], twists: Callable[[Vectors], Floats], points: Points
-) -> Points:
-    """Return the outward normals (..., 4), in the table's frame, of what is nearest to points.
-
-    That is a wall, or the end of the twists, which is tilted as it slopes.
-    """
-    vectors, twist = points[..., :3], points[..., 3]
-    across = tangent_pair(vectors)
-    ahead, behind = (unit_vectors(vectors[..., None, :] + s * across) for s in (STEP, -STEP))
-    wall = _along(beyond(ahead) - beyond(behind), across)
-    still = np.linalg.norm(wall, axis=-1, keepdims=True) < 1e-3 * STEP
-    wall = np.where(still, across[..., 0, :], wall)
-    low, high = np.moveaxis(twists(vectors), -1, 0)
-    off = twist - 0.5 * (low + high)
-    off = off - TURN * np.rint(off / TURN)
-    upper = off >= 0.0
-    rise = (twists(ahead) - twists(behind)) / (2.0 * STEP)
-    rise = np.where(upper[..., None], -rise[..., 1], rise[..., 0])
-    side = np.where(upper, 1.0, -1.0)
-    end = np.concatenate([_along(rise, across), side[..., None]], axis=-1)
-    level = np.concatenate([wall, np.zeros_like(end[..., :1])], axis=-1)
-    room = 0.5 * (high - low) - np.abs(off)
-    return unit_vectors(np.where((room < -beyond(vectors))[..., None], end, level))
-
-
-def _along(slopes: Floats, across: Vectors) -> Vectors:
-    return np.asarray(np.einsum("...i,...ij->...j", slopes, across))

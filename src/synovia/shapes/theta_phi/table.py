@@ -26,7 +26,6 @@ from ..directional import Directional
 from ..region import sample_points
 from . import grid
 from .edit import check_alike, inside_outline, inside_rows, intersect_tables
-from .extent import sample_table, volume
 from .fit import add_samples, fit_table, grid_for
 from .packing import pack_directions, pack_table
 
@@ -205,12 +204,8 @@ class ThetaPhi(Directional):
         return pack_table(self.legal, *self._ends, self.frame)
 
     @property
-    def bounds(self) -> Points:
-        # The largest coordinate along an axis is the cosine of how far the axis is outside.
-        axes = np.concatenate([-np.eye(3), np.eye(3)])
-        most = np.cos(np.maximum(self.angle_beyond(axes @ self.frame.T), 0.0))
-        twists = self.low[self.legal].min(), self.high[self.legal].max()
-        return np.array([[*-most[:3], twists[0]], [*most[3:], twists[1]]])
+    def twist_bounds(self) -> tuple[float, float]:
+        return float(self.low[self.legal].min()), float(self.high[self.legal].max())
 
     def contains_direction(self, directions: Vectors) -> Mask:
         points = self._checked(grid.without_twist(rows("directions", directions, 3)))
@@ -229,23 +224,6 @@ class ThetaPhi(Directional):
         if not self.contains(start).all():
             raise ValueError("the previous points must be members of the table to walk back to")
         return grid.walk_back(self.contains, start, end, self.frame, steps)
-
-    def facing(self, points: Points) -> Points:
-        """Return the outward normal of the wall or of the end of the twists, which is nearer."""
-        local = grid.join_points(points[..., :3] @ self.frame.T, points[..., 3:])
-        normals = grid.table_normal(self.angle_beyond, self._twists, local)
-        return grid.join_points(normals[..., :3] @ self.frame, normals[..., 3:])
-
-    @cached_property
-    def measure(self) -> float:
-        """The volume: the width of the twists, at most 2π, over the area of legal directions."""
-        return volume(self.angle_beyond, self._twists, self.legal)
-
-    def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        """Return `n` members, uniform in direction and twist; in direction alone where thin."""
-        cells, widths = self.legal, self._ends[1] - self._ends[0]
-        local = sample_table(self.angle_beyond, self._twists, cells, widths, n, rng)
-        return grid.join_points(local[:, :3] @ self.frame, local[:, 3:])
 
     @cached_property
     def _ends(self) -> tuple[Floats, Floats]:
