@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..shapes import Ellipsoid, Product, Region
-from ..shapes.convex import Polytope
+from ..shapes.polytope import Polytope
 
 SWING = "swing."  # prefix of the fields of a product's swing
 ALIGNED = 1.0 - 1e-9  # cosine from which an axis lies along a coordinate

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arrays import Floats, Points
 from ..shapes import DistanceField, Ellipsoid, Product, ReachCone, Region, ThetaPhi, Turned, Union
-from ..shapes.convex import THIN, Polytope
-from ..shapes.region import sample_points
+from ..shapes.polytope import Polytope
+from ..shapes.region import THIN, sample_points
 from .reach_cone import include_sample
 from .sculpt import add_sample
 

@@ -16,7 +16,7 @@ from ..limit import Limit
 from ..limit.convert import approximate
 from ..model import LimitModel
 from ..shapes import Box, KDop, Product, Region
-from ..shapes.convex import Polytope
+from ..shapes.polytope import Polytope
 from ..skeleton import Skeleton
 from . import Exported, Progress
 from .body import in_metres

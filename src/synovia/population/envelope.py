@@ -22,7 +22,7 @@ from ..limit import Limit
 from ..model import ARM_SHIFTS, LEG_SHIFTS, Limb, LimitModel, TwoJointMuscle, couple
 from ..rigs.canonical import BONE_DIRECTIONS, FORWARD, canonical_skeleton
 from ..shapes import KDop, Product, ThetaPhi
-from ..shapes.kdop import CORNERS, EDGES, FACES
+from ..shapes.polytope import CORNERS, EDGES, FACES
 from ..shapes.theta_phi.grid import centres
 
 LEFT_ARM = ("leftUpperArm", "leftLowerArm", "leftHand")

@@ -1,15 +1,13 @@
 """Shapes: closed regions of a chart. `SHAPES` is the one registry."""
 
-from .box import Box
-from .convex import Convex
 from .derived import Offset, Turned
 from .directional import Directional, as_directional
 from .distance_field.field import DistanceField
 from .ellipsoid import Ellipsoid
-from .kdop import KDop
+from .polytope import Box, KDop
 from .product import Product
 from .reach_cone.cone import ReachCone
-from .region import Region
+from .region import Convex, Region
 from .theta_phi.table import ThetaPhi
 from .union import Union
 

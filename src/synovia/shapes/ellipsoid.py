@@ -10,9 +10,8 @@ import numpy as np
 
 from ..arrays import Floats, Points, check_orthonormal, own, principal_axes
 from ..kernels.layout import ELLIPSOID
-from .box import CYLINDER
-from .convex import THIN, Convex
-from .region import check_margin, sample_points
+from .polytope import CYLINDER
+from .region import THIN, Convex, check_margin, sample_points
 
 NOISE = 1e-3  # what is thinner than this, as a share of the longest axis, is noise
 

@@ -11,11 +11,9 @@ import numpy as np
 
 from ..arrays import Floats, Points, Scalars
 from ..kernels.layout import PRODUCT
-from .box import Box
-from .convex import THIN, Convex
 from .ellipsoid import Ellipsoid
-from .kdop import KDop
-from .region import Region, check_margin, sample_points
+from .polytope import Box, KDop
+from .region import THIN, Convex, Region, check_margin, sample_points
 
 SWINGS: dict[str, type[Box] | type[Ellipsoid] | type[KDop]] = {
     shape.name: shape for shape in (Box, Ellipsoid, KDop)

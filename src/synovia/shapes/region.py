@@ -30,6 +30,7 @@ from ..arrays import (
 from ..kernels.layout import SHAPE_KINDS
 from . import extent
 
+THIN = 1e-9  # radians; smaller extents count as none
 RIM = 1e-7  # radians; shorter moves to the boundary do not give a direction
 
 
@@ -258,6 +259,23 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "project": _check_project,
     "fit": _check_fit,
 }
+
+
+class Convex(Region):
+    """A closed convex region of a vector space, in 2 or 3 dimensions."""
+
+    charts: ClassVar[tuple[str, ...]] = ("rotation-vector", "swing-twist")
+    convex: ClassVar[bool] = True
+    fits_margin: ClassVar[bool] = True
+
+    def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
+        return super().mirror(turn, about, normal) if about.any() else self.turn(turn)
+
+    def turn(self, turn: Floats) -> Region:
+        """Return the shape rotated or mirrored about the origin, by an orthogonal `turn` (d, d)."""
+        from .derived import Turned
+
+        return Turned(self, turn, np.zeros(self.dimension))
 
 
 def sample_points(points: Points, dimension: tuple[int, ...] = (2, 3)) -> Points:

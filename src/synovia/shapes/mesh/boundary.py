@@ -8,11 +8,11 @@ from functools import singledispatch
 import numpy as np
 
 from ...arrays import Points, Scalars
-from ..convex import Polytope, flatten, hull_triangles, polygon_triangles
 from ..derived import Turned
 from ..distance_field.extent import level_midpoints, surface_net_triangles, surface_triangles
 from ..distance_field.field import DistanceField
 from ..ellipsoid import Ellipsoid
+from ..polytope import Polytope, flatten, hull_triangles, polygon_triangles
 from ..product import Product
 from ..region import Region
 from ..tetrahedra import march_tetrahedra, number_edges
@@ -99,7 +99,7 @@ def _(shape: Polytope, detail: int = 1) -> Boundary:
     if len(basis) == 2:
         side = polygon_triangles(flat)
         return Boundary(shape.corners, np.concatenate([side, side[:, ::-1]]))
-    return Boundary(shape.corners, hull_triangles(shape.corners, shape.axes))
+    return Boundary(shape.corners, hull_triangles(shape.corners))
 
 
 @shape_boundary.register
