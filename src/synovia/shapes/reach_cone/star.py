@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 
 import numpy as np
 
 from ...arrays import TURN, Floats, Ints, Scalars, Vectors, cross, rows, unit_vectors
 
 OFF_UNIT = 1e-3  # how far a direction's length may be off 1
-ORIGIN = 1e-13  # what is nearer to the origin is there
-MOST_ROUNDS = 200
+ORIGIN = 1e-13  # product with a normal that counts as 0
 LEAST = 1e-13  # triple products below this, for their size, are rounding
 
 
@@ -119,64 +117,35 @@ def _describe_edge(points: Vectors, edge: int, fault: str) -> BrokenEdge:
 def visible_point(points: Vectors) -> Vectors:
     """Return a direction that sees every vertex: the points' sum, or else the one that sees best.
 
-    What sees edge i has a positive product with P × Q. The best direction points to the nearest
-    place of these normals' hull; if the hull holds the origin, there is none, and the corners
-    around the origin, four at most, are edges that no direction sees at once.
+    What sees edge i has a positive product with P × Q. The best direction v has the greatest least
+    product with these unit normals, by a linear program over |v| <= 1 by component. If that is 0,
+    the multipliers name edges that no direction sees at once.
     """
     total = points.sum(axis=0)
     if np.linalg.norm(total) > 1e-9 and broken_edge(points, unit_vectors(total)) is None:
         return unit_vectors(total)
+    from scipy.optimize import linprog
+
     normals = np.cross(points, np.roll(points, -1, axis=0))
     length = np.linalg.norm(normals, axis=1, keepdims=True)
-    best, around = _nearest_of_hull(np.asarray(normals / np.where(length > 0.0, length, 1.0)))
-    if best is None:
-        edges = ", ".join(map(str, sorted(around)))
+    normals = np.asarray(normals / np.where(length > 0.0, length, 1.0))
+    rule = "ReachCone.points have no visible point"
+    if (length == 0.0).any():
+        why = f"edge {int(length.argmin())} has no length, or half a turn"
+        raise ValueError(f"{rule}: {why}; edge i goes from point i to the next")
+    # Variables are v and the least product t: t − normal · v <= 0.
+    found = linprog(
+        [0.0, 0.0, 0.0, -1.0],
+        np.column_stack([-normals, np.ones(len(points))]),
+        np.zeros(len(points)),
+        bounds=[(-1.0, 1.0)] * 4,
+    )
+    best = found.x[:3]
+    if found.x[3] < ORIGIN:
+        edges = ", ".join(map(str, np.flatnonzero(found.ineqlin.marginals < -1e-9)))
         why = f"no direction sees edges {edges} at once"
-        if len(around) == 1:
-            why = f"edge {edges} has no length, or half a turn"
-        raise ValueError(
-            f"ReachCone.points have no visible point: {why}; edge i goes from point i to the next"
-        )
+        raise ValueError(f"{rule}: {why}; edge i goes from point i to the next")
     broken = broken_edge(points, unit_vectors(best))
     if broken:
-        raise StarError(f"ReachCone.points have no visible point: {broken.why}", broken)
+        raise StarError(f"{rule}: {broken.why}", broken)
     return unit_vectors(best)
-
-
-def _nearest_of_hull(corners: Vectors) -> tuple[Vectors | None, list[int]]:
-    """Return towards which point of the corners' hull the origin is nearest, and whose mean it is.
-
-    From a few corners it goes on to the one that is farthest on the origin's side, and keeps
-    those that the nearest point is a mean of: these have the same product with its direction,
-    which is more exact than the point, where that is close to the origin. None if it is there.
-    """
-    chosen = [int(np.linalg.norm(corners, axis=1).argmin())]
-    toward = corners[chosen[0]]
-    if not toward.any():
-        return None, chosen
-    for _ in range(MOST_ROUNDS):
-        depth = corners @ toward
-        lowest = int(depth.argmin())
-        if depth[lowest] >= 1.0 - 1e-9 or lowest in chosen:
-            break
-        nearest, chosen = _nearest_of_few(corners, [*chosen, lowest])
-        if np.linalg.norm(nearest) < ORIGIN:
-            return None, chosen
-        toward = np.linalg.lstsq(corners[chosen], np.ones(len(chosen)), rcond=None)[0]
-    return toward, chosen
-
-
-def _nearest_of_few(corners: Vectors, chosen: list[int]) -> tuple[Vectors, list[int]]:
-    """Return the point of few corners' hull nearest to the origin, and whose mean it is."""
-    best: tuple[Vectors, list[int]] = (corners[chosen[0]], chosen[:1])
-    for count in range(1, len(chosen) + 1):
-        for some in combinations(chosen, count):
-            # The shares add up to 1; across their differences the mean has no part.
-            sides = corners[list(some[1:])] - corners[some[0]]
-            shares = np.linalg.lstsq(sides.T, -corners[some[0]], rcond=None)[0]
-            if shares.min(initial=0.0) < 0.0 or shares.sum() > 1.0:
-                continue
-            mean = corners[some[0]] + shares @ sides
-            if mean @ mean < best[0] @ best[0]:
-                best = (mean, list(some))
-    return best
