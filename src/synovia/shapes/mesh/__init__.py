@@ -1,13 +1,12 @@
 """Boundaries of shapes as triangles in their chart."""
 
 from .boundary import shape_boundary, shape_surface
-from .directional import contains_strictly, free_ends, pieces
+from .directional import free_ends, pieces
 from .triangles import Boundary, Surface
 
 __all__ = [
     "Boundary",
     "Surface",
-    "contains_strictly",
     "free_ends",
     "pieces",
     "shape_boundary",

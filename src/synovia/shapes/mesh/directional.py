@@ -18,7 +18,7 @@ from ..directional import Directional
 from ..reach_cone.cone import ReachCone
 from ..reach_cone.star import polar
 from ..tetrahedra import drop_degenerate
-from ..theta_phi.grid import cache_by_shape, centres, edges, vectors_at
+from ..theta_phi.grid import centres, edges, vectors_at
 from ..theta_phi.table import ThetaPhi
 from ..union import Union
 from .boundary import check_detail, shape_boundary, shape_surface
@@ -65,22 +65,6 @@ def _(shape: Union) -> tuple[Directional, ...]:
 @pieces.register
 def _(shape: DirectionalOffset) -> tuple[Directional, ...]:
     return tuple(DirectionalOffset(piece, shape.radius) for piece in pieces(shape.shape))
-
-
-@singledispatch
-def contains_strictly(shape: Directional, directions: Vectors) -> Mask:
-    """Return a mask (...) of legal directions, if possible without tolerance, to find the rim."""
-    return shape.contains_direction(directions)
-
-
-@contains_strictly.register
-def _(shape: ThetaPhi, directions: Vectors) -> Mask:
-    return np.asarray(shape.angle_beyond(directions @ shape.frame.T) <= 0.0)
-
-
-@contains_strictly.register
-def _(shape: DirectionalOffset, directions: Vectors) -> Mask:
-    return np.asarray(shape.shape.nearest_direction(directions)[1] <= shape.radius)
 
 
 def free_ends(shape: Directional, points: Floats, triangles: Ints) -> Mask:
@@ -155,7 +139,7 @@ def _(shape: Offset, detail: int = 1) -> Boundary:
 @shape_boundary.register
 def _(shape: ThetaPhi, detail: int = 1) -> Boundary:
     cells = shape.legal
-    legal = shape.angle_beyond(centres(cells.shape)) <= 0.0
+    legal = shape.contains_direction(centres(cells.shape) @ shape.frame)
     directions, triangles = _cell_triangles(cells, legal, detail)
     if np.linalg.det(shape.frame) < 0.0:  # a mirrored table has a left-handed frame
         triangles = triangles[:, ::-1]
@@ -238,7 +222,6 @@ def _cell_triangles(cells: Mask, legal: Mask, detail: int) -> tuple[Vectors, Int
     return directions[kept], triangles
 
 
-@cache_by_shape
 def _corners(shape: tuple[int, int]) -> tuple[Vectors, Ints]:
     """Return corners, midpoints of sides and centres of all cells (n, 3), and their indices.
 
@@ -272,7 +255,7 @@ def cut_boundary(
         legal = np.concatenate([legal, shape.contains_direction(middles)])
 
     def hidden(directions: Vectors) -> Mask:
-        return ~contains_strictly(shape, directions)
+        return ~shape.contains_direction(directions)
 
     halvings = HALVINGS if detail > 0 else DRAFT_HALVINGS
     directions, triangles = cut_off(
@@ -374,14 +357,14 @@ def _nearby_rim(shape: Directional, directions: Vectors, across: Vectors) -> Vec
 
     The rim is searched for on both sides, at multiples `ACROSS` of the vectors `across` (n, 3).
     """
-    legal = contains_strictly(shape, directions)
+    legal = shape.contains_direction(directions)
     beside = unit_vectors(directions[:, None] + ACROSS[:, None] * across[:, None])
-    changed = contains_strictly(shape, beside) != legal[:, None]
+    changed = shape.contains_direction(beside) != legal[:, None]
     found = np.flatnonzero(changed.any(axis=1))
     same, other = directions[found], beside[found, changed[found].argmax(axis=1)]
     for _ in range(RIM_HALVINGS):
         between = unit_vectors(same + other)
-        still = (contains_strictly(shape, between) == legal[found])[:, None]
+        still = (shape.contains_direction(between) == legal[found])[:, None]
         same, other = np.where(still, between, same), np.where(still, other, between)
     rim = np.array(directions)
     rim[found] = np.where(legal[found, None], same, other)

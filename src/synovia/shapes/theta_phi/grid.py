@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, wraps
-from typing import TypeVar, cast
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,38 +14,9 @@ from ..directional import OFF_UNIT
 # centres of cells (rows, columns) are continued everywhere: bilinear between centres, across the
 # seam, and from the last row to one value at the pole, the mean of that row.
 
-GRIDS = 8  # shapes of tables whose cells are kept
+GRIDS = 8  # shapes of tables whose cells are cached; nobody may write to them
 ALIKE = 1e-12  # cosines that differ by less are the same
 CHUNK = 1_000_000  # cosines computed at once, 8 MB
-
-Of = TypeVar("Of")
-
-
-def cache_by_shape(of_shape: Callable[[tuple[int, int]], Of]) -> Callable[[tuple[int, int]], Of]:
-    """Return the function, its arrays locked and kept for the last shapes, as edits ask again."""
-
-    @lru_cache(maxsize=GRIDS)
-    def locked(shape: tuple[int, int]) -> Of:
-        found = of_shape(shape)
-        for array in cast(tuple[Floats, ...], found if isinstance(found, tuple) else (found,)):
-            array.flags.writeable = False
-        return found
-
-    return wraps(of_shape)(locked)
-
-
-def cache_by_mask(of_mask: Callable[[Mask], Of]) -> Callable[[Mask], Of]:
-    """Return the function, what it found kept for the masks that were seen last.
-
-    One table asks several times, and growing a table leaves its cells as they are.
-    """
-
-    @lru_cache(maxsize=64)
-    def found(bits: bytes, rows: int, columns: int) -> Of:
-        flags = np.unpackbits(np.frombuffer(bits, np.uint8), count=rows * columns)
-        return of_mask(flags.astype(bool).reshape(rows, columns))
-
-    return wraps(of_mask)(lambda legal: found(np.packbits(legal).tobytes(), *legal.shape))
 
 
 def angles_of(vectors: Vectors) -> tuple[Scalars, Scalars]:
@@ -80,7 +50,7 @@ def cells_at(row: Scalars, column: Scalars, shape: tuple[int, int]) -> Ints:
     return np.asarray(row * shape[1] + column)
 
 
-@cache_by_shape
+@lru_cache(maxsize=GRIDS)
 def edges(shape: tuple[int, int]) -> tuple[Scalars, Scalars]:
     """Return the latitudes between rows (rows + 1) and the longitudes between columns."""
     rows, columns = shape
@@ -88,7 +58,7 @@ def edges(shape: tuple[int, int]) -> tuple[Scalars, Scalars]:
     return phi, np.linspace(-np.pi, np.pi, columns + 1)
 
 
-@cache_by_shape
+@lru_cache(maxsize=GRIDS)
 def centres(shape: tuple[int, int]) -> Vectors:
     """Return the centres of the cells in the table's frame: (rows, columns, 3)."""
     phi, theta = edges(shape)
@@ -96,7 +66,7 @@ def centres(shape: tuple[int, int]) -> Vectors:
     return vectors_at(middle_theta, middle_phi[:, None])
 
 
-@cache_by_shape
+@lru_cache(maxsize=GRIDS)
 def areas(shape: tuple[int, int]) -> Floats:
     """Return the area of each cell on the unit sphere, in steradians: (rows, columns)."""
     phi, _ = edges(shape)
@@ -104,7 +74,7 @@ def areas(shape: tuple[int, int]) -> Floats:
     return np.repeat(band[:, None], shape[1], axis=1)
 
 
-@cache_by_shape
+@lru_cache(maxsize=GRIDS)
 def radii(shape: tuple[int, int]) -> Scalars:
     """Return for each row how far the corners of its cells are from their centres, in radians.
 
@@ -118,7 +88,6 @@ def radii(shape: tuple[int, int]) -> Scalars:
     return np.asarray(2.0 * np.arcsin(np.minimum(0.5 * chords, 1.0)))
 
 
-@cache_by_mask
 def nearest_legal(legal: Mask) -> Ints:
     """Return for each cell (rows, columns) the number of the legal cell whose centre is nearest."""
     number = np.arange(legal.size)
@@ -126,7 +95,6 @@ def nearest_legal(legal: Mask) -> Ints:
     if len(lost):
         rim = np.flatnonzero(legal & ~_inner_cells(legal))
         number[lost] = nearest_cells(legal.shape, lost, rim)
-    number.flags.writeable = False
     return number.reshape(legal.shape)
 
 
@@ -233,7 +201,7 @@ def slopes_around(slope: Floats) -> Floats:
     return np.asarray(np.max([tall[k : k + rows] for k in range(4)], axis=0))
 
 
-@cache_by_shape
+@lru_cache(maxsize=GRIDS)
 def clearance_around(shape: tuple[int, int]) -> Scalars:
     """Return for each row how far, at least, the cells beyond the eight around a cell are."""
     phi, _ = edges(shape)
@@ -257,11 +225,6 @@ def fill_from_nearest(legal: Mask, low: Floats, high: Floats) -> tuple[Floats, F
 def join_points(directions: Vectors, rest: Floats) -> Points:
     """Return points of directions and what else belongs to them."""
     return np.concatenate([directions, rest], axis=-1)
-
-
-def without_twist(directions: Vectors) -> Points:
-    """Return points of directions and no twist."""
-    return join_points(directions, np.zeros((*directions.shape[:-1], 1), directions.dtype))
 
 
 def unit_directions(points: Points) -> Points:

@@ -75,21 +75,10 @@ class WallLists:
     clearance: Scalars
 
 
-@grid.cache_by_mask
 def lists_for(legal: Mask) -> WallLists:
-    """Return the walls that can be nearest to any point of each node, for many queries."""
-    # Uncompiled, or of many cells, few nodes with longer lists are made sooner.
-    return _list_walls(legal, 4 if legal.size <= MANY and kernels.jit.COMPILED else 1)
-
-
-@grid.cache_by_mask
-def quick_lists_for(legal: Mask) -> WallLists:
-    """As `lists_for`, made sooner and longer: for few queries."""
-    return _list_walls(legal, 1)
-
-
-def _list_walls(legal: Mask, fine: int) -> WallLists:
     """Return the walls of each node; nodes are quartered from an eighth of a turn down."""
+    # Uncompiled, or of many cells, few nodes with longer lists are made sooner.
+    fine = 4 if legal.size <= MANY and kernels.jit.COMPILED else 1
     walls, (rows, columns) = walls_between(legal), (fine * n for n in legal.shape)
     size = 1
     while 2 * size * TURN / columns <= WIDEST:
@@ -124,12 +113,6 @@ def pack_table(legal: Mask, low: Floats, high: Floats, frame: Floats) -> Floats:
         half, deep = np.full_like(half, FREE), np.pi
     gentle = 1.0 / np.hypot(1.0, grid.slopes_around(slope))
     return pack_lists(lists_for(legal), middle, half, gentle, frame, deep)
-
-
-def pack_directions(legal: Mask, frame: Floats) -> Floats:
-    """Return what `pack_table` does for free twists, soon made: for few questions."""
-    middle, half, gentle = (np.full(legal.shape, value) for value in (0.5 * TURN, FREE, 1.0))
-    return pack_lists(quick_lists_for(legal), middle, half, gentle, frame, np.pi)
 
 
 def pack_lists(

@@ -13,13 +13,11 @@ from ...arrays import (
     Floats,
     Mask,
     Points,
-    Scalars,
     Vectors,
     Within,
     check_orthonormal,
     own,
     rows,
-    tolerance,
 )
 from ...kernels.layout import TABLE
 from ..directional import Directional
@@ -27,7 +25,7 @@ from ..region import sample_points
 from . import grid
 from .edit import check_alike, inside_outline, inside_rows, intersect_tables
 from .fit import add_samples, fit_table, grid_for
-from .packing import pack_directions, pack_table
+from .packing import pack_table
 
 CELL = float(np.radians(5.0))
 """The size of a cell, in radians, unless another is given."""
@@ -207,10 +205,6 @@ class ThetaPhi(Directional):
     def twist_bounds(self) -> tuple[float, float]:
         return float(self.low[self.legal].min()), float(self.high[self.legal].max())
 
-    def contains_direction(self, directions: Vectors) -> Mask:
-        points = self._checked(grid.without_twist(rows("directions", directions, 3)))
-        return np.asarray(self._found(points, self._directions)[1] <= tolerance(points.dtype))
-
     def twist_range(self, directions: Vectors) -> Floats:
         return self._twists(rows("directions", directions, 3) @ self.frame.T)
 
@@ -229,15 +223,6 @@ class ThetaPhi(Directional):
     def _ends(self) -> tuple[Floats, Floats]:
         """Low and high at the centres of all cells."""
         return grid.fill_from_nearest(self.legal, self.low, self.high)
-
-    @cached_property
-    def _directions(self) -> Floats:
-        """As `packed`, of the same directions with any twist."""
-        return pack_directions(self.legal, self.frame)
-
-    def angle_beyond(self, vectors: Vectors) -> Scalars:
-        """Return how far beyond the legal directions unit vectors of the table's frame are."""
-        return self._found(grid.without_twist(vectors @ self.frame), self._directions)[1]
 
     @cached_property
     def _padded(self) -> Floats:
