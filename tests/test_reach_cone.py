@@ -44,10 +44,8 @@ def test_cross_products_are_those_of_numpy(rng):
 def test_legal_directions_are_those_with_something_left(cone, rng):
     directions = queries(cone, rng)[:, :3]
     left = cone.left(np.concatenate([directions, np.zeros((len(directions), 1))], axis=1))
-    legal, ranges = cone.legal_ranges(directions)
-    assert legal.tolist() == (left[:, 0] >= -TOLERANCE).tolist()
-    np.testing.assert_array_equal(ranges, cone.twist_range(directions))
-    assert cone.contains_direction(directions[0]) == legal[0]
+    legal, off = cone.contains_direction(directions), np.abs(left[:, 0] + TOLERANCE) > 1e-15
+    assert np.array_equal(legal[off], left[off, 0] > -TOLERANCE)
 
 
 def test_the_nearest_direction_is_that_of_the_slow_search(cone):

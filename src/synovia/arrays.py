@@ -120,14 +120,10 @@ def unit_vectors(vectors: Vectors) -> Vectors:
 
 
 def cross(a: Vectors, b: Vectors) -> Vectors:
-    """Return cross products (..., 3), float64; faster than `np.cross` for few vectors."""
-    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
-    b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
-    out[..., 0] = a1 * b2 - a2 * b1
-    out[..., 1] = a2 * b0 - a0 * b2
-    out[..., 2] = a0 * b1 - a1 * b0
-    return out
+    """Return the cross products (..., 3); for small arrays several times faster than NumPy's."""
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
 
 
 def evenly_spaced(count: int, most: int) -> Ints:

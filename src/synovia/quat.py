@@ -11,7 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from .arrays import Floats, Points, Quats, Scalars, Vectors
+from .arrays import Floats, Points, Quats, Scalars, Vectors, cross
 
 IDENTITY: Quats = np.array([1.0, 0.0, 0.0, 0.0])
 """The identity rotation, read-only."""
@@ -53,13 +53,6 @@ def normalize(q: Quats) -> Quats:
         if 1e-200 < square < 1e200:  # the same bits as `_polar`, four times faster
             return np.asarray(q / np.sqrt(square))
     return _polar(q)[1]
-
-
-def cross(a: Vectors, b: Vectors) -> Vectors:
-    """Return the cross products (..., 3); for small arrays several times faster than NumPy's."""
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
 
 
 def rotate(q: Quats, vectors: Vectors) -> Vectors:

@@ -12,7 +12,7 @@ from .. import kernels
 from ..arrays import TOLERANCE, Floats, Vectors, own
 from ..charts.chart import reflect, unit_axis
 from ..shapes import ReachCone
-from ..shapes.reach_cone.cone import check_cone, mirror_cone
+from ..shapes.reach_cone.cone import check_cone
 from ..shapes.reach_cone.packing import slice_rows
 from ..shapes.reach_cone.star import tangent_basis
 from .component import Component
@@ -84,7 +84,7 @@ class JointCone(Component):
     def mirror(self, normal: Vectors) -> Self:
         return replace(
             self,
-            cone=mirror_cone(self.cone, normal),
+            cone=self.cone.mirror(np.eye(4), np.zeros(4), normal),
             rest=reflect(self.rest, normal),
             center=reflect(self.center, normal),
             axes=-reflect(self.axes, normal),

@@ -387,39 +387,6 @@ def steepest(nodes, spacing, threshold, out):
                     out[1] = square
 
 
-@kernel("f8[,,] f8 i8")
-def volume(nodes, level, side):
-    """Return the volume where the value is at most `level`, in cells.
-
-    It is integrated along `side` × `side` lines in each cell, on which the value is linear.
-    """
-    total = 0.0
-    for i in range(nodes.shape[0] - 1):
-        for j in range(nodes.shape[1] - 1):
-            for k in range(nodes.shape[2] - 1):
-                a, b, c, d, e, f, g, h = cell_at(nodes, i, j, k)
-                if min(a, b, c, d, e, f, g, h) > level:
-                    continue
-                if max(a, b, c, d, e, f, g, h) <= level:
-                    total += 1.0
-                    continue
-                inside = 0.0
-                for u in range(side):
-                    x = (u + 0.5) / side
-                    ae, bf = a + x * (e - a), b + x * (f - b)
-                    cg, dh = c + x * (g - c), d + x * (h - d)
-                    for v in range(side):
-                        y = (v + 0.5) / side
-                        near, far = ae + y * (cg - ae) - level, bf + y * (dh - bf) - level
-                        least, most = min(near, far), max(near, far)
-                        if most <= 0.0:
-                            inside += 1.0
-                        elif least < 0.0:
-                            inside -= least / (most - least)
-                total += inside / (side * side)
-    return total
-
-
 @kernel
 def cell_at(nodes, i, j, k):
     """Return the values at the corners of a cell."""

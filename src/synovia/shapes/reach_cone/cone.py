@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 
 from ... import kernels
-from ...arrays import TOLERANCE, TURN, Floats, Ints, Mask, Points, Scalars, Vectors, floats, own
+from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors, floats, own
 from ...kernels.layout import CONE
 from ..directional import Directional
 from ..region import sample_points
@@ -126,21 +126,6 @@ class ReachCone(Directional):
         widths = np.append(self.high - self.low, self.visible_high - self.visible_low)
         return bool(widths.min() >= TURN)
 
-    def contains_direction(self, directions: Vectors) -> Mask:
-        return self.legal_ranges(directions)[0]
-
-    def legal_ranges(self, directions: Vectors) -> tuple[Mask, Floats]:
-        """Return which unit directions (..., 3) are legal, and the `twist_range` (..., 2) there."""
-        directions = unit_directions("directions", directions)
-        _, heights, ranges = self.locate(directions)
-        legal = np.asarray(heights >= 0.0)
-        # Only those below the planes of their edges may be outside; how far, takes a while to find.
-        below = directions[~legal]
-        if len(below):
-            points = np.concatenate([below, np.zeros((len(below), 1))], axis=1)
-            legal[~legal] = self._left(points)[0] >= -TOLERANCE
-        return legal, ranges
-
     def twist_range(self, directions: Vectors) -> Floats:
         """Return the least and greatest legal twist (..., 2), in radians, at legal directions.
 
@@ -176,7 +161,11 @@ class ReachCone(Directional):
         Negative beyond it. The twist's is measured at the direction, or where that is not legal
         at the nearest legal one; it is infinite for a free twist.
         """
-        return np.stack(self._left(self._checked(points)), axis=-1)
+        flat = np.ascontiguousarray(self._checked(points), dtype=np.float64)
+        angles, margins = np.empty(flat.shape[:-1]), np.empty(flat.shape[:-1])
+        outputs = angles.reshape(-1), margins.reshape(-1)
+        kernels.reach_cone.margins_of(flat.reshape(-1), self.packed, *outputs)
+        return np.stack([angles, margins], axis=-1)
 
     def exit(self, start: Points, end: Points) -> Exit:
         """Return where the ways from `start` to `end` (..., 4) first leave the legal directions.
@@ -208,7 +197,18 @@ class ReachCone(Directional):
         return np.asarray(self.project(moved).astype(points.dtype))
 
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> ReachCone:
-        return mirror_cone(self, normal)
+        across = unit_directions("normal", normal)
+        points = np.vstack([self.points, self.visible])
+        points = points - 2.0 * (points @ across)[:, None] * across
+        # The order of the vertices is reversed, so that it stays counter-clockwise.
+        return ReachCone(
+            points=points[-2::-1],
+            low=-self.high[::-1],
+            high=-self.low[::-1],
+            visible=points[-1],
+            visible_low=-self.visible_high,
+            visible_high=-self.visible_low,
+        )
 
     @property
     def twist_bounds(self) -> tuple[float, float]:
@@ -229,37 +229,8 @@ class ReachCone(Directional):
         )
         return found, height, limits
 
-    def _left(self, points: Points) -> tuple[Scalars, Scalars]:
-        flat = np.ascontiguousarray(points, dtype=np.float64)
-        angle, margin = np.empty(flat.shape[:-1]), np.empty(flat.shape[:-1])
-        kernels.reach_cone.margins_of(
-            flat.reshape(-1), self.packed, angle.reshape(-1), margin.reshape(-1)
-        )
-        return angle, margin
-
 
 def check_cone(name: str, value: object) -> None:
     """Raise ValueError, by the name of what is given, unless it is a reach cone."""
     if not isinstance(value, ReachCone):
         raise ValueError(f"{name} must be a ReachCone, got {value!r:.80}")
-
-
-def mirror_cone(cone: ReachCone, normal: Vectors) -> ReachCone:
-    """Return the cone of the other side, mirrored in the plane across `normal`.
-
-    The plane should hold the bone's axis of the chart: then the twists change their sign. The
-    order of the vertices is reversed, so that it stays counter-clockwise.
-    """
-    normal = unit_directions("normal", normal)
-
-    def seen(directions: Vectors) -> Vectors:
-        return np.asarray(directions - 2.0 * (directions @ normal)[..., None] * normal)
-
-    return ReachCone(
-        points=seen(cone.points)[::-1],
-        low=-cone.high[::-1],
-        high=-cone.low[::-1],
-        visible=seen(cone.visible),
-        visible_low=-cone.visible_high,
-        visible_high=-cone.visible_low,
-    )
