@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from synovia import Clip, Pose, Skeleton, quat
+from synovia import Clip, Limit, Pose, Skeleton, quat
+from synovia.limit.softening import Softening
+from synovia.model import JointLimit
 
 NAMES = ("Hips", "Chest", "LeftArm", "LeftForeArm", "LeftHand")
 
@@ -21,6 +25,24 @@ def wave(frames: int, freedoms: int, size: float, seed: int) -> np.ndarray:
     t = np.linspace(0.0, 2.0 * np.pi, frames)[:, None]
     speeds, phases = rng.uniform(1.0, 3.0, freedoms), rng.uniform(0.0, 6.0, freedoms)
     return size * np.sin(speeds * t + phases)
+
+
+@dataclass(frozen=True, eq=False)
+class ClampedPath:
+    """A path (frames, 4) of one joint, and the indices of frames as in `ClampedPaths`."""
+
+    rotations: np.ndarray
+    moved: np.ndarray
+    over: np.ndarray
+
+
+def clamp_path(
+    limit: Limit, path: np.ndarray, bounds: np.ndarray, softening: Softening | None = None
+) -> ClampedPath:
+    """Clamp the path (frames, 4) of one joint."""
+    found = JointLimit("joint", limit).clamp_paths(path[:, None], bounds[:, None], softening)
+    masks = (np.flatnonzero(mask[:, 0]) for mask in (found.moved, found.over))
+    return ClampedPath(found.rotations[:, 0], *masks)
 
 
 def clip(

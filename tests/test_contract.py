@@ -9,12 +9,13 @@ from typing import Annotated
 import numpy as np
 import pytest
 
+from clips import clamp_path
 from families import LIMIT_CASES, SHAPE_CASES, asked_of, limit_of, points_of, samples_of
 from oracles import BATCHES, EXHAUSTIVE, lengths, random_quats, smallest_angles
 from synovia import Beyond, Inside, Limit, first_exit, quat
 from synovia.arrays import TOLERANCE, TURN
 from synovia.io.limits import FILES
-from synovia.model import clamp_path, project_path
+from synovia.model import project_path
 from synovia.model.clamp import step_bounds
 from synovia.schema import decode, encode
 from synovia.shapes import Directional, Region

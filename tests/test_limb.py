@@ -17,7 +17,7 @@ from synovia.io import limits_schema
 from synovia.io.smpl import smpl_skeleton
 from synovia.limit import DependentRange
 from synovia.limit.softening import Beyond, Inside
-from synovia.model import Limb, LiveClamp, couple, joint_by_joint, limbs_on_rig
+from synovia.model import Limb, LiveClamp, LivePath, couple, joint_by_joint, limbs_on_rig
 from synovia.model.clamp import step_bounds
 from synovia.model.retarget import limbs_from_rig
 from synovia.rigs import (
@@ -161,11 +161,11 @@ def test_ends_that_roll_over_leave_no_long_steps(name):
 
 @every_limb
 def test_live_frames_are_legal_and_legal_clips_stay(limb):
-    live = limb.live_paths(1 / 60, 0, np.radians(400.0))
+    live = LivePath(limb, 1 / 60)
     out = np.stack([live.push(each) for each in wave(limb, seed=1, size=0.5)])
     assert limb.contains(out).all()
     legal = np.repeat(limb.sample(1, np.random.default_rng(1), quat.IDENTITY), 10, axis=0)
-    live = limb.live_paths(1 / 60, 0, np.radians(400.0))
+    live = LivePath(limb, 1 / 60)
     assert np.array_equal(np.stack([live.push(each) for each in legal]), legal)
 
 

@@ -107,9 +107,8 @@ def _limit_rotations(
     for group in model.groups:
         joints = [model.skeleton.index(name) for name in group.joints]
         if angles[joints].max() > bound:
-            controls = group.nearest(start[joints]).controls
             bounds = np.full(len(joints), max_rotation)
-            end[joints], _ = step_towards(group, start[joints], controls, end[joints], bounds)
+            end[joints] = step_towards(group, start[joints], end[joints], bounds)
     angles, share = quat.angle_between(start, end), np.ones(len(start))
     for _ in range(MAX_SHRINKS):
         share *= np.minimum(1.0, max_rotation / np.maximum(angles, max_rotation))

@@ -44,82 +44,93 @@ def turn_along(start, end, run, shares, out):
 
 
 @kernel
-def write_moves(rotation, target, step, out, at):
+def write_moves(rotation, target, step, out, at, k):
     """Write two rotations towards a target: by a step, in radians, and by 0.3 of it."""
     near, _ = chord(rotation, target)
     share = step / max(2.0 * near, 1e-300)
-    set_quat(out[at], 0, lerp(rotation, target, min(share, 1.0)))
-    set_quat(out[at + 1], 0, lerp(rotation, target, min(0.3 * share, 1.0)))
+    set_quat(out[at], k, lerp(rotation, target, min(share, 1.0)))
+    set_quat(out[at + 1], k, lerp(rotation, target, min(0.3 * share, 1.0)))
 
 
-@kernel("f8[,] f8[,] f8[,] i8[] f8[] f8 f8[,]")
+@kernel("f8[,] f8[,] f8[,] i8[] f8[,] f8 f8[,]")
 def neighbours(path, inputs, nearest, frames, steps, size, out):
-    """Write, as (n · NEIGHBOURS, 4), candidates near to the path in each of n frames.
+    """Write, as (n · NEIGHBOURS, 4 S), candidates near to the path in each of n frames.
 
     Candidates are earlier and later rotations of the path, straighter ones, and ones nearer to the
-    input and to its nearest legal rotation, by `size` times the step.
+    input and to its nearest legal rotation, by `size` times the steps (n, S).
     """
     last = path.shape[0] - 1
     for i in range(frames.shape[0]):
         t, at = frames[i], NEIGHBOURS * i
-        here, before = quat_at(path[t], 0), quat_at(path[max(t - 1, 0)], 0)
-        after = quat_at(path[min(t + 1, last)], 0)
-        set_quat(out[at], 0, quat_at(path[max(t - 4, 0)], 0))
-        set_quat(out[at + 1], 0, quat_at(path[max(t - 2, 0)], 0))
-        set_quat(out[at + 2], 0, before)
-        set_quat(out[at + 3], 0, after)
-        set_quat(out[at + 4], 0, quat_at(path[min(t + 2, last)], 0))
-        set_quat(out[at + 5], 0, quat_at(path[min(t + 4, last)], 0))
-        set_quat(out[at + 6], 0, lerp(here, before, 0.5 * size))
-        set_quat(out[at + 7], 0, lerp(here, after, 0.5 * size))
-        set_quat(out[at + 8], 0, lerp(before, after, 0.5))
-        write_moves(here, quat_at(inputs[t], 0), size * steps[i], out, at + 9)
-        write_moves(here, quat_at(nearest[t], 0), size * steps[i], out, at + 11)
+        for s in range(steps.shape[1]):
+            k, step = 4 * s, size * steps[i, s]
+            here, before = quat_at(path[t], k), quat_at(path[max(t - 1, 0)], k)
+            after = quat_at(path[min(t + 1, last)], k)
+            set_quat(out[at], k, quat_at(path[max(t - 4, 0)], k))
+            set_quat(out[at + 1], k, quat_at(path[max(t - 2, 0)], k))
+            set_quat(out[at + 2], k, before)
+            set_quat(out[at + 3], k, after)
+            set_quat(out[at + 4], k, quat_at(path[min(t + 2, last)], k))
+            set_quat(out[at + 5], k, quat_at(path[min(t + 4, last)], k))
+            set_quat(out[at + 6], k, lerp(here, before, 0.5 * size))
+            set_quat(out[at + 7], k, lerp(here, after, 0.5 * size))
+            set_quat(out[at + 8], k, lerp(before, after, 0.5))
+            write_moves(here, quat_at(inputs[t], k), step, out, at + 9, k)
+            write_moves(here, quat_at(nearest[t], k), step, out, at + 11, k)
 
 
-@kernel("i8[] f8[,] f8[,] f8[,] f8[,] f8 f8[]")
-def candidate_costs(frames, rotations, inputs, nearest, weights, pull, out):
-    """Write the costs of rotations (n, 4) in frames (n,).
+@kernel("i8[] f8[,] f8[,] f8[,] f8[] f8[,] f8 f8[]")
+def candidate_costs(frames, rotations, inputs, nearest, weights, terms, pull, out):
+    """Write the costs of rotations (n, 4 S) of S joints in frames (n,).
 
-    A cost is the squared angle to the input less `weights[t, 0]`, at least 0; plus `pull` times the
-    squared chord to the nearest legal rotation; plus `weights[t, 1]` unless it is that rotation.
+    A cost is the sum of squared angles to the inputs, by the joints' `weights` (S,), less
+    `terms[t, 0]`, at least 0; plus `pull` times the squared chords to the nearest legal rotations;
+    plus `terms[t, 1]` unless it is these rotations.
     """
     for i in range(frames.shape[0]):
         t, same = frames[i], True
-        for k in range(4):
+        for k in range(rotations.shape[1]):
             same = same and rotations[i, k] == nearest[t, k]
         if same:
             out[i] = 0.0
             continue
-        rotation = quat_at(rotations[i], 0)
-        away = angle_between(rotation, quat_at(inputs[t], 0))
-        move, _ = chord(rotation, quat_at(nearest[t], 0))
-        more = max(away * away - weights[t, 0], 0.0)
-        out[i] = more + 4.0 * pull * move * move + weights[t, 1]
+        away, moves = 0.0, 0.0
+        for s in range(weights.shape[0]):
+            rotation = quat_at(rotations[i], 4 * s)
+            angle = angle_between(rotation, quat_at(inputs[t], 4 * s))
+            move, _ = chord(rotation, quat_at(nearest[t], 4 * s))
+            away += weights[s] * angle * angle
+            moves += weights[s] * move * move
+        out[i] = max(away - terms[t, 0], 0.0) + 4.0 * pull * moves + terms[t, 1]
 
 
-@kernel("i8[] f8[,] f8[] f8[] f8 i8[]")
+@kernel("i8[] f8[,] f8[] f8[,] f8 i8[]")
 def cheapest_path(first, candidates, costs, bounds, over, chosen):
     """Write the index of the candidate of each frame that gives the least sum of costs.
 
-    The candidates (n, 4) of frame t are those from `first[t]` to before `first[t + 1]`. A step to
-    frame t of more than `bounds[t]` radians costs `over`, and more the longer it is. Dynamic
-    programming over frames.
+    The candidates (n, 4 S) of frame t are those from `first[t]` to before `first[t + 1]`. A step of
+    a joint to frame t of more than `bounds[t, s]` radians costs `over`, and more the longer it is.
+    Dynamic programming over frames.
     """
-    frames = chosen.shape[0]
+    frames, joints = chosen.shape[0], bounds.shape[1]
     total, before = np.empty(first[frames]), np.zeros(first[frames], np.int64)
+    least = np.empty(joints)
     for b in range(first[1]):
         total[b] = costs[b]
     for t in range(1, frames):
-        least = np.cos(0.5 * min(bounds[t], np.pi))
+        for s in range(joints):
+            least[s] = np.cos(0.5 * min(bounds[t, s], np.pi))
         for b in range(first[t], first[t + 1]):
-            rotation, best, at = quat_at(candidates[b], 0), np.inf, first[t - 1]
+            best, at = np.inf, first[t - 1]
             for a in range(first[t - 1], first[t]):
-                if total[a] >= best:
-                    continue
-                cosine, cost = abs(quat_dot(rotation, quat_at(candidates[a], 0))), total[a]
-                if cosine < least:
-                    cost += over * (1.0 + least - cosine)
+                cost = total[a]
+                for s in range(joints):
+                    if cost >= best:
+                        break
+                    q = quat_at(candidates[b], 4 * s)
+                    cosine = abs(quat_dot(q, quat_at(candidates[a], 4 * s)))
+                    if cosine < least[s]:
+                        cost += over * (1.0 + least[s] - cosine)
                 if cost < best:
                     best, at = cost, a
             total[b] = best + costs[b]

@@ -1,7 +1,7 @@
 """Models: constraints on the joints of a skeleton, applied to poses and clips."""
 
-from .clamp import EDGE, MAX_SPEED, ClampedPath, clamp_path, first_exit, project_path
-from .constraint import ClampedPaths, Constraint, JointLimit
+from .clamp import EDGE, MAX_SPEED, ClampedPaths, first_exit
+from .constraint import Constraint, JointLimit, project_path
 from .control_group import ControlGroup, control_groups
 from .coupled import Coupled, couple
 from .limb import ARM_SHIFTS, LEG_SHIFTS, Limb
@@ -18,7 +18,6 @@ __all__ = [
     "LEG_SHIFTS",
     "MAX_SPEED",
     "ClampReport",
-    "ClampedPath",
     "ClampedPaths",
     "Constraint",
     "ControlGroup",
@@ -31,7 +30,6 @@ __all__ = [
     "LivePath",
     "Report",
     "TwoJointMuscle",
-    "clamp_path",
     "control_groups",
     "couple",
     "first_exit",

@@ -1,89 +1,40 @@
-"""Paths in time and one limit: clamping without jumps, and the first exit of a rotation."""
+"""Paths in time: clamping to a constraint without jumps, and the first exit from a limit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import kernels, quat
-from ..arrays import TOLERANCE, Ints, Points, Quats, Scalars, unit_quats
+from ..arrays import TOLERANCE, Floats, Mask, Quats, Scalars, unit_quats
 from ..limit import Limit
 from ..limit.softening import Beyond, Softening
-from .bounded import Problem, bound_steps
-from .roadmap import Ways
+from .bounded import SLACK, Problem, bound_steps
+
+if TYPE_CHECKING:
+    from .constraint import Constraint
 
 MAX_SPEED = float(np.radians(400.0))
 """Radians a second; slower steps are never shortened."""
 GROWTH = 2.0  # factor by which a step may exceed that of the input
-WAYPOINTS = 1000  # samples of a limit for detours around what is not legal
 EDGE = 0.5 * TOLERANCE  # radians; leaves room for rounding, so that results are members
 MIN_STEP = 3e-5  # radians; the shortest step of `first_exit`
 HALVINGS = 45  # of its last step, down to rounding errors
 
 
-Within = Callable[[Quats, Ints], Quats]
-"""Returns rotations (n, 4) projected to what frames (n,) allow; members come back unchanged."""
-
-
 @dataclass(frozen=True, eq=False)
-class ClampedPath:
-    """A path that was made legal, with the legal frames that moved and the steps over the bound."""
+class ClampedPaths:
+    """Legal paths in time of a constraint's joints."""
 
     rotations: Quats
-    """The path (frames, 4)."""
-    moved: Ints
-    """Indices of legal frames that moved, to bound the steps around a jump."""
-    over: Ints
-    """Indices of frames whose step from the previous frame exceeds the bound."""
-
-
-@dataclass(frozen=True, eq=False)
-class LimitRegion:
-    """The legal rotations in each frame of a clip: those of a limit, narrowed by `within`."""
-
-    limit: Limit
-    softening: Softening | None = None
-    within: Within | None = None
-
-    def project(self, rotations: Quats, frames: Ints) -> Quats:
-        """Return the nearest legal rotations; with `Beyond`, those within its radius outside."""
-        if not isinstance(self.softening, Beyond):
-            return self.hold(self.limit.project(rotations), frames)
-        points = self.limit.nearest_cover(rotations)
-        return self.hold(self._rotations(points, self.softening.radius), frames)
-
-    def hold(self, rotations: Quats, frames: Ints) -> Quats:
-        """Return rotations of the limit, projected to what their frames allow."""
-        return rotations if self.within is None else self.within(rotations, frames)
-
-    def ways(self, start: Quats, end: Quats) -> Ways:
-        """Return the paths that are straight in the chart, projected to the limit."""
-        limit = self.limit
-        one, other = limit.nearest_cover(start), limit.nearest_cover(end)
-
-        def go(run: Ints, share: Scalars, frames: Ints) -> Quats:
-            between = limit.region.toward(one[run], other[run], share)
-            if isinstance(self.softening, Beyond):
-                return self.hold(self._rotations(between, self.softening.radius), frames)
-            rotations = limit.chart.rotations(limit.region.project(between))
-            return self.hold(limit.project(rotations), frames)  # removes rounding errors only
-
-        return go
-
-    def waypoints(self) -> Quats:
-        """Return `WAYPOINTS` samples (n, 4) of the limit."""
-        points = self.limit.region.scatter(WAYPOINTS, np.random.default_rng(0))
-        return self.limit.project(self.limit.chart.rotations(points))
-
-    def _rotations(self, points: Points, radius: float) -> Quats:
-        """Return the rotations of points, moved to within `radius` radians of the limit."""
-        shape = self.limit.region
-        nearest = shape.project(points)
-        distance = np.linalg.norm(shape.moves(nearest, points), axis=-1)
-        share = np.minimum(radius / np.maximum(distance, 1e-300), 1.0)
-        return self.limit.chart.rotations(shape.toward(nearest, points, share))
+    """The paths (frames, k, 4)."""
+    moved: Mask
+    """True (frames, k) where a joint moved although its constraint was met: around jumps."""
+    over: Mask
+    """True (frames, k) where the step from the frame before is longer than the bound."""
 
 
 def step_bounds(rotations: Quats, frame_time: float, max_speed: float = MAX_SPEED) -> Scalars:
@@ -107,78 +58,60 @@ def allowed_steps(steps: Scalars, max_step: float) -> Scalars:
     return np.asarray(np.maximum(np.minimum(GROWTH * steps, steps + max_step), max_step))
 
 
-def project_path(
-    limit: Limit,
-    rotations: Quats,
-    frame_time: float,
-    *,
-    softening: Softening | None = None,
-    max_speed: float = MAX_SPEED,
-) -> Quats:
-    """Return legal rotations (frames, 4) near a path, with bounded steps; see `clamp_path`."""
-    rotations = unit_quats("rotations", rotations)
-    bounds = step_bounds(rotations, frame_time, max_speed)
-    return clamp_path(limit, rotations, bounds, softening=softening).rotations
-
-
-def clamp_path(
-    limit: Limit,
-    rotations: Quats,
-    bounds: Scalars,
-    *,
-    softening: Softening | None = None,
-    within: Within | None = None,
-) -> ClampedPath:
-    """Return a legal path near the given one, with bounded steps.
+def clamp_paths(
+    constraint: Constraint, rotations: Quats, bounds: Floats, softening: Softening | None = None
+) -> ClampedPaths:
+    """Return legal paths near the given ones, with bounded steps.
 
     Projecting each frame by itself jumps where another side of the limit becomes nearer. Among the
     legal paths whose steps are within `bounds`, the result approximates the one with the least sum
-    of squared angles to the input. Legal frames move only if the bound requires it. A legal path
-    comes back bit for bit.
+    of squared angles to the input. Legal frames move only if the bound requires it. Legal paths
+    come back bit for bit.
 
     Parameters
     ----------
-    limit
-        The limit of the joint.
+    constraint
+        The constraint on k joints.
     rotations
-        The path (frames, 4).
+        Their paths (frames, k, 4).
     bounds
-        The longest step (frames,) to each frame, in radians; see `step_bounds`. The first is the
-        smallest. If they are `inf`, each frame is projected by itself.
+        The longest steps (frames, k) to each frame, in radians; see `step_bounds`. The first are
+        the smallest. If they are `inf`, each frame is projected by itself.
     softening
         How to approach the limit instead of stopping at it: `Inside` or `Beyond`. The result is
         then near the path that is softened frame by frame.
-    within
-        Further restriction of each frame, if less than the limit is legal there.
     """
     rotations = unit_quats("rotations", rotations)
-    free = softening is None and within is None
-    if len(rotations) == 0 or (free and limit.contains(rotations).all()):
-        return ClampedPath(rotations.copy(), _frames(), _frames())
-    if softening is None:
-        nearest = limit.project(rotations)
-    else:
-        nearest = same_sign(limit.soften(rotations, softening), rotations)
-    region = LimitRegion(limit, softening, within)
-    nearest = region.hold(nearest, np.arange(len(nearest)))
-    kept = (nearest == rotations).all(axis=-1)
+    over = np.zeros(rotations.shape[:2], dtype=bool)
+    nearest, kept = constraint.nearest_path(rotations, bounds)
+    if kept.all() and softening is None:
+        return ClampedPaths(rotations.copy(), over, over)
+    if softening is not None:
+        nearest = same_sign(constraint.soften(rotations, softening), rotations)
+        kept = (nearest == rotations).all(axis=(1, 2))
     path = nearest.astype(np.float64)
     inputs = path if softening else rotations.astype(np.float64)
-    problem = Problem(region, inputs, path, bounds, kept)
-    found = bound_steps(problem)
-    changed = (found != path).any(axis=-1, keepdims=True)
+    radius = softening.radius if isinstance(softening, Beyond) else 0.0
+    project = partial(project_within, constraint, radius) if radius else constraint.project
+    found = bound_steps(Problem(constraint, project, inputs, path, bounds, kept))
+    changed = (found != path).any(axis=(1, 2), keepdims=True)
     out = np.where(changed, same_sign(found, rotations), nearest).astype(rotations.dtype)
-    return ClampedPath(out, np.flatnonzero(kept & changed[:, 0]), problem.jumps(found))
+    moved = kept[:, None] & (out != rotations).any(axis=-1)
+    over[1:] = quat.angle_between(found[:-1], found[1:]) > bounds[1:] + SLACK
+    return ClampedPaths(out, moved, over)
+
+
+def project_within(constraint: Constraint, radius: float, rotations: Quats) -> Quats:
+    """Return rotations (n, k, 4) moved to within `radius` radians of their projections."""
+    legal = constraint.project(rotations)
+    share = np.minimum(1.0, radius / np.maximum(quat.angle_between(legal, rotations), 1e-300))
+    return quat.normalize(quat.slerp(legal, rotations, share))
 
 
 def check_speed(max_speed: float) -> None:
     """Raise ValueError unless `max_speed` is more than 0."""
     if not max_speed > 0.0:
         raise ValueError(f"max_speed must be more than 0 radians a second, got {max_speed}")
-
-
-def _frames() -> Ints:
-    return np.zeros(0, np.int64)
 
 
 def same_sign(rotations: Quats, like: Quats) -> Quats:

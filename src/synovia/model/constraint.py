@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import Ints, Mask, Quats, Scalars, tolerance
+from ..arrays import Floats, Ints, Mask, Quats, Scalars, tolerance, unit_quats
 from ..limit import Limit
 from ..limit.softening import Softening
 from ..skeleton import Lineage, Skeleton, lineage, measure_from_ancestor
-from .clamp import clamp_path, first_exit
-from .live import LiveJoint, LivePath, LivePaths
+from .bounded import Ways
+from .clamp import MAX_SPEED, ClampedPaths, clamp_paths, first_exit, step_bounds
 from .report import Held
+from .roadmap import slerp
 
-
-@dataclass(frozen=True, eq=False)
-class ClampedPaths:
-    """Legal paths in time of a constraint's joints."""
-
-    rotations: Quats
-    """The paths (frames, k, 4)."""
-    moved: Mask
-    """True (frames, k) where a joint moved although it was legal: around changes of side."""
-    over: Mask
-    """True (frames, k) where the step from the frame before is longer than the bound."""
+WAYPOINTS = 1000  # samples of a limit for detours around what is not legal
 
 
 class Carried(NamedTuple):
@@ -101,18 +92,48 @@ class Constraint(ABC):
         """Return the frames in which a joint is illegal only because of another, by joint."""
         return {}
 
-    @abstractmethod
+    @property
+    def path_weights(self) -> Scalars:
+        """Weights (k,) of the joints in sums of squared angles, which paths minimise."""
+        return np.ones(len(self.joints))
+
+    is_fast: ClassVar[bool] = False
+    """True for a constraint of one joint with projections that are cheap enough for detours."""
+
+    def nearest_path(self, rotations: Quats, bounds: Floats) -> tuple[Quats, Mask]:
+        """Return legal rotations (frames, k, 4) near to each frame, and a mask of legal frames.
+
+        `bounds` (frames, k) are those of the steps of the path that they are a start for.
+        """
+        nearest = self.project(rotations)
+        return nearest, np.asarray((nearest == rotations).all(axis=(1, 2)))
+
+    def between(self, start: Quats, end: Quats) -> Sequence[Ways]:
+        """Return ways from legal `start` to legal `end`, (runs, k, 4), the preferred one first.
+
+        By default they are the shortest rotations, projected.
+        """
+        return [lambda run, share: self.project(slerp(start, end, run, share))]
+
+    def branch(self, inputs: Quats, start: Quats, path: Quats) -> Quats:
+        """Return legal rotations (m, k, 4) near inputs (n, k, 4), continuous from `start` (k, 4).
+
+        They end, m ≤ n, where they meet `path` (n, k, 4). By default there are none.
+        """
+        return inputs[:0]
+
+    def waypoints(self) -> Quats:
+        """Return legal samples (m, 4), for detours of a constraint that `is_fast`."""
+        return np.empty((0, 4))
+
     def clamp_paths(
-        self, rotations: Quats, bounds: Scalars, softening: Softening | None = None
+        self, rotations: Quats, bounds: Floats, softening: Softening | None = None
     ) -> ClampedPaths:
-        """Return legal paths in time for paths (frames, k, 4); see `model.clamp.clamp_path`.
+        """Return legal paths in time for paths (frames, k, 4); see `model.clamp.clamp_paths`.
 
         `bounds` (frames, k) are the longest steps of each joint, in radians.
         """
-
-    @abstractmethod
-    def live_paths(self, frame_time: float, look_ahead: int, max_speed: float) -> LivePaths:
-        """Return an object that clamps the rotations of the joints frame by frame."""
+        return clamp_paths(self, rotations, bounds, softening)
 
     @abstractmethod
     def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
@@ -161,16 +182,23 @@ class JointLimit(Constraint):
     def sample(self, n: int, rng: np.random.Generator, rest: Quats) -> Quats:
         return self.limit.sample(n, rng)[:, None]
 
-    def clamp_paths(
-        self, rotations: Quats, bounds: Scalars, softening: Softening | None = None
-    ) -> ClampedPaths:
-        path = clamp_path(self.limit, rotations[:, 0], bounds[:, 0], softening=softening)
-        masks = (mask_of(frames, len(rotations))[:, None] for frames in (path.moved, path.over))
-        return ClampedPaths(path.rotations[:, None], *masks)
+    is_fast: ClassVar[bool] = True
 
-    def live_paths(self, frame_time: float, look_ahead: int, max_speed: float) -> LivePaths:
-        path = LivePath(self.limit, frame_time, look_ahead=look_ahead, max_speed=max_speed)
-        return LiveJoint(path)
+    def between(self, start: Quats, end: Quats) -> Sequence[Ways]:
+        """Return the shortest rotations, and paths that are straight in the chart, projected."""
+        limit = self.limit
+        ends = [limit.nearest_cover(rotations[:, 0]) for rotations in (start, end)]
+
+        def straight(run: Ints, share: Scalars) -> Quats:
+            points = limit.region.toward(ends[0][run], ends[1][run], share)
+            rotations = limit.chart.rotations(limit.region.project(points))
+            return limit.project(rotations)[:, None]  # removes rounding errors only
+
+        return [*super().between(start, end), straight]
+
+    def waypoints(self) -> Quats:
+        points = self.limit.region.scatter(WAYPOINTS, np.random.default_rng(0))
+        return self.limit.project(self.limit.chart.rotations(points))
 
     def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
         if self.joint not in found:
@@ -180,8 +208,15 @@ class JointLimit(Constraint):
         return Carried((JointLimit(skeleton.names[target.joint], limit),))
 
 
-def mask_of(frames: Ints, count: int) -> Mask:
-    """Return a mask (count,) that is True at the given frame numbers."""
-    mask = np.zeros(count, dtype=bool)
-    mask[frames] = True
-    return mask
+def project_path(
+    limit: Limit,
+    rotations: Quats,
+    frame_time: float,
+    *,
+    softening: Softening | None = None,
+    max_speed: float = MAX_SPEED,
+) -> Quats:
+    """Return legal rotations (frames, 4) near a path, with bounded steps; see `clamp_paths`."""
+    rotations = unit_quats("rotations", rotations)[:, None]
+    bounds = step_bounds(rotations, frame_time, max_speed)
+    return clamp_paths(JointLimit("joint", limit), rotations, bounds, softening).rotations[:, 0]

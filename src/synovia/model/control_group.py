@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
@@ -15,10 +15,9 @@ from ..arrays import tolerance as rounding
 from ..components.controls import program_for
 from ..components.figure import Figure
 from ..components.least_squares import minimize
-from ..limit.softening import Softening
 from ..skeleton import Lineage, Skeleton, lineage
-from .constraint import Carried, ClampedPaths, Constraint
-from .live import LivePaths
+from .bounded import Ways
+from .constraint import Carried, Constraint
 
 TOLERANCE = np.radians(2.0)
 """Default angle between a legal pose and what controls give, in radians."""
@@ -211,20 +210,39 @@ class ControlGroup(Constraint):
             last, here = (middle, here) if legal else (last, middle)
         return last
 
-    def clamp_paths(
-        self, rotations: Quats, bounds: Scalars, softening: Softening | None = None
-    ) -> ClampedPaths:
-        from .group_paths import clamp_group
+    @property
+    def path_weights(self) -> Scalars:
+        return self.weights
 
-        if softening is not None:
-            raise ValueError(f"{self.joints[0]}: a {self.kind} cannot be softened")
-        return clamp_group(self, rotations, bounds)
+    def between(self, start: Quats, end: Quats) -> Sequence[Ways]:
+        """Return ways through the controls.
 
-    def live_paths(self, frame_time: float, look_ahead: int, max_speed: float) -> LivePaths:
-        """Return an object that clamps frames as they come in; groups do not look ahead."""
-        from .group_paths import LiveGroup
+        The deviations of rotations from what the controls give are interpolated as well, so that
+        none is larger than at one of the ends.
+        """
+        given = [self.nearest(rotations) for rotations in (start, end)]
+        controls = [each.controls for each in given]
+        offsets = [
+            quat.log(quat.mul(quat.inverse(each.rotations), rotations))
+            for each, rotations in zip(given, (start, end), strict=True)
+        ]
 
-        return LiveGroup(self, frame_time, max_speed)
+        def ways(run: Ints, share: Scalars) -> Quats:
+            values, offset = (
+                one[run] + share.reshape(-1, *[1] * (one.ndim - 1)) * (other - one)[run]
+                for one, other in (controls, offsets)
+            )
+            return quat.mul(self.pose(values), quat.exp(offset))
+
+        return [ways]
+
+    def branch(self, inputs: Quats, start: Quats, path: Quats) -> Quats:
+        """Return legal rotations by following continuous controls, as far as they differ."""
+        found = self.follow(inputs, self.nearest(start).controls)
+        edge = np.minimum(1.0, self.tolerances / np.maximum(found.angles, 1e-300))
+        apart = quat.angle_between(quat.slerp(found.rotations, inputs, edge), path)
+        met = np.append((apart <= MERGED * self.tolerances).all(axis=-1), True).argmax()
+        return self.move_to_edge(inputs[:met], NearestPose(*(each[:met] for each in found)))
 
     @cached_property
     def _free(self) -> Ints:
@@ -352,6 +370,7 @@ INSETS = (
 )
 """Depths of projections, as shares of the tolerance, and the searches that have to accept them; the
 next is tried if one fails."""
+MERGED = 0.03  # of the tolerance; branches that are nearer have merged, insets included
 EXIT_STEP = 1e-4  # radians; the shortest step of `first_exit`
 EXIT_NEARNESS = 1e-9  # precision of the t that it returns
 

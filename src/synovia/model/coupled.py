@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -16,10 +15,8 @@ from ..limit import DependentLimit, Limit, PairLimit, nearest_together, sample_t
 from ..limit.softening import Softening
 from ..shapes import Box
 from ..skeleton import Lineage, Skeleton, measure_from_ancestor
-from .clamp import clamp_path
-from .constraint import Carried, ClampedPaths, Constraint, JointLimit, mask_of
+from .constraint import Carried, Constraint, JointLimit
 from .limb import Limb
-from .live import LivePath, LivePaths
 from .placed import Placed
 from .report import NEGLIGIBLE, Held
 
@@ -155,37 +152,6 @@ class Coupled(Constraint):
             held[name] = Held(self.driver, (violation[:, k + 1] > NEGLIGIBLE) & legal_alone)
         return held
 
-    def clamp_paths(
-        self, rotations: Quats, bounds: Scalars, softening: Softening | None = None
-    ) -> ClampedPaths:
-        """Return legal paths: the driver's first, then each follower's within what that allows."""
-        out = rotations.copy()
-        moved, over = np.zeros((2, *rotations.shape[:2]), dtype=bool)
-        driver = out[:, 0]
-
-        def clamp(k: int, limit: Limit, dependent: DependentLimit | None) -> None:
-            path = clamp_path(
-                limit,
-                rotations[:, k],
-                bounds[:, k],
-                softening=softening,
-                within=None
-                if dependent is None
-                else lambda found, frames: dependent.project(found, driver[frames]),
-            )
-            out[:, k] = path.rotations
-            moved[:, k] = mask_of(path.moved, len(out))
-            over[:, k] = mask_of(path.over, len(out))
-
-        if self.driver_limit is not None:
-            clamp(0, self.driver_limit, None)
-        for k, dependent in enumerate(self.followers.values(), start=1):
-            clamp(k, dependent.limit, dependent)
-        return ClampedPaths(out, moved, over)
-
-    def live_paths(self, frame_time: float, look_ahead: int, max_speed: float) -> LivePaths:
-        return LiveCoupled(self, frame_time, look_ahead, max_speed)
-
     def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
         """Return the followers that the skeleton has; by themselves where it has no driver."""
         present = {name: each for name, each in self.followers.items() if name in found}
@@ -207,49 +173,6 @@ class Coupled(Constraint):
             return Carried(alone)
         loss = f"limits that depend on {self.driver}, which is not here, are as wide as they get"
         return Carried(alone, loss, tuple(present))
-
-
-class LiveCoupled(LivePaths):
-    """Clamps a driver and its followers frame by frame; followers wait for the driver."""
-
-    def __init__(
-        self, coupled: Coupled, frame_time: float, look_ahead: int, max_speed: float
-    ) -> None:
-        def path(limit: Limit, dependent: DependentLimit | None) -> LivePath:
-            return LivePath(
-                limit,
-                frame_time,
-                look_ahead=look_ahead,
-                max_speed=max_speed,
-                within=None if dependent is None else dependent.project,
-            )
-
-        own = coupled.driver_limit
-        self.driver = None if own is None else path(own, None)
-        dependents = coupled.followers.values()
-        self.followers = [path(dependent.limit, dependent) for dependent in dependents]
-        self.waiting: deque[Quats] = deque()  # of the followers, until the driver is done
-        self.drivers: deque[Quats] = deque()  # legal rotations, until the followers are done
-
-    def push(self, rotations: Quats) -> Quats | None:
-        self.waiting.append(rotations[1:])
-        first = rotations[0] if self.driver is None else self.driver.push(rotations[0])
-        return None if first is None else self._follow(first)
-
-    def _follow(self, driver: Quats) -> Quats | None:
-        """Push the followers' rotations that belong to the driver's, and return what is due."""
-        self.drivers.append(driver)
-        given = zip(self.followers, self.waiting.popleft(), strict=True)
-        found = [path.push(rotation, driver) for path, rotation in given]
-        due = [each for each in found if each is not None]
-        return np.stack([self.drivers.popleft(), *due]) if due else None
-
-    def finish(self) -> list[Quats]:
-        last = [] if self.driver is None else self.driver.finish()
-        out = [found for each in last if (found := self._follow(each)) is not None]
-        followers = [path.finish() for path in self.followers]
-        drivers = [self.drivers.popleft() for _ in range(len(self.drivers))]
-        return out + [np.stack(each) for each in zip(drivers, *followers, strict=True)]
 
 
 def couple(

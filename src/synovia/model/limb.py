@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -12,16 +12,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Mask, Quats, Scalars, Vectors, tolerance, unit_quats
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors, tolerance, unit_quats
 from ..charts.chart import mirror_rotations, reflect
 from ..limit import Limit, mirror_limit
 from ..limit.softening import Beyond, Softening
 from ..skeleton import Lineage, Skeleton, measure_from_ancestor
+from .bounded import Ways
 from .clamp import same_sign
-from .constraint import Carried, ClampedPaths, Constraint, JointLimit
-from .live import LivePaths
+from .constraint import Carried, Constraint, JointLimit
 from .muscle import TwoJointMuscle, check_rows
 from .report import NEGLIGIBLE, Held
+from .roadmap import slerp
 
 ARM_SHIFTS = np.radians([[15.0, 90.0], [25.0, 50.0], [30.0, 50.0], [45.0, 62.0], [60.0, 70.0]])
 LEG_SHIFTS = np.radians([[30.0, 20.0], [60.0, 70.0]])
@@ -299,15 +300,13 @@ class Limb(Constraint):
         kept = (moved == shared.rotations).all(axis=-1, keepdims=True)
         return np.where(kept, given, limbs)
 
-    def move_twist(self, limbs: Quats, shift: Scalars, twist: Quats, *, back: bool = True) -> Quats:
-        """Return limbs (n, k, 4) with twist moved as in `SharedTwist`, or `back` from there."""
-        if back:
-            limbs, twist = self.shift_twist(limbs, -shift), quat.inverse(twist)
-        limbs = limbs.copy()
-        limbs[:, 1] = quat.mul(limbs[:, 1], twist)
+    def move_twist(self, limbs: Quats, shift: Scalars, twist: Quats) -> Quats:
+        """Return limbs (n, k, 4) with twist moved back from where it is in `SharedTwist`."""
+        limbs = self.shift_twist(limbs, -shift)
+        limbs[:, 1] = quat.mul(limbs[:, 1], quat.inverse(twist))
         if self.moves_end_twist:
-            limbs[:, 2] = quat.mul(quat.inverse(twist), limbs[:, 2])
-        return quat.normalize(limbs if back else self.shift_twist(limbs, shift))
+            limbs[:, 2] = quat.mul(twist, limbs[:, 2])
+        return quat.normalize(limbs)
 
     def _flat(self, rotations: Quats) -> Quats:
         rotations = unit_quats("rotations", rotations)
@@ -471,18 +470,26 @@ class Limb(Constraint):
         tight = {name: self.tight_muscle(name, limbs) for name in self.joints}
         return {name: Held(self.joints[1], each[1]) for name, each in tight.items() if each}
 
-    def clamp_paths(
-        self, rotations: Quats, bounds: Scalars, softening: Softening | None = None
-    ) -> ClampedPaths:
-        from .limb_paths import clamp_limb
+    def nearest_path(self, rotations: Quats, bounds: Floats) -> tuple[Quats, Mask]:
+        """Return legal paths with few jumps of twist; see `model.limb_paths`."""
+        from .limb_paths import clamp_by_joint
 
-        return clamp_limb(self, rotations, bounds, softening)
+        legal = self.contains(rotations)
+        if legal.all():
+            return rotations, legal
+        return self.project(clamp_by_joint(self, rotations, float(bounds[0, 0]))), legal
 
-    def live_paths(self, frame_time: float, look_ahead: int, max_speed: float) -> LivePaths:
-        """Return an object that clamps frames as they come in; limbs do not look ahead."""
-        from .limb_paths import LiveLimb
+    def between(self, start: Quats, end: Quats) -> Sequence[Ways]:
+        """Return the shortest rotations with twist shared, projected, with twist moved evenly."""
+        one, other = (self.share_twist(each, TOLERANCE) for each in (start, end))
 
-        return LiveLimb(self, frame_time, max_speed)
+        def ways(run: Ints, share: Scalars) -> Quats:
+            limbs = self.project_each(slerp(one.rotations, other.rotations, run, share))
+            most = self.max_shift(limbs)
+            shift = np.clip(one.shift[run] + share * (other.shift - one.shift)[run], -most, most)
+            return self.move_twist(limbs, shift, slerp(one.twist, other.twist, run, share))
+
+        return [ways]
 
     def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
         """Return the limb, without its end if the skeleton has none; or limits of its joints."""

@@ -2,109 +2,72 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Quats, unit_quats, whole_number
-from ..limit import Limit
 from ..skeleton import Pose
 from .bounded import Problem, bound_steps
-from .clamp import MAX_SPEED, LimitRegion, check_speed, same_sign, step_bounds
+from .clamp import MAX_SPEED, check_speed, same_sign, step_bounds
+from .constraint import Constraint
 
 if TYPE_CHECKING:
     from .model import LimitModel
 
 
 class LivePath:
-    """Clamps the rotations of one joint frame by frame.
+    """Clamps the rotations of a constraint's joints frame by frame.
 
-    Each rotation that comes out is legal, and no step is longer than `model.clamp.allowed_steps` of
-    the input's, at `max_speed` radians a second. With a `look_ahead` of n frames, it comes out n
-    frames after it went in, and changes of side begin as many frames before. A side that cannot be
-    reached in time is reached later: until then legal rotations move too.
-
-    With `within`, the limit depends on a driver, whose legal rotations are pushed as well: it
-    returns rotations (n, 4) projected to what those of the driver (n, 4) allow.
+    Rotations that come out are legal, and no step is longer than `model.clamp.allowed_steps` of
+    the input's, at `max_speed` radians a second, unless no such rotation is found. With a
+    `look_ahead` of n frames, they come out n frames after they went in, and changes of side begin
+    as many frames before. A side that cannot be reached in time is reached later: until then legal
+    rotations move too.
     """
 
     def __init__(
         self,
-        limit: Limit,
+        constraint: Constraint,
         frame_time: float,
         *,
         look_ahead: int = 0,
         max_speed: float = MAX_SPEED,
-        within: Callable[[Quats, Quats], Quats] | None = None,
     ) -> None:
         check_speed(max_speed)
-        self.limit, self.within = limit, within
-        self.frame_time, self.max_speed = frame_time, max_speed
+        self.constraint, self.frame_time, self.max_speed = constraint, frame_time, max_speed
         self.look_ahead = whole_number("look_ahead", look_ahead, least=0)
-        self.waiting: deque[tuple[Quats, Quats]] = deque()  # rotations and those of the driver
-        self.last: tuple[Quats, Quats, Quats] | None = None  # input, driver and output before
+        self.inputs: deque[Quats] = deque()  # those that wait, after the last that is done
+        self.nearest: deque[Quats] = deque()  # their nearest legal ones, after the last output
+        self.done = 0  # 1 if the first of these is done, else 0
 
-    def push(self, rotation: Quats, driver: Quats | None = None) -> Quats | None:
-        """Take the next rotation (4,), and return the one that is due; None if none is yet."""
-        rotation = unit_quats("rotation", rotation).astype(np.float64)
-        self.waiting.append((rotation, rotation if driver is None else driver))
-        return self._next() if len(self.waiting) > self.look_ahead else None
+    def push(self, rotations: Quats) -> Quats | None:
+        """Take the next rotations (k, 4), and return those that are due; None if none are yet."""
+        rotations = unit_quats("rotations", rotations).astype(np.float64)
+        self.inputs.append(rotations)
+        self.nearest.append(self.constraint.project(rotations[None])[0])
+        return self._next() if len(self.inputs) - self.done > self.look_ahead else None
 
     def finish(self) -> list[Quats]:
         """Return the rotations that are still to come out, after the last that went in."""
-        return [self._next() for _ in range(len(self.waiting))]
+        return [self._next() for _ in range(len(self.inputs) - self.done)]
 
     def _next(self) -> Quats:
-        inputs, drivers = (np.stack(each) for each in zip(*self.waiting, strict=True))
-        fixed = 0 if self.last is None else 1
-        if self.last is not None:
-            inputs = np.concatenate([self.last[0][None], inputs])
-            drivers = np.concatenate([self.last[1][None], drivers])
-        region = LimitRegion(self.limit)
-        if (within := self.within) is not None:
-            region = LimitRegion(
-                self.limit, within=lambda found, frames: within(found, drivers[frames])
-            )
-        nearest = region.project(inputs, np.arange(len(inputs)))
-        kept = (nearest == inputs).all(axis=-1)
-        if self.last is not None:
-            nearest[0], kept[0] = self.last[2], False
+        inputs, nearest, fixed = np.stack(self.inputs), np.stack(self.nearest), self.done
+        kept = (nearest == inputs).all(axis=(1, 2))
+        kept[:fixed] = False
         bounds = step_bounds(inputs, self.frame_time, self.max_speed)
-        path = bound_steps(Problem(region, inputs, nearest, bounds, kept, fixed))
+        project = self.constraint.project
+        path = bound_steps(Problem(self.constraint, project, inputs, nearest, bounds, kept, fixed))
         found: Quats = path[fixed]
         if (found != nearest[fixed]).any():
             found = same_sign(found, inputs[fixed])
-        self.last = (*self.waiting.popleft(), found)
+        if fixed:
+            self.inputs.popleft()
+            self.nearest.popleft()
+        self.nearest[0], self.done = found, 1
         return found
-
-
-class LivePaths(ABC):
-    """Clamps the rotations (k, 4) of a constraint's joints frame by frame."""
-
-    @abstractmethod
-    def push(self, rotations: Quats) -> Quats | None:
-        """Take the next rotations (k, 4), and return those that are due; None if none are yet."""
-
-    @abstractmethod
-    def finish(self) -> list[Quats]:
-        """Return the rotations that are still to come out, after the last that went in."""
-
-
-class LiveJoint(LivePaths):
-    """`LivePath` for the one joint of a `JointLimit`."""
-
-    def __init__(self, path: LivePath) -> None:
-        self.path = path
-
-    def push(self, rotations: Quats) -> Quats | None:
-        found = self.path.push(rotations[0])
-        return None if found is None else found[None]
-
-    def finish(self) -> list[Quats]:
-        return [each[None] for each in self.path.finish()]
 
 
 class LiveClamp:
@@ -132,7 +95,8 @@ class LiveClamp:
     ) -> None:
         self.placed = model.placed
         self.paths = [
-            each.constraint.live_paths(frame_time, look_ahead, max_speed) for each in self.placed
+            LivePath(each.constraint, frame_time, look_ahead=look_ahead, max_speed=max_speed)
+            for each in self.placed
         ]
         self.poses: deque[Pose] = deque()
         self.rotations: deque[Quats] = deque()  # those of `poses`, as far as they are clamped

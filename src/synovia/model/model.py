@@ -359,8 +359,7 @@ class LimitModel:
         """Return legal poses, or a legal clip that is free of pops (see `project_path`).
 
         Where a limit is measured from an ancestor, the joints between are made legal first. A joint
-        that depends on another, and that one, go to the nearest legal pair of rotations; in a clip
-        the driver's path is made legal first, and then the follower's, frame by frame.
+        that depends on another, and that one, go to the nearest legal pair of rotations.
 
         Parameters
         ----------

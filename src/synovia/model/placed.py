@@ -11,7 +11,8 @@ import numpy as np
 from ..arrays import Quats, Scalars
 from ..limit.softening import Softening
 from ..skeleton import Lineage, Pose, Skeleton, lineage
-from .constraint import ClampedPaths, Constraint
+from .clamp import ClampedPaths
+from .constraint import Constraint
 
 
 @dataclass(frozen=True, eq=False)

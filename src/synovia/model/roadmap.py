@@ -6,7 +6,6 @@ See Bohlin & Kavraki, "Path planning using lazy PRM", 2000.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
@@ -21,23 +20,6 @@ TRIES = 20  # paths that are tested before the search gives up
 DESCENTS = 16  # steps of the descent in `nearest_to`
 
 
-Ways = Callable[[Ints, Scalars, Ints], Quats]
-"""Returns legal rotations (n, 4) of paths, given indices, shares of the length and frames (n,)."""
-
-
-class PathRegion(Protocol):
-    """The legal rotations in each frame of a path."""
-
-    def project(self, rotations: Quats, frames: Ints) -> Quats:
-        """Return the nearest legal rotation to each of (n, 4), in its frame (n,)."""
-
-    def ways(self, start: Quats, end: Quats) -> Ways:
-        """Return the paths from `start` to `end`, (runs, 4), both legal, straight in a chart."""
-
-    def waypoints(self) -> Quats:
-        """Return samples (m, 4) of the region, as nodes of a roadmap."""
-
-
 def angles(one: Quats, other: Quats) -> Scalars:
     """Return the angles (n,) between rotations (n, 4), in radians."""
     out = np.empty(len(one))
@@ -46,28 +28,33 @@ def angles(one: Quats, other: Quats) -> Scalars:
 
 
 def slerp(start: Quats, end: Quats, run: Ints, share: Scalars) -> Quats:
-    """Return rotations (n, 4) at shares (n,) of the rotations from start[run] to end[run]."""
-    out = np.empty((len(run), 4))
-    kernels.clamp.turn_along(
-        np.ascontiguousarray(start), np.ascontiguousarray(end), run, share, out
-    )
-    return out
+    """Return rotations (n, …, 4) at shares (n,) of the rotations from start[run] to end[run]."""
+    shape = start.shape[1:-1]
+    joints = int(np.prod(shape))
+    rows = (joints * run[:, None] + np.arange(joints)).ravel()
+    out = np.empty((len(rows), 4))
+    ends = (np.ascontiguousarray(each).reshape(-1, 4) for each in (start, end))
+    kernels.clamp.turn_along(*ends, rows, np.repeat(share, joints), out)
+    return out.reshape(len(run), *shape, 4)
 
 
 class Roadmap:
-    """A graph of members of a region, linked where a legal path without gaps connects them.
+    """A graph of legal rotations of a joint, linked where a legal path without gaps connects them.
 
     Steps of up to `hop` radians are not gaps. Links are tested lazily, when a shortest path first
     uses them. Before that their length is the straight angle, a lower bound, so that a shortest
     path over tested links is the shortest of all.
+
+    `waypoints` (m, 4) are the first members; `project` returns the nearest members to rotations
+    (n, 1, 4).
     """
 
-    def __init__(self, region: PathRegion, hop: float) -> None:
-        self.region, self.hop = region, hop
+    def __init__(self, waypoints: Quats, project: Callable[[Quats], Quats], hop: float) -> None:
+        self.project, self.hop = project, hop
         self.members = np.empty((0, 4))
         self.pairs = np.empty((0, 2), np.int64)
         self.lengths, self.known = np.empty(0), np.empty(0, dtype=bool)
-        self.add(region.waypoints())
+        self.add(waypoints)
 
     def add(self, rotations: Quats) -> Ints:
         """Add members (n, 4), link them with their neighbours, and return their indices (n,)."""
@@ -92,7 +79,7 @@ class Roadmap:
         return added
 
     def _project(self, rotations: Quats) -> Quats:
-        return self.region.project(rotations, np.zeros(len(rotations), np.int64))
+        return self.project(rotations[:, None])[:, 0]
 
     def _ways(self, start: Quats, end: Quats) -> tuple[Mask, Scalars]:
         """Return which straight paths, projected to the region, have no gap, and their lengths."""

@@ -10,7 +10,7 @@ from .. import quat
 from ..arrays import TURN, Ints, Scalars
 from ..charts import RotationVector
 from ..limit import Limit
-from ..model import MAX_SPEED, ClampReport, clamp_path
+from ..model import MAX_SPEED, ClampReport, JointLimit
 from ..model.clamp import step_bounds
 from ..rigs import Alignment
 from ..rigs.canonical import LEFT
@@ -87,24 +87,26 @@ def clamp_spans(
     rotations = clip.pose.rotations.copy()
     pronation, roles = total_pronation(alignment, clip), alignment.rig.roles
     for side, (start, length) in excessive_arcs(alignment, clip).items():
+        hand = roles[f"{side}Hand"]
         half = (0.5 * MAX_SPAN - ROUNDING) * LEFT
         middle = RotationVector(quat.exp((start + 0.5 * length) * LEFT))
         allowed = Limit(middle, Box(-half, half, np.eye(3)))
         twists = quat.exp(pronation[side][:, None] * LEFT)
         before = quat.exp(total_pronation(alignment, like)[side][:, None] * LEFT)
         bounds = step_bounds(before, clip.frame_time, max_speed)
-        path = clamp_path(allowed, twists, bounds)
+        clamped = JointLimit(hand, allowed).clamp_paths(twists[:, None], bounds[:, None])
+        legal = clamped.rotations[:, 0]
         # The hand is c = F⁻¹ · r · G in canonical axes, with F the forearm's frame: rotating c by
         # t about the forearm is rotating r by F · t · F⁻¹.
-        offsets = quat.mul(path.rotations, quat.inverse(twists))
-        frame, hand = alignment.frames[f"{side}LowerArm"], roles[f"{side}Hand"]
+        offsets = quat.mul(legal, quat.inverse(twists))
+        frame = alignment.frames[f"{side}LowerArm"]
         offsets = quat.mul(quat.mul(frame, offsets), quat.inverse(frame))
         measured = lineage(clip.skeleton, hand, roles[f"{side}LowerArm"])
         relative = measured.relative_rotation(rotations)
-        changed = (path.rotations != twists).any(axis=-1, keepdims=True)
+        changed = (legal != twists).any(axis=-1, keepdims=True)
         rotated = quat.normalize(quat.mul(offsets, relative))
         measured.set_relative_rotation(rotations, np.where(changed, rotated, relative))
-        moved |= {hand: path.moved} if len(path.moved) else {}
-        over |= {hand: path.over} if len(path.over) else {}
-    clamped = replace(clip, pose=clip.pose.with_rotations(rotations))
-    return clamped, ClampReport(clip.name, moved, over)
+        for frames, mask in ((moved, clamped.moved), (over, clamped.over)):
+            frames |= {hand: np.flatnonzero(mask[:, 0])} if mask.any() else {}
+    changed_clip = replace(clip, pose=clip.pose.with_rotations(rotations))
+    return changed_clip, ClampReport(clip.name, moved, over)
