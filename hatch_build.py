@@ -1,4 +1,4 @@
-"""The wheel carries compiled kernels, the built page and bodies: installing it needs no tools."""
+"""Build hook: the wheel contains compiled kernels, the page and bodies, so users need no tools."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
     """Compiles the kernels and builds the page before the wheel is packed.
 
-    An editable install has the kernels compiled too; the page is left to `make page`.
+    An editable install also compiles the kernels; `make page` builds the page.
     """
 
     def dependencies(self) -> list[str]:
-        """Return what building needs beside hatchling and NumPy, where the system has it not."""
+        """Return the packages that replace a missing compiler or Node.js."""
         page = self._page()
         needed = [] if page["node_is_there"]() else [page["PYPI_NODE"]]
         if not any(map(shutil.which, ("cc", "gcc", "clang"))) and "CC" not in os.environ:
@@ -30,7 +30,7 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the kernels, and build the page."""
         if version == "editable" and os.environ.get("SYNOVIA_KERNELS_LATER"):
-            return  # make compiles them beside other work
+            return  # make compiles them later, in parallel with other work
         sys.path.insert(0, str(Path(self.root, "src")))
         from synovia.native import build
 

@@ -1,4 +1,4 @@
-"""One joint by itself: rotations in, a limit out, and its verbs."""
+"""Fit the limit of one joint to rotations, and query it."""
 
 import numpy as np
 
@@ -16,5 +16,5 @@ print("was inside:", bool(limit.contains(wild)), " is inside:", bool(limit.conta
 print(f"violation: {np.degrees(limit.violation(wild)):.1f} degrees")
 
 rest = quat.IDENTITY
-print(f"turning from rest, the limit is met after {first_exit(limit, rest, wild):.0%} of the way")
+print(f"rotating from rest, the limit is reached after {first_exit(limit, rest, wild):.0%}")
 print("five legal rotations:", limit.sample(5, rng).round(2).tolist())

@@ -1,4 +1,4 @@
-"""A limit drawn by hand: an elbow that bends from 0 to 145 degrees, and turns by 80 each way."""
+"""A limit by hand: an elbow that bends from 0 to 145 degrees and twists by ±80 degrees."""
 
 import numpy as np
 
@@ -10,6 +10,6 @@ region = Box(low=[*swing_low, twist[0]], high=[*swing_high, twist[1]], axes=np.e
 elbow = Limit(SwingTwist(axis=[0.0, 0.0, 1.0]), region)
 
 for degrees in (-30.0, 60.0, 170.0):
-    asked = quat.exp(np.array([0.0, np.radians(degrees), 0.0]))
-    given = np.degrees(quat.log(elbow.project(asked))[1])
-    print(f"asked for {degrees:6.1f} degrees, got {given:6.1f}")
+    rotation = quat.exp(np.array([0.0, np.radians(degrees), 0.0]))
+    legal_deg = np.degrees(quat.log(elbow.project(rotation))[1])
+    print(f"{degrees:6.1f} degrees become {legal_deg:6.1f}")

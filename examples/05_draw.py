@@ -1,4 +1,4 @@
-"""Pictures: a learned region with what was observed, and where a clip leaves its limits."""
+"""Draw a learned region with the observed rotations, and the violations of a clip."""
 
 from synovia import LimitModel
 from synovia.demo import range_of_motion, wild

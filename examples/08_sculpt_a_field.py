@@ -1,4 +1,4 @@
-"""A region of any form: build a distance field from a motion, then sculpt it by hand."""
+"""Build a distance field from a motion, then sculpt it by hand."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ print(
 
 strokes = {
     "as built": field,
-    "a pose more": add_sample(field, [0.0, 0.0, 0.9]),
+    "one more pose": add_sample(field, [0.0, 0.0, 0.9]),
     "pushed out": push(field, [0.8, 0.0, 0.0], radius=0.5, amount=0.2),
     "pulled in": pull(field, [0.8, 0.0, 0.0], radius=0.5, amount=0.1),
     "grown": field.grow(0.1),
@@ -28,4 +28,4 @@ wild = quat.exp(np.array([1.6, 0.2, 0.4]))
 for name, shape in strokes.items():
     sculpted = replace(limit, shape=shape)
     degrees = np.degrees(sculpted.violation(wild))
-    print(f"{name:<12} {sculpted.volume():6.2%} of all rotations, wild by {degrees:4.1f} degrees")
+    print(f"{name:<13} {sculpted.volume():6.2%} of all rotations, {degrees:4.1f} degrees outside")

@@ -11,7 +11,7 @@ print(len(body.skeleton), "segments,", len(body.controls), "controls, such as")
 for name in ("thoracic.bend", "left_knee.flexion"):
     print(f"  {name}: {body.controls[name].low:g} to {body.controls[name].high:g} degrees")
 
-# A squat in 60 frames: controls that are not named stay neutral, and numbers are clamped.
+# A squat in 60 frames: other controls stay neutral, and values are clamped to their ranges.
 share = np.sin(np.linspace(0.0, np.pi, 60))
 squat = {"lumbar.flexion": 30.0 * share, "thoracic.flexion": 10.0 * share}
 for side in ("left", "right"):
@@ -21,10 +21,10 @@ for side in ("left", "right"):
 posed = body.pose(squat)
 save_clip(clip_of(body, posed, frame_time=1.0 / 30.0), "squat.bvh")
 for name, beyond in posed.clamped.items():
-    print(f"{name} was asked for {beyond.max():.1f} degrees more than there are")
+    print(f"{name} was clamped by up to {beyond.max():.1f} degrees")
 
 angles = np.degrees(isb_angles(body.skeleton, posed, "right_knee"))
-print("at its deepest the tibia has turned inwards by", angles[30, 2].round(1), "degrees")
+print("inward rotation of the tibia in the deepest frame:", angles[30, 2].round(1), "degrees")
 
 limits = human_limits(height=1.68)
 print("all legal:", limits.contains(posed).all(), limits.contains(body.pose(sweep(body))).all())

@@ -1,4 +1,4 @@
-"""Pose an arm by goals: legal at every joint, and a reason where a goal cannot be met."""
+"""Pose an arm by goals within limits, and print the reason if a goal cannot be met."""
 
 import numpy as np
 
@@ -18,8 +18,8 @@ limits = {
 }
 model, rest = LimitModel(limits, skeleton), skeleton.rest_pose()
 
-found = solve(model, skeleton, rest, [Reach("Hand", [0.5, 1.5, 0.2])])
-print(f"in {found.iterations} steps: {found.reason()}; legal: {model.contains(found.pose)}")
+near = solve(model, skeleton, rest, [Reach("Hand", [0.5, 1.5, 0.2])])
+print(f"in {near.iterations} steps: {near.reason()}; legal: {model.contains(near.pose)}")
 
 behind = solve(model, skeleton, rest, [Reach("Hand", [-0.1, 1.3, -0.3])])
 print(behind.reason())
@@ -27,8 +27,8 @@ print(behind.reason())
 far = solve(model, skeleton, rest, [Reach("Hand", [2.0, 1.3, 0.0])])
 print(far.reason())
 
-point = solve(model, skeleton, rest, [Aim("Elbow", [0.6, 1.8, 1.0], axis=[1.0, 0.0, 0.0])])
-print("the forearm points:", point.reason())
+pointed = solve(model, skeleton, rest, [Aim("Elbow", [0.6, 1.8, 1.0], axis=[1.0, 0.0, 0.0])])
+print("aiming the forearm:", pointed.reason())
 
 targets = np.random.default_rng(0).normal([0.5, 1.3, 0.2], 0.15, size=(1000, 3))
 many = solve(model, skeleton, rest, [Reach("Hand", targets)])

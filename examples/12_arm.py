@@ -1,4 +1,4 @@
-"""Lead a wrist along a path: the elbow bends by distance, the shoulder keeps to its table."""
+"""Move a wrist along a path: the elbow bends by distance, the shoulder stays in its table."""
 
 import numpy as np
 
@@ -18,12 +18,12 @@ limits = {
 }
 model = LimitModel(limits, skeleton)
 
-turn = np.linspace(0.0, 2.0 * np.pi, 120)  # a wide round, higher than the table lets the arm go
-path = np.stack([0.55 + 0 * turn, 1.3 + 0.42 * np.sin(turn), 0.2 * np.cos(turn)], axis=1)
-led = arm(model, skeleton, skeleton.rest_pose(), "Shoulder", "Wrist", path)
-legal = model.contains(led.pose).all()
-print(f"{led.converged.sum()} of {len(path)} frames are met, all legal: {legal}")
+t = np.linspace(0.0, 2.0 * np.pi, 120)  # an ellipse, higher than the table allows
+path = np.stack([0.55 + 0 * t, 1.3 + 0.42 * np.sin(t), 0.2 * np.cos(t)], axis=1)
+solution = arm(model, skeleton, skeleton.rest_pose(), "Shoulder", "Wrist", path)
+legal = model.contains(solution.pose).all()
+print(f"{solution.converged.sum()} of {len(path)} frames are met, all legal: {legal}")
 
-worst = int(led.errors[:, 0].argmax())
-print(f"frame {worst}: {led.reason(worst)}")
-save_clip(Clip(skeleton, led.pose, frame_time=1.0 / 30.0), "led.bvh")
+worst = int(solution.errors[:, 0].argmax())
+print(f"frame {worst}: {solution.reason(worst)}")
+save_clip(Clip(skeleton, solution.pose, frame_time=1.0 / 30.0), "path.bvh")

@@ -1,4 +1,4 @@
-"""Drive a hand of a clip round a circle, let the head watch it, and say where limits are hit."""
+"""Drive a hand of a clip round a circle, let the head watch it, and print what limits prevent."""
 
 import numpy as np
 
@@ -8,12 +8,12 @@ from synovia.ik import Reach, follow, watch
 
 body = ["T6", "C7", "C4", "Head", "LeftClavicle", "LeftUpperArm", "LeftLowerArm", "LeftForearm"]
 model = LimitModel.fit([range_of_motion(1200)], "box", "rotation-vector", trim=0.0, joints=body)
-acted = wild()
-calm = Pose(acted.pose.rotations[:120], acted.pose.positions[:120])
-clip = model.project(Clip(acted.skeleton, calm, acted.frame_time, "calm"))
+source = wild()
+pose = Pose(source.pose.rotations[:120], source.pose.positions[:120])
+clip = model.project(Clip(source.skeleton, pose, source.frame_time, "calm"))
 
-where, _ = forward(clip.skeleton, clip.pose)
-start = where[0, clip.skeleton.index("LeftHand")]
+positions, _ = forward(clip.skeleton, clip.pose)
+start = positions[0, clip.skeleton.index("LeftHand")]
 angle = np.linspace(0.0, 2.0 * np.pi, clip.frames)
 circle = np.stack([0.0 * angle, 1.0 - np.cos(angle), np.sin(angle)], axis=1)
 for radius in (0.1, 0.5):
@@ -30,6 +30,6 @@ for radius in (0.1, 0.5):
         worst = missed[driven.solution.errors[missed, 0].argmax()]
         print(f"  frame {worst}: {driven.reason(worst)}")
 
-seen = watch(model, driven.clip, path, ["T6", "C7", "C4", "Head"], weights=[1, 1, 2, 3])
-print(f"the head watches the hand in {seen.solution.converged.sum()} frames")
-save_clip(seen.clip, "driven.bvh")
+watching = watch(model, driven.clip, path, ["T6", "C7", "C4", "Head"], weights=[1, 1, 2, 3])
+print(f"the head watches the hand in {watching.solution.converged.sum()} frames")
+save_clip(watching.clip, "driven.bvh")

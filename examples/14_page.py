@@ -9,5 +9,5 @@ model = LimitModel.fit([range_of_motion(600)], "box", "rotation-vector")
 page = show(model, wild())
 print(f"{len(page.model.limits)} joints have limits: {page.url}")
 if sys.stdin.isatty():
-    input("Enter ends it. ")
+    input("Press Enter to close the page. ")
 page.close()

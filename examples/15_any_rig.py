@@ -1,4 +1,4 @@
-"""Limits of a human on any rig: check a clip, clamp it, and take the limits along to SMPL."""
+"""Human limits on any rig: check a clip, clamp it, and convert the limits to SMPL."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ clip = load_clip("elbow.bvh")
 worst = check(clip).joints[0]
 print(f"{worst.name}: {worst.verdict} in {worst.frames} frames, {np.degrees(worst.worst):.0f}°")
 
-human = limits_for(clip)  # the limits themselves, and how the rig was understood
+human = limits_for(clip)  # the limits on this rig, and how it was recognised
 for finding in human.check(clip)[1]:
     print(f"{finding.verdict}: {finding.text}")
 print(human.alignment.steps[0] + ", joints without a verdict:", len(human.silent))

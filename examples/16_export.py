@@ -1,4 +1,4 @@
-"""Limits for a physics engine: a shoulder as hinges and half-spaces, with what that changes."""
+"""Export limits to physics engines: a shoulder as hinges and half-spaces, and the loss."""
 
 from pathlib import Path
 
@@ -7,18 +7,18 @@ import numpy as np
 from synovia import Limit, LimitModel, Skeleton, load_limits, quat
 from synovia.export import export_limits, hinged_joint
 
-# A shoulder that was seen to swing far in one direction and little in others.
+# A shoulder that swings far in one direction and little in others.
 rng = np.random.default_rng(0)
-seen = quat.exp(
+observed = quat.exp(
     rng.normal(size=(400, 3)) * [0.7, 0.2, 0.35] @ quat.to_matrix(quat.exp([0, 0.4, 0.3]))
 )
-shoulder = Limit.fit(seen, "ellipsoid")
+shoulder = Limit.fit(observed, "ellipsoid")
 elbow = Limit.fit(quat.exp(rng.uniform([0, -0.05, -0.05], [2.4, 0.05, 0.05], (400, 3))), "kdop")
 print(f"the limit has {shoulder.volume():.2%} of all rotations")
 
-ranges, slanted = (hinged_joint(shoulder, "Arm", slanted=each) for each in (False, True))
+ranges, with_planes = (hinged_joint(shoulder, "Arm", slanted=slanted) for slanted in (False, True))
 print(f"three hinges gain {ranges.loss.gained:.2%}")
-print(f"with {len(slanted.slants)} half-spaces beside them {slanted.loss.gained:.2%}")
+print(f"with {len(with_planes.slants)} half-spaces they gain {with_planes.loss.gained:.2%}")
 
 arm = Skeleton(
     ("Chest", "Arm", "Forearm"),

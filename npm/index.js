@@ -1,4 +1,4 @@
-// Joint limits as WebAssembly, compiled from the header that C programs use. See index.d.ts.
+// Joint limits in WebAssembly, compiled from the C header. See index.d.ts.
 
 async function wasmBytes() {
   const url = new URL("./synovia.wasm", import.meta.url);
@@ -11,15 +11,20 @@ async function wasmBytes() {
   return answer.arrayBuffer();
 }
 
-const AT_ONCE = 1024; // rotations that are copied in, projected and copied out: they stay in a cache
+const BLOCK = 1024; // rotations copied and projected at once, which fit into the processor's cache
 
 let compiled;
 
 export async function loadLimits(bytes, { wasm } = {}) {
-  const own = wasm === undefined;
-  if (own) compiled ??= wasmBytes().then((found) => WebAssembly.compile(found));
-  const module = own ? await compiled : await WebAssembly.compile(wasm);
+  if (wasm === undefined) compiled ??= wasmBytes().then((code) => WebAssembly.compile(code));
+  const module = wasm === undefined ? await compiled : await WebAssembly.compile(wasm);
   return new Limits((await WebAssembly.instantiate(module, {})).exports, bytes);
+}
+
+function copy(from, to, start = 0) {
+  if (ArrayBuffer.isView(to)) to.set(from, start);
+  else for (let k = 0; k < from.length; k++) to[start + k] = from[k];
+  return to;
 }
 
 export class Limits {
@@ -28,19 +33,19 @@ export class Limits {
   #scratch; // three rotations and a distance
   #rows = new Map();
   #pose;
-  #away;
-  #many; // rotations and distances, of as many as are projected at once
+  #distances;
+  #block; // rotations and distances of one block
 
   constructor(exports, bytes) {
     this.#c = exports;
     this.#c._initialize?.();
-    const given = ArrayBuffer.isView(bytes)
+    const content = ArrayBuffer.isView(bytes)
       ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
       : new Uint8Array(bytes);
-    const at = this.#allocate(given.length);
-    new Uint8Array(this.#c.memory.buffer, at, given.length).set(given);
+    const at = this.#allocate(content.length);
+    new Uint8Array(this.#c.memory.buffer, at, content.length).set(content);
     this.#limits = this.#allocate(16);
-    const error = this.#c.synovia_load(this.#limits, at, given.length);
+    const error = this.#c.synovia_load(this.#limits, at, content.length);
     if (error !== 0) throw new Error(`limits: ${this.#text(this.#c.synovia_error_text(error))}`);
     this.#scratch = this.#allocate(13 * 8);
     const count = this.#c.synovia_joint_count(this.#limits);
@@ -58,7 +63,7 @@ export class Limits {
       this.#rows.set(this.joints[this.#c.synovia_limit_joint(this.#limits, row)], row);
     }
     this.#pose = this.#allocate(32 * Math.max(count, 1));
-    this.#away = this.#allocate(8 * Math.max(rows, 1));
+    this.#distances = this.#allocate(8 * Math.max(rows, 1));
   }
 
   get limited() {
@@ -84,26 +89,21 @@ export class Limits {
   }
 
   project(joint, rotation, out = [0, 0, 0, 0]) {
-    const given = this.#put(0, rotation);
     const to = this.#scratch + 32;
-    this.#c.synovia_project(this.#limits, this.#row(joint), given, to);
-    const found = this.#floats(to, 4);
-    for (let k = 0; k < 4; k++) out[k] = found[k];
-    return out;
+    this.#c.synovia_project(this.#limits, this.#row(joint), this.#put(0, rotation), to);
+    return copy(this.#floats(to, 4), out);
   }
 
   projectMany(joint, rotations, out = new Float64Array(rotations.length)) {
     const [row, count] = [this.#row(joint), rotations.length / 4];
     if (!Number.isInteger(count)) throw new Error(`4 numbers a rotation, got ${rotations.length}`);
-    const given = ArrayBuffer.isView(rotations) ? rotations : Float64Array.from(rotations);
-    this.#many ??= this.#allocate(40 * AT_ONCE);
-    for (let start = 0; start < count; start += AT_ONCE) {
-      const n = Math.min(AT_ONCE, count - start);
-      this.#floats(this.#many, 4 * n).set(given.subarray(4 * start, 4 * (start + n)));
-      this.#c.synovia_project_many(this.#limits, row, this.#many, this.#many, this.#many + 32 * AT_ONCE, n);
-      const found = this.#floats(this.#many, 4 * n);
-      if (ArrayBuffer.isView(out)) out.set(found, 4 * start);
-      else for (let k = 0; k < found.length; k++) out[4 * start + k] = found[k];
+    const input = ArrayBuffer.isView(rotations) ? rotations : Float64Array.from(rotations);
+    this.#block ??= this.#allocate(40 * BLOCK);
+    for (let start = 0; start < count; start += BLOCK) {
+      const n = Math.min(BLOCK, count - start);
+      this.#floats(this.#block, 4 * n).set(input.subarray(4 * start, 4 * (start + n)));
+      this.#c.synovia_project_many(this.#limits, row, this.#block, this.#block, this.#block + 32 * BLOCK, n);
+      copy(this.#floats(this.#block, 4 * n), out, 4 * start);
     }
     return out;
   }
@@ -117,51 +117,47 @@ export class Limits {
     const count = 4 * this.joints.length;
     if (rotations.length !== count) throw new Error(`expected ${count} numbers, got ${rotations.length}`);
     this.#floats(this.#pose, count).set(rotations);
-    const outside = this.#c.synovia_project_pose(this.#limits, this.#pose, this.#away);
-    const found = this.#floats(this.#pose, count);
-    for (let k = 0; k < count; k++) rotations[k] = found[k];
+    const outside = this.#c.synovia_project_pose(this.#limits, this.#pose, this.#distances);
+    copy(this.#floats(this.#pose, count), rotations);
     return outside;
   }
 
   soften(joint, rotation, radius, falloff = 1, out = [0, 0, 0, 0]) {
     const to = this.#scratch + 32;
     this.#c.synovia_soften(this.#limits, this.#row(joint), this.#put(0, rotation), radius, falloff, to);
-    const found = this.#floats(to, 4);
-    for (let k = 0; k < 4; k++) out[k] = found[k];
-    return out;
+    return copy(this.#floats(to, 4), out);
   }
 
   lookAt(rotations, first, last, target, { axis = [0, 0, 1], point = [0, 0, 0] } = {}) {
     const [from, to] = [this.#joint(first), this.#joint(last)];
-    const left = this.#solve(rotations, [axis, point, target], (pose, [a, b, c]) =>
-      this.#c.synovia_look_at(this.#limits, pose, from, to, a, b, c, this.#away),
+    const remaining = this.#solve(rotations, [axis, point, target], (pose, [a, b, c]) =>
+      this.#c.synovia_look_at(this.#limits, pose, from, to, a, b, c, this.#distances),
     );
-    if (left < 0) throw new Error(`${last} must be ${first} or below it, and the axis not 0`);
-    return left;
+    if (remaining < 0) throw new Error(`${last} must be ${first} or below it, and the axis not 0`);
+    return remaining;
   }
 
   twoBone(rotations, end, target, { point = [0, 0, 0], pole = [0, 0, 0] } = {}) {
     const joint = this.#joint(end);
-    const left = this.#solve(rotations, [point, target, pole], (pose, [a, b, c]) =>
-      this.#c.synovia_two_bone(this.#limits, pose, joint, a, b, c, this.#away),
+    const remaining = this.#solve(rotations, [point, target, pole], (pose, [a, b, c]) =>
+      this.#c.synovia_two_bone(this.#limits, pose, joint, a, b, c, this.#distances),
     );
-    if (left < 0) throw new Error(`there are no two bones above ${end}`);
-    return left;
+    if (remaining < 0) throw new Error(`there are no two bones above ${end}`);
+    return remaining;
   }
 
   #solve(rotations, vectors, call) {
     const count = 4 * this.joints.length;
     if (rotations.length !== count) throw new Error(`expected ${count} numbers, got ${rotations.length}`);
     this.#floats(this.#pose, count).set(rotations);
-    const places = vectors.map((vector, k) => {
+    const pointers = vectors.map((vector, k) => {
       if (vector.length !== 3) throw new Error(`a vector has 3 numbers, got ${vector.length}`);
       this.#floats(this.#scratch + 24 * k, 3).set(vector);
       return this.#scratch + 24 * k;
     });
-    const left = call(this.#pose, places);
-    const found = this.#floats(this.#pose, count);
-    for (let k = 0; k < count; k++) rotations[k] = found[k];
-    return left;
+    const remaining = call(this.#pose, pointers);
+    copy(this.#floats(this.#pose, count), rotations);
+    return remaining;
   }
 
   #joint(name) {
@@ -176,9 +172,9 @@ export class Limits {
     return row;
   }
 
-  #put(place, rotation) {
+  #put(slot, rotation) {
     if (rotation.length !== 4) throw new Error(`a rotation has 4 numbers, got ${rotation.length}`);
-    const at = this.#scratch + 32 * place;
+    const at = this.#scratch + 32 * slot;
     this.#floats(at, 4).set(rotation);
     return at;
   }
@@ -190,7 +186,7 @@ export class Limits {
   }
 
   #floats(at, count) {
-    return new Float64Array(this.#c.memory.buffer, at, count); // anew: memory that grows is another
+    return new Float64Array(this.#c.memory.buffer, at, count); // a new view, as memory that grows is replaced
   }
 
   #text(at, length) {

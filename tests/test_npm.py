@@ -85,7 +85,7 @@ def test_the_example_keeps_a_skinned_arm_within_its_limits_in_a_browser(package,
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("requestfailed", lambda request: errors.append(request.url))
         page.goto(f"http://127.0.0.1:{server.server_port}/example/index.html")
-        page.wait_for_function("document.getElementById('told').textContent.includes('of 3')")
+        page.wait_for_function("document.getElementById('count').textContent.includes('of 3')")
         turn = [0.5, 0.5, -0.5, 0.5]
         found = page.evaluate(
             """async (turn) => {

@@ -1,10 +1,10 @@
-"""Print the changelog's section of a version as release notes, or compare files with the version.
+"""Print the release notes of a version from the changelog, or check the version in all files.
 
     python tools/release_notes.py           # notes of the version in src/synovia/__init__.py
-    python tools/release_notes.py --check   # exit code 1 if a file says another version
+    python tools/release_notes.py --check   # exit code 1 if a file has another version
     python tools/release_notes.py --write   # write the version into the other files
 
-A section begins with `## 0.1.0 (2026-12-01)`; before the day, with `## 0.1.0 (unreleased)`.
+A section begins with `## 0.1.0 (2026-12-01)`, or `## 0.1.0 (unreleased)` before the release.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ PATTERNS = {
     "blender/blender_manifest.toml": r'^(version = ")(.+)(")',
     "npm/package.json": r'^(  "version": ")(.+)(")',
 }
-"""Files that name the version, with what stands before and after it."""
+"""Files that contain the version, as a pattern: text before it, the version, text after it."""
 
 
 def versions() -> dict[str, str]:
-    """Return what each file says the version is."""
-    found = {}
+    """Return the version in each file."""
+    versions_by_file = {}
     for name, pattern in PATTERNS.items():
         path = ROOT / name
         if path.exists():
             match = re.search(pattern, path.read_text(), re.MULTILINE)
-            found[name] = match[2] if match else "none"
-    return found
+            versions_by_file[name] = match[2] if match else "none"
+    return versions_by_file
 
 
 def write(version: str) -> None:
@@ -52,15 +52,15 @@ def sections(text: str) -> dict[str, str]:
 
 
 def problems(changelog: str) -> list[str]:
-    """Return what keeps this state from being released, a sentence each."""
-    found = versions()
-    version = found[SOURCE]
-    others = {name: other for name, other in found.items() if other != version}
+    """Return a sentence for each problem that prevents a release."""
+    by_file = versions()
+    version = by_file[SOURCE]
+    others = {name: other for name, other in by_file.items() if other != version}
     messages = [f"{name} says version {other}, not {version}" for name, other in others.items()]
     if version not in sections(changelog):
         messages.append(f"CHANGELOG.md has no section {version}")
     if f"## {version} (unreleased)" in changelog:
-        messages.append(f"CHANGELOG.md has no day for {version}")
+        messages.append(f"CHANGELOG.md has no date for {version}")
     return messages
 
 
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
     changelog = (ROOT / "CHANGELOG.md").read_text()
     version = versions()[SOURCE]
     if arguments == ["--check"]:
-        print("\n".join(problems(changelog)) or "every file says the same version")
+        print("\n".join(problems(changelog)) or "every file has the same version")
         return 1 if problems(changelog) else 0
     if arguments == ["--write"]:
         write(version)

@@ -59,7 +59,7 @@ COMBINATIONS = (
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a combination; `problem` says why there are no counts."""
+    """Counts of a combination's tests; `problem` says why there are none."""
 
     passed: int = 0
     failed: tuple[str, ...] = ()
@@ -74,48 +74,48 @@ def find_python(version: str) -> str | None:
     code = "import sys; print('%d.%d' % sys.version_info[:2], sys.executable)"
     for path in filter(None, map(shutil.which, candidates)):
         done = subprocess.run([path, "-c", code], capture_output=True, text=True, check=False)
-        found, _, executable = done.stdout.strip().partition(" ")
-        if found == version:
+        actual, _, executable = done.stdout.strip().partition(" ")
+        if actual == version:
             return executable
     return None
 
 
-def disabled_features(found: Sequence[str], vectors: str) -> list[str]:
-    """Return those of NumPy's dispatched CPU features that are beyond an instruction set.
+def disabled_features(features: Sequence[str], vectors: str) -> list[str]:
+    """Return the CPU features of NumPy that are beyond an instruction set.
 
-    `found` are the features that this NumPy dispatches on and the processor has: NumPy warns about
-    all others. NumPy before 2.4 names instructions (AVX512F), later ones levels (X86_V4).
+    `features` are those that this NumPy dispatches on and the processor has; NumPy warns about all
+    others. NumPy before 2.4 names instructions (AVX512F), later versions levels (X86_V4).
     """
     if vectors == "avx512":
         return []
     if vectors == "baseline":
-        return list(found)
-    return [name for name in found if name.startswith("AVX512") or name == "X86_V4"]
+        return list(features)
+    return [name for name in features if name.startswith("AVX512") or name == "X86_V4"]
 
 
 def environment(combination: Combination, python: Path) -> dict[str, str]:
     """Return the environment variables that a combination sets."""
     code = "import json, numpy; print(json.dumps(numpy.show_config(mode='dicts')))"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)["SIMD Extensions"].get("found", [])
-    wanted = {
-        "NPY_DISABLE_CPU_FEATURES": " ".join(disabled_features(found, combination.vectors)),
+    features = json.loads(done.stdout)["SIMD Extensions"].get("found", [])
+    variables = {
+        "NPY_DISABLE_CPU_FEATURES": " ".join(disabled_features(features, combination.vectors)),
         "OPENBLAS_NUM_THREADS": str(combination.blas_threads),
     }
     if combination.vectors in BLAS_CORES and platform.machine() in ("x86_64", "AMD64"):
-        wanted["OPENBLAS_CORETYPE"] = BLAS_CORES[combination.vectors]
+        variables["OPENBLAS_CORETYPE"] = BLAS_CORES[combination.vectors]
     if combination.kernels == "plain":
-        wanted["SYNOVIA_KERNELS"] = "plain"
+        variables["SYNOVIA_KERNELS"] = "plain"
     else:
-        wanted["SYNOVIA_PROCESSOR"] = combination.kernels
-    return {name: value for name, value in wanted.items() if value}
+        variables["SYNOVIA_PROCESSOR"] = combination.kernels
+    return {name: value for name, value in variables.items() if value}
 
 
 def run(combination: Combination, tests: Sequence[str]) -> Result:
-    """Run `tests`, or those of the combination, in an environment of its Python."""
+    """Run `tests`, or the combination's tests, in an environment of its Python."""
     python = find_python(combination.python)
     if python is None:
-        return Result(problem=f"left out: no Python {combination.python} is here")
+        return Result(problem=f"skipped: Python {combination.python} is not installed")
     home = f".venv-{combination.python}"
     make = ["make", "--no-print-directory", f"VENV={home}", f"PYTHON={python}"]
     if subprocess.run([*make, "environment"], cwd=ROOT, check=False).returncode != 0:
@@ -154,36 +154,38 @@ def table(results: dict[Combination, Result]) -> str:
     """Return the results as a table, with the names of failed tests below."""
     line = "{:<10} {:<7} {:<9} {:<9} {:>7}  {:>7} {:>7} {:>7}".format
     lines = [line("name", "python", "vectors", "kernels", "threads", "passed", "failed", "skipped")]
-    for each, result in results.items():
+    for run, result in results.items():
         counts = (result.passed, len(result.failed), result.skipped)
-        row = line(each.name, each.python, each.vectors, each.kernels, each.blas_threads, *counts)
+        row = line(run.name, run.python, run.vectors, run.kernels, run.blas_threads, *counts)
         lines.append(f"{row}  {result.problem}".rstrip())
-    for each, result in results.items():
-        lines += [f"failed in {each.name}: {name}" for name in result.failed]
+    for run, result in results.items():
+        lines += [f"failed in {run.name}: {name}" for name in result.failed]
     return "\n".join(lines)
 
 
 def main() -> int:
     """Run the combinations; return 1 if anything failed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tests", nargs="*", help="tests to run in each; without any, its own")
+    parser.add_argument(
+        "tests", nargs="*", help="tests to run in each combination instead of its own"
+    )
     parser.add_argument("--only", help="names of combinations, separated by commas")
     parser.add_argument("--list", action="store_true", help="print the combinations as JSON")
-    given = parser.parse_args()
-    if given.list:
-        print(json.dumps([asdict(each) for each in COMBINATIONS]))
+    arguments = parser.parse_args()
+    if arguments.list:
+        print(json.dumps([asdict(combination) for combination in COMBINATIONS]))
         return 0
-    known = {each.name: each for each in COMBINATIONS}
-    names = given.only.split(",") if given.only else list(known)
+    known = {combination.name: combination for combination in COMBINATIONS}
+    names = arguments.only.split(",") if arguments.only else list(known)
     if unknown := [name for name in names if name not in known]:
         parser.error(f"--only must name some of {', '.join(known)}, got {', '.join(unknown)}")
     REPORTS.mkdir(parents=True, exist_ok=True)
     results = {}
     for name in names:
         print(f"\n{known[name]}", flush=True)
-        results[known[name]] = run(known[name], given.tests)
+        results[known[name]] = run(known[name], arguments.tests)
     print(f"\n{table(results)}")
-    return int(any(each.failed or each.problem.startswith("failed") for each in results.values()))
+    return int(any(r.failed or r.problem.startswith("failed") for r in results.values()))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 int main(int argc, char **argv) {
-    static double bytes[1 << 20]; /* aligned as doubles are; limits stay where they were read */
+    static double bytes[1 << 20]; /* aligned as doubles; must outlive the limits */
     SynoviaLimits limits;
     FILE *file = argc == 7 ? fopen(argv[1], "rb") : NULL;
     if (file == NULL) return fprintf(stderr, "usage: clamp FILE.limits.bin JOINT w x y z\n"), 2;

@@ -1,4 +1,4 @@
-/* A character that is animated wildly, and made legal in every frame: game_loop walk.limits.bin
+/* Animate a character beyond its limits, and project every frame: game_loop walk.limits.bin
 
    A game keeps the bytes of the file for as long as it uses the limits, and calls
    synovia_project_pose once a frame, between animation and skinning. */
@@ -11,7 +11,7 @@ enum { JOINTS = 256, FRAMES = 120 };
 static double bytes[1 << 20], pose[4 * JOINTS], distances[JOINTS];
 
 static void animate(int joints, double time) {
-    for (int j = 0; j < joints; j++) { /* each joint swings about an axis of its own */
+    for (int j = 0; j < joints; j++) { /* each joint swings about a different axis */
         double angle = 1.5 * sin(2.0 * time + j), axis = 0.7 * j;
         pose[4 * j] = cos(0.5 * angle);
         pose[4 * j + 1] = sin(0.5 * angle) * cos(axis);
@@ -33,7 +33,7 @@ int main(int argc, char **argv) {
     for (int frame = 0; frame < FRAMES; frame++) {
         animate(joints, frame / 60.0);
         corrected += synovia_project_pose(&limits, pose, distances);
-        left += synovia_project_pose(&limits, pose, distances); /* none, if all is well */
+        left += synovia_project_pose(&limits, pose, distances); /* expected: none */
     }
     printf("%d frames, %d corrections, %d left outside\n", FRAMES, corrected, left);
     return left > 0;

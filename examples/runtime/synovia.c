@@ -1,3 +1,3 @@
-/* Where the functions of synovia.h are, in a program of several files. */
+/* The implementation of synovia.h, in a program of several files. */
 #define SYNOVIA_IMPLEMENTATION
 #include "synovia.h"

@@ -1,4 +1,4 @@
-"""Train a small autoencoder of SMPL poses, without and with limits on what it makes up."""
+"""Train a small autoencoder of SMPL poses, without and with limits on the poses it generates."""
 
 import math
 
@@ -21,17 +21,17 @@ for weight in (0.0, 1.0):
     decoder = torch.nn.Sequential(
         torch.nn.Linear(24, 96), torch.nn.ReLU(), torch.nn.Linear(96, 144)
     )
-    descent = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=3e-3)
+    optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=3e-3)
     for _ in range(200):
-        descent.zero_grad()
+        optimizer.zero_grad()
         code = encoder(poses)
         error = (decoder(code) - poses).square().sum(-1).mean()
-        invented = decoder(code.detach().std(0) * torch.randn(200, 24))
-        (error + weight * limits(invented.unflatten(-1, (24, 6)))).backward()
-        descent.step()
+        generated = decoder(code.detach().std(0) * torch.randn(200, 24))
+        (error + weight * limits(generated.unflatten(-1, (24, 6)))).backward()
+        optimizer.step()
     with torch.no_grad():
-        invented = decoder(encoder(poses).std(0) * torch.randn(1000, 24))
-        outside = limits.distances(invented.unflatten(-1, (24, 6))) > math.radians(1.0)
+        generated = decoder(encoder(poses).std(0) * torch.randn(1000, 24))
+        outside = limits.distances(generated.unflatten(-1, (24, 6))) > math.radians(1.0)
     share = outside.float().mean().item()
     print(
         f"weight {weight:1.0f}: error {error.item():.1f}, joints of new poses outside {share:.1%}"

@@ -1,4 +1,4 @@
-"""Find a pose from 2-D keypoints without and with limits: from in front, knees bend both ways."""
+"""Estimate a pose from 2-D keypoints without and with limits, which resolve the depth of knees."""
 
 import numpy as np
 import torch
@@ -12,13 +12,13 @@ limits = LimitLoss(human("smpl"), form="rotation-vector")
 
 
 def keypoints(pose: torch.Tensor) -> torch.Tensor:
-    """Return where an image shows the joints (24, 2), in metres."""
+    """Return the positions (24, 2) of the joints in the image, in metres."""
     local = quaternions(pose, "rotation-vector")
-    turns, places = [local[0]], [offsets[0]]
+    rotations, positions = [local[0]], [offsets[0]]
     for joint, parent in enumerate(skeleton.parents[1:], 1):
-        places.append(places[parent] + rotate(turns[parent], offsets[joint]))
-        turns.append(multiply(turns[parent], local[joint]))
-    return torch.stack(places)[:, :2]
+        positions.append(positions[parent] + rotate(rotations[parent], offsets[joint]))
+        rotations.append(multiply(rotations[parent], local[joint]))
+    return torch.stack(positions)[:, :2]
 
 
 true = torch.zeros(24, 3, dtype=torch.float64)
@@ -28,12 +28,12 @@ image = keypoints(true)
 for weight in (0.0, 10.0):
     pose = 0.05 * torch.randn(24, 3, generator=torch.manual_seed(2), dtype=torch.float64)
     pose.requires_grad_()
-    descent = torch.optim.Adam([pose], lr=0.1)
+    optimizer = torch.optim.Adam([pose], lr=0.1)
     for _ in range(80):
-        descent.zero_grad()
-        seen = (keypoints(pose) - image).square().sum() + 1e-4 * pose.square().sum()
-        (seen + weight * limits(pose)).backward()
-        descent.step()
+        optimizer.zero_grad()
+        error = (keypoints(pose) - image).square().sum() + 1e-4 * pose.square().sum()
+        (error + weight * limits(pose)).backward()
+        optimizer.step()
     off_mm = 1000.0 * (keypoints(pose) - image).norm(dim=1).mean().item()
     outside = np.degrees(limits.distances(pose).detach().numpy())
     print(f"weight {weight:2.0f}: {off_mm:.0f} mm off, {int((outside > 1).sum())} joints outside")

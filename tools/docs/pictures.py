@@ -1,7 +1,7 @@
 """Draw the pictures of the documentation: python tools/docs/pictures.py [CLIPS].
 
-They are of the demo's data, but what a knee may do by where the hip points: that is of CLIPS, a
-folder of CMU's captures as BVH with people.csv (clip, performer) in it, if it is given.
+They show data of the demo, except the range of the knee over the direction of the thigh. It needs
+CLIPS, a folder of CMU's captures as BVH with a people.csv (clip, performer).
 """
 
 import csv
@@ -47,15 +47,14 @@ from synovia.population.envelope import possible_model
 HERE = Path(__file__).parents[2] / "docs" / "img"
 
 
-CLIPS_EACH = 4
-"""Of each performer, for what depends on another joint."""
+CLIPS_EACH = 4  # clips of each performer, for the coupled limit
 METHODS = {
     "data": "kdop",
     "reach-cone": "reach-cone",
     "theta-phi": "theta-phi",
     "distance-field": "distance-field",
 }
-"""Shapes by the pages that explain them."""
+"""Shapes by the names of their pages."""
 
 
 def main(clips: Path | None = None) -> None:
@@ -71,18 +70,18 @@ def main(clips: Path | None = None) -> None:
     save_picture(draw_joints(possible_model()), HERE / "possible.png")
     save_picture(draw_plate(shoulders(), plates()["scapula"]), HERE / "shoulder.png")
     rhythm(HERE / "rhythm.png")
-    led_arm(HERE / "arm.png")
+    arm_on_path(HERE / "arm.png")
 
 
 def knee(clips: Path, path: Path) -> None:
-    """Draw what the left knee of people did, by where their thigh pointed."""
+    """Draw the range of the left knee of people over the direction of the thigh."""
     by_performer: dict[str, list[str]] = {}
     with open(clips / "people.csv", newline="") as file:
-        for name, who in sorted(list(csv.reader(file))[1:]):
-            by_performer.setdefault(who, []).append(name)
+        for name, performer in sorted(list(csv.reader(file))[1:]):
+            by_performer.setdefault(performer, []).append(name)
     chosen = {
-        name: who
-        for who, names in by_performer.items()
+        name: performer
+        for performer, names in by_performer.items()
         for name in names[:: max(len(names) // CLIPS_EACH, 1)][:CLIPS_EACH]
     }
     model = LimitModel.fit(
@@ -107,8 +106,8 @@ def learned_shoulder(shape: str, path: Path) -> None:
     save_picture(draw_joint(model.limits[joint], samples_of(model, joint), title=joint), path)
 
 
-def led_arm(path: Path) -> None:
-    """Draw an arm that is led along a path, part of which its shoulder's table does not allow."""
+def arm_on_path(path: Path) -> None:
+    """Draw an arm that follows a path, which leaves the shoulder's table in part."""
     names = ("Hips", "Chest", "Head", "Shoulder", "Elbow", "Wrist", "OtherShoulder", "OtherHand")
     parents = [-1, 0, 1, 1, 3, 4, 1, 6]
     offsets = [[0, 0.9, 0], [0, 0.4, 0], [0, 0.3, 0], [0.2, 0.05, 0], [0.3, 0, 0], [0.27, 0, 0]]
@@ -120,25 +119,25 @@ def led_arm(path: Path) -> None:
     bend = Box([0.0, 0.0, 0.0], [0.0, 0.0, 2.5], np.eye(3))
     elbow = Limit(SwingTwist(axis=np.array([0.0, -1.0, 0.0])), bend)
     model = LimitModel({"Shoulder": shoulder, "Elbow": elbow}, body)
-    turn = np.linspace(0.0, 2.0 * np.pi, 160)
-    way = np.stack([0.55 + 0 * turn, 1.35 + 0.42 * np.sin(turn), 0.2 * np.cos(turn)], axis=1)
-    led = arm(model, body, body.rest_pose(), "Shoulder", "Wrist", way)
-    where, _ = forward(body, led.pose)
+    t = np.linspace(0.0, 2.0 * np.pi, 160)
+    targets = np.stack([0.55 + 0 * t, 1.35 + 0.42 * np.sin(t), 0.2 * np.cos(t)], axis=1)
+    solution = arm(model, body, body.rest_pose(), "Shoulder", "Wrist", targets)
+    positions, _ = forward(body, solution.pose)
 
     figure = new_figure(1000, 460)
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.25))
     for frame in (118, 8, 44):
-        pose = Pose(led.pose.rotations[frame], led.pose.positions[frame])
+        pose = Pose(solution.pose.rotations[frame], solution.pose.positions[frame])
         draw_skeleton(left, body, pose, thickness=0.013)
-    wrists, asked = quat.rotate(VIEW, where[:, 5]), quat.rotate(VIEW, way)
-    left.plot(*asked[:, :2].T, ":", color=INK, lw=1.4, zorder=900)
-    left.scatter(*wrists[led.converged, :2].T, s=6, color=LEGAL, zorder=901)
-    left.scatter(*wrists[~led.converged, :2].T, s=6, color=OUTSIDE, zorder=902)
-    left.set_title("dotted: asked of the wrist; red: not met", color=MUTED, size=11)
+    wrists, wanted = quat.rotate(VIEW, positions[:, 5]), quat.rotate(VIEW, targets)
+    left.plot(*wanted[:, :2].T, ":", color=INK, lw=1.4, zorder=900)
+    left.scatter(*wrists[solution.converged, :2].T, s=6, color=LEGAL, zorder=901)
+    left.scatter(*wrists[~solution.converged, :2].T, s=6, color=OUTSIDE, zorder=902)
+    left.set_title("dotted: targets of the wrist; red: not met", color=MUTED, size=11)
     draw_map(right, table, (0.0, 180.0))
-    x, y, z = table.frame @ shoulder.chart.points(led.pose.rotations[:, 3])[:, :3].T
+    x, y, z = table.frame @ shoulder.chart.points(solution.pose.rotations[:, 3])[:, :3].T
     theta, phi = np.degrees(np.arctan2(y, x)), np.degrees(np.arcsin(z))
-    right.scatter(theta, phi, s=8, color=np.where(led.converged, LEGAL, OUTSIDE).tolist())
+    right.scatter(theta, phi, s=8, color=np.where(solution.converged, LEGAL, OUTSIDE).tolist())
     right.set(xlim=(-120, 120), ylim=(-90, 90))
     right.set_title("the upper arm in its table", color=MUTED, size=11)
     figure.tight_layout()
@@ -146,7 +145,7 @@ def led_arm(path: Path) -> None:
 
 
 def rhythm(path: Path) -> None:
-    """Draw how clavicle and scapula follow the arm, against the published changes to 120°."""
+    """Draw the angles of clavicle and scapula over elevation, with published means at 120°."""
     body, means = shoulders(), load_tables("shoulder")["human"]["rhythm_means"]
     elevation = np.arange(0.0, 151.0, 2.0)
     posed = body.pose({"right_shoulder.abduction": elevation})

@@ -1,7 +1,7 @@
 """Write the generated pages of the reference: python tools/docs/reference.py [DIRECTORY].
 
-They describe the command line, limits files, the page's protocol, and formats and targets, and come
-from click's commands, the JSON Schema, the protocol's classes and the registries. They are not
+They describe the command line, limits files, the page's protocol, and formats and targets. Sources
+are click's commands, the JSON Schema, the protocol's classes and the registries. The pages are not
 committed: `make docs` writes them into docs/reference before it builds the site.
 """
 
@@ -111,8 +111,8 @@ def limits_file() -> str:
         "# Limits files\n",
         '`save_limits(model, "mine.limits.json")` writes a model, `load_limits` reads it. The file'
         " is JSON in UTF-8; every number comes back bit for bit. Angles are radians, quaternions"
-        " unit with w first, offsets in the unit of the clips. No other key is allowed than those"
-        " below. The JSON Schema is `synovia.io.limits_schema()`.\n",
+        " unit with w first, offsets in the unit of the clips. Other keys than these are not"
+        " allowed. The JSON Schema is `synovia.io.limits_schema()`.\n",
         f"```json\n{_example()}```\n",
         "## The file\n",
         _keys(schema, _field_texts(limits_io)),
@@ -129,9 +129,9 @@ def limits_file() -> str:
         module = sys.modules[owner.__module__] if owner else limits_io
         parts.append(_keys(definition, _field_texts(module)))
     parts.append(
-        "## Errors\n\nAn error names the place: `mine.limits.json: limits.LeftArm.shape.low:"
-        " expected 3 numbers, got [1, 2]`. A file is written whole or not at all, nothing in it is"
-        " ever run, and files of a newer version are refused.\n"
+        "## Errors\n\nAn error names the position: `mine.limits.json: limits.LeftArm.shape.low:"
+        " expected 3 numbers, got [1, 2]`. A file is written completely or not at all, nothing in it"
+        " is executed, and files of a newer version are refused.\n"
     )
     return "\n".join(parts)
 
@@ -159,7 +159,7 @@ def _keys(definition: Mapping[str, Any], texts: Mapping[str, str]) -> str:
 
 
 def _kind(value: Mapping[str, Any]) -> str:
-    """Return what a schema allows, in a few words."""
+    """Return the kind of value that a schema allows, in a few words."""
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
         kind, _, registered = name.partition("-")
@@ -260,7 +260,7 @@ def _all_fields(
 
 
 def formats_and_targets() -> str:
-    """Return the page with what the registries hold."""
+    """Return the page about the entries of the registries."""
     titles: dict[str, list[str]] = {}
     for suffix, entry in CLIP_FORMATS.items():
         titles.setdefault(entry.title, []).append(

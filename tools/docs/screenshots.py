@@ -1,6 +1,6 @@
-"""Take the pictures of the page from the running page: python tools/docs/screenshots.py.
+"""Take screenshots of the page: python tools/docs/screenshots.py [FOLDER].
 
-It needs Chromium and the test extras. Each goes to docs/img, or to a folder that is named.
+It needs Chromium and the test extras. Pictures are written to docs/img by default.
 """
 
 import io
@@ -25,39 +25,41 @@ from synovia.model import couple
 HERE = Path(__file__).parents[2] / "docs" / "img"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-ABOVE = {"LeftUpperArm": "Sternum"}
-"""What joints are measured from, where that is not the parent."""
-STILL = 1500  # milliseconds until all is drawn
+RELATIVE_TO = {"LeftUpperArm": "Sternum"}
+DRAW_MS = 1500  # time until everything is drawn
 LARGE, SMALL = (1440, 900), (1280, 720)
-FRAMES, FRAME_MS = 36, 80
-"""Of the clip: there and back again in some 3 seconds."""
-CLIP_WIDTH, CLIP_SHARE = 640, 0.66
-"""What it shows of the view: so many pixels of its width, and a share of its height from above."""
+FRAMES, FRAME_MS = 36, 80  # of the animation: up and down in 3 seconds
+CLIP_WIDTH, CLIP_SHARE = 640, 0.66  # its width in pixels, and its share of the view's height
 
 
 def main(into: Path = HERE) -> None:
-    """Write the pictures of the page."""
+    """Write all screenshots."""
     body = human()
     clip = show(learn_limits(range_of_motion(), "reach-cone", "direction-twist"), wild())
     figure = show(limits_of(body), figure=body)
     people = [
-        replace(range_of_motion(300, seed), name=f"{who}_01")
-        for seed, who in enumerate(("ann", "ben", "cleo", "dan"))
+        replace(range_of_motion(300, seed), name=f"{performer}_01")
+        for seed, performer in enumerate(("ann", "ben", "cleo", "dan"))
     ]
     learned, narrow = (
-        LimitModel.fit(some, keep_samples=True, margin=0.05, **options)
-        for some in (people, people[:2])
-        for options in [{"joints": ["LeftUpperArm", "LeftUpperLeg"], "relative_to": ABOVE}]
+        LimitModel.fit(
+            clips,
+            keep_samples=True,
+            margin=0.05,
+            joints=["LeftUpperArm", "LeftUpperLeg"],
+            relative_to=RELATIVE_TO,
+        )
+        for clips in (people, people[:2])
     )
-    seen = show(learned, wild(), compare=narrow)
+    compared_page = show(learned, wild(), compare=narrow)
     coupled = show(coupled_legs(people), range_of_motion(300))
     with sync_playwright() as playwright:
-        found = next(filter(None, map(shutil.which, BROWSERS)), None)
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        program = next(filter(None, map(shutil.which, BROWSERS)), None)
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         opening(new_page(browser, figure.url, LARGE, "light"), into / "view-opening.png")
         outside(new_page(browser, clip.url, LARGE, "light"), into / "view.png")
         edited(new_page(browser, clip.url, SMALL, "light"), into / "view-edit.png")
-        page = new_page(browser, seen.url, LARGE, "light")
+        page = new_page(browser, compared_page.url, LARGE, "light")
         observed(page, into / "view-evidence.png")
         compared(page, into / "view-compare.png")
         depends(new_page(browser, coupled.url, LARGE, "light"), into / "view-depends.png")
@@ -66,12 +68,12 @@ def main(into: Path = HERE) -> None:
         browser.close()
     clip.close()
     figure.close()
-    seen.close()
+    compared_page.close()
     coupled.close()
 
 
 def new_page(browser: Browser, url: str, size: tuple[int, int], theme: str) -> Page:
-    """Return a page that is ready, in a profile of its own."""
+    """Return a page with a fresh profile, after it has loaded."""
     width, height = size
     page = browser.new_page(
         viewport={"width": width, "height": height},
@@ -83,21 +85,21 @@ def new_page(browser: Browser, url: str, size: tuple[int, int], theme: str) -> P
 
 
 def leave_tour(page: Page) -> None:
-    """Leave the tour, if it is there."""
+    """Close the tour if it is open."""
     button = page.get_by_role("button", name="Leave the tour, for good (Esc)")
     if button.count():
         button.click()
 
 
 def press(page: Page, *keys: str) -> None:
-    """Press keys, with the view in focus."""
+    """Focus the view and press keys."""
     page.locator("#stage").focus()
     for key in keys:
         page.keyboard.press(key)
 
 
 def pick(page: Page, group: str, name: str) -> None:
-    """Pick a joint in the list, whose group is unfolded."""
+    """Pick a joint in the list, and unfold its group if necessary."""
     item = page.get_by_role("treeitem", name=name, exact=True)
     if not item.count():
         page.get_by_role("treeitem", name=group, exact=True).click()
@@ -106,19 +108,19 @@ def pick(page: Page, group: str, name: str) -> None:
 
 
 def take(page: Page, path: Path) -> None:
-    """Take a picture once all is still."""
-    page.wait_for_timeout(2 * STILL)
+    """Take a screenshot after everything is drawn."""
+    page.wait_for_timeout(2 * DRAW_MS)
     page.screenshot(path=path)
 
 
 def opening(page: Page, path: Path) -> None:
-    """What the page opens with: the human with an arm raised, its cone, and the tour."""
+    """Show the start of the page: the human with a raised arm, its cone, and the tour."""
     page.locator("#inset").wait_for(timeout=120_000)
     take(page, path)
 
 
 def outside(page: Page, path: Path) -> None:
-    """A clip that leaves its limits, at its worst frame for a shoulder, with the ghost beside."""
+    """Show the worst frame of a shoulder in a clip, with the clamped pose as a ghost."""
     page.locator("#strip .row .name", has_text="RightUpperArm").click()
     page.locator("#inset").wait_for(timeout=120_000)
     press(page, "g", "a", "Numpad4", "Numpad4")
@@ -126,17 +128,17 @@ def outside(page: Page, path: Path) -> None:
 
 
 def edited(page: Page, path: Path) -> None:
-    """The reach cone of a hip, with a point chosen and the twists that are legal there."""
+    """Show the reach cone of a hip with a selected point and its twist limits."""
     press(page, "3")
     pick(page, "Left leg", "LeftUpperLeg")
-    page.wait_for_timeout(STILL)
+    page.wait_for_timeout(DRAW_MS)
     page.get_by_label("Point", exact=True).select_option("7")
     press(page, "Home", ".", "Numpad1", "Numpad6", "Numpad6", "Numpad8")
     take(page, path)
 
 
 def observed(page: Page, path: Path) -> None:
-    """What four people did with a shoulder, on the sphere and among rotations."""
+    """Show samples of a shoulder of four people, on the sphere and as rotation vectors."""
     pick(page, "Left arm", "LeftUpperArm")
     page.locator("#evidence").wait_for()
     page.get_by_label("Compare with", exact=True).select_option("")
@@ -147,7 +149,7 @@ def observed(page: Page, path: Path) -> None:
 
 
 def compared(page: Page, path: Path) -> None:
-    """What the limit of four people allows beyond that of two."""
+    """Compare the limit of four people with that of two."""
     page.get_by_label("on sphere").uncheck()
     page.get_by_label("Compare with", exact=True).select_option("file")
     page.locator("#compared", has_text="gained").wait_for()
@@ -156,35 +158,35 @@ def compared(page: Page, path: Path) -> None:
 
 
 def coupled_legs(clips: Sequence[Clip]) -> LimitModel:
-    """Return limits of a leg whose knee bends less, the farther back the thigh points."""
+    """Return limits of a leg whose knee bends less when the thigh points backwards."""
     joints = ["LeftUpperLeg", "LeftLowerLeg"]
     cones = LimitModel.fit(clips, "reach-cone", joints=joints[:1], margin=0.05)
     boxes = LimitModel.fit(clips, "box", "rotation-vector", joints=joints[1:], margin=0.05)
     knee = boxes.limits["LeftLowerLeg"]
     along = max(knee.shape.axes, key=lambda axis: np.ptp(interval_along(knee.shape, axis) or 0.0))
-    along = along if along[0] > 0.0 else -along  # bent is to the right of x
+    along = along if along[0] > 0.0 else -along  # flexion is positive
     low, high = interval_along(knee.shape, along) or (0.0, 0.0)
     ahead = node_directions(8) @ [0.0, 0.0, 1.0]
     bends = low + (high - low) * (0.6 + 0.4 * ahead)
     down = np.array([0.0, -1.0, 0.0])
-    each = DependentRange(knee, "LeftUpperLeg", down, np.full(len(bends), low), bends, along)
+    dependent = DependentRange(knee, "LeftUpperLeg", down, np.full(len(bends), low), bends, along)
     limits = {**cones.limits, "LeftLowerLeg": knee}
-    return LimitModel(couple(limits, {"LeftLowerLeg": each}), clips[0].skeleton)
+    return LimitModel(couple(limits, {"LeftLowerLeg": dependent}), clips[0].skeleton)
 
 
 def depends(page: Page, path: Path) -> None:
-    """A knee's arc as the thigh lets it be, and the map of its range over where that points."""
+    """Show the range of a knee in the current frame, and its map over directions of the thigh."""
     page.get_by_label("Frame", exact=True).fill("84")
     pick(page, "Left leg", "LeftLowerLeg")
     page.get_by_label("Map over its directions").check()
     page.locator(".dependence .scale b").wait_for()
-    page.wait_for_timeout(STILL)
+    page.wait_for_timeout(DRAW_MS)
     press(page, "Control+Numpad3", "Numpad6", "Numpad6", "Numpad6", "-", "-")
     take(page, path)
 
 
 def posed(page: Page, path: Path) -> None:
-    """The human with an arm raised by its controls, and what that shoulder allows."""
+    """Show the human posed by its controls, and the limit of a shoulder."""
     leave_tour(page)
     press(page, "4")
     for name, value in {
@@ -203,36 +205,36 @@ def posed(page: Page, path: Path) -> None:
 
 
 def show_raised(page: Page) -> None:
-    """Show the human from behind with raised arms, as large as the view lets it be."""
+    """Show the human from behind with raised arms, filling the view."""
     leave_tour(page)
     press(page, "4")
     page.get_by_role("button", name="Reset the pose (R)", exact=True).click()
     raise_arms(page, 170)
     press(page, "Escape")
-    page.wait_for_timeout(STILL)
+    page.wait_for_timeout(DRAW_MS)
     press(page, "Control+Numpad1", "a", "Numpad8")
 
 
 def raise_arms(page: Page, degrees: int) -> None:
-    """Let the controls of both shoulders raise the arms sideways."""
+    """Raise both arms sideways by their controls."""
     for side in ("left", "right"):
         page.locator(f'input[aria-label="{side}_shoulder.abduction"]').fill(str(degrees))
 
 
 def raising(page: Page, path: Path) -> None:
-    """A clip of the human from behind: its arms rise and sink, and the scapulae glide."""
+    """Write an animation of the human from behind, raising and lowering the arms."""
     show_raised(page)
-    up = []
+    frames = []
     for share in (1.0 - np.cos(np.linspace(0.0, np.pi, FRAMES // 2 + 1))) / 2.0:
         raise_arms(page, round(170.0 * share))
-        page.wait_for_timeout(STILL / 2)
+        page.wait_for_timeout(DRAW_MS / 2)
         picture = Image.open(io.BytesIO(page.locator("#stage").screenshot())).convert("RGB")
         middle, height = picture.width // 2, round(CLIP_SHARE * picture.height)
-        up.append(picture.crop((middle - CLIP_WIDTH // 2, 2, middle + CLIP_WIDTH // 2, height)))
-    up[0].save(
+        frames.append(picture.crop((middle - CLIP_WIDTH // 2, 2, middle + CLIP_WIDTH // 2, height)))
+    frames[0].save(
         path,
         save_all=True,
-        append_images=[*up[1:], *up[-2:0:-1]],
+        append_images=[*frames[1:], *frames[-2:0:-1]],
         duration=FRAME_MS,
         loop=0,
         quality=80,

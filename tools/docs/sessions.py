@@ -47,14 +47,14 @@ OUTPUT_VARIES = ("compare",)
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a page, with the output shown below it; None if none is to be compared."""
+    """A command of a page, and the output shown below it; None if output is not compared."""
 
     text: str
     shown: tuple[str, ...] | None
 
 
 def blocks(page: Path) -> Iterator[tuple[str, str]]:
-    """Yield the language and the text of each block of a page that is run."""
+    """Yield the language and the text of each block that is run."""
     for match in FENCE.finditer(page.read_text("utf-8")):
         yield match[1], match[2]
 
@@ -73,7 +73,7 @@ def commands(language: str, text: str) -> Iterator[Command]:
 
 
 def prepare(directory: Path) -> None:
-    """Write the files that pages use: the clips of the demo, and short ones of three performers."""
+    """Write the files that pages use: clips of the demo, and short clips of three performers."""
     demo = directory / "synovia-demo"
     demo.mkdir(parents=True)
     save_clip(range_of_motion(), demo / "rom.bvh")
@@ -102,7 +102,7 @@ def run_page(page: Path, directory: Path) -> Iterator[str]:
 
 
 def run_command(command: Command) -> Iterator[str]:
-    """Run a command, and yield a sentence if it fails or prints something else than shown."""
+    """Run a command, and yield a sentence if it fails or its output differs."""
     text = command.text.split("  #")[0].partition(" |")[0].partition(" > ")[0]
     name, *words = shlex.split(text)
     if name == "cd":
@@ -158,7 +158,7 @@ def run_synovia(command: Command, words: list[str]) -> Iterator[str]:
 
 
 def differences(command: Command, printed: list[str]) -> Iterator[str]:
-    """Yield a sentence for the first line shown that is not printed, in order."""
+    """Yield a sentence for the first line of the page that is missing in the output, in order."""
     assert command.shown is not None
     rest = iter(printed)
     for line in command.shown:
@@ -168,7 +168,7 @@ def differences(command: Command, printed: list[str]) -> Iterator[str]:
 
 
 def alike(shown: str, printed: str) -> bool:
-    """Return whether two lines differ in spaces and in the last digits of numbers only."""
+    """Return True if two lines differ only in spaces and slightly in numbers."""
     if shown.endswith("…"):
         shown, printed = shown[:-1], printed[: len(shown) - 1]
     texts = [NUMBER.sub("#", line).split() for line in (shown, printed)]
@@ -179,38 +179,38 @@ def alike(shown: str, printed: str) -> bool:
 
 
 def pictures(page: Path, directory: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield the pictures that a page's commands have made, with their places in the page."""
+    """Yield the pictures that a page's commands wrote, and their paths in the documentation."""
     text = page.read_text("utf-8")
     for name in re.findall(rf"\(((?:\.\./)?img/{page.stem}-([\w-]+\.png))\)", text):
-        made = [path for path in directory.rglob(name[1]) if "node_modules" not in path.parts]
-        if made:
-            yield made[0], (page.parent / name[0]).resolve()
+        written = [path for path in directory.rglob(name[1]) if "node_modules" not in path.parts]
+        if written:
+            yield written[0], (page.parent / name[0]).resolve()
 
 
 def write_output(page: Path, directory: Path) -> None:
-    """Replace output that is shown without `…` by what is printed; copy pictures."""
+    """Replace the output in a page, except where it contains `…`, and copy pictures."""
     text = page.read_text("utf-8")
     with contextlib.chdir(directory):
         for language, block in blocks(page):
             updated = block
             for command in commands(language, block) if language == "console" else ():
-                found = list(run_command(command))
-                if found and command.shown and "…" not in "".join(command.shown):
-                    printed = found[0].partition("\n")[2]
+                messages = list(run_command(command))
+                if messages and command.shown and "…" not in "".join(command.shown):
+                    printed = messages[0].partition("\n")[2]
                     updated = updated.replace("\n".join(command.shown), printed)
-                elif found:
-                    print(found[0])
+                elif messages:
+                    print(messages[0])
             if language == "sh":
                 for command in commands(language, block):
                     list(run_command(command))
             text = text.replace(block, updated)
     page.write_text(text, "utf-8")
-    for made, place in pictures(page, directory):
-        shutil.copy(made, place)
+    for written, target in pictures(page, directory):
+        shutil.copy(written, target)
 
 
 def run(arguments: list[str]) -> int:
-    """Run the pages that are named; return 1 if something differs."""
+    """Run the given pages; return 1 if something differs."""
     failed = 0
     for name in (word for word in arguments if word != "--write"):
         page = Path(name).resolve()
@@ -219,9 +219,9 @@ def run(arguments: list[str]) -> int:
             if "--write" in arguments:
                 write_output(page, Path(folder) / "work")
             else:
-                found = list(run_page(page, Path(folder) / "work"))
-                print(*found, sep="\n\n")
-                failed |= bool(found)
+                messages = list(run_page(page, Path(folder) / "work"))
+                print(*messages, sep="\n\n")
+                failed |= bool(messages)
     return failed
 
 
