@@ -130,8 +130,8 @@ def limits_file() -> str:
         parts.append(_keys(definition, _field_texts(module)))
     parts.append(
         "## Errors\n\nAn error names the position: `mine.limits.json: limits.LeftArm.shape.low:"
-        " expected 3 numbers, got [1, 2]`. A file is written completely or not at all, nothing in it"
-        " is executed, and files of a newer version are refused.\n"
+        " expected 3 numbers, got [1, 2]`. A file is written completely or not at all, nothing in"
+        " it is executed, and files of a newer version are refused.\n"
     )
     return "\n".join(parts)
 

@@ -97,7 +97,7 @@ def cell_of(p, o, v):
     """Return the index of the cell of a unit direction on the cube."""
     side, (x, y, z) = p[o + HEADER.side], v
     half, last, cells = 0.5 * side, side - 1.0, 6.0 * side * side
-    by_x, by_y = (abs(x) >= abs(y)) & (abs(x) >= abs(z)), abs(y) >= abs(z)
+    by_x, by_y = abs(x) >= max(abs(y), abs(z)), abs(y) >= abs(z)
     major = x if by_x else (y if by_y else z)
     face = (0.0 if by_x else (2.0 if by_y else 4.0)) + (0.0 if major >= 0.0 else 1.0)
     scale = half / abs(major)
