@@ -65,12 +65,6 @@ def test_a_fifo_is_not_included(tmp_path):
 @pytest.mark.parametrize(
     ("inner", "after", "message"),
     [
-        (f'<replicate count="10000">{ARM}</replicate>', "", "3: counts must make at most 3000"),
-        (
-            f'<replicate count="100"><replicate count="100">{ARM}</replicate></replicate>',
-            "",
-            "3: counts must make at most 3000",
-        ),
         ('<body name="a"><flexcomp name="f" file="f.obj"/></body>', "", "3: <flexcomp> must have"),
         (ARM, '<asset><model name="m" file="m.xml"/></asset>', "4: <model> must have no file"),
         (ARM.replace("0 0 1", "0 nan 1"), "", "3: <body> must have numbers as its pos"),
@@ -83,7 +77,7 @@ def test_a_fifo_is_not_included(tmp_path):
         ),
         ("", "", "1: expected a body in <worldbody>, got none"),
     ],
-    ids=["copies", "nested-copies", "flexcomp", "model", "pos", "range", "axis", "tendon", "empty"],
+    ids=["flexcomp", "model", "pos", "range", "axis", "tendon", "empty"],
 )
 def test_errors_have_file_and_line_and_no_log_is_left(inner, after, message, tmp_path, monkeypatch):
     model = write_model(tmp_path / "model.xml", inner, after)
