@@ -95,7 +95,7 @@ def test_its_parameters_are_fitted_to_what_was_observed():
     assert fitted.network.components["screw"].pitch == pytest.approx(0.35, abs=1e-6)
 
 
-def test_it_is_mirrored_only_by_a_method_of_its_own():
+def test_it_is_mirrored_only_if_it_says_how():
     with pytest.raises(ValueError, match=r"'screw' cannot be mirrored"):
         network().mirror(NORMAL)
 

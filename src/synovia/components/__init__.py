@@ -6,21 +6,16 @@ and one entry of COMPONENTS.
 
 from __future__ import annotations
 
-from .compensation import Compensation
 from .component import ArrayComponent, Component
 from .curve import DEGREE, Curve
-from .dependency import Dependency
 from .figure import Control, Figure, FigurePose, JointSet, clip_of, sweep
 from .fit import fit_network
 from .joint_cone import JointCone
-from .mapping import OneToMany
 from .network import Network
-from .product import MatrixProduct
 from .program import Kind
-from .rotation import Rotation
-from .scapula import Scapula
-from .scapulothoracic import Scapulothoracic
-from .translation import Translation
+from .scapula import Scapula, Scapulothoracic
+from .transforms import Compensation, MatrixProduct, Rotation, Translation
+from .values import Dependency, OneToMany
 
 COMPONENTS: dict[str, type[Component]] = {
     kind.kind: kind

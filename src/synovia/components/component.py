@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Floats, Vectors, floats
+from ..charts.chart import reflect
 from .program import SHAPE, WIDTH, Kind, Step, value_columns
 
 RIGID_TOLERANCE = 1e-6  # of entries of R Rᵀ and of the last row: rounding of single precision
@@ -110,6 +111,11 @@ class Component(ABC):
 
     kind: ClassVar[str]
     """The name in files and in `COMPONENTS`."""
+    mirror_signs: ClassVar[Mapping[str, int] | None] = None
+    """Parameters that are reflected to mirror the component, each with a sign.
+
+    It is 1 for points and directions, and -1 for axes of rotation. None if there is no mirror.
+    """
 
     @property
     @abstractmethod
@@ -155,14 +161,20 @@ class Component(ABC):
         """Return the component of the other side, mirrored in the plane across `normal`.
 
         For the same scalars and for mirrored vectors and matrices it gives mirrored results. Only
-        the scapula's second angle changes its sign: it is about a line between points. A component
-        with vectors or matrices must override this method if its figure is to be mirrored.
+        the scapula's second angle changes its sign: it is about a line between points.
         """
         if {*self.inputs.values(), *self.outputs.values()} == {"scalar"}:
             return self
-        raise ValueError(
-            f"a component of type {self.kind!r} cannot be mirrored: it has no mirror()"
-        )
+        return replace(self, **self.reflected_parameters(normal))
+
+    def reflected_parameters(self, normal: Vectors) -> dict[str, Vectors]:
+        """Return the parameters in `mirror_signs`, mirrored in the plane across `normal`."""
+        if self.mirror_signs is None:
+            raise ValueError(
+                f"a component of type {self.kind!r} cannot be mirrored: it has no mirror_signs"
+            )
+        signs = self.mirror_signs.items()
+        return {name: sign * reflect(getattr(self, name), normal) for name, sign in signs}
 
     def parameters(self) -> dict[str, Floats]:
         """Return the parameters that can be fitted to data, by name."""

@@ -238,10 +238,9 @@ class Figure:
             columns = {name: excess[..., k] for k, name in enumerate(self.controls)}
             clamped = {name: column for name, column in columns.items() if column.any()}
         if strict and clamped:
-            name = next(iter(clamped))
+            name, beyond = next(iter(clamped.items()))
             allowed = self.controls[name]
-            values = given[..., list(self.controls).index(name)].ravel()
-            worst = values[np.abs(clamped[name]).argmax()]
+            worst = given[..., list(self.controls).index(name)].ravel()[np.abs(beyond).argmax()]
             raise ValueError(
                 f"the control {name!r} must be from {allowed.low:g} to {allowed.high:g} "
                 f"({allowed.unit}), got {worst:g}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from .. import kernels
 from ..arrays import TOLERANCE, Floats, Vectors, own
-from ..charts.chart import reflect, unit_axis
+from ..charts.chart import unit_axis
 from ..shapes import ReachCone
 from ..shapes.reach_cone.cone import check_cone
 from ..shapes.reach_cone.packing import slice_rows
@@ -46,6 +46,7 @@ class JointCone(Component):
     sense: float = 1.0
 
     kind: ClassVar[str] = "joint-cone"
+    mirror_signs: ClassVar = {"rest": 1, "center": 1, "axes": -1}
 
     def __post_init__(self) -> None:
         check_cone("JointCone.cone", self.cone)
@@ -82,14 +83,9 @@ class JointCone(Component):
         return {"twist": np.zeros(()), "center": self.center}
 
     def mirror(self, normal: Vectors) -> Self:
-        return replace(
-            self,
-            cone=self.cone.mirror(np.eye(4), np.zeros(4), normal),
-            rest=reflect(self.rest, normal),
-            center=reflect(self.center, normal),
-            axes=-reflect(self.axes, normal),
-            sense=-self.sense,
-        )
+        cone = self.cone.mirror(np.eye(4), np.zeros(4), normal)
+        parameters = {**self.reflected_parameters(normal), "cone": cone, "sense": -self.sense}
+        return self.from_dict({**self.to_dict(), **parameters})
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
         pulls = float(self.towards == "rest")

@@ -1,18 +1,22 @@
-"""Scapula constraint: two points of a bone kept on an ellipsoid, by two turns."""
+"""Scapulae: two points of the bone kept on an ellipsoid, or the bone gliding on an ellipsoid."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
-from .. import kernels
+from .. import kernels, quat
 from ..arrays import Floats, Vectors, check_orthonormal, own
-from ..charts.chart import reflect, unit_axis
-from .component import Component
+from ..charts.chart import unit_axis
+from .component import ArrayComponent, Component
 from .program import Instruction, Kind
+
+COORDINATES = ("abduction", "elevation", "upward", "winging")
+"""Inputs of `Scapulothoracic`, in radians."""
+X, Y, Z = np.eye(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,7 @@ class Scapula(Component):
     axes: Floats = field(default_factory=lambda: np.eye(3))
 
     kind: ClassVar[str] = "scapula"
+    mirror_signs: ClassVar = {"center": 1, "axis": -1, "pairs": 1, "axes": 1}
 
     def __post_init__(self) -> None:
         own(self, center=(3,), radii=(3,), axis=(3,), pairs=(3, 2, 3), axes=(3, 3))
@@ -58,18 +63,66 @@ class Scapula(Component):
     def gaps(self) -> tuple[str, ...]:
         return ("gap",)
 
-    def mirror(self, normal: Vectors) -> Self:
-        return replace(
-            self,
-            center=reflect(self.center, normal),
-            axis=-reflect(self.axis, normal),
-            pairs=reflect(self.pairs, normal),
-            axes=reflect(self.axes, normal),
-        )
-
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
         shrink = self.axes / self.radii[:, None]
         packed = kernels.scapula.LAYOUT.pack(
             axis=self.axis, center=self.center, shrink=shrink, pairs=self.pairs
         )
         return Instruction(kernels.figure.SCAPULA, (packed,), ((*inputs, *outputs),))
+
+
+@dataclass(frozen=True, eq=False)
+class Scapulothoracic(ArrayComponent):
+    """The place of a scapula on the thorax, by its longitude, latitude, turn and lift of its edge.
+
+    The same mechanism as OpenSim's `ScapulothoracicJoint` (Seth et al. 2016), with coordinates in
+    radians. `abduction` turns about the ellipsoid's y, then `elevation` about -x and the `upward`
+    rotation about z: R = Ry·R₋ₓ·Rz. The scapula's origin is on the ellipsoid, at radii times R z.
+    There it turns by `winging` about an axis in its own x-y plane, which goes through `origin`,
+    `direction` radians from y towards -x. The ellipsoid is at 0, and has its `radii` along the rows
+    of `axes`: of x forward, y up and z to the right, for the right side. For the left side they are
+    the mirror's.
+    """
+
+    radii: Vectors
+    origin: Floats = field(default_factory=lambda: np.zeros(2))
+    direction: float = 0.0
+    axes: Floats = field(default_factory=lambda: np.eye(3))
+
+    kind: ClassVar[str] = "scapulothoracic"
+    mirror_signs: ClassVar = {"axes": 1}
+
+    def __post_init__(self) -> None:
+        own(self, radii=(3,), origin=(2,), axes=(3, 3))
+        if not (self.radii > 0.0).all():
+            raise ValueError(f"Scapulothoracic.radii must be above 0, got {self.radii.tolist()}")
+        if not np.isfinite(self.direction):
+            raise ValueError(f"Scapulothoracic.direction must be finite, got {self.direction}")
+        object.__setattr__(self, "direction", float(self.direction))
+        check_orthonormal("Scapulothoracic.axes", self.axes)
+
+    @property
+    def inputs(self) -> Mapping[str, Kind]:
+        return dict.fromkeys(COORDINATES, "scalar")
+
+    @property
+    def defaults(self) -> Mapping[str, Floats]:
+        return dict.fromkeys(COORDINATES, np.zeros(()))
+
+    def evaluate(self, *inputs: Floats) -> tuple[Floats, ...]:
+        abduction, elevation, upward, winging = inputs
+        glide = _turns(Y, abduction) @ _turns(X, -elevation) @ _turns(Z, upward)
+        edge = np.array([-np.sin(self.direction), np.cos(self.direction), 0.0])
+        wing = _turns(edge, winging)
+        pivot = np.append(self.origin, 0.0)
+        place = self.radii * glide[:, :, 2] + glide @ pivot - (glide @ wing) @ pivot
+        out = np.zeros((len(glide), 4, 4))
+        out[:, :3, :3] = self.axes.T @ glide @ wing @ self.axes
+        out[:, :3, 3] = place @ self.axes
+        out[:, 3, 3] = 1.0
+        return (out,)
+
+
+def _turns(axis: Vectors, angle: Floats) -> Floats:
+    """Return the rotation matrices (n, 3, 3) of turns about a unit axis."""
+    return quat.to_matrix(quat.exp(angle[:, None] * axis))

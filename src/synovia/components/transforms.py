@@ -1,19 +1,42 @@
-"""Rotation about any axis, with a centre that moves from one interval of angles to the next."""
+"""Components that make transforms: products, rotations, compensations and translations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from .. import kernels, quat
 from ..arrays import Floats, Vectors, own
-from ..charts.chart import reflect, unit_axis
-from .component import Component
+from ..charts.chart import unit_axis
+from .component import Component, check_names
 from .program import Instruction, Kind
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixProduct(Component):
+    """The product of the matrices on the inputs named `factors`, in that order.
+
+    For column vectors the last factor acts first.
+    """
+
+    factors: tuple[str, ...]
+
+    kind: ClassVar[str] = "product"
+    mirror_signs: ClassVar = {}
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factors", check_names("Product.factors", self.factors))
+
+    @property
+    def inputs(self) -> Mapping[str, Kind]:
+        return dict.fromkeys(self.factors, "matrix")
+
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
+        return Instruction(kernels.figure.PRODUCT, lists=(inputs,), offsets=outputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +55,7 @@ class Rotation(Component):
     neutral: float = 0.0
 
     kind: ClassVar[str] = "rotation"
+    mirror_signs: ClassVar = {"axis": -1, "centers": 1}
 
     def __post_init__(self) -> None:
         own(self, axis=(3,), bounds=(None,), centers=(None, 3))
@@ -90,7 +114,65 @@ class Rotation(Component):
         offsets = (*inputs, *outputs)
         return Instruction(kernels.figure.ROTATION, (self._packed,), offsets=offsets)
 
-    def mirror(self, normal: Vectors) -> Self:
-        # A mirror turns an axis' sense round, and the mirrored axis' opposite turns as before.
-        axis, centers = -reflect(self.axis, normal), reflect(self.centers, normal)
-        return replace(self, axis=axis, centers=centers)
+
+@dataclass(frozen=True, eq=False)
+class Compensation(Component):
+    """The turn about `joint` that undoes the rotation of the matrix on the input `ancestor`.
+
+    `joint` is where the segment is attached, in its own frame. The paper inverts the ancestor's
+    matrix A and then shifts by the displacement of the joint o: A⁻¹ · T(Ao - o) is A's rotation
+    undone about o, and A's translation cancels. This is for a parent; for several ancestors
+    multiply one compensation each, the nearest first. To cancel a farther one alone, `between`
+    names inputs for the matrices from below it down to the parent, which keep their rotations B:
+    B⁻¹ A⁻¹ B.
+    """
+
+    joint: Vectors = field(default_factory=lambda: np.zeros(3))
+    between: tuple[str, ...] = ()
+
+    kind: ClassVar[str] = "compensation"
+    mirror_signs: ClassVar = {"joint": 1}
+
+    def __post_init__(self) -> None:
+        own(self, joint=(3,))
+        if self.between:
+            check_names("Compensation.between", ("ancestor", *self.between))
+        object.__setattr__(self, "between", tuple(self.between))
+
+    @property
+    def inputs(self) -> Mapping[str, Kind]:
+        return dict.fromkeys(("ancestor", *self.between), "matrix")
+
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
+        ancestor, *between = inputs
+        at = (ancestor, *outputs)
+        return Instruction(kernels.figure.COMPENSATION, (self.joint,), (between,), at)
+
+
+@dataclass(frozen=True, eq=False)
+class Translation(Component):
+    """A shift by `offset` + x·d₀ + y·d₁ + z·d₂, d the rows of `directions`, which may be skew.
+
+    The inputs x, y, z are lengths; one that is not wired is 0.
+    """
+
+    offset: Vectors = field(default_factory=lambda: np.zeros(3))
+    directions: Floats = field(default_factory=lambda: np.eye(3))
+
+    kind: ClassVar[str] = "translation"
+    mirror_signs: ClassVar = {"offset": 1, "directions": 1}
+
+    def __post_init__(self) -> None:
+        own(self, offset=(3,), directions=(3, 3))
+
+    @property
+    def inputs(self) -> Mapping[str, Kind]:
+        return dict.fromkeys("xyz", "scalar")
+
+    @property
+    def defaults(self) -> Mapping[str, Floats]:
+        return dict.fromkeys("xyz", np.zeros(()))
+
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
+        packed = np.concatenate([self.offset, self.directions.ravel()])
+        return Instruction(kernels.figure.TRANSLATION, (packed,), (inputs,), outputs)
