@@ -82,7 +82,6 @@ Work = namedtuple(
         "steps",  # (4, variables)
         "normals",  # (movers, 3, 3) directions in which each is fixed
         "counts",  # (movers,) how many of these
-        "clear",  # (movers, 5) a legal rotation, and cos α/2: all within α of it is legal
         "trial_q",  # (joints, 4)
         "trial_p",  # (joints, 3)
     ],
@@ -101,9 +100,6 @@ def new_work(chain):
     variables = 3 * chain.slides.shape[0]
     for m in range(movers):
         variables += chain.movers[m, MOVER.freedoms]
-    clear = np.zeros((movers, 5))
-    for m in range(movers):
-        clear[m, 4] = 1.0  # nothing is known yet
     return Work(
         np.zeros((movers, 3, 3)),
         np.zeros((joints, 7)),
@@ -114,7 +110,6 @@ def new_work(chain):
         np.zeros((4, variables)),
         np.zeros((movers, 3, 3)),
         np.zeros(movers, np.int64),
-        clear,
         np.zeros((joints, 4)),
         np.zeros((joints, 3)),
     )

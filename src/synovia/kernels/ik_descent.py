@@ -226,7 +226,7 @@ def propose(chain, work, q, p, unlimited, damping, longest):
                 set_quat(trial[j], 0, wanted)
                 if m != unlimited:
                     seen = to_relative(ways[m], trial, q, wanted)
-                    legal, moved = legal_rotation(chain, m, seen, work)
+                    legal, moved = legal_rotation(chain, m, seen)
                     if moved:
                         legal = from_relative(ways[m], trial, q, legal)
                         set_quat(trial[j], 0, legal)
@@ -356,7 +356,7 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
             if limited and probe(first, n, FLAT * FLAT * square, residuals, jacobian, steps):
                 wanted = turned(own, n, first, steps, basis[m])
                 seen = to_relative(chain.ways[m], q_i, q_i, wanted)
-                legal, moved = legal_rotation(chain, m, seen, work)
+                legal, moved = legal_rotation(chain, m, seen)
                 if moved:
                     legal = from_relative(chain.ways[m], q_i, q_i, legal)
                     removed = norm(log(conj(wanted) * legal))

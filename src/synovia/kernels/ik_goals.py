@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from .clamp import safe_step
 from .ik_chain import (
     AIM,
     ALL,
@@ -23,9 +20,8 @@ from .ik_chain import (
     apply_log_jacobian,
     to_relative,
 )
-from .jit import inlined, kernel
-from .limit import distance_of, enter, leave, nearest
-from .rotation import BLOCK, DISTANCE, QW, W0, lane_quat, set_lane_quat
+from .jit import kernel
+from .limit import distance_of, nearest_legal
 from .vector import (
     ZERO,
     about,
@@ -39,7 +35,6 @@ from .vector import (
     normalize,
     perpendicular,
     quat_at,
-    quat_dot,
     rotate,
     set_quat,
     set_vec3,
@@ -225,49 +220,20 @@ def turn_by(q, v):
     return normalize(q * exp(v))
 
 
-ROOM = 0.5  # radians; the largest clearance that is claimed
-LEAST = 1e-3  # radians; smaller clearances are not worth noting, and cosines cannot hold them
 NUDGE = 1e-5  # radians to either side, for slopes of distances
 
 
 @kernel
-def nearest_and_clearance(packed, at, tolerance, q):
-    """Return the legal rotation nearest to q, whether that differs, and the clearance of a legal q.
-
-    The clearance is an angle by which q may turn about any axis and stay legal, at most ROOM; it is
-    0 if it is too small to be worth noting.
-    """
-    block = np.empty(BLOCK)
-    set_lane_quat(block, W0, q)
-    enter(packed, at, block, 1)
-    nearest(packed, at, tolerance, np.inf, block, 1)
-    if block[DISTANCE] > tolerance:
-        leave(packed, at, tolerance, block, 1)
-        return lane_quat(block, QW), True, 0.0
-    angle = min(ROOM, safe_step(packed, at, block)) if -block[DISTANCE] > LEAST else 0.0
-    return q, False, angle if angle > LEAST else 0.0
-
-
-@kernel
-def is_clear(m, q, clear):
-    """Return True if a rotation of mover m is within a clearance that was noted."""
-    return abs(quat_dot(q, quat_at(clear[m], 0))) > clear[m, 4]
-
-
-@inlined  # chain and work are large to pass
-def legal_rotation(chain, m, q, work):
+def legal_rotation(chain, m, q):
     """Return the nearest legal rotation of mover m, as its limit measures it, and True if it moved.
 
-    Without a limit, or within a noted clearance, that is q itself.
+    Without a limit, or if it is legal, that is q itself.
     """
     at = chain.movers[m, MOVER.limit]
-    if at < 0 or is_clear(m, q, work.clear):
+    if at < 0:
         return q, False
-    legal, moved, angle = nearest_and_clearance(chain.packed, at, chain.tolerance, q)
-    if angle > 0.0:
-        set_quat(work.clear[m], 0, q)
-        work.clear[m, 4] = math.cos(0.499 * angle)
-    return legal, moved
+    legal, distance = nearest_legal(chain.packed, at, chain.tolerance, q)
+    return legal, distance > chain.tolerance
 
 
 @kernel

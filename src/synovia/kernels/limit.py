@@ -318,7 +318,11 @@ def nearest_legal(p, o, tolerance, q):
     """Return the legal rotation nearest to q, or q if it is legal, and the distance of q."""
     block = np.empty(BLOCK)
     set_lane_quat(block, W0, q)
-    make_legal(p, o, tolerance, block, 1)
+    enter(p, o, block, 1)
+    nearest(p, o, tolerance, 0.0, block, 1)
+    if block[DISTANCE] <= tolerance:
+        return q, block[DISTANCE]
+    leave(p, o, tolerance, block, 1)
     return lane_quat(block, QW), block[DISTANCE]
 
 

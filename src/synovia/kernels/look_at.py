@@ -73,7 +73,7 @@ def sweep(chain, settings, target, q, p, work, head):
             share = settings[SETTINGS.shares + m]
             turn = rotate(conj(before), share * remaining_turn(chain.goals[0], target, head))
             own = turn_by(own, turn)
-            legal, moved = legal_rotation(chain, m, to_relative(chain.ways[m], q, q, own), work)
+            legal, moved = legal_rotation(chain, m, to_relative(chain.ways[m], q, q, own))
             set_quat(q[j], 0, from_relative(chain.ways[m], q, q, legal) if moved else own)
             place_one(parents, j, q, p, world)
             turn_head(head, vec3_at(world[j], POSITION), quat_at(world[j], 0) * conj(before))
