@@ -22,7 +22,7 @@ from synovia import Figure, human, load_clip, quat
 from synovia.anatomy import MarkerTracks, Observations, fit_figure
 from synovia.anatomy.bundle_adjustment import BundleProblem
 from synovia.anatomy.observations import middle_of
-from synovia.anatomy.parameters import Center, human_parameters
+from synovia.anatomy.parameters import human_parameters
 from synovia.skeleton import forward
 
 SIDES = ("Left", "Right")
@@ -72,23 +72,24 @@ def make_person(seed: int, frames: int, noise: float = 1.0) -> tuple[Figure, Obs
     )
 
 
-def errors_of(true: Figure, found: Figure) -> dict[str, dict[str, float]]:
+def errors_of(true: Figure, fitted: Figure) -> dict[str, dict[str, float]]:
     """Return errors of lengths (shares), centres (metres) and hinge axes (radians), by name."""
     lengths, centers, axes = {}, {}, {}
-    for each in human_parameters(human()):
-        if isinstance(each, Center):
-            joint = true.skeleton.index(each.segment)
-            a, b = found.skeleton.offsets[joint], true.skeleton.offsets[joint]
-            centers[each.segment] = float(np.linalg.norm(a - b))
-            if each.segment.endswith(LENGTHS):
-                lengths[each.segment] = float(abs(np.linalg.norm(a) / np.linalg.norm(b) - 1.0))
-        elif each.name.endswith(".axis"):
-            part = each.path.partition(".")[0]
+    for parameter in human_parameters(human()):
+        if parameter.is_center:
+            (segment,) = parameter.segments
+            joint = true.skeleton.index(segment)
+            a, b = fitted.skeleton.offsets[joint], true.skeleton.offsets[joint]
+            centers[segment] = float(np.linalg.norm(a - b))
+            if segment.endswith(LENGTHS):
+                lengths[segment] = float(abs(np.linalg.norm(a) / np.linalg.norm(b) - 1.0))
+        elif parameter.name.endswith(".axis"):
+            part = parameter.fields[0].partition(".")[0]
             a, b = (
-                figure.joint_sets[each.joint_set].network.components[part].parameters()["axis"]
-                for figure in (found, true)
+                figure.joint_sets[parameter.joint_set].network.components[part].parameters()["axis"]
+                for figure in (fitted, true)
             )
-            axes[each.name] = float(np.arccos(np.clip(a @ b, -1.0, 1.0)))
+            axes[parameter.name] = float(np.arccos(np.clip(a @ b, -1.0, 1.0)))
     return {"lengths": lengths, "centers": centers, "axes": axes}
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import pkgutil
 import re
 import runpy
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -105,6 +108,22 @@ def test_pages_named_in_code_exist():
     missing = [(by, name) for by, name in named if not (ROOT / name).exists()]
     assert len(named) > 5
     assert [(by, name) for by, name in missing if Path(name).name not in GENERATED] == []
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "blender", "examples", "tools"])
+def test_names_imported_from_synovia_exist(folder):
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            module = getattr(node, "module", None) or ""
+            if isinstance(node, ast.ImportFrom) and module.split(".")[0] == "synovia":
+                if module.startswith("synovia.torch") and not find_spec("torch"):
+                    continue
+                imported = importlib.import_module(module)
+                for alias in node.names:
+                    name = f"{module}.{alias.name}"
+                    is_package = hasattr(imported, "__path__")
+                    exists = hasattr(imported, alias.name) or (is_package and find_spec(name))
+                    assert exists, f"{path.name} imports {name}"
 
 
 def test_the_documentation_is_short():
