@@ -19,13 +19,10 @@ def test_info_of_a_clip(here):
     assert "4 joints, 200 frames, 3.33 s at 60 frames a second" in said
     assert "      Forearm" in said
     assert "about z" in said
-    described = json.loads(run("info", "captures/ann_1.bvh", "--json"))
-    assert described["fps"] == pytest.approx(60.0)
-    assert described["joints"][3]["parent"] == "UpperArm"
-    assert described["joints"][3]["kind"] == "hinge"
-    low, high = described["joints"][3]["ranges_deg"][0]
-    assert high - low == pytest.approx(np.degrees(1.4), abs=1.0)
-    assert described["zero_length_bones"] == []
+    kind, low, _, high, *_ = said.partition("      Forearm")[2].split()
+    assert kind == "hinge"
+    assert float(high) - float(low) == pytest.approx(np.degrees(1.4), abs=1.5)
+    assert "no length" not in said
 
 
 def test_info_tells_zero_bones_and_invented_frames(tmp_path):
@@ -51,7 +48,7 @@ def standing(skeleton):
 
 
 def test_info_shows_the_bones_of_a_human(tmp_path):
-    skeleton, roles, starts = rig(RIGS["CMU"])
+    skeleton, _, _ = rig(RIGS["CMU"])
     save_clip(standing(skeleton), tmp_path / "cmu.bvh")
     said = run("info", tmp_path / "cmu.bvh")
     assert "a human, by names as in CMU: 21 of 21 bones, and 4 bones of fingers and face" in said
@@ -60,10 +57,6 @@ def test_info_shows_the_bones_of_a_human(tmp_path):
     assert ["upperArm", "LeftArm", "RightArm"] in rows
     assert ["hips", "Hips"] in rows
     assert "LeftHand … LeftFingerBase" in said
-    human = json.loads(run("info", tmp_path / "cmu.bvh", "--json"))["human"]
-    assert human["recognized"]
-    assert {bone["role"]: bone["joint"] for bone in human["roles"]} == roles
-    assert {bone["role"]: bone["start"] for bone in human["roles"]} == starts
 
 
 def test_info_shows_doubts_about_a_human(tmp_path):
@@ -76,9 +69,6 @@ def test_info_shows_doubts_about_a_human(tmp_path):
 def test_info_tells_why_there_is_no_human(here):
     said = run("info", "captures/ann_1.bvh")
     assert "no human: its joints name no pair of arms or legs" in said
-    human = json.loads(run("info", "captures/ann_1.bvh", "--json"))["human"]
-    assert not human["recognized"]
-    assert human["reason"].startswith("no human: ")
 
 
 def test_info_of_limits(here):
@@ -86,11 +76,11 @@ def test_info_of_limits(here):
     assert "limits for 3 of 4 joints, kdop in swing-twist" in said
     assert "learned from 800 frames" in said
     assert "margin 2.86 deg" in said
-    described = json.loads(run("info", "human.limits.json", "--json"))
-    limit = load_limits("human.limits.json").limits["Chest"]
-    assert described["joints"][0]["name"] == "Chest"
-    assert np.allclose(described["joints"][0]["bounds_deg"], np.degrees(limit.shape.bounds).T)
-    assert described["provenance"]["clips"][0]["name"] == "ann_1"
+    bounds = load_limits("human.limits.json").limits["Chest"].shape.bounds
+    low, high = np.round(np.degrees(bounds[:, 0])).astype(int)
+    (row,) = (line for line in said.splitlines() if line.startswith("Chest "))
+    assert f" {low} to {high} " in row
+    assert "clips: ann_1" in said
 
 
 def test_info_names_some_of_very_many_clips(here, tmp_path):
@@ -111,9 +101,6 @@ def test_info_tells_how_the_axes_of_charts_are_turned(here, tmp_path):
     said = run("info", tmp_path / "a.limits.json")
     assert "axes turned by" in said
     assert "90 deg about -z" in said
-    joints = json.loads(run("info", tmp_path / "a.limits.json", "--json"))["joints"]
-    np.testing.assert_allclose(joints[0]["frame"], turn)
-    assert joints[1]["frame"] is None
 
 
 @pytest.mark.parametrize(

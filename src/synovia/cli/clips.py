@@ -210,6 +210,20 @@ def performers_by_clip(pattern: str | None, files: Sequence[ClipFile]) -> dict[s
     return performers
 
 
+def load_takes(
+    arguments: Sequence[str], performer: str | None, names: Mapping[str, str]
+) -> tuple[list[Clip], dict[str, str]]:
+    """Return all clips, and the performer of each by its name, once the map fits the clips.
+
+    Names of joints are those of the first clip.
+    """
+    files = clip_files(arguments)
+    performers = performers_by_clip(performer, files)
+    clips = load_clips(files)
+    check_map(names, clips[0].skeleton, clips)
+    return clips, performers
+
+
 def joint_names(maps: Sequence[str]) -> dict[str, str]:
     """Return the mapping of `--map`: names in the clip to names in the limits."""
     from ..io.lines import csv_table

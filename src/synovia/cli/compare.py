@@ -11,7 +11,7 @@ import click
 
 from ..text import percent
 from . import options, terminal
-from .clips import check_map, clip_files, joint_names, load_clips, performers_by_clip
+from .clips import joint_names, load_takes
 
 if TYPE_CHECKING:
     from ..evidence import Comparison, Trial
@@ -115,13 +115,10 @@ def compare(
 
     options.check_margin_or_reject(margin_deg, reject)
     if output is not None:
-        check_picture(output, force=force)
+        options.check_picture(output, force=force)
     target = 0.01 if reject is None else reject
     names = joint_names(maps)
-    files = clip_files(clips)
-    performers = performers_by_clip(performer, files)
-    loaded = load_clips(files)
-    check_map(names, loaded[0].skeleton, loaded)
+    loaded, performers = load_takes(clips, performer, names)
     compared = evidence.compare(
         loaded,
         options.split_names(shapes) or None,
@@ -146,19 +143,6 @@ def compare(
     terminal.echo_lines(summary(compared, rejection, every=every))
     if output is not None:
         terminal.echo(f"wrote {output}")
-
-
-def check_picture(output: Path, *, force: bool) -> None:
-    """Raise unless the picture can be drawn and written."""
-    from ..draw.style import picture_format
-
-    try:
-        picture_format(output)
-    except ImportError:
-        raise click.ClickException(
-            "no picture without matplotlib; pip install 'synovia[draw]' brings it"
-        ) from None
-    options.check_output(output, force=force)
 
 
 def summary(compared: Comparison, reject: float | None, *, every: bool) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,11 +65,7 @@ def draw(
     On a sphere, where the bone may point, from dark blue, where it may twist little, to yellow.
     What was observed is drawn with it, if the file keeps that (synovia fit --keep-samples).
     """
-    if importlib.util.find_spec("matplotlib") is None:
-        raise click.ClickException(
-            "pictures need matplotlib: pip install 'synovia[draw]' brings it"
-        )
-    options.check_output(output, force=force)
+    options.check_picture(output, force=force)
     kinds = {"--joint": joint, "--depends": depends, "--plate": plate}
     if len(given := [name for name, value in kinds.items() if value is not None]) > 1:
         raise click.UsageError(f"{' and '.join(given)} draw different things: give one of them")

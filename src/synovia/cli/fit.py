@@ -15,7 +15,7 @@ from ..learn import ESTIMATORS
 from ..shapes import SHAPES
 from ..text import percent
 from . import options, terminal
-from .clips import check_map, clip_files, joint_names, load_clip, load_clips, performers_by_clip
+from .clips import joint_names, load_clip, load_takes
 from .info import ANGLE_OPTIONS, provenance_lines
 
 if TYPE_CHECKING:
@@ -200,14 +200,11 @@ def fit(
     from ..io import load_limits
     from ..model import LimitModel
 
-    files = clip_files(clips)
-    performers = performers_by_clip(performer, files)
     start = parse_reference(reference)
     population = None if blend is None else load_limits(blend)
     if population is not None and not any(population.samples.values()):
         raise ValueError(f"{blend}: no samples to blend with; write it with fit --keep-samples")
-    loaded = load_clips(files)
-    check_map(chosen["names"] or {}, loaded[0].skeleton, loaded)
+    loaded, performers = load_takes(clips, performer, chosen["names"] or {})
     model = LimitModel.fit(
         loaded,
         reference=start,

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from ..learn import JointKind
     from ..limit import Limit
     from ..model import LimitModel
-    from ..skeleton import Clip
+    from ..rigs import Rig
+    from ..skeleton import Clip, Skeleton
 
 
 EXAMPLES = (
     ("the joints of a clip, and how each of them moves", "synovia info walk.bvh"),
     ("the ranges that were learned, and from what", "synovia info human.limits.json"),
-    ("the same, for a script", "synovia info human.limits.json --json"),
 )
 MAX_INDENT = 12  # levels of the tree of joints
 LIMITS = ".limits.json"
@@ -41,9 +41,8 @@ DROP_REASONS = {
 
 @options.command(examples=EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path))
-@options.json_option
 @options.skeleton_option
-def info(file: Path, as_json: bool) -> None:
+def info(file: Path) -> None:
     """Show what is in FILE: a clip, or limits.
 
     For a clip its joints as a tree, what kind of joint each is, and how far it turns, in degrees
@@ -51,11 +50,32 @@ def info(file: Path, as_json: bool) -> None:
     each joint along the axes of its chart, in degrees from its reference, the share of all
     rotations that is legal, and what they were learned from.
     """
-    described, lines = describe_file(file)
-    if as_json:
-        terminal.echo_json({"file": str(file), **described})
+    from ..io import ADVICE, CLIP_FORMATS, clip_suffix, is_clip, list_clips, split_clip
+    from ..io.ranges import range_suffix
+
+    path, _ = split_clip(file)
+    options.check_file(path)
+    title = terminal.printable(file.name)
+    if path.name.lower().endswith(LIMITS) or (not clip_suffix(path) and range_suffix(path)):
+        from ..io import load_limits  # needs much more of the package than a clip
+
+        terminal.echo_lines(limits_lines(title, load_limits(file)))
         return
-    terminal.echo_lines(lines)
+    if not is_clip(path):
+        expected = f"expected a clip ({', '.join(CLIP_FORMATS)}) or limits ({LIMITS})"
+        raise ValueError(f"{file}: {ADVICE.get(path.suffix.lower(), expected)}")
+    names, clips = list_clips(file), load_clips(clip_files([str(file)]))
+    if len(clips) > 1:
+        first = f"{title}#{terminal.printable(names[0])}"
+        terminal.echo(f"{terminal.bold(title)}: {len(clips)} clips; {first} is the first alone\n")
+        rows = [
+            (name, str(clip.frames), f"{clip.frames * clip.frame_time:.2f}")
+            for name, clip in zip(names, clips, strict=True)
+        ]
+        terminal.echo_lines(terminal.table(("clip", "frames", "seconds"), rows))
+        terminal.echo("")
+        title = first
+    terminal.echo_lines(clip_lines(title, clips[0]))
 
 
 def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
@@ -118,216 +138,117 @@ def _complete_rows(rows: Any, **kinds: type | UnionType) -> list[Mapping[str, An
     ]
 
 
-def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:
-    """Return the contents of a file as plain values, angles in degrees, and as lines of text."""
-    from ..io import ADVICE, CLIP_FORMATS, clip_suffix, is_clip, list_clips, split_clip
-    from ..io.ranges import range_suffix
-
-    path, _ = split_clip(file)
-    options.check_file(path)
-    title = terminal.printable(file.name)
-    if path.name.lower().endswith(LIMITS) or (not clip_suffix(path) and range_suffix(path)):
-        from ..io import load_limits  # needs much more of the package than a clip
-
-        described = describe_limits(load_limits(file))
-        return described, limits_lines(title, described)
-    if not is_clip(path):
-        expected = f"expected a clip ({', '.join(CLIP_FORMATS)}) or limits ({LIMITS})"
-        raise ValueError(f"{file}: {ADVICE.get(path.suffix.lower(), expected)}")
-    names = list_clips(file)
-    clips = load_clips(clip_files([str(file)]))
-    described = describe_clip(clips[0])
-    if len(clips) == 1:
-        return described, clip_lines(title, described)
-    described["clips"] = [
-        {"name": name, "frames": clip.frames, "duration": clip.frames * clip.frame_time}
-        for name, clip in zip(names, clips, strict=True)
-    ]
-    return described, several_clips_lines(title, described)
-
-
-def describe_clip(clip: Clip) -> dict[str, Any]:
-    """Return the contents of a clip as plain values, angles in degrees."""
+def clip_lines(title: str, clip: Clip) -> Iterator[str]:
+    """Yield lines about a clip: channels, a tree of joints, and human roles."""
     import numpy as np
 
     from ..learn import invented_first_frame, joint_kinds
 
     skeleton = clip.skeleton
     kinds = joint_kinds([clip]) if clip.frames else {}
+    yield (
+        f"{terminal.bold(title)}: {terminal.pluralize(len(skeleton), 'joint')}, "
+        f"{terminal.pluralize(clip.frames, 'frame')}, "
+        f"{clip.frames * clip.frame_time:.2f} s at {1.0 / clip.frame_time:.4g} frames a second"
+    )
+    for channels, names in _by_channels(skeleton).items():
+        yield from terminal.wrap(f"channels: {channels} ({names})")
     lengths = np.linalg.norm(skeleton.offsets, axis=1)
-    short = (lengths <= 1e-9 * lengths.max()) & (skeleton.parents >= 0)
-    return {
-        "type": "clip",
-        "frames": clip.frames,
-        "frame_time": clip.frame_time,
-        "fps": 1.0 / clip.frame_time,
-        "duration": clip.frames * clip.frame_time,
-        "invented_first_frame": bool(invented_first_frame(clip)),
-        "zero_length_bones": [skeleton.names[joint] for joint in np.flatnonzero(short)],
-        "end_sites": len(skeleton.end_parents),
-        "human": describe_human(clip),
-        "joints": [
-            {
-                "name": name,
-                "parent": skeleton.names[parent] if parent >= 0 else None,
-                "channels": list(channels),
-                **_describe_kind(kinds.get(name)),
-            }
-            for name, parent, channels in zip(
-                skeleton.names, skeleton.parents.tolist(), skeleton.channels, strict=True
-            )
-        ],
-    }
+    short = np.flatnonzero((lengths <= 1e-9 * lengths.max()) & (skeleton.parents >= 0))
+    if len(short):
+        yield from terminal.wrap(f"no length: {', '.join(skeleton.names[j] for j in short)}")
+    if invented_first_frame(clip):
+        yield "first frame: nobody performed it, the motion jumps from it; a fit leaves it out"
+    rows = []
+    for joint, name in enumerate(skeleton.names):
+        depth = len(skeleton.path_to_root(joint)) - 1
+        kind = kinds.get(name)
+        first, *others = [""] if kind is None else _range_texts(kind)
+        word = "" if kind is None else kind.kind
+        rows.append(("  " * min(depth, MAX_INDENT) + name, word, first))
+        rows.extend(("", "", text) for text in others)
+    yield ""
+    yield from terminal.table(("joint", "kind", "turns, in degrees"), rows, left=3)
+    yield ""
+    yield from human_lines(clip)
 
 
-def describe_human(clip: Clip) -> dict[str, Any]:
-    """Return the joints by human role as plain values, or why the rig is not human."""
+def human_lines(clip: Clip) -> Iterator[str]:
+    """Yield a table of joints by human role, both sides in a line, or why the rig is not human."""
     from ..population import recognize_clip
-    from ..rigs import MEASURED_FROM, NotHumanError, align
+    from ..rigs import MEASURED_FROM, ROLES, NotHumanError, align
 
     try:
         rig = recognize_clip(clip)
     except NotHumanError as error:
-        return {"recognized": False, "reason": str(error)}
+        yield from terminal.wrap(str(error))
+        return
     try:
         alignment = align(rig, [clip])
-        steps = list(alignment.steps)
+        step = alignment.steps[0]
         unsure = [role for role in alignment.measured if role not in alignment.trusted]
     except ValueError as error:
-        steps, unsure = [str(error)], [role for role in rig.roles if role in MEASURED_FROM]
-    return {
-        "recognized": True,
-        "convention": rig.convention,
-        "roles": [
-            {
-                "role": role,
-                "joint": joint,
-                "start": rig.starts[role],
-                "confidence": round(rig.confidence[role], 3),
-            }
-            for role, joint in rig.roles.items()
-        ],
-        "notes": list(rig.notes),
-        "steps": steps,
-        "no_verdict": unsure,
-    }
-
-
-def _describe_kind(kind: JointKind | None) -> dict[str, Any]:
-    import numpy as np
-
-    if kind is None:
-        return {"kind": None, "axes": [], "ranges_deg": []}
-    ranges_deg = np.degrees(kind.ranges).tolist()
-    return {"kind": kind.kind, "axes": kind.axes.tolist(), "ranges_deg": ranges_deg}
-
-
-def clip_lines(title: str, clip: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines about a clip: channels, a tree of joints, and human roles."""
-    joints = clip["joints"]
-    yield (
-        f"{terminal.bold(title)}: {terminal.pluralize(len(joints), 'joint')}, "
-        f"{terminal.pluralize(clip['frames'], 'frame')}, "
-        f"{clip['duration']:.2f} s at {clip['fps']:.4g} frames a second"
-    )
-    for channels, names in _by_channels(joints).items():
-        yield from terminal.wrap(f"channels: {channels} ({names})")
-    if clip["zero_length_bones"]:
-        yield from terminal.wrap(f"no length: {', '.join(clip['zero_length_bones'])}")
-    if clip["invented_first_frame"]:
-        yield "first frame: nobody performed it, the motion jumps from it; a fit leaves it out"
-    depth: dict[str | None, int] = {None: -1}
-    rows = []
-    for joint in joints:
-        depth[joint["name"]] = depth[joint["parent"]] + 1
-        indent = "  " * min(depth[joint["name"]], MAX_INDENT)
-        texts = _range_texts(joint)
-        rows.append((indent + joint["name"], joint["kind"] or "", texts[0]))
-        rows.extend(("", "", text) for text in texts[1:])
-    yield ""
-    yield from terminal.table(("joint", "kind", "turns, in degrees"), rows, left=3)
-    yield ""
-    yield from human_lines(clip["human"])
-
-
-def human_lines(human: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a table of joints by human role, both sides in a line, or why the rig is not human."""
-    if not human["recognized"]:
-        yield from terminal.wrap(human["reason"])
-        return
-    from ..rigs import ROLES
-
-    joints = {bone["role"]: _bone_joints(bone) for bone in human["roles"]}
-    others = len(joints.keys() - set(ROLES))
+        step, unsure = str(error), [role for role in rig.roles if role in MEASURED_FROM]
+    others = len(rig.roles.keys() - set(ROLES))
     also = f", and {terminal.pluralize(others, 'bone')} of fingers and face" if others else ""
-    convention = human["convention"]
-    names = "its names" if convention == "names" else f"names as in {convention}"
-    bones = f"{len(joints) - others} of {len(ROLES) - 1} bones{also}"
-    yield f"a human, by {names}: {bones}"
-    for note in human["notes"]:
+    names = "its names" if rig.convention == "names" else f"names as in {rig.convention}"
+    yield f"a human, by {names}: {len(rig.roles) - others} of {len(ROLES) - 1} bones{also}"
+    for note in rig.notes:
         yield from terminal.wrap(f"  {note}")
-    yield from terminal.wrap(f"  {human['steps'][0]}")
-    if human["no_verdict"]:
-        sideless = [role.removeprefix("left").removeprefix("right") for role in human["no_verdict"]]
-        unsure = dict.fromkeys(bone[:1].lower() + bone[1:] for bone in sideless)
-        yield from terminal.wrap(f"  limits of a human give no verdict on {', '.join(unsure)}")
-    rows = []
+    yield from terminal.wrap(f"  {step}")
+    if unsure:
+        bones = dict.fromkeys(_bone_of(role)[1] for role in unsure)
+        yield from terminal.wrap(f"  limits of a human give no verdict on {', '.join(bones)}")
+    by_bone: dict[str, dict[str, str]] = {}
     for role in ROLES:
-        if role.startswith("left"):
-            right = role.replace("left", "right", 1)
-            if role in joints or right in joints:
-                bone = role.removeprefix("left")
-                row = (bone[:1].lower() + bone[1:], joints.get(role, ""), joints.get(right, ""))
-                rows.append(row)
-        elif role in joints and not role.startswith("right"):
-            rows.append((role, joints[role], ""))
+        if role in rig.roles:
+            side, bone = _bone_of(role)
+            by_bone.setdefault(bone, {})[side] = _bone_joints(rig, role)
+    rows = [
+        (bone, joints.get("left", "") or joints.get("", ""), joints.get("right", ""))
+        for bone, joints in by_bone.items()
+    ]
     yield from terminal.table(("bone", "joint, left", "right"), rows, left=3)
 
 
-def _bone_joints(bone: Mapping[str, Any]) -> str:
+def _bone_of(role: str) -> tuple[str, str]:
+    """Return the side of a role, "left", "right" or none, and its bone, as in "upperArm"."""
+    from ..rigs.human import split_role
+
+    side, bone = split_role(role)
+    return side, bone[:1].lower() + bone[1:]
+
+
+def _bone_joints(rig: Rig, role: str) -> str:
     """Return the joints of a bone: the first and the last where it is split."""
-    ends = [bone["start"], bone["joint"]] if bone["start"] != bone["joint"] else [bone["joint"]]
-    doubt = f" ({bone['confidence']:.1f})" if bone["confidence"] < CERTAIN else ""
-    return " … ".join(ends) + doubt
+    start, joint, confidence = rig.starts[role], rig.roles[role], rig.confidence[role]
+    doubt = f" ({confidence:.1f})" if confidence < CERTAIN else ""
+    return (joint if start == joint else f"{start} … {joint}") + doubt
 
 
-def several_clips_lines(title: str, clip: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a table of the clips in a file, then lines about the first."""
-    clips = clip["clips"]
-    first = f"{title}#{terminal.printable(clips[0]['name'])}"
-    yield f"{terminal.bold(title)}: {len(clips)} clips; {first} is the first alone"
-    yield ""
-    rows = [
-        (clip_entry["name"], str(clip_entry["frames"]), f"{clip_entry['duration']:.2f}")
-        for clip_entry in clips
-    ]
-    yield from terminal.table(("clip", "frames", "seconds"), rows)
-    yield ""
-    yield from clip_lines(first, clip)
-
-
-def _by_channels(joints: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _by_channels(skeleton: Skeleton) -> dict[str, str]:
     """Return names of joints by their channels, in the file's order."""
     owners: dict[str, list[str]] = {}
-    for joint in joints:
-        positions = "".join(name[0] for name in joint["channels"] if name.endswith("position"))
-        rotations = "".join(name[0] for name in joint["channels"] if name.endswith("rotation"))
-        parts = [f"position {positions}"] * bool(positions)
-        parts += [f"rotation {rotations}"] * bool(rotations)
-        owners.setdefault(", ".join(parts) or "none", []).append(terminal.printable(joint["name"]))
+    for joint, channels in zip(skeleton.names, skeleton.channels, strict=True):
+        axes = {
+            kind: "".join(name[0] for name in channels if name.endswith(kind))
+            for kind in ("position", "rotation")
+        }
+        parts = [f"{kind} {letters}" for kind, letters in axes.items() if letters]
+        owners.setdefault(", ".join(parts) or "none", []).append(terminal.printable(joint))
     return {
         channels: ", ".join(names) if len(names) <= 3 else terminal.pluralize(len(names), "joint")
         for channels, names in owners.items()
     }
 
 
-def _range_texts(joint: Mapping[str, Any]) -> list[str]:
+def _range_texts(kind: JointKind) -> list[str]:
     """Return ranges in words: a line for each axis of a joint that rotates about one or two."""
-    ranges = [terminal.interval(*ends) for ends in joint["ranges_deg"]]
+    ranges = [terminal.interval(*map(math.degrees, ends)) for ends in kind.ranges.tolist()]
     if len(ranges) not in (1, 2):
         return [", ".join(ranges)]
-    pairs = zip(ranges, map(_axis, joint["axes"]), strict=True)
-    return [f"{text} about {axis}" for text, axis in pairs]
+    pairs = zip(ranges, kind.axes.tolist(), strict=True)
+    return [f"{text} about {_axis(axis)}" for text, axis in pairs]
 
 
 def _axis(axis: Sequence[float]) -> str:
@@ -335,45 +256,6 @@ def _axis(axis: Sequence[float]) -> str:
         if abs(along) > 0.9998:
             return letter if along > 0.0 else f"-{letter}"
     return "({:.2f} {:.2f} {:.2f})".format(*(round(along, 2) + 0.0 for along in axis))
-
-
-def describe_limits(model: LimitModel) -> dict[str, Any]:
-    """Return the contents of a limits file as plain values, angles in degrees."""
-    volumes = model.volume()
-    return {
-        "type": "limits",
-        "skeleton": list(model.skeleton.names),
-        "joints": [
-            {
-                "name": name,
-                "shape": limit.shape.name,
-                "chart": limit.chart.name,
-                "relative_to": limit.relative_to,
-                "frame": _frame(limit),
-                "bounds_deg": _bounds_deg(limit),
-                "volume": volumes[name],
-                "samples": sum(len(sample.frames) for sample in model.samples.get(name, ())),
-            }
-            for name, limit in model.limits.items()
-        ],
-        "dependents": [
-            {
-                "name": name,
-                "driver": dependent.driver,
-                "type": dependent.name,
-                "nodes": len(dependent.values),
-                "share": model.pair(name).share_of_product(),
-            }
-            for name, dependent in model.dependents.items()
-        ],
-        "provenance": model.provenance,
-    }
-
-
-def _frame(limit: Limit) -> list[float] | None:
-    """Return the rotation of the chart's axes in the joint's frame, w first; None for none."""
-    frame = limit.chart.frame
-    return frame.tolist() if frame[1:].any() else None
 
 
 def _bounds_deg(limit: Limit) -> list[list[float]]:
@@ -389,64 +271,70 @@ def _bounds_deg(limit: Limit) -> list[list[float]]:
     return ends
 
 
-def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
+def limits_lines(title: str, model: LimitModel) -> Iterator[str]:
     """Yield lines about limits: what they were learned from, and a table of ranges."""
-    from ..charts import CHARTS
     from ..mesh import coordinate_names
 
-    joints = limits["joints"]
-    kinds = {f"{joint['shape']} in {joint['chart']}" for joint in joints}
+    limits, volumes, provenance = model.limits, model.volume(), model.provenance
+    kinds = {f"{limit.shape.name} in {limit.chart.name}" for limit in limits.values()}
     yield (
-        f"{terminal.bold(title)}: limits for {len(joints)} of "
-        f"{terminal.pluralize(len(limits['skeleton']), 'joint')}, {' and '.join(sorted(kinds))}"
+        f"{terminal.bold(title)}: limits for {len(limits)} of "
+        f"{terminal.pluralize(len(model.skeleton), 'joint')}, {' and '.join(sorted(kinds))}"
     )
-    yield from provenance_lines(limits["provenance"])
-    options = limits["provenance"].get("options")
-    if isinstance(options, Mapping) and options:
-        text = ", ".join(f"{key} {_option(key, options[key])}" for key in options)
+    yield from provenance_lines(provenance)
+    fitting = provenance.get("options")
+    if isinstance(fitting, Mapping) and fitting:
+        text = ", ".join(f"{key} {_option(key, fitting[key])}" for key in fitting)
         yield from terminal.wrap(f"options: {text}")
-    if kept := sum(joint["samples"] for joint in joints):
+    samples = (sample for name in limits for sample in model.samples.get(name, ()))
+    if kept := sum(len(sample.frames) for sample in samples):
         yield f"with {terminal.pluralize(kept, 'sample')} of what was observed"
-    charts = {joint["chart"] for joint in joints}
-    widest = max((len(joint["bounds_deg"]) for joint in joints), default=3)
-    axes = ("1st", "2nd", "3rd", "4th")[:widest]
-    if len(charts) == 1:
-        axes = coordinate_names(CHARTS[charts.pop()])
-    titles = ["joint", *[f"{axis} deg" for axis in axes], "volume"]
-    mixed, far = len(kinds) > 1, any(joint["relative_to"] for joint in joints)
-    turned = any(joint["frame"] for joint in joints)
-    rows = []
-    for joint in joints:
-        ranges = [terminal.interval(*ends) for ends in joint["bounds_deg"]]
-        ranges += [""] * (widest - len(ranges))
-        row = [joint["name"], *ranges, percent(joint["volume"])]
-        row += [joint["shape"], joint["chart"]] * mixed
-        row += [joint["relative_to"] or "its parent"] * far
-        rows.append(row + [_rotation_text(joint["frame"])] * turned)
-    titles += ["shape", "chart"] * mixed + ["measured from"] * far + ["axes turned by"] * turned
     yield ""
-    yield from terminal.table(titles, rows)
-    for dependent in limits["dependents"]:
+    bounds = {name: _bounds_deg(limit) for name, limit in limits.items()}
+    widest = max(map(len, bounds.values()), default=3)
+    charts = {type(limit.chart) for limit in limits.values()}
+    axes = coordinate_names(charts.pop()) if len(charts) == 1 else ("1st", "2nd", "3rd", "4th")
+    columns: dict[str, list[str]] = {"joint": list(limits)}
+    for k, axis in zip(range(widest), axes, strict=False):
+        columns[f"{axis} deg"] = [
+            terminal.interval(*ends[k]) if k < len(ends) else "" for ends in bounds.values()
+        ]
+    columns["volume"] = [percent(volumes[name]) for name in limits]
+    if len(kinds) > 1:
+        columns["shape"] = [limit.shape.name for limit in limits.values()]
+        columns["chart"] = [limit.chart.name for limit in limits.values()]
+    if any(limit.relative_to for limit in limits.values()):
+        columns["measured from"] = [limit.relative_to or "its parent" for limit in limits.values()]
+    frames = [_frame_text(limit) for limit in limits.values()]
+    if any(frames):
+        columns["axes turned by"] = frames
+    yield from terminal.table([*columns], [*zip(*columns.values(), strict=True)])
+    for name, dependent in model.dependents.items():
         yield ""
         yield from terminal.wrap(
-            f"{dependent['name']} depends on {dependent['driver']}: "
-            f"{percent(dependent['share'])} of what both could do by themselves is legal together"
+            f"{name} depends on {dependent.driver}: "
+            f"{percent(model.pair(name).share_of_product())} of what both could do by themselves "
+            "is legal together"
         )
-    clips = _complete_rows(limits["provenance"].get("clips"), name=object)
-    if names := [str(clip["name"]) for clip in clips]:
+    if names := [
+        str(clip["name"]) for clip in _complete_rows(provenance.get("clips"), name=object)
+    ]:
         yield ""
-        left = f" and {len(names) - MAX_CLIPS} more (--json has all)"
-        listed = ", ".join(names[:MAX_CLIPS]) + left * (len(names) > MAX_CLIPS)
-        yield from terminal.wrap(f"clips: {listed}")
+        left = f" and {len(names) - MAX_CLIPS} more" if len(names) > MAX_CLIPS else ""
+        yield from terminal.wrap(f"clips: {', '.join(names[:MAX_CLIPS])}{left}")
 
 
-def _rotation_text(frame: Sequence[float] | None) -> str:
-    """Return a rotation, w first, as angle and axis in words."""
-    if frame is None:
-        return ""
-    sine, side = math.hypot(*frame[1:]), math.copysign(1.0, frame[0])
-    angle_deg = math.degrees(2.0 * math.atan2(sine, abs(frame[0])))
-    return f"{angle_deg:.0f} deg about {_axis([side * each / sine for each in frame[1:]])}"
+def _frame_text(limit: Limit) -> str:
+    """Return the rotation of the chart's axes in the joint's frame as angle and axis in words."""
+    import numpy as np
+
+    from .. import quat
+
+    vector = quat.log(limit.chart.frame)
+    angle = float(np.linalg.norm(vector))
+    return (
+        f"{math.degrees(angle):.0f} deg about {_axis((vector / angle).tolist())}" if angle else ""
+    )
 
 
 def _option(key: str, value: Any) -> str:

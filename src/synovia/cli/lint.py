@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options, terminal
+from .apply import load_model
 from .clips import clip_files, load_clips
 
 if TYPE_CHECKING:
@@ -74,23 +75,23 @@ def _describe(finding: RangeFinding) -> dict[str, Any]:
 
 
 def _references(against: Sequence[str]) -> tuple[list[Clip], list[LimitModel]]:
-    from ..io import clip_suffix, load_limits
+    """Return the clips and the limits that `--against` names."""
+    from ..io import clip_suffix
     from ..io.limits import SUFFIX
     from ..io.ranges import range_suffix
-    from ..population.limits import canonical_limits
 
-    clips: list[Clip] = []
-    limits: list[LimitModel] = []
-    for argument in against:
-        if argument in options.SOURCES:
-            limits.append(canonical_limits(argument))
-        elif argument.lower().endswith(SUFFIX) or (
-            range_suffix(argument) and not clip_suffix(argument)
-        ):
-            limits.append(load_limits(argument))
-        else:
-            clips += load_clips(clip_files([argument]))
-    return clips, limits
+    limits = [
+        argument
+        for argument in against
+        if argument in options.SOURCES
+        or argument.lower().endswith(SUFFIX)
+        or (range_suffix(argument) and not clip_suffix(argument))
+    ]
+    clips = [argument for argument in against if argument not in limits]
+    return (
+        load_clips(clip_files(clips)) if clips else [],
+        [load_model(argument, "--against") for argument in limits],
+    )
 
 
 def report_lines(file: Path, findings: Sequence[RangeFinding]) -> Iterator[str]:

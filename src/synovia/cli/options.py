@@ -341,6 +341,19 @@ def check_output(path: Path, *, force: bool) -> None:
         raise OSError(errno.EEXIST, "the file exists; --force replaces it", str(path))
 
 
+def check_picture(path: Path, *, force: bool) -> None:
+    """Raise unless a picture can be drawn and `check_output` accepts the path."""
+    from ..draw.style import picture_format
+
+    try:
+        picture_format(path)
+    except ImportError:
+        raise click.ClickException(
+            "pictures need matplotlib: pip install 'synovia[draw]' brings it"
+        ) from None
+    check_output(path, force=force)
+
+
 def check_limits_output(path: Path, *, force: bool) -> None:
     """Raise unless `path` ends as limits files do and `check_output` accepts it."""
     from ..io.limits import SUFFIX
