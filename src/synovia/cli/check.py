@@ -166,9 +166,11 @@ def check(
             terminal.echo_lines(offset_lines(calibration))
         terminal.echo_lines(summary(checked, every=every))
         terminal.echo_lines(run.left_out("not checked"))
-    verdicts = [part for each in checked for part in each.report.verdicts[: 2 if strict else 1]]
+    verdicts = [
+        part for clip_check in checked for part in clip_check.report.verdicts[: 2 if strict else 1]
+    ]
     outside = not all(part.ok for part in verdicts)
-    options.exit_with(outside or any(each.spans for each in checked))
+    options.exit_with(outside or any(clip_check.spans for clip_check in checked))
 
 
 def calibrate_performer(run: ClipRun, limits: str, others: Sequence[str]) -> Calibration:
@@ -267,7 +269,7 @@ def clip_summary(checked: CheckedClip, *, every: bool) -> Iterator[str]:
             f"{terminal.pluralize(joints, 'joint')} in {outside} of "
             f"{terminal.pluralize(frames, 'frame')} ({percent(outside / frames)})"
         )
-        findings = [each for each in checked.findings if each.verdict == part.verdict]
+        findings = [finding for finding in checked.findings if finding.verdict == part.verdict]
         if not findings:
             worst = rows[0]
             yield from terminal.wrap(

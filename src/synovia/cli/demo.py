@@ -53,20 +53,20 @@ def demo(directory: Path, force: bool) -> None:
 
 def run_demo(directory: Path) -> Iterator[str]:
     """Learn, check and clamp; write the files, and yield lines about each step."""
-    from .. import demo as made
+    from .. import demo as data
     from ..io import save_clip, save_limits
 
-    rom, wild = made.range_of_motion(), made.wild()
+    rom, wild = data.range_of_motion(), data.wild()
     yield from _section("A human whose true limits are known")
-    yield f"{len(rom.skeleton)} joints, the limits of {len(made.JOINTS)} to be learned."
+    yield f"{len(rom.skeleton)} joints, the limits of {len(data.JOINTS)} to be learned."
     save_clip(rom, directory / "rom.bvh")
     save_clip(wild, directory / "wild.bvh")
 
     yield from _section(f"Learning limits from {rom.frames} frames of rom.bvh")
-    model = made.learn_limits(rom, *BEST)
+    model = data.learn_limits(rom, *BEST)
     save_limits(model, directory / "human.limits.json")
     yield f"For each joint a k-DOP in the {BEST[1]} chart. Of random poses that its controls allow,"
-    yield f"{percent(made.share_accepted(model))} are inside, as a mean over the joints."
+    yield f"{percent(data.share_accepted(model))} are inside, as a mean over the joints."
 
     yield from _section("Checking wild.bvh")
     yield from report_lines(model.check(wild))

@@ -67,8 +67,8 @@ def draw(
     """
     options.check_picture(output, force=force)
     kinds = {"--joint": joint, "--depends": depends, "--plate": plate}
-    if len(given := [name for name, value in kinds.items() if value is not None]) > 1:
-        raise click.UsageError(f"{' and '.join(given)} draw different things: give one of them")
+    if len(chosen := [name for name, value in kinds.items() if value is not None]) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)} draw different things: give one of them")
     if plate is not None:
         _save_plate(plate, None if file is None else Path(file), output)
         terminal.echo(f"wrote {output}")

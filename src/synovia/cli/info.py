@@ -287,8 +287,8 @@ def limits_lines(title: str, model: LimitModel) -> Iterator[str]:
         text = ", ".join(f"{key} {_option(key, fitting[key])}" for key in fitting)
         yield from terminal.wrap(f"options: {text}")
     samples = (sample for name in limits for sample in model.samples.get(name, ()))
-    if kept := sum(len(sample.frames) for sample in samples):
-        yield f"with {terminal.pluralize(kept, 'sample')} of what was observed"
+    if count := sum(len(sample.frames) for sample in samples):
+        yield f"with {terminal.pluralize(count, 'sample')} of what was observed"
     yield ""
     bounds = {name: _bounds_deg(limit) for name, limit in limits.items()}
     widest = max(map(len, bounds.values()), default=3)

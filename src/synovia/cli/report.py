@@ -93,12 +93,16 @@ def report(
         if applied.human is not None
     ]
     tables = (
-        (curves, _joined([each.angles.curve_rows() for each in recordings])),
+        (curves, _joined([recording.angles.curve_rows() for recording in recordings])),
         (
             ranges,
             [
                 RANGE_COLUMNS,
-                *(row for each in recordings for row in each.angles.range_rows(each.report)),
+                *(
+                    row
+                    for recording in recordings
+                    for row in recording.angles.range_rows(recording.report)
+                ),
             ],
         ),
     )
@@ -113,8 +117,8 @@ def report(
         if "-" not in (curves, ranges):
             terminal.echo(f"wrote {output}")
     elif curves is None and ranges is None:
-        for each in recordings:
-            terminal.echo_lines(_summary(each))
+        for recording in recordings:
+            terminal.echo_lines(_summary(recording))
     for line in run.left_out("not measured"):
         terminal.note(line)
     options.exit_with(False)
@@ -125,20 +129,20 @@ def _joined(tables: Sequence[Iterator[tuple[object, ...]]]) -> Iterator[tuple[ob
 
     Clips of other rigs can have other columns, and then titles of their own.
     """
-    known: tuple[object, ...] | None = None
+    last_titles: tuple[object, ...] | None = None
     for table in tables:
         titles = next(table)
-        if titles != known:
+        if titles != last_titles:
             yield titles
-        known = titles
+        last_titles = titles
         yield from table
 
 
-def _summary(each: Recording) -> Iterator[str]:
+def _summary(recording: Recording) -> Iterator[str]:
     """Yield the ranges of motion of a clip as a table."""
-    yield terminal.bold(each.clip.name)
+    yield terminal.bold(recording.clip.name)
     rows = []
-    for curve in each.angles.curves:
+    for curve in recording.angles.curves:
         joint = curve.name.removesuffix(f" {curve.axis.name}")
         low, high = (math.degrees(end) for end in curve.span)
         rows.append(
@@ -150,6 +154,6 @@ def _summary(each: Recording) -> Iterator[str]:
             )
         )
     yield from terminal.table(TITLES, rows, left=2)
-    for note in each.angles.notes:
+    for note in recording.angles.notes:
         yield from terminal.wrap(note)
     yield ""

@@ -82,7 +82,7 @@ def share_accepted(model: LimitModel) -> float:
 def true_limits() -> LimitModel:
     """Return the truth: limits of `JOINTS`, around all that the human's controls can do."""
     figure = body()
-    sets = {name: each for name, each in figure.joint_sets.items() if name not in TRUNK}
+    sets = {name: joint_set for name, joint_set in figure.joint_sets.items() if name not in TRUNK}
     limbs = Figure(figure.skeleton, sets)
     limits = {**limits_of(limbs).limits, "Head": _neck()}
     return LimitModel({name: limits[name] for name in JOINTS}, figure.skeleton)
@@ -90,10 +90,10 @@ def true_limits() -> LimitModel:
 
 def _neck() -> Limit:
     """Return the limit of the head, measured from the first thoracic vertebra."""
-    seen = joint_rotations(
+    rotations = joint_rotations(
         "Head", random_controls(NECK_POSES, np.random.default_rng(0), beyond=0.5)
     )
-    fitted = Limit.fit(seen, "kdop", "rotation-vector", margin=SLACK)
+    fitted = Limit.fit(rotations, "kdop", "rotation-vector", margin=SLACK)
     return Limit(fitted.chart, fitted.shape, ANCESTORS["Head"])
 
 
@@ -159,7 +159,7 @@ def range_of_motion(frames: int = ROM_FRAMES, seed: int = 0) -> Clip:
 
 def wild(frames: int = WILD_FRAMES, seed: int = 1) -> Clip:
     """Return a smooth clip that breaks the limits of `WILD_JOINTS`, one after another."""
-    low, high = np.array([(each.low, each.high) for each in body().controls.values()]).T
+    low, high = np.array([(control.low, control.high) for control in body().controls.values()]).T
     names = [name.removeprefix("left_").removeprefix("right_") for name in body().controls]
     standing = np.array([STANDING.get(name, 0.0) for name in names])
     shares = np.random.default_rng(seed).uniform(

@@ -44,30 +44,31 @@ def draw_dependence(model: LimitModel, joint: str) -> Figure:
     to each direction by the shortest swing from the reference of the driver's limit.
     """
     if joint not in model.dependents:
-        known = ", ".join(model.dependents) or "none"
-        raise ValueError(f"{joint} depends on no other joint; those that do: {known}")
-    each = model.dependents[joint]
-    limit = model.limits.get(each.driver)
-    front = each.axis if limit is None else mean_direction(limit)
+        drivers = ", ".join(model.dependents) or "none"
+        raise ValueError(f"{joint} depends on no other joint; those that do: {drivers}")
+    dependent = model.dependents[joint]
+    limit = model.limits.get(dependent.driver)
+    front = dependent.axis if limit is None else mean_direction(limit)
     views = {"seen from the front": front, "seen from behind": -front}
     pixels = PIXELS if limit is None else pixels_for(limit, PIXELS)
     images = {
-        name: hemisphere(lambda at: _numbers_deg(each, limit, at), view, pixels)
+        name: hemisphere(lambda at: _numbers_deg(dependent, limit, at), view, pixels)
         for name, view in views.items()
     }
     legal = {name: int(np.isfinite(image).sum()) for name, image in images.items()}
     least = LEAST * sum(legal.values())
     shown = {name: image for name, image in images.items() if legal[name] >= least}
-    titles = [NAMES[name] for name in each.at_nodes]
+    titles = [NAMES[name] for name in dependent.at_nodes]
     titles = ["range", *titles] if len(titles) == 2 else titles
     width = COLUMN_PX * max(len(titles), 2)
     height = HEAD_PX + SPHERE_PX * len(shown) + FOOT_PX
     figure = new_figure(width, height)
-    heading = f"{readable_name(joint)}, by where {readable_name(each.driver)} points".capitalize()
+    driver = readable_name(dependent.driver)
+    heading = f"{readable_name(joint)}, by where {driver} points".capitalize()
     figure.text(24 / width, 1.0 - 46 / height, heading, size=19, color=INK, weight="bold")
-    nodes = "rotations" if each.by_rotation else "directions"
-    text = f"degrees, which are given at {len(each.values)} {nodes} of {readable_name(each.driver)}"
-    if each.by_rotation:
+    nodes = "rotations" if dependent.by_rotation else "directions"
+    text = f"degrees, which are given at {len(dependent.values)} {nodes} of {driver}"
+    if dependent.by_rotation:
         text += "; drawn where it swings without twist"
     figure.text(24 / width, 1.0 - 76 / height, text, size=12, color=MUTED)
     for column, title in enumerate(titles):
@@ -95,10 +96,10 @@ def draw_dependence(model: LimitModel, joint: str) -> Figure:
 def _draw_lines(axes: Axes, image: Floats) -> None:
     """Draw lines of equal degrees into one side of the sphere, and write these on them."""
     along = (np.arange(len(image)) + 0.5) / len(image) * 2.0 - 1.0
-    known = image[np.isfinite(image)]
-    if np.ptp(known) < LINES_DEG:
+    degrees = image[np.isfinite(image)]
+    if np.ptp(degrees) < LINES_DEG:
         return
-    first, last = np.ceil(known.min() / LINES_DEG), np.floor(known.max() / LINES_DEG)
+    first, last = np.ceil(degrees.min() / LINES_DEG), np.floor(degrees.max() / LINES_DEG)
     lines = axes.contour(
         along,
         along,
@@ -111,12 +112,12 @@ def _draw_lines(axes: Axes, image: Floats) -> None:
     axes.clabel(lines, fmt="%.0f°", fontsize=9, inline_spacing=2)
 
 
-def _numbers_deg(each: DependentLimit, limit: Limit | None, directions: Vectors) -> Floats:
+def _numbers_deg(dependent: DependentLimit, limit: Limit | None, directions: Vectors) -> Floats:
     """Return what is drawn (n, k) at directions of the driver's bone, in degrees."""
     reference = quat.IDENTITY if limit is None else limit.chart.reference
-    axis = each.axis if limit is None else direction_chart(limit).axis
-    values = each.values_at(quat.mul(reference, quat.between(axis, directions)))
-    scale = hinge_scale(each)
+    axis = dependent.axis if limit is None else direction_chart(limit).axis
+    values = dependent.values_at(quat.mul(reference, quat.between(axis, directions)))
+    scale = hinge_scale(dependent)
     shown = np.degrees(values if scale is None else scale.angles_at(values))
     if shown.shape[1] == 2:
         shown = np.column_stack([shown[:, 1] - shown[:, 0], shown])
@@ -124,8 +125,8 @@ def _numbers_deg(each: DependentLimit, limit: Limit | None, directions: Vectors)
     return np.where(legal, shown, np.nan)
 
 
-def _span_deg(known: Floats) -> tuple[float, float]:
-    if not len(known):
+def _span_deg(degrees: Floats) -> tuple[float, float]:
+    if not len(degrees):
         return 0.0, 1.0
-    low, high = float(known.min()), float(known.max())
+    low, high = float(degrees.min()), float(degrees.max())
     return low, max(high, low + 1.0)

@@ -353,5 +353,5 @@ def _volume_text(limit: Limit) -> str:
 
 def samples_of(model: LimitModel, joint: str) -> Quats | None:
     """Return the observed rotations (n, 4) of a joint that the model keeps; None if none."""
-    kept = [sample.rotations for sample in model.samples.get(joint, ())]
-    return np.concatenate(kept) if kept else None
+    observed = [sample.rotations for sample in model.samples.get(joint, ())]
+    return np.concatenate(observed) if observed else None

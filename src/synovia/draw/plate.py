@@ -86,15 +86,17 @@ def trail_of(
 
     def seen(controls: Mapping[str, float]) -> Vectors:
         center = center_of_motion(figure, controls, name, by)
-        there = positions[parent] + quat.rotate(rotations[parent], center)
-        return np.asarray(quat.rotate(view, there)[:2])
+        world_position = positions[parent] + quat.rotate(rotations[parent], center)
+        return np.asarray(quat.rotate(view, world_position)[:2])
 
     limits = figure.controls[by]
     values = np.linspace(limits.low + STEP, limits.high - STEP, TRAIL_POINTS)
-    angles = np.array([each.get(by, limits.neutral) for each in poses])
+    angles = np.array([pose.get(by, limits.neutral) for pose in poses])
     # A pose at an end of what is shown has its centre on this side of it.
     inner = np.clip(angles, angles.min() + STEP, angles.max() - STEP)
-    path, marks = (np.array([seen({**poses[0], by: x}) for x in each]) for each in (values, inner))
+    path, marks = (
+        np.array([seen({**poses[0], by: value}) for value in row]) for row in (values, inner)
+    )
     return Trail(values, path, angles, marks)
 
 
@@ -230,7 +232,7 @@ def _ellipsoids(
 
     They stand in the frame of the parent of their set's first segment, moved to its joint.
     """
-    found, skeleton = [], figure.skeleton
+    ellipsoids, skeleton = [], figure.skeleton
     for joint_set in figure.joint_sets.values():
         for part in joint_set.network.components.values():
             if isinstance(part, Scapula):
@@ -238,8 +240,10 @@ def _ellipsoids(
                 first = skeleton.index(next(iter(joint_set.network.outputs)))
                 parent = int(skeleton.parents[first])
                 away = quat.rotate(rotations[parent], skeleton.offsets[first] + part.center)
-                found.append((positions[parent] + away, quat.rotate(rotations[parent], halves)))
-    return found
+                ellipsoids.append(
+                    (positions[parent] + away, quat.rotate(rotations[parent], halves))
+                )
+    return ellipsoids
 
 
 def _draw_ellipsoid(axes: Axes, center: Vectors, halves: Floats) -> None:
@@ -252,8 +256,8 @@ def _draw_ellipsoid(axes: Axes, center: Vectors, halves: Floats) -> None:
     axes.add_patch(Polygon(outline, fc=REGION, alpha=0.12, lw=0, zorder=3))
     axes.add_patch(Polygon(outline, fill=False, ec=REGION, lw=1.0, zorder=3))
     slices = np.linspace(0.0, np.pi, CIRCLES + 2)[1:-1]
-    circles = [_sphere_points(np.full_like(around, each), around) for each in slices]
-    circles += [_sphere_points(around, np.full_like(around, each)) for each in slices]
+    circles = [_sphere_points(np.full_like(around, angle), around) for angle in slices]
+    circles += [_sphere_points(around, np.full_like(around, angle)) for angle in slices]
     normals = np.linalg.inv(halves).T  # rows: of the unit ball's axes
     for ball in circles:
         line = center + ball @ halves

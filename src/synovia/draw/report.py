@@ -64,7 +64,7 @@ class Recording:
     def worst(self) -> list[tuple[str, str, int, str]]:
         """Joints outside, worst first: the rig's joint, verdict, frame, and a sentence."""
         if self.findings:
-            return [(each.joint, each.verdict, each.frame, each.text) for each in self.findings]
+            return [(row.joint, row.verdict, row.frame, row.text) for row in self.findings]
         return [
             (
                 *(row.name, part.verdict, row.worst_frame),
@@ -88,7 +88,7 @@ def motion_report(recordings: Sequence[Recording]) -> str:
     """
     if not 1 <= len(recordings) <= MOST_RECORDINGS:
         raise ValueError(f"a report takes one or two clips, got {len(recordings)}")
-    title = " and ".join(each.clip.name for each in recordings)
+    title = " and ".join(recording.clip.name for recording in recordings)
     style = (files(__package__) / "report.css").read_text("utf-8")
     body = "\n".join(_body(recordings))
     return (
@@ -102,28 +102,30 @@ def motion_report(recordings: Sequence[Recording]) -> str:
 def _body(recordings: Sequence[Recording]) -> Iterator[str]:
     yield "<h1>Range of motion</h1>"
     yield '<dl class="clips">'
-    for each, mark in zip(recordings, "AB", strict=False):
+    for recording, mark in zip(recordings, "AB", strict=False):
         label = "Recording" if len(recordings) == 1 else f"Recording {mark}"
-        seconds = each.clip.frames * each.clip.frame_time
+        seconds = recording.clip.frames * recording.clip.frame_time
         yield (
-            f"<div><dt>{label}</dt><dd><b>{escape(each.clip.name)}</b>, {each.clip.frames} frames, "
-            f"{seconds:.1f} s. {_verdict(each)}</dd></div>"
+            f"<div><dt>{label}</dt><dd><b>{escape(recording.clip.name)}</b>, "
+            f"{recording.clip.frames} frames, {seconds:.1f} s. {_verdict(recording)}</dd></div>"
         )
     yield "</dl>"
     yield "<h2>What stands out</h2>"
-    if not any(each.worst for each in recordings):
+    if not any(recording.worst for recording in recordings):
         yield "<p>Every joint stays within what healthy people do, in every frame.</p>"
-    for each, mark in zip(recordings, "AB", strict=False):
-        if each.worst:
+    for recording, mark in zip(recordings, "AB", strict=False):
+        if recording.worst:
             name = "" if len(recordings) == 1 else f"<h3>Recording {mark}</h3>"
-            pictures = "".join(_worst(each, *row) for row in each.worst[:MOST_PICTURES])
-            more = len(each.worst) - MOST_PICTURES
+            pictures = "".join(_worst(recording, *row) for row in recording.worst[:MOST_PICTURES])
+            more = len(recording.worst) - MOST_PICTURES
             rest = f"<p>And {more} more, in the tables below.</p>" if more > 0 else ""
             yield f'{name}<ul class="worst">{pictures}</ul>{rest}'
     yield "<h2>Joints</h2>"
     yield _legend(len(recordings))
     curves = [
-        (curve.role, k, curve) for k, each in enumerate(recordings) for curve in each.angles.curves
+        (curve.role, k, curve)
+        for k, recording in enumerate(recordings)
+        for curve in recording.angles.curves
     ]
     still = []
     for joint, group in groupby(_in_order(curves), lambda row: _plain_joint(row[0])):
@@ -161,11 +163,13 @@ def _in_order(curves: Sequence[_Row]) -> list[_Row]:
     )
 
 
-def _verdict(each: Recording) -> str:
+def _verdict(recording: Recording) -> str:
     """Return a sentence about the frames outside."""
     words = []
-    for part in each.report.verdicts:
-        joints = join_sides([name for name, verdict, *_ in each.worst if verdict == part.verdict])
+    for part in recording.report.verdicts:
+        joints = join_sides(
+            [name for name, verdict, *_ in recording.worst if verdict == part.verdict]
+        )
         if joints:
             frames = int(part.outside.any(axis=1).sum())
             many = f"{len(joints)} joints are" if len(joints) > 1 else "1 joint is"
@@ -173,21 +177,21 @@ def _verdict(each: Recording) -> str:
     return f"{'; '.join(words)}." if words else "All joints stay inside."
 
 
-def _worst(each: Recording, joint: str, verdict: str, frame: int, text: str) -> str:
+def _worst(recording: Recording, joint: str, verdict: str, frame: int, text: str) -> str:
     """Return a list item about a joint outside, with a picture of its worst frame."""
-    picture = _figure(each, joint, frame, text)
+    picture = _figure(recording, joint, frame, text)
     return (
         f'<li class="{verdict}">{picture}<p><b>{verdict.capitalize()}</b> {escape(text)}. '
-        f"Worst at {each.seconds(frame)}, frame {frame}.</p></li>"
+        f"Worst at {recording.seconds(frame)}, frame {frame}.</p></li>"
     )
 
 
-def _figure(each: Recording, joint: str, frame: int, text: str) -> str:
+def _figure(recording: Recording, joint: str, frame: int, text: str) -> str:
     """Return a picture of a frame from the side of a joint, with the joint marked."""
-    clip, skeleton = each.clip, each.clip.skeleton
+    clip, skeleton = recording.clip, recording.clip.skeleton
     pose = Pose(clip.pose.rotations[frame], clip.pose.positions[frame])
-    role = next((role for role, name in each.alignment.rig.roles.items() if name == joint), "")
-    view = _view(each.alignment, pose, split_role(role)[0])
+    role = next((role for role, name in recording.alignment.rig.roles.items() if name == joint), "")
+    view = _view(recording.alignment, pose, split_role(role)[0])
     colours = dict.fromkeys(with_descendants(skeleton, [joint]), "bone marked")
     drawn = strokes(skeleton, pose, colors=colours, color="bone", view=view)
     ends = np.array([point[:2] for stroke in drawn for point in (stroke.start, stroke.end)])
@@ -237,7 +241,7 @@ def _joint_section(recordings: Sequence[Recording], joint: str, rows: Sequence[_
         "bars": "Used, norm and limit",
         "curves": "Over time",
     }
-    head = "".join(f'<th scope="col" class="{kind}">{each}</th>' for kind, each in titles.items())
+    head = "".join(f'<th scope="col" class="{kind}">{title}</th>' for kind, title in titles.items())
     body = []
     for axis, group in groupby(rows, lambda row: row[2].axis):
         some = list(group)
@@ -254,8 +258,8 @@ def _joint_section(recordings: Sequence[Recording], joint: str, rows: Sequence[_
             cells += [f"<td>{'AB'[k]}</td>"] if several else []
             cells.append(f"<td>{_used(curve)}{_flags(recordings[k], curve)}</td>")
             if is_first:
-                here = [other for joint_role, _, other in some if joint_role == role]
-                cells.append(f'<td rowspan="{takes}">{_norm_words(here)}</td>')
+                curves_of_role = [other for joint_role, _, other in some if joint_role == role]
+                cells.append(f'<td rowspan="{takes}">{_norm_words(curves_of_role)}</td>')
             cells.append(f"<td>{_bar(curve, ends, k)}</td><td>{_plot(curve, ends, k)}</td>")
             body.append(f"<tr>{''.join(cells)}</tr>")
     return (
@@ -315,8 +319,8 @@ def _scale(curves: Sequence[AngleCurve]) -> tuple[float, float]:
     for curve in curves:
         ends += np.degrees([curve.least, curve.most, *curve.span]).tolist()
         ends += [norm.sign * (norm.mean_deg + norm.sd_deg) for norm in curve.norms]
-    known = [end for end in ends if np.isfinite(end)]
-    return float(np.floor(min(known) / 10.0) * 10.0), float(np.ceil(max(known) / 10.0) * 10.0)
+    finite = [end for end in ends if np.isfinite(end)]
+    return float(np.floor(min(finite) / 10.0) * 10.0), float(np.ceil(max(finite) / 10.0) * 10.0)
 
 
 def _bar(curve: AngleCurve, ends: tuple[float, float], k: int) -> str:
@@ -414,10 +418,10 @@ def _notes(recordings: Sequence[Recording]) -> Iterator[str]:
         "most movements need less. Angles are computed from a recording of the skeleton and "
         "inherit its errors. This report does not replace a clinical examination.</p>"
     )
-    notes = dict.fromkeys(note for each in recordings for note in each.angles.notes)
+    notes = dict.fromkeys(note for recording in recordings for note in recording.angles.notes)
     yield "".join(f"<p>{escape(note[0].upper() + note[1:])}.</p>" for note in notes)
     sources: dict[str, dict[str, None]] = {}
-    for curve in (curve for each in recordings for curve in each.angles.curves):
+    for curve in (curve for recording in recordings for curve in recording.angles.curves):
         for norm in curve.norms:
             motion = f"{_plain_joint(curve.role)} {_norm_motion(curve.axis, norm)}"
             sources.setdefault(norm.source, {})[motion] = None

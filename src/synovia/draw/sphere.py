@@ -45,8 +45,8 @@ def draw_spheres(
     left, bottom, width, height = box
     views = {"from the front": front, "from behind": -front}
     images = [_image(limit, view, PIXELS) for view in views.values()]
-    known = np.concatenate([image[np.isfinite(image)] for image in images])
-    narrow, wide = (known.min(), known.max()) if len(known) else (0.0, 0.0)
+    widths = np.concatenate([image[np.isfinite(image)] for image in images])
+    narrow, wide = (widths.min(), widths.max()) if len(widths) else (0.0, 0.0)
     span = (float(narrow), float(max(wide, narrow + 1.0)))
     for number, ((name, view), image) in enumerate(zip(views.items(), images, strict=True)):
         axes = figure.add_axes(
@@ -161,9 +161,9 @@ def hemisphere(values: Callable[[Vectors], Floats], view: Vectors, pixels: int) 
     square = x * x + y * y
     seen = square < 1.0
     depth = np.sqrt(1.0 - square[seen])
-    found = values(np.stack([x[seen], y[seen], depth], axis=-1) @ _view_frame(view))
-    image = np.full((*square.shape, *found.shape[1:]), np.nan)
-    image[seen] = found
+    inside = values(np.stack([x[seen], y[seen], depth], axis=-1) @ _view_frame(view))
+    image = np.full((*square.shape, *inside.shape[1:]), np.nan)
+    image[seen] = inside
     return image
 
 

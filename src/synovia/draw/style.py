@@ -46,8 +46,8 @@ def violation_colours() -> Colormap:
 
 def readable_name(name: str) -> str:
     """Return a joint's name as people say it: "right shoulder" for RightShoulder."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_ ]+", " ", name).strip()
-    return apart if apart.isupper() else apart.lower()
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_ ]+", " ", name).strip()
+    return words if words.isupper() else words.lower()
 
 
 def hide_frame(axes: Axes) -> None:
@@ -61,10 +61,11 @@ def picture_format(path: str | PathLike[str]) -> str:
     from matplotlib.backend_bases import FigureCanvasBase
 
     kind = Path(path).suffix.lower().lstrip(".")
-    known = FigureCanvasBase.get_supported_filetypes()
-    if kind not in known:
+    supported = FigureCanvasBase.get_supported_filetypes()
+    if kind not in supported:
         raise ValueError(
-            f"{path}: a picture's suffix must be one of {', '.join(sorted(known))}, got {kind!r}"
+            f"{path}: a picture's suffix must be one of {', '.join(sorted(supported))}, "
+            f"got {kind!r}"
         )
     return kind
 
