@@ -11,7 +11,6 @@ import pytest
 
 from arms import SOLVERS
 from command_line import result_of, run
-from oracles import random_quats
 from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, quat
 from synovia.ik import Reach, solve
 from synovia.io import limits_schema, load_clip, load_limits, save_clip, save_limits
@@ -26,7 +25,7 @@ from synovia.learn.dependents import (
 )
 from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.node_grid import node_directions
-from synovia.model import LiveClamp, couple, hold_fixed
+from synovia.model import LiveClamp, couple
 from synovia.skeleton import forward
 
 NAMES = ("Hips", "UpLeg", "Leg", "Foot")
@@ -177,17 +176,6 @@ def test_other_skeletons_have_it_by_their_names():
     lacks = Skeleton(("Hips", "Other", "Leg", "Foot"), LEG.parents, LEG.offsets)
     with pytest.warns(UserWarning, match="limits that depend on UpLeg, which is not here.*: Leg"):
         assert not model.for_skeleton(lacks).dependents
-
-
-def test_a_driver_that_is_held_from_an_ancestor_means_the_same():
-    chain = Skeleton(("Root", "Hips", "UpLeg", "Leg"), [-1, 0, 1, 2], LEG.offsets)
-    base = leg_model()
-    hip = replace(base.limits["UpLeg"], relative_to="Root")
-    limits = {"UpLeg": hip, "Leg": base.limits["Leg"]}
-    model = LimitModel(couple(limits, base.dependents), chain)
-    rng = np.random.default_rng(7)
-    pose = Pose(random_quats(4, rng), chain.rest_pose().positions)
-    assert np.allclose(hold_fixed(model, pose).distance(pose)[2:], model.distance(pose)[2:])
 
 
 def test_what_cannot_depend_is_refused():

@@ -171,32 +171,30 @@ def roadmap_of(limit: Limit) -> Roadmap:
 
 
 def test_a_roadmap_leads_the_shortest_way_there_is() -> None:
-    """As SciPy finds it, when all links are looked at beforehand."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components, dijkstra
 
     limit, rng = family_limit("theta-phi", "direction-twist"), np.random.default_rng(2)
-    lazy, known = roadmap_of(limit), roadmap_of(limit)
-    parts = known.parts()
-    legal = np.isfinite(known.lengths)
-    one, other = known.pairs[legal].T
-    table = csr_array((known.lengths[legal], (one, other)), shape=(len(parts), len(parts)))
+    roadmap = roadmap_of(limit)
+    parts = roadmap.parts()
+    legal = np.isfinite(roadmap.lengths)
+    one, other = roadmap.pairs[legal].T
+    table = csr_array((roadmap.lengths[legal], (one, other)), shape=(len(parts), len(parts)))
     count, labels = connected_components(table, directed=False)
     assert len(np.unique(parts)) == count
     assert len(np.unique(parts * len(parts) + labels)) == count
     ends = rng.choice(len(parts), (2, 12))
     entries, exits = np.full((2, 12, len(parts)), np.inf)
     entries[np.arange(12), ends[0]], exits[np.arange(12), ends[1]] = 0.0, 0.0
-    ways, links = lazy._shortest(entries, exits, np.zeros((12, len(parts))))
+    ways, links = roadmap._shortest(entries, exits, np.zeros((12, len(parts))))
     least = dijkstra(table, directed=False, indices=ends[0])[np.arange(12), ends[1]]
     for way, by in zip(ways, links, strict=True):
         joined = [tuple(sorted(pair)) for pair in pairwise(way)]
-        assert [tuple(pair) for pair in lazy.pairs[by].tolist()] == joined
+        assert [tuple(pair) for pair in roadmap.pairs[by].tolist()] == joined
     found = [
-        known.lengths[by].sum() if way else np.inf for way, by in zip(ways, links, strict=True)
+        roadmap.lengths[by].sum() if way else np.inf for way, by in zip(ways, links, strict=True)
     ]
     np.testing.assert_allclose(found, least, rtol=1e-12)
-    assert lazy.known.mean() < 0.7
 
 
 # Changes of side that are forced, and those that cannot be.
@@ -264,11 +262,8 @@ def test_random_fields_in_two_parts_are_legal_and_report_jumps_between_them() ->
     assert jumps > 0
 
 
-def test_parts_of_a_roadmap_stay_the_same_when_every_link_is_known(two_parts: Limit) -> None:
-    roadmap = roadmap_of(two_parts)
-    parts = roadmap.parts()
-    np.testing.assert_array_equal(roadmap.parts(), parts)
-    assert len(np.unique(parts)) > 1
+def test_a_roadmap_has_the_parts_of_its_region(two_parts: Limit) -> None:
+    assert len(np.unique(roadmap_of(two_parts).parts())) > 1
 
 
 def test_a_part_that_is_only_passed_by_is_left_out(two_parts: Limit) -> None:

@@ -19,7 +19,6 @@ from synovia.cli import main
 from synovia.draw.limit import describe_limit
 from synovia.io import limits_schema, save_clip
 from synovia.learn import calibrate
-from synovia.model import hold_fixed
 from synovia.shapes import Box, Ellipsoid, ReachCone
 from synovia.skeleton import lineage
 
@@ -272,22 +271,6 @@ def test_first_exit_needs_joints_that_keep_still():
     )
     with pytest.raises(ValueError, match="blade must keep still, because arm is measured"):
         model.first_exit(here, here.with_rotations(both))
-
-
-@pytest.mark.parametrize("arm", ARM.values(), ids=ARM)
-def test_held_at_a_pose_the_parents_see_the_same(arm):
-    model, pose = model_of(arm), poses(1, seed=7, size=0.3)
-    one = Pose(pose.rotations[0], pose.positions[0])
-    held = hold_fixed(model, one, ["arm", "hand"])
-    assert not held.ancestors
-    wild = poses(100, seed=8).rotations.copy()
-    wild[:, 1:3] = one.rotations[1:3]
-    there = Pose(wild, np.broadcast_to(CHAIN.offsets, (100, 5, 3)))
-    assert np.allclose(held.distance(there), model.distance(there), atol=1e-9)
-    with pytest.raises(ValueError, match="arm is measured from chest: blade between"):
-        hold_fixed(model, one, ["blade"])
-    with pytest.raises(ValueError, match="held at one pose"):
-        hold_fixed(model, pose)
 
 
 def test_what_is_wrong_is_said():

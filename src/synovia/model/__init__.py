@@ -10,7 +10,7 @@ from .model import LimitModel
 from .muscle import TwoJointMuscle
 from .packed import pack_limits
 from .report import ClampReport, JointReport, Report
-from .retarget import hold_fixed, joint_by_joint, limbs_on_rig, without_limbs
+from .retarget import joint_by_joint, limbs_on_rig, without_limbs
 
 __all__ = [
     "ARM_SHIFTS",
@@ -33,7 +33,6 @@ __all__ = [
     "control_groups",
     "couple",
     "first_exit",
-    "hold_fixed",
     "joint_by_joint",
     "limbs_on_rig",
     "pack_limits",

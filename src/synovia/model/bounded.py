@@ -53,8 +53,8 @@ class PathRegion(Protocol):
     def is_fast(self) -> bool:
         """True if projections are cheap enough for detours and refinement. Then k is 1."""
 
-    def between(self, start: Quats, end: Quats) -> Sequence[Ways]:
-        """Return ways from `start` to `end`, (runs, k, 4), the preferred one first.
+    def between(self, start: Quats, end: Quats) -> Iterator[Ways]:
+        """Yield ways from `start` to `end`, (runs, k, 4), the preferred one first.
 
         The ends are legal, and the ways nearly so.
         """
@@ -169,7 +169,7 @@ def bound_steps(problem: Problem) -> Quats:
     """
     path = problem.nearest.copy()
     jumps = _run_straight(problem, path, LONGER)
-    waypoints = problem.region.waypoints() if len(jumps) else path[:0, 0]
+    waypoints = problem.region.waypoints() if len(jumps) and not problem.fixed else path[:0, 0]
     if len(waypoints):
         roadmap = Roadmap(waypoints, problem.project, float(problem.bounds[0, 0]))
         for _ in range(ROUTINGS):
@@ -281,6 +281,8 @@ def _runs(problem: Problem, path: Quats, start: Ints, end: Ints) -> tuple[Ints, 
     over, rotations = np.ones(len(first), dtype=bool), np.empty((len(run), *path[0].shape))
     ends = path[np.clip(start, 0, last)], path[np.clip(end, 0, last)]
     for ways in problem.region.between(*ends):
+        if not over.any():
+            break
         share, going, longest = wanted.copy(), over.copy(), np.full(len(first), np.inf)
         for _ in range(PACES):
             rows = np.flatnonzero(going[run])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from .. import quat
 from ..arrays import Floats, Ints, Mask, Quats, Scalars, tolerance, unit_quats
 from ..limit import Limit
 from ..limit.softening import Softening
@@ -18,6 +19,8 @@ from .clamp import MAX_SPEED, ClampedPaths, clamp_paths, first_exit, step_bounds
 from .report import Held
 from .roadmap import slerp
 
+EXIT_STEP = np.radians(0.25)  # of `first_exit`
+EXIT_HALVINGS = 34  # of the last of these steps: to 1e-13 radians
 WAYPOINTS = 1000  # samples of a limit for detours around what is not legal
 
 
@@ -80,9 +83,31 @@ class Constraint(ABC):
         """Return rotations that approach the limit instead of stopping at it."""
         raise ValueError(f"{self.joints[0]}: a {self.kind} cannot be softened")
 
-    @abstractmethod
     def first_exit(self, previous: Quats, proposed: Quats) -> Scalars:
-        """Return the largest t (...) in [0, 1] for which the way up to t is legal."""
+        """Return the largest t (...) in [0, 1] up to which the path between rotations is legal.
+
+        Each joint takes the shortest rotation. By default the path is examined in steps of
+        `EXIT_STEP`, so that shorter parts outside are missed.
+        """
+        ends = (each.astype(np.float64) for each in np.broadcast_arrays(previous, proposed))
+        start, end = (each.reshape(-1, *each.shape[-2:]) for each in ends)
+        exits = [self._first_exit(*pair) for pair in zip(start, end, strict=True)]
+        return np.array(exits).reshape(np.broadcast_shapes(previous.shape, proposed.shape)[:-2])
+
+    def _first_exit(self, start: Quats, end: Quats) -> float:
+        def legal(shares: Scalars) -> Mask:
+            return self.contains(quat.slerp(start, end, shares[:, None]))
+
+        steps = 1 + int(np.ceil(quat.angle_between(start, end).max() / EXIT_STEP))
+        shares = np.linspace(0.0, 1.0, steps + 1)
+        illegal = np.flatnonzero(~legal(shares))
+        if len(illegal) == 0:
+            return 1.0
+        low, high = shares[max(illegal[0] - 1, 0)], shares[illegal[0]]
+        for _ in range(EXIT_HALVINGS):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if legal(np.array([middle]))[0] else (low, middle)
+        return float(low)
 
     @abstractmethod
     def sample(self, n: int, rng: np.random.Generator, rest: Quats) -> Quats:
@@ -108,12 +133,12 @@ class Constraint(ABC):
         nearest = self.project(rotations)
         return nearest, np.asarray((nearest == rotations).all(axis=(1, 2)))
 
-    def between(self, start: Quats, end: Quats) -> Sequence[Ways]:
-        """Return ways from legal `start` to legal `end`, (runs, k, 4), the preferred one first.
+    def between(self, start: Quats, end: Quats) -> Iterator[Ways]:
+        """Yield ways from legal `start` to legal `end`, (runs, k, 4), the preferred one first.
 
         By default they are the shortest rotations, projected.
         """
-        return [lambda run, share: self.project(slerp(start, end, run, share))]
+        yield lambda run, share: self.project(slerp(start, end, run, share))
 
     def branch(self, inputs: Quats, start: Quats, path: Quats) -> Quats:
         """Return legal rotations (m, k, 4) near inputs (n, k, 4), continuous from `start` (k, 4).
@@ -184,8 +209,9 @@ class JointLimit(Constraint):
 
     is_fast: ClassVar[bool] = True
 
-    def between(self, start: Quats, end: Quats) -> Sequence[Ways]:
-        """Return the shortest rotations, and paths that are straight in the chart, projected."""
+    def between(self, start: Quats, end: Quats) -> Iterator[Ways]:
+        """Yield the shortest rotations, and paths that are straight in the chart, projected."""
+        yield from super().between(start, end)
         limit = self.limit
         ends = [limit.nearest_cover(rotations[:, 0]) for rotations in (start, end)]
 
@@ -194,7 +220,7 @@ class JointLimit(Constraint):
             rotations = limit.chart.rotations(limit.region.project(points))
             return limit.project(rotations)[:, None]  # removes rounding errors only
 
-        return [*super().between(start, end), straight]
+        yield straight
 
     def waypoints(self) -> Quats:
         points = self.limit.region.scatter(WAYPOINTS, np.random.default_rng(0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
@@ -179,43 +179,12 @@ class ControlGroup(Constraint):
         low, high = self._ranges
         return self.pose(low + (high - low) * rng.random((n, len(low))))
 
-    def first_exit(self, previous: Quats, proposed: Quats) -> Scalars:
-        """Return the largest t (...) in [0, 1] up to which the path between rotations is legal.
-
-        Both are (..., S, 4), and each segment takes the shortest rotation. A step is as long as
-        the depths of the segments prove to be legal, but at least `EXIT_STEP`.
-        """
-        start, end = np.broadcast_arrays(self._check(previous), self._check(proposed))
-        batch = start.shape[:-2]
-        pairs = zip(
-            start.reshape(-1, *start.shape[-2:]), end.reshape(-1, *end.shape[-2:]), strict=True
-        )
-        return np.array([self._first_exit(a, b) for a, b in pairs]).reshape(batch)
-
-    def _first_exit(self, start: Quats, end: Quats) -> float:
-        angles = np.maximum(quat.angle_between(start, end), 1e-300)
-        last, here = 0.0, 0.0
-        while True:
-            distance = self.distance(quat.slerp(start, end, np.full(len(start), here)))
-            if (distance > rounding(np.dtype(np.float64))).any():
-                break
-            if here >= 1.0:
-                return 1.0
-            step = max(float((-distance / angles).min()), EXIT_STEP / float(angles.max()))
-            last, here = here, min(here + step, 1.0)
-        while here - last > EXIT_NEARNESS and here > 0.0:
-            middle = 0.5 * (last + here)
-            distance = self.distance(quat.slerp(start, end, np.full(len(start), middle)))
-            legal = (distance <= rounding(np.dtype(np.float64))).all()
-            last, here = (middle, here) if legal else (last, middle)
-        return last
-
     @property
     def path_weights(self) -> Scalars:
         return self.weights
 
-    def between(self, start: Quats, end: Quats) -> Sequence[Ways]:
-        """Return ways through the controls.
+    def between(self, start: Quats, end: Quats) -> Iterator[Ways]:
+        """Yield ways through the controls.
 
         The deviations of rotations from what the controls give are interpolated as well, so that
         none is larger than at one of the ends.
@@ -234,7 +203,7 @@ class ControlGroup(Constraint):
             )
             return quat.mul(self.pose(values), quat.exp(offset))
 
-        return [ways]
+        yield ways
 
     def branch(self, inputs: Quats, start: Quats, path: Quats) -> Quats:
         """Return legal rotations by following continuous controls, as far as they differ."""
@@ -371,8 +340,6 @@ INSETS = (
 """Depths of projections, as shares of the tolerance, and the searches that have to accept them; the
 next is tried if one fails."""
 MERGED = 0.03  # of the tolerance; branches that are nearer have merged, insets included
-EXIT_STEP = 1e-4  # radians; the shortest step of `first_exit`
-EXIT_NEARNESS = 1e-9  # precision of the t that it returns
 
 
 def _solve_in_python(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -39,8 +39,6 @@ STEEPEST = 4.0  # excess per radian of φ: a bracket whose excess is above this 
 COARSE = np.radians(0.05)  # width of a bracket at which hopeless searches stop
 ROUNDS = 12  # of projection; two suffice for nearly all limbs
 ORDER = (1, 0, 2)  # of projections: muscles of the others depend on the lower bone
-EXIT_STEP = np.radians(0.25)  # of `first_exit`; shorter ways outside are passed
-EXIT_HALVINGS = 34  # of that step: to 1e-13 radians
 
 
 class SharedTwist(NamedTuple):
@@ -198,10 +196,6 @@ class Limb(Constraint):
         return np.stack(
             [limit.distance(rotations[..., k, :]) for k, limit in enumerate(limits)], axis=-1
         )
-
-    def has_muscle(self, k: int) -> bool:
-        """Return True if a muscle bounds joint k."""
-        return any(muscle.joint == self.joints[k] for muscle in self.muscles)
 
     def muscle_excess(self, pooled: Quats) -> Scalars:
         """Return by how many radians (..., k) muscles are stretched too far; −inf without any."""
@@ -401,37 +395,6 @@ class Limb(Constraint):
             limbs[:, k] = limit.soften(limbs[:, k], softening)
         return self.project(self.restore_twist(flat, shared, limbs)).reshape(np.shape(rotations))
 
-    def first_exit(self, previous: Quats, proposed: Quats) -> Scalars:
-        """Return the largest t (...) in [0, 1] for which the way up to t is legal.
-
-        Each joint takes the shortest turn, looked at every quarter of a degree.
-        """
-        start, end = np.broadcast_arrays(self._flat(previous), self._flat(proposed))
-        exits = [
-            self._first_exit(a.astype(np.float64), b.astype(np.float64))
-            for a, b in zip(start, end, strict=True)
-        ]
-        batch = np.broadcast_shapes(np.shape(previous)[:-2], np.shape(proposed)[:-2])
-        return np.array(exits).reshape(batch)
-
-    def _first_exit(self, start: Quats, end: Quats) -> float:
-        def legal(shares: Scalars) -> Mask:
-            turns = [quat.slerp(start[k], end[k], shares) for k in range(len(start))]
-            return self.contains(np.stack(turns, axis=-2))
-
-        steps = 1 + int(np.ceil(quat.angle_between(start, end).max() / EXIT_STEP))
-        shares = np.linspace(0.0, 1.0, steps + 1)
-        illegal = np.flatnonzero(~legal(shares))
-        if len(illegal) == 0:
-            return 1.0
-        if illegal[0] == 0:
-            return 0.0
-        last, here = shares[illegal[0] - 1], shares[illegal[0]]
-        for _ in range(EXIT_HALVINGS):
-            middle = 0.5 * (last + here)
-            last, here = (middle, here) if legal(np.array([middle]))[0] else (last, middle)
-        return float(last)
-
     def sample(self, n: int, rng: np.random.Generator, rest: Quats) -> Quats:
         """Return `n` limbs that are legal without a shift: joints uniform in their limits.
 
@@ -479,8 +442,8 @@ class Limb(Constraint):
             return rotations, legal
         return self.project(clamp_by_joint(self, rotations, float(bounds[0, 0]))), legal
 
-    def between(self, start: Quats, end: Quats) -> Sequence[Ways]:
-        """Return the shortest rotations with twist shared, projected, with twist moved evenly."""
+    def between(self, start: Quats, end: Quats) -> Iterator[Ways]:
+        """Yield the shortest rotations with twist shared, projected, with twist moved evenly."""
         one, other = (self.share_twist(each, TOLERANCE) for each in (start, end))
 
         def ways(run: Ints, share: Scalars) -> Quats:
@@ -489,7 +452,7 @@ class Limb(Constraint):
             shift = np.clip(one.shift[run] + share * (other.shift - one.shift)[run], -most, most)
             return self.move_twist(limbs, shift, slerp(one.twist, other.twist, run, share))
 
-        return [ways]
+        yield ways
 
     def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
         """Return the limb, without its end if the skeleton has none; or limits of its joints."""

@@ -1,9 +1,9 @@
-"""Models carried to other skeletons, and models held at one pose of the joints between."""
+"""Models carried to other skeletons, and reduced to limits of single joints."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -13,7 +13,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Quats
 from ..limit import Limit
-from ..skeleton import Clip, Match, Pose, Skeleton, check_joints, lineage, list_names
+from ..skeleton import Clip, Match, Skeleton, list_names
 from .constraint import Constraint
 from .coupled import couple
 from .limb import Limb
@@ -228,57 +228,6 @@ def _limbs_in_frames(
         there = limb.rebuild(limits, names, axes=axes, neutral=neutral, muscles=muscles)
         found += [] if there is None else [there]
     return found
-
-
-def hold_fixed(model: LimitModel, pose: Pose, moving: Iterable[str] = ()) -> LimitModel:
-    """Return the limits, all measured from parents, while joints between stay as in one `pose`.
-
-    With these fixed, a limit that is measured from an ancestor is the same region about another
-    reference, so nothing is lost, but that limbs with joints between their bones do not share
-    twist. ValueError if one of the joints in `moving` is between.
-    """
-    if not model.ancestors:
-        return model
-    check_joints(model.skeleton, pose)
-    if pose.rotations.ndim != 2:
-        raise ValueError(
-            f"limits measured from an ancestor ({', '.join(model.ancestors)}) are held at one "
-            f"pose, got poses of shape {pose.rotations.shape[:-2]}"
-        )
-    moving, limits, dependents = set(moving), dict(model.limits), dict(model.dependents)
-    rotations, parents = pose.rotations.astype(np.float64), {}
-    for name, ancestor in model.ancestors.items():
-        joint = lineage(model.skeleton, name, ancestor)
-        between = [model.skeleton.names[each] for each in joint.between]
-        if turning := [each for each in between if each in moving]:
-            raise ValueError(
-                f"{name} is measured from {ancestor}: {' and '.join(turning)} between them must "
-                "not move"
-            )
-        chart = limits[name].chart
-        reference = joint.local_rotation(rotations, chart.reference)
-        limits[name] = replace(
-            limits[name], chart=replace(chart, reference=reference), relative_to=None
-        )
-        parent = joint.local_rotation(rotations, quat.IDENTITY)
-        for follower, each in dependents.items():
-            if each.driver == name:  # which is measured from its parent from now on
-                dependents[follower] = each.in_frames(parent, quat.IDENTITY)
-        parents[name] = parent
-    limbs = [
-        replace(
-            limb,
-            muscles=tuple(
-                each.in_frames(parents.get(each.joint, quat.IDENTITY), quat.IDENTITY)
-                for each in limb.muscles
-            ),
-        )
-        for limb in model.limbs
-        if not {*limb.joints[1:]} & {*model.ancestors}
-    ]
-    return replace(
-        model, constraints=(*couple(limits, dependents, limbs), *model.groups), samples={}
-    )
 
 
 def joint_by_joint(model: LimitModel, what: str) -> LimitModel:

@@ -1,6 +1,7 @@
-"""Roadmap: shortest legal paths through a region that is not convex, by a lazy PRM.
+"""Roadmap: shortest legal paths through a region that is not convex.
 
-See Bohlin & Kavraki, "Path planning using lazy PRM", 2000.
+It is a probabilistic roadmap (PRM), see Kavraki et al., "Probabilistic roadmaps for path planning
+in high-dimensional configuration spaces", 1996.
 """
 
 from __future__ import annotations
@@ -41,9 +42,7 @@ def slerp(start: Quats, end: Quats, run: Ints, share: Scalars) -> Quats:
 class Roadmap:
     """A graph of legal rotations of a joint, linked where a legal path without gaps connects them.
 
-    Steps of up to `hop` radians are not gaps. Links are tested lazily, when a shortest path first
-    uses them. Before that their length is the straight angle, a lower bound, so that a shortest
-    path over tested links is the shortest of all.
+    Steps of up to `hop` radians are not gaps.
 
     `waypoints` (m, 4) are the first members; `project` returns the nearest members to rotations
     (n, 1, 4).
@@ -53,7 +52,7 @@ class Roadmap:
         self.project, self.hop = project, hop
         self.members = np.empty((0, 4))
         self.pairs = np.empty((0, 2), np.int64)
-        self.lengths, self.known = np.empty(0), np.empty(0, dtype=bool)
+        self.lengths = np.empty(0)  # of the pairs, inf across gaps
         self.add(waypoints)
 
     def add(self, rotations: Quats) -> Ints:
@@ -67,9 +66,8 @@ class Roadmap:
         both = np.unique(both[one != other])
         pairs = np.stack(np.divmod(both, len(self.members)), axis=1)
         self.pairs = np.concatenate([self.pairs, pairs])
-        straight = angles(self.members[pairs[:, 0]], self.members[pairs[:, 1]])
-        self.lengths = np.concatenate([self.lengths, straight])
-        self.known = np.append(self.known, np.zeros(len(pairs), dtype=bool))
+        legal, length = self._ways(self.members[pairs[:, 0]], self.members[pairs[:, 1]])
+        self.lengths = np.append(self.lengths, np.where(legal, length, np.inf))
         ends, others = self.pairs.T.ravel(), self.pairs[:, ::-1].T.ravel()
         order = np.argsort(ends, kind="stable")
         numbers = np.tile(np.arange(len(self.pairs)), 2)
@@ -96,15 +94,8 @@ class Roadmap:
         usual = np.maximum(self.hop, JUMP / count * straight)
         return (steps <= usual[:, None]).all(axis=1), steps.sum(axis=1)
 
-    def _look_at(self, links: Ints) -> None:
-        """Measure the lengths of links; links with gaps get the length inf."""
-        one, other = self.pairs[links].T
-        legal, length = self._ways(self.members[one], self.members[other])
-        self.lengths[links], self.known[links] = np.where(legal, length, np.inf), True
-
     def parts(self) -> Ints:
         """Return the connected component (members,) of each member."""
-        self._look_at(np.flatnonzero(~self.known))
         parts = np.arange(len(self.members))
         pairs = self.pairs[np.isfinite(self.lengths)]
         while True:  # label propagation: the smallest index of the neighbours
@@ -174,30 +165,21 @@ class Roadmap:
         `entries` and `exits` (n, m) are the lengths from the start to each member and from there to
         the end. `ahead` (n, m) are lower bounds of the remaining length, for A*.
         """
-        found: list[list[int]] = [[]] * len(entries)
-        taken: list[list[int]] = [[]] * len(entries)
-        left = np.arange(len(entries))
-        while True:
-            before, last = np.empty((len(left), entries.shape[1]), np.int64), np.empty_like(left)
-            kernels.clamp.shortest_ways(
-                *(self._first, self._links, self.lengths),
-                *(each[left] for each in (entries, exits, ahead)),
-                *(before, last),
-            )
-            for k, back, at in zip(left.tolist(), before, last.tolist(), strict=True):
-                found[k], taken[k] = [at] if at >= 0 else [], []
-                while at >= 0 and (row := int(back[at])) >= 0:
-                    at = int(self._owners[row])
-                    found[k].append(at)
-                    taken[k].append(int(self._links[row, 1]))
-            left = left[[not self.known[taken[k]].all() for k in left.tolist()]]
-            if len(left) == 0:
-                return [by[::-1] for by in found], [links[::-1] for links in taken]
-            on_way = np.zeros(len(self.members), dtype=bool)
-            on_way[np.concatenate([found[k] for k in left.tolist()])] = True
-            wanted = np.zeros(len(self.pairs), dtype=bool)
-            wanted[self._links[on_way[self._owners], 1]] = True
-            self._look_at(np.flatnonzero(wanted & ~self.known))
+        before, last = np.empty(entries.shape, np.int64), np.empty(len(entries), np.int64)
+        kernels.clamp.shortest_ways(
+            self._first, self._links, self.lengths, entries, exits, ahead, before, last
+        )
+        members: list[list[int]] = []
+        links: list[list[int]] = []
+        for back, at in zip(before, last.tolist(), strict=True):
+            found, taken = [at] if at >= 0 else [], []
+            while at >= 0 and (row := int(back[at])) >= 0:
+                at = int(self._owners[row])
+                found.append(at)
+                taken.append(int(self._links[row, 1]))
+            members.append(found[::-1])
+            links.append(taken[::-1])
+        return members, links
 
     def _fill(self, stops: list[Quats]) -> tuple[list[Quats], Mask]:
         """Return legal paths through stops, in steps of `hop`, and a mask of legs with gaps."""
