@@ -18,7 +18,7 @@ from synovia import (
 )
 from synovia.export import export_limits, hinged_body
 from synovia.export.body import in_metres
-from synovia.export.mjcf import hinge_names, mjcf_text
+from synovia.export.mjcf import mjcf_text
 from synovia.export.opensim import opensim_text
 from synovia.export.urdf import urdf_text
 from synovia.export.usd import usd_text
@@ -54,7 +54,7 @@ def posed(body):
     for joint in body.joints.values():
         point = joint.limit.shape.scatter(1, rng)[0]
         rotations[SKELETON.index(joint.name)] = joint.limit.chart.rotations(point)
-        angles |= dict(zip(hinge_names(joint), point, strict=True))
+        angles |= dict(zip(joint.hinge_names, point, strict=True))
     return angles, forward(SKELETON, Pose(rotations, SKELETON.offsets))[0]
 
 
@@ -62,7 +62,7 @@ def ranges(body):
     return {
         name: (joint.low[k], joint.high[k])
         for joint in body.joints.values()
-        for k, name in enumerate(hinge_names(joint))
+        for k, name in enumerate(joint.hinge_names)
     }
 
 
@@ -119,7 +119,7 @@ def test_newton_agrees_on_mjcf(body, posed, tmp_path):
     builder = newton.ModelBuilder()
     builder.add_mjcf(str(tmp_path / "a.xml"))
     model = builder.finalize(device="cpu")
-    names = [hinge for joint in body.joints.values() for hinge in hinge_names(joint)]
+    names = [hinge for joint in body.joints.values() for hinge in joint.hinge_names]
     # The root has six degrees of freedom, and seven coordinates; all is in single precision.
     ends = np.stack([model.joint_limit_lower.numpy(), model.joint_limit_upper.numpy()], axis=1)[6:]
     np.testing.assert_allclose(ends, [ranges(body)[name] for name in names], atol=1e-6)

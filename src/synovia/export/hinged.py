@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -51,11 +51,26 @@ NO_LOSS = Loss(0.0, 0.0, 0.0, 0.0, 0.0)  # until it is measured
 
 
 @dataclass(frozen=True, eq=False)
+class HalfSpaces:
+    """All points with low <= axes · x <= high: unit rows (k, d), and bounds (k,) in radians."""
+
+    axes: Floats
+    low: Floats
+    high: Floats
+
+    def __len__(self) -> int:
+        return len(self.axes)
+
+
+NO_SLANTS = HalfSpaces(np.empty((0, 3)), np.empty(0), np.empty(0))
+
+
+@dataclass(frozen=True, eq=False)
 class HingedJoint:
     """A joint as three hinges: reference · a1(θ1) · a2(θ2) · a3(θ3) in its rest-aligned frame.
 
-    `low` and `high` (3,) are their ranges in radians; `slants` (k, 3) are further directions in the
-    space of the three angles, unit rows, with `slant_low` and `slant_high` (k,).
+    `low` and `high` (3,) are their ranges in radians; `slants` are half-spaces beside them in the
+    space of the three angles.
     """
 
     name: str
@@ -63,11 +78,18 @@ class HingedJoint:
     axes: Floats
     low: Floats
     high: Floats
-    slants: Floats
-    slant_low: Floats
-    slant_high: Floats
+    slants: HalfSpaces = NO_SLANTS
     loss: Loss = NO_LOSS
     note: str = ""
+
+    @property
+    def hinge_names(self) -> list[str]:
+        """Names of the three hinges, from the outermost."""
+        return [f"{self.name}_{k}" for k in (1, 2, 3)]
+
+    def hinges(self) -> Iterator[tuple[str, Floats, float, float]]:
+        """Yield the name, the axis (3,) and the range of each hinge, from the outermost."""
+        return zip(self.hinge_names, self.axes, self.low, self.high, strict=True)
 
     @cached_property
     def limit(self) -> Limit:
@@ -75,9 +97,9 @@ class HingedJoint:
         chart = Hinges(self.reference, self.axes)
         if not len(self.slants):
             return Limit(chart, Box(self.low, self.high, np.eye(3)))
-        axes = np.concatenate([np.eye(3), self.slants])
-        low = np.concatenate([self.low, self.slant_low])
-        return Limit(chart, KDop(axes, low, np.concatenate([self.high, self.slant_high])))
+        axes = np.concatenate([np.eye(3), self.slants.axes])
+        low = np.concatenate([self.low, self.slants.low])
+        return Limit(chart, KDop(axes, low, np.concatenate([self.high, self.slants.high])))
 
     @cached_property
     def rest(self) -> Points:
@@ -160,8 +182,8 @@ def fit_hinges(limit: Limit, name: str, *, slanted: bool, chart: Hinges | None =
     return Limit(chart, approximate(limit, kind, chart, MEMBERS, {"along": "chart"}))
 
 
-def split_ranges(limit: Limit) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return low and high (3,) of the angles, and other directions (k, 3) with low and high (k,).
+def split_ranges(limit: Limit) -> tuple[Floats, Floats, HalfSpaces]:
+    """Return low and high (3,) of the angles, and the other half-spaces.
 
     The limit must consist of half-spaces in a chart of hinges. Half-spaces that remove less than
     `MIN_CUT` of the box are left out.
@@ -171,15 +193,15 @@ def split_ranges(limit: Limit) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         raise ValueError(f"a {limit.region.name} is not made of half-spaces")
     low, high = (end.copy() for end in limit.region.bounds)
     along = np.abs(np.abs(planes.axes).max(axis=1) - 1.0) <= AXIS_TOLERANCE
-    slants = [planes.axes[~along], planes.low[~along], planes.high[~along]]
+    slants = HalfSpaces(planes.axes[~along], planes.low[~along], planes.high[~along])
     thin = high - low < MIN_RANGE
     middle = 0.5 * (low + high)
     low = np.where(thin, middle - 0.5 * MIN_RANGE, low)
     high = np.where(thin, middle + 0.5 * MIN_RANGE, high)
-    inside = np.random.default_rng(0).uniform(low, high, size=(LOSS_SAMPLES, 3)) @ slants[0].T
-    cut = ((inside < slants[1]) | (inside > slants[2])).mean(axis=0) > MIN_CUT
+    inside = np.random.default_rng(0).uniform(low, high, size=(LOSS_SAMPLES, 3)) @ slants.axes.T
+    cut = ((inside < slants.low) | (inside > slants.high)).mean(axis=0) > MIN_CUT
     room = 0.5 * MIN_RANGE * np.sqrt(3.0) * bool(thin.any())
-    return low, high, slants[0][cut], slants[1][cut] - room, slants[2][cut] + room
+    return low, high, HalfSpaces(slants.axes[cut], slants.low[cut] - room, slants.high[cut] + room)
 
 
 def hinged_joint(
@@ -256,14 +278,6 @@ def loss_lines(losses: Mapping[str, Loss], notes: Mapping[str, str]) -> Iterator
             f"(by up to {np.degrees(loss.gained_angle):.1f} deg), lost {loss.lost:.4%} "
             f"(by up to {np.degrees(loss.lost_angle):.1f} deg){note}"
         )
-
-
-class HalfSpaces(NamedTuple):
-    """All points with low <= axes · x <= high: unit rows (k, d), and bounds (k,) in radians."""
-
-    axes: Floats
-    low: Floats
-    high: Floats
 
 
 @singledispatch

@@ -15,6 +15,7 @@ from ..arrays import Floats
 from ..charts import Hinges
 from ..io.files import read_file
 from ..io.ranges import FULL, HingeRange, RangesFile, complete_axes, read_ranges
+from ..io.xml import format_element
 from ..limit import Limit
 from ..model import LimitModel, joint_by_joint, without_limbs
 from ..skeleton import Skeleton
@@ -23,6 +24,8 @@ from .hinged import (
     LOSS_SAMPLES,
     MEMBERS,
     MIN_RANGE,
+    NO_SLANTS,
+    HalfSpaces,
     HingedBody,
     HingedJoint,
     Loss,
@@ -30,8 +33,9 @@ from .hinged import (
     loss_lines,
     measured_note,
 )
-from .mjcf import Slant, comment_text, name_slants, tendon_lines
+from .mjcf import Slant, name_slants, tendons
 from .pairs import with_pairs
+from .xml import comment_text
 
 MAX_HINGES = 3  # of a joint
 DIGITS = 9  # of an end that the limit gives
@@ -146,8 +150,7 @@ def fit_joint(
     low, high = points.min(axis=0), points.max(axis=0)
     thin = (high - low < MIN_RANGE) & (np.arange(MAX_HINGES) < count)
     low, high = low - 0.5 * MIN_RANGE * thin, high + 0.5 * MIN_RANGE * thin
-    none = np.empty(0)
-    return HingedJoint(name, quat.IDENTITY, axes, low, high, np.empty((0, 3)), none, none)
+    return HingedJoint(name, quat.IDENTITY, axes, low, high)
 
 
 def narrow_ranges(
@@ -169,14 +172,11 @@ def narrow_ranges(
     if not disjoint and _is_empty(joint):
         disjoint = [hinge.name for hinge in hinges]
     if disjoint:
-        none = np.empty(0)
         joint = replace(
             fitted,
             low=np.where(np.isfinite(own_low), own_low, -FULL),
             high=np.where(np.isfinite(own_high), own_high, FULL),
-            slants=np.empty((0, 3)),
-            slant_low=none,
-            slant_high=none,
+            slants=NO_SLANTS,
         )
     loss = measure_own_loss(limit, joint, own_low, own_high)
     return replace(joint, loss=loss), disjoint
@@ -221,27 +221,23 @@ def fit_ranges(limit: Limit, hinges: list[HingeRange]) -> Floats:
 def _slants(body: HingedBody, hinges: Mapping[str, list[HingeRange]]) -> Iterator[Slant]:
     """Yield half-spaces of joints and pairs, in the file's own angles."""
     for name, joint in body.joints.items():
-        ends = joint.slant_low, joint.slant_high
-        yield from _own_slants(f"{name}_slant", joint.slants, *ends, [hinges[name]])
+        yield from _own_slants(f"{name}_slant", joint.slants, [hinges[name]])
     for pair in body.pairs:
         title, both = f"{pair.driver}_{pair.name}_pair", [hinges[pair.driver], hinges[pair.name]]
-        yield from _own_slants(title, pair.slants, pair.low, pair.high, both)
+        yield from _own_slants(title, pair.slants, both)
 
 
-def _own_slants(
-    title: str, slants: Floats, low: Floats, high: Floats, joints: list[list[HingeRange]]
-) -> Iterator[Slant]:
+def _own_slants(title: str, slants: HalfSpaces, joints: list[list[HingeRange]]) -> Iterator[Slant]:
     """Yield half-spaces (k, 3 · joints) of the angles of joints, of the hinges that are there."""
     columns = [
         (MAX_HINGES * j + k, hinge)
         for j, joint_hinges in enumerate(joints)
         for k, hinge in enumerate(joint_hinges)
     ]
-    slants = slants[:, [column for column, _ in columns]]
-    shift = slants @ np.array([hinge.zero for _, hinge in columns])
-    yield from name_slants(
-        title, [hinge.name for _, hinge in columns], slants, low + shift, high + shift
-    )
+    axes = slants.axes[:, [column for column, _ in columns]]
+    shift = axes @ np.array([hinge.zero for _, hinge in columns])
+    planes = HalfSpaces(axes, slants.low + shift, slants.high + shift)
+    yield from name_slants(title, [hinge.name for _, hinge in columns], planes)
 
 
 def _replace_ranges(
@@ -299,12 +295,12 @@ def _with_tendons(text: str, slants: Iterable[Slant], joints: Iterable[str]) -> 
     ours = rf'[ \t]*<fixed name="(?:(?:{one})_slant|(?:{one})_(?:{one})_pair)\d+".*?</fixed>\n?'
     text = re.sub(ours, "", text, flags=re.DOTALL)
     text = re.sub(r"[ \t]*<tendon>\s*</tendon>\n?", "", text)
-    lines, end = tendon_lines(slants), [match.start() for match in ROOT_END.finditer(text)]
-    if not lines:
+    elements, end = tendons(slants), [match.start() for match in ROOT_END.finditer(text)]
+    if not elements:
         return text
     if not end:
         raise ValueError("the model has no end tag of its root: </mujoco>")
-    return text[: end[-1]] + "".join(f"{line}\n" for line in lines) + text[end[-1] :]
+    return text[: end[-1]] + format_element(elements[0], 2) + text[end[-1] :]
 
 
 def _with_comment(text: str, lines: Iterable[str]) -> str:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from ..components import Figure
+from ..io.xml import Element
 from ..model import LimitModel
 from . import Exported, Progress
 from .body import capsules_by_joint, total_mass, upright
 from .coupled import CoupledJoint, coupled_note, split_model
 from .hinged import HingedBody, HingedJoint, Loss, export_body, hinged_body, loss_lines
-from .mjcf import comment_text, hinge_names, numbers
+from .xml import document_text, element
 
 VERSION = 40500
 MIN_INERTIA = 1e-4  # kg·m² about any axis: lighter bodies make the integrator slow
@@ -39,55 +39,54 @@ def opensim_text(
     skeleton, segments = body.skeleton, capsules_by_joint(body.skeleton, mass)
     # OpenSim's ground has y up.
     stand = quat.mul(quat.exp(np.array([-0.5 * np.pi, 0.0, 0.0])), upright(skeleton))
-    bodies, joints, constraints = [], [], list[str]()
+    bodies, joints, constraints = list[Element](), list[Element](), list[Element]()
     owners: dict[str, str] = {}
     for joint, parent in enumerate(skeleton.parents.tolist()):
-        title = element_name(skeleton.names[joint])
+        name_of_joint = skeleton.names[joint]
+        title = element_name(name_of_joint)
         mass_of_body = total_mass(segments[joint])
         inertia = mass_of_body.inertia
         inertia += max(0.0, MIN_INERTIA - np.linalg.eigvalsh(inertia)[0]) * np.eye(3)
         moments = [*inertia.diagonal(), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
-        bodies += [
-            f"<Body name={quoteattr(title)}><mass>{mass_of_body.mass:.6g}</mass>"
-            f"<mass_center>{numbers(mass_of_body.center)}</mass_center>"
-            f"<inertia>{' '.join(f'{capsule:.6g}' for capsule in moments)}</inertia></Body>"
-        ]
-        if parent < 0:
-            joints += _joint(
-                "FreeJoint", title, "/ground", skeleton.offsets[joint] * 0.0, stand, []
+        bodies.append(
+            element(
+                "Body",
+                element("mass", f"{mass_of_body.mass:.6g}"),
+                element("mass_center", mass_of_body.center),
+                element("inertia", " ".join(f"{moment:.6g}" for moment in moments)),
+                name=title,
             )
+        )
+        if parent < 0:
+            joints.append(_joint("FreeJoint", title, "/ground", np.zeros(3), stand))
             continue
         above = f"/bodyset/{element_name(skeleton.names[parent])}"
-        own_name = skeleton.names[joint]
-        hinged, curved = body.joints.get(own_name), (coupled or {}).get(own_name)
-        kind, rotation, inner = "WeldJoint", quat.IDENTITY, []
+        hinged, curved = body.joints.get(name_of_joint), (coupled or {}).get(name_of_joint)
+        kind, rotation, inner = "WeldJoint", quat.IDENTITY, list[Element]()
         if curved is not None:
             kind, rotation = "CustomJoint", curved.reference
-            first = owners.setdefault(curved.coordinate, own_name)
+            first = owners.setdefault(curved.coordinate, name_of_joint)
             coordinate = element_name(curved.coordinate)
-            if first != own_name:
+            if first != name_of_joint:
                 coordinate, leader = f"{title}.{coordinate}", coordinate
-                constraints += [_constraint(coordinate, leader)]
+                constraints.append(_constraint(coordinate, leader))
             inner = _curves(curved, coordinate)
         elif hinged is not None:
             kind, rotation, inner = "CustomJoint", hinged.reference, _coordinates(hinged)
-        joints += _joint(kind, title, above, skeleton.offsets[joint], rotation, inner)
-    loss_text = loss_lines({**body.losses, **(losses or {})}, body.notes)
-    constraint_set = ["<ConstraintSet><objects>", *constraints, "</objects></ConstraintSet>"]
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        "<!-- Joint limits by Synovia. Angles in radians; shares are of all rotations. -->",
-        *(f"<!-- {comment_text(line)} -->" for line in loss_text),
-        f'<OpenSimDocument Version="{VERSION}"><Model name={quoteattr(element_name(name))}>',
-        "<BodySet><objects>",
-        *bodies,
-        "</objects></BodySet><JointSet><objects>",
-        *joints,
-        "</objects></JointSet>",
-        *(constraint_set if constraints else ()),
-        "</Model></OpenSimDocument>",
-    ]
-    return "\n".join(lines) + "\n"
+        joints.append(_joint(kind, title, above, skeleton.offsets[joint], rotation, inner))
+    sets = {"BodySet": bodies, "JointSet": joints, "ConstraintSet": constraints}
+    model = element(
+        "Model",
+        *(element(tag, element("objects", *parts)) for tag, parts in sets.items() if parts),
+        name=element_name(name),
+    )
+    return document_text(
+        element("OpenSimDocument", model, Version=str(VERSION)),
+        [
+            "Joint limits by Synovia. Angles in radians; shares are of all rotations.",
+            *loss_lines({**body.losses, **(losses or {})}, body.notes),
+        ],
+    )
 
 
 def element_name(name: str) -> str:
@@ -96,83 +95,95 @@ def element_name(name: str) -> str:
 
 
 def _joint(
-    kind: str, title: str, above: str, position: Vectors, rotation: Quats, inner: list[str]
-) -> list[str]:
-    angles = quat.to_euler(rotation, "XYZ")
-    return [
-        f"<{kind} name={quoteattr(f'{title}_joint')}>",
-        "<socket_parent_frame>above</socket_parent_frame>",
-        "<socket_child_frame>below</socket_child_frame>",
-        *inner[:-1],
-        f'<frames><PhysicalOffsetFrame name="above"><socket_parent>{escape(above)}</socket_parent>'
-        f"<translation>{numbers(position)}</translation><orientation>{numbers(angles)}</orientation>"
-        '</PhysicalOffsetFrame><PhysicalOffsetFrame name="below">'
-        f"<socket_parent>/bodyset/{escape(title)}</socket_parent></PhysicalOffsetFrame></frames>",
-        *inner[-1:],
-        f"</{kind}>",
-    ]
+    kind: str,
+    title: str,
+    above: str,
+    position: Vectors,
+    rotation: Quats,
+    inner: list[Element] | None = None,
+) -> Element:
+    """Return a joint; `inner` are its coordinates and its transform."""
+    coordinates, transform = (inner[:-1], inner[-1:]) if inner else ([], [])
+    frames = element(
+        "frames",
+        element(
+            "PhysicalOffsetFrame",
+            element("socket_parent", above),
+            element("translation", position),
+            element("orientation", quat.to_euler(rotation, "XYZ")),
+            name="above",
+        ),
+        element("PhysicalOffsetFrame", element("socket_parent", f"/bodyset/{title}"), name="below"),
+    )
+    return element(
+        kind,
+        element("socket_parent_frame", "above"),
+        element("socket_child_frame", "below"),
+        *coordinates,
+        frames,
+        *transform,
+        name=f"{title}_joint",
+    )
 
 
-LINEAR = '<LinearFunction name="function"><coefficients>1 0</coefficients></LinearFunction>'
-ZERO = '<Constant name="function"><value>0</value></Constant>'
+def _linear() -> Element:
+    return element("LinearFunction", element("coefficients", "1 0"), name="function")
 
 
-def _coordinates(joint: HingedJoint) -> list[str]:
-    names = [element_name(hinge) for hinge in hinge_names(joint)]
-    middle = 0.5 * (joint.low + joint.high)
-    coordinates = [_coordinate(names[k], middle[k], joint.low[k], joint.high[k]) for k in range(3)]
-    axes = [_axis(f"rotation{k + 1}", joint.axes[k], names[k], LINEAR) for k in range(3)]
-    axes += [_axis(f"translation{k + 1}", np.eye(3)[k], "", ZERO) for k in range(3)]
-    return _transform(coordinates, axes)
+def _coordinates(joint: HingedJoint) -> list[Element]:
+    coordinates, axes = [], []
+    for k, (hinge, direction, low, high) in enumerate(joint.hinges(), start=1):
+        name = element_name(hinge)
+        coordinates.append(_coordinate(name, 0.5 * (low + high), low, high))
+        axes.append(_axis(f"rotation{k}", direction, name, _linear()))
+    for k, direction in enumerate(np.eye(3), start=1):
+        zero = element("Constant", element("value", "0"), name="function")
+        axes.append(_axis(f"translation{k}", direction, "", zero))
+    return [element("coordinates", *coordinates), element("SpatialTransform", *axes)]
 
 
-def _curves(joint: CoupledJoint, name: str) -> list[str]:
-    coordinates = [_coordinate(name, joint.neutral, joint.knots[0], joint.knots[-1])]
+def _curves(joint: CoupledJoint, name: str) -> list[Element]:
+    coordinate = _coordinate(name, joint.neutral, joint.knots[0], joint.knots[-1])
     axes = []
     for kind, directions, values in (
         ("rotation", joint.axes, joint.angles),
         ("translation", np.eye(3), joint.shifts),
     ):
         for k in range(3):
-            curve = (
-                f'<SimmSpline name="function"><x>{numbers(joint.knots)}</x>'
-                f"<y>{numbers(values[:, k])}</y></SimmSpline>"
+            spline = element(
+                "SimmSpline",
+                element("x", joint.knots),
+                element("y", values[:, k]),
+                name="function",
             )
-            axes += [_axis(f"{kind}{k + 1}", directions[k], name, curve)]
-    return _transform(coordinates, axes)
+            axes.append(_axis(f"{kind}{k + 1}", directions[k], name, spline))
+    return [element("coordinates", coordinate), element("SpatialTransform", *axes)]
 
 
-def _coordinate(name: str, default: float, low: float, high: float) -> str:
-    return (
-        f"<Coordinate name={quoteattr(name)}><default_value>{numbers([default])}</default_value>"
-        f"<range>{numbers([low, high])}</range><clamped>true</clamped></Coordinate>"
+def _coordinate(name: str, default: float, low: float, high: float) -> Element:
+    return element(
+        "Coordinate",
+        element("default_value", default),
+        element("range", [low, high]),
+        element("clamped", "true"),
+        name=name,
     )
 
 
-def _axis(title: str, direction: Floats, coordinate: str, function: str) -> str:
-    named = f"<coordinates>{escape(coordinate)}</coordinates>" if coordinate else ""
-    return (
-        f'<TransformAxis name="{title}">{named}<axis>{numbers(direction)}</axis>{function}'
-        "</TransformAxis>"
-    )
+def _axis(title: str, direction: Floats, coordinate: str, function: Element) -> Element:
+    names = [element("coordinates", coordinate)] if coordinate else []
+    return element("TransformAxis", *names, element("axis", direction), function, name=title)
 
 
-def _transform(coordinates: list[str], axes: list[str]) -> list[str]:
-    return [
-        f"<coordinates>{''.join(coordinates)}</coordinates>",
-        f"<SpatialTransform>{''.join(axes)}</SpatialTransform>",
-    ]
-
-
-def _constraint(coordinate: str, leader: str) -> str:
+def _constraint(coordinate: str, leader: str) -> Element:
     """Return the constraint that a coordinate equals another."""
-    return (
-        f"<CoordinateCouplerConstraint name={quoteattr(f'{coordinate}.coupler')}>"
-        "<coupled_coordinates_function><LinearFunction><coefficients>1 0</coefficients>"
-        "</LinearFunction></coupled_coordinates_function>"
-        f"<independent_coordinate_names>{escape(leader)}</independent_coordinate_names>"
-        f"<dependent_coordinate_name>{escape(coordinate)}</dependent_coordinate_name>"
-        "<scale_factor>1</scale_factor></CoordinateCouplerConstraint>"
+    return element(
+        "CoordinateCouplerConstraint",
+        element("coupled_coordinates_function", _linear()),
+        element("independent_coordinate_names", leader),
+        element("dependent_coordinate_name", coordinate),
+        element("scale_factor", "1"),
+        name=f"{coordinate}.coupler",
     )
 
 

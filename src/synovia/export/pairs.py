@@ -12,7 +12,7 @@ from ..arrays import Floats, Mask, Points, Quats
 from ..limit import DependentLimit, Limit, PairLimit
 from ..model import LimitModel
 from ..skeleton import list_names
-from .hinged import LOSS_SAMPLES, MIN_CUT, NO_LOSS, HingedBody, HingedJoint, Loss
+from .hinged import LOSS_SAMPLES, MIN_CUT, NO_LOSS, HalfSpaces, HingedBody, HingedJoint, Loss
 
 MAX_HALF_SPACES = 8  # of a pair
 DRIVERS = 4000  # rotations of the driver in the fit, half of them on its boundary
@@ -24,15 +24,12 @@ END_SHARE = 0.35  # of the driver's rotations, at one end of a hinge, where a pl
 class HingedPair:
     """Half-spaces of a joint and its driver: sums of six angles, the driver's and the joint's.
 
-    `slants` (k, 6) are the shares of the angles, `low` and `high` (k,) the ranges of the sums in
-    radians. Shares in the loss are of all pairs of which each is legal by itself.
+    Shares in the loss are of all pairs of which each is legal by itself.
     """
 
     name: str
     driver: str
-    slants: Floats
-    low: Floats
-    high: Floats
+    slants: HalfSpaces
     loss: Loss = NO_LOSS
 
     @property
@@ -42,8 +39,8 @@ class HingedPair:
 
     def contains(self, angles: Points) -> Mask:
         """Return which angles (n, 6) are within all ranges."""
-        sums = angles @ self.slants.T
-        return np.asarray(((sums >= self.low) & (sums <= self.high)).all(axis=-1))
+        sums = angles @ self.slants.axes.T
+        return np.asarray(((sums >= self.slants.low) & (sums <= self.slants.high)).all(axis=-1))
 
 
 def with_pairs(body: HingedBody, model: LimitModel) -> HingedBody:
@@ -93,12 +90,12 @@ def hinged_pair(
             break
         chosen.append(planes[best])
         left &= ~cut[:, best]
-    slants = np.array(chosen).reshape(-1, 7)
+    chosen_planes = np.array(chosen).reshape(-1, 7)
+    axes, greatest = chosen_planes[:, :6], chosen_planes[:, 6]
     low = np.concatenate([above.low, below.low])
     high = np.concatenate([above.high, below.high])
-    least = np.where(slants[:, :6] > 0.0, low, high)
-    ends = (slants[:, :6] * least).sum(axis=1) - 1e-3
-    result = HingedPair(below.name, above.name, slants[:, :6], ends, slants[:, 6])
+    least = (axes * np.where(axes > 0.0, low, high)).sum(axis=1) - 1e-3
+    result = HingedPair(below.name, above.name, HalfSpaces(axes, least, greatest))
     rotations = driver.sample(LOSS_SAMPLES, rng), dependent.limit.sample(LOSS_SAMPLES, rng)
     return replace(result, loss=_measure(pair, result, above, below, rotations))
 
@@ -177,9 +174,10 @@ def _measure(
 ) -> Loss:
     """Return the loss of a pair's export, among pairs of rotations that are each legal alone."""
     driver, joint = rotations
-    sums = _angles_of(above, below, driver, joint) @ hinged.slants.T
-    over = np.maximum(hinged.low - sums, sums - hinged.high)
-    over = over / np.linalg.norm(hinged.slants[:, 3:], axis=1)
+    slants = hinged.slants
+    sums = _angles_of(above, below, driver, joint) @ slants.axes.T
+    over = np.maximum(slants.low - sums, sums - slants.high)
+    over = over / np.linalg.norm(slants.axes[:, 3:], axis=1)
     over = over.max(axis=-1, initial=0.0)
     accepted = above.limit.contains(driver) & below.limit.contains(joint) & (over <= 0.0)
     legal = pair.contains(driver, joint)

@@ -151,9 +151,11 @@ def format_element(element: Element, indent: int = 0) -> str:
     return f"{space}<{element.tag}{attributes}/>\n"
 
 
-def make_element(tag: str, text: str = "", **attributes: str) -> Element:
-    """Return an element to be written."""
-    return Element("", 0, tag, attributes, [], text)
+def make_element(tag: str, *content: Element | str, **attributes: str) -> Element:
+    """Return an element to be written; its content are elements, or one text."""
+    children = [part for part in content if isinstance(part, Element)]
+    text = "".join(part for part in content if isinstance(part, str))
+    return Element("", 0, tag, attributes, children, text)
 
 
 def format_numbers(numbers: Floats) -> str:
