@@ -13,21 +13,9 @@ import numpy as np
 
 from .dependent import EDGE, NODES, TOLERANCE, gap_of, values_at
 from .jit import kernel
-from .layout import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST, Layout
-from .limit import HEADER, enter, make_legal, vector_cover
-from .rotation import (
-    BLOCK,
-    LANES,
-    OTHER_X,
-    QW,
-    W0,
-    Z0,
-    T,
-    X,
-    lane_quat,
-    lane_vec3,
-    set_lane_quat,
-)
+from .layout import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
+from .limit import HEADER, enter, nearest_legal, vector_cover
+from .rotation import BLOCK, OTHER_X, W0, T, X, lane_vec3, set_lane_quat
 from .shapes import periodic_move
 from .vector import (
     TURN,
@@ -52,8 +40,6 @@ TWISTED_FAN = FAN + 2 + FAN // 2  # axes if twist counts: also along the bone, a
 FIRST_STEP, MAX_STEPS = 0.15, 26  # of the pattern search; the first as a share of the useful angle
 MIN_STEP = 0.5**11  # the last step, as a share of the first
 MIN_GAIN = 1e-12  # squared radians by which a step must improve to be accepted
-BEST = Layout("best", rotation=4, square=1, useful=1)
-"""A rotation of the driver, its pair's squared distance, the largest useful angle (radians)."""
 
 
 def _compass():
@@ -73,6 +59,26 @@ def _turned_compass():
 
 COMPASS = 14  # directions of a step of the pattern search
 AROUND = _turned_compass().ravel()  # by step, then by axis, then x, y, z
+
+Point = namedtuple(
+    "Point",
+    [
+        "x",  # of a rotation in the driver's chart
+        "twist",  # of charts of a direction and a twist
+        "other",  # the other solution of hinges
+    ],
+)
+Problem = namedtuple(
+    "Problem",
+    [
+        "p",  # the driver's packed limit; empty if it has none
+        "t",  # the packed dependent limits, concatenated
+        "measured",  # `dependent.measure` of the joints' rotations, concatenated
+        "widths",  # the number of these for each dependent limit
+        "source",  # the driver's given rotation
+        "point",  # of the source
+    ],
+)
 
 
 @kernel
@@ -106,16 +112,26 @@ def wrap_vec3(v):
 
 
 @kernel
-def move_square(p, chart, block, i, seen, k):
-    """Return the squared distance between points of two lanes, in the driver's chart."""
-    a, b = lane_vec3(block, X + i), lane_vec3(seen, X + k)
+def point_of(p, q):
+    """Return the point of a rotation in the chart of the packed limit p, if there is one."""
+    block = np.zeros(BLOCK)
+    set_lane_quat(block, W0, q)
+    if p.shape[0] > 0:
+        enter(p, 0, block, 1)
+    return Point(lane_vec3(block, X), block[T], lane_vec3(block, OTHER_X))
+
+
+@kernel
+def move_square(p, one, other):
+    """Return the squared distance between points, in the chart of the driver's limit."""
+    a, b, chart = one.x, other.x, int(p[HEADER.chart])
     if chart == DIRECTION_TWIST:
-        angle, turn = 2.0 * math.atan2(norm(a - b), norm(a + b)), seen[T + k] - block[T + i]
-        turn = wrap_angle(turn)
+        angle = 2.0 * math.atan2(norm(a - b), norm(a + b))
+        turn = wrap_angle(other.twist - one.twist)
         return angle * angle + turn * turn
     if chart == HINGES:  # both solutions for the angles
-        one, two = wrap_vec3(b - a), wrap_vec3(lane_vec3(seen, OTHER_X + k) - a)
-        return min(dot(one, one), dot(two, two))
+        first, second = wrap_vec3(b - a), wrap_vec3(other.other - a)
+        return min(dot(first, first), dot(second, second))
     move = periodic_move(p, HEADER.SIZE, b - a)
     best = dot(move, move)
     if best <= np.pi * np.pi:
@@ -130,61 +146,19 @@ def move_square(p, chart, block, i, seen, k):
     return best
 
 
-Room = namedtuple(
-    "Room",
-    [
-        "block",  # of rotations to be made legal
-        "seen",  # of the legal ones
-        "source",  # lane 0 has the driver's given rotation
-        "scores",  # (2 · LANES) squared distances of pairs, then of the driver alone
-        "best",  # (2, BEST.SIZE) the present rotation, and the best one of the fan
-    ],
-)
-
-
 @kernel
-def find_legal(p, room, n):
-    """Write the nearest legal rotations of the block, and their points in the chart, to `seen`.
+def evaluate(problem, q):
+    """Return the legal rotation nearest to q, and squared distances of its pair and of the driver.
 
-    Without a limit of its own, every rotation of the driver is legal.
+    The distances are from the given rotations. Without a limit, every rotation of the driver is
+    legal.
     """
-    block, seen = room.block, room.seen
-    if p.shape[0] == 0:
-        for k in range(W0, Z0 + 1, LANES):
-            for i in range(n):
-                seen[k + i] = block[k + i]
-        return
-    make_legal(p, 0, TOLERANCE, block, n)
-    for i in range(n):
-        set_lane_quat(seen, W0 + i, lane_quat(block, QW + i))
-    enter(p, 0, seen, n)
-
-
-@kernel
-def score(p, t, measured, widths, room, n):
-    """Write the squared distances from the source of the pairs with the rotations in `seen`.
-
-    Those of the driver alone follow in the scores at LANES.
-    """
-    source, seen, scores = room.source, room.seen, room.scores
-    for i in range(n):
-        rotation = lane_quat(seen, W0 + i)
-        if p.shape[0] == 0:
-            square = angle_between(lane_quat(source, W0), rotation) ** 2
-        else:
-            square = move_square(p, int(p[HEADER.chart]), source, 0, seen, i)
-        scores[i] = square + squared_gaps(t, measured, widths, rotation)
-        scores[LANES + i] = square
-
-
-@kernel
-def lowest(scores, first, count):
-    """Return the lane of the lowest score, the first of several."""
-    best = first
-    for i in range(first + 1, first + count):
-        if scores[i] < scores[best]:
-            best = i
-    return best
+    if problem.p.shape[0] == 0:
+        legal, square = q, angle_between(problem.source, q) ** 2
+    else:
+        legal, _ = nearest_legal(problem.p, 0, TOLERANCE, q)
+        square = move_square(problem.p, problem.point, point_of(problem.p, legal))
+    return legal, square + squared_gaps(problem.t, problem.measured, problem.widths, legal), square
 
 
 @kernel
@@ -216,81 +190,66 @@ def turns_by_rotation(t, count):
 
 
 @kernel
-def search_fan(p, t, measured, widths, room):
-    """Rotate the driver from best[0] about the axes of the fan; write the best pair to best[1]."""
-    best, scores = room.best, room.scores
-    count = TWISTED_FAN if turns_by_rotation(t, widths.shape[0]) else FAN
-    rotation = quat_at(best[0], BEST.rotation)
-    along = rotate(rotation, vec3_at(t, NODES.axis))
+def search_fan(problem, rotation, useful):
+    """Rotate the driver about the axes of the fan; return the best rotation, and its square.
+
+    `useful` is the largest useful angle, in radians; a square is the squared distance of a pair.
+    """
+    count = TWISTED_FAN if turns_by_rotation(problem.t, problem.widths.shape[0]) else FAN
+    along = rotate(rotation, vec3_at(problem.t, NODES.axis))
     across = perpendicular(along)
     other = cross(along, across)
-    best[1, BEST.square] = np.inf
-    far = min(best[0, BEST.useful], np.pi)
+    best, least = rotation, np.inf
     for radius in range(RADII.shape[0]):
-        angle = far * RADII[radius]
+        angle = min(useful, np.pi) * RADII[radius]
         for k in range(count):
-            turn = exp(angle * fan_axis(k, across, other, along))
-            set_lane_quat(room.block, W0 + k, turn * rotation)
-        find_legal(p, room, count)
-        score(p, t, measured, widths, room, count)
-        i = lowest(scores, 0, count)
-        if scores[i] < best[1, BEST.square]:
-            keep(room.seen, scores, i, best[1])
+            turned = exp(angle * fan_axis(k, across, other, along)) * rotation
+            legal, square, _ = evaluate(problem, turned)
+            if square < least:
+                best, least = legal, square
+    return best, least
 
 
 @kernel
-def keep(seen, scores, i, best):
-    """Write the rotation of a lane, and the squared distance of its pair."""
-    set_quat(best, BEST.rotation, lane_quat(seen, W0 + i))
-    best[BEST.square] = scores[i]
+def refine(problem, best, least, useful):
+    """Improve a rotation of square `least` by a pattern search with decreasing steps.
 
-
-@kernel
-def refine(p, t, measured, widths, room):
-    """Improve both rows of `best` by a pattern search with decreasing steps."""
-    best, scores = room.best, room.scores
-    start = FIRST_STEP * best[0, BEST.useful]
-    steps, least = np.empty(2), start * MIN_STEP
-    steps[0] = steps[1] = start
+    Returns as `search_fan` does; `useful` is the largest useful angle.
+    """
+    step = FIRST_STEP * useful
+    last = step * MIN_STEP
     for k in range(MAX_STEPS):
-        for basin in range(2):
-            rotation = quat_at(best[basin], BEST.rotation)
-            for axis in range(COMPASS):
-                turn = exp(steps[basin] * vec3_at(AROUND, 3 * (COMPASS * k + axis)))
-                set_lane_quat(room.block, W0 + COMPASS * basin + axis, turn * rotation)
-        find_legal(p, room, 2 * COMPASS)
-        score(p, t, measured, widths, room, 2 * COMPASS)
-        for basin in range(2):
-            i = lowest(scores, COMPASS * basin, COMPASS)
-            if scores[i] < best[basin, BEST.square] - MIN_GAIN and steps[basin] >= least:
-                keep(room.seen, scores, i, best[basin])
-            else:
-                steps[basin] = 0.5 * steps[basin]
-        if steps[0] < least and steps[1] < least:
+        if step < last:
             break
+        start, nearest, found = best, best, np.inf
+        for axis in range(COMPASS):
+            turned = exp(step * vec3_at(AROUND, 3 * (COMPASS * k + axis))) * start
+            legal, square, _ = evaluate(problem, turned)
+            if square < found:
+                nearest, found = legal, square
+        if found < least - MIN_GAIN:
+            best, least = nearest, found
+        else:
+            step = 0.5 * step
+    return best, least
 
 
 @kernel
-def search_one(p, t, measured, widths, rotation, room):
-    """Write the driver's rotation of the nearest legal pair, and its squared distance, to best[0].
+def search_one(p, t, measured, widths, rotation):
+    """Return the driver's rotation of the nearest legal pair, and its squared distance.
 
     `search` describes the parameters.
     """
-    best, scores = room.best, room.scores
-    set_lane_quat(room.block, W0, rotation)
-    set_lane_quat(room.source, W0, rotation)
-    if p.shape[0] > 0:
-        enter(p, 0, room.source, 1)
-    find_legal(p, room, 1)
-    score(p, t, measured, widths, room, 1)
-    keep(room.seen, scores, 0, best[0])
-    if best[0, BEST.square] > scores[LANES] + MIN_GAIN:
-        best[0, BEST.useful] = math.sqrt(best[0, BEST.square]) + math.sqrt(scores[LANES])
-        search_fan(p, t, measured, widths, room)
-        refine(p, t, measured, widths, room)
-        if best[1, BEST.square] < best[0, BEST.square]:
-            for k in range(BEST.useful):
-                best[0, k] = best[1, k]
+    problem = Problem(p, t, measured, widths, rotation, point_of(p, rotation))
+    best, least, own = evaluate(problem, rotation)
+    if least > own + MIN_GAIN:
+        useful = math.sqrt(least) + math.sqrt(own)
+        other, square = search_fan(problem, best, useful)
+        best, least = refine(problem, best, least, useful)
+        other, square = refine(problem, other, square, useful)
+        if square < least:
+            return other, square
+    return best, least
 
 
 @kernel("f8[,] f8[] f8[] f8[,] i8[] f8[,] f8[]")
@@ -311,11 +270,6 @@ def search(source, p, t, measured, widths, out, squares):
     widths
         The number of these for each dependent limit.
     """
-    room = Room(
-        np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK),
-        np.empty(2 * LANES), np.empty((2, BEST.SIZE)),
-    )  # fmt: skip
     for i in range(source.shape[0]):
-        search_one(p, t, measured[i], widths, quat_at(source[i], 0), room)
-        set_quat(out[i], 0, quat_at(room.best[0], BEST.rotation))
-        squares[i] = room.best[0, BEST.square]
+        best, squares[i] = search_one(p, t, measured[i], widths, quat_at(source[i], 0))
+        set_quat(out[i], 0, best)

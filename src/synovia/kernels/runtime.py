@@ -10,7 +10,7 @@ from . import dependent
 from . import limit as limits
 from .clamp import first_exit
 from .jit import kernel
-from .pair import Room, search_one
+from .pair import search_one
 from .rotation import (
     BLOCK,
     DISTANCE,
@@ -235,12 +235,11 @@ Found = namedtuple("Found", ["block", "measured", "widths", "seen"])
 @kernel
 def project_pairs(p, pose, distances):
     """Move drivers, and joints that depend on them, to the nearest legal rotations of all."""
-    room = Room(
-        np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(2 * LANES), np.empty((2, 6)),
-    )  # fmt: skip
-    measured = np.empty(MAX_DEPENDENTS * MAX_MEASURED)
     found = Found(
-        room.block, measured, np.empty(MAX_DEPENDENTS, np.int64), np.empty((MAX_DEPENDENTS, 4))
+        np.empty(BLOCK),
+        np.empty(MAX_DEPENDENTS * MAX_MEASURED),
+        np.empty(MAX_DEPENDENTS, np.int64),
+        np.empty((MAX_DEPENDENTS, 4)),
     )
     first, count = 0, int(p[PAIRS])
     while first < count:
@@ -257,8 +256,8 @@ def project_pairs(p, pose, distances):
             outside = outside or distances[row] > TOLERANCE
         if outside:
             numbers = p[int(p[at + NUMBERS_AT]) :]
-            search_one(own, numbers, measured, found.widths[: last - first], driver, room)
-            legal = quat_at(room.best[0], 0)
+            widths = found.widths[: last - first]
+            legal, _ = search_one(own, numbers, found.measured, widths, driver)
             legal = legal if quat_dot(legal, driver) >= 0.0 else -legal
             move = legal - driver
             if quat_dot(move, move) > 0.0:
