@@ -173,7 +173,7 @@ def test_one_file_of_html_holds_all_that_is_looked_at(session):
     np.testing.assert_allclose(arrays["rotations"], session.scene.clip.pose.rotations, atol=4e-5)
     for joint in session.scene.model.limits:
         assert request_key("region", {"joint": joint}) in told
-        assert request_key("curves", {"joints": [joint]}) in told
+        assert request_key("curves", {"joint": joint}) in told
 
 
 def test_clips_of_a_folder_come_worst_first(session, tmp_path):

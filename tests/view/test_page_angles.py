@@ -2,6 +2,7 @@
 
 import csv
 import io
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -44,6 +45,7 @@ def flexion_now(seen, joint):
 
 
 def test_the_room_along_each_axis_is_shown_and_sliders_set_angles(seen):
+    seen.page.set_viewport_size({"width": 1200, "height": 900})
     seen.pick(KNEE)
     seen.settle()
     angles, bands, _ = flexion_now(seen, KNEE)
@@ -85,6 +87,7 @@ def test_a_slider_follows_the_keyboard(seen):
 
 
 def test_curves_have_bands_and_several_joints_stay(seen):
+    seen.page.set_viewport_size({"width": 1200, "height": 900})
     seen.pick(KNEE)
     rows = seen.page.locator("#curve .curve")
     rows.first.wait_for()
@@ -100,6 +103,13 @@ def test_curves_have_bands_and_several_joints_stay(seen):
     ends = np.degrees(joint.bands())
     np.testing.assert_allclose(arrays["lowDeg"].T, ends[..., 0], atol=0.05)
     np.testing.assert_allclose(arrays["highDeg"].T, ends[..., 1], atol=0.05)
+    usual = ClinicalJoint(
+        links(scene.model.usual, known)["leftLowerLeg"][0], known, scene.clip.pose
+    )
+    ends = np.degrees(usual.bands())
+    np.testing.assert_allclose(arrays["usualLowDeg"].T, ends[..., 0], atol=0.05)
+    np.testing.assert_allclose(arrays["usualHighDeg"].T, ends[..., 1], atol=0.05)
+    assert (arrays["usualHighDeg"] < arrays["highDeg"] - 1.0).any()  # the usual band is narrower
     seen.page.get_by_label("Keep these curves").first.click()
     seen.pick(ELBOW)
     seen.until(lambda: "Left elbow flexion" in rows.first.inner_text())
@@ -157,10 +167,48 @@ def test_repair_shows_before_and_after_is_undone_and_saved(seen):
     assert strip.inner_text() == was
     seen.page.keyboard.press("Control+Shift+z")
     seen.until(lambda: after.get_attribute("aria-pressed") == "true")
+    sides = seen.page.locator("#sides")
+    assert not sides.is_visible()
+    panel.get_by_label("Side by side").click()
+    assert sides.inner_text().split() == ["Before", "After"]
+    before.click()
+    assert not sides.is_visible()
     with seen.page.expect_download() as download:
         panel.get_by_label("Save clip").click()
     assert download.value.suggested_filename == "wild repaired.bvh"
     assert b"MOTION" in download.value.path().read_bytes()
+
+
+@pytest.mark.drawn
+def test_both_bodies_are_seen_side_by_side(browser, broken):
+    with visit(browser, broken, drawn=True) as seen:
+        seen.page.get_by_role("button", name="Repair the clip").click()
+        panel = seen.page.locator(".repair")
+        panel.get_by_role("button", name="Repair", exact=True).click()
+        panel.get_by_label("Side by side").click(timeout=60_000)
+        both = body_share(seen.picture())
+        panel.get_by_label("Show the clip after repair").click()
+        one = body_share(seen.picture())
+    assert both > 1.3 * one  # at the same scale
+
+
+def body_share(picture):
+    """The share of the picture's middle that is clearly darker than the background."""
+    imread = pytest.importorskip("matplotlib.image").imread
+    return (imread(BytesIO(picture), format="png")[60:340, 90:, :3].min(axis=-1) < 0.75).mean()
+
+
+def test_in_a_low_window_the_picture_of_the_limit_is_in_sight(seen):
+    seen.page.set_viewport_size({"width": 1024, "height": 600})
+    seen.page.locator("#stage").focus()
+    seen.page.keyboard.press("Home")  # where the knee is inside
+    seen.pick(KNEE)
+    seen.page.get_by_label("Angles of the left knee").wait_for()
+    seen.settle()
+    picture = seen.page.locator("#inset").bounding_box()
+    panel = seen.page.locator("aside").bounding_box()
+    in_sight = panel["y"] + panel["height"] - picture["y"]
+    assert in_sight > 0.5 * picture["height"]
 
 
 def test_a_hinge_speaks_in_clinical_degrees(browser):

@@ -10,6 +10,7 @@ import pytest
 from synovia import human
 from synovia.anatomy import limits_of
 from synovia.body.asset import load_human
+from synovia.view.answers import HANDLERS
 from synovia.view.session import scene_of
 from view.browser import visit
 
@@ -48,3 +49,14 @@ def test_a_human_has_bones_and_a_skin(browser):
         assert "left hip" in seen.page.locator("#details").inner_text()
         assert seen.picture() != before
     assert seen.faults == []
+
+
+def test_without_an_answer_about_the_body_the_page_works(browser, scene, monkeypatch):
+    def broken(session, request):
+        raise ValueError("the body's file is damaged")
+
+    monkeypatch.setitem(HANDLERS, "body", broken)
+    with visit(browser, scene) as seen:  # which waits until the page is no longer busy
+        note = seen.page.locator("#notes p", has_text="The body is not shown: the body's file is")
+        note.wait_for()
+        seen.pick("LeftArm")

@@ -12,6 +12,7 @@ import gltfs
 from clips import clip
 from synovia import Box, Limit, LimitModel, RotationVector, load_clip, save_clip, save_limits
 from synovia.demo import wild
+from synovia.io import fbx
 from synovia.view.folder import Folder
 from synovia.view.session import scene_of
 from view.browser import UNDRAWN, visit
@@ -78,6 +79,11 @@ def test_clips_and_limits_are_dropped_or_opened(at, tmp_path):
     assert at.server.scene.clip.frames == 40
     drop(at, "bad.bvh", b"HIERARCHY")
     at.page.locator("#done", has_text="bad.bvh").wait_for()
+    with pytest.MonkeyPatch.context() as patched:  # as where there is no Blender
+        patched.setenv("PATH", "")
+        patched.setattr(fbx, "find_spec", lambda name: None)
+        drop(at, "walk.fbx", b"Kaydara FBX Binary  \x00")
+        at.page.locator("#done", has_text="walk.fbx: reading FBX needs Blender: pip").wait_for()
     tight = LimitModel.fit([clip(size=0.1, frames=60)], "box", joints=["LeftArm"])
     save_limits(tight, tmp_path / "tight.limits.json")
     at.page.get_by_label("File to open").set_input_files(tmp_path / "tight.limits.json")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from joints import figure, round_cone
 from synovia import Box, DirectionTwist, Limit, LimitModel, RotationVector
 from synovia.view.session import scene_of
-from view.browser import visit
+from view.browser import needed, visit
 
 NAMED = {
     *("button", "checkbox", "combobox", "searchbox", "slider", "spinbutton", "tab", "textbox"),
@@ -64,6 +66,49 @@ def test_dialogs_and_folded_parts_have_names(seen):
         assert ("dialog", seen.page.get_by_role("dialog").get_attribute("aria-label")) in nodes
         assert not [node for node in nodes if node[0] in NAMED and not node[1].strip()]
         seen.page.keyboard.press("Escape")
+
+
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+STATES = {
+    "Look": [("press", "1")],
+    "Try": [("press", "2")],
+    "Edit, a cone": [("press", "3")],
+    "Edit, a box": [("press", "3"), ("pick", "c7")],
+    "Controls": [("press", "4")],
+    "nothing picked": [("press", "1"), ("press", "Escape")],
+    "in the dark": [("press", "l"), ("press", "2")],
+    "keys": [("press", "?")],
+    "files": [("click", "Open files")],
+    "no file to save to": [("press", "Control+s")],
+    "sharing": [("click", "Open files"), ("click", "Share this view")],
+    "a fit": [("click", "Open files"), ("click", "Fit limits from the clips")],
+}
+"""What is done before axe looks at the page."""
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_axe_finds_no_violations(seen, state):
+    if not AXE.is_file():
+        needed("axe-core is not installed: python web/build.py install")
+    seen.page.keyboard.press("1")
+    seen.pick("humerus")
+    seen.page.locator("#stage").focus()
+    for act, what in STATES[state]:
+        if act == "press":
+            seen.page.keyboard.press(what)
+        elif act == "pick":
+            seen.pick(what)
+        else:
+            seen.page.get_by_role("button", name=what).click()
+    seen.settle()
+    seen.page.evaluate(AXE.read_text("utf-8"))
+    found = seen.page.evaluate("() => axe.run({ resultTypes: ['violations'] })")["violations"]
+    told = [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]
+    seen.page.keyboard.press("Escape")
+    if state == "in the dark":
+        seen.page.locator("#stage").focus()
+        seen.page.keyboard.press("l")
+    assert told == []
 
 
 def test_tab_goes_through_the_page_in_order_and_one_sees_where(seen):

@@ -383,7 +383,11 @@ export class Page {
   /** Show the mesh of the clip's file, or a human with bones and skin. */
   private async takeShape(shape: Promise<BodyShape>, mesh: Promise<OwnMesh>): Promise<void> {
     const { store, stage } = this;
-    const [fit, file] = await Promise.all([shape, mesh]);
+    const found = await Promise.all([shape, mesh]).catch((error: Error) => {
+      showNote(`The body is not shown: ${error.message}`);
+    });
+    if (!found) return;
+    const [fit, file] = found;
     const styles: Style[] = await this.takeMesh(file);
     if (fit.joints.length) {
       const meshes = readHuman(fit);

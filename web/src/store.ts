@@ -22,6 +22,12 @@ export interface TimeWindow {
   last: number;
 }
 
+/** Degrees outside by frame and limited joint, with the joints that they are of. */
+export interface Checked {
+  joints: number[];
+  outsideDeg: Float32Array;
+}
+
 const ROUNDING_DEG = 1e-4; // smaller angles are rounding errors
 
 export class Store {
@@ -42,11 +48,13 @@ export class Store {
   /** False once the user wanted the body in spite of that. */
   mayBeCheap = recall("simple") !== "never";
   /** Degrees outside by frame and limited joint, with the joints that they are of. */
-  readonly check = signal<{ joints: number[]; outsideDeg: Float32Array } | undefined>(undefined);
+  readonly check = signal<Checked | undefined>(undefined);
   /** The repaired clip, and whether it is shown in place of the clip. */
   readonly repaired = signal<Repaired | undefined>(undefined);
   readonly showsRepaired = signal(false);
-  private checkBefore: { joints: number[]; outsideDeg: Float32Array } | undefined;
+  /** True while the clip is shown beside the repaired one. */
+  readonly showsBoth = signal(false);
+  private checkBefore: Checked | undefined;
   readonly history = new PoseHistory();
   /** Joints that keep the target of a drag out of reach. */
   readonly blocking = signal<number[]>([]);
@@ -112,7 +120,7 @@ export class Store {
       if (this.edition.value === 0) return; // other limits need another repair
       batch(() => {
         this.repaired.value = undefined;
-        this.showsRepaired.value = false;
+        this.showsRepaired.value = this.showsBoth.value = false;
       });
     });
   }
@@ -200,13 +208,28 @@ export class Store {
     return new Map(joints.map((joint, index) => [joint, outsideDeg[index] ?? 0]));
   }
 
+  /** The clip's own pose beside the repaired one, with its degrees outside by joint. */
+  get poseBefore(): MadePose | undefined {
+    if (!this.showsBoth.value || this.history.present.value) return undefined;
+    const [pose, outside] = [
+      this.clip.pose(this.frame.value),
+      this.anglesAt(this.checkBefore, this.frame.value),
+    ];
+    return { pose, outside, values: undefined };
+  }
+
+  /** Degrees outside by joint in a frame. */
+  private anglesAt(check: Checked | undefined, frame: number): Map<number, number> {
+    const { joints, outsideDeg } = check ?? { joints: [], outsideDeg: new Float32Array() };
+    const first = frame * joints.length;
+    return this.byJoint(outsideDeg.subarray(first, first + joints.length), joints);
+  }
+
   private findOutside(): Map<number, number> {
     const present = this.history.present.value;
-    const { joints, outsideDeg } = this.check.value ?? { joints: [], outsideDeg: [] };
-    const first = this.frame.value * joints.length;
     const known = present
       ? (present.outside ?? new Map<number, number>())
-      : this.byJoint(outsideDeg.slice(first, first + joints.length), joints);
+      : this.anglesAt(this.check.value, this.frame.value);
     const limited = this.limited.value;
     return new Map(
       [...known].filter(

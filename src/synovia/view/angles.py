@@ -18,14 +18,14 @@ from ..population import (
 )
 from ..population.angles import ends_of
 from ..population.bands import ClinicalJoint, joint_bands
-from ..population.motion import RANGE_COLUMNS
+from ..population.motion import RANGE_COLUMNS, AngleCurve
 from ..rigs import Alignment
 from ..skeleton import Pose, forward
 from ..text import csv_text, file_stem
 from .clinical import alignment_of, links_of
 from .drags import FigureRequest, Pulled, TurnRequest, rotate_joint
 from .folder import human_source
-from .messages import Empty
+from .messages import Empty, JointRequest
 from .poses import PoseAnswer, PoseRequest, pose_answer, pose_from
 from .session import Scene, Session
 
@@ -79,13 +79,6 @@ class AngleRequest(FigureRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CurvesRequest:
-    """A request for the clinical angles of joints in each frame."""
-
-    joints: list[str]
-
-
-@dataclass(frozen=True, kw_only=True)
 class CurveTitle:
     """The joint and the axis of a curve."""
 
@@ -97,13 +90,16 @@ class CurveTitle:
 
 @dataclass(frozen=True, kw_only=True)
 class AngleCurves:
-    """Clinical angles in each frame, and the limit's ends there; NaN where no angle is legal."""
+    """Clinical angles of a joint in each frame, and the limit's ends; NaN where none is legal."""
 
     curves: list[CurveTitle]
     angles_deg: Floats
     """By curve and frame."""
     low_deg: Floats
     high_deg: Floats
+    usual_low_deg: Floats
+    """The ends of the usual limit; empty without one."""
+    usual_high_deg: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,17 +212,23 @@ def set_joint_angle(session: Session, request: AngleRequest) -> Pulled | PoseAns
     return rotate_joint(session, turn)
 
 
-def angle_curves(session: Session, request: CurvesRequest) -> AngleCurves:
-    """Return the clinical angles of joints in each frame, with the limits as bands, in degrees."""
-    scene, curves = session.scene, []
-    for name in request.joints:
-        linked = links_of(scene, name)
-        if linked is not None:
-            alignment, links = linked
-            angles = clip_angles(scene.model, alignment, scene.clip, roles=[links[0].role])
-            curves += [(name, curve) for curve in angles.curves]
-    bands = np.array([curve.bands for _, curve in curves]).reshape(-1, scene.clip.frames, 2)
-    values = np.array([curve.angles for _, curve in curves]).reshape(-1, scene.clip.frames)
+def angle_curves(session: Session, request: JointRequest) -> AngleCurves:
+    """Return the clinical angles of a joint in each frame, with the limits as bands, in degrees."""
+    scene, joint = session.scene, request.joint
+    curves: tuple[AngleCurve, ...] = ()
+    usual: tuple[AngleCurve, ...] = ()
+    linked = links_of(scene, joint)
+    if linked is not None:
+        alignment, links = linked
+        roles, model = [links[0].role], scene.model
+        curves = clip_angles(model, alignment, scene.clip, roles=roles).curves
+        if model.usual is not None:
+            usual = clip_angles(model.usual, alignment, scene.clip, roles=roles).curves
+    shape = (-1, scene.clip.frames, 2)
+    bands, usual_bands = (
+        np.degrees(np.array([curve.bands for curve in each]).reshape(shape))
+        for each in (curves, usual)
+    )
     titles = [
         CurveTitle(
             joint=joint,
@@ -234,13 +236,15 @@ def angle_curves(session: Session, request: CurvesRequest) -> AngleCurves:
             axis=curve.axis.name,
             opposite=curve.axis.opposite,
         )
-        for joint, curve in curves
+        for curve in curves
     ]
     return AngleCurves(
         curves=titles,
-        angles_deg=np.degrees(values),
-        low_deg=np.degrees(bands[..., 0]),
-        high_deg=np.degrees(bands[..., 1]),
+        angles_deg=np.degrees(np.array([curve.angles for curve in curves])),
+        low_deg=bands[..., 0],
+        high_deg=bands[..., 1],
+        usual_low_deg=usual_bands[..., 0],
+        usual_high_deg=usual_bands[..., 1],
     )
 
 

@@ -45,7 +45,7 @@ def _requests(session: Session) -> Iterator[tuple[str, dict[str, object]]]:
     yield "clamp", {"soften": None}
     for name in session.scene.model.limits:
         yield "region", {"joint": name}
-        yield "curves", {"joints": [name]}
+        yield "curves", {"joint": name}
         if name in session.scene.model.dependents:
             yield "dependence", {"joint": name}
             yield "map", {"joint": name, "pose": None}

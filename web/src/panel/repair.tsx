@@ -1,6 +1,6 @@
 // Repair of the clip: what to keep, what it took, the clip before and after, and undo.
 
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import { formatDegrees, formatPercent } from "../format";
 import { report } from "../notes";
 import type { Repaired, RepairStage } from "../protocol";
@@ -14,6 +14,13 @@ const STAGES: Record<string, string> = {
   clamp: "Clamped",
 };
 
+/** Words and tooltip of a view, and whether the repaired clip is shown, and both clips. */
+const VIEWS = [
+  ["Before", "Show the clip before repair", false, false],
+  ["After", "Show the clip after repair", true, false],
+  ["Side by side", "Side by side: the clip before repair, and after it", true, true],
+] as const;
+
 export class RepairPanel {
   private isOpen = signal(false);
   private isRunning = signal(false);
@@ -25,6 +32,7 @@ export class RepairPanel {
   step(which: "undo" | "redo"): boolean {
     const { repaired, showsRepaired } = this.store;
     if (!repaired.value || showsRepaired.value !== (which === "undo")) return false;
+    this.store.showsBoth.value = false;
     showsRepaired.value = which === "redo";
     return true;
   }
@@ -61,7 +69,7 @@ export class RepairPanel {
   );
 
   Panel = () => {
-    const { repaired, showsRepaired } = this.store;
+    const { repaired, showsRepaired, showsBoth } = this.store;
     if (!this.isOpen.value) return null;
     const result = repaired.value;
     return (
@@ -84,14 +92,19 @@ export class RepairPanel {
         <div role="status">{result && this.renderResult(result)}</div>
         {result && (
           <div class="line">
-            {[false, true].map((isAfter) => (
+            {VIEWS.map(([text, label, isAfter, isBoth]) => (
               <Button
-                key={String(isAfter)}
-                label={isAfter ? "Show the clip after repair" : "Show the clip before repair"}
-                aria-pressed={showsRepaired.value === isAfter}
-                onClick={() => (showsRepaired.value = isAfter)}
+                key={text}
+                label={label}
+                aria-pressed={showsRepaired.value === isAfter && showsBoth.value === isBoth}
+                onClick={() =>
+                  batch(() => {
+                    showsRepaired.value = isAfter;
+                    showsBoth.value = isBoth;
+                  })
+                }
               >
-                {isAfter ? "After" : "Before"}
+                {text}
               </Button>
             ))}
             <Button label="Save clip: the repaired one, as a file" onClick={() => void this.save()}>

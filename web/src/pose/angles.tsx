@@ -117,7 +117,7 @@ export class AnglePanel {
     const label = `${capitalize(joint)} ${axis.name}`;
     const text = describeRoom(axis);
     return (
-      <div class={isBeyond(axis) ? "angle beyond" : "angle"}>
+      <div class={isBeyond(axis) ? "angle beyond" : "angle"} title={text}>
         <span class="name">
           {capitalize(axis.name)}
           {!this.canSet.value && <b>{formatAngle(axis.deg)}</b>}

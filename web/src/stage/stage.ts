@@ -11,13 +11,14 @@ import {
   Sphere,
   SphereGeometry,
   Vector2,
-  type Vector3,
+  Vector3,
   type WebGLRenderer,
 } from "three";
 import type { Pose } from "../clip";
 import { formatVerdict, isWorse, verdictClass } from "../format";
 import { showMessage } from "../notes";
-import { blendPoses } from "../pose/kinematics";
+import type { MadePose } from "../pose/history";
+import { blendPoses, vectorAt } from "../pose/kinematics";
 import type { Store } from "../store";
 import { find } from "../ui";
 import { Body, type Marks, type Shapes } from "./body";
@@ -39,6 +40,7 @@ const NO_WEBGL =
   "This browser draws nothing in three dimensions, because it has no WebGL. The joints, the strip, all numbers and Files work without it.";
 const CHEAP =
   "Drawing is slow on this machine, so the view is simpler now. B shows the body again.";
+const SIDE = 1.15; // distance between bodies side by side, of the body's size
 const RIM = 0.04; // share of the view's sides in which a joint is too near to the edge
 
 export class Stage {
@@ -64,6 +66,9 @@ export class Stage {
   private target: Mesh;
   private groundHeight: number | undefined;
   private lastRoot: Vector3 | undefined;
+  /** A second body beside the first; created when it is first shown. */
+  private beside: Body | undefined;
+  private shapes: Shapes | undefined;
 
   constructor(private store: Store) {
     const { clip } = store;
@@ -113,7 +118,13 @@ export class Stage {
     effect(() => {
       const style = store.isCheap.value ? "sticks" : store.style.value;
       for (const each of [body, ghost]) each.setStyle(style);
+      this.beside?.setStyle(style);
       untracked(() => this.showPose());
+    });
+    effect(() => this.showBeside(store.poseBefore));
+    effect(() => {
+      if (store.showsBoth.value) untracked(() => this.frameAll());
+      find("#sides").hidden = !store.showsBoth.value;
     });
     effect(() => {
       this.showPose();
@@ -128,11 +139,44 @@ export class Stage {
   }
 
   private get marks(): Marks {
-    const outside = [...this.store.outside.value];
+    return this.markOutside(this.store.outside.value, this.store.blocking.value);
+  }
+
+  private markOutside(angles: Map<number, number>, blocking: number[] = []): Marks {
     const joints = (sign: number) =>
-      new Set(outside.filter(([, angle]) => sign * angle > 0).map(([joint]) => joint));
-    const blocking = new Set(this.store.blocking.value);
-    return { picked: this.store.picked.value, outside: joints(1), unusual: joints(-1), blocking };
+      new Set([...angles].filter(([, angle]) => sign * angle > 0).map(([joint]) => joint));
+    const { value: picked } = this.store.picked;
+    return { picked, outside: joints(1), unusual: joints(-1), blocking: new Set(blocking) };
+  }
+
+  /** Show a pose on a second body, to the left of the first, or hide that. */
+  private showBeside(made: MadePose | undefined): void {
+    if (made && !this.beside) {
+      this.beside = new Body(this.store.clip.skeleton, this.limited);
+      this.beside.setStyle(this.store.isCheap.peek() ? "sticks" : this.store.style.peek());
+      if (this.shapes) this.beside.setShapes(this.shapes);
+      this.scene.add(this.beside.group);
+    }
+    const { beside } = this;
+    if (!beside) return;
+    beside.group.visible = made !== undefined;
+    if (made) {
+      const left = new Vector3(-1, 0, 0).applyQuaternion(this.turntable.camera.quaternion);
+      left[this.store.clip.up] = 0;
+      left.setLength(SIDE * this.body.size);
+      const positions = made.pose.positions.slice();
+      this.store.clip.skeleton.parents.forEach((parent, joint) => {
+        if (parent < 0)
+          left
+            .clone()
+            .add(vectorAt(positions, joint))
+            .toArray(positions, 3 * joint);
+      });
+      beside.pixel = this.body.pixel;
+      beside.setPose({ ...made.pose, positions });
+      beside.paint(this.store.theme.value, this.markOutside(made.outside ?? new Map()));
+    }
+    this.draw();
   }
 
   private showPose(): void {
@@ -189,6 +233,7 @@ export class Stage {
 
   /** Show a human instead of capsules. */
   setShapes(shapes: Shapes): void {
+    this.shapes = shapes;
     for (const body of [this.body, this.ghost]) body.setShapes(shapes);
     untracked(() => this.showPose());
   }
@@ -215,6 +260,8 @@ export class Stage {
   /** Show the whole body, with the ground below its lowest joint. */
   frameAll(): void {
     const bounds = new Box3().setFromPoints([...this.body.world.positions, ...this.body.tips]);
+    if (this.beside?.group.visible)
+      for (const point of this.beside.world.positions) bounds.expandByPoint(point);
     this.groundHeight = undefined;
     this.placeGround();
     const sphere = bounds.getBoundingSphere(new Sphere());

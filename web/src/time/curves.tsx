@@ -20,9 +20,8 @@ interface Row {
   joint: number;
   label: string;
   values: Float32Array;
-  /** The limit's ends; without them, 0 is the limit. */
-  low?: Float32Array;
-  high?: Float32Array;
+  /** The ends of the possible and of the usual limit; without them, 0 is the limit. */
+  bands: [low: Float32Array, high: Float32Array][];
 }
 
 export class Curves {
@@ -58,8 +57,15 @@ export class Curves {
     const rows = [...new Set(joints)].flatMap((each) => this.known.value.get(each) ?? []);
     const outside = this.outside.value;
     const hasAngles = rows.some((row) => row.joint === joint);
-    if (outside && (!hasAngles || outside.values.some((angle) => angle > 0))) rows.push(outside);
+    const isWaiting = this.expectsAngles(joint) && !this.known.value.has(joint ?? -1);
+    if (outside && !isWaiting && (!hasAngles || outside.values.some((angle) => angle > 0))) rows.push(outside);
     return rows;
+  }
+
+  /** True if a joint may have clinical angles. */
+  private expectsAngles(joint: number | undefined): boolean {
+    const { isHuman, isRecorded, limited } = this.store;
+    return isHuman && (limited.value.includes(joint ?? -1) || !isRecorded);
   }
 
   private async request(joint: number): Promise<void> {
@@ -67,16 +73,21 @@ export class Curves {
     const { connection } = store;
     const name = store.nameOf(joint);
     const matters = () => store.picked.peek() === joint;
-    const isLimited = store.limited.peek().includes(joint);
-    if (!this.known.peek().has(joint) && store.isHuman && (isLimited || !store.isRecorded)) {
-      const answer = await connection.askWhile(matters, "curves", { joints: [name] });
+    if (!this.known.peek().has(joint) && this.expectsAngles(joint)) {
+      const answer = await connection.askWhile(matters, "curves", { joint: name });
       if (answer) {
-        const { curves, anglesDeg, lowDeg, highDeg } = answer;
+        const { curves, anglesDeg, lowDeg, highDeg, usualLowDeg, usualHighDeg } = answer;
         const part = (all: Float32Array, k: number) =>
           all.subarray(k * store.clip.frames, (k + 1) * store.clip.frames);
         const rows = curves.map((title: CurveTitle, k: number) => ({
           ...{ key: `${joint} ${title.axis}`, joint, label: `${title.name} ${title.axis}` },
-          ...{ values: part(anglesDeg, k), low: part(lowDeg, k), high: part(highDeg, k) },
+          values: part(anglesDeg, k),
+          bands: [
+            [lowDeg, highDeg],
+            [usualLowDeg, usualHighDeg],
+          ]
+            .filter(([low]) => low?.length)
+            .map((ends) => ends.map((all) => part(all, k)) as [Float32Array, Float32Array]),
         }));
         const moves = rows.filter(({ values }) => isMoving(values));
         this.known.value = new Map([...this.known.peek(), [joint, moves.length ? moves : rows]]);
@@ -94,7 +105,7 @@ export class Curves {
       Math.max(outsideDeg[frame * joints.length + index] ?? 0, 0),
     );
     const label = `${store.clip.skeleton.commonNames[joint] || store.nameOf(joint)} outside`;
-    return { key: `${joint} outside`, joint, label, values };
+    return { key: `${joint} outside`, joint, label, values, bands: [] };
   }
 
   private toggleKept(joint: number): void {
@@ -140,9 +151,10 @@ export class Curves {
     const isMade = store.history.present.value !== undefined;
     const value = row.values[frame] ?? 0;
     const range = extent([row.values.subarray(store.clip.invented ? 1 : 0)]);
-    const now = row.low ? formatAngle(value) : `${formatDegrees(value)} outside`;
-    const isOut = row.low
-      ? value < (row.low[frame] ?? value) - 0.1 || value > (row.high?.[frame] ?? value) + 0.1
+    const [possible] = row.bands;
+    const now = possible ? formatAngle(value) : `${formatDegrees(value)} outside`;
+    const isOut = possible
+      ? value < (possible[0][frame] ?? value) - 0.1 || value > (possible[1][frame] ?? value) + 0.1
       : value > 0;
     const jump = ({ clientX }: PointerEvent) => {
       const { left, width } = paper.current?.getBoundingClientRect() ?? { left: 0, width: 1 };
@@ -156,9 +168,9 @@ export class Curves {
             {(isMade || store.showsRepaired.value) && ` in the ${isMade ? "clip" : "original"}`}
           </span>
           <small>
-            {row.low ? `${formatAngle(range[0])} to ${formatAngle(range[1])} in the clip` : ""}
+            {possible ? `${formatAngle(range[0])} to ${formatAngle(range[1])} in the clip` : ""}
           </small>
-          {isFirst && row.low && (
+          {isFirst && possible && (
             <Button
               label="Keep these curves when another joint is picked"
               aria-pressed={isKept}
@@ -201,8 +213,8 @@ export class Curves {
     context.scale(scale, scale);
     const { first, last } = this.store.window.peek();
     const [least, most] = extent([row.values]);
-    const [low, high] =
-      row.low && row.high ? [extent([row.low])[0], extent([row.high])[1]] : [0, 1];
+    const [possible] = row.bands;
+    const [low, high] = possible ? [extent([possible[0]])[0], extent([possible[1]])[1]] : [0, 1];
     // Ends of the limit that are far off would flatten the curve.
     const room = Math.max(most - least, 20);
     const bottom = Math.max(Math.min(low, least), least - room) - MARGIN_DEG;
@@ -222,14 +234,13 @@ export class Curves {
     };
     const styles = getComputedStyle(document.documentElement);
     const colour = (name: string) => styles.getPropertyValue(name).trim();
-    if (row.low && row.high) {
-      context.fillStyle = colour("--band");
+    row.bands.forEach(([least, most], index) => {
+      context.fillStyle = colour(index === 0 ? "--band" : "--usual");
       context.beginPath();
-      for (const frame of frames) context.lineTo(x(frame), y(row.high[frame] ?? 0));
-      for (const frame of frames.reverse()) context.lineTo(x(frame), y(row.low[frame] ?? 0));
-      frames.reverse();
+      for (const frame of frames) context.lineTo(x(frame), y(most[frame] ?? 0));
+      for (const frame of [...frames].reverse()) context.lineTo(x(frame), y(least[frame] ?? 0));
       context.fill();
-    }
+    });
     context.strokeStyle = colour("--muted");
     context.setLineDash([4, 4]);
     context.beginPath();
@@ -238,7 +249,7 @@ export class Curves {
     context.stroke();
     context.setLineDash([]);
     context.lineWidth = 1.5;
-    context.strokeStyle = colour(row.low ? "--ink" : "--red");
+    context.strokeStyle = colour(possible ? "--ink" : "--red");
     context.beginPath();
     trace(row.values);
     context.stroke();
