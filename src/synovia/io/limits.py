@@ -20,13 +20,14 @@ import numpy as np
 from ..arrays import Floats, Quats, Vectors, unit_quats
 from ..charts import CHARTS, Chart
 from ..learn import Sample
-from ..limit import DEPENDENT_LIMITS, DependentLimit, Limit
+from ..limit import DEPENDENT_LIMITS, DependentLimit, DependentMargin, Limit
 from ..model import Constraint, ControlGroup, Limb, LimitModel, TwoJointMuscle, couple
 from ..schema import (
     FLAT,
     LISTS,
     MAX_NUMBER,
     Codec,
+    DecodeError,
     decode,
     encode,
     located,
@@ -34,7 +35,7 @@ from ..schema import (
 )
 from ..shapes import SHAPES, Offset, Region, Turned
 from ..skeleton import Skeleton
-from . import packed_limits
+from . import old_limits, packed_limits
 from .bounds import check_skeleton
 from .encoding import check_json, errors_name, json_text, parse_json
 from .figure import figure_text, parse_figure
@@ -225,8 +226,12 @@ def parse_limits(path: str, content: bytes) -> LimitModel:
     """Return the model in the bytes of the file at `path`."""
     document = parse_json(path, content)
     with errors_name(path):
-        _check_version(document)
+        is_old = _check_version(document) < VERSION
         check_json(document)
+        parts = [document, document.get("usual")]
+        margins = [old_limits.take_table_margins(part) if is_old else {} for part in parts]
+        if is_old:
+            document["version"] = VERSION
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             # This warning was given when the limit was made.
             warnings.filterwarnings("ignore", "the region contains the direction", UserWarning)
@@ -237,40 +242,55 @@ def parse_limits(path: str, content: bytes) -> LimitModel:
         usual = None
         if stored.usual is not None:
             with located("usual"):
-                usual = LimitModel(_constraints(stored.usual, skeleton, path), skeleton)
-        constraints = _constraints(stored.constraints, skeleton, path)
+                constraints = _constraints(stored.usual, skeleton, path, is_old, margins[1])
+                usual = LimitModel(constraints, skeleton)
+        constraints = _constraints(stored.constraints, skeleton, path, is_old, margins[0])
         _check_samples(stored.samples, skeleton)
         return LimitModel(constraints, skeleton, stored.provenance, stored.samples, usual)
 
 
-def _check_version(document: Any) -> None:
-    """Raise ValueError unless this is a limits file of the version that is read."""
-    expected = f'expected a limits file, an object with "format": "{FORMAT}"'
+def _check_version(document: Any) -> int:
+    """Return the version; ValueError unless this is a limits file of a version that is read."""
+    wanted = f'a limits file, an object with "format": "{FORMAT}"'
     if not isinstance(document, dict):
         check_json(document)
-        raise ValueError(f"{expected}, got {quote_value(document)}")
+        raise ValueError(f"expected {wanted}, got {quote_value(document)}")
     if document.get("format") != FORMAT:
         got = quote_value(document["format"]) if "format" in document else "no format"
-        raise ValueError(f"{expected}, got {got}")
+        raise ValueError(f"expected {wanted}, got {got}")
     version = document.get("version", VERSION)
-    if type(version) is int and version > VERSION:
+    if type(version) is not int or version < 1:
+        raise DecodeError(f"expected {VERSION}, got {quote_value(version)}", ("version",))
+    if version > VERSION:
         raise ValueError(
             f"this is version {quote_value(version)} of the format, and this Synovia reads version "
             f"{VERSION}; upgrade Synovia to read it"
         )
+    return version
 
 
-def _constraints(stored: StoredConstraints, skeleton: Skeleton, path: str) -> list[Constraint]:
-    """Return the constraints of a model, or of its usual limits."""
+def _constraints(
+    stored: StoredConstraints,
+    skeleton: Skeleton,
+    path: str,
+    is_old: bool,
+    margins: Mapping[str, float],
+) -> list[Constraint]:
+    """Return the constraints of a model, or of its usual limits.
+
+    `is_old` is True for files of version 1, whose tables have `margins`, by joint.
+    """
     limits, dependents = stored.limits, {}
-    for name in limits:
+    for name, limit in limits.items():
         with located("limits", name):
             skeleton.index(name)
+            if is_old:
+                limits[name] = old_limits.with_margin(limit, margins.get(name, 0.0))
     for name, dependent in stored.dependents.items():
         with located("dependents", name), np.errstate(all="ignore"):
             skeleton.index(name)
             _check_limited([name], limits)
-            dependents[name] = _dependent(dependent, limits[name], skeleton)
+            dependents[name] = _dependent(name, dependent, limits[name], skeleton, is_old)
             limits[name] = dependents[name].limit
     limbs = []
     for index, limb in enumerate(stored.limbs):
@@ -287,12 +307,16 @@ def _check_limited(joints: tuple[str, ...] | list[str], limits: Mapping[str, Lim
         raise ValueError(f"{missing[0]} must have a limit of its own, among limits")
 
 
-def _dependent(stored: Any, limit: Limit, skeleton: Skeleton) -> DependentLimit:
-    """Return how a limit depends on another joint; `stored` is a partial without limit."""
-    without_limit: partial[DependentLimit] = stored
+def _dependent(
+    name: str, stored: Any, limit: Limit, skeleton: Skeleton, is_old: bool
+) -> DependentLimit:
+    """Return how the limit of a joint depends on another; `stored` is a partial without limit."""
+    made: partial[DependentLimit] = stored
     with located("driver"):
-        skeleton.index(without_limit.keywords["driver"])
-    return without_limit(limit=limit)
+        skeleton.index(made.keywords["driver"])
+    if is_old and made.func is DependentMargin:
+        return old_limits.dependent_margin(name, limit, made.keywords)
+    return made(limit=limit)
 
 
 def _groups(stored: tuple[StoredFigure, ...], path: str) -> list[ControlGroup]:
