@@ -1,4 +1,4 @@
-"""Record what the library answers for seeded data, and compare two records bit for bit.
+"""Record results of the library for seeded data, and compare two records bit for bit.
 
 This proves that a refactoring changes nothing: record before and after it, then compare.
 
@@ -143,7 +143,7 @@ class Record:
         self.entries: dict[str, np.ndarray] = {}
 
     def add(self, name: str, value: object) -> None:
-        """Add an array or a number; text as bytes; of a mapping, sequence or limit each part."""
+        """Add an array or a number; text as bytes; mappings, sequences and limits by part."""
         if isinstance(value, Limit | Chart | Region):
             parts = {each.name: getattr(value, each.name) for each in fields(value)}
             value = {"type": getattr(value, "name", "limit"), **parts}
@@ -164,14 +164,14 @@ class Record:
             self.entries[name] = np.array(value)
 
     def attempt(self, name: str, answer: Callable[[], object]) -> None:
-        """Add an answer, or that it is refused."""
+        """Add the result of a call, or its error."""
         try:
             self.add(name, answer())
         except ValueError:
             self.add(f"{name}/refused", True)
 
     def file(self, name: str, save: Callable[[Path], None], load=None, suffix: str = "") -> None:
-        """Add the bytes of a file, less the version, and whether it comes back the same."""
+        """Add the bytes of a file without the version, and whether a round trip reproduces it."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"a{suffix}"
             save(path)
@@ -186,14 +186,14 @@ class Record:
 
 
 def waves(frames: int, size, seed: int) -> np.ndarray:
-    """Return smooth curves (frames, ...), within `size` radians, of size's shape."""
+    """Return smooth curves (frames, ...) within ±`size` radians; `size` may be an array."""
     rng, size = np.random.default_rng(seed), np.asarray(size, float)
     t = np.linspace(0.0, 2.0 * np.pi, frames).reshape(-1, *(1,) * size.ndim)
     return size * np.sin(rng.uniform(1.0, 3.0, size.shape) * t + rng.uniform(0.0, 6.0, size.shape))
 
 
 def rotations_of(kind: str):
-    """Return rotations to fit to, of 50 frames: samples in any order, or a path in time."""
+    """Return 50 rotations to fit to: unordered samples, or a path in time."""
     rng = np.random.default_rng(7)
     normal = rng.normal(size=(50, 3))
     if kind == "turning":  # across half a turn and beyond
@@ -204,7 +204,7 @@ def rotations_of(kind: str):
 
 
 def clip_of(person: int, frames: int = 40, size: float = 0.5) -> Clip:
-    """Return a chain in motion: two balls, a hinge, and a hand that is still."""
+    """Return a clip of a chain: two ball joints, a hinge, and a hand at rest."""
     names = ("Hips", "Chest", "Arm", "Forearm", "Hand")
     offsets = np.array([[0, 1, 0], [0, 0.3, 0], [0.2, 0.2, 0], [0.3, 0, 0], [0.25, 0, 0]])
     bones = Skeleton(
@@ -217,7 +217,7 @@ def clip_of(person: int, frames: int = 40, size: float = 0.5) -> Clip:
 
 
 def arm() -> LimitModel:
-    """Return an arm of a cone, a hinge and a cone without a twist."""
+    """Return limits of an arm: a cone, a hinge and a cone without twist."""
     names = ("Chest", "Shoulder", "Elbow", "Wrist", "Hand")
     offsets = [[0.1, 1.2, 0.0], *[[0.3, 0.0, 0.0]] * 4]
 
@@ -245,7 +245,7 @@ def arm_of(family: str) -> LimitModel:
 
 
 def has_axis(chart: str) -> bool:
-    """Tell whether a chart is about a bone's axis."""
+    """Return True if a chart has a bone axis."""
     return hasattr(CHARTS[chart](), "axis")
 
 
@@ -279,7 +279,7 @@ def ask_limits(record: Record) -> None:
 
 
 def ask_limit(record: Record, name: str, limit: Limit, seen) -> None:
-    """Ask one limit, and its shape, everything."""
+    """Record the results of all methods of a limit and its shape."""
     rng, shape = np.random.default_rng(4), limit.shape
     record.add(f"{name}/fit", limit)
     sampled = limit.sample(4, rng)
@@ -343,7 +343,7 @@ def ask_models(record: Record) -> None:
 
 
 def saver(load, save):
-    """Return what reads a file and writes the same again."""
+    """Return a function that reads a file and writes it again."""
     return lambda path: save(load(path), path)
 
 
@@ -468,7 +468,7 @@ QUESTIONS = (ask_charts, ask_limits, ask_conversions, ask_models, ask_human, ask
 
 
 def use_smaller_sizes() -> None:
-    """Let the library draw, try and integrate less, for good."""
+    """Reduce sample counts and trials of the library in this process."""
     for module, sizes in SMALLER.items():
         for name, size in sizes.items():
             if not hasattr(module, name):
@@ -477,7 +477,7 @@ def use_smaller_sizes() -> None:
 
 
 def record_answers(out: Path) -> None:
-    """Write all answers to `out`."""
+    """Write all results to `out`."""
     use_smaller_sizes()
     warnings.simplefilter("ignore")
     record = Record()
@@ -494,7 +494,7 @@ def record_answers(out: Path) -> None:
 
 
 def compare(one: Path, other: Path, within: float, every: bool) -> bool:
-    """Print what differs, entry by entry, and tell whether nothing does."""
+    """Print the entries that differ; return True if none does."""
     with np.load(one) as a, np.load(other) as b:
         names = [*a.files, *(name for name in b.files if name not in a)]
         said = {name: difference(a.get(name), b.get(name), within) for name in names}
@@ -509,7 +509,7 @@ def compare(one: Path, other: Path, within: float, every: bool) -> bool:
 
 
 def difference(a: np.ndarray | None, b: np.ndarray | None, within: float) -> str:
-    """Return what differs between two arrays; nothing if no bit does."""
+    """Return a description of the difference of two arrays; empty if they are equal bit for bit."""
     if a is None or b is None:
         return f"only in the {'second' if a is None else 'first'}"
     if a.dtype == b.dtype == np.uint8 and within > 0.0 and not np.array_equal(a, b):
@@ -530,7 +530,7 @@ def difference(a: np.ndarray | None, b: np.ndarray | None, within: float) -> str
 
 
 def parts_of(text: bytes) -> tuple[list[bytes], np.ndarray]:
-    """Return the words of a file, and its numbers, also those in base64.
+    """Return the words of a file and its numbers, including numbers in base64.
 
     Words are without spaces: where lines break depends on how long numbers are.
     """

@@ -1,4 +1,4 @@
-"""Live limits in Blender: the time of an update beside Blender's own, for a rig of 65 bones.
+"""Measure live limits in Blender: time of an update relative to Blender's, for a rig of 65 bones.
 
 Run it by a Python that has bpy, with the extension's zip: python benchmarks/blender_live.py ZIP.
 """
@@ -27,7 +27,7 @@ def part(name):
 
 
 def hands(thing):
-    """Add 48 bones: fingers, toes and the like."""
+    """Add 48 bones, such as fingers and toes."""
     bpy.ops.object.mode_set(mode="EDIT")
     bones = thing.data.edit_bones
     for side, sign in (("Left", 1.0), ("Right", -1.0)):

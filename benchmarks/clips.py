@@ -1,4 +1,4 @@
-"""Clamping clips without pops: processor time of 10,000 frames × 30 joints, and its growth.
+"""Measure clamping of clips: processor time of 10,000 frames × 30 joints, and its growth.
 
     python benchmarks/clips.py [FRAMES] [JOINTS]
 
@@ -28,14 +28,14 @@ BAR = 3.0  # seconds of processor time
 
 
 def region(rng: np.random.Generator) -> np.ndarray:
-    """Return rotations (n, 4) of a bent region, as a shoulder's is."""
+    """Return rotations (n, 4) of a curved region, similar to a shoulder's."""
     turn = rng.uniform(-1.3, 1.3, size=1500)
     bow = np.stack([1.1 * np.sin(turn), 0.9 * np.cos(1.6 * turn) - 0.4, 0.3 * turn], axis=1)
     return quat.exp(bow + rng.normal(scale=0.12, size=(1500, 3)))
 
 
 def wandering(frames: int, joints: int, rng: np.random.Generator) -> np.ndarray:
-    """Return rotations (frames, joints, 4) at 60 frames a second, smooth, mostly legal or near."""
+    """Return smooth rotations (frames, joints, 4) at 60 frames a second, mostly legal."""
     seconds = np.arange(frames)[:, None, None] / 60.0
     speed, phase = rng.uniform(0.3, 2.0, (4, joints, 3)), rng.uniform(0.0, 6.3, (4, joints, 3))
     size = np.array([0.7, 0.5, 0.4]) / np.sqrt(4.0)

@@ -1,4 +1,4 @@
-"""Processor seconds of each command in a process of its own, from its start to its end.
+"""Measure the processor time of each command as a separate process, including start-up.
 
 Run: python benchmarks/cold.py. The first run of a command is held to the same bar as the best of
 the later ones, since nothing is left to be done once. Python's own compiling does not count: pip
@@ -37,12 +37,12 @@ COMMANDS = {
     "figure human --set shoulder.abduction=90 -fo pose.bvh": 0.6,
     "view wild.bvh -l human.limits.json --no-browser": 1.5,
 }
-"""The bar of each command, in processor seconds, user and system together."""
+"""Limit for each command, in seconds of user and system time."""
 FINISHED = {0, 1, -signal.SIGINT}
 
 
 def main() -> None:
-    """Print a line for each command; exit with 1 where one misses its bar."""
+    """Print a line for each command; exit with 1 if one exceeds its limit."""
     compileall.compile_dir(PACKAGE, quiet=1)
     missed = []
     with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def write_files(folder: Path) -> None:
-    """Write the demo's clips and limits, and a clip of many joints that wander."""
+    """Write the demo's clips and limits, and a clip of many moving joints."""
     rom = demo.range_of_motion()
     save_clip(rom, folder / "rom.bvh")
     save_clip(demo.wild(), folder / "wild.bvh")
@@ -67,7 +67,7 @@ def write_files(folder: Path) -> None:
 
 
 def wandering_clip() -> Clip:
-    """Return a clip in which every joint turns smoothly about three axes."""
+    """Return a clip in which every joint rotates smoothly about three axes."""
     rng = np.random.default_rng(1)
     parents = np.maximum(np.arange(JOINTS) - 1 - rng.integers(0, 3, JOINTS), 0)
     parents[0] = -1
@@ -80,7 +80,7 @@ def wandering_clip() -> Clip:
 
 
 def seconds(command: str, folder: str) -> float:
-    """Return the processor seconds, user and system, of a command in its own process."""
+    """Return the user and system time of a command, in seconds."""
     before = os.times()
     process = subprocess.Popen(
         [*SYNOVIA, *command.split()],

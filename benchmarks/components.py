@@ -1,4 +1,4 @@
-"""A figure of components: one pose, a batch, how the cost grows, and reading it from XML.
+"""Measure figures of components: one pose, a batch, growth of the cost, and reading XML.
 
 python benchmarks/components.py
 """
@@ -30,7 +30,7 @@ BATCH = 10_000
 
 
 def spine(levels, rng):
-    """Three controls, `levels` vertebrae, three skew turns each about their own centres."""
+    """Return a spine with three controls and `levels` vertebrae of three rotations each."""
     bones = [f"v{k}" for k in range(levels)]
     parts, wires = {}, {}
     for move in MOVES:
@@ -47,7 +47,7 @@ def spine(levels, rng):
 
 
 def arm(number):
-    """A shoulder: a bound clavicle, a compensated humerus in a cone of 25 points."""
+    """Return a shoulder: a dependent clavicle, and a compensated humerus in a cone of 25 points."""
     around = 2.0 * np.pi * np.arange(25) / 25
     ring = np.stack([np.sin(1.2) * np.cos(around), np.sin(1.2) * np.sin(around)], axis=1)
     cone = ReachCone(np.column_stack([ring, np.full(25, np.cos(1.2))]), -1.0, 1.0)
@@ -80,7 +80,7 @@ def arm(number):
 
 
 def figure(levels, arms):
-    """A spine and some arms."""
+    """Return a figure of a spine and arms."""
     networks = {"spine": spine(levels, np.random.default_rng(levels))}
     networks |= {f"arm{k}": arm(k) for k in range(arms)}
     names = [name for network in networks.values() for name in network.outputs]
@@ -93,7 +93,7 @@ def figure(levels, arms):
 
 
 def line(body, controls):
-    """Return what a figure takes; `controls` are those of one pose."""
+    """Return the times of a figure; `controls` are those of one pose."""
     count = sum(len(each.network.components) for each in body.joint_sets.values())
     low, high = np.array([(each.low, each.high) for each in body.controls.values()]).T
     batch = np.random.default_rng(0).uniform(low, high, size=(BATCH, len(low)))

@@ -1,4 +1,4 @@
-"""Reach cones against a copy of the same bytes, and their tables against a scan over all slices.
+"""Measure reach cones relative to a copy of the data, and to a scan over all slices.
 
 python benchmarks/cones.py
 """
@@ -20,7 +20,7 @@ ROTATIONS = 200_000
 
 
 def shoulder(vertices):
-    """A star of so many vertices about z, with twist limits at each."""
+    """Return a star-shaped cone about z with this number of vertices."""
     rng = np.random.default_rng(vertices)
     around = 2.0 * np.pi * (np.arange(vertices) + 0.5 * rng.random(vertices)) / vertices
     out = rng.uniform(0.6, 1.2, vertices)
@@ -31,7 +31,7 @@ def shoulder(vertices):
 
 @kernel("f8[,] f8[,] f8 f8 f8[] f8[,]")
 def scan(directions, planes, middle_low, middle_high, heights, ranges):
-    """Look at one slice after the other, as in the source."""
+    """Test one slice after the other, as in the paper."""
     for i in range(heights.shape[0]):
         x, y, z = directions[i, 0], directions[i, 1], directions[i, 2]
         for k in range(planes.shape[0]):
@@ -48,7 +48,7 @@ def scan(directions, planes, middle_low, middle_high, heights, ranges):
 
 
 def line(vertices):
-    """Return what a cone of so many vertices takes."""
+    """Return the times for a cone with this number of vertices."""
     rng, cone = np.random.default_rng(0), shoulder(vertices)
     limit = Limit(DirectionTwist(), cone)
     legal = limit.sample(ROTATIONS // 2, rng)

@@ -1,4 +1,4 @@
-"""Corpora: what a frame costs, what more workers bring, whether memory stays flat; and compare.
+"""Measure corpora: time a frame, speed-up by workers, and memory; and `synovia compare`.
 
     python benchmarks/corpus.py CLIPS [--people TABLE] [--reject]
 
@@ -26,11 +26,11 @@ from synovia.corpus.executors import local_cluster, run
 from synovia.processes import BLAS_THREADS
 
 ROM = ("118_32", "132_52", "93_02")
-"""Clips of the range of motion of three people, which all families are compared on."""
+"""Range-of-motion clips of three people, on which all families are compared."""
 FEW = 100
-"""Clips that the memory for all of them is compared with."""
+"""Number of clips whose memory use is compared with that of all clips."""
 ALONE = BLAS_THREADS | os.environ
-"""Where one process does all: with as many threads as each of several has."""
+"""Environment of a single process: as many threads as each of several workers has."""
 
 
 def main() -> None:
@@ -74,7 +74,7 @@ def say(line: str) -> None:
 
 
 def say_seconds(label: str, bar: int, *words: str) -> None:
-    """Run a command of synovia's, and print the processor seconds that it takes."""
+    """Run a command of synovia, and print its processor time."""
     start = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-m", "synovia", *words], check=True, capture_output=True)
     end = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -82,7 +82,7 @@ def say_seconds(label: str, bar: int, *words: str) -> None:
 
 
 def tasks_of(clips: str, people: str | None) -> list[Task]:
-    """Return all clips to summarise, the largest first, so that none is left to one worker."""
+    """Return all clips to summarise, the largest first, so that workers end together."""
     files = clip_files([clips])
     who = performers_by_clip(people, files)
     files.sort(key=lambda file: -file.path.stat().st_size)
@@ -90,18 +90,18 @@ def tasks_of(clips: str, people: str | None) -> list[Task]:
 
 
 def spent(some: dict[str, float], one: dict[str, float]) -> str:
-    """Return what workers take of the processors: 2 by that is what two idle cores could give."""
+    """Return the processor time relative to that of one worker, as text."""
     return f", {some['processor'] / one['processor']:.2f} times its processor seconds"
 
 
 def processor_seconds() -> float:
-    """Return the processor seconds of this process and of those it started that have ended."""
+    """Return the processor time of this process and its finished children, in seconds."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def timed(folder: Path, tasks: list[Task], run) -> dict[str, float]:
-    """Return the seconds of a run into a new corpus, and its frames."""
+    """Return the time of a run into a new corpus, in seconds, and its frames."""
     Corpus.make(folder, SummaryOptions())
     start, before = time.perf_counter(), processor_seconds()
     outcomes = list(run(str(folder), tasks))
@@ -117,7 +117,7 @@ def timed(folder: Path, tasks: list[Task], run) -> dict[str, float]:
 
 
 def timed_on_cluster(folder: Path, tasks: list[Task]) -> dict[str, float]:
-    """Return the seconds of a run on a cluster that runs already and has done a clip or two."""
+    """Return the time of a run on a warmed-up cluster, in seconds."""
     with local_cluster(2) as cluster:
         address = cluster.scheduler_address
         timed(folder / "first", tasks[:4], lambda f, t: run(f, t, scheduler=address))
@@ -125,7 +125,7 @@ def timed_on_cluster(folder: Path, tasks: list[Task]) -> dict[str, float]:
 
 
 def in_own_process(folder: Path, clips: str, people: str | None, count: int) -> dict[str, float]:
-    """Return as `timed` does of the first tasks, with the megabytes that the process needs."""
+    """Return the result of `timed` for the first tasks, and the process's memory in megabytes."""
     words = [str(folder), clips, people or "", str(count)]
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import corpus; "
     command = [sys.executable, "-c", code + "corpus.measure(*sys.argv[1:])", *words]

@@ -1,4 +1,4 @@
-"""What a limit that depends on another joint saves, on people whom it never met.
+"""Measure the volume that coupled limits save, on people left out of the fit.
 
     python benchmarks/coupled.py CLIPS [--people chosen|others] [--fitted all|half]
         [--nodes directions|rotations] [--splits 30] [--pairs A:B,C:D]
@@ -189,7 +189,7 @@ def tradeoffs(crowd: PairCrowd, splits: Iterable[tuple[np.ndarray, np.ndarray]])
 def load(
     folder: Path, performers: dict[str, str], wanted: set[str], pairs: dict[str, str], nodes: str
 ) -> dict[str, PairCrowd]:
-    """Return the pairs of those who are wanted, by joint."""
+    """Return the requested pairs by joint."""
     parts: dict[tuple[str, str], list[tuple[np.ndarray, np.ndarray]]] = {}
     axes: dict[str, np.ndarray] = {}
     dropped = 0
@@ -239,7 +239,7 @@ def halves(performers: dict[str, str]) -> tuple[set[str], set[str]]:
 def splits(
     crowd: PairCrowd, tested: set[str], count: int, seed: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield who is fitted and who is tested: a third of those who may be."""
+    """Yield fitted and tested people: a third of the candidates is tested."""
     may_be = np.array([each.performer in tested for each in crowd.people])
     always, others = np.flatnonzero(~may_be), np.flatnonzero(may_be)
     rng = np.random.default_rng(seed)
@@ -290,7 +290,7 @@ def main() -> None:
 
 
 def choose(found: list[Tradeoff]) -> None:
-    """Print what recipes save, each against the best for the joint alone."""
+    """Print the volume saved by each recipe, relative to the best limit of the joint alone."""
     alone = {own: np.array([each.volume(REJECT, own) for each in found]) for own in OWN}
     best = min(OWN, key=lambda own: alone[own].mean())
     print(f"  alone: {', '.join(f'{own} {alone[own].mean():.3f}' for own in OWN)}")

@@ -1,4 +1,4 @@
-"""What exports of learned limits take of all rotations, and how far a dropped ragdoll overshoots.
+"""Measure exports: shares of all rotations, and overshoot of dropped ragdolls.
 
 Limits are fitted to clips of range of motion, given as arguments:
 
@@ -29,7 +29,7 @@ JOINTS = {
 
 
 def ball(limit):
-    """MuJoCo's ball: an angle from rest."""
+    """MuJoCo's ball joint: a largest angle from rest."""
     members = limit.sample(20_000, np.random.default_rng(0))
     reach = min(float(quat.angle_between(members, quat.IDENTITY).max()), np.pi)
     return Limit(RotationVector(), Ellipsoid(np.zeros(3), np.full(3, reach), np.eye(3)))

@@ -1,4 +1,4 @@
-"""Distance fields: speed beside a plain copy, the source's Table I, and its study of parameters.
+"""Measure distance fields: speed relative to a copy, the paper's Table I, and its parameters.
 
 The source says that poses stall or jitter below 16 nodes a side and below a threshold of 0.2. Here
 that is measured: how many points two of its steps leave above the threshold, how far neighbours on
@@ -105,7 +105,7 @@ def table_one(rng: np.random.Generator) -> None:
 
 
 def exact_nearest(shape: DistanceField, points: np.ndarray) -> np.ndarray:
-    """Return how far the nearest of many members is."""
+    """Return the distance to the nearest of many members."""
     low, high = shape.bounds
     axes = [np.arange(a, b, h / 5.0) for a, b, h in zip(low, high, shape.spacing, strict=True)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""How long it takes to fit, and whether that is linear in the samples."""
+"""Measure the time of fits, and its growth with the number of samples."""
 
 from __future__ import annotations
 

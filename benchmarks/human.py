@@ -109,7 +109,7 @@ def read_faults() -> Faults:
 
 
 def clips_of(folder: Path, names: Sequence[str]) -> Iterator[Clip]:
-    """Yield clips, without a first frame that nobody performed."""
+    """Yield clips without an initial T-pose frame."""
     for name in names:
         clip = load_clip(folder / f"{name}.bvh")
         yield frames_of(clip, slice(int(invented_first_frame(clip)), None))

@@ -1,4 +1,4 @@
-"""Inverse kinematics within limits: how many goals are met, how fast, how smoothly, and why not.
+"""Measure inverse kinematics within limits: goals met, time, smoothness, and blocking joints.
 
 The arm: a shoulder with a reach cone of nine points and a twist that depends on direction, an
 elbow that is a hinge, a forearm that twists, a wrist that swings; for the harder problems with a
@@ -39,13 +39,13 @@ SHRUNK = 0.995  # it did, if at most this share of the gap is left
 
 
 def hinge(axis, low, high):
-    """About one axis, from low to high."""
+    """Return a hinge about an axis, from low to high."""
     chart = SwingTwist(axis=np.asarray(axis, float))
     return Limit(chart, Box([0.0, 0.0, low], [0.0, 0.0, high], np.eye(3)))
 
 
 def cone(axis, radius, low, high):
-    """Within a ring about an axis, of as many points as there are radii, with a twist."""
+    """Return a reach cone about an axis with a point for each radius, and twist limits."""
     axis, radius = np.asarray(axis, float), np.asarray(radius, float)
     first = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
     first /= np.linalg.norm(first)
@@ -56,7 +56,7 @@ def cone(axis, radius, low, high):
 
 
 def arm_limits(wider=None, side=1.0):
-    """Return the limits of an arm along ±x; `wider` names one to be widened."""
+    """Return the limits of an arm along ±x; `wider` names a joint whose limit is widened."""
     around = 2.0 * np.pi * np.arange(9) / 9
     more = {name: WIDER if name == wider else 0.0 for name in ("Clavicle", *JOINTS)}
     radius = np.radians(75.0 + 20.0 * np.cos(around) + 8.0 * np.sin(2.0 * around))
@@ -122,7 +122,7 @@ def starts(model):
 
 
 def bent(pose, skeleton, axes, angle_deg):
-    """Return the pose with some joints turned, each about its axis."""
+    """Return the pose with some joints rotated about axes."""
     rotations = pose.rotations.copy()
     for name, axis in axes.items():
         rotations[skeleton.index(name)] = quat.exp(np.radians(angle_deg) * np.array(axis))
@@ -130,12 +130,12 @@ def bent(pose, skeleton, axes, angle_deg):
 
 
 def clamp_after(model, wide, pose, goals):
-    """Solve without limits but with the same axes, then clamp: what others do."""
+    """Solve without limits but with the same axes, then clamp."""
     return model.project(solve(wide, model.skeleton, pose, goals, joints=JOINTS).pose)
 
 
 def unlimited(model):
-    """Return the arm with limits so wide that they only say about which axes joints turn."""
+    """Return the arm with limits that only define the axes of its joints."""
     wide = {
         "Elbow": hinge([0.0, -1.0, 0.0], -np.pi, np.pi),
         "Forearm": hinge([1.0, 0.0, 0.0], -np.pi, np.pi),
@@ -145,7 +145,7 @@ def unlimited(model):
 
 
 def share(model, pose, points, turns):
-    """Return the shares of goals met: in place, and in place and direction."""
+    """Return the shares of goals met: in position, and in position and rotation."""
     where, how = forward(model.skeleton, pose)
     near = np.linalg.norm(where[:, -1] - points, axis=-1) <= CLOSE * LENGTH
     along = quat.angle_between(how[:, -1], turns) <= STRAIGHT
@@ -154,7 +154,7 @@ def share(model, pose, points, turns):
 
 
 def timed(run, repeats=3):
-    """Return the result, and the least seconds of some runs: by the clock, and of processors."""
+    """Return the result, and the shortest wall and processor times of several runs, in seconds."""
     run()
     clock, work = np.inf, np.inf
     for _ in range(repeats):
@@ -165,12 +165,12 @@ def timed(run, repeats=3):
 
 
 def rate(count, clock, work):
-    """Return problems a second, by the clock, and as two processors would do if nobody else did."""
+    """Return problems a second by wall time, and by processor time on two processors."""
     return f"{count / clock:>9.0f} /s ({2.0 * count / work:.0f})"
 
 
 def reachable(count):
-    """Print shares and rates of goals that the arm can reach."""
+    """Print success and speed for goals that the arm can reach."""
     model = arm()
     wide = unlimited(model)
     where, how = forward(model.skeleton, model.sample(count, np.random.default_rng(1)))
@@ -204,7 +204,7 @@ def reachable(count):
 
 
 def too_far(model, count):
-    """Return points around the shoulder, near ones too, that the arm cannot meet."""
+    """Return points around the shoulder, also near ones, that the arm cannot reach."""
     rng = np.random.default_rng(5)
     ways = rng.normal(size=(4 * count, 3))
     points = ways / np.linalg.norm(ways, axis=-1, keepdims=True)
@@ -214,7 +214,7 @@ def too_far(model, count):
 
 
 def unreachable(count):
-    """Print how near the arm comes to goals beyond its reach, how fast, and what blocks it."""
+    """Print errors, time and blocking joints for goals beyond the arm's reach."""
     model = arm()
     points = too_far(model, count)
     start = starts(model)["bent"]
@@ -234,7 +234,7 @@ def unreachable(count):
 
 
 def blocking(model, found, points):
-    """Return which joints are said to block (n, joints), and which do: the gap shrinks without."""
+    """Return masks (n, joints) of joints reported as blocking, and of those that do block."""
     at = [model.skeleton.index(name) for name in JOINTS]
     true = np.zeros((len(points), len(JOINTS)), bool)
     for k, name in enumerate(JOINTS):
@@ -249,7 +249,7 @@ def blocking(model, found, points):
 
 
 def whole_body(count):
-    """Print shares and times of hands, feet and head of a body of 24 joints."""
+    """Print success and time for hands, feet and head of a body of 24 joints."""
     model = body()
     skeleton = model.skeleton
     axes = {"LeftElbow": [0, -1, 0], "RightElbow": [0, 1, 0]}
@@ -268,7 +268,7 @@ def whole_body(count):
 
 
 def one_call(count):
-    """Print how long a single call takes, as for someone who drags a hand."""
+    """Print the time of a single call, as when dragging a hand."""
     model = arm()
     start = starts(model)["bent"]
     where, _ = forward(model.skeleton, model.sample(count, np.random.default_rng(7)))
@@ -281,7 +281,7 @@ def one_call(count):
 
 
 def smooth_paths(count, frames=60):
-    """Print the largest turns of joints a frame, as targets go on by 1 % of the chain's length."""
+    """Print the largest rotations a frame when targets move by 1 % of the chain's length."""
     model = arm()
     wide, start = unlimited(model), starts(model)["bent"]
     rng = np.random.default_rng(6)

@@ -1,4 +1,4 @@
-"""What a person waits for, on the default human: milliseconds a call, beside what they may take.
+"""Measure interactive calls on the default human, in milliseconds, with their limits.
 
 Seconds are those of the processor, the best of several runs after one that does not count, so that
 others on the same machine matter less. Exits with 1 if a bar is missed.
@@ -33,7 +33,7 @@ POSES = 12  # drawn at random, of which the middle one counts
 
 
 def best(run: Callable[[], object], repeats: int = 15) -> float:
-    """Return the shortest run in milliseconds of the processor's time, after one."""
+    """Return the shortest processor time of several runs after a warm-up, in milliseconds."""
     run()
     times = []
     for _ in range(repeats):
@@ -49,7 +49,7 @@ def rest() -> Pose:
 
 
 def moving_clip() -> Clip:
-    """All joints, a third of their ranges to and fro."""
+    """Return a clip in which all joints swing over a third of their ranges."""
     _, neutral, high = BODY.ranges
     sway = np.sin(np.linspace(0.0, 3.0, FRAMES))[:, None]
     posed = BODY.pose(neutral + 0.3 * sway * (high - neutral))
@@ -57,7 +57,7 @@ def moving_clip() -> Clip:
 
 
 def anywhere(n: int) -> np.ndarray:
-    """Controls all over their ranges."""
+    """Return controls distributed over their ranges."""
     low, _, high = BODY.ranges
     return low + (high - low) * np.random.default_rng(0).random((n, len(low)))
 
@@ -76,7 +76,7 @@ def looks() -> dict[str, tuple[float, float]]:
 
 
 def reach_ends(where: np.ndarray) -> object:
-    """Solve for hands and feet at the places (J, 3) that some pose gives them."""
+    """Solve for hands and feet at the positions (J, 3) of some pose."""
     return solve_controls(BODY, (), [Reach(name, where[BONES.index(name)]) for name in ENDS])
 
 
@@ -99,7 +99,7 @@ def controls() -> dict[str, tuple[float, float]]:
 
 
 def pulls() -> dict[str, tuple[float, float | None]]:
-    """A step of a hand to where an arm reaches, where the spine must help, and out of reach."""
+    """Measure a step of a hand within the arm's reach, with help of the spine, and out of reach."""
     figure = with_free_root(BODY)
     home = figure.pose().controls
 
@@ -115,7 +115,7 @@ def pulls() -> dict[str, tuple[float, float | None]]:
 
 
 def groups() -> dict[str, tuple[float, float | None]]:
-    """Poses and clips against what the controls allow: legal, and every joint up to 25° outside."""
+    """Measure projection onto control groups: legal poses and clips, and ones up to 25° outside."""
     model, clip = LimitModel.of_figure(BODY), moving_clip()
     sway = np.sin(np.linspace(0.0, 8.0, FRAMES))[:, None, None] * np.ones((1, len(BONES), 3))
     sway[:, 0] = 0.0
@@ -149,7 +149,7 @@ def joints() -> dict[str, tuple[float, float | None]]:
 
 
 def main() -> int:
-    """Print the table; return 1 if a bar is missed."""
+    """Print the table; return 1 if a limit is exceeded."""
     missed = False
     print(f"{'':<34} {'ms':>8} {'bar':>6}")
     for part in (joints, looks, controls, groups, pulls):

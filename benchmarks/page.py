@@ -1,4 +1,4 @@
-"""The page's surfaces: from an edit to the new pictures of a limit, family by family.
+"""Measure the surfaces of the page: from an edit to the new mesh of a limit, by family.
 
 python benchmarks/page.py [CLIP JOINT]
 
@@ -36,7 +36,7 @@ Edit = Callable[[Limit, int], Limit]
 
 
 def at_random() -> Quats:
-    """Return 400 rotations that spread by 29, 17 and 11 degrees."""
+    """Return 400 rotations with standard deviations of 29, 17 and 11 degrees."""
     spread = np.random.default_rng(0).normal(size=(400, 3)) * [0.5, 0.3, 0.2]
     return quat.mul(REFERENCE, quat.exp(spread))
 
@@ -86,7 +86,7 @@ def pointed(limit: Limit, number: int) -> Limit:
 
 
 def sampled(table: ThetaPhi) -> Edit:
-    """Return the edits that give a limit of this table a sample more, beside what it has."""
+    """Return the edits that add a sample next to the legal cells of a table."""
     directions = np.random.default_rng(0).normal(size=(EDITS + 2, 500, 3))
     directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
     points = np.concatenate([directions, np.full((*directions.shape[:2], 1), 0.1)], axis=-1)
@@ -106,12 +106,12 @@ def stroked(limit: Limit, number: int) -> Limit:
 
 
 def draw(limit: Limit, quality: Quality) -> None:
-    """Make all that the page is told of a limit."""
+    """Compute everything that the page receives about a limit."""
     share_of(limit, *sheet_and_boundary(limit, AXIS, quality), quality)
 
 
 def line(limit: Limit, edit: Edit) -> str:
-    """Return what the edits of a limit take, in ms: the median, the worst, and their parts.
+    """Return the times of edits of a limit, in ms: median, maximum, and parts.
 
     Drawn twice, the second time without the tables that `contains` has made by then.
     """

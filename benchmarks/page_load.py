@@ -1,4 +1,4 @@
-"""The page in a real browser: how soon it is there, how much it weighs, how smoothly it plays.
+"""Measure the page in a browser: time to load, size, and smoothness of playback.
 
 Run: python benchmarks/page_load.py. It needs Chromium and the test extras. Chromium draws in
 software here, so that frame times are those of a machine without a graphics card. What the page
@@ -33,7 +33,7 @@ FRAME_MS = 4.0
 
 
 def main() -> None:
-    """Print one line for each figure, with what it should be under."""
+    """Print one line for each figure, with its limit."""
     print(f"page weight, gzip        {weight_kb():8.0f} kB   (under {WEIGHT_KB:.0f})")
     print(f"with bones and skin      {weight_kb() + body_kb():8.0f} kB   (under {WHOLE_KB:.0f})")
     shown = show(limits(), clip())
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def in_browser(path: str, shown: View) -> None:
-    """Print how soon the page is there, and how smoothly it plays."""
+    """Print the time to load, and the smoothness of playback."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         opened(browser, shown)  # what is compiled once does not count
@@ -86,7 +86,7 @@ def in_browser(path: str, shown: View) -> None:
 
 
 def skeleton() -> Skeleton:
-    """A body of five chains on a root, which stands."""
+    """Return a skeleton of five chains on a root."""
     parents, offsets = [-1], [[0.0, 1.0, 0.0]]
     ways = ((0, 1, 0), (1, 0.2, 0), (-1, 0.2, 0), (0.2, -1, 0), (-0.2, -1, 0))
     for joint in range(1, JOINTS):
@@ -96,14 +96,14 @@ def skeleton() -> Skeleton:
 
 
 def limits() -> LimitModel:
-    """A limit for each joint but the root, that the clip leaves now and then."""
+    """Return a limit for each joint but the root, which the clip leaves at times."""
     box = Limit(RotationVector(), Box(np.full(3, -0.28), np.full(3, 0.28), np.eye(3)))
     bones = skeleton()
     return LimitModel(dict.fromkeys(bones.names[1:], box), bones)
 
 
 def clip() -> Clip:
-    """All joints turn to and fro, each at its own pace."""
+    """Return a clip in which all joints swing with different periods."""
     rng, bones = np.random.default_rng(7), skeleton()
     seconds = np.linspace(0.0, FRAMES / 60.0, FRAMES)[:, None, None]
     pace, start = rng.uniform(0.5, 3.0, (JOINTS, 3)), rng.uniform(0.0, 6.0, (JOINTS, 3))
@@ -117,13 +117,13 @@ def clip() -> Clip:
 
 
 def weight_kb() -> float:
-    """Return how much the built page weighs when it is compressed, in kB."""
+    """Return the compressed size of the built page, in kB."""
     files = {path: content for path, (_, content) in page_files().items() if path}
     return sum(len(gzip.compress(content, 9)) for content in files.values()) / 1000.0
 
 
 def opened(browser: Browser, shown: View) -> float:
-    """Return the seconds from going to the link until all is shown, in a new browser profile."""
+    """Return the seconds from navigation until everything is shown, in a new browser profile."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
     start = time.perf_counter()
@@ -192,7 +192,7 @@ PLAYING = """(seconds) => new Promise((done) => {
 
 
 def played(page: Page, shown: View) -> tuple[int, list[float], list[float]]:
-    """Return how many vertices are drawn, and the milliseconds of each frame while it plays.
+    """Return the number of drawn vertices, and the times of frames in playback, in milliseconds.
 
     Then those of the page's own work in each; the rest is the browser's, and its drawing. Of
     closed surfaces, there are half as many vertices as triangles.
@@ -229,7 +229,7 @@ COUNTED = """
 
 
 def human_frames(browser: Browser, person: View) -> dict[str, dict[str, float]]:
-    """Return what a frame costs while the human plays and while its hand is dragged.
+    """Return the time of a frame during playback and while a hand is dragged.
 
     Milliseconds of script and of all of the page's thread, draw calls, triangles; with bones and
     skin, and shadows. Nothing is drawn: a slow drawing would be waited for, and counted.
@@ -288,7 +288,7 @@ def human_frames(browser: Browser, person: View) -> dict[str, dict[str, float]]:
 
 
 def reached(shown: View) -> tuple[list[float], list[float]]:
-    """Return the milliseconds of requests to reach a moving target, and of the solver in them."""
+    """Return times of requests that follow a moving target, and of the solver, in milliseconds."""
     address = shown.url.replace("http", "ws") + "socket"
     origin = shown.url.rsplit("/", 2)[0]
     bones, pose = skeleton(), clip().pose

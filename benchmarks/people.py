@@ -1,4 +1,4 @@
-"""Limits and people whom they never met: which recipe, what a promise is worth, and offsets.
+"""Measure limits on people left out of the fit: recipes, accuracy of `--reject`, and offsets.
 
     python benchmarks/people.py CLIPS [recipes] [promise] [offsets] [--joints A,B] [--people chosen]
     python benchmarks/people.py CLIPS roles
@@ -46,7 +46,7 @@ from synovia.learn.trimming import first_in_cell
 from synovia.rigs import align, recognize
 
 VOLUMES = {"LeftArm": 0.25, "RightArm": 0.25, "LeftUpLeg": 0.12}
-"""At which share of all rotations a joint's recipes are compared; others at 10 %."""
+"""Volumes at which the recipes of a joint are compared; 10 % for other joints."""
 CELL = 0.05
 SPLITS = 30
 DRAWN = (10, 22, 44)
@@ -59,7 +59,7 @@ EVERYWHERE = uniform_rotations(10_000)
 
 
 def load(folder: Path, joints: Sequence[str]) -> dict[str, Crowd]:
-    """Return, by joint, one take for each person, in cells, capture flips aside."""
+    """Return one take of cells for each person by joint, without capture flips."""
     with open(folder / "people.csv", newline="") as file:
         performers = dict(list(csv.reader(file))[1:])
     parts: dict[tuple[str, str], list[tuple[np.ndarray, np.ndarray, float]]] = {}
@@ -84,7 +84,7 @@ def load(folder: Path, joints: Sequence[str]) -> dict[str, Crowd]:
 
 
 def load_roles(folder: Path, roles: Sequence[str]) -> dict[str, Crowd]:
-    """Return the same by role of the canonical human, right sides as mirrored left ones."""
+    """Return the same by role of the canonical human, with right sides mirrored."""
     with open(folder / "people.csv", newline="") as file:
         performers = dict(list(csv.reader(file))[1:])
     takes: dict[str, list[Take]] = {role: [] for role in roles}
@@ -111,7 +111,7 @@ def load_roles(folder: Path, roles: Sequence[str]) -> dict[str, Crowd]:
 
 
 def roles_of_human(folder: Path) -> None:
-    """Print what `people` rejects at every canonical joint, at the volume that is shipped."""
+    """Print the rejection of `people` at every canonical joint, at the shipped volume."""
     shipped = human_limits(source="people")
     roles = [
         role
@@ -139,7 +139,7 @@ def roles_of_human(folder: Path) -> None:
 
 
 def variants(folder: Path, role: str, which: str) -> None:
-    """Print what simple changes of `people` reject at the volume that is shipped, and whose."""
+    """Print the rejection of variants of `people` at the shipped volume, by person."""
     volume = human_limits(source="people").limits[role].volume()
     crowd = load_roles(folder, [role])[role].subset(which)
     people = len(crowd.takes)
@@ -171,21 +171,21 @@ def variants(folder: Path, role: str, which: str) -> None:
 
 
 def count_cells(rotations: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first rotation of each cell, and how many there are in it."""
+    """Return the first rotation of each cell, and the number of rotations in it."""
     cells, cell_of = np.unique(first_in_cell(quat.log(rotations), CELL), return_inverse=True)
     return rotations[cells], np.bincount(cell_of, counts).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """One joint of everybody: how far each cell, and each of all rotations, is from each person."""
+    """Distances of all cells, and of uniform rotations, from each person, for one joint."""
 
     takes: Sequence[Take]
     axis: np.ndarray
-    """Of the bone."""
+    """Axis of the bone."""
 
     def subset(self, which: str) -> Crowd:
-        """Return some people: those to choose on, those to report on, or all."""
+        """Return people: for development, for the report, or all."""
         names = sorted(take.performer for take in self.takes)
         chosen = set(np.random.default_rng(0).permutation(names)[: len(names) // 2])
         wanted = {"chosen": chosen, "others": set(names) - chosen, "all": set(names)}[which]
@@ -205,13 +205,13 @@ class Crowd:
 
     @cached_property
     def angles(self) -> tuple[np.ndarray, np.ndarray]:
-        """How far cells (n, people), and all rotations, are from the nearest of each person."""
+        """Distances (n, people) of cells and of uniform rotations from each person."""
         people = [take.rotations for take in self.takes]
         return distances(self.rotations, people), distances(EVERYWHERE, people)
 
     @cached_property
     def seconds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The seconds that each person spends near cells, and near all rotations, at most one."""
+        """Seconds (n, people) spent near cells and near uniform rotations, at most 1."""
         found = []
         for asked in (self.rotations, EVERYWHERE):
             columns = [seconds_nearby(asked, take) for take in self.takes]
@@ -219,17 +219,17 @@ class Crowd:
         return found[0], found[1]
 
     def share(self, people: Sequence[int], outside: np.ndarray) -> float:
-        """Return which share of the frames of some people is outside, by frames."""
+        """Return the share of all frames of some people that is outside."""
         theirs = np.isin(self.person, people)
         return float(np.average(outside[theirs], weights=self.counts[theirs]))
 
     def shares(self, people: Sequence[int], outside: np.ndarray) -> list[float]:
-        """Return the share of each of some people's frames that is outside."""
+        """Return the share of frames outside for each of some people."""
         return [self.share([k], outside) for k in people]
 
 
 def seconds_nearby(asked: np.ndarray, take: Take, width: float = np.radians(10.0)) -> np.ndarray:
-    """Return how long someone is near each rotation, by a Gaussian that ends at 22 degrees."""
+    """Return the time spent near each rotation, weighted by a Gaussian cut off at 22 degrees."""
     spent = take.frame_time * take.frame_counts
     least = np.float32(np.cos(0.5 * np.radians(22.0)))
     centers, found = take.rotations.astype(np.float32), np.zeros(len(asked))
@@ -248,7 +248,7 @@ Score = Callable[[Crowd, Sequence[int]], tuple[np.ndarray, np.ndarray]]
 
 
 def by_distance(combine_: Callable[[np.ndarray], np.ndarray]) -> Score:
-    """Return the recipe that makes one distance of those to each person (n, people)."""
+    """Return the recipe with this name, which combines distances (n, people) into one."""
     return lambda crowd, people: tuple(combine_(each[:, people]) for each in crowd.angles)
 
 
@@ -257,7 +257,7 @@ def nearest(count: int) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def near_people(angles: np.ndarray, count: int | None = None) -> np.ndarray:
-    """Return as `learn.People`: the mean over the farther half of the nearest third of people."""
+    """Return the mean over the farther half of the nearest third of people, as `learn.People`."""
     count = neighbor_count(angles.shape[1]) if count is None else count
     return combine(angles, np.ones(angles.shape[1], np.int64), count)
 
@@ -267,17 +267,17 @@ def neighbor_count(people: int) -> int:
 
 
 def gaussian(angles: np.ndarray, width: float = np.radians(15.0)) -> np.ndarray:
-    """Return the mean over people of a Gaussian of how far they are, below 0."""
+    """Return the negative mean over people of a Gaussian of the distance."""
     return -np.exp(-0.5 * np.square(angles / width)).mean(axis=1)
 
 
 def density(crowd: Crowd, people: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean over people of the seconds nearby, at most one each, below 0."""
+    """Return the negative mean over people of the seconds nearby, at most 1 each."""
     return tuple(-each[:, people].mean(axis=1) for each in crowd.seconds)
 
 
 def confirmed_kdop(crowd: Crowd, people: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return how much the k-DOP of confirmed frames, as by default, must be widened."""
+    """Return the margin that the default k-DOP of confirmed frames needs."""
     limit = fit_some(crowd, people, FitOptions(margin=0.0)).limit
     return limit.required_margin(crowd.rotations), limit.required_margin(EVERYWHERE)
 
@@ -298,12 +298,12 @@ RECIPES: dict[str, Score] = {
 
 
 def mean_of_nearest(first: int, last: int) -> Score:
-    """Return the recipe that takes the mean distance to the `first` to `last` nearest people."""
+    """Return the recipe of the mean distance to the `first` to `last` nearest people."""
     return by_distance(lambda angles: np.sort(angles, axis=1)[:, first - 1 : last].mean(axis=1))
 
 
 def people_and_kdop(crowd: Crowd, people: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of what `people` and the k-DOP of confirmed frames say."""
+    """Return the mean of the recipes `people` and k-DOP of confirmed frames."""
     scores = zip(RECIPES["people"](crowd, people), confirmed_kdop(crowd, people), strict=True)
     return tuple(0.5 * (a + b) for a, b in scores)
 
@@ -322,7 +322,7 @@ VARIANTS: dict[str, Score] = {
 
 
 def splits(people: int, fitted: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield who is fitted and who is tested."""
+    """Yield fitted and tested people."""
     rng = np.random.default_rng(seed)
     for _ in range(SPLITS):
         order = rng.permutation(people)
@@ -330,7 +330,7 @@ def splits(people: int, fitted: int, seed: int) -> Iterator[tuple[np.ndarray, np
 
 
 def recipes(name: str, crowd: Crowd) -> None:
-    """Print what each recipe rejects at one volume: two thirds fitted, one third tested."""
+    """Print the rejection of each recipe at one volume: two thirds fitted, one third tested."""
     people, volume = len(crowd.takes), VOLUMES.get(name, 0.1)
     fitted = 2 * people // 3
     print(f"\n{name}: {fitted} fitted, {people - fitted} tested, {100 * volume:.0f} % accepted")
@@ -359,7 +359,7 @@ def standard_error(values: np.ndarray) -> float:
 
 
 def promises(name: str, crowd: Crowd, reject: float) -> None:
-    """Print what newcomers are rejected, from so many people, with `reject` aimed at."""
+    """Print the rejection of tested people by number of fitted people, for a target `reject`."""
     print(f"\n{name}: {100 * reject:g} % aimed at")
     print("  people fitted    rejected, %     by frames   left out    promised   volume, %")
     for title, fit in (("people", promise_people), ("k-DOP", promise_kdop)):
@@ -384,7 +384,7 @@ Promised = tuple[np.ndarray, float, float, float]
 
 
 def promise_people(crowd: Crowd, people: Sequence[int], reject: float) -> Promised:
-    """Return what is outside near people, how much is inside, and what was promised.
+    """Return rejection, volume, and promised rejection of a field near people.
 
     As `within_for`, with everybody's distances from everybody known already.
     """
@@ -400,7 +400,7 @@ def promise_people(crowd: Crowd, people: Sequence[int], reject: float) -> Promis
 
 
 def promise_kdop(crowd: Crowd, people: Sequence[int], reject: float) -> Promised:
-    """Return the same of the default shape, as `fit_joint` has it."""
+    """Return the same for the default shape of `fit_joint`."""
     fitted = fit_some(crowd, people, FitOptions(reject=reject))
     kept, limit = fitted.promise, fitted.limit
     assert kept is not None
@@ -409,7 +409,7 @@ def promise_kdop(crowd: Crowd, people: Sequence[int], reject: float) -> Promised
 
 
 def offsets(name: str, crowd: Crowd, turned: float = np.radians(10.0)) -> None:
-    """Print how far joints are found off, of some people by all others, as is and turned by 10°."""
+    """Print estimated offsets of people calibrated on all others, without and with an added 10°."""
     rng = np.random.default_rng(3)
     rows = []
     for k in rng.permutation(len(crowd.takes))[:MEASURED]:

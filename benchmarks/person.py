@@ -1,4 +1,4 @@
-"""How well `fit_figure` finds a person: known parameters with noise, and captures of CMU.
+"""Measure the accuracy of `fit_figure`: known parameters with noise, and captures of CMU.
 
     python benchmarks/person.py                  # made people
     python benchmarks/person.py markers 20       # made people with three markers a segment
@@ -36,11 +36,11 @@ BARS = {
     "centers": (0.01, 1e3, "mm"),
     "axes": (np.radians(3.0), 57.3, "degrees"),
 }
-"""How far each may be off; in which unit it is printed."""
+"""Largest allowed error, and the unit in which it is printed."""
 
 
 def make_person(seed: int, frames: int, noise: float = 1.0) -> tuple[Figure, Observations]:
-    """Return a figure with parameters half a spread off, and observations of it with noise.
+    """Return a figure with parameters changed by half a spread, and observations with noise.
 
     Controls are about neutral, by a fifth of their ranges; `noise` is in degrees, and times 5 mm,
     along each axis.
@@ -94,7 +94,7 @@ def errors_of(true: Figure, fitted: Figure) -> dict[str, dict[str, float]]:
 
 
 def made_people(noise: float) -> None:
-    """Print how far fits of made people are off."""
+    """Print the errors of fits to synthetic people."""
     every: dict[str, list[float]] = {kind: [] for kind in BARS}
     for seed in range(FIRST, FIRST + PERFORMERS):
         true, seen = make_person(seed, FRAMES, noise)
@@ -148,7 +148,7 @@ def mark(true: Figure, frames: int, seed: int) -> tuple[MarkerTracks, dict[str, 
 
 
 def marked_people(count: int) -> None:
-    """Print how far lengths of made people with markers are off."""
+    """Print the errors of lengths of synthetic people with markers."""
     errors, ratios = [], []
     for seed in range(count):
         true, _ = make_person(seed, 1)
@@ -168,7 +168,7 @@ def marked_people(count: int) -> None:
 
 
 def captured_people(folder: Path, people: list[str]) -> None:
-    """Print what is left of captures, before and after."""
+    """Print residuals of captures before and after the fit."""
     for person in people:
         clips = [load_clip(path) for path in sorted(folder.glob(f"{person}_*.bvh"))]
         found = fit_figure(clips)

@@ -1,4 +1,4 @@
-"""Eight pulls of 60 steps on the default human and on two rigs: how continuous, and how fast.
+"""Measure eight pulls of 60 steps on the default human and on two rigs: continuity and time.
 
 For each path the largest rotation of a joint in a step, the deepest a hand or forearm goes into
 trunk, head or thighs, how far a foot moves, how far anything goes below the floor, milliseconds of

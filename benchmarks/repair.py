@@ -1,4 +1,4 @@
-"""Repairing clips: processor time a frame for a body of 60 joints, and how much is kept.
+"""Measure repair of clips: processor time a frame for 60 joints, and the share of frames kept.
 
     python benchmarks/repair.py [CLIP ...]
 
@@ -34,7 +34,7 @@ SIZES = {
 
 
 def body() -> LimitModel:
-    """Return joint limits of the canonical human, with further joints that have none."""
+    """Return joint limits of the canonical human, with additional unlimited joints."""
     model = human_limits(source="possible")
     bones = model.skeleton
     more = JOINTS - len(bones)

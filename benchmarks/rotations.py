@@ -1,4 +1,4 @@
-"""Nanoseconds a rotation: quaternion → limit → quaternion, beside a plain copy of the same bytes.
+"""Measure the projection of rotations: nanoseconds each, relative to a copy of the data.
 
 A million rotations, about half of them outside, float64 and float32, one thread unless said; each
 figure is the best of several runs, and the bars are multiples of the copy in the same run.
@@ -57,7 +57,7 @@ BARS |= {"oriented box, uniform": 8, "ellipsoid, uniform": 14, "k-DOP, 13 axes, 
 
 @kernel("f8[] f8[] f8[]", "f4[] f8[] f4[]")
 def convert(rotations, reference, out):
-    """Turn quaternions into rotation vectors and back, without a limit between."""
+    """Convert quaternions to rotation vectors and back, without a limit."""
     block = np.zeros(BLOCK)
     count = rotations.shape[0] // 4
     for start in range(0, count, LANES):
@@ -107,7 +107,7 @@ def families(cloud: np.ndarray) -> dict[str, Limit]:
 
 
 def numpy_projection(limit: Limit, rotations: np.ndarray) -> np.ndarray:
-    """Project with NumPy, 4096 at a time; for the k-DOP the source's one sweep, not the nearest."""
+    """Project with NumPy, 4096 at a time; for the k-DOP one sweep, as in the article."""
     out = np.empty_like(rotations)
     for start in range(0, len(rotations), 4096):
         part = slice(start, start + 4096)
@@ -147,7 +147,7 @@ def scipy_box(limit: Limit, rotations: np.ndarray) -> np.ndarray:
 
 
 def compiled(limit: Limit, rotations: np.ndarray) -> Callable[[], object]:
-    """Return the compiled loop alone, into an array that is there already."""
+    """Return the compiled loop alone, with a preallocated output."""
     flat, out = rotations.reshape(-1), np.empty(rotations.size, rotations.dtype)
     slack = tolerance(rotations.dtype)
     return lambda: kernels.limit.project(flat, limit.packed, slack, out)

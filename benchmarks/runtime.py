@@ -1,4 +1,4 @@
-"""Nanoseconds a projection: the C header, and WebAssembly in Node, beside Python's native library.
+"""Measure projections in C and in WebAssembly (Node), relative to Python's native library.
 
 Many rotations at a time, one thread, a limit of each family; the programs run in turns with the
 library, and the best of several runs of several repetitions counts, after one that warms up (Node

@@ -1,4 +1,4 @@
-"""How long things take: the one stop-watch of the benchmarks."""
+"""Timing functions of the benchmarks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 
 def best(run: Callable[[], object], repeats: int = 15) -> float:
-    """Return the shortest of several runs, in seconds; one run before them does not count."""
+    """Return the shortest time of several runs after a warm-up, in seconds."""
     return side_by_side(run, repeats=repeats)[0]
 
 
 def side_by_side(*runs: Callable[[], object], repeats: int = 15) -> list[float]:
-    """Return the shortest run of each, in seconds, taken in turns; one of each before counts not.
+    """Return the shortest time of each function, in seconds, run alternately after a warm-up.
 
     A machine whose speed changes is the same for all of them, so that ratios are fair.
     """

@@ -1,4 +1,4 @@
-"""What gradients cost: distances with a backward pass in PyTorch, beside the kernel's distances."""
+"""Measure gradients: distances with a backward pass in PyTorch, relative to plain distances."""
 
 from __future__ import annotations
 

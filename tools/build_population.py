@@ -1,4 +1,4 @@
-"""Build the limits of `synovia.population`: what people did, what anatomy says, both together.
+"""Build the limits of `synovia.population`: usual, anatomical, and their intersection.
 
     python tools/build_population.py FOLDER [-o OUT]
 
@@ -47,23 +47,23 @@ from synovia.rigs import align, canonical_skeleton, limits_from_rig, recognize
 from synovia.rigs.canonical import BONE_DIRECTIONS
 
 LEARNED = ("chest", "head", "leftUpperArm", "leftUpperLeg", "leftFoot")
-"""The roles whose range comes from people; right sides count as left ones in a mirror."""
+"""Roles with limits from captures; right sides are mirrored."""
 HINGES = {"leftLowerArm": (0.0, 0.0, 1.0), "leftLowerLeg": (0.0, 0.0, -1.0)}
-"""Where the bone goes when the joint bends: of these, people give the ends of flexion."""
+"""Direction of the bone in flexion, for hinges whose range comes from captures."""
 REJECT = 0.005
-"""The share of new people's frames that may be outside, on average."""
+"""Average share of frames of people not in the fit that may be outside."""
 RECIPE = {"resolution": 32}
 STEP = 1.0 / 1024.0
-"""Fields are rounded to multiples of this, in radians, which makes them small."""
+"""Radians; fields are rounded to multiples of this, which makes files small."""
 HINGE_PEOPLE, HINGE_TAIL, HINGE_MARGIN = 3, 0.1, np.radians(5.0)
 """An end of flexion is that of the third most extreme person, by percentile, and so much more."""
 NEAR = np.radians(10.0)
 NODES = 25
-"""Along each axis of the grid of counts: every 15 degrees."""
+"""Nodes along each axis of the grid of counts: every 15 degrees."""
 ALLOWANCE = np.radians(10.0)
-"""How far beyond published ranges joints may go: people differ, and so does how rigs are set up."""
+"""Allowance beyond published ranges, for differences of people and rigs."""
 FEW_PEOPLE = 3
-"""Rotations beyond anatomy that fewer people come near are refused by both together."""
+"""Smallest number of people who must come near a rotation beyond anatomy to keep it."""
 CARRYING = np.radians(12.0)
 """Sideways bend of the elbow: the carrying angle (11.6 ± 3.2 in men, Van Roy 2005), either way."""
 SHIN_ROTATION = np.radians(25.0)
@@ -74,7 +74,7 @@ FOOT_ROTATION = np.radians(26.0)
 20 of ab- and adduction of the foot."""
 KNEE_TWIST = np.radians(45.0)
 SIDEWAYS, TILT = np.radians(15.0), np.radians(15.0)
-"""How far hinges bend to the sides where they are straight, and how far their axes are tilted."""
+"""Sideways bend of straight hinges, and tilt of their axes."""
 MIRROR = np.array([1.0, 1.0, -1.0, -1.0])
 POSES = 40_000
 
@@ -147,7 +147,7 @@ def without_first(clip: Clip) -> Clip:
 def learn_people(
     takes: dict[str, list[Take]], people: dict[str, list[str]]
 ) -> tuple[dict[str, Limit], dict[str, object]]:
-    """Return the limits that people give, and where they come from."""
+    """Return the limits learned from captures, and their provenance."""
     options = FitOptions.of("people", "rotation-vector", reject=REJECT, **RECIPE)
     limits, rows, counts = {}, {}, {}
     for role in LEARNED:
@@ -185,14 +185,14 @@ def learn_people(
 
 
 def round_field(limit: Limit) -> Limit:
-    """Return a limit whose field has numbers on a grid of steps."""
+    """Return a limit whose field is rounded to multiples of a step."""
     field = limit.shape
     values = np.rint(field.values / STEP) * STEP
     return replace(limit, shape=replace(field, values=values))
 
 
 def count_people(takes: list[Take]) -> dict[str, object]:
-    """Return how many people come within 10 degrees of rotations, at the nodes of a grid."""
+    """Return the number of people within 10 degrees of the rotations at the nodes of a grid."""
     axis = np.linspace(-np.pi, np.pi, NODES)
     nodes = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1)
     counts = people_near(takes, quat.exp(nodes))
@@ -206,7 +206,7 @@ def _encode(counts: np.ndarray) -> str:
 
 
 def people_near(takes: list[Take], rotations: np.ndarray) -> np.ndarray:
-    """Return how many people come within 10 degrees of each of the rotations (..., 4): (...)."""
+    """Return the number of people (...) within 10 degrees of each rotation (..., 4)."""
     flat = rotations.reshape(-1, 4)
     tree = cKDTree(np.concatenate([flat, -flat]))
     counts = np.zeros(len(flat), int)
@@ -240,7 +240,7 @@ def flexion_of_people(takes: list[Take], role: str) -> tuple[float, float]:
 
 
 def hinge_limit(role: str, flexion: tuple[float, float], twist: float) -> Limit:
-    """Return a limit of flexion, of twist, and of bends to the sides, in radians.
+    """Return a limit with ranges of flexion, twist and sideways bend, in radians.
 
     The axis of the hinge may be tilted a little, so that the more a joint is bent, the farther it
     may be to the sides.
@@ -262,7 +262,7 @@ def hinge_limit(role: str, flexion: tuple[float, float], twist: float) -> Limit:
 
 
 def anatomy_limits() -> dict[str, Limit]:
-    """Return the limits of the default human on the canonical one, of left sides and the trunk.
+    """Return the default human's limits of left sides and trunk on the canonical skeleton.
 
     They differ from the figure's own where rigs differ from it: pronation may be in the forearm or
     in the hand, and shin and foot may rotate about themselves or not.
@@ -330,7 +330,7 @@ def arm_limits(figure: Figure) -> dict[str, Limit]:
 
 
 def loosen_twist(limit: Limit, angle: float) -> Limit:
-    """Return the limit of a reach cone with twists that go farther by `angle` radians."""
+    """Return the limit with twist ranges of its reach cone widened by `angle` radians."""
     cone = limit.shape
     lower = {"low": cone.low - angle, "visible_low": cone.visible_low - angle}
     upper = {"high": cone.high + angle, "visible_high": cone.visible_high + angle}
@@ -338,7 +338,7 @@ def loosen_twist(limit: Limit, angle: float) -> Limit:
 
 
 def widen(limit: Limit, allowance: float) -> Limit:
-    """Return a limit that lets joints go farther by an angle, in radians."""
+    """Return a limit widened by an angle, in radians."""
     if limit.shape.name == "kdop":
         return limit.grow(allowance)
     chart = RotationVector(limit.chart.reference)
@@ -360,7 +360,7 @@ def widen(limit: Limit, allowance: float) -> Limit:
 def both_together(
     people: dict[str, Limit], exact: dict[str, Limit], takes: dict[str, list[Take]]
 ) -> dict[str, Limit]:
-    """Return limits inside both, where both decide; of the rest those that one can trust."""
+    """Return the intersection of both limits where both exist, or else the reliable one."""
     limits = dict(people)
     for role in ("chest", "head", "leftUpperArm", "leftUpperLeg"):
         limits[role] = intersect(people[role], exact[role], takes[role])
@@ -382,7 +382,7 @@ def both_together(
 
 
 def intersect(people: Limit, anatomy: Limit, takes: list[Take]) -> Limit:
-    """Return what people did, less what is beyond anatomy and that few of them come near.
+    """Return the usual region without rotations beyond anatomy that few people came near.
 
     It is on the same grid. Where several people go, anatomy's averages are too narrow.
     """
@@ -399,7 +399,7 @@ def intersect(people: Limit, anatomy: Limit, takes: list[Take]) -> Limit:
 
 
 def beyond_anatomy(anatomy: Limit, rotations: np.ndarray) -> np.ndarray:
-    """Return how far beyond anatomy and the allowance rotations are, in radians; below 0 inside."""
+    """Return the distance of rotations beyond anatomy and allowance, radians; negative inside."""
     beyond = np.array(anatomy.distance(rotations))
     outside = beyond > 0.0
     beyond[outside] = anatomy.correction(rotations[outside])

@@ -31,11 +31,11 @@ ITEMS: dict[str, Callable[[Order], Result]] = {
     "arm": arm.run,
     "robotics": robotics.run,
 }
-"""In the order in which they are run."""
+"""Reproductions in order."""
 DRIVEN = "engell-norregard"
 """The item that needs captures."""
 MADE = (("ann", 480, 1), ("ann", 1200, 2), ("bob", 480, 3), ("bob", 1200, 4))
-"""Performer, frames and seed of the clips that are made where none are given."""
+"""Performer, frames and seed of the synthetic clips used by default."""
 
 
 @click.command()
@@ -59,7 +59,7 @@ MADE = (("ann", 480, 1), ("ann", 1200, 2), ("bob", 480, 3), ("bob", 1200, 4))
 def main(
     items: tuple[str, ...], quick: bool, folders: tuple[str, ...], output: Path | None
 ) -> None:
-    """Measure as the papers did, and print their figures beside ours.
+    """Repeat the papers' measurements, and print their figures next to ours.
 
     \b
     wilhelms-van-gelder  a chain with reach cones, with and without its limits (2001, Table 1)
@@ -101,7 +101,7 @@ def lines_of(finding: Finding) -> Iterator[str]:
 
 
 def _clips(folders: tuple[str, ...]) -> tuple[tuple[Clip, ...], str]:
-    """Return the captures asked for, or some made like those of the demo, and where from."""
+    """Return the requested captures, or synthetic ones, and a description of their origin."""
     if folders:
         files = clip_arguments.clip_files(folders)
         return tuple(clip_arguments.load_clips(files)), terminal.pluralize(len(files), "clip")
@@ -110,7 +110,7 @@ def _clips(folders: tuple[str, ...]) -> tuple[tuple[Clip, ...], str]:
 
 
 def _write(result: Result, quick: bool, output: Path) -> Iterator[str]:
-    """Write a finding as JSON and its pictures, and yield what was written."""
+    """Write a finding as JSON and pictures, and yield the paths."""
     content = {
         "synovia": __version__,
         "python": platform.python_version(),

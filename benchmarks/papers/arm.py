@@ -1,4 +1,4 @@
-"""An arm and goals that it can reach for sure: how many are met, how fast, and how smoothly.
+"""Solve reachable goals of an arm: share met, time, and smoothness.
 
 Also which joints block where goals cannot be met, checked by widening each limit in turn.
 """
@@ -33,41 +33,41 @@ SOLVE, CLAMP = "least-squares", "clamp after the solve"
 GOALS, QUICK_GOALS = 10_000, 12
 SHORT = 3.0  # seconds
 STEP = 0.01 * LENGTH
-"""How far the target goes in a frame."""
+"""Step of the target a frame."""
 PATHS, QUICK_PATHS, FRAMES, QUICK_FRAMES = 1000, 4, 60, 6
 STATISTICS = ("median_deg", "99.9th_deg", "worst_deg")
 WIDER = np.radians(10.0)
-"""By how much the limit of one joint is widened, in radians."""
+"""Radians by which the limit of one joint is widened."""
 HELPS = 0.95
 """A joint blocks if, with its limit widened, at most this share of the gap is left."""
 
 
 @dataclass(frozen=True, eq=False)
 class HandGoals:
-    """Where legal poses put the hand: (n, 3), and how they turn it: (n, 4)."""
+    """Positions (n, 3) and rotations (n, 4) of the hand in legal poses."""
 
     points: Vectors
     turns: Quats
 
     @property
     def position(self) -> list[Goal]:
-        """Only the place."""
+        """The goals of position."""
         return [Reach("Hand", self.points)]
 
     @property
     def pose(self) -> list[Goal]:
-        """Place and direction."""
+        """The goals of position and rotation."""
         return [Reach("Hand", self.points), Orient("Hand", self.turns)]
 
     def met(self, skeleton: Skeleton, pose: Pose) -> tuple[Mask, Mask]:
-        """Tell which are met in place, and which in place and direction."""
+        """Return masks of goals met in position, and in position and rotation."""
         where, how = forward(skeleton, pose)
         near = np.linalg.norm(where[..., -1, :] - self.points, axis=-1) <= CLOSE
         return near, near & (quat.angle_between(how[..., -1, :], self.turns) <= STRAIGHT)
 
 
 def arm(wider: str = "", by: float = 0.0) -> LimitModel:
-    """Return the limits of an arm with its skeleton; those of joint `wider` `by` radians wider.
+    """Return the limits of an arm; those of joint `wider` are widened by `by` radians.
 
     A shoulder with a reach cone of nine points and a twist that depends on direction, an elbow
     that is a hinge, a forearm that twists, a wrist that swings.
@@ -97,7 +97,7 @@ def arm(wider: str = "", by: float = 0.0) -> LimitModel:
 
 
 def loose_arm() -> LimitModel:
-    """Return the same arm with the axes of its joints but without their ends."""
+    """Return the same arm with limits that only define the axes of its joints."""
     wide = np.array([2.0, 2.0, 0.0])
     swing = Limit(SwingTwist(axis=ALONG), Box(-wide, wide, np.eye(3)))
     limits = {
@@ -121,7 +121,7 @@ def sure_goals(model: LimitModel, count: int, seed: int = 1) -> HandGoals:
 
 
 def starts(skeleton: Skeleton) -> dict[str, Pose]:
-    """Return two poses to start from: stretched out, and with the elbow at 60 degrees."""
+    """Return two start poses: straight, and with the elbow at 60 degrees."""
     rest = skeleton.rest_pose()
     rotations = rest.rotations.copy()
     rotations[skeleton.index("Elbow")] = quat.exp(np.radians(60.0) * ACROSS)
@@ -129,7 +129,7 @@ def starts(skeleton: Skeleton) -> dict[str, Pose]:
 
 
 def clamp_after(model: LimitModel, pose: Pose, goals: Sequence[Goal]) -> Pose:
-    """Return what comes of solving without limits, and keeping them afterwards."""
+    """Solve without limits, then clamp."""
     found = solve(loose_arm(), model.skeleton, pose, goals, joints=JOINTS)
     return model.project(found.pose)
 
@@ -142,7 +142,7 @@ def ring(around: Vectors, radius: Vectors) -> Vectors:
 
 @dataclass(frozen=True)
 class Trial:
-    """One way to solve from one start: shares met, and problems a second."""
+    """Results of one solver from one start: shares met, and problems a second."""
 
     method: str
     start: str
@@ -155,7 +155,7 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class ArmResult:
-    """What was found with the arm."""
+    """Results of all experiments with the arm."""
 
     trials: tuple[Trial, ...]
     goals: int
@@ -204,7 +204,7 @@ class ArmResult:
 
 
 def run(order: Order) -> ArmResult:
-    """Return how solvers do on goals that can be met, on paths, and on what blocks."""
+    """Run the experiments: reachable goals, paths, and blocking joints."""
     model = arm()
     count = QUICK_GOALS if order.quick else GOALS
     goals = sure_goals(model, count)
@@ -242,7 +242,7 @@ def _trial(model: LimitModel, goals: HandGoals, method: str, name: str, start: P
 
 
 def _quickest(run: Callable[[], Pose]) -> tuple[Pose, float]:
-    """Return the result, and the time of the run, of the quickest of three where it is short."""
+    """Return the result and the time of a run; of short runs the fastest of three."""
     pose, seconds = timed(run)
     if seconds < SHORT:
         seconds = min(seconds, *(timed(run)[1] for _ in range(2)))
@@ -251,7 +251,7 @@ def _quickest(run: Callable[[], Pose]) -> tuple[Pose, float]:
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """One way to follow: the largest step of a joint in each frame, and how far off the hand is."""
+    """Results of one solver on paths: largest step of a joint, and error of the hand, by frame."""
 
     name: str
     steps_deg: Floats
@@ -263,18 +263,18 @@ class Followed:
 
 @dataclass(frozen=True, eq=False)
 class PathStudy:
-    """All ways to follow the same paths."""
+    """Results of all solvers on the same paths."""
 
     followed: tuple[Followed, ...]
 
     @property
     def legal(self) -> bool:
-        """Whether every pose of every frame is."""
+        """True if every pose is legal."""
         return all(way.legal for way in self.followed)
 
     @property
     def table(self) -> Table:
-        """Steps in degrees, beside how far the hand lags behind."""
+        """Steps in degrees, and errors of the hand."""
         paths, frames = self.followed[0].off.shape
         rows = tuple(
             (
@@ -305,7 +305,7 @@ class PathStudy:
 
 
 def study_paths(model: LimitModel, order: Order) -> PathStudy:
-    """Return how limits inside the solver, and clamped afterwards, follow random paths."""
+    """Follow random paths with limits inside the solver, and by clamping afterwards."""
     paths, frames = (QUICK_PATHS, QUICK_FRAMES) if order.quick else (PATHS, FRAMES)
     targets = smooth_paths(model, paths, frames)
     inside = _follow(model, model, targets, "track", order)
@@ -314,7 +314,7 @@ def study_paths(model: LimitModel, order: Order) -> PathStudy:
 
 
 def smooth_paths(model: LimitModel, paths: int, frames: int, seed: int = 2) -> Vectors:
-    """Return random paths (paths, frames, 3) of steps of `STEP`, by places a legal hand can be."""
+    """Return random paths (paths, frames, 3) with steps of `STEP` through legal positions."""
     rng = np.random.default_rng(seed)
     places = forward(model.skeleton, model.sample(paths * 6, rng))[0][:, -1].reshape(paths, 6, 3)
     fine = np.linspace(0.0, 5.0, 1200)
@@ -329,7 +329,7 @@ def smooth_paths(model: LimitModel, paths: int, frames: int, seed: int = 2) -> V
 
 
 def _spline(knots: Vectors, at: Scalars) -> Vectors:
-    """Return the smooth curve of Catmull and Rom through knots (n, 3), at 0 to n - 1."""
+    """Return the Catmull-Rom spline through knots (n, 3) at parameters 0 to n - 1."""
     padded = np.concatenate([knots[:1], knots, knots[-1:]])
     leg = np.minimum(at.astype(int), len(knots) - 2)
     t = (at - leg)[:, None]
@@ -343,7 +343,7 @@ def _spline(knots: Vectors, at: Scalars) -> Vectors:
 def _follow(
     model: LimitModel, within: LimitModel, targets: Vectors, name: str, order: Order
 ) -> Followed:
-    """Return how the hand follows `targets`, solved within some limits and kept to those of model.
+    """Follow `targets` with some limits, and clamp the result to those of `model`.
 
     The first frame is solved from the bent start, in full, and all others from the one before.
     """
@@ -368,7 +368,7 @@ def _follow(
 
 
 def largest_step_deg(before: Pose, after: Pose, joints: list[int]) -> Scalars:
-    """Return the angle, in degrees, of the joint that turned most: (...)."""
+    """Return the largest rotation of a joint (...), in degrees."""
     angles = quat.angle_between(before.rotations[..., joints, :], after.rotations[..., joints, :])
     return np.asarray(np.degrees(angles.max(axis=-1)))
 
@@ -380,19 +380,19 @@ def _spread(values: Floats) -> tuple[float, float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Blocking:
-    """For each goal that is not met and each joint: whether it blocks, and whether it was named."""
+    """Masks (goals, joints) of joints that block and of joints reported, for goals not met."""
 
     truth: Mask
     said: Mask
 
     @property
     def precision(self) -> float:
-        """Of the joints named, the share that block."""
+        """Share of the reported joints that block."""
         return _share(self.truth & self.said, self.said)
 
     @property
     def recall(self) -> float:
-        """Of the joints that block, the share that was named."""
+        """Share of the blocking joints that is reported."""
         return _share(self.truth & self.said, self.truth)
 
     @property
@@ -415,7 +415,7 @@ class Blocking:
 
 
 def study_blocking(model: LimitModel, count: int) -> Blocking:
-    """Return what the solver says of goals that only a loose arm reaches, and the truth."""
+    """Compare reported and true blocking joints for goals that need an arm without limits."""
     skeleton = model.skeleton
     points = sure_goals(_reaching_arm(), count, seed=3).points
     found = _reach(model, starts(skeleton)["bent"], points)
@@ -431,7 +431,7 @@ def study_blocking(model: LimitModel, count: int) -> Blocking:
 
 
 def _reaching_arm() -> LimitModel:
-    """Return an arm without ends, its shoulder too, whose poses can be drawn at random."""
+    """Return the arm with a shoulder 60° wider and hinges without ends, to sample goals."""
     loose = loose_arm()
     limits = {**arm(wider="Shoulder", by=np.radians(60.0)).limits, **loose.limits}
     return LimitModel(limits, loose.skeleton)

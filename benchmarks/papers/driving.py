@@ -1,4 +1,4 @@
-"""Bodies driven by captures: which joints they have, limits learned for them, and the driving."""
+"""Bodies driven by captures: joints, learned limits, and inverse kinematics."""
 
 from __future__ import annotations
 
@@ -38,30 +38,30 @@ ENDS = {
     "right foot": ("rightfoot", "rightankle", "rfoot", "rankle"),
     "head": ("head",),
 }
-"""What captures call the joints that are driven, in small letters without marks."""
+"""Names of the driven joints in captures, in lower case without punctuation."""
 TALL_CM, ARM = 175.0, 0.332
-"""The person lengths are told for, and the share of the height from shoulder to wrist (Winter)."""
+"""Reference height in centimetres, and the arm's length as a share of height (Winter)."""
 ONCE = SearchSettings(restarts=0)
 SHORT = 0.3
-"""A bone that is shorter, by the one below it, is no limb: a forearm may turn beside its elbow."""
+"""Smallest ratio of a limb's bone to the next; shorter bones are twist bones."""
 FRAME_TIME = 1.0 / 30.0
-"""Seconds from one frame that is looked at to the next."""
+"""Seconds between the frames used."""
 STROKE = np.radians(8.0)
-"""How far the one stroke of sculpting pushes the middle of a field's boundary out, in radians."""
+"""Radians by which the sculpting stroke pushes the boundary of a field outwards."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """The joints of a skeleton that matter here, by name."""
+    """Names of the joints of a skeleton that are used."""
 
     ends: tuple[str, ...]
-    """Those that are driven: hands, feet and head."""
+    """Driven joints: hands, feet and head."""
     elbows: tuple[str, str]
     knees: tuple[str, str]
     movers: tuple[str, ...]
-    """Those that take the ends where they go, parents first, roots apart."""
+    """Joints that move the ends, parents first, without roots."""
     cm: float
-    """Centimetres a unit of length, were the arm that of a person of 175 cm."""
+    """Centimetres per unit of length, scaled to a person of 175 cm."""
 
 
 def body_of(skeleton: Skeleton) -> Body:
@@ -102,7 +102,7 @@ def at_30(clip: Clip, most: int | None = None) -> Clip:
 
 
 def _plain(name: str) -> str:
-    """Return a joint's name without what stands before a colon, and without marks."""
+    """Return a joint's name without prefix and punctuation."""
     return re.sub(r"[^a-z0-9]", "", re.split("[:|]", name)[-1].lower())
 
 
@@ -117,7 +117,7 @@ def _above(skeleton: Skeleton, end: str) -> str:
 
 
 def _line(skeleton: Skeleton, end: str) -> Iterable[str]:
-    """Yield the joints above an end, roots apart."""
+    """Yield the joints above an end, without roots."""
     for joint in skeleton.path_to_root(skeleton.index(end))[1:-1]:
         yield skeleton.names[joint]
 
@@ -134,7 +134,7 @@ class Family:
 
 
 PAPER_FIELD = {"resolution": 32, "closing": 0.0}
-"""Nothing but what was sampled; 32 cells a turn, so that one is the paper's threshold of 0.2."""
+"""Only sampled rotations; with 32 cells for 360°, one cell is the paper's threshold of 0.2."""
 BOX = Family("box", "box", "rotation-vector", {"along": "chart"})
 SAMPLED = Family("field, sampled", "distance-field", "euler", PAPER_FIELD)
 FAMILIES = (
@@ -149,19 +149,19 @@ FAMILIES = (
     Family("theta-phi table", "theta-phi", "direction-twist"),
     Family("field, filled", "distance-field", "rotation-vector"),
 )
-"""Those of the paper first: box, field, field by hand; then reach cones, then ours."""
+"""Families of the paper first: box, field, sculpted field; then reach cones, then ours."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """What was seen of each joint, and what of it is believed."""
+    """Observed rotations of each joint, and the frames that are kept."""
 
     skeleton: Skeleton
     joints: Mapping[str, tuple[Sequence[Take], TrimResult, Vectors]]
 
     @classmethod
     def of(cls, clips: Sequence[Clip], joints: Sequence[str]) -> Lesson:
-        """Return what `clips` show of `joints`, which are named as in the first clip."""
+        """Collect the rotations of `joints`, named as in the first clip, from `clips`."""
         skeleton = clips[0].skeleton
         axes = bone_axes(skeleton)
         takes = takes_of(clips, list(joints), drop_first=[False] * len(clips))
@@ -201,18 +201,18 @@ def sculpt(limit: Limit) -> Limit:
 
 @dataclass(frozen=True, eq=False)
 class Driven:
-    """The poses that came out (frames, ...), and for each frame how they were found."""
+    """Solved poses (frames, ...), with results by frame."""
 
     pose: Pose
     seconds: Scalars
     met: Floats
-    """1 where all ends are where they should be, else 0."""
+    """1 where all ends reach their targets, else 0."""
     legal: bool
-    """Whether every pose is legal by `contains`."""
+    """True if every pose is legal."""
 
 
 def drive(model: LimitModel, clip: Clip, body: Body) -> Driven:
-    """Return the clip with its ends where they were captured, and all limits kept.
+    """Solve for the captured positions of the ends within limits.
 
     Each frame starts from the pose found for the last, the first from its own capture. The root
     goes as captured; joints that move no end stay as they were at first.
@@ -237,14 +237,14 @@ def drive(model: LimitModel, clip: Clip, body: Body) -> Driven:
 
 
 def deviation(skeleton: Skeleton, found: Pose, captured: Pose, joint: str) -> Scalars:
-    """Return how far a joint is from where it was captured, in the skeleton's unit: (...)."""
+    """Return the distance (...) of a joint from its captured position, in the skeleton's unit."""
     index = skeleton.index(joint)
     here, there = (forward(skeleton, pose)[0][..., index, :] for pose in (found, captured))
     return np.asarray(np.linalg.norm(here - there, axis=-1))
 
 
 def _legal(model: LimitModel, skeleton: Skeleton, pose: Pose, body: Body) -> bool:
-    """Tell whether the joints that moved are within their limits in every frame."""
+    """Return True if the moved joints are within their limits in every frame."""
     return all(
         bool(model.limits[name].contains(pose.rotations[:, skeleton.index(name)]).all())
         for name in body.movers

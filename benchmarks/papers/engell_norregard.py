@@ -21,15 +21,15 @@ from .finding import Finding, Order, Table, shortest
 
 ITSELF, SAME, OTHERS = "the clip itself", "the performer's other clips", "other performers"
 LESSONS = (ITSELF, SAME, OTHERS)
-"""What limits are learned from: as in the paper, then as a user would."""
+"""Training clips: as in the paper, then as a user would choose them."""
 FREE = Family("no limits", "", "")
 MOST = 90  # frames of a clip, that is three seconds
 QUICK_FRAMES, QUICK_FAMILIES = 4, (BOX, SAMPLED)
 SAMPLES, JOINTS = 200, 30
 MOVES = np.radians(1.0)
-"""Joints that turn by less are left out of the fields that are built."""
+"""Joints with a smaller range of rotation are left out."""
 FIELD_CHARTS = ("euler", "rotation-vector")
-"""The paper's, and the one that fields have here unless another is asked for."""
+"""The paper's chart, and our default."""
 PAPER_BUILDING = {8: (0.21, 4.0), 16: (1.34, 32.7), 32: (8.30, 262.0)}
 """Table I: seconds and kilobytes by nodes a side, for 30 joints of 200 samples."""
 PAPER_WORST_MS = {"box": 100.0, "field, sampled": 50.0}  # 10 and 20 frames a second
@@ -38,15 +38,15 @@ PAPER_WORST_CM = {"box": 20.0}
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One clip driven within limits of one family, learned from one lesson."""
+    """One clip driven within limits of one family and one choice of training clips."""
 
     lesson: str
     family: str
     clip: Clip
     pose: Pose
-    """What came out, (frames, ...)."""
+    """Solved poses (frames, ...)."""
     elbow_cm: Scalars
-    """Left, then right: (2 × frames,)."""
+    """Deviations of the left, then the right elbow (2 × frames,)."""
     knee_cm: Scalars
     seconds: Scalars
     met: Scalars
@@ -63,9 +63,9 @@ class Built:
     seconds: float
     """For all joints, from rotations to limits that are ready: slerp, distances, sign, packing."""
     kilobytes: float
-    """Of a packed limit, the mean over joints."""
+    """Size of a packed limit, the mean over joints."""
     map_kilobytes: float
-    """Of the distances at its nodes alone, which are all that the paper stores."""
+    """Size of the node distances alone, which is all that the paper stores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class Capture:
     runs: tuple[Run, ...]
     clips_from: str
     built: tuple[Built, ...]
-    """The paper's Table I, as it is here."""
+    """Our version of the paper's Table I."""
 
     @cached_property
     def finding(self) -> Finding:
@@ -109,7 +109,7 @@ class Capture:
 
 
 def run(order: Order) -> Capture:
-    """Return what families of limits make of captures, learned from them and from others."""
+    """Drive captures within limits of all families, learned from the same and from other clips."""
     if not order.clips:
         raise ValueError("captures are needed, got none")
     clips = [at_30(clip) for clip in order.clips]
@@ -134,7 +134,7 @@ def run(order: Order) -> Capture:
 
 
 def driven_clips(clips: Sequence[Clip]) -> list[Clip]:
-    """Return the shortest clip of each performer of whom there are several, else all but one."""
+    """Return the shortest clip of each performer with several clips, or else all but one clip."""
     by: dict[str, list[Clip]] = {}
     for clip in clips:
         by.setdefault(performer_of(clip.name), []).append(clip)
@@ -235,7 +235,7 @@ def _finding(capture: Capture) -> Finding:
 
 
 def build_fields(clip: Clip, grids: Sequence[int]) -> tuple[Built, ...]:
-    """Return what it takes to build the fields of 30 joints, in each chart and at each resolution.
+    """Return time and size of the fields of 30 joints, by chart and resolution.
 
     All that a user gets is timed, and the whole packed limit weighed. Where a clip has fewer
     joints that move some are built again; where it has fewer frames some are seen twice.
@@ -258,7 +258,7 @@ def build_fields(clip: Clip, grids: Sequence[int]) -> tuple[Built, ...]:
 
 
 def _build_all(paths: Sequence[Quats], chart: str, n: int) -> list[Limit]:
-    """Return the limits around paths, packed as projections need them."""
+    """Return the packed limits around paths."""
     limits = [field_from_paths([path], chart, resolution=n) for path in paths]
     for limit in limits:
         _ = limit.packed

@@ -27,11 +27,11 @@ COLORS = {
     "reach cone": LEGAL,
     "no limits": MUTED,
 }
-"""Of the families that are compared by name; others are in grey."""
+"""Colours of the named families; others are grey."""
 
 
 def pictures_of(result: Result) -> dict[str, Figure]:
-    """Return the pictures of a result by the names of their files; none where there are none."""
+    """Return the pictures of a result by file name."""
     if not isinstance(result, Capture):
         return {}
     return {
@@ -58,7 +58,7 @@ def draw_times(capture: Capture) -> Figure:
 
 
 def draw_deviations(capture: Capture) -> Figure:
-    """Return how far the elbows of one clip are from the capture, frame by frame (Fig. 1b).
+    """Return the deviation of the elbows of one clip from the capture, by frame (Fig. 1b).
 
     A panel for each lesson that the limits were learned from.
     """
@@ -111,7 +111,7 @@ def draw_bodies(capture: Capture) -> Figure:
 
 
 def _both(run: Run) -> Scalars:
-    """Return how far the elbow that is farther from its capture is, in cm: (frames,)."""
+    """Return the larger deviation of both elbows (frames,), in cm."""
     return np.asarray(run.elbow_cm.reshape(2, -1).max(axis=0))
 
 

@@ -1,4 +1,4 @@
-"""Findings: what a reproduction is asked for, and what it says, as tables and as numbers."""
+"""Options and results of reproductions, as tables and as numbers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, Protocol
 from synovia import Clip
 
 Step = Callable[[Sequence[Any]], Iterable[Any]]
-"""Gives back the parts of a job one by one, and may show how far that has come."""
+"""Iterates over the parts of a job, and may show progress."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What a reproduction is asked for."""
+    """Options of a reproduction."""
 
     quick: bool = False
-    """Only so much that it is seen to work; its figures mean little."""
+    """Run a small part, as a smoke test; the figures mean little."""
     clips: tuple[Clip, ...] = ()
     """Captures, of one performer or more, for those that need them."""
     clips_from: str = ""
-    """Where the clips are from, in words."""
+    """Description of the clips' origin."""
     step: Step = iter
 
 
@@ -37,7 +37,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found: `tables` and `notes` to read, `figures` to reckon with."""
+    """The result of a reproduction: `tables` and `notes` as text, `figures` as numbers."""
 
     item: str
     tables: tuple[Table, ...]
@@ -51,7 +51,7 @@ class Finding:
 
 
 class Result(Protocol):
-    """What every reproduction returns: a finding, and whatever pictures of it need."""
+    """Interface of the results of reproductions."""
 
     @property
     def finding(self) -> Finding:
@@ -60,13 +60,13 @@ class Result(Protocol):
 
 
 def shortest(run: Callable[[], Any], repeats: int = 3) -> float:
-    """Return the seconds of the quickest of several runs, after one warm-up run."""
+    """Return the shortest time of several runs after a warm-up, in seconds."""
     run()
     return min(timed(run)[1] for _ in range(repeats))
 
 
 def timed(run: Callable[[], Any]) -> tuple[Any, float]:
-    """Return the result of `run`, and the seconds that it took."""
+    """Return the result of `run`, and its time in seconds."""
     start = time.perf_counter()
     result = run()
     return result, time.perf_counter() - start

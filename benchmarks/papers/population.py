@@ -26,10 +26,10 @@ from .tradeoff import BASELINES, at_volume, curves
 CAPTURES = Path(__file__).parents[3] / "shared" / "data" / "cmu_bvh"
 VOLUMES = {"LeftArm": (0.12, 0.21, 0.25, 0.31), "LeftUpLeg": (0.04, 0.08, 0.12, 0.16)}
 AIMED = {"LeftArm": 0.25, "LeftUpLeg": 0.12}
-"""The volume at which performers are looked at one by one."""
+"""Volume at which single performers are listed."""
 REJECTIONS = (0.05, 0.02, 0.01, 0.005)
 REPORTED = {"LeftArm": {0.12: 0.084, 0.21: 0.012, 0.31: 0.0033}}
-"""What the nearest frame was reported to reject, by volume."""
+"""Published rejection of the nearest-frame baseline, by volume."""
 SAMPLES = 50_000
 MARGINS = np.radians([*range(-30, 0, 5), *range(0, 40, 2), 45.0, 50.0])
 """Margins, in radians, that families are widened by: as many as it takes between these volumes."""

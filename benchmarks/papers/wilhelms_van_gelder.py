@@ -43,7 +43,7 @@ class Pass:
 
 @dataclass(frozen=True, eq=False)
 class WilhelmsVanGelder:
-    """The same goals with limits, without, and with limits that are looked at but not kept."""
+    """Runs of the same goals with limits, without, and with limits tested but not enforced."""
 
     with_limits: Pass
     without: Pass
@@ -145,7 +145,7 @@ def run(order: Order) -> WilhelmsVanGelder:
 
 
 def follow_all(offsets: Ints, packed: Scalars, obey: bool, goals: Vectors) -> Pass:
-    """Return a pass over all goals, after a short one, so that no compiling is timed."""
+    """Time a pass over all goals after a warm-up."""
     moves, stops = np.zeros((2, len(goals)), np.int64)
     left, close = np.zeros(len(goals)), CLOSE * LENGTH
     start = np.tile([1.0, 0.0, 0.0, 0.0], (len(BONES), 1))

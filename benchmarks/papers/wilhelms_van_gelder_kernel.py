@@ -1,4 +1,4 @@
-"""A chain that follows goals as Wilhelms & Van Gelder (2001) have it: one segment at a time.
+"""A chain that follows goals by the method of Wilhelms & Van Gelder (2001), segment by segment.
 
 Every execution turns one segment so that the chain's end lies in the direction of the goal. Where
 that leaves the segment's limit, the move ends before the boundary.
@@ -89,7 +89,7 @@ def part_of_move(p, o, edge, start, end, over, block):
 
 @kernel
 def shortest_turn(a, b):
-    """Return the rotation of the direction of a to that of b, the identity if it is opposite."""
+    """Return the rotation from direction a to direction b; the identity if they are opposite."""
     across, sizes = cross(a, b), math.sqrt(dot(a, a) * dot(b, b))
     turn = Quat(sizes + dot(a, b), across.x, across.y, across.z)
     return normalize(turn) if quat_dot(turn, turn) > 1e-24 * sizes * sizes else IDENTITY

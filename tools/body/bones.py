@@ -54,7 +54,7 @@ AS_IT_IS = np.eye(3, 4)
 
 @cache
 def _left_bones() -> dict[str, list[Local]]:
-    """Return the bones of each segment that has no number, sides without their word."""
+    """Return the bones of each segment without a number, without the side in names."""
     hand: list[Local] = [("digit", limbs.along(each)) for each in limbs.hand_digits()]
     foot: list[Local] = [("digit", limbs.along(each)) for each in limbs.foot_digits()]
     toes: list[Local] = [("digit", limbs.along(each)) for each in limbs.toe_digits()]
@@ -83,17 +83,17 @@ MIDDLE_BONES: Mapping[str, Sequence[Local]] = {
     "Head": [("skull", AS_IT_IS), ("jaw", AS_IT_IS)],
     "Sternum": [("sternum", AS_IT_IS)],
 }
-"""The bones of the segments in the middle, vertebrae aside."""
+"""Bones of the middle segments, without vertebrae."""
 
 
 RISE = {"lumbar": 34.0, "thoracic": 24.0, "cervical": 16.8, "atlas": 16.0}
-"""How far vertebrae are apart for which the surfaces were made, in millimetres."""
+"""Spacing of the vertebrae for which the surfaces were modelled, in millimetres."""
 WIDTH = {"L": (0.93, 1.06), "T": (0.84, 1.18), "C": (0.88, 1.12)}
-"""How wide the first and the last vertebra of a region is."""
+"""Width of the first and the last vertebra of a region."""
 
 
 def _vertebra(skeleton: Skeleton, name: str) -> Local:
-    """Return a vertebra of the default human: as high as there is room, along the spine."""
+    """Return a vertebra of the default human, scaled to the spacing along the spine."""
     region = trunk.TRUNK[name]
     joint = skeleton.index(name)
     places = forward(skeleton, skeleton.rest_pose())[0] / MILLIMETRE
@@ -157,7 +157,7 @@ KINDS: Mapping[str, Callable[[], Surface]] = {
     **{region: partial(trunk.vertebra, region) for region in RISE},
     **{f"rib{number}": partial(_rib, number) for number in range(1, 13)},
 }
-"""What makes the surface of each kind of bones, in millimetres."""
+"""Functions that build the surface of each kind of bone, in millimetres."""
 
 
 @cache
@@ -171,7 +171,7 @@ def make_surface(kind: str) -> Surface:
 
 
 def simplify(surface: Surface, kept: float) -> tuple[Vectors, Ints]:
-    """Return vertices and triangles of a surface with a share `kept` of its triangles."""
+    """Return vertices and triangles of a surface simplified to a share `kept` of its triangles."""
     vertices, triangles = fast_simplification.simplify(
         surface.vertices.astype(np.float32),
         surface.triangles.astype(np.int32),

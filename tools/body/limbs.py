@@ -27,7 +27,7 @@ def clavicle() -> Surface:
 
 
 ROOT = np.array([-99.0, -14.0, -84.0])
-"""Where the spine of the scapula begins."""
+"""Start of the scapula's spine."""
 
 
 @cache
@@ -149,7 +149,7 @@ def digit() -> Surface:
 
 
 Digit = tuple[Vectors, Vectors, float]
-"""Where a bone of a hand or a foot begins and ends, and how thick it is against a finger's."""
+"""Start and end of a bone of a hand or foot, and its thickness relative to a finger's."""
 
 
 def _finger(
@@ -298,7 +298,7 @@ def toe_digits() -> list[Digit]:
 
 
 def along(bone: Digit, length: float = 40.0) -> Floats:
-    """Return the placing (3, 4) that brings the surface `digit`, of this length, to a bone."""
+    """Return the transform (3, 4) from the surface `digit` of this length to a bone."""
     start, end, thick = bone
     way = end - start
     far = float(np.linalg.norm(way))

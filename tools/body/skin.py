@@ -25,12 +25,12 @@ APART = {"shoulder.abduction": 50.0, "hip.abduction": 12.0}
 """Controls of the bind pose in degrees: limbs are away from the trunk."""
 KEPT = 0.2  # share of triangles that simplification keeps
 NEAR, MOST = 46.0, 4
-"""Segments that are so much farther than the nearest, in millimetres, have no part; so many may."""
+"""Millimetres; farther segments than the nearest plus this get no weight. And the most segments."""
 KNEECAP_NEAR, KNEECAP_FAR = 6.0, 66.0
 """Skin up to the first distance from a kneecap, in millimetres, moves with it alone; from the
 second on, not at all."""
 ROUNDS = 10
-"""How often weights go over into those of their neighbours."""
+"""Smoothing passes of the weights."""
 Place = Callable[[str, ArrayLike], Vectors]
 
 
@@ -253,7 +253,7 @@ def _line(low: float, high: float, step: Callable[[float], float]) -> Floats:
 # Which segments the skin goes with.
 
 Core = tuple[str, tuple[float, float, float], tuple[float, float, float], float]
-"""A segment, the line in it that skin is around, and how far around, in millimetres."""
+"""A segment, the line inside it that skin surrounds, and the radius, in millimetres."""
 LEFT_CORES: tuple[Core, ...] = (
     ("Scapula", (-66, -30, -50), (-8, -12, -16), 36.0),
     ("UpperArm", (4, -34, 0), (0, -312, 0), 46.0),
@@ -266,7 +266,7 @@ LEFT_CORES: tuple[Core, ...] = (
     ("Toes", (0, 0, 12), (0, -4, 60), 24.0),
 )
 WIDE = {"L": (60.0, 20.0), "T": (70.0, 45.0), "C": (6.0, 4.0)}
-"""Of vertebrae, by region: how wide their line is, and how far in front of them."""
+"""By region of the spine: width of the vertebrae's line, and its distance in front of them."""
 
 
 def _cores(names: Sequence[str]) -> list[Core]:
@@ -287,7 +287,7 @@ def _cores(names: Sequence[str]) -> list[Core]:
 
 
 def _smooth(weights: Floats, triangles: Ints) -> Floats:
-    """Return weights (n, k) that go over into those of neighbours, so that skin bends roundly."""
+    """Return weights (n, k) smoothed over neighbours."""
     pairs = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     pairs = np.concatenate([pairs, pairs[:, ::-1]])
     order = np.argsort(pairs[:, 0], kind="stable")

@@ -1,4 +1,4 @@
-"""Solids: round parts that melt into each other, each as its distance function.
+"""Solids as signed distance functions, with smooth unions.
 
 They are what bones and the skin are made of. Lengths are in whatever unit the numbers are, which is
 millimetres for bones.
@@ -17,7 +17,7 @@ from synovia.arrays import Floats, Scalars, Vectors
 
 Distance = Callable[[Vectors], Scalars]
 FAR, NOWHERE = 80.0, 1e6
-"""Parts that are farther from a point than this are not asked; far from all it is nowhere."""
+"""Distance beyond which a part is not evaluated at a point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ def blade(corners: ArrayLike, faces: Sequence[tuple[int, int, int]], thickness: 
 
 
 def blend(soft: float, *solids: Solid) -> Solid:
-    """Return all solids as one; where two meet they melt over a length of about `soft`."""
+    """Return the smooth union of solids, blended over a length of about `soft`."""
 
     def distance(points: Vectors) -> Scalars:
         total = np.full(len(points), NOWHERE)
@@ -122,7 +122,7 @@ def blend(soft: float, *solids: Solid) -> Solid:
 
 
 def carve(soft: float, solid: Solid, *hollows: Solid) -> Solid:
-    """Return a solid without what the hollows take away, with edges rounded by `soft`."""
+    """Return a solid minus hollows, with edges rounded by `soft`."""
 
     def distance(points: Vectors) -> Scalars:
         total = solid.distance(points)
@@ -134,7 +134,7 @@ def carve(soft: float, solid: Solid, *hollows: Solid) -> Solid:
 
 
 def stretch(solid: Solid, factors: ArrayLike, center: ArrayLike = (0.0, 0.0, 0.0)) -> Solid:
-    """Return a solid made longer along the axes by factors (3,), about a point."""
+    """Return a solid scaled along the axes by factors (3,), about a point."""
     by, middle = np.asarray(factors, dtype=float), np.asarray(center, dtype=float)
     least = float(by.min())
 
@@ -145,7 +145,7 @@ def stretch(solid: Solid, factors: ArrayLike, center: ArrayLike = (0.0, 0.0, 0.0
 
 
 def turn(solid: Solid, rotation: Floats, center: ArrayLike = (0.0, 0.0, 0.0)) -> Solid:
-    """Return a solid turned by a matrix (3, 3), about a point."""
+    """Return a solid rotated by a matrix (3, 3), about a point."""
     middle = np.asarray(center, dtype=float)
 
     def distance(points: Vectors) -> Scalars:
@@ -168,6 +168,6 @@ def with_mirror(solid: Solid) -> Solid:
 
 
 def _softer(a: Scalars, b: Scalars, soft: float) -> Scalars:
-    """Return the lesser of two distances, less up to a quarter of `soft` where they are alike."""
+    """Return the smooth minimum of two distances; it is up to soft / 4 smaller."""
     near = np.maximum(soft - np.abs(a - b), 0.0) / soft
     return np.asarray(np.minimum(a, b) - 0.25 * soft * near * near)

@@ -33,7 +33,7 @@ class Surface:
 
 
 def without_shares(vertices: Vectors, triangles: Ints) -> Surface:
-    """Return a surface whose vertices all go with the first joint."""
+    """Return a surface whose vertices all follow the first joint."""
     return Surface(vertices, triangles, np.zeros(len(vertices)))
 
 
@@ -94,7 +94,7 @@ def along_grid(solid: Solid, lines: Sequence[Floats]) -> Surface:
 
 
 COARSE = 4
-"""Values are looked at every so many lines first, and at all only near the surface."""
+"""Step of the coarse grid; finer values are computed near the surface only."""
 
 
 def _sample(solid: Solid, lines: Sequence[Floats]) -> Floats:
@@ -122,7 +122,7 @@ def _ticks(low: float, high: float, cell: float, ends: tuple[float, float]) -> F
 
 
 def _net(lines: Sequence[Floats], values: Floats) -> Surface:
-    """Return the triangles between values below 0 and others: a vertex a cell (surface nets)."""
+    """Return the triangles of the zero level of a grid, with a vertex a cell (surface nets)."""
     shape = tuple(size - 1 for size in values.shape)
     sums, counts = np.zeros((*shape, 3)), np.zeros(shape)
     inside = values < 0.0

@@ -212,7 +212,7 @@ def sacrum() -> Surface:
 
 
 def rib_path(number: int, side: Vectors, front: Vectors, joins: Vectors | None) -> Vectors:
-    """Return the way (n, 3) of a left rib from its head, past side and front to what it `joins`.
+    """Return the path (n, 3) of a left rib from its head to the point that it `joins`.
 
     All are in the frame of the rib, in millimetres. A rib that joins nothing ends at its front.
     """
@@ -231,7 +231,7 @@ def rib_path(number: int, side: Vectors, front: Vectors, joins: Vectors | None) 
 
 
 def rib(path: Vectors, number: int, joins: bool) -> Surface:
-    """Return a left rib along its path; its cartilage goes over to a second joint."""
+    """Return a left rib along its path; its cartilage blends to a second joint."""
     along = np.linspace(0.0, 1.0, len(path))
     high = np.interp(along, [0, 0.06, 0.12, 0.6, 0.78, 1], [5.5, 4.2, 5.6, 6.4, 6.6, 5.4])
     thick = np.interp(along, [0, 0.06, 0.12, 0.6, 0.78, 1], [5.0, 3.6, 3.8, 3.4, 4.0, 4.4])
