@@ -386,7 +386,7 @@ Promised = tuple[np.ndarray, float, float, float]
 def promise_people(crowd: Crowd, people: Sequence[int], reject: float) -> Promised:
     """Return rejection, volume, and promised rejection of a field near people.
 
-    As `within_for`, with everybody's distances from everybody known already.
+    Everybody's distances from everybody are known already.
     """
     at, everywhere = (each[:, people] for each in crowd.angles)
     held_out = []

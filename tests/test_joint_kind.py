@@ -12,7 +12,6 @@ from synovia.learn import (
     JointKind,
     Take,
     joint_kind,
-    kinds_of,
     performer_of,
     trim,
 )
@@ -159,24 +158,6 @@ def test_a_ball_has_ranges_along_its_principal_axes(rng):
     found = joint_kind(quat.exp(vectors))
     assert np.abs(found.axes).argmax(axis=1).tolist() == [0, 2, 1]
     np.testing.assert_allclose(np.degrees(np.ptp(found.ranges, axis=1)), [120, 50, 20], rtol=0.2)
-
-
-def test_joints_in_a_batch_have_the_kinds_they_have_alone(rng):
-    ball = quat.exp(np.radians(rng.uniform(-1.0, 1.0, size=(1200, 3)) * [40.0, 15.0, 25.0]))
-    hinge = about(TILTED, angles_deg(rng, -60, 60))
-    astray = hinge.copy()
-    astray[[3, 700]] = about(Y, [2.0, 2.5])  # as many as are ignored
-    universal = quat.mul(about(X, angles_deg(rng, -50, 50)), about(Y, angles_deg(rng, -30, 20)))
-    joints = [
-        *(ball, hinge, astray, universal, ball[:300], about(X, np.zeros(5))),
-        *(noisy(rng, each, wobble) for each in (hinge, universal) for wobble in (0.9, 1.1, 3.0)),
-    ]
-    together = kinds_of(joints)
-    for found, rotations in zip(together, joints, strict=True):
-        alone = joint_kind(rotations)
-        assert found.kind == alone.kind
-        for field in ("mean", "axes", "ranges"):
-            np.testing.assert_array_equal(getattr(found, field), getattr(alone, field))
 
 
 def test_no_rotations_and_no_such_kind_are_errors():

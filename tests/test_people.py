@@ -12,8 +12,9 @@ from clips import person
 from synovia import LimitModel, load_limits, quat, save_clip, save_limits
 from synovia.cli import main
 from synovia.evidence.study import uniform_rotations
-from synovia.learn import DEFAULT_WITHIN, FitOptions, People, Take, fit_joint, within_for
-from synovia.learn.people import MAX_PEOPLE, spread_evenly
+from synovia.learn import DEFAULT_WITHIN, FitOptions, People, Take, fit_joint
+from synovia.learn.margins import promise
+from synovia.learn.people import MAX_PEOPLE, MAX_WITHIN, MIN_WITHIN, spread_evenly
 from synovia.learn.trimming import COUNTED_CELL
 
 AXIS = np.array([1.0, 0.0, 0.0])
@@ -31,6 +32,10 @@ def path(size, seed, frames=300, offset=(0.0, 0.0, 0.0)):
 
 def take(name, size=(0.7, 0.4, 0.3), seed=0, people=1, **options):
     return Take(path(size, seed, **options), 1 / 60, f"{name}_1", name, person_count=people)
+
+
+def promise_of(reject, people):
+    return promise(reject, people.leave_one_out(), MIN_WITHIN, MAX_WITHIN)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +141,7 @@ def test_where_nobody_is_near_enough_the_nearest_node_is_left():
 
 def test_the_rejection_asked_for_is_kept_by_those_left_out(crowd):
     people = People.of(crowd)
-    near, wide = within_for(0.05, people), within_for(0.005, people)
+    near, wide = (promise_of(share, people) for share in (0.05, 0.005))
     assert near.held_out <= 0.05
     assert wide.held_out <= 0.005
     assert wide.margin > near.margin
@@ -196,9 +201,9 @@ def test_what_cannot_be_is_refused(crowd):
     with pytest.raises(ValueError, match="at least one take"):
         People.of([])
     with pytest.raises(ValueError, match="two performers"):
-        within_for(0.1, People.of(crowd[:1]))
+        People.of(crowd[:1]).leave_one_out()
     with pytest.raises(ValueError, match="between 0 and 1"):
-        within_for(1.0, People.of(crowd))
+        promise_of(1.0, People.of(crowd))
     with pytest.raises(ValueError, match="people takes no option threshold"):
         fit_joint(crowd, FitOptions.of("people", None, threshold=2.0), reference=None, axis=AXIS)
     with pytest.raises(ValueError, match="within must be above 0 radians"):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..lazy import lazy_getattr
 from .duplicates import Duplicates, find_duplicates, join_groups, same_bones
-from .kinds import JointKind, joint_kind, joint_kinds, kinds_of
+from .kinds import JointKind, joint_kind, joint_kinds
 from .margins import Promise, check_rejection
 from .population import Calibration, Population, calibrate
 from .takes import (
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
         measure_from,
         people_field,
     )
-    from .people import DEFAULT_WITHIN, ESTIMATORS, People, within_for
+    from .people import DEFAULT_WITHIN, ESTIMATORS, People
 
 # Names that need charts and shapes.
 __getattr__ = lazy_getattr(
     __name__,
     {
         "fields": ("field_from_paths",),
-        "people": ("DEFAULT_WITHIN", "ESTIMATORS", "People", "within_for"),
+        "people": ("DEFAULT_WITHIN", "ESTIMATORS", "People"),
         "fitting": (
             *("MAX_MARGIN", "FitOptions", "fit_joint"),
             *("learn", "learn_from_takes", "measure_from", "people_field"),
@@ -84,7 +84,6 @@ __all__ = [
     "joint_kind",
     "joint_kinds",
     "joints_to_fit",
-    "kinds_of",
     "learn",
     "learn_from_takes",
     "leave_one_out",
@@ -97,5 +96,4 @@ __all__ = [
     "takes_of",
     "thin",
     "trim",
-    "within_for",
 ]

@@ -27,7 +27,7 @@ from .dependents import (
     pairs_to_learn,
 )
 from .duplicates import find_duplicates
-from .kinds import JointKind, kinds_of
+from .kinds import joint_kind
 from .margins import DEFAULT_REJECT, HeldOut, Promise, check_rejection, promise
 from .people import DEFAULT_WITHIN, ESTIMATORS, MAX_WITHIN, MIN_WITHIN, People
 from .population import Population
@@ -174,74 +174,18 @@ class FitOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class JointWidths:
-    """Limits of one joint by margin, and the widths that people left out need, in radians.
-
-    A width is `base` plus the margin. Chosen ones are from `low` to `high`.
-    """
-
-    limit_at: Callable[[float], Limit]
-    """Returns the limit with a margin, in radians."""
-    held_out: Sequence[HeldOut]
-    """Required margins of each person left out; empty unless a rejection is requested."""
-    base: float
-    low: float
-    high: float
-
-    def promise(self, reject: float) -> Promise:
-        """Return the margin for a rejection of at most `reject`, and what it promises."""
-        kept = promise(reject, self.held_out, self.low, self.high)
-        return replace(kept, margin=kept.margin - self.base)
-
-
-@dataclass(frozen=True, eq=False)
 class FittedJoint:
     """A joint's limit, the frames that were dropped, and the margin that was used."""
 
     limit: Limit
     trimmed: TrimResult
+    limit_at: Callable[[float], Limit]
+    """Returns the limit with another margin, in radians."""
+    promise_for: Callable[[float], Promise]
+    """Returns the margin for a rejection; only for fits with a rejection."""
     margin: float
     promise: Promise | None
     """Shares of frames outside, of people left out and of newcomers, if a rejection was asked."""
-    widths: JointWidths
-
-
-@dataclass(frozen=True, eq=False)
-class _JointFrame:
-    """What a joint's rotations are charted about: None for their mean, and the bone's axis."""
-
-    options: FitOptions
-    reference: Quats | None
-    axis: Vectors
-
-    def limit(self, paths: Sequence[Quats], margin: float) -> Limit:
-        """Return the limit around paths (frames, 4)."""
-        options = self.options
-        return Limit.fit(
-            [path for path in paths if len(path)],
-            options.shape,
-            options.chart,
-            margin=margin,
-            **self._chart_options(),
-            **options.shape_options,
-        )
-
-    def estimate(self, people: People, within: float) -> Limit:
-        """Return the limit `within` so many radians of the people."""
-        options = self.options
-        unknown = set(options.shape_options) - set(people.fit_options({}))
-        if unknown:
-            raise ValueError(f"{people.name} takes no option {', '.join(sorted(unknown))}")
-        return people.field(within, options.chart, **self._chart_options(), **options.shape_options)
-
-    @property
-    def margin(self) -> float:
-        """How much wider than what was observed a limit is, at least, in radians."""
-        return DEFAULT_MARGIN if self.options.margin is None else self.options.margin
-
-    def _chart_options(self) -> dict[str, Any]:
-        axis = self.axis if has_axis(self.options.chart) else None
-        return {"reference": self.reference, "axis": axis}
 
 
 def fit_joint(
@@ -259,66 +203,100 @@ def fit_joint(
     takes
         The takes of the joint.
     options
-        The shape and how wide it is; what is about several joints is not asked for.
+        The options of the fit; those about several joints are not used.
     reference
         The rotation (4,) that angles are measured from; None for the mean.
     axis
         The direction (3,) of the bone in the joint's own frame.
     trimmed
-        What `trim` leaves of the takes, where that is known already.
+        The result of `trim` for the takes, if it is known already.
     """
     trimmed = trim(takes, options.trim) if trimmed is None else trimmed
     if reference is None and (weights := _kept_weights(takes, trimmed)) is not None:
         reference = quat.mean(trimmed.rotations(takes), weights)
-    frame = _JointFrame(options.with_defaults(_performers(takes)), reference, axis)
-    widths = _widths_of(takes, frame, trimmed)
-    if frame.options.reject is None:
-        return FittedJoint(widths.limit_at(frame.margin), trimmed, frame.margin, None, widths)
-    kept = widths.promise(frame.options.reject)
-    _warn_unless_kept(frame.options.reject, kept, widths)
-    return FittedJoint(widths.limit_at(kept.margin), trimmed, kept.margin, kept, widths)
+    options = options.with_defaults(_performers(takes))
+    margin, reject = options.margin or 0.0, options.reject
+    held_out: list[HeldOut] = []
+    if options.estimator is None:
+        base, ends = 0.0, (margin, max(margin, float(MAX_MARGIN)))
+        paths = _kept_paths(takes, trimmed.kept)
+        limit_at = partial(_fit_limit, options, reference, axis, paths)
+        if reject is not None:
+            held_out = _held_out(takes, options, reference, axis)
+    else:
+        people = options.estimator.of(takes)
+        base, ends = float(DEFAULT_WITHIN), (float(MIN_WITHIN), float(MAX_WITHIN))
+        limit_at = partial(_grow_from_people, people, options, reference, axis)
+        if reject is not None:
+            held_out = people.leave_one_out()
 
+    def promise_for(reject: float) -> Promise:
+        kept = promise(reject, held_out, *ends)
+        return replace(kept, margin=kept.margin - base)
 
-def _performers(takes: Iterable[Take]) -> set[str]:
-    """Return who performs, those aside of whom there are samples alone."""
-    return {take.performer for take in takes if not take.is_sample}
-
-
-def _widths_of(takes: Sequence[Take], frame: _JointFrame, trimmed: TrimResult) -> JointWidths:
-    """Return the limits of one joint by margin, and the margins that people left out need."""
-    estimator, reject = frame.options.estimator, frame.options.reject
-    if estimator is None:
-        kept = _kept_paths(takes, trimmed.kept)
-        held_out = [] if reject is None else _held_out(takes, frame)
-        most = max(frame.margin, float(MAX_MARGIN))
-        return JointWidths(partial(frame.limit, kept), held_out, 0.0, frame.margin, most)
-    people = estimator.of(takes)
-    return JointWidths(
-        lambda margin: frame.estimate(people, DEFAULT_WITHIN + margin),
-        [] if reject is None else people.leave_one_out(),
-        DEFAULT_WITHIN,
-        MIN_WITHIN,
-        float(MAX_WITHIN),
-    )
-
-
-def _warn_unless_kept(reject: float, kept: Promise, widths: JointWidths) -> None:
+    if reject is None:
+        return FittedJoint(limit_at(margin), trimmed, limit_at, promise_for, margin, None)
+    kept = promise_for(reject)
     if kept.rejected > reject * (1.0 + 1e-6):
-        unit = "of margin" if widths.base == 0.0 else "around people"
+        unit = "of margin" if base == 0.0 else "around people"
         warnings.warn(
             f"{reject:.2%} was asked for, but these people promise no less than "
             f"{kept.rejected:.2%} of newcomers' frames outside, at "
-            f"{np.degrees(widths.base + kept.margin):.0f} degrees {unit}",
-            stacklevel=3,
+            f"{np.degrees(base + kept.margin):.0f} degrees {unit}",
+            stacklevel=2,
         )
+    limit = limit_at(kept.margin)
+    return FittedJoint(limit, trimmed, limit_at, promise_for, kept.margin, kept)
+
+
+def _performers(takes: Iterable[Take]) -> set[str]:
+    """Return the performers of whom there are more than samples."""
+    return {take.performer for take in takes if not take.is_sample}
+
+
+def _fit_limit(
+    options: FitOptions,
+    reference: Quats | None,
+    axis: Vectors,
+    paths: Sequence[Quats],
+    margin: float,
+) -> Limit:
+    """Return the limit around paths (frames, 4)."""
+    return Limit.fit(
+        [path for path in paths if len(path)],
+        options.shape,
+        options.chart,
+        margin=margin,
+        reference=reference,
+        axis=axis if has_axis(options.chart) else None,
+        **options.shape_options,
+    )
+
+
+def _grow_from_people(
+    people: People, options: FitOptions, reference: Quats | None, axis: Vectors, margin: float
+) -> Limit:
+    """Return the limit `DEFAULT_WITHIN` plus a margin, in radians, from the people."""
+    unknown = set(options.shape_options) - set(people.fit_options({}))
+    if unknown:
+        raise ValueError(f"{people.name} takes no option {', '.join(sorted(unknown))}")
+    return people.field(
+        DEFAULT_WITHIN + margin,
+        options.chart,
+        reference=reference,
+        axis=axis if has_axis(options.chart) else None,
+        **options.shape_options,
+    )
 
 
 def people_field(people: People, within: float, options: FitOptions, axis: Vectors) -> Limit:
     """Return the limit `within` so many radians of the people, charted about their mean."""
-    return _JointFrame(options, None, axis).estimate(people, within)
+    return _grow_from_people(people, options, None, axis, within - DEFAULT_WITHIN)
 
 
-def _held_out(takes: Sequence[Take], frame: _JointFrame) -> list[HeldOut]:
+def _held_out(
+    takes: Sequence[Take], options: FitOptions, reference: Quats | None, axis: Vectors
+) -> list[HeldOut]:
     """Return the margins, in radians, that each performer needs who was left out.
 
     Performers are left out in turn (clips, where there is one performer, or one who is blended with
@@ -327,15 +305,14 @@ def _held_out(takes: Sequence[Take], frame: _JointFrame) -> list[HeldOut]:
     """
     name_of = _left_out_by(takes)
     thinned = thin_takes(takes, name_of)
-    if frame.reference is None:
+    if reference is None:
         weights = np.concatenate([take.frame_counts for take in thinned]).astype(float)
-        every = np.concatenate([take.rotations for take in thinned])
-        frame = replace(frame, reference=quat.mean(every, weights))
+        reference = quat.mean(np.concatenate([take.rotations for take in thinned]), weights)
     names = [name_of(take) for take in thinned if not take.is_sample]
     groups = [names[k::MAX_FOLDS] for k in range(min(MAX_FOLDS, len(names)))]
     held_out = []
-    for group, (rest, kept) in zip(groups, _rests(thinned, groups, frame.options), strict=True):
-        limit = frame.limit(_kept_paths(rest, kept), 0.0)
+    for group, (rest, kept) in zip(groups, _rests(thinned, groups, options), strict=True):
+        limit = _fit_limit(options, reference, axis, _kept_paths(rest, kept), 0.0)
         held_out += [
             HeldOut(limit.required_margin(take.rotations), take.frame_counts)
             for take in thinned
@@ -490,14 +467,13 @@ def learn_from_takes(
             axis = axes[skeleton.index(name)]
             fitted = _fit_named(name, takes[name], options, references.get(name), axis)
             if name in ancestors:
-                limit = measure_from(fitted.limit, ancestors[name])
-                fitted = replace(fitted, limit=limit)
+                fitted = replace(fitted, limit=measure_from(fitted.limit, ancestors[name]))
             if lost := (flips or {}).get(name, 0):
                 had = fitted.trimmed
                 counted = replace(had, frames=had.frames + lost, flips=had.flips + lost)
                 fitted = replace(fitted, trimmed=counted)
             fits[name] = fitted
-    rows = _joint_rows(fits, takes)
+    rows = {name: _joint_row(fitted, takes[name]) for name, fitted in fits.items()}
     varying = fits if options.depends == "auto" else set(options.depends or ()) & set(fits)
     return LearnedLimits(
         limits={name: fitted.limit for name, fitted in fits.items()},
@@ -561,10 +537,10 @@ def _variable_limit(
     What is outside the joint's own limit is outside the dependent one as well. So the own limit
     is wider, for `OWN_SHARE` of the rejection asked for.
     """
-    kept = None if reject is None else fitted.widths.promise(OWN_SHARE * reject)
+    kept = None if reject is None else fitted.promise_for(OWN_SHARE * reject)
     margins = (fitted.margin if kept is None else kept.margin, fitted.margin)
     if kind != "hinge":
-        limits = [fitted.widths.limit_at(margin) for margin in margins]
+        limits = [fitted.limit_at(margin) for margin in margins]
         wide, plain = (replace(each, relative_to=fitted.limit.relative_to) for each in limits)
         return VariableLimit(wide, None, kept, plain)
     rotations = fitted.trimmed.rotations(takes)
@@ -649,15 +625,9 @@ def _clip_row(clip: Clip, performers: Performers, first_frame_dropped: bool) -> 
     }
 
 
-def _joint_rows(
-    fits: Mapping[str, FittedJoint], takes: Mapping[str, Sequence[Take]]
-) -> dict[str, dict[str, Any]]:
-    kinds = kinds_of([fitted.trimmed.rotations(takes[name]) for name, fitted in fits.items()])
-    pairs = zip(fits.items(), kinds, strict=True)
-    return {name: _joint_row(fitted, kind) for (name, fitted), kind in pairs}
-
-
-def _joint_row(fitted: FittedJoint, kind: JointKind) -> dict[str, Any]:
+def _joint_row(fitted: FittedJoint, takes: Sequence[Take]) -> dict[str, Any]:
+    """Return the entry of a joint in a model's provenance."""
+    kind = joint_kind(fitted.trimmed.rotations(takes))
     return {
         "kind": kind.kind,
         "axes": kind.axes.tolist(),
@@ -673,7 +643,7 @@ def _joint_row(fitted: FittedJoint, kind: JointKind) -> dict[str, Any]:
 
 
 def _references(options: FitOptions, first: Clip) -> dict[str, Quats]:
-    """Return the reference rotation by joint; none where the mean is to be taken."""
+    """Return the reference rotation by joint; empty where the mean is to be taken."""
     reference, skeleton = options.reference, first.skeleton
     if reference == "mean":
         return {}
@@ -684,11 +654,9 @@ def _references(options: FitOptions, first: Clip) -> dict[str, Quats]:
             raise ValueError(f"{reference.name}: the reference clip has no frames")
         known = names_in(options.names, reference.skeleton)
         found = match(skeleton.names, skeleton, reference.skeleton, known)
-        ways, rotations = (
-            found.lineages(options.ancestors, reference.name),
-            reference.pose.rotations,
-        )
-        return {name: way.relative_rotation(rotations[0]) for name, way in ways.items()}
+        lineages = found.lineages(options.ancestors, reference.name)
+        rotations = reference.pose.rotations[0]
+        return {name: each.relative_rotation(rotations) for name, each in lineages.items()}
     if isinstance(reference, int) and -first.frames <= reference < first.frames:
         rotations = first.pose.rotations[reference]
         return {

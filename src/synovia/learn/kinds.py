@@ -100,11 +100,6 @@ def joint_kind(rotations: Quats, slack: float = SLACK) -> JointKind:
     return JointKind(kind, mean, axes, np.array([_range(angles) for angles in along.T]))
 
 
-def kinds_of(joints: Sequence[Quats], slack: float = SLACK) -> list[JointKind]:
-    """Return the kind of each joint from its rotations (n, 4)."""
-    return [joint_kind(rotations, slack) for rotations in joints]
-
-
 def _subspace(rotations: Quats, dimensions: int) -> tuple[Floats, float]:
     """Return the principal quaternions (4, 4) and the largest angle to their subspace, radians.
 
@@ -244,6 +239,8 @@ def joint_kinds(
     joints = clips[0].skeleton.names
     invented = [invented_first_frame(clip) for clip in clips]
     takes = takes_of(clips, joints, drop_first=invented, names=names)
-    found = [joint for joint in joints if takes[joint]]
-    rotations = [np.concatenate([take.rotations for take in takes[joint]]) for joint in found]
-    return dict(zip(found, kinds_of(rotations), strict=True))
+    return {
+        joint: joint_kind(np.concatenate([take.rotations for take in takes[joint]]))
+        for joint in joints
+        if takes[joint]
+    }

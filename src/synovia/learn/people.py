@@ -15,7 +15,7 @@ from ..charts import Chart
 from ..limit import Limit, chart_named
 from ..shapes import DistanceField
 from ..shapes.distance_field.build import grid_around, node_points, redistance
-from .margins import HeldOut, Promise, promise
+from .margins import HeldOut
 from .takes import Take
 from .trimming import COUNTED_CELL, thin_takes
 
@@ -133,14 +133,6 @@ class People:
         if (values > 0.0).any():
             values = redistance(values, 0.0, low, spacing, wraps)
         return Limit(framed, DistanceField(low, spacing, values, 0.0, wraps.astype(float)))
-
-
-def within_for(reject: float, people: People) -> Promise:
-    """Return the distance at which a share `reject` of a newcomer's frames is rejected.
-
-    It is the margin of the result, in radians.
-    """
-    return promise(reject, people.leave_one_out(), MIN_WITHIN, MAX_WITHIN)
 
 
 def combine(performer_distances: Floats, person_counts: Ints, neighbor_count: int) -> Scalars:
