@@ -5,9 +5,8 @@ it, those of a hinge a great circle, those of a swing without twist a great sphe
 2 and 3 dimensions, which need no reference. A point at distance sin(x / 2) from the subspace is x
 radians from the nearest rotation in it.
 
-A universal joint rotates about an axis a of the parent and an axis b of the child, whose angle is
-constant: a . (R b) is the same for all rotations R. Of all pairs of axes, the search finds the one
-whose angle varies least.
+A joint of two axes that are each fixed in a bone, as of a cardan shaft, counts as a ball: its
+rotations are no subspace.
 """
 
 from __future__ import annotations
@@ -18,17 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import quat
-from ..arrays import (
-    TURN,
-    Floats,
-    Quats,
-    Scalars,
-    Vectors,
-    evenly_spaced,
-    own,
-    unit_quats,
-    unit_vectors,
-)
+from ..arrays import TURN, Floats, Quats, Scalars, Vectors, evenly_spaced, own, unit_quats
 from ..skeleton import Clip
 from .takes import invented_first_frame, takes_of
 
@@ -36,11 +25,7 @@ DEGREES_OF_FREEDOM = {"fixed": 0, "hinge": 1, "universal": 2, "ball": 3}
 SLACK = np.radians(1.0)  # radians; noise of optical capture
 OUTLIER_SHARE = 0.001  # of rotations that are ignored
 MAX_ROTATIONS = 4000  # evenly spaced; more do not change the kind
-MIN_AXIS_ANGLE = np.radians(15.0)  # radians between axes; below, it is a hinge that wobbles
 SUBSPACE_FITS = 3  # each without the outliers of the previous one
-CONVERGED = (1e-6, 1e-6, 1e-12)  # 1 - cosine of a step's rotation; the first fits find outliers
-FIRST_STEPS = 15  # of all starts; then only the best one continues
-MAX_STEPS = 100  # of the search for a pair of axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +39,8 @@ class JointKind:
     axes: Vectors
     """(freedoms, 3): unit axes in the parent's frame.
 
-    With R(a, s) the rotation by s about a, a hinge is R(a, s) mean. A universal joint is
-    R(a, s) R(b, t) mean or, if it swings without twist, exp(s a + t b) mean. A ball is
-    exp(s a + t b + u c) mean.
+    A hinge is exp(s a) mean, a universal joint exp(s a + t b) mean, which swings without twist,
+    and a ball exp(s a + t b + u c) mean.
     """
     ranges: Floats
     """(freedoms, 2): lower and upper bounds of s, t and u, radians."""
@@ -90,10 +74,6 @@ def joint_kind(rotations: Quats, slack: float = SLACK) -> JointKind:
         return JointKind("hinge", frame[0], axes, np.array([_range(angles, TURN)]))
     frame, off_sphere = _subspace(rotations, 3)
     mean = frame[0]
-    a, b, variation = _steadiest_pair(quat.to_matrix(rotations))
-    if variation <= slack and variation <= off_sphere:
-        axes = np.stack([_fix_signs(a), _fix_signs(quat.rotate(mean, b))])
-        return JointKind("universal", mean, axes, _ranges_about_pair(rotations, mean, axes))
     kind = "universal" if off_sphere <= slack else "ball"
     axes = _axes(frame, DEGREES_OF_FREEDOM[kind])
     along = quat.log(quat.mul(rotations, quat.inverse(mean))) @ axes.T
@@ -119,83 +99,6 @@ def _subspace(rotations: Quats, dimensions: int) -> tuple[Floats, float]:
 def _axes(frame: Quats, count: int) -> Vectors:
     """Return the axes (count, 3), in the parent's frame, from the first quaternion to the next."""
     return _fix_signs(quat.mul(frame[1 : count + 1], quat.inverse(frame[0]))[:, 1:])
-
-
-def _steadiest_pair(matrices: Floats) -> tuple[Vectors, Vectors, float]:
-    """Return the axes a and b (3,) whose angle varies least over the matrices (n, 3, 3).
-
-    Also returns half the range of the angle without outliers, in radians; infinite if the axes are
-    too close to each other.
-    """
-    b = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3), axis=-1).reshape(-1, 3)[14:]
-    b = unit_vectors(b)  # 13 starts, one for each pair of opposite directions
-    inliers = matrices
-    for converged in CONVERGED:
-        a, b, variance = _search_pair(inliers, b, converged)
-        best = int(variance.argmin())
-        a, b = a[best : best + 1], b[best : best + 1]
-        angles = _angles_between(a[0], matrices @ b[0])
-        low, high = _range(angles)
-        off = np.abs(angles - 0.5 * (low + high))
-        inliers = matrices[off <= _extent(off)]
-    apart = MIN_AXIS_ANGLE < 0.5 * (low + high) < np.pi - MIN_AXIS_ANGLE
-    return a[0], b[0], 0.5 * (high - low) if apart else np.inf
-
-
-def _angles_between(axis: Vectors, vectors: Vectors) -> Scalars:
-    """Return the angles (n,) between an axis and each of `vectors` (n, 3), in radians."""
-    (a, b, c), (x, y, z) = axis, vectors.T
-    across = np.sqrt((b * z - c * y) ** 2 + (c * x - a * z) ** 2 + (a * y - b * x) ** 2)
-    return np.asarray(np.arctan2(across, vectors @ axis))
-
-
-def _search_pair(
-    matrices: Floats, b: Vectors, converged: float
-) -> tuple[Vectors, Vectors, Scalars]:
-    """Return axes a and b (starts, 3) and the variance of their angle, from each start b.
-
-    Alternating minimisation of Var(a . R b) / (1 - (a . E[R] b)^2), nearly the variance of the
-    angle: each half step is a 3 x 3 eigenvalue problem. After `FIRST_STEPS` only the best start
-    continues. It ends once a step rotates b by a cosine within `converged` of 1.
-    """
-    mean = matrices.mean(axis=0)
-    centered = (matrices - mean).reshape(-1, 9)
-    covariance = (centered.T @ centered / len(centered)).reshape(3, 3, 3, 3)
-    for step in range(MAX_STEPS):
-        before = b
-        a, _ = _steadiest(np.einsum("ijkl,sj,sl->sik", covariance, b, b), b @ mean.T)
-        b, variance = _steadiest(np.einsum("ijkl,si,sk->sjl", covariance, a, a), a @ mean)
-        if (np.abs(np.abs(np.sum(b * before, axis=-1)) - 1.0) < converged).all():
-            break
-        if step == FIRST_STEPS:
-            best = int(variance.argmin())
-            a, b, variance = a[best : best + 1], b[best : best + 1], variance[best : best + 1]
-    return a, b, variance
-
-
-def _steadiest(covariance: Floats, mean: Vectors) -> tuple[Vectors, Scalars]:
-    """Return the unit x that minimises x' covariance x / (1 - (x . mean)^2), and the minimum."""
-    square = np.sum(mean * mean, axis=-1)[..., None, None]
-    stretch = (1.0 / np.sqrt(np.maximum(1.0 - square, 1e-12)) - 1.0) / np.maximum(square, 1e-12)
-    root = np.eye(3) + stretch * mean[..., :, None] * mean[..., None, :]
-    values, vectors = np.linalg.eigh(root @ covariance @ root)
-    x = (root @ vectors[..., :1])[..., 0]
-    return unit_vectors(x), values[..., 0]
-
-
-def _ranges_about_pair(rotations: Quats, mean: Quats, axes: Vectors) -> Floats:
-    """Return the ranges (2, 2) of s and t with rotation = R(a, s) R(b, t) mean, radians."""
-    a, b = axes
-    moved = quat.mul(rotations, quat.inverse(mean))
-    s = _azimuth(quat.rotate(moved, b), a, b)
-    t = -_azimuth(quat.rotate(quat.inverse(moved), a), b, a)
-    return np.array([_range(s, TURN), _range(t, TURN)])
-
-
-def _azimuth(vectors: Vectors, axis: Vectors, start: Vectors) -> Scalars:
-    """Return the angles (n,) about `axis` from `start` to each of `vectors`, in radians."""
-    across = np.cross(axis, start)
-    return np.arctan2(vectors @ across, vectors @ np.cross(across, axis))
 
 
 def _range(values: Scalars, period: float = 0.0) -> tuple[float, float]:
