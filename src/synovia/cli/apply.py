@@ -127,46 +127,32 @@ class ClipRun:
     def __iter__(self) -> Iterator[tuple[ClipFile, Clip, AppliedLimits]]:
         from ..skeleton import names_in
 
-        model, single, settings = self.model, len(self.files) == 1, options.settings()
+        single, settings = len(self.files) == 1, options.settings()
         unused, humans = dict(self.names), dict[str, "HumanLimits"]()
         first_error: Exception | None = None
-        if not isinstance(model, str):
+        if not isinstance(self.model, str):
             for name in self.names.values():
-                model.skeleton.index(name)
+                self.model.skeleton.index(name)
         for file in progress(self.label)(self.files):
             try:
                 clip = file.load()
-                if not clip.frames:
-                    raise ValueError(f"{file.path}: expected a clip with frames, got none")
                 names = dict(self.names) if single else names_in(self.names, clip.skeleton)
                 unused = {theirs: ours for theirs, ours in unused.items() if theirs not in names}
-                if not isinstance(model, str):
-                    check_map(names, model.skeleton, [clip])
-                    check_match(model, clip, names)
-                    applied = AppliedLimits(model, names)
-                elif self.targets:
-                    written = as_written(clip, self.targets[file])
-                    clip, names = written, names if written is clip else {}
+                clip, applied = self._apply(file, clip, names)
             except (ValueError, OSError) as error:
+                not_human = isinstance(error, NoHumanLimitsError)
+                if single and not_human:
+                    raise NoHumanLimitsError(f"{error}. --limits FILE takes others") from None
                 if single:
                     raise
-                first_error, settings.is_complete = first_error or error, False
+                first_error = first_error or error
+                settings.is_complete &= not_human and settings.humans_only
                 warnings.warn(f"{error_text(error)}; this clip is left out", stacklevel=2)
                 continue
-            if isinstance(model, str):
-                try:
-                    human = human_limits_for(model, clip, names, str(file.path))
-                except NoHumanLimitsError as error:
-                    if single:
-                        raise NoHumanLimitsError(f"{error}. --limits FILE takes others") from None
-                    first_error = first_error or error
-                    settings.is_complete = settings.is_complete and settings.humans_only
-                    warnings.warn(f"{error}; this clip is left out", stacklevel=2)
-                    continue
-                humans[clip.name] = human
+            if applied.human is not None:
+                humans[clip.name] = applied.human
                 if single:
                     report_rigs(humans)
-                applied = AppliedLimits(human.model, {}, human)
             self.count += 1
             yield file, clip, applied
         if not single:
@@ -175,6 +161,24 @@ class ClipRun:
             raise first_error
         if unused:
             warnings.warn(f"no clip has {', '.join(unused)}, which the map names", stacklevel=2)
+
+    def _apply(
+        self, file: ClipFile, clip: Clip, names: dict[str, str]
+    ) -> tuple[Clip, AppliedLimits]:
+        """Return a clip, with the bones that it has in the file to be written, and its limits."""
+        from ..io import clip_format
+
+        if not clip.frames:
+            raise ValueError(f"{file.path}: expected a clip with frames, got none")
+        if not isinstance(self.model, str):
+            check_map(names, self.model.skeleton, [clip])
+            check_match(self.model, clip, names)
+            return clip, AppliedLimits(self.model, names)
+        if self.targets:
+            written = clip_format(self.targets[file]).as_written(clip)
+            clip, names = written, names if written is clip else {}
+        human = human_limits_for(self.model, clip, names, str(file.path))
+        return clip, AppliedLimits(human.model, {}, human)
 
     def write(self, file: ClipFile, clip: Clip) -> Path:
         """Write the changed clip of a file, once all clips for the same target are there."""
@@ -195,13 +199,6 @@ class ClipRun:
         missing = len(self.files) - self.count
         clips = pluralize(missing, "clip")
         return [f"left out {clips}, {outcome}: stderr tells why"] if missing else []
-
-
-def as_written(clip: Clip, target: Path) -> Clip:
-    """Return a clip with the joints and the rest pose that it has in the file to be written."""
-    from ..io import clip_format
-
-    return clip_format(target).as_written(clip)
 
 
 def check_match(model: LimitModel, clip: Clip, names: Mapping[str, str]) -> None:

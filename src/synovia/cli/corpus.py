@@ -14,7 +14,7 @@ import click
 from ..text import percent
 from . import options, terminal
 from .clips import clip_files, joint_names, performers_by_clip
-from .fit import fit_options, save_fit
+from .fit import fit_options, fitting_of, save_fit
 
 if TYPE_CHECKING:
     from ..corpus import Corpus, TaskOutcome
@@ -38,6 +38,7 @@ def corpus() -> None:
     """
 
 
+corpus_command = partial(corpus.command, cls=options.TeachingCommand)
 jobs_option = click.option(
     "-n",
     "--jobs",
@@ -57,8 +58,7 @@ folder_argument = click.argument(
 )
 
 
-@corpus.command(
-    cls=options.TeachingCommand,
+@corpus_command(
     examples=(
         ("all clips below a directory", "synovia corpus add captures/ -o corpus/"),
         ("a list of clips: path,performer", "synovia corpus add clips.csv -o corpus/"),
@@ -175,9 +175,8 @@ def _skeleton_path() -> str | None:
     return None if skeleton is None else str(skeleton.resolve())
 
 
-@corpus.command(
+@corpus_command(
     "status",
-    cls=options.TeachingCommand,
     examples=(("what is in a corpus", "synovia corpus status corpus/"),),
 )
 @folder_argument
@@ -204,9 +203,8 @@ def show_status(folder: Path, as_json: bool) -> None:
             terminal.echo(f"{len(paths)} {word}: {', '.join(paths[:3])}{', …' * (len(paths) > 3)}")
 
 
-@corpus.command(
+@corpus_command(
     "fit",
-    cls=options.TeachingCommand,
     examples=(
         ("limits of all joints", "synovia corpus fit corpus/ -o human.limits.json"),
         (
@@ -230,10 +228,11 @@ def show_status(folder: Path, as_json: bool) -> None:
 def fit_command(
     folder: Path,
     output: Path,
-    chosen: dict[str, Any],
+    force: bool,
     reference: str,
     jobs: int,
     scheduler: str | None,
+    **fitting: Any,
 ) -> None:
     """Learn limits from a corpus: from cells of rotations, joint by joint.
 
@@ -244,10 +243,10 @@ def fit_command(
     from ..corpus import Corpus, fit_corpus
     from ..learn import FitOptions
 
-    fitting = FitOptions.of(reference=reference, **chosen)
+    options.check_limits_output(output, force=force)
     model = fit_corpus(
         Corpus.open(folder),
-        fitting,
+        FitOptions.of(reference=reference, **fitting_of(**fitting)),
         jobs=jobs,
         scheduler=scheduler,
         progress=terminal.progress("fitting"),
@@ -255,9 +254,8 @@ def fit_command(
     save_fit(model, output)
 
 
-@corpus.command(
+@corpus_command(
     "check",
-    cls=options.TeachingCommand,
     examples=(
         (
             "a table and a page in report/",
@@ -354,9 +352,8 @@ def check_command(
     options.exit_with(bool(outside or failed))
 
 
-@corpus.command(
+@corpus_command(
     "merge",
-    cls=options.TeachingCommand,
     examples=(("the corpora of two labs", "synovia corpus merge lab1/ lab2/ -o both/"),),
 )
 @click.argument(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +129,12 @@ def figure(
     if output is None and not reaches and not show:
         raise click.UsageError("nothing to do: give --list, --reach, or -o and a file to write")
     if output is not None:
-        check_output(output, posed=bool(sets or reaches or sweep_all), force=force)
+        is_clip = options.check_clip_output(output, force=force, others=FIGURE_SUFFIXES)
+        if (sets or reaches or sweep_all) and not is_clip:
+            raise click.UsageError(
+                f"{' and '.join(FIGURE_SUFFIXES)} files are of the figure, not of a pose: leave "
+                f"out --set, --reach and --sweep, or write a .bvh file, got {output}"
+            )
     body = figure_of(which, height)
     controls = parse_controls(body, options.parse_pairs(sets, "--set", form="CONTROL=NUMBER"))
     if show:
@@ -138,30 +142,11 @@ def figure(
     met = True
     if reaches:
         terminal.echo_lines(clamped_lines(body, body.pose(controls), controls))
-        result = find_controls(
-            body, controls, options.parse_pairs(reaches, "--reach", form="SEGMENT=X,Y,Z")
-        )
-        controls, met = result.values, result.met
-        terminal.echo_lines(result.lines)
+        targets = options.parse_pairs(reaches, "--reach", form="SEGMENT=X,Y,Z")
+        controls, met = find_controls(body, controls, targets)
     if output is not None:
         terminal.echo_lines(write_output(body, controls, output, sweep_all=sweep_all))
     options.exit_with(not met)
-
-
-def check_output(output: Path, *, posed: bool, force: bool) -> None:
-    """Raise unless `output` is a clip, or a file of the figure itself and it is not posed."""
-    from ..io import clip_suffix, writable_suffixes
-
-    clips = clip_suffix(output) in writable_suffixes()
-    if not clips and not output.name.lower().endswith(FIGURE_SUFFIXES):
-        suffixes = " or ".join((*writable_suffixes(), *FIGURE_SUFFIXES))
-        raise click.UsageError(f"--output must end in {suffixes}, got {output}")
-    if posed and not clips:
-        raise click.UsageError(
-            f"{' and '.join(FIGURE_SUFFIXES)} files are of the figure, not of a pose: leave out "
-            f"--set, --reach and --sweep, or write a {writable_suffixes()[0]} file, got {output}"
-        )
-    options.check_output(output, force=force)
 
 
 def figure_of(which: str, height: float | None) -> Figure:
@@ -265,19 +250,13 @@ def parse_controls(body: Figure, pairs: Mapping[str, str]) -> dict[str, float]:
     return values
 
 
-@dataclass(frozen=True)
-class ReachResult:
-    """Controls found for `--reach`, whether all targets are met, and lines to print."""
-
-    values: dict[str, float]
-    met: bool
-    lines: list[str]
-
-
 def find_controls(
     body: Figure, controls: Mapping[str, float], targets: Mapping[str, str]
-) -> ReachResult:
-    """Return controls that bring segments to their targets X,Y,Z; those in `controls` stay."""
+) -> tuple[dict[str, float], bool]:
+    """Return controls that bring segments to targets X,Y,Z, and whether all targets are met.
+
+    Those in `controls` stay. The others that change are printed, with the reason for a miss.
+    """
     from ..ik import Reach, solve_controls
 
     goals = [
@@ -293,10 +272,11 @@ def find_controls(
         for name, before in zip(body.controls, start.controls, strict=True)
         if abs(values[name] - before) > 1e-9
     ]
-    lines = [f"found {' '.join(changed)}"] if changed else []
+    if changed:
+        terminal.echo(f"found {' '.join(changed)}")
     if not changed or not solution.converged:
-        lines.append(solution.reason())
-    return ReachResult(values, bool(solution.converged), lines)
+        terminal.echo(solution.reason())
+    return values, bool(solution.converged)
 
 
 def segment_of(body: Figure, name: str) -> str:

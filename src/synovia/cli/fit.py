@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
@@ -113,52 +112,42 @@ FIT_OPTIONS = (
 
 
 def fit_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add `FIT_OPTIONS` to a command, which gets them as `chosen`: arguments of `FitOptions.of`.
-
-    The output is checked before the command runs.
-    """
-
-    @wraps(function)
-    def run(
-        *,
-        output: Path,
-        force: bool,
-        shape: str,
-        chart: str | None,
-        shape_options: tuple[str, ...],
-        margin_deg: float | None,
-        reject: float | None,
-        trim: float,
-        joints: tuple[str, ...],
-        exclude: tuple[str, ...],
-        maps: tuple[str, ...],
-        depends: tuple[str, ...],
-        keep_samples: bool,
-        **others: Any,
-    ) -> None:
-        options.check_margin_or_reject(margin_deg, reject)
-        options.check_limits_output(output, force=force)
-        chosen = {
-            "shape": shape,
-            "chart": chart,
-            "margin": None if margin_deg is None else math.radians(margin_deg),
-            "reject": reject,
-            "trim": trim,
-            "joints": options.split_names(joints) or None,
-            "exclude": options.split_names(exclude),
-            "names": joint_names(maps) or None,
-            "depends": options.parse_drivers(depends),
-            "keep_samples": keep_samples,
-            **parse_shape_options(
-                shape, options.parse_pairs(shape_options, "--with", form="OPTION=VALUE")
-            ),
-        }
-        function(output=output, chosen=chosen, **others)
-
-    decorated: Callable[..., None] = run
+    """Add `FIT_OPTIONS` to a command, which passes their values on to `fitting_of`."""
     for option in reversed(FIT_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+        function = option(function)
+    return function
+
+
+def fitting_of(
+    *,
+    shape: str,
+    chart: str | None,
+    shape_options: tuple[str, ...],
+    margin_deg: float | None,
+    reject: float | None,
+    trim: float,
+    joints: tuple[str, ...],
+    exclude: tuple[str, ...],
+    maps: tuple[str, ...],
+    depends: tuple[str, ...],
+    keep_samples: bool,
+) -> dict[str, Any]:
+    """Return the arguments of `FitOptions.of` for the values of `FIT_OPTIONS`."""
+    options.check_margin_or_reject(margin_deg, reject)
+    shape_pairs = options.parse_pairs(shape_options, "--with", form="OPTION=VALUE")
+    return {
+        "shape": shape,
+        "chart": chart,
+        "margin": None if margin_deg is None else math.radians(margin_deg),
+        "reject": reject,
+        "trim": trim,
+        "joints": options.split_names(joints) or None,
+        "exclude": options.split_names(exclude),
+        "names": joint_names(maps) or None,
+        "depends": options.parse_drivers(depends),
+        "keep_samples": keep_samples,
+        **parse_shape_options(shape, shape_pairs),
+    }
 
 
 @options.command(examples=EXAMPLES)
@@ -186,11 +175,12 @@ def fit_options(function: Callable[..., None]) -> Callable[..., None]:
 def fit(
     clips: tuple[str, ...],
     output: Path,
-    chosen: dict[str, Any],
+    force: bool,
     reference: str,
     ancestors: tuple[str, ...],
     performer: str | None,
     blend: Path | None,
+    **fitting: Any,
 ) -> None:
     """Learn the limits of every joint from clips.
 
@@ -200,7 +190,8 @@ def fit(
     from ..io import load_limits
     from ..model import LimitModel
 
-    start = parse_reference(reference)
+    options.check_limits_output(output, force=force)
+    chosen, start = fitting_of(**fitting), parse_reference(reference)
     population = None if blend is None else load_limits(blend)
     if population is not None and not any(population.samples.values()):
         raise ValueError(f"{blend}: no samples to blend with; write it with fit --keep-samples")

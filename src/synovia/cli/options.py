@@ -363,12 +363,16 @@ def check_limits_output(path: Path, *, force: bool) -> None:
     check_output(path, force=force)
 
 
-def check_clip_output(path: Path, *, force: bool) -> None:
-    """Raise unless clips can be written to files of this suffix and `check_output` accepts it."""
+def check_clip_output(path: Path, *, force: bool, others: tuple[str, ...] = ()) -> bool:
+    """Return True for a clip, False for a file with one of the suffixes `others`.
+
+    Raises for other suffixes, and unless `check_output` accepts the path.
+    """
     from ..io import clip_suffix, writable_suffixes
 
-    if clip_suffix(path) not in writable_suffixes():
-        raise click.UsageError(
-            f"--output must end in {' or '.join(writable_suffixes())}, got {path}"
-        )
+    is_clip = clip_suffix(path) in writable_suffixes()
+    if not is_clip and not path.name.lower().endswith(others):
+        suffixes = " or ".join((*writable_suffixes(), *others))
+        raise click.UsageError(f"--output must end in {suffixes}, got {path}")
     check_output(path, force=force)
+    return is_clip
