@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 WIDTH_PX, HEIGHT_PX, ROW_PX = 1600, 900, 24
 MAX_JOINTS = 6  # rows of the strips in the overview
+TITLE: dict[str, Any] = {"size": 17, "weight": "bold"}
+TEXT: dict[str, Any] = {"size": 12}
 
 
 def draw_overview(
@@ -66,16 +68,18 @@ def draw_overview(
 
 def _draw_headings(figure: Figure, joint: str, samples: Quats, model: LimitModel) -> None:
     limit = model.limits[joint]
-    title: dict[str, Any] = {"color": INK, "size": 17, "weight": "bold"}
-    figure.text(0.03, 0.935, "Clamped to what the joints can do", **title)
-    figure.text(0.645, 0.935, f"What the {readable_name(joint)} can do", **title)
-    figure.text(0.03, 0.903, "as it came, outside", color=OUTSIDE, size=12)
-    figure.text(0.150, 0.903, "clamped, inside", color=LEGAL, size=12)
     kind = f"{label(limit.shape)} in the {limit.chart.name} chart"
-    figure.text(0.645, 0.903, f"learned region, a {kind}", color=REGION, size=12)
-    figure.text(0.645, 0.876, f"{len(samples):,} rotations observed", color=INK, size=12)
-    figure.text(0.795, 0.876, "as it came", color=OUTSIDE, size=12)
-    figure.text(0.870, 0.876, "clamped", color=LEGAL, size=12)
+    for x, y, text, color, style in (
+        (0.03, 0.935, "Clamped to what the joints can do", INK, TITLE),
+        (0.645, 0.935, f"What the {readable_name(joint)} can do", INK, TITLE),
+        (0.03, 0.903, "as it came, outside", OUTSIDE, TEXT),
+        (0.150, 0.903, "clamped, inside", LEGAL, TEXT),
+        (0.645, 0.903, f"learned region, a {kind}", REGION, TEXT),
+        (0.645, 0.876, f"{len(samples):,} rotations observed", INK, TEXT),
+        (0.795, 0.876, "as it came", OUTSIDE, TEXT),
+        (0.870, 0.876, "clamped", LEGAL, TEXT),
+    ):
+        figure.text(x, y, text, color=color, **style)
 
 
 def _draw_poses(
@@ -110,31 +114,23 @@ def _draw_poses(
 def _draw_strips(figure: Figure, before: Report, after: Report, joints: Sequence[str]) -> None:
     worst_deg = max(float(np.degrees(before.violation.max(initial=0.0))), 1.0)
     bottom, height = 0.075, 0.155
-    for left, report, title, color, room in (
-        (0.105, before, "before", OUTSIDE, 58),
-        (0.525, after, "after", LEGAL, 45),
+    for left, report, title, color in (
+        (0.105, before, "before", OUTSIDE),
+        (0.525, after, "after", LEGAL),
     ):
         axes = figure.add_axes((left, bottom, 0.40, height))
         image = draw_strip(axes, report, joints, worst_deg)
         if report is after:
             axes.set_yticks([])
-        share = 100.0 * report.outside.any(axis=1).mean()
-        state = "inside in every frame" if report.ok else f"outside in {share:.0f} % of the frames"
-        where: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
-        axes.annotate(
-            title,
-            (0, 1),
-            (0, 8),
-            color=color,
-            size=13,
-            weight="bold",
-            annotation_clip=False,
-            **where,
-        )
-        axes.annotate(
-            state, (0, 1), (room, 8), color=MUTED, size=12, annotation_clip=False, **where
-        )
+        axes.set_title(f"{title}: {_state(report)}", loc="left", color=color, size=13)
     draw_scale(figure.add_axes((0.94, bottom, 0.008, height)), image)
+
+
+def _state(report: Report) -> str:
+    """Return the share of frames outside in words."""
+    if report.ok:
+        return "inside in every frame"
+    return f"outside in {100.0 * report.outside.any(axis=1).mean():.0f} % of the frames"
 
 
 def _at_origin(pose: Pose, frame: int) -> Pose:
@@ -152,7 +148,14 @@ def draw_violation(report: Report, *, joints: Sequence[str] | None = None) -> Fi
     axes = figure.add_axes((0.13, 70 / height, 0.76, 1.0 - 130 / height))
     worst_deg = max(float(np.degrees(report.violation.max(initial=0.0))), 1.0)
     image = draw_strip(axes, report, names, worst_deg)
-    figure.text(0.13, 1.0 - 38 / height, _title(report), size=14, color=INK, weight="bold")
+    figure.text(
+        0.13,
+        1.0 - 38 / height,
+        f"{report.clip or 'clip'}: {_state(report)}",
+        size=14,
+        color=INK,
+        weight="bold",
+    )
     bar_axes = figure.add_axes((0.91, 70 / height, 0.012, 1.0 - 130 / height))
     draw_scale(bar_axes, image)
     return figure
@@ -187,10 +190,3 @@ def draw_scale(axes: Axes, image: Any) -> None:
     bar.outline.set_visible(False)
     hide_frame(axes)
     axes.set_ylabel("outside (°)", color=MUTED, size=10)
-
-
-def _title(report: Report) -> str:
-    if report.ok:
-        return f"{report.clip or 'clip'}: inside in every frame"
-    share = 100.0 * report.outside.any(axis=1).mean()
-    return f"{report.clip or 'clip'}: outside in {share:.0f} % of the frames"

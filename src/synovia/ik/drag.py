@@ -98,8 +98,8 @@ class Drag(ABC):
         """Return what may move and its stiffness (F,); `limb` are the joints that move first."""
 
     @abstractmethod
-    def solution(self, point: Point, held: Floats, **fields: Any) -> Solution:
-        """Return the solution at a point; `held` (F,) is what limits remove from the next step."""
+    def solution(self, point: Point, blocked_step: Floats, **fields: Any) -> Solution:
+        """Return the solution at a point; limits remove `blocked_step` (F,) from the next step."""
 
     def strain(self, pose: Pose) -> Floats:
         """Return by how many radians (..., n) muscles are stretched too far; below 0 if not."""
@@ -166,11 +166,11 @@ class ControlDrag(Drag):
                 stiffness.append(STIFFNESS[part])
         return ControlCoordinates(figure, np.array(free, np.int64), length), np.array(stiffness)
 
-    def solution(self, point: Point, held: Floats, **fields: Any) -> ControlSolution:
+    def solution(self, point: Point, blocked_step: Floats, **fields: Any) -> ControlSolution:
         low, _, high = self.figure.ranges
         ends, wanted = (point >= high).astype(np.int64) - (point <= low), np.zeros(len(point))
         coordinates, _ = self.coordinates((), 1.0)
-        wanted[coordinates.indices] = np.abs(held)
+        wanted[coordinates.indices] = np.abs(blocked_step)
         return ControlSolution(
             pose=self.figure.pose(point),
             blocked_angle=np.zeros(len(self.skeleton)),
@@ -215,8 +215,8 @@ class JointDrag(Drag):
         else:
             still = {skeleton.index(name) for name in passive_joints(self.model)}
             still.update(() if moves_root else roots)
-            kept = range(len(skeleton)) if person is None else person.movers.union(limb)
-            movers = [joint for joint in sorted(kept) if joint not in still]
+            bones = range(len(skeleton)) if person is None else person.movers.union(limb)
+            movers = [joint for joint in sorted(bones) if joint not in still]
         slides = roots if moves_root else []
         parts = [part_of(person, joint, limb) for joint in movers] + ["shift"] * len(slides)
         return (
@@ -249,10 +249,10 @@ class JointDrag(Drag):
                 bent[joint] = quat.normalize(quat.mul(bent[joint], quat.exp(step)))
         return [home, (bent, positions)]
 
-    def solution(self, point: Point, held: Floats, **fields: Any) -> Solution:
+    def solution(self, point: Point, blocked_step: Floats, **fields: Any) -> Solution:
         coordinates, _ = self.coordinates((), 1.0)
         angles, movers = np.zeros(len(self.skeleton)), coordinates.indices
-        angles[movers] = np.linalg.norm(held.reshape(-1, 3), axis=1)[: len(movers)]
+        angles[movers] = np.linalg.norm(blocked_step.reshape(-1, 3), axis=1)[: len(movers)]
         blocked = np.where(angles > SETTLED, angles, 0.0)
         return Solution(pose=Pose(*point), blocked_angle=blocked, **fields)
 

@@ -73,8 +73,8 @@ def look_at(
     >>> names, offsets = ("Chest", "Neck", "Head"), [[0, 1, 0], [0, 0.4, 0], [0, 0.1, 0]]
     >>> neck = Skeleton(names, [-1, 0, 1], offsets)
     >>> free = LimitModel({}, neck)
-    >>> found = look_at(free, neck, neck.rest_pose(), [1.0, 1.5, 1.0], ["Neck", "Head"])
-    >>> bool(found.converged)
+    >>> solution = look_at(free, neck, neck.rest_pose(), [1.0, 1.5, 1.0], ["Neck", "Head"])
+    >>> bool(solution.converged)
     True
     """
     if isinstance(joints, str) or len(joints) == 0:

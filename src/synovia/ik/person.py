@@ -218,7 +218,7 @@ def _groups(rig: Rig) -> tuple[tuple[str, ...], frozenset[int]]:
     bones |= dict.fromkeys(rig.torso, "spine") | dict.fromkeys(rig.neck, "neck")
     bones[rig.roles["hips"]] = "hips"
     inner = skeleton.path_to_root(skeleton.index(rig.roles["hips"]))
-    kept = set[int]()
+    movers = set[int]()
     for joint, name in enumerate(skeleton.names):
         parent, role = int(skeleton.parents[joint]), bones.get(name, "")
         side = next((side for side in SIDES if role.startswith(side)), "")
@@ -236,13 +236,13 @@ def _groups(rig: Rig) -> tuple[tuple[str, ...], frozenset[int]]:
         else:
             groups.append(groups[parent] if parent >= 0 else "root")
         if role in ("hips", "spine", "chest", "neck", "head") or bare in LIMB_BONES:
-            kept.add(joint)
+            movers.add(joint)
     # Joints between two bones, such as those that share a twist, move with them.
-    for joint in sorted(kept):
+    for joint in sorted(movers):
         path = skeleton.path_to_root(joint)
-        above = next((k for k, other in enumerate(path[1:], 1) if other in kept), 0)
-        kept.update(path[1:above])
-    return tuple(groups), frozenset(kept)
+        above = next((k for k, other in enumerate(path[1:], 1) if other in movers), 0)
+        movers.update(path[1:above])
+    return tuple(groups), frozenset(movers)
 
 
 def _into(points: Vectors, position: Vectors, rotation: Quats) -> Vectors:
@@ -291,8 +291,8 @@ def segment_distances(a: Vectors, b: Vectors, c: Vectors, d: Vectors) -> Scalars
     s = np.clip((uv * vw - uw * vv) / np.maximum(uu * vv - uv * uv, tiny), 0.0, 1.0)
     t = np.clip((uv * s + vw) / np.maximum(vv, tiny), 0.0, 1.0)
     s = np.clip((uv * t - uw) / np.maximum(uu, tiny), 0.0, 1.0)
-    apart = w + s[..., None] * u - t[..., None] * v
-    return np.asarray(np.sqrt(_dot(apart, apart)))
+    difference = w + s[..., None] * u - t[..., None] * v
+    return np.asarray(np.sqrt(_dot(difference, difference)))
 
 
 def _dot(a: Vectors, b: Vectors) -> Scalars:
@@ -337,15 +337,15 @@ def _hull(points: Vectors) -> Ints:
     order = np.lexsort((points[:, 1], points[:, 0])).tolist()
 
     def chain(indices: Sequence[int]) -> list[int]:
-        kept: list[int] = []
+        hull: list[int] = []
         for index in indices:
-            while len(kept) > 1:
-                a, b = points[kept[-1]] - points[kept[-2]], points[index] - points[kept[-1]]
+            while len(hull) > 1:
+                a, b = points[hull[-1]] - points[hull[-2]], points[index] - points[hull[-1]]
                 if a[0] * b[1] - a[1] * b[0] > 0.0:
                     break
-                kept.pop()
-            kept.append(index)
-        return kept[:-1]
+                hull.pop()
+            hull.append(index)
+        return hull[:-1]
 
     return np.array(chain(order) + chain(order[::-1]))
 
@@ -363,8 +363,8 @@ def hang(person: Person, home: Lines, side: str) -> Term:
     wanted = directions(home)
 
     def residual(lines: Lines) -> Floats:
-        apart = wanted - directions(lines)
-        return np.asarray(apart.reshape(*apart.shape[:-2], 6))
+        deviation = wanted - directions(lines)
+        return np.asarray(deviation.reshape(*deviation.shape[:-2], 6))
 
     return Term(residual)
 

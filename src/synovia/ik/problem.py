@@ -116,7 +116,7 @@ class ProblemPlan:
     """A `kernels.ik_chain.Chain`."""
     library: Quats
     """(STORED_POSES, movers, 4): legal rotations, each measured as its limit measures it."""
-    held: tuple[tuple[int, Lineage], ...]
+    from_ancestor: tuple[tuple[int, Lineage], ...]
     """Movers, by index, whose limits are measured from an ancestor."""
 
 
@@ -333,11 +333,11 @@ class Problem:
     def library(self) -> Quats:
         """Legal rotations (STORED_POSES, movers, 4) for restarts, relative to parents."""
         stored = self.plan.library
-        if not self.plan.held:
+        if not self.plan.from_ancestor:
             return stored
         stored, movers = stored.copy(), self.movers
         start = self.start.rotations.reshape(-1, *self.start.rotations.shape[-2:])
-        for mover, measured in self.plan.held:  # parents first
+        for mover, measured in self.plan.from_ancestor:  # parents first
             above = quat.IDENTITY
             for joint in measured.between:
                 moves = joint in movers

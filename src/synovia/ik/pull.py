@@ -89,8 +89,8 @@ class Pull(Differentiable):
         self.length = float(np.ptp(rest, axis=0).max()) or 1.0
         self.joint = skeleton.index(goal.joint)
         groups = () if self.person is None else self.person.groups
-        own = {groups[self.joint]} if groups else set()
-        first = {"leftLeg", "rightLeg"} if "root" in own else own  # legs carry a pelvis
+        pulled = {groups[self.joint]} if groups else set()
+        first = {"leftLeg", "rightLeg"} if "root" in pulled else pulled  # legs carry a pelvis
         limb = [joint for joint, group in enumerate(groups) if group in first]
         self.coordinates, self.stiffness = drag.coordinates(limb, self.length)
         self.block = self.coordinates.block

@@ -148,7 +148,7 @@ class JointVariables(Variables[Batch]):
         ranks = self._rank(initial, min(race.stop, len(library)))[:, race]
         starts = initial.take(np.repeat(np.arange(len(initial.targets)), ranks.shape[1]))
         starts.rotations[:, problem.movers] = library[ranks.ravel()]
-        if problem.plan.held:  # joints between may have other rotations in each problem
+        if problem.plan.from_ancestor:  # joints between may have other rotations in each problem
             legal = problem.model.project(Pose(starts.rotations, starts.positions))
             starts.rotations[...] = legal.rotations
         return starts
@@ -376,8 +376,8 @@ def _add_level(variables: JointVariables, batch: Batch, level: int) -> None:
     exact.reweighted(earlier).descend(after, settings.iterations)
     after.targets = batch.targets
     worse = variables.relative_errors(after) > before + settings.tolerance
-    kept = np.flatnonzero(~(worse & earlier).any(axis=1))
-    batch.put(kept, after.take(kept))
+    improved = np.flatnonzero(~(worse & earlier).any(axis=1))
+    batch.put(improved, after.take(improved))
 
 
 def _reached_targets(problem: Problem, batch: Batch, where: Mask) -> Floats:
@@ -486,8 +486,8 @@ def solve(
     >>> names = ("Chest", "Shoulder", "Elbow", "Hand")
     >>> arm = Skeleton(names, [-1, 0, 1, 2], [[0, 0, 0], [1, 0, 0], [3, 0, 0], [3, 0, 0]])
     >>> free = LimitModel({}, arm)
-    >>> found = solve(free, arm, arm.rest_pose(), [Reach("Hand", [4.0, 3.0, 0.0])])
-    >>> found.reason()
+    >>> solution = solve(free, arm, arm.rest_pose(), [Reach("Hand", [4.0, 3.0, 0.0])])
+    >>> solution.reason()
     'all goals are met'
     """
     settings = settings or SearchSettings()

@@ -76,8 +76,8 @@ def two_bone(
     check_movable(fitted, names)
     problem = pack(model, skeleton, pose, [goal], names)
     if not problem.model.dependents or problem.batch != ():
-        found = _solve_triangles(problem, bones, pole, settings)
-        return replace(found, kept_still=_kept_still(problem.model, goal))
+        solution = _solve_triangles(problem, bones, pole, settings)
+        return replace(solution, kept_still=_kept_still(problem.model, goal))
 
     def solve_held(held: LimitModel, start: Pose, some: Sequence[str] | None) -> Solution:
         if some is not None:
