@@ -153,7 +153,7 @@ def test_paths_as_people_have_them(here, tmp_path, change):
         ("x,y,z\n" + "1,inf,3\n" * 24, ":2: y takes a number of at most 1e+12, got 'inf'"),
         ("1;2;3\n", ":1: columns must be separated by commas, got '1;2;3'"),
         ("a,b,c\n" + "1,2,3\n" * 23, ":1: x takes a number of at most 1e+12, got 'a'"),
-        (b"1,2,3\n\xff\xfe,2,3\n", ":2: expected text in UTF-8, got other bytes"),
+        (b"1,2,3\n\xff\xfe,2,3\n", ":2: expected UTF-8, got the byte 0xff"),
         ("1,2,3\n" * 23 + '"1,2,3\n', ":24: "),
     ],
 )
