@@ -210,7 +210,7 @@ def test_what_smpl_cannot_hold_is_said(tmp_path):
 
 
 def test_other_rigs_are_refused_by_name(tmp_path):
-    with pytest.raises(ValueError, match=r"a\.npz: expected the 24 joints of SMPL, got a rig of "):
+    with pytest.raises(ValueError, match=r"a\.npz: expected the \d+ joints of .*, got a rig of "):
         save_clip(arm_clip(frames=3), tmp_path / "a.npz")
     clip = clip_from_poses(np.zeros((2, 156)))
     renamed = replace(
@@ -221,7 +221,7 @@ def test_other_rigs_are_refused_by_name(tmp_path):
     parents = clip.skeleton.parents.copy()
     parents[clip.skeleton.index("head")] = 0
     moved = replace(clip, skeleton=replace(clip.skeleton, parents=parents))
-    with pytest.raises(ValueError, match=r"expected head on neck, as SMPL-H has it, got pelvis"):
+    with pytest.raises(ValueError, match=r"'head' is on pelvis, not on neck"):
         save_clip(moved, tmp_path / "a.npz")
     assert not (tmp_path / "a.npz").exists()
 
@@ -273,7 +273,7 @@ def test_other_arguments_are_checked():
         clip_from_poses(np.zeros((2, 72)), np.zeros((3, 3)))
     with pytest.raises(ValueError, match=r"form must be flat, .* or quaternion, got 'euler'"):
         poses_of(clip_from_poses(np.zeros((2, 72))), "euler")
-    with pytest.raises(ValueError, match="ann_01: expected the 24 joints of SMPL"):
+    with pytest.raises(ValueError, match=r"ann_01: expected the \d+ joints of "):
         poses_of(arm_clip(frames=2))
     with pytest.raises(ValueError, match="joints must be 24, 52, 55, 22 or 16, got 23"):
         smpl_skeleton(23)

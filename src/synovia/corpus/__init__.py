@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..lazy import lazy_getattr
 from .store import ClipEntry, Corpus, Task, TaskOutcome, merge_corpora, pending, status, work
-from .summary import (
-    CELL,
-    Cells,
-    Head,
-    Summary,
-    SummaryOptions,
-    load_summary,
-    save_summary,
-    summarize,
-)
+from .summary import Cells, Summary, SummaryOptions, load_summary, save_summary, summarize
 
 if TYPE_CHECKING:
     from .fit import fit_corpus
 
-
-def __getattr__(name: str) -> Any:
-    if name == "fit_corpus":  # imports charts and shapes, which summarising does not need
-        from .fit import fit_corpus
-
-        return fit_corpus
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
+# Imports charts and shapes, which summarising does not need.
+__getattr__ = lazy_getattr(__name__, {"fit": ["fit_corpus"]})
 
 __all__ = [
-    "CELL",
     "Cells",
     "ClipEntry",
     "Corpus",

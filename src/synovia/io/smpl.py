@@ -287,35 +287,27 @@ def _pose(skeleton: Skeleton, rotations: Quats, trans: Vectors) -> Pose:
 def _in_order(clip: Clip, location: str) -> tuple[Quats, Vectors]:
     """Return the rotations in the order of SMPL's joints, and the pelvis' positions."""
     skeleton = clip.skeleton
-    indices = {name: joint for joint, name in enumerate(skeleton.names)}
+    above = {
+        name: skeleton.names[parent] if parent >= 0 else ""
+        for name, parent in zip(skeleton.names, skeleton.parents.tolist(), strict=True)
+    }
     models = [
         (kind, _parents(joints, side)) for joints, (kind, _) in KINDS.items() for side in SIDES
     ]
     # The model that shares the most joints, and has the fewest others.
     kind, parents = min(
-        models,
-        key=lambda model: (-len(model[1].keys() & indices.keys()), len(model[1])),
+        models, key=lambda model: (-len(model[1].keys() & above.keys()), len(model[1]))
     )
-    if not parents.keys() & indices.keys():
-        kind, parents = models[0]
-    missing = [name for name in parents if name not in indices]
-    others = [name for name in indices if name not in parents]
-    for what, odd in (("is missing", missing), ("is none of them", others)):
-        if odd:
-            more = f", and {len(odd) - 1} more" if len(odd) > 1 else ""
+    for name in [*parents, *above]:
+        if above.get(name) != parents.get(name):
+            what = "is missing" if name not in above else "is none of them"
+            if name in above and name in parents:
+                what = f"is on {above[name] or 'nothing'}, not on {parents[name] or 'nothing'}"
             raise ValueError(
                 f"{location}: expected the {len(parents)} joints of {kind}, got a rig of another "
-                f"kind: {odd[0]!r:.60} {what}{more}"
+                f"kind: {name!r:.60} {what}"
             )
-    for name, parent in parents.items():
-        index = skeleton.parents[indices[name]]
-        if index != indices.get(parent, -1):
-            actual = skeleton.names[index] if index >= 0 else "nothing"
-            raise ValueError(
-                f"{location}: expected {name} on {parent or 'nothing'}, as {kind} has it, "
-                f"got {actual}"
-            )
-    order = [indices[name] for name in parents]
+    order = [skeleton.index(name) for name in parents]
     return clip.pose.rotations[:, order].astype(np.float64), clip.pose.positions[:, order[0]]
 
 

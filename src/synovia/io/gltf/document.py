@@ -31,9 +31,9 @@ _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _OUTSIDE = re.compile(r"[\\\0]|\A/|\A\Z|(\A|/)\.\.(/|\Z)")
 
 
-def fail(place: str, expected: str, got: object) -> NoReturn:
-    """Raise ValueError about a place such as `nodes[3].scale`."""
-    raise ValueError(f"{place}: expected {expected}, got {got}")
+def fail(location: str, expected: str, got: object) -> NoReturn:
+    """Raise ValueError about a location such as `nodes[3].scale`."""
+    raise ValueError(f"{location}: expected {expected}, got {got}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,64 +80,64 @@ class Document:
     def buffer(self, number: int) -> bytes:
         """Return the bytes of a buffer: in the GLB, in its URI, or in another file."""
         if number not in self._buffers:
-            buffer, place = self.gltf.buffers[number], f"buffers[{number}]"
+            buffer, location = self.gltf.buffers[number], f"buffers[{number}]"
             if buffer.uri is not None:
-                content = read_uri(f"{place}.uri", buffer.uri, self.folder)
+                content = read_uri(f"{location}.uri", buffer.uri, self.folder)
             elif number == 0 and self.has_bin_buffer:
                 content = self.chunks[1][1]
             else:
-                fail(place, "a uri, or the binary chunk of a GLB", "neither")
+                fail(location, "a uri, or the binary chunk of a GLB", "neither")
             if len(content) < buffer.byte_length:
                 there = f"at most the {len(content)} bytes there are"
-                fail(f"{place}.byteLength", there, buffer.byte_length)
+                fail(f"{location}.byteLength", there, buffer.byte_length)
             self._buffers[number] = content[: buffer.byte_length]
         return self._buffers[number]
 
     def floats(self, number: int) -> Floats:
         """Return the elements of an accessor as finite numbers (count, width), float64."""
-        accessor, place = self.gltf.accessors[number], f"accessors[{number}]"
+        accessor, location = self.gltf.accessors[number], f"accessors[{number}]"
         dtype, width = DTYPES[accessor.component_type], WIDTHS[accessor.type]
         if accessor.buffer_view is not None:
             view = accessor.buffer_view
             elements = self._elements(
-                place, view, accessor.byte_offset, accessor.count, width, dtype
+                location, view, accessor.byte_offset, accessor.count, width, dtype
             )
         elif accessor.count * width <= MAX_ZEROS:
             elements = np.zeros((accessor.count, width), dtype)
         else:
             rule = f"at most {MAX_ZEROS // width} without a bufferView"
-            fail(f"{place}.count", rule, accessor.count)
+            fail(f"{location}.count", rule, accessor.count)
         if accessor.sparse:
-            elements = self._replace_sparse(f"{place}.sparse", accessor.sparse, elements)
+            elements = self._replace_sparse(f"{location}.sparse", accessor.sparse, elements)
         with np.errstate(invalid="ignore"):  # a signalling NaN
             floats: Floats = elements.astype(np.float64)
         if dtype == "<f4":
             if not np.isfinite(floats).all():
-                fail(place, "finite numbers", floats[~np.isfinite(floats)][0])
+                fail(location, "finite numbers", floats[~np.isfinite(floats)][0])
             return floats
         if not accessor.normalized:
-            fail(place, "floats or normalized integers", "plain integers")
+            fail(location, "floats or normalized integers", "plain integers")
         # The lowest two signed integers both mean -1.
         return np.asarray(np.maximum(floats / np.iinfo(dtype).max, -1.0))
 
-    def _replace_sparse(self, place: str, sparse: Sparse, elements: Any) -> Any:
+    def _replace_sparse(self, location: str, sparse: Sparse, elements: Any) -> Any:
         """Return `elements` (count, width) with the rows replaced that a sparse accessor lists."""
         if sparse.count > len(elements):
-            fail(f"{place}.count", f"at most {len(elements)}", sparse.count)
+            fail(f"{location}.count", f"at most {len(elements)}", sparse.count)
         indices, values, dtype = (
             sparse.indices,
             sparse.values,
             DTYPES[sparse.indices.component_type],
         )
         rows = self._elements(
-            f"{place}.indices", indices.buffer_view, indices.byte_offset, sparse.count, 1, dtype
+            f"{location}.indices", indices.buffer_view, indices.byte_offset, sparse.count, 1, dtype
         )[:, 0].astype(np.int64)
         if (np.diff(rows) <= 0).any() or rows[-1] >= len(elements):
             rule = f"increasing numbers below {len(elements)}"
-            fail(f"{place}.indices", rule, quote_value(rows.tolist()))
+            fail(f"{location}.indices", rule, quote_value(rows.tolist()))
         replaced = np.array(elements)
         replaced[rows] = self._elements(
-            f"{place}.values",
+            f"{location}.values",
             values.buffer_view,
             values.byte_offset,
             sparse.count,
@@ -151,26 +151,26 @@ class Document:
     ) -> Any:
         """Return `count` elements (count, width) in a buffer view, from a byte of it on.
 
-        `owner` is the place of what they belong to.
+        `owner` is the location of what they belong to.
         """
-        view, place = self.gltf.buffer_views[number], f"bufferViews[{number}]"
+        view, location = self.gltf.buffer_views[number], f"bufferViews[{number}]"
         if any("compression" in name for name in view.extensions):
             got = (
                 f"{quote_value(list(view.extensions))}; gltf-transform cp IN OUT decompresses them"
             )
-            fail(place, "bytes without compression", got)
+            fail(location, "bytes without compression", got)
         data = self.buffer(view.buffer)
         end = view.byte_offset + view.byte_length
         if end > len(data):
             rule = f"bytes within the buffer's {len(data)}"
-            fail(place, rule, f"{view.byte_offset} to {end}")
+            fail(location, rule, f"{view.byte_offset} to {end}")
         size = np.dtype(dtype).itemsize * width
         stride = view.byte_stride or size
         if stride < size:
-            fail(f"{place}.byteStride", f"at least an element's {size} bytes", stride)
+            fail(f"{location}.byteStride", f"at least an element's {size} bytes", stride)
         if offset + stride * (count - 1) + size > view.byte_length:
             got = f"{count} of {size} bytes, {stride} apart, from byte {offset}"
-            fail(owner, f"elements within the {view.byte_length} bytes of {place}", got)
+            fail(owner, f"elements within the {view.byte_length} bytes of {location}", got)
         strides = (stride, np.dtype(dtype).itemsize)
         return np.ndarray((count, width), dtype, data, view.byte_offset + offset, strides)
 
@@ -209,28 +209,28 @@ def join_chunks(chunks: list[tuple[bytes, bytes]]) -> bytes:
     return b"".join([struct.pack("<4sII", MAGIC, 2, length), *parts])
 
 
-def read_uri(place: str, uri: str, folder: Path) -> bytes:
+def read_uri(location: str, uri: str, folder: Path) -> bytes:
     """Return the bytes of a data URI, or of a file below `folder`; links out of it are refused.
 
-    `place` is that of the URI in the JSON, for errors.
+    `location` is that of the URI in the JSON, for errors.
     """
     if uri.startswith("data:"):
         about, comma, coded = uri.partition(",")
         if not comma:
-            fail(place, "a comma in a data URI", quote_value(uri))
+            fail(location, "a comma in a data URI", quote_value(uri))
         try:
             if about.endswith(";base64"):
                 return base64.b64decode(coded, validate=True)
             return unquote_to_bytes(coded)
         except (binascii.Error, ValueError) as error:
-            fail(place, f"base64 ({error})", quote_value(uri))
+            fail(location, f"base64 ({error})", quote_value(uri))
     name = unquote(uri)
     if _SCHEME.match(name) or _OUTSIDE.search(name):
-        fail(place, "a file in the same folder", quote_value(uri))
+        fail(location, "a file in the same folder", quote_value(uri))
     try:
         return read_file_below(folder, name)
     except ValueError as error:
-        raise ValueError(f"{place}: {error}") from None
+        raise ValueError(f"{location}: {error}") from None
 
 
 def data_uri(content: bytes, kind: str = BYTES) -> str:

@@ -177,18 +177,18 @@ class Gltf:
                 raise DecodeError(f"expected the index of one of {count} {kind}, got {index}", keys)
 
     def _references(self) -> Iterator[tuple[int, str, int, tuple[Key, ...]]]:
-        """Yield each index into a list, with the list's name and length, and the index's place."""
+        """Yield each index into a list, with the list's name and length, and its own keys."""
         views, nodes = len(self.buffer_views), len(self.nodes)
         for n, view in enumerate(self.buffer_views):
             yield view.buffer, "buffers", len(self.buffers), ("bufferViews", n, "buffer")
         for n, accessor in enumerate(self.accessors):
-            place: tuple[Key, ...] = ("accessors", n)
+            location: tuple[Key, ...] = ("accessors", n)
             if accessor.buffer_view is not None:
-                yield accessor.buffer_view, "bufferViews", views, (*place, "bufferView")
+                yield accessor.buffer_view, "bufferViews", views, (*location, "bufferView")
             if sparse := accessor.sparse:
-                place = (*place, "sparse")
-                yield sparse.indices.buffer_view, "bufferViews", views, (*place, "indices")
-                yield sparse.values.buffer_view, "bufferViews", views, (*place, "values")
+                location = (*location, "sparse")
+                yield sparse.indices.buffer_view, "bufferViews", views, (*location, "indices")
+                yield sparse.values.buffer_view, "bufferViews", views, (*location, "values")
         for n, node in enumerate(self.nodes):
             for k, child in enumerate(node.children):
                 yield child, "nodes", nodes, ("nodes", n, "children", k)
@@ -197,14 +197,14 @@ class Gltf:
                 yield joint, "nodes", nodes, ("skins", n, "joints", k)
         for n, animation in enumerate(self.animations):
             for k, sampler in enumerate(animation.samplers):
-                place = ("animations", n, "samplers", k)
-                yield sampler.input, "accessors", len(self.accessors), (*place, "input")
-                yield sampler.output, "accessors", len(self.accessors), (*place, "output")
+                location = ("animations", n, "samplers", k)
+                yield sampler.input, "accessors", len(self.accessors), (*location, "input")
+                yield sampler.output, "accessors", len(self.accessors), (*location, "output")
             for k, channel in enumerate(animation.channels):
-                place = ("animations", n, "channels", k)
-                yield channel.sampler, "samplers", len(animation.samplers), (*place, "sampler")
+                location = ("animations", n, "channels", k)
+                yield channel.sampler, "samplers", len(animation.samplers), (*location, "sampler")
                 if channel.target.node is not None:
-                    yield channel.target.node, "nodes", nodes, (*place, "target", "node")
+                    yield channel.target.node, "nodes", nodes, (*location, "target", "node")
 
 
 @dataclass(frozen=True)

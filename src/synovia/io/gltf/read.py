@@ -173,7 +173,7 @@ def _frame_time_hint(document: Document, animation: int) -> float:
 
 def read_tracks(document: Document, rig: GltfRig, number: int) -> list[Track]:
     """Return the keys of all joints in an animation, by its number."""
-    animation, place = document.gltf.animations[number], f"animations[{number}]"
+    animation, location = document.gltf.animations[number], f"animations[{number}]"
     joint_of = {node: joint for joint, node in enumerate(rig.nodes)}
     arrays: dict[int, Floats] = {}
     count, most = 0, MAX_POSES + document.size
@@ -184,14 +184,14 @@ def read_tracks(document: Document, rig: GltfRig, number: int) -> list[Track]:
             continue
         if (node, path) in tracks:
             rule = "one channel for each property of a node"
-            fail(f"{place}.channels[{channel_number}]", rule, f"{path} of {node} again")
+            fail(f"{location}.channels[{channel_number}]", rule, f"{path} of {node} again")
         sampler = animation.samplers[channel.sampler]
         for accessor in (sampler.input, sampler.output):
             if accessor not in arrays:
                 arrays[accessor] = document.floats(accessor)
             count += len(arrays[accessor])
             if count > most:
-                fail(place, f"at most {most} keys", "more")
+                fail(location, f"at most {most} keys", "more")
         times, values = arrays[sampler.input], arrays[sampler.output]
         _check_keys(document, sampler, times, path)
         if path == "rotation":

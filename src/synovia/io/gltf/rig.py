@@ -208,30 +208,30 @@ def _rig(
 
 def node_transform(nodes: Sequence[Node], number: int) -> tuple[Vectors, Quats, Vectors]:
     """Return translation, rotation (w first, unit) and scale of a node, from a matrix too."""
-    node, place = nodes[number], f"nodes[{number}]"
+    node, location = nodes[number], f"nodes[{number}]"
     if node.matrix is not None:
-        return _decompose(f"{place}.matrix", node.matrix)
+        return _decompose(f"{location}.matrix", node.matrix)
     length = np.linalg.norm(node.rotation)
     if not 0.5 < length < 2.0:
-        fail(f"{place}.rotation", "a unit quaternion", node.rotation.tolist())
+        fail(f"{location}.rotation", "a unit quaternion", node.rotation.tolist())
     if not np.abs(node.scale).min() >= MIN_SCALE:
         rule = f"scales of at least {MIN_SCALE} at a joint and above"
-        fail(f"{place}.scale", rule, node.scale.tolist())
+        fail(f"{location}.scale", rule, node.scale.tolist())
     return node.translation, node.rotation[[3, 0, 1, 2]] / length, node.scale
 
 
-def _decompose(place: str, columns: Floats) -> tuple[Vectors, Quats, Vectors]:
+def _decompose(location: str, columns: Floats) -> tuple[Vectors, Quats, Vectors]:
     """Return translation, rotation and scale of a matrix, columns first, that is made of these."""
     matrix = columns.reshape(4, 4).T
     linear = matrix[:3, :3]
     scale = np.linalg.norm(linear, axis=0)
     if not scale.min() >= MIN_SCALE or matrix[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
         got = quote_value(columns.tolist())
-        fail(place, "a matrix of translation, rotation and scale", got)
+        fail(location, "a matrix of translation, rotation and scale", got)
     scale[0] *= np.sign(np.linalg.det(linear / scale)) or 1.0
     axes = linear / scale
     if np.abs(axes.T @ axes - np.eye(3)).max() > MAX_UNEVEN:
-        fail(place, "a matrix without shear", quote_value(columns.tolist()))
+        fail(location, "a matrix without shear", quote_value(columns.tolist()))
     return matrix[:3, 3], normalize(from_matrix(axes)), scale
 
 
