@@ -247,11 +247,11 @@ def test_samples_are_legal_and_volume_is_their_share(pair):
 
 
 def test_a_mirror_shows_what_is_legal_of_the_other_side(pair, rotations):
-    shown = pair.mirror(NORMAL, "RightHip")
-    assert shown.dependent.driver == "RightHip"
+    shown = pair.dependent.mirror(NORMAL, "RightHip")
+    assert shown.driver == "RightHip"
     there = [mirror_rotations(each, NORMAL) for each in rotations]
     distances = [
-        each.dependent.distance(b, a) for each, (a, b) in ((shown, there), (pair, rotations))
+        each.distance(b, a) for each, (a, b) in ((shown, there), (pair.dependent, rotations))
     ]
     exact = pair.dependent.limit.shape.name != "distance-field"  # whose nodes are elsewhere
     assert np.allclose(*distances, atol=1e-9 if exact else 0.1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -148,13 +150,25 @@ def test_projections_are_legal_nearest_and_stay(limit, rng):
 @pytest.mark.parametrize("name", ["within pi", "far beyond pi"])
 def test_kernels_find_what_numpy_finds(chart, name, rng):
     limit = Limit(chart, region("kdop", name, rng))
-    locked = rng.uniform(-np.pi, np.pi, size=(2, 3))
-    locked[:, 1] = np.array([0.0, np.pi]) + chart.lock
-    rotations = np.concatenate([random_quats(100, rng), chart.rotations(locked)])
+    rotations = random_quats(100, rng)
     assert limit.compiled
     np.testing.assert_allclose(limit.distance(rotations), limit.nearest(rotations)[1], atol=1e-10)
     projected = limit.project(rotations)
     assert limit.nearest(projected)[1].max() <= 1e-9
+    # At gimbal lock the outer hinges may turn against each other.
+    for half_turns, sign in ((0.0, -1.0), (np.pi, 1.0)):
+        locked = rng.uniform(-np.pi, np.pi, size=3)
+        locked[1] = chart.lock + half_turns
+        slide = np.linspace(-np.pi, np.pi, 4001)[:, None] * [1.0, 0.0, sign]
+        same = chart.rotations(locked + slide)
+        if quat.angle_between(same, same[0]).max() > 1e-6:
+            slide[:, 2] *= -1.0
+            same = chart.rotations(locked + slide)
+        if quat.angle_between(same, same[0]).max() > 1e-6:
+            continue  # axes that are not at right angles fold there, but do not lock
+        turns = 2.0 * np.pi * np.array(list(product((-1, 0, 1), repeat=3)))
+        least = limit.shape.distance((locked + slide)[:, None] + turns).min()
+        assert limit.distance(same[0]) == pytest.approx(least, abs=3e-3)
 
 
 def test_no_turn_leaves_the_chart_faster_than_kernels_say(chart, rng):

@@ -1,11 +1,11 @@
-"""What limits take for rotations: unit quaternions of any type, whoever holds them, in threads."""
+"""What limits take for rotations: unit quaternions of any type."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from oracles import FEW_SEEN, fitted, placed, random_quats
+from oracles import fitted, placed, random_quats
 from synovia import kernels, quat
 from synovia.arrays import unit_quats
 from synovia.limit import Limit
@@ -54,8 +54,6 @@ def test_one_length_that_is_off_is_seen_among_many(fit_limit, rng):
             spoiled[at] *= bad
             with pytest.raises(ValueError, match="rotations must be"):
                 fit_limit.project(spoiled)
-            with pytest.raises(ValueError, match="rotations must be"):
-                fit_limit.project(spoiled, threads=2)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -80,16 +78,6 @@ def test_lists_and_integers_are_rotations_too(fit_limit):
     assert fit_limit.project([[0, 1, 0, 0]]).shape == (1, 4)
     with pytest.raises(ValueError, match="rotations must be numbers"):
         fit_limit.distance("north")
-
-
-@pytest.mark.parametrize(("case", "chart"), FEW_SEEN)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_threads_give_the_same_bits(case, chart, dtype, rng):
-    limit = Limit(placed(chart), fitted(case, "tilted"))
-    rotations = random_quats(10_001, rng).astype(dtype)
-    alone = limit.project(rotations)
-    assert limit.project(rotations, threads=2).tobytes() == alone.tobytes()
-    assert limit.project(rotations, threads=3).tobytes() == alone.tobytes()
 
 
 @pytest.mark.parametrize("kind", ["tilted"])

@@ -176,14 +176,6 @@ class Chart(ABC):
         """
         return None
 
-    def slides(self, points: Points) -> Points | None:
-        """Return, for singular points, a direction along which the rotation stays the same.
-
-        At gimbal lock, for example, two hinges may turn against each other. The result (..., d) is
-        0 for points that are not singular, or None for a chart without singular points.
-        """
-        return None
-
     def follow(self, points: Points) -> Points:
         """Return a path of points (frames, dimension), each in the cover nearest to the last."""
         covers = np.stack(self.shifts(rows("rotations", points, self.dimension), 1))

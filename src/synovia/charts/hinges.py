@@ -290,14 +290,6 @@ class Hinges(Chart):
         psi = self._seen(rotations).psi
         return np.asarray(np.maximum(np.maximum(least - psi, psi - greatest), 0.0))
 
-    def slides(self, points: Points) -> Points | None:
-        psi = self._middle(points[..., 1]).psi
-        opposed, aligned = psi < LOCKED, psi > np.pi - LOCKED
-        if not (opposed.any() or aligned.any()):
-            return None
-        first = np.where(opposed | aligned, 1.0, 0.0)
-        return np.stack([first, 0.0 * first, np.where(opposed, -first, first)], axis=-1)
-
     def density(self, points: Points) -> Scalars:
         # The volume spanned by the three axes, the outer two rotated by the middle hinge.
         return np.asarray(self.max_density * np.abs(np.sin(points[..., 1] - self.lock)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -22,7 +21,6 @@ from ..arrays import (
     Vectors,
     tolerance,
     unit_quats,
-    unit_rounding,
     whole_number,
 )
 from ..charts import (
@@ -38,9 +36,6 @@ from .softening import Softening
 
 if TYPE_CHECKING:
     from .convert import Conversion
-
-
-# What limits are given: rotations in any form of floats, and paths of them in time.
 
 
 def unroll_paths(chart: Chart, paths: Sequence[Quats]) -> Points:
@@ -64,27 +59,9 @@ def _unroll_points(chart: Chart, plain: Points) -> Points:
     return min(candidates, key=lambda shifted: float(np.square(shifted).sum()))
 
 
-def as_floats(rotations: Quats) -> Quats:
-    """Return rotations as (..., 4) floats; whether they are finite and unit, the kernel sees."""
-    if not isinstance(rotations, np.ndarray) or rotations.dtype not in (np.float64, np.float32):
-        return unit_quats("rotations", rotations)
-    if rotations.ndim == 0 or rotations.shape[-1] != 4:
-        raise ValueError(f"rotations must have shape (..., 4), got {rotations.shape}")
-    return rotations
-
-
-def off_by_rounding(rotations: Quats) -> float:
-    """Return the largest sum of squared errors of length², that rounding alone can explain."""
-    return (2.0 * unit_rounding(rotations.dtype)) ** 2
-
-
 HALF_TURN = 0.5 * TURN - 1e-6  # radians, or a little less
 FARTHEST = 5.0 * TURN  # how far a region may reach; beyond one turn it only repeats itself
-BATCH = 4096  # rotations; fewer are not worth a second thread
-FEW_COVERS = 9  # up to so many are all looked at
-ROUNDING = 1e-12  # radians, of a distance from the bounds
 ROUNDING_SHARES = 2.0 ** np.arange(-24, 1)  # of a turn: from the rounding of float32 to all of it
-SLIDES, GOLDEN_STEPS, GOLDEN = 65, 50, 0.5 * (5.0**0.5 - 1.0)  # of the search along a line
 STAND_IN_NODES, STAND_IN_MEMBERS = 24, 2000  # of the field that solvers see for another shape
 
 
@@ -268,10 +245,13 @@ class Limit:
 
     def distance(self, rotations: Quats) -> Scalars:
         """Return how far outside each rotation is, in the chart's metric; at most 0 inside."""
-        if self.compiled:
-            return self._distance(rotations)
         rotations = unit_quats("rotations", rotations)
-        return self.nearest(rotations)[1].astype(rotations.dtype)
+        if not self.compiled:
+            return self.nearest(rotations)[1].astype(rotations.dtype)
+        source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
+        distance = np.empty(source.shape[:-1], source.dtype)
+        kernels.limit.measure(source.reshape(-1), self.packed, distance.reshape(-1))
+        return distance.astype(rotations.dtype, copy=False)
 
     def required_margin(self, rotations: Quats) -> Scalars:
         """Return about how much wider, in radians, the limit must become to have each rotation.
@@ -318,37 +298,17 @@ class Limit:
         by_rotation = np.concatenate([np.zeros_like(length), 2.0 * slopes], axis=-1)
         return distances, quat.mul(rotations, by_rotation.astype(rotations.dtype))
 
-    def _distance(self, rotations: Quats) -> Scalars:
-        rotations = as_floats(rotations)
-        source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
-        distance = np.empty(source.shape[:-1], source.dtype)
-        off = kernels.limit.measure(source.reshape(-1), self.packed, distance.reshape(-1))
-        if not off <= off_by_rounding(rotations):
-            checked = unit_quats("rotations", rotations)
-            if checked is not rotations:
-                return self._distance(checked)
-        return distance.astype(rotations.dtype, copy=False)
-
-    def project(self, rotations: Quats, *, threads: int = 1) -> Quats:
+    def project(self, rotations: Quats) -> Quats:
         """Return the nearest legal rotation to each; legal ones come back bit for bit.
 
         Nearest is meant in the chart's metric, over all covers.
         """
+        rotations = unit_quats("rotations", rotations)
         if not self.compiled:
-            return self._project_by_covers(unit_quats("rotations", rotations))
-        return self._project(rotations, threads)
-
-    def _project(self, rotations: Quats, threads: int) -> Quats:
-        """As `project`, by kernels."""
-        rotations = as_floats(rotations)
+            return self._project_by_covers(rotations)
         source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
         out, slack = np.empty_like(source), tolerance(rotations.dtype)
-        flat, into = source.reshape(-1, 4), out.reshape(-1, 4)
-        off = _project_into(flat, self.packed, slack, into, threads)
-        if not off <= off_by_rounding(rotations):
-            checked = unit_quats("rotations", rotations)
-            if checked is not rotations:
-                return self._project(checked, threads)
+        kernels.limit.project(source.reshape(-1), self.packed, slack, out.reshape(-1))
         return self.round_members(out, rotations.dtype)
 
     def _project_by_covers(self, rotations: Quats) -> Quats:
@@ -426,15 +386,8 @@ class Limit:
 
         A rotation that the chart cannot make is as much farther as it is from those that it can.
         """
-        batch, flat = np.shape(rotations)[:-1], np.reshape(rotations, (-1, 4))
-        parts = [self._nearest(flat[k : k + BATCH]) for k in range(0, len(flat), BATCH)]
-        points = np.concatenate([np.empty((0, self.chart.dimension)), *(part[0] for part in parts)])
-        distance = np.concatenate([np.empty(0), *(part[1] for part in parts)])
-        return points.reshape(*batch, self.chart.dimension), distance.reshape(batch)
-
-    def _nearest(self, rotations: Quats) -> tuple[Points, Scalars]:
         covers = np.stack(self.covers(rotations))
-        distances = self._distances(covers)
+        distances = self.region.distance(covers)
         best = distances.argmin(axis=0)[None]
         points = np.take_along_axis(covers, best[..., None], axis=0)[0]
         distance = np.take_along_axis(distances, best, axis=0)[0]
@@ -444,49 +397,14 @@ class Limit:
             distance = np.where(far, beyond + np.maximum(distance, 0.0), distance)
         return points, distance
 
-    def _distances(self, covers: Points) -> Scalars:
-        """Return the shape's distances in covers (c, n, d), infinite where another is nearer.
-
-        No member is nearer than the shape's bounds are, so that most covers are not looked at.
-        """
-        if len(covers) <= FEW_COVERS:
-            return np.stack([self.region.distance(points) for points in covers])
-        low, high = self.region.bounds
-        least = np.linalg.norm(covers - np.clip(covers, low, high), axis=-1)
-        first = least.argmin(axis=0)[None]
-        points = np.take_along_axis(covers, first[..., None], axis=0)[0]
-        worth = least <= np.maximum(self.region.distance(points), 0.0) + ROUNDING
-        distances = np.full(least.shape, np.inf)
-        distances[worth] = self.region.distance(covers[worth])
-        return distances
-
     def covers(self, rotations: Quats) -> list[Points]:
         """Return each rotation's points in every cover that may be nearest to the shape."""
-        points = self.chart.points(np.asarray(rotations, np.float64))
-        covers = self.chart.shifts(points, self._turns)
-        slides = self.chart.slides(points)
-        if slides is not None:
-            loose = slides.any(axis=-1)
-            for points in covers:
-                points[loose] = self._slide(points[loose], slides[loose])
-        return covers
+        return self.chart.shifts(self.chart.points(np.asarray(rotations, np.float64)), self._turns)
 
     @property
     def _turns(self) -> int:
         """How many whole turns away covers may be that are nearest to the shape."""
         return 1 + int(self.region.reach((0, 1, 2)) // TURN)
-
-    def _slide(self, points: Points, along: Points) -> Points:
-        """Return points (n, d), moved along lines of equal rotations to where they are nearest."""
-        ways = np.linspace(-np.pi, np.pi, SLIDES)
-        each = points + ways[:, None, None] * along
-        at = ways[np.argmin([self.region.distance(moved) for moved in each], axis=0)]
-        low, high = at - ways[1] + ways[0], at + ways[1] - ways[0]
-        for _ in range(GOLDEN_STEPS):
-            a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-            left, right = (self.region.distance(points + way[:, None] * along) for way in (a, b))
-            low, high = np.where(left < right, low, a), np.where(left < right, b, high)
-        return np.asarray(points + (0.5 * (low + high))[:, None] * along)
 
     def is_out_of_reach(self, rotations: Quats) -> Mask:
         """Tell which rotations the chart cannot make: they are illegal, whatever the shape."""
@@ -534,16 +452,8 @@ class Limit:
         """Return in how many covers the rotation of each member is legal."""
         if self.chart.is_injective(self.region):
             return np.ones(len(points))
-        covers = self.covers(self.chart.rotations(points))
-        if len(covers) == 1:
-            return np.ones(len(points))
-        low, high = self.region.bounds
-        slack = tolerance(np.dtype(np.float64))
-        legal = np.zeros(len(points))
-        for cover in covers:
-            inner = ((cover >= low - slack) & (cover <= high + slack)).all(axis=-1)
-            legal[inner] += self.region.contains(cover[inner])
-        return np.asarray(np.maximum(legal, 1.0))
+        covers = np.stack(self.covers(self.chart.rotations(points)))
+        return np.asarray(np.maximum(self.region.contains(covers).sum(axis=0), 1.0))
 
     def to(
         self,
@@ -592,19 +502,3 @@ class Limit:
         frame = quat.normalize(quat.mul(child, self.chart.frame))
         chart = replace(self.chart, reference=quat.normalize(reference), frame=frame)
         return replace(self, chart=chart)
-
-
-def _project_into(source: Quats, packed: Floats, slack: float, out: Quats, threads: int) -> float:
-    """Write the projections of rotations (n, 4); return how far those are off unit, squared."""
-
-    def run(first: int, last: int) -> float:
-        flat, into = source[first:last].reshape(-1), out[first:last].reshape(-1)
-        return float(kernels.limit.project(flat, packed, slack, into))
-
-    if threads <= 1 or len(source) < BATCH:
-        return run(0, len(source))
-    # Between whole blocks, because an ellipsoid's lanes share the number of their steps.
-    lanes = kernels.rotation.LANES
-    cuts = [len(source) * k // threads // lanes * lanes for k in range(threads)] + [len(source)]
-    with ThreadPoolExecutor(threads) as pool:
-        return float(np.max(list(pool.map(run, cuts[:-1], cuts[1:]))))

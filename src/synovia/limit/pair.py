@@ -10,13 +10,12 @@ joint is legal at the driver's own nearest legal rotation, that is the nearest p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
 from .. import kernels, quat
-from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors, tolerance, unit_quats
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, tolerance, unit_quats
 from .dependent import DependentLimit
 from .limit import Limit
 
@@ -181,16 +180,6 @@ class PairLimit:
         found, moved, _ = self._nearest(driver, rotations)
         return found, moved
 
-    def violation(self, driver: Quats, rotations: Quats) -> Scalars:
-        """Return √(α² + β²) of the true angles to the projections of both, in radians."""
-        driver, rotations = self._checked(driver, rotations)
-        moves = zip((driver, rotations), self.project(driver, rotations), strict=True)
-        angles = [
-            np.where((one != other).any(axis=-1), quat.angle_between(one, other), 0.0)
-            for one, other in moves
-        ]
-        return np.hypot(*angles)
-
     def _nearest(self, driver: Quats, rotations: Quats) -> tuple[Quats, Quats, Scalars]:
         driver, rotations = self._checked(driver, rotations)
         pairs = [(self.dependent, rotations.reshape(-1, 4))]
@@ -286,11 +275,3 @@ class PairLimit:
         """
         pairs = self.sample(samples, np.random.default_rng(seed))
         return float((~other.contains(*pairs)).mean())
-
-    def mirror(self, normal: Vectors, driver: str, driver_normal: Vectors | None = None) -> Self:
-        """Return the pairs of the other side; see `DependentLimit.mirror`."""
-        from .convert import mirror_limit
-
-        across = normal if driver_normal is None else driver_normal
-        own = None if self.driver is None else mirror_limit(self.driver, across)
-        return replace(self, driver=own, dependent=self.dependent.mirror(normal, driver, across))
