@@ -25,7 +25,8 @@ from synovia import DistanceField, Limit, ReachCone, ThetaPhi, Union, load_clip,
 from synovia.arrays import Quats
 from synovia.edit import add, brush
 from synovia.edit.reach_cone import move_point
-from synovia.mesh import DRAFT, FINE, Quality, share_of, sheet_and_boundary
+from synovia.mesh import DRAFT, FINE, Quality, sheet_and_boundary
+from synovia.view.display import SHARE_SAMPLES
 
 BAR = 16.0  # ms, a frame at 60 Hz
 EDITS = 30
@@ -107,7 +108,8 @@ def stroked(limit: Limit, number: int) -> Limit:
 
 def draw(limit: Limit, quality: Quality) -> None:
     """Compute everything that the page receives about a limit."""
-    share_of(limit, *sheet_and_boundary(limit, AXIS, quality), quality)
+    sheet_and_boundary(limit, AXIS, quality)
+    limit.volume(SHARE_SAMPLES)
 
 
 def line(limit: Limit, edit: Edit) -> str:

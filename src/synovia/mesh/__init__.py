@@ -2,7 +2,7 @@
 
 from .charts import coordinate_names
 from .difference import SheetDifference, map_sheet, sheet_difference
-from .region import DRAFT, FINE, PRINT, boundary, share_of, sheet, sheet_and_boundary
+from .region import DRAFT, FINE, PRINT, boundary, sheet, sheet_and_boundary
 from .triangles import Quality
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "boundary",
     "coordinate_names",
     "map_sheet",
-    "share_of",
     "sheet",
     "sheet_and_boundary",
     "sheet_difference",

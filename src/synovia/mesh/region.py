@@ -1,4 +1,4 @@
-"""A limit's boundary among rotations as triangles, and the share of rotations inside.
+"""A limit's boundary among rotations as triangles.
 
 Vertices lie on the boundary as the limit computes it; edges are halved until the triangles do too.
 """
@@ -47,9 +47,6 @@ FAR_SWING = 0.9 * np.pi  # radians; regions with less swing have no such bones
 PROBE_DISTANCE = float(np.radians(0.05))  # radians beyond a triangle; legal there means covered
 INSIDE = 1e-6  # radians of depth from which a point of a boundary is inside another part
 FOLD_ROUNDS = 1  # additional halvings at silhouettes
-SAMPLES, DRAFT_SAMPLES = 4000, 500  # rotations for the share of all rotations
-SMALL_ANGLE = 1e-2  # radians; (r − sin r)/r³ loses digits below, and is constant to 1e-5
-TOTAL_VOLUME = 8.0 * np.pi**2  # of all directions (4π) with all twists (2π)
 
 
 def boundary(limit: Limit, quality: Quality = FINE) -> Surface:
@@ -256,41 +253,3 @@ def _drop_covered(limit: Limit, vectors: Points, triangles: Ints) -> Ints:
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
     beyond = (a + b + c) / 3.0 + PROBE_DISTANCE * normal
     return triangles[~limit.contains(_rotations(limit, beyond))]
-
-
-def share_of(limit: Limit, directions: Sheet, boundary: Surface, quality: Quality) -> float:
-    """Return the legal share of all rotations, in [0, 1].
-
-    For drafts it is computed from the meshes, to about one percent, unless they are torn or
-    overlap.
-    """
-    if quality.fine:
-        return limit.volume(SAMPLES)
-    if as_directional(limit.region) is not None:
-        widths = directions.widths[directions.mesh.triangles].mean(axis=1)
-        return float(_areas(directions.mesh) @ widths) / TOTAL_VOLUME
-    closed = len(rim_of(boundary.triangles)) == 0  # no torn triangle was dropped
-    if closed and not overlaps_itself(limit):
-        return _enclosed_share(boundary)
-    return limit.volume(DRAFT_SAMPLES)
-
-
-def _enclosed_share(boundary: Surface) -> float:
-    """Return the share of all rotations inside a closed boundary of rotation vectors.
-
-    The density of rotations is (1 − cos r)/(4π²r²), the divergence of v (r − sin r)/(4π²r³). By
-    the divergence theorem the share is the flux through the triangles, on which v · n is constant.
-    """
-    a, b, c = boundary.vertices[boundary.triangles].swapaxes(0, 1)
-    sides = 0.5 * np.stack([a + b, b + c, c + a])
-    r = np.maximum(np.sqrt(np.einsum("kij,kij->ki", sides, sides)), SMALL_ANGLE)
-    flow = ((r - np.sin(r)) / r**3).mean(axis=0)
-    return float(np.einsum("ij,ij->i", a, np.cross(b, c)) @ flow) / TOTAL_VOLUME
-
-
-def _areas(mesh: Surface) -> Scalars:
-    """Return the areas (t,) of triangles on the unit sphere (Van Oosterom and Strackee)."""
-    a, b, c = mesh.vertices[mesh.triangles].swapaxes(0, 1)
-    product = np.einsum("ij,ij->i", a, np.cross(b, c))
-    dots = np.einsum("ij,ij->i", a, b) + np.einsum("ij,ij->i", b, c) + np.einsum("ij,ij->i", c, a)
-    return np.asarray(2.0 * np.abs(np.arctan2(product, 1.0 + dots)))

@@ -18,7 +18,7 @@ from ..io.limits import SUFFIX
 from ..learn import invented_first_frame
 from ..limit import Limit
 from ..limit.softening import parse_softening
-from ..mesh import DRAFT, Quality, share_of, sheet_and_boundary
+from ..mesh import DRAFT, Quality, sheet_and_boundary
 from ..skeleton import Clip, Pose, Skeleton, forward, partner
 from .clinical import hinge_angle
 from .groups import common_names, group_joints
@@ -150,6 +150,7 @@ ROTATION_STEP = DIRECTION_STEP = 1.0 / 32767.0
 VECTOR_STEP = float(np.radians(0.012))  # 16 bits hold rotation vectors beyond a whole turn
 TWIST_STEP_DEG = 0.02
 """Steps to which large arrays for the page are rounded."""
+SHARE_SAMPLES = 4000  # members by which the share of all rotations is known to about a percent
 MOST_FRAMES = 50
 WALKS = 3.0
 """How much farther than up a body that walks goes, at least."""
@@ -355,7 +356,7 @@ def pictures_of(limit: Limit, bone: Vectors, quality: Quality) -> Picture:
         label=_label(limit),
         chart=limit.chart.name,
         sculptable=is_sculptable(type(limit.shape)),
-        share=share_of(limit, directions, whole, quality),
+        share=limit.volume(SHARE_SAMPLES),
         reference=limit.chart.reference.tolist(),
         axis=directions.axis.tolist(),
         numbers=describe_numbers(limit),
