@@ -23,7 +23,7 @@ from synovia.charts import (
 )
 from synovia.io.limits import FILES
 from synovia.limit import mirror_rotations
-from synovia.mesh.charts import is_left_handed, rotation_vectors
+from synovia.mesh.region import is_left_handed, rotation_vectors
 from synovia.schema import decode, encode
 from synovia.shapes.reach_cone.star import from_polar
 

@@ -27,7 +27,7 @@ from synovia.limit.euler_cone import (
     matrix_to_xyz_euler,
     to_xyz_euler,
 )
-from synovia.shapes.reach_cone.paths import nearest_on_edges
+from synovia.shapes.reach_cone.cone import nearest_on_edges
 from synovia.shapes.reach_cone.star import from_polar
 
 

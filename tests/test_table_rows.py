@@ -10,8 +10,8 @@ import pytest
 from cones import CONES
 from oracles import random_frame
 from synovia import ThetaPhi
-from synovia.shapes.theta_phi.edit import _crossings
 from synovia.shapes.theta_phi.grid import centres, vectors_at
+from synovia.shapes.theta_phi.table import _crossings
 from tables import TURN, directions, points_around, table
 
 

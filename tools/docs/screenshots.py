@@ -17,8 +17,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from synovia import Clip, LimitModel, human, show
 from synovia.anatomy import limits_of
 from synovia.demo import learn_limits, range_of_motion, wild
+from synovia.edit.numbers import interval_along
 from synovia.limit import DependentRange
-from synovia.limit.intervals import interval_along
 from synovia.limit.node_grid import node_directions
 from synovia.model import couple
 

@@ -3,8 +3,7 @@
 Functions dispatch on the class of the shape and have a default for shapes that they do not know.
 """
 
-from .families import Family, families, family_of, label
-from .numbers import Number, numbers, with_number
+from .numbers import Family, Number, families, family_of, label, numbers, with_number
 from .reach_cone import cones, with_cones
 from .samples import add, counts_samples
 from .sculpt import (

@@ -23,6 +23,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Ints, Mask, Quats, Scalars, Vectors
+from ..edit.numbers import interval_along
 from ..limit import (
     DependentLimit,
     DependentMargin,
@@ -30,7 +31,6 @@ from ..limit import (
     Limit,
 )
 from ..limit.families import approximate_shape
-from ..limit.intervals import interval_along
 from ..limit.node_grid import NodeGrid
 from ..shapes import Shape
 from ..skeleton import Skeleton

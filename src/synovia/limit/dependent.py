@@ -33,9 +33,9 @@ from ..arrays import (
 )
 from ..charts.chart import ROUNDING, half_turn, reflect, unit_axis
 from ..edit import add
+from ..edit.numbers import interval_along, with_interval
 from ..shapes.derived import project_offset
 from .convert import mirror_limit
-from .intervals import interval_along, with_interval
 from .limit import Limit
 from .nearest import nearest_by_angle
 from .node_grid import NodeGrid

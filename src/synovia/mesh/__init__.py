@@ -1,8 +1,7 @@
 """Meshes of limits as triangles, for pictures and for the page."""
 
-from .charts import coordinate_names
 from .difference import SheetDifference, map_sheet, sheet_difference
-from .region import DRAFT, FINE, PRINT, boundary, sheet, sheet_and_boundary
+from .region import DRAFT, FINE, PRINT, boundary, coordinate_names, sheet, sheet_and_boundary
 from .triangles import Quality
 
 __all__ = [

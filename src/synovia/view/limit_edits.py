@@ -20,7 +20,7 @@ from ..mesh import coordinate_names
 from ..model import LimitModel
 from ..schema import Rotation, Vector, VectorList
 from ..shapes import ReachCone
-from ..shapes.reach_cone.paths import nearest_on_edges
+from ..shapes.reach_cone.cone import nearest_on_edges
 from ..shapes.reach_cone.star import StarError, from_polar
 from .hinges import move_end
 from .messages import Edge
