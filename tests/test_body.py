@@ -311,3 +311,13 @@ def test_a_rig_whose_feet_are_goals_has_no_body():
 
 def test_the_demos_skeleton_is_the_default_human():
     assert body_of(wild().skeleton).skin is not None
+
+
+def test_a_hand_alone_has_no_body():
+    whole = canonical_skeleton()
+    first = whole.index("leftHand")
+    kept = [k for k in range(len(whole)) if first in whole.path_to_root(k)]
+    parents = [kept.index(whole.parents[k]) if k != first else -1 for k in kept]
+    hand = Skeleton(tuple(whole.names[k] for k in kept), parents, whole.offsets[kept])
+    assert "leftIndexDistal" in hand.names
+    assert body_of(hand) is None

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Ints, Vectors
-from ..rigs import Alignment, t_pose
+from ..rigs import Alignment, Rig, t_pose
 from ..skeleton import Skeleton, forward
 from .asset import load_human
 
@@ -68,135 +68,135 @@ def fit_default_human(skeleton: Skeleton) -> Fitting | None:
     return Fitting(np.array(joints), float(np.median(sizes)) * human.inverses)
 
 
+Positions = Mapping[str, Vectors]
+"""Positions (3,) by role of a rig in its T-pose, in canonical axes, or by segment at rest."""
+
+
 def fit_rig(alignment: Alignment) -> Fitting:
-    """Return how a rig carries the segments of the default human."""
+    """Return how a rig carries the segments of the default human.
+
+    Raises ValueError for a rig without a trunk, such as a hand.
+    """
     rig, skeleton = alignment.rig, alignment.rig.skeleton
     human = load_human()
-    bind = t_pose(alignment)
-    positions, rotations = forward(skeleton, bind)
-    upright = quat.rotate(alignment.axes, positions)  # in canonical axes
-    role_positions = {role: upright[skeleton.index(joint)] for role, joint in rig.starts.items()}
+    positions, rotations = forward(skeleton, t_pose(alignment))
+    upright = quat.rotate(alignment.axes, positions)
+    roles = {role: upright[skeleton.index(joint)] for role, joint in rig.starts.items()}
     ours = human.skeleton
     rest, rest_rotations = forward(ours, ours.rest_pose())
-    segment_positions = {name: rest[ours.index(name)] for name in ours.names}
-    trunk = _trunk(role_positions, segment_positions)
-    size = float(trunk[2, 2])
-    to_world = quat.to_matrix(quat.inverse(alignment.axes))
+    segments = dict(zip(ours.names, rest, strict=True))
+    trunk = _trunk(roles, segments)
+    to_world = _affine(quat.to_matrix(quat.inverse(alignment.axes)), np.zeros(3))
     joints, offsets = np.full(len(ours), -1), np.zeros((len(ours), 3, 4))
     for segment, name in enumerate(ours.names):
-        fitted = _fit_segment(name, role_positions, segment_positions, trunk, size)
-        if fitted is None:
+        role, matrix = _fit_segment(name, roles, segments, trunk)
+        if matrix is None:
             continue
-        role, matrix = fitted
-        joint = _joint_of(alignment, role, matrix, segment_positions[name], upright)
+        joint = _joint_of(rig, role, _apply(matrix, rest[segment]), upright)
         if joint is None:
             continue
         joints[segment] = joint
-        at_rest = _join(quat.to_matrix(rest_rotations[segment]), rest[segment])
+        at_rest = _affine(quat.to_matrix(rest_rotations[segment]), rest[segment])
+        from_asset = _affine(human.inverses[segment][:, :3], human.inverses[segment][:, 3])
         back = quat.to_matrix(quat.inverse(rotations[joint]))
-        into_joint = _join(back, -back @ positions[joint])
-        placed = _after(to_world @ matrix, _after(at_rest, human.inverses[segment]))
-        offsets[segment] = _after(into_joint, placed)
+        into_joint = _affine(back, -back @ positions[joint])
+        offsets[segment] = (into_joint @ to_world @ matrix @ at_rest @ from_asset)[:3]
     return Fitting(joints, offsets)
 
 
-def _trunk(
-    role_positions: Mapping[str, Vectors], segment_positions: Mapping[str, Vectors]
-) -> Floats:
-    """Return the matrix (3, 4) of the trunk: hips to hips, shoulders to shoulders."""
-    hips = _middle(role_positions, "UpperLeg", "hips")
-    tops = _middle(role_positions, "UpperArm", "chest")
-    rise = float(tops[1] - hips[1])
-    ours_low, ours_high = segment_positions["Pelvis"], _both(segment_positions, "UpperArm")
-    high = rise / float(ours_high[1] - ours_low[1])
-    wide = high
-    if "leftUpperArm" in role_positions and "rightUpperArm" in role_positions:
-        across = float(
-            np.abs(role_positions["leftUpperArm"][0] - role_positions["rightUpperArm"][0])
-        )
-        wide = across / (2.0 * float(segment_positions["LeftUpperArm"][0]))
-    wide = float(np.clip(wide, NARROW * high, WIDE * high))
-    lean = (tops - hips)[2] - high * (ours_high - ours_low)[2]
-    matrix = np.diag([wide, high, high])
-    matrix[2, 1] = lean / float(ours_high[1] - ours_low[1])
-    return np.column_stack([matrix, hips - matrix @ ours_low])
+def _trunk(roles: Positions, segments: Positions) -> Floats:
+    """Return the matrix (4, 4) of the trunk: hips to hips, shoulders to shoulders.
+
+    Its diagonal has the ratios of width, height and depth of the rig and the default human.
+    """
+    hips, shoulders = _middle(roles, "UpperLeg", "hips"), _middle(roles, "UpperArm", "chest")
+    low = segments["Pelvis"]
+    rise = 0.5 * (segments["LeftUpperArm"] + segments["RightUpperArm"]) - low
+    size = float((shoulders - hips)[1] / rise[1])
+    matrix = np.diag([_width(roles, segments, "UpperArm", size, size), size, size])
+    matrix[2, 1] = ((shoulders - hips)[2] - size * rise[2]) / rise[1]
+    return _affine(matrix, hips - matrix @ low)
+
+
+def _width(
+    roles: Positions, segments: Positions, bone: str, size: float, otherwise: float
+) -> float:
+    """Return how much farther apart left and right bone are than in the default human.
+
+    The ratio is at least `NARROW` and at most `WIDE` times `size`; `otherwise` without both bones.
+    """
+    if not {f"left{bone}", f"right{bone}"} <= roles.keys():
+        return otherwise
+    apart = abs(roles[f"left{bone}"][0] - roles[f"right{bone}"][0])
+    return float(np.clip(apart / (2.0 * segments[f"Left{bone}"][0]), NARROW * size, WIDE * size))
 
 
 def _fit_segment(
-    name: str,
-    role_positions: Mapping[str, Vectors],
-    segment_positions: Mapping[str, Vectors],
-    trunk: Floats,
-    size: float,
-) -> tuple[str, Floats] | None:
-    """Return the role that a segment goes with, and its matrix (3, 4); None if there is none."""
-    side = "left" if name.startswith("Left") else "right" if name.startswith("Right") else ""
-    bare = name.removeprefix("Left").removeprefix("Right") if side else name
-    if side and bare in LIMBS:
-        role, after, first = LIMBS[bare]
-        if side + role not in role_positions:
-            if bare != "Toes" or side + "Foot" not in role_positions:
-                return None
-            role, after, first = LIMBS["Foot"]
-        begin = segment_positions[side.capitalize() + first]
-        length = size
-        if after and side + after in role_positions:
-            ours = np.linalg.norm(segment_positions[side.capitalize() + after] - begin)
-            length = float(
-                np.linalg.norm(role_positions[side + after] - role_positions[side + role]) / ours
-            )
-            length = length if 0.4 * size < length < 2.5 * size else size
-        thick = 0.5 * size + 0.5 * float(np.clip(length, NARROW * size, WIDE * size))
-        scale = np.diag([thick, length, thick])
-        if role in ("Foot", "Toes", "Hand"):
-            scale = np.diag([size, size, size])
-        rotation: Floats = np.eye(3)
-        if role.endswith(("Arm", "Hand")):
-            rotation = quat.to_matrix(
-                quat.exp(np.array([0.0, 0.0, 0.5 * np.pi if side == "left" else -0.5 * np.pi]))
-            )
-        matrix = rotation @ scale
-        return side + role, np.column_stack([matrix, role_positions[side + role] - matrix @ begin])
-    if name == "Pelvis":
-        wide = trunk[0, 0]
-        if "leftUpperLeg" in role_positions and "rightUpperLeg" in role_positions:
-            across = float(
-                np.abs(role_positions["leftUpperLeg"][0] - role_positions["rightUpperLeg"][0])
-            )
-            wide = np.clip(
-                across / (2.0 * segment_positions["LeftUpperLeg"][0]), NARROW * size, WIDE * size
-            )
-        stretched = trunk[:, :3].copy()
-        stretched[0, 0] = wide
-        return "hips", np.column_stack([stretched, trunk[:, 3]])
-    if name == "Head" or (name.startswith("C") and name[1:].isdigit()):
-        if "head" not in role_positions:
-            return None
-        same = size * np.eye(3)
-        low, high = segment_positions["T1"], segment_positions["Head"]
-        share = float(np.clip((segment_positions[name] - low)[1] / (high - low)[1], 0.0, 1.0))
-        there = (1.0 - share) * (trunk[:, :3] @ low + trunk[:, 3]) + share * role_positions["head"]
-        return ("head" if name == "Head" else "neck"), np.column_stack(
-            [same, there - same @ segment_positions[name]]
-        )
+    name: str, roles: Positions, segments: Positions, trunk: Floats
+) -> tuple[str, Floats | None]:
+    """Return the role that a segment goes with, and its matrix (4, 4); None without the role."""
+    size = float(trunk[2, 2])
+    side = next((side for side in ("Left", "Right") if name.startswith(side)), "")
+    bone = name.removeprefix(side)
+    if side and bone in LIMBS:
+        return _fit_limb(side, bone, roles, segments, size)
     if side:
-        return side + "Shoulder", trunk
-    return ("chest" if name[0] != "L" else "spine"), trunk
+        return f"{side.lower()}Shoulder", trunk
+    if name == "Pelvis":
+        matrix = trunk.copy()
+        matrix[0, 0] = _width(roles, segments, "UpperLeg", size, trunk[0, 0])
+        return "hips", matrix
+    if name == "Head" or (name.startswith("C") and name[1:].isdigit()):
+        if "head" not in roles:
+            return "head", None
+        low, high, origin = segments["T1"], segments["Head"], segments[name]
+        share = float(np.clip((origin - low)[1] / (high - low)[1], 0.0, 1.0))
+        target = (1.0 - share) * _apply(trunk, low) + share * roles["head"]
+        matrix = _affine(size * np.eye(3), target - size * origin)
+        return ("head" if name == "Head" else "neck"), matrix
+    return ("spine" if name.startswith("L") else "chest"), trunk
 
 
-def _joint_of(
-    alignment: Alignment, role: str, matrix: Floats, origin: Vectors, upright: Vectors
-) -> int | None:
-    """Return the joint of a rig that carries a segment whose rest position is `origin`.
+def _fit_limb(
+    side: str, bone: str, roles: Positions, segments: Positions, size: float
+) -> tuple[str, Floats | None]:
+    """Return the role and the matrix (4, 4) of a limb's segment; see `_fit_segment`.
+
+    The segment is scaled to the length of the rig's bone, but for hands and feet.
+    """
+    lower = side.lower()
+    if bone == "Toes" and f"{lower}Toes" not in roles:
+        bone = "Foot"
+    role, after, first = LIMBS[bone]
+    if lower + role not in roles:
+        return role, None
+    start, length = segments[side + first], size
+    if after and lower + after in roles:
+        bone_length = np.linalg.norm(roles[lower + after] - roles[lower + role])
+        ratio = float(bone_length / np.linalg.norm(segments[side + after] - start))
+        length = ratio if 0.4 * size < ratio < 2.5 * size else size
+    thick = 0.5 * size + 0.5 * float(np.clip(length, NARROW * size, WIDE * size))
+    if role in ("Foot", "Toes", "Hand"):
+        thick = length = size
+    matrix = np.diag([thick, length, thick])
+    if role.endswith(("Arm", "Hand")):  # from hanging arms to the T-pose
+        quarter = 0.5 * np.pi if side == "Left" else -0.5 * np.pi
+        matrix = quat.to_matrix(quat.exp(np.array([0.0, 0.0, quarter]))) @ matrix
+    return lower + role, _affine(matrix, roles[lower + role] - matrix @ start)
+
+
+def _joint_of(rig: Rig, role: str, position: Vectors, upright: Vectors) -> int | None:
+    """Return the joint of a rig that carries a segment of a role, at a position in canonical axes.
 
     `upright` are the positions (joints, 3) of the rig's joints in its T-pose, in canonical axes.
     """
-    rig, skeleton = alignment.rig, alignment.rig.skeleton
-    position = matrix[:, :3] @ origin + matrix[:, 3]
+    skeleton = rig.skeleton
     if role in ("spine", "neck"):
-        line = _between(
-            rig.skeleton, rig.roles, *(("hips", "chest") if role == "spine" else ("chest", "head"))
+        ends = ("hips", "chest") if role == "spine" else ("chest", "head")
+        names = (rig.torso if role == "spine" else rig.neck) or tuple(
+            rig.roles[end] for end in ends if end in rig.roles
         )
+        line = [skeleton.index(name) for name in names]
         below = [joint for joint in line if upright[joint][1] <= position[1]]
         if role == "neck" and below and len(line) > 2 and below[-1] == line[0]:
             below = line[1:2]
@@ -208,33 +208,22 @@ def _joint_of(
     return skeleton.index(rig.roles[role]) if role in rig.roles else None
 
 
-def _between(skeleton: Skeleton, roles: Mapping[str, str], low: str, high: str) -> list[int]:
-    """Return the joints from one role up to another, both included."""
-    if low not in roles or high not in roles:
-        return [skeleton.index(roles[each]) for each in (low, high) if each in roles]
-    path = skeleton.path_to_root(skeleton.index(roles[high]))
-    bottom = skeleton.index(roles[low])
-    line = list(path[: list(path).index(bottom) + 1]) if bottom in path else list(path[:1])
-    return [int(each) for each in reversed(line)]
+def _middle(roles: Positions, bone: str, otherwise: str) -> Vectors:
+    """Return the midpoint (3,) between left and right bone, or else the start of another role."""
+    if {f"left{bone}", f"right{bone}"} <= roles.keys():
+        return np.asarray(0.5 * (roles[f"left{bone}"] + roles[f"right{bone}"]))
+    if otherwise not in roles:
+        raise ValueError(f"a body needs a joint of the {otherwise}")
+    return roles[otherwise]
 
 
-def _middle(role_positions: Mapping[str, Vectors], bone: str, other: str) -> Vectors:
-    both = [
-        role_positions[f"{side}{bone}"]
-        for side in ("left", "right")
-        if f"{side}{bone}" in role_positions
-    ]
-    return np.asarray(np.mean(both, axis=0)) if len(both) == 2 else role_positions[other]
+def _affine(linear: Floats, translation: Vectors) -> Floats:
+    """Return the matrix (4, 4) of an affine map."""
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = linear, translation
+    return matrix
 
 
-def _both(segment_positions: Mapping[str, Vectors], bone: str) -> Vectors:
-    return np.asarray(0.5 * (segment_positions[f"Left{bone}"] + segment_positions[f"Right{bone}"]))
-
-
-def _join(linear: Floats, translation: Floats) -> Floats:
-    return np.column_stack([linear, translation])
-
-
-def _after(second: Floats, first: Floats) -> Floats:
-    """Return the composition (3, 4) of two affine maps, `first` applied first."""
-    return _join(second[:, :3] @ first[:, :3], second[:, :3] @ first[:, 3] + second[:, 3])
+def _apply(matrix: Floats, point: Vectors) -> Vectors:
+    """Return the image (3,) of a point under an affine map (4, 4)."""
+    return np.asarray(matrix[:3, :3] @ point + matrix[:3, 3])
