@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,20 +33,30 @@ REGIONS = ("lumbar", "thoracic", "cervical", "head")
 
 
 @dataclass(frozen=True, eq=False)
-class Vertebra:
-    """A vertebra: where it is, and its three turns against the one below.
+class Turns:
+    """Three rotations of a bone, by move: their axes, centres and ranges.
 
-    `place` is from the middle between the hips, `offset` from the vertebra below, in metres.
-    `axes`, `centers` (in its own frame) and `ranges` (lowest and highest, degrees) are by move.
+    Centres (3,) are in the bone's frame, in metres. Ranges are angles in degrees at both ends of
+    the control.
     """
 
     name: str
-    below: str
-    place: Vectors
-    offset: Vectors
     axes: Mapping[str, Vectors]
     centers: Mapping[str, Vectors]
     ranges: Mapping[str, tuple[float, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Vertebra(Turns):
+    """A vertebra and its rotations against the one below.
+
+    `place` is its position from the middle between the hips, `offset` from the vertebra below, in
+    metres.
+    """
+
+    below: str
+    place: Vectors
+    offset: Vectors
 
 
 def levels(height: float) -> dict[str, list[Vertebra]]:
@@ -65,12 +75,12 @@ def levels(height: float) -> dict[str, list[Vertebra]]:
             axes, centers = _joint(next_place - place, data["joints"][region])
             level = Vertebra(
                 name,
-                below,
-                unit * next_place,
-                unit * (next_place - start),
                 axes,
                 {move: unit * center for move, center in centers.items()},
                 {move: ranges[move][k] for move in MOVES},
+                below,
+                unit * next_place,
+                unit * (next_place - start),
             )
             found[region].append(level)
             place, below = next_place, name
@@ -78,14 +88,14 @@ def levels(height: float) -> dict[str, list[Vertebra]]:
 
 
 def spine(height: float, regions: Sequence[str]) -> Part:
-    """Return some of the lumbar and cervical sets and the head; `cage` has the thoracic one."""
+    """Return some of the lumbar and cervical sets and the head; `thorax` has the thoracic one."""
     found = levels(height)
     bones = [level for region in regions for level in found[region]]
     vertex = millimetres(height) * np.array(load_tables("spine")["posture"]["vertex"])
     return Part(
         {level.name: level.below for level in bones},
         {level.name: level.offset for level in bones},
-        {region: vertebral_set(found[region]) for region in regions},
+        {region: joint_set(found[region]) for region in regions},
         {"Head": [vertex]} if "head" in regions else {},
     )
 
@@ -96,28 +106,28 @@ def cervical_shao_2003() -> Network:
     Its ranges of flexion are linear over them, so that the neck is bent back by 9.9 degrees in
     all at 0. It publishes neither the ranges of the other moves nor axes and centres: ours.
     """
-    bones = levels(1.75)["cervical"]
-    curves = {
-        move: {
-            level.name: Curve.linear(
-                (-1.0, level.ranges[move][0]), (1.0, level.ranges[move][1]), y_scale=DEGREE
-            )
-            for level in bones
-        }
-        for move in MOVES
-    }
-    return vertebrae(bones, curves)
+
+    def curve(move: str, ends: tuple[float, float]) -> Curve:
+        return Curve.linear((-1.0, ends[0]), (1.0, ends[1]), y_scale=DEGREE)
+
+    return turning_network(levels(1.75)["cervical"], curve)
 
 
-def vertebral_set(bones: Sequence[Vertebra], **extra: Any) -> JointSet:
-    """Return the joint set of some vertebrae, with controls in degrees; see `vertebrae`."""
+def joint_set(bones: Sequence[Vertebra], more: Mapping[str, Turns] | None = None) -> JointSet:
+    """Return the joint set of some vertebrae, with controls in degrees.
+
+    The controls go from one end of the vertebrae's range together to the other; all bones reach
+    their limits at once, and are at rest at 0. `more` are the rotations of further segments.
+    """
     spans = {move: span(bones, move) for move in MOVES}
-    curves = {
-        move: {level.name: curve_through_zero(spans[move], level.ranges[move]) for level in bones}
-        for move in MOVES
-    }
+
+    def curve(move: str, ends: tuple[float, float]) -> Curve:
+        low, high = spans[move]
+        x, y = np.array([low, 0.0, high]), np.array([ends[0], 0.0, ends[1]])
+        return Curve(x, y, y_scale=DEGREE)
+
     controls = {move: Control(*spans[move], 0.0, "degrees") for move in MOVES}
-    return JointSet(vertebrae(bones, curves, **extra), controls)
+    return JointSet(turning_network(bones, curve, more), controls)
 
 
 def span(bones: Sequence[Vertebra], move: str) -> tuple[float, float]:
@@ -126,40 +136,30 @@ def span(bones: Sequence[Vertebra], move: str) -> tuple[float, float]:
     return low, high
 
 
-def curve_through_zero(control: tuple[float, float], turn: tuple[float, float]) -> Curve:
-    """Return the curve from a control to an angle, both in degrees, out in radians."""
-    x, y = np.array([control[0], 0.0, control[1]]), np.array([turn[0], 0.0, turn[1]])
-    return Curve(x, y, y_scale=DEGREE)
-
-
-def vertebrae(
+def turning_network(
     bones: Sequence[Vertebra],
-    curves: Mapping[str, Mapping[str, Curve]],
-    more: Mapping[str, Mapping[str, Rotation]] | None = None,
-    outputs: Mapping[str, str] | None = None,
+    curve: Callable[[str, tuple[float, float]], Curve],
+    more: Mapping[str, Turns] | None = None,
 ) -> Network:
-    """Return the network: a mapping for each move, then three turns and a product for each bone.
+    """Return the network: a mapping for each move, and three rotations for each bone.
 
-    `more` are the turns, by move, of bones that are no vertebrae, which need curves too;
-    `outputs` are the bones that they move, vertebrae aside.
+    `curve` gives the curve from the control of a move to an angle, by its values at both ends.
+    `more` are the rotations of segments that are no vertebrae; several may share one.
     """
-    turns: dict[str, Mapping[str, Rotation]] = {
-        level.name: {
-            move: Rotation(
-                level.axes[move], np.radians(level.ranges[move]), level.centers[move][None]
-            )
-            for move in MOVES
-        }
-        for level in bones
-    } | dict(more or {})
+    turns_by_segment: dict[str, Turns] = {bone.name: bone for bone in bones} | dict(more or {})
+    every = {turns.name: turns for turns in turns_by_segment.values()}
     wiring = Wiring()
     for move in MOVES:
-        wiring.add(move, OneToMany(curves[move]), move)
-    for bone, three in turns.items():
+        curves = {name: curve(move, turns.ranges[move]) for name, turns in every.items()}
+        wiring.add(move, OneToMany(curves), move)
+    for name, turns in every.items():
         for move in MOVES:
-            wiring.add(f"{bone}-{move}", three[move], f"{move}.{bone}")
-        wiring.multiply(bone, *(f"{bone}-{move}" for move in MOVES))
-    return wiring.network({level.name: level.name for level in bones} | dict(outputs or {}), MOVES)
+            bounds = np.radians(sorted(turns.ranges[move]))
+            rotation = Rotation(turns.axes[move], bounds, turns.centers[move][None])
+            wiring.add(f"{name}-{move}", rotation, f"{move}.{name}")
+        wiring.multiply(name, *(f"{name}-{move}" for move in MOVES))
+    outputs = {segment: turns.name for segment, turns in turns_by_segment.items()}
+    return wiring.network(outputs, MOVES)
 
 
 def _ranges(table: Mapping[str, Any]) -> list[tuple[float, float]]:
@@ -215,9 +215,8 @@ def thorax(height: float) -> Part:
     notch, tip = (unit * np.array(data["sternum"][where]) for where in ("notch", "tip"))
     parents["Sternum"], offsets["Sternum"] = about.name, notch - about.place
     ends["Sternum"] = [tip - notch]
-    follows = data["sternum"]["share"]
-    joint_set = _joint_set(bones, about, ribs["share"], follows, about.place - notch)
-    return Part(parents, offsets, {"thoracic": joint_set}, ends)
+    turns = _cage_turns(bones, about, ribs["share"], data["sternum"]["share"], about.place - notch)
+    return Part(parents, offsets, {"thoracic": joint_set(bones, turns)}, ends)
 
 
 def rib(number: int, side: str) -> str:
@@ -225,37 +224,33 @@ def rib(number: int, side: str) -> str:
     return f"Rib{number}{side}"
 
 
-def _joint_set(
+def _cage_turns(
     bones: list[Vertebra],
     about: Vertebra,
     share: float,
     follows: Mapping[str, float],
     center: Vectors,
-) -> JointSet:
-    """Return the thoracic set; the sternum turns about `center`, in its own frame."""
-    spans = {move: span(bones, move) for move in MOVES}
-    back: Mapping[str, float] = dict.fromkeys(MOVES, -share)
-    shares = {f"rib{12 - k}": (level, back) for k, level in enumerate(bones) if level is not about}
-    shares["sternum"] = (bones[-1], follows)
-    curves: dict[str, dict[str, Curve]] = {}
-    more: dict[str, dict[str, Rotation]] = {name: {} for name in shares}
-    for move in MOVES:
-        curves[move] = {
-            level.name: curve_through_zero(spans[move], level.ranges[move]) for level in bones
+) -> dict[str, Turns]:
+    """Return the rotations of ribs and sternum by segment.
+
+    A rib undoes a share of its vertebra's rotation against `about`. The sternum follows the topmost
+    vertebra by shares of each move, about `center` in its own frame.
+    """
+
+    def turns(name: str, level: Vertebra, shares: Mapping[str, float], center: Vectors) -> Turns:
+        ends = {move: _turn_against(bones, about, level, move) for move in MOVES}
+        ranges = {
+            move: (shares[move] * ends[move][0], shares[move] * ends[move][1]) for move in MOVES
         }
-        for name, (level, factors) in shares.items():
-            low, high = (factors[move] * turn for turn in _turn_against(bones, about, level, move))
-            curves[move][name] = curve_through_zero(spans[move], (low, high))
-            where = center[None] if name == "sternum" else np.zeros((1, 3))
-            more[name][move] = Rotation(about.axes[move], np.radians(sorted((low, high))), where)
-    outputs: dict[str, str] = {}
-    for name in shares:
-        if name == "sternum":
-            outputs["Sternum"] = name
-        else:
-            outputs |= {rib(int(name[3:]), side): name for side in SIDES}
-    controls = {move: Control(*spans[move], 0.0, "degrees") for move in MOVES}
-    return JointSet(vertebrae(bones, curves, more, outputs), controls)
+        return Turns(name, about.axes, dict.fromkeys(MOVES, center), ranges)
+
+    found: dict[str, Turns] = {}
+    for number, level in zip(range(12, 0, -1), bones, strict=True):
+        if level is not about:
+            back = turns(f"rib{number}", level, dict.fromkeys(MOVES, -share), np.zeros(3))
+            found |= {rib(number, side): back for side in SIDES}
+    found["Sternum"] = turns("sternum", bones[-1], follows, center)
+    return found
 
 
 def _turn_against(
