@@ -122,7 +122,7 @@ def test_derivatives_are_those_of_the_whole_figure():
     base, true = human(), person(2)
     problem = BundleProblem(base, human_parameters(base), observed(true, 3))
     rng = np.random.default_rng(0)
-    estimate = start_estimate(BundleProblem(base, [], problem.seen))
+    estimate = start_estimate(BundleProblem(base, [], problem.observed))
     shared = problem.start + 0.3 * problem.spread * rng.normal(size=len(problem.start))
     frames = estimate.frames.copy()
     frames[:, :-6] = np.clip(frames[:, :-6] + 0.1 * rng.normal(size=(3, 44)), 0.05, 0.95)

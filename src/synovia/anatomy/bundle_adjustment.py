@@ -56,7 +56,7 @@ class BundleProblem:
 
     figure: Figure
     parameters: Sequence[Parameter]
-    seen: Observations
+    observed: Observations
     control_spread: float = CONTROL_SPREAD
     """Of a control's range: the standard deviation from its neutral value."""
     _figures: dict[bytes, Figure] = field(init=False, default_factory=dict)
@@ -70,16 +70,20 @@ class BundleProblem:
     def start(self) -> Floats:
         """The shared variables (S,) to start from."""
         numbers = [each.start for each in self.parameters]
-        rotations = np.zeros(3 * len(self.seen.rotation_segments))
-        return np.concatenate([*numbers, self.seen.positions.ravel(), rotations])
+        rotations = np.zeros(3 * len(self.observed.rotation_segments))
+        return np.concatenate([*numbers, self.observed.positions.ravel(), rotations])
 
     @cached_property
     def spread(self) -> Floats:
         """The standard deviations (S,) of the shared variables; 0 for those that are known."""
-        seen = self.seen
+        observed = self.observed
         numbers = [each.spread for each in self.parameters]
         return np.concatenate(
-            [*numbers, np.repeat(seen.position_spread, 3), np.repeat(seen.rotation_spread, 3)]
+            [
+                *numbers,
+                np.repeat(observed.position_spread, 3),
+                np.repeat(observed.rotation_spread, 3),
+            ]
         )
 
     @cached_property
@@ -95,12 +99,12 @@ class BundleProblem:
 
     def take(self, rows: Ints) -> Self:
         """Return the problem of some of the frames."""
-        return replace(self, seen=self.seen.take(rows))
+        return replace(self, observed=self.observed.take(rows))
 
     def split(self, shared: Floats) -> tuple[Floats, Vectors, Vectors]:
         """Return parameters (P,), positions of points (M, 3) and rotation vectors (K, 3)."""
         first = len(self.owners)
-        second = first + self.seen.positions.size
+        second = first + self.observed.positions.size
         return (
             shared[:first],
             shared[first:second].reshape(-1, 3),
@@ -142,17 +146,17 @@ class BundleProblem:
 
         They are 0 where nothing was observed. `rows` (n,) are indices of frames.
         """
-        index, seen = self.figure.skeleton.index, self.seen
+        index, observed = self.figure.skeleton.index, self.observed
         _, offsets, turns = self.split(shared)
         positions, rotations = forward(self.figure.skeleton, pose)
         on, of = (
             [index(name) for name in names]
-            for names in (seen.point_segments, seen.rotation_segments)
+            for names in (observed.point_segments, observed.rotation_segments)
         )
         points = positions[..., on, :] + quat.rotate(rotations[..., on, :], offsets)
-        off = np.nan_to_num((points - seen.points[rows]) / POINT_NOISE)
-        unseen = np.isnan(seen.rotations[rows]).any(axis=-1, keepdims=True)
-        wanted = np.where(unseen, quat.IDENTITY, seen.rotations[rows])
+        off = np.nan_to_num((points - observed.points[rows]) / POINT_NOISE)
+        unseen = np.isnan(observed.rotations[rows]).any(axis=-1, keepdims=True)
+        wanted = np.where(unseen, quat.IDENTITY, observed.rotations[rows])
         turned = quat.mul(rotations[..., of, :], quat.exp(turns))
         vectors = quat.log(quat.mul(quat.inverse(wanted), turned)) / ROTATION_NOISE
         parts = (off, np.where(unseen, 0.0, vectors))
@@ -171,7 +175,7 @@ class BundleProblem:
 
     def all_residuals(self, estimate: Estimate) -> Floats:
         """Return the residuals (F, R + C) of all frames."""
-        return self.residuals(estimate.frames, np.arange(self.seen.frames), estimate.shared)
+        return self.residuals(estimate.frames, np.arange(self.observed.frames), estimate.shared)
 
     def frame_costs(self, estimate: Estimate) -> Scalars:
         """Return the sum of squared residuals (F,) of each frame."""
@@ -269,25 +273,25 @@ def start_estimate(problem: BundleProblem) -> Estimate:
 
     The poses are moved rigidly onto the points of the frame.
     """
-    figure, seen = problem.figure, problem.seen
+    figure, observed = problem.figure, problem.observed
     low, _, high = figure.ranges
     table = np.stack([figure.values(_both_sides(pose, figure.controls)) for pose in START_POSES])
     positions, rotations = forward(figure.skeleton, figure.pose(table))
-    on = [figure.skeleton.index(name) for name in seen.point_segments]
-    points = positions[:, on] + quat.rotate(rotations[:, on], seen.positions)
-    starts = np.zeros((len(table), seen.frames, len(low) + ROOT))
+    on = [figure.skeleton.index(name) for name in observed.point_segments]
+    points = positions[:, on] + quat.rotate(rotations[:, on], observed.positions)
+    starts = np.zeros((len(table), observed.frames, len(low) + ROOT))
     starts[..., :-ROOT] = ((table - low) / (high - low))[:, None]
     for k, f in np.ndindex(*starts.shape[:2]):
-        rotation, shift = rigid_fit(points[k], seen.points[f])
+        rotation, shift = rigid_fit(points[k], observed.points[f])
         starts[k, f, -ROOT:-3] = quat.log(quat.mul(rotation, rotations[k, problem.root]))
         starts[k, f, -3:] = quat.rotate(rotation, positions[k, problem.root]) + shift
-    rows = np.arange(seen.frames)
+    rows = np.arange(observed.frames)
     squares = np.square(problem.residuals(starts, rows, problem.start)).sum(axis=-1)
     order = squares.argsort(axis=0)[:STARTS]
     tried = starts[order, rows].reshape(-1, starts.shape[-1])
     found = problem.solve_frames(problem.start, tried, np.tile(rows, STARTS), FRAME_STEPS)
     best = found.squares.reshape(STARTS, -1).argmin(axis=0)
-    return Estimate(problem.start, found.points.reshape(STARTS, seen.frames, -1)[best, rows])
+    return Estimate(problem.start, found.points.reshape(STARTS, observed.frames, -1)[best, rows])
 
 
 def _both_sides(pose: Mapping[str, float], names: Mapping[str, object]) -> dict[str, float]:
@@ -296,7 +300,7 @@ def _both_sides(pose: Mapping[str, float], names: Mapping[str, object]) -> dict[
 
 def solve_frames(problem: BundleProblem, estimate: Estimate, steps: int = FRAME_STEPS) -> Estimate:
     """Return the estimate with the best variables of each frame; the shared ones are fixed."""
-    rows = np.arange(problem.seen.frames)
+    rows = np.arange(problem.observed.frames)
     found = problem.solve_frames(estimate.shared, estimate.frames, rows, steps)
     return replace(estimate, frames=found.points)
 
@@ -415,11 +419,11 @@ class BundleSystem:
     @classmethod
     def of(cls, problem: BundleProblem, estimate: Estimate, weights: Scalars) -> Self:
         """Return the equations at an estimate, with weights (F,) of the frames."""
-        left = problem.all_residuals(estimate)
+        residuals = problem.all_residuals(estimate)
         frame_rates, shared_rates = problem.frame_rates(estimate), problem.shared_rates(estimate)
-        gradient = np.einsum("nfr,fr->fn", frame_rates, left)
+        gradient = np.einsum("nfr,fr->fn", frame_rates, residuals)
         held = held_at_bounds(estimate.frames, -gradient, *problem.bounds)
-        own, descent = normal_equations(frame_rates, left, held)
+        own, descent = normal_equations(frame_rates, residuals, held)
         cross = np.einsum("nfr,sfr->fns", frame_rates, shared_rates, optimize=True)
         heavy = np.sqrt(weights)[:, None]
         rows = (heavy * shared_rates).reshape(len(shared_rates), -1)
@@ -432,7 +436,7 @@ class BundleSystem:
             held,
             share * np.where(held[..., None], 0.0, cross),
             rows @ rows.T + np.diag(np.where(fixed, 1.0, prior)),
-            -rows @ (heavy * left).ravel() - prior * (estimate.shared - problem.start),
+            -rows @ (heavy * residuals).ravel() - prior * (estimate.shared - problem.start),
             fixed,
         )
 

@@ -120,36 +120,36 @@ def fit_figure(
     report = progress or (lambda stage, share: None)
     count = whole_number("frames", frames, MIN_FRAMES)
     report("reading", 0.0)
-    seen = _observe(captures, names, markers)
-    rows = choose_frames(seen.points, count)
+    observed = _observe(captures, names, markers)
+    rows = choose_frames(observed.points, count)
     if len(rows) < MIN_FRAMES:
         raise ValueError(
             f"captures must have {MIN_FRAMES} frames at least in which half of the points are "
             f"seen, got {len(rows)}"
         )
-    seen = seen.take(rows)
-    start_height = _height_of(seen) if height is None else float(height)
+    observed = observed.take(rows)
+    start_height = _height_of(observed) if height is None else float(height)
     figure = human(start_height)
-    seen = replace(seen, positions=seen.positions * (start_height / REFERENCE_HEIGHT))
+    observed = replace(observed, positions=observed.positions * (start_height / REFERENCE_HEIGHT))
 
     def stage(name: str, first: float, last: float) -> Callable[[int], None]:
         return lambda step: report(name, first + (last - first) * step / MAX_STEPS)
 
     # First the default human as it is: positions of points, and rotations of a rig's frames.
-    problem = BundleProblem(figure, [], seen, START_SPREAD)
+    problem = BundleProblem(figure, [], observed, START_SPREAD)
     estimate = restart_frames(problem, start_estimate(problem))
     estimate, _ = adjust(problem, estimate, stage("posing the default human", 0.05, 0.2))
     problem = replace(problem, control_spread=CONTROL_SPREAD)
     before = residuals_by_segment(problem, solve_frames(problem, estimate))
-    problem = BundleProblem(figure, human_parameters(figure), seen, START_SPREAD)
+    problem = BundleProblem(figure, human_parameters(figure), observed, START_SPREAD)
     added = problem.start[: len(problem.owners)]
     estimate = replace(estimate, shared=np.concatenate([added, estimate.shared]))
     estimate, _ = adjust(problem, estimate, stage("fitting", 0.2, 0.6))
     problem = replace(problem, control_spread=CONTROL_SPREAD)
     estimate = restart_frames(problem, solve_frames(problem, estimate))
-    kept = plausible_frames(problem, estimate)
-    inner = replace(estimate, frames=estimate.frames[kept])
-    inner, errors = adjust(problem.take(kept), inner, stage("fitting", 0.65, 0.95))
+    plausible = plausible_frames(problem, estimate)
+    inner = replace(estimate, frames=estimate.frames[plausible])
+    inner, errors = adjust(problem.take(plausible), inner, stage("fitting", 0.65, 0.95))
     estimate = solve_frames(problem, replace(estimate, shared=inner.shared))
     fitted = problem.figure_at(estimate.shared)
     report("done", 1.0)
@@ -159,8 +159,8 @@ def fit_figure(
         residuals_by_segment(problem, estimate),
         start_height,
         len(rows),
-        len(rows) - len(kept),
-        seen.unit,
+        len(rows) - len(plausible),
+        observed.unit,
         _lengths(problem, fitted, errors),
     )
 
@@ -172,47 +172,47 @@ def _observe(
 ) -> Observations:
     if isinstance(captures, Observations):
         return captures
-    given = list(captures)
-    clips = [each for each in given if isinstance(each, Clip)]
-    tracks = [each for each in given if isinstance(each, MarkerTracks)]
-    if not given or len(given) not in (len(clips), len(tracks)):
+    every = list(captures)
+    clips = [capture for capture in every if isinstance(capture, Clip)]
+    tracks = [capture for capture in every if isinstance(capture, MarkerTracks)]
+    if not every or len(every) not in (len(clips), len(tracks)):
         raise ValueError(
             "captures must be clips, or tracks of markers, of one person, "
-            f"got {len(clips)} clips and {len(given) - len(clips)} others"
+            f"got {len(clips)} clips and {len(every) - len(clips)} others"
         )
     if clips:
         return observe_rig(clips, names)
     return observe_markers(tracks, human().skeleton.names, markers)
 
 
-def _height_of(seen: Observations) -> float:
+def _height_of(observed: Observations) -> float:
     """Return the height in metres of the human whose points are as far apart as those observed.
 
     By the lengths of bones with both joints observed; without any, by the spread of all points.
     """
     figure = human()
-    skeleton, index = figure.skeleton, {name: k for k, name in enumerate(seen.point_segments)}
+    skeleton, index = figure.skeleton, {name: k for k, name in enumerate(observed.point_segments)}
     positions, rotations = forward(skeleton, figure.pose())
     ratios = []
     for upper, lower in ((side + a, side + b) for side in SIDES for a, b in BONES):
         a, b = index.get(upper), index.get(lower)
-        if a is None or b is None or seen.position_spread[[a, b]].any():
+        if a is None or b is None or observed.position_spread[[a, b]].any():
             continue
-        apart = np.linalg.norm(seen.points[:, a] - seen.points[:, b], axis=-1)
+        distance = np.linalg.norm(observed.points[:, a] - observed.points[:, b], axis=-1)
         bone = positions[skeleton.index(upper)] - positions[skeleton.index(lower)]
-        ratios.append(float(np.nanmedian(apart) / np.linalg.norm(bone)))
+        ratios.append(float(np.nanmedian(distance) / np.linalg.norm(bone)))
     if not ratios:
-        joints = [skeleton.index(name) for name in seen.point_segments]
-        points = positions[joints] + quat.rotate(rotations[joints], seen.positions)
-        spreads = [_spread(frame) for frame in seen.points]
+        joints = [skeleton.index(name) for name in observed.point_segments]
+        points = positions[joints] + quat.rotate(rotations[joints], observed.positions)
+        spreads = [_spread(frame) for frame in observed.points]
         ratios = [float(np.nanmedian(spreads)) / _spread(points)]
-    found = REFERENCE_HEIGHT * float(np.median(ratios))
-    if not HEIGHTS[0] <= found <= HEIGHTS[1]:
+    height = REFERENCE_HEIGHT * float(np.median(ratios))
+    if not HEIGHTS[0] <= height <= HEIGHTS[1]:
         raise ValueError(
             f"a person's height must be from {HEIGHTS[0]:g} to {HEIGHTS[1]:g} m, it seems to be "
-            f"{found:.3g} m: are these captures of one?"
+            f"{height:.3g} m: are these captures of one?"
         )
-    return found
+    return height
 
 
 def _spread(points: Floats) -> float:
@@ -222,24 +222,27 @@ def _spread(points: Floats) -> float:
 
 def residuals_by_segment(problem: BundleProblem, estimate: Estimate) -> dict[str, Residual]:
     """Return the residuals of points and rotations by segment."""
-    left, seen = problem.all_residuals(estimate), problem.seen
-    first = 3 * len(seen.point_segments)
-    second = first + 3 * len(seen.rotation_segments)
+    residuals, observed = problem.all_residuals(estimate), problem.observed
+    first = 3 * len(observed.point_segments)
+    second = first + 3 * len(observed.rotation_segments)
     shifts, angles = (
-        noise * np.linalg.norm(part.reshape(len(left), -1, 3), axis=-1)
-        for noise, part in ((POINT_NOISE, left[:, :first]), (ROTATION_NOISE, left[:, first:second]))
+        noise * np.linalg.norm(part.reshape(len(residuals), -1, 3), axis=-1)
+        for noise, part in (
+            (POINT_NOISE, residuals[:, :first]),
+            (ROTATION_NOISE, residuals[:, first:second]),
+        )
     )
-    shifts[np.isnan(seen.points).any(axis=-1)] = np.nan
-    angles[np.isnan(seen.rotations).any(axis=-1)] = np.nan
-    found = {}
+    shifts[np.isnan(observed.points).any(axis=-1)] = np.nan
+    angles[np.isnan(observed.rotations).any(axis=-1)] = np.nan
+    by_segment = {}
     for name in problem.figure.skeleton.names:
-        points = [k for k, each in enumerate(seen.point_segments) if each == name]
-        rotations = [k for k, each in enumerate(seen.rotation_segments) if each == name]
+        points = [k for k, segment in enumerate(observed.point_segments) if segment == name]
+        rotations = [k for k, segment in enumerate(observed.rotation_segments) if segment == name]
         if points or rotations:
-            found[name] = Residual(
+            by_segment[name] = Residual(
                 _root_mean_square(shifts[:, points]), _root_mean_square(angles[:, rotations])
             )
-    return found
+    return by_segment
 
 
 def _root_mean_square(values: Floats) -> float:
@@ -250,7 +253,7 @@ def _lengths(
     problem: BundleProblem, fitted: Figure, errors: Floats
 ) -> dict[str, tuple[float, float, float]]:
     """Return by segment its distance from its parent's joint, before and now, and its error."""
-    found, first, skeleton = {}, 0, fitted.skeleton
+    lengths, first, skeleton = {}, 0, fitted.skeleton
     for parameter in problem.parameters:
         if parameter.is_center:
             (segment,) = parameter.segments
@@ -259,9 +262,9 @@ def _lengths(
             length = float(np.linalg.norm(offset))
             error = float(np.linalg.norm(errors[first : first + 3] * offset) / length)
             before = float(np.linalg.norm(problem.figure.skeleton.offsets[joint]))
-            found[segment] = (before, length, error)
+            lengths[segment] = (before, length, error)
         first += len(parameter.start)
-    return found
+    return lengths
 
 
 def _finish(fitted: Figure, start: Figure) -> Figure:

@@ -68,13 +68,13 @@ def isb_angles_of(rotations: Quats, joint: str) -> Floats:
     They are of the farther segment as the nearer one sees it, with x to the left, y up and z
     forward in both while the human stands with hanging arms.
     """
-    seen = _to_isb_axes(rotations, mirrored=joint.startswith("left"))
+    isb_rotations = _to_isb_axes(rotations, mirrored=joint.startswith("left"))
     bone = joint.rpartition("_")[2]
     if bone in GIRDLE:
-        return quat.to_euler(quat.mul(seen, _landmark_frame(bone)), "yxz")
+        return quat.to_euler(quat.mul(isb_rotations, _landmark_frame(bone)), "yxz")
     if bone != "shoulder":
-        return quat.to_euler(seen, "zxy")
-    plane, elevation, axial = np.moveaxis(quat.to_euler(seen, "yxy"), -1, 0)
+        return quat.to_euler(isb_rotations, "zxy")
+    plane, elevation, axial = np.moveaxis(quat.to_euler(isb_rotations, "yxy"), -1, 0)
     # Elevation counts downwards, half a turn before and after; of an arm that hangs there is no
     # plane, and only the sum of the other two is known.
     hangs = np.abs(np.sin(elevation)) < 1e-9
@@ -85,8 +85,8 @@ def isb_angles_of(rotations: Quats, joint: str) -> Floats:
 def _to_isb_axes(rotations: Quats, mirrored: bool) -> Quats:
     """Return rotations seen in X forward, Y up, Z right, as those of a right side if mirrored."""
     w, left, up, ahead = np.moveaxis(rotations, -1, 0)
-    seen = np.stack([w, ahead, up, -left], axis=-1)
-    return np.asarray(seen * [1.0, -1.0, -1.0, 1.0]) if mirrored else seen
+    isb_rotations = np.stack([w, ahead, up, -left], axis=-1)
+    return np.asarray(isb_rotations * [1.0, -1.0, -1.0, 1.0]) if mirrored else isb_rotations
 
 
 @cache

@@ -51,7 +51,7 @@ def limits_of(figure: Figure) -> LimitModel:
     return LimitModel(in_order, figure.skeleton, {"figure": figure.name})
 
 
-def _limit(segment: str, joint_set: JointSet, skeleton: Skeleton, seen: Quats) -> Limit:
+def _limit(segment: str, joint_set: JointSet, skeleton: Skeleton, rotations: Quats) -> Limit:
     bone = segment.removeprefix("Left").removeprefix("Right")
     if bone in CONE_BONES and bone != segment:
         component, undone = _cone_of(joint_set.network, segment)
@@ -59,12 +59,19 @@ def _limit(segment: str, joint_set: JointSet, skeleton: Skeleton, seen: Quats) -
             tops = {int(skeleton.parents[skeleton.index(each)]) for each in undone}
             above = skeleton.names[min(tops)] if tops else None
             return Limit(DirectionTwist(axis=component.rest), component.cone, above)
-        return Limit.fit(seen, "reach-cone", margin=CONE_SLACK, reference=quat.IDENTITY, axis=DOWN)
+        return Limit.fit(
+            rotations, "reach-cone", margin=CONE_SLACK, reference=quat.IDENTITY, axis=DOWN
+        )
     if bone in HINGE_BONES and bone != segment:
         return Limit.fit(
-            seen, "box", "swing-twist", margin=SLACK, axis=_hinge_axis(seen), along="chart"
+            rotations,
+            "box",
+            "swing-twist",
+            margin=SLACK,
+            axis=_hinge_axis(rotations),
+            along="chart",
         )
-    return Limit.fit(seen, "kdop", "rotation-vector", margin=SLACK)
+    return Limit.fit(rotations, "kdop", "rotation-vector", margin=SLACK)
 
 
 def _cone_of(network: Network, segment: str) -> tuple[JointCone | None, list[str]]:
@@ -84,9 +91,9 @@ def _cone_of(network: Network, segment: str) -> tuple[JointCone | None, list[str
     return cone, [name for name, source in network.outputs.items() if source in sources]
 
 
-def _hinge_axis(seen: Quats) -> Vectors:
+def _hinge_axis(rotations: Quats) -> Vectors:
     """Return the axis, in the segment's frame, about which it turns farthest."""
-    farthest = seen[np.abs(seen[:, 0]).argmin()]
+    farthest = rotations[np.abs(rotations[:, 0]).argmin()]
     return np.asarray(farthest[1:] / np.linalg.norm(farthest[1:]))
 
 
@@ -94,8 +101,8 @@ def _reachable_rotations(skeleton: Skeleton, joint_set: JointSet) -> Quats:
     """Return rotations (n, J, 4) for controls of a set, all over their ranges, the rest at rest."""
     alone = Figure(skeleton, {"set": joint_set})
     controls = joint_set.controls.values()
-    ranges = np.array([(each.low, each.high) for each in controls])
-    neutral = np.array([each.neutral for each in controls])
+    ranges = np.array([(control.low, control.high) for control in controls])
+    neutral = np.array([control.neutral for control in controls])
     values = _grid_controls(ranges) if len(ranges) <= 3 else _random_controls(ranges, neutral)
     return alone.pose(values).rotations
 

@@ -71,13 +71,13 @@ class Observations:
 
 def choose_unit(length: float, bounds: tuple[float, float], units: Sequence[str]) -> str:
     """Return the first unit in which a length is within `bounds`, in metres."""
-    fits = [unit for unit in units if bounds[0] <= length * UNITS[unit] <= bounds[1]]
-    if not fits:
+    possible = [unit for unit in units if bounds[0] <= length * UNITS[unit] <= bounds[1]]
+    if not possible:
         raise ValueError(
             f"the unit of length must be one of {', '.join(units)}: a length that is from "
             f"{bounds[0]:g} to {bounds[1]:g} m in people is {length:.4g} here"
         )
-    return fits[0]
+    return possible[0]
 
 
 def observe_rig(clips: Sequence[Clip], names: Mapping[str, str] | None = None) -> Observations:
@@ -109,7 +109,7 @@ def observe_rig(clips: Sequence[Clip], names: Mapping[str, str] | None = None) -
         for bone in LIMB_POINTS
     }
     points = {role: each for role, each in {**TRUNK_POINTS, **limbs}.items() if role in roles}
-    turned = {
+    rotated = {
         role: segment
         for role, segment in {**TRUNK_ROTATIONS, **limbs}.items()
         if role in frames and (role in TRUNK_ROTATIONS or segment.endswith(LIMB_ROTATIONS))
@@ -126,9 +126,9 @@ def observe_rig(clips: Sequence[Clip], names: Mapping[str, str] | None = None) -
         tuple(points.values()),
         np.zeros((len(points), 3)),
         np.array([TRUNK_SPREAD if role in TRUNK_POINTS else 0.0 for role in points]),
-        np.stack([rotation(*each) for each in turned.items()], axis=1),
-        tuple(turned.values()),
-        np.full(len(turned), REST_SPREAD),
+        np.stack([rotation(*each) for each in rotated.items()], axis=1),
+        tuple(rotated.values()),
+        np.full(len(rotated), REST_SPREAD),
         unit,
     )
 
@@ -182,16 +182,16 @@ class MarkerTracks:
 def known_markers() -> dict[str, tuple[str, Vectors]]:
     """Return the markers of the human's table: segment, and position in its frame in metres."""
     table = load_tables("markers")["markers"]
-    found: dict[str, tuple[str, Vectors]] = {}
+    markers: dict[str, tuple[str, Vectors]] = {}
     for name, (segment, *millimetres) in table.items():
         position = 1e-3 * np.array(millimetres)
-        found[name] = (segment, position)
+        markers[name] = (segment, position)
         if name.startswith("L") and segment.startswith("Left"):
             other = "Right" + segment.removeprefix("Left")
-            found["R" + name[1:]] = (other, mirror_point(position))
+            markers["R" + name[1:]] = (other, mirror_point(position))
         elif name.startswith("L") and position @ MIRROR_NORMAL != 0.0:
-            found["R" + name[1:]] = (segment, mirror_point(position))
-    return found
+            markers["R" + name[1:]] = (segment, mirror_point(position))
+    return markers
 
 
 def observe_markers(
@@ -207,17 +207,18 @@ def observe_markers(
     known: dict[str, tuple[str, Vectors | None]] = {**known_markers(), **(table or {})}
     names = tracks[0].names
     for each in tracks:
-        strange = [name for name in each.names if name not in known]
-        if strange:
+        unknown = [name for name in each.names if name not in known]
+        if unknown:
             raise ValueError(
-                f"no marker {strange[0]!r} is known: say its segment in a table; known are "
+                f"no marker {unknown[0]!r} is known: say its segment in a table; known are "
                 f"{list_names(sorted(known), 60)}"
             )
-        apart = sorted(set(each.names) ^ set(names))
-        if apart:
-            where, which = (each, tracks[0]) if apart[0] in each.names else (tracks[0], each)
+        unshared = sorted(set(each.names) ^ set(names))
+        if unshared:
+            where, which = (each, tracks[0]) if unshared[0] in each.names else (tracks[0], each)
             raise ValueError(
-                f"tracks must have the same markers, {where.name} has {apart[0]}, {which.name} not"
+                f"tracks must have the same markers, {where.name} has {unshared[0]}, "
+                f"{which.name} not"
             )
     for name in names:
         if known[name][0] not in segments:

@@ -221,14 +221,15 @@ class ArrayComponent(Component):
         input_kinds, output_kinds = self.inputs, tuple(self.outputs.values())
         read, written = (
             np.array(
-                [c for each in zip(offsets, kinds, strict=True) for c in value_columns(*each)], int
+                [c for value in zip(offsets, kinds, strict=True) for c in value_columns(*value)],
+                int,
             )
             for offsets, kinds in ((inputs, input_kinds.values()), (outputs, output_kinds))
         )
 
         def step(work: Floats) -> None:
-            found = self.evaluate(*unpack_values(work[:, read], input_kinds).values())
-            work[:, written] = pack_values(found, output_kinds, (len(work),))
+            values = self.evaluate(*unpack_values(work[:, read], input_kinds).values())
+            work[:, written] = pack_values(values, output_kinds, (len(work),))
 
         return step
 

@@ -55,10 +55,10 @@ class ControlProgram:
             (2, F): the uncomfortable share at each end of a range, and its weight; 0 by default.
         """
         table = []
-        for name, each in self.sets.items():
-            inner = np.flatnonzero((free >= each.first_control) & (free < each.end_control))
+        for name, span in self.sets.items():
+            inner = np.flatnonzero((free >= span.first_control) & (free < span.end_control))
             start = int(inner[0]) if len(inner) else 0
-            rows, controls = (each.first_row, each.end_row), (each.first_control, each.end_control)
+            rows, controls = (span.first_row, span.end_row), (span.first_control, span.end_control)
             table.append((name, (*rows, start, len(inner), *controls)))
         table.sort(key=lambda row: row[1][3] == 0)  # sets with free controls first
         most = max((row[3] for _, row in table), default=0)
@@ -108,7 +108,7 @@ def program_for(figure: Figure, segments: Sequence[int]) -> ControlProgram | Non
     if key not in known:
         if len(known) >= MAX_PROGRAMS:
             known.clear()
-        program, sets = figure_program(figure, {figure.skeleton.names[each] for each in key})
+        program, sets = figure_program(figure, {figure.skeleton.names[joint] for joint in key})
         known[key] = ControlProgram(program, sets) if program.is_compiled else None
     return known[key]
 
@@ -166,8 +166,11 @@ def controls_for(figure: Figure, pose: Pose, tolerance: float = EXACT) -> Fitted
     for joint, name in enumerate(figure.skeleton.names):
         if figure.skeleton.parents[joint] < 0 and name not in figure.moved_segments:
             angle[:, joint] = shift[:, joint] = 0.0
-    worst = (each.max(axis=-1).reshape(batch) for each in (angle, shift))
-    return FittedControls(controls.reshape(*batch, controls.shape[-1]), *worst)
+    return FittedControls(
+        controls.reshape(*batch, controls.shape[-1]),
+        angle.max(axis=-1).reshape(batch),
+        shift.max(axis=-1).reshape(batch),
+    )
 
 
 class _SetInverse:
@@ -178,7 +181,7 @@ class _SetInverse:
 
     def __init__(self, figure: Figure, joint_set: JointSet, first: int) -> None:
         low, neutral, high = (
-            each[first : first + len(joint_set.controls)] for each in figure.ranges
+            ends[first : first + len(joint_set.controls)] for ends in figure.ranges
         )
         varying = np.flatnonzero(low < high)
         self.network, self.neutral, self.varying = joint_set.network, neutral, varying
@@ -206,19 +209,19 @@ class _SetInverse:
         """Return weighted differences (..., 12 S) from target transforms (S, 12)."""
         table = np.tile(self.neutral, (*shares.shape[:-1], 1))
         table[..., self.varying] = self.values(shares)
-        found = self.network.rows(table).reshape(*shares.shape[:-1], -1, 12)
-        return np.asarray((found - target) * self.scales).reshape(*shares.shape[:-1], -1)
+        transforms = self.network.rows(table).reshape(*shares.shape[:-1], -1, 12)
+        return np.asarray((transforms - target) * self.scales).reshape(*shares.shape[:-1], -1)
 
     def descend(self, start: Floats, target: Floats) -> tuple[Floats, float]:
         """Return the shares (F,) that a descent from `start` ends at, and the sum of squares."""
         if self.task is None:
-            found = minimize(
+            minima = minimize(
                 lambda shares, _: self.residuals(shares, target),
                 start[None],
                 max_steps=STEPS,
                 enough=EXACT**2,
             )
-            return found.points[0], float(found.squares[0])
+            return minima.points[0], float(minima.squares[0])
         names, shares = kernels.controls, start.copy()
         results = np.empty(names.ERRORS + len(start))
         settings = np.array([STEPS, 0.0, 1.0, DAMPING, LEAST_DAMPING, EXACT**2])

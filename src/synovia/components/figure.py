@@ -83,12 +83,12 @@ class JointSet:
 
 @dataclass(frozen=True, eq=False)
 class FigurePose(Pose):
-    """The pose of a figure, and what became of the controls.
+    """The pose of a figure, and the controls that gave it.
 
-    `controls` (..., C) are those used, in the figure's order and units. `clamped` has, for each
-    that was out of range somewhere, how far (...) it was beyond, with its sign. `gaps` has, for
-    each component that could not do what it is for somewhere ("set.component.output"), how far
-    (...) it is off.
+    `controls` (..., C) are those used, in the figure's order and units. `clamped` has the signed
+    distances (...) beyond the range, of controls that were clamped somewhere. `gaps` has the
+    errors (...) of components that could not fulfil their constraint somewhere, by
+    "set.component.output".
     """
 
     controls: Floats
@@ -120,14 +120,14 @@ def figure_program(
     ranges: dict[str, SetRange] = {}
     for name, joint_set in figure.joint_sets.items():
         network, first_control, first_row = joint_set.network, control, len(steps)
-        given = {each: control + k for k, each in enumerate(joint_set.controls)}
+        given = {name: control + k for k, name in enumerate(joint_set.controls)}
         control += len(given)
         if segments is not None:
-            needed = [each for each in network.outputs if each in segments]
+            needed = [segment for segment in network.outputs if segment in segments]
             if not needed:
                 continue
             network = network.part(needed)
-        known = {each: given[each] for each in network.controls}
+        known = {name: given[name] for name in network.controls}
         plan = plan_network(network, count, known)
         transforms = [plan.offsets[source] for source in network.outputs.values()]
         moved = [index(segment) for segment in network.outputs]
@@ -138,7 +138,8 @@ def figure_program(
             gaps += len(stored)
         width = max(width, plan.end)
         ranges[name] = SetRange(first_row, len(steps), first_control, control)
-    fixed = [j for j, each in enumerate(figure.skeleton.names) if each not in figure.moved_segments]
+    names, moved_segments = figure.skeleton.names, figure.moved_segments
+    fixed = [joint for joint, name in enumerate(names) if name not in moved_segments]
     if fixed and segments is None:
         first = count
         identity = (np.eye(4)[:3].ravel(),)
@@ -200,8 +201,8 @@ class Figure:
     @cached_property
     def ranges(self) -> tuple[Floats, Floats, Floats]:
         """Low ends, neutral values and high ends (C,) of all controls."""
-        parts = [(each.low, each.neutral, each.high) for each in self.controls.values()]
-        low, neutral, high = np.array(parts).reshape(-1, 3).T.copy()
+        rows = [(control.low, control.neutral, control.high) for control in self.controls.values()]
+        low, neutral, high = np.array(rows).reshape(-1, 3).T.copy()
         return low, neutral, high
 
     @cached_property
@@ -210,7 +211,7 @@ class Figure:
 
     @cached_property
     def gaps(self) -> tuple[str, ...]:
-        """The outputs "set.component.output" that tell where a component could not comply."""
+        """The outputs "set.component.output" with the errors of components; see `FigurePose`."""
         return tuple(
             f"{name}.{gap}"
             for name, joint_set in self.joint_sets.items()
@@ -223,7 +224,7 @@ class Figure:
         return frozenset(name for each in self.joint_sets.values() for name in each.network.outputs)
 
     def pose(self, controls: Controls = (), *, strict: bool = False) -> FigurePose:
-        """Return the pose (...) that controls give, with what became of them.
+        """Return the pose (...) that controls give.
 
         By name, "set.control", controls broadcast against each other, and those not named are
         neutral; an array (..., C) has all in order. Controls out of range are clamped and reported,
@@ -267,16 +268,16 @@ class Figure:
             for name in controls:
                 if name not in index:
                     raise ValueError(unknown_name("control", name, tuple(index)))
-            given = {name: floats(f"control {name}", each) for name, each in controls.items()}
+            given = {name: floats(f"control {name}", value) for name, value in controls.items()}
             try:
-                batch = np.broadcast_shapes(*(each.shape for each in given.values()))
+                batch = np.broadcast_shapes(*(value.shape for value in given.values()))
             except ValueError:
-                listed = ", ".join(f"{name} {each.shape}" for name, each in given.items())
+                listed = ", ".join(f"{name} {value.shape}" for name, value in given.items())
                 raise ValueError(f"the batches of controls must agree, got {listed}") from None
             table = np.empty((*batch, len(neutral)))
             table[:] = neutral
-            for name, each in given.items():
-                table[..., index[name]] = each
+            for name, value in given.items():
+                table[..., index[name]] = value
             return table
         array = floats("controls", controls).astype(np.float64, copy=False)
         if array.shape == (0,):
@@ -297,13 +298,13 @@ class Figure:
         return controls_for(self, pose, tolerance)
 
     def contains(self, pose: Pose, tolerance: float = POSE_TOLERANCE) -> Mask:
-        """Tell which poses (...) some controls within their ranges give, to a tolerance.
+        """Return a mask (...) of the poses that controls within their ranges give.
 
         The tolerance is in radians for rotations, and a share of the longest offset for positions.
         Where a root is in the world makes no difference, unless a joint set moves it.
         """
-        found = self.controls_for(pose)
-        return np.asarray((found.angle <= tolerance) & (found.shift <= tolerance * self.size))
+        fitted = self.controls_for(pose)
+        return np.asarray((fitted.angle <= tolerance) & (fitted.shift <= tolerance * self.size))
 
     @cached_property
     def size(self) -> float:
@@ -326,7 +327,7 @@ def clip_of(figure: Figure, pose: Pose, frame_time: float = 1.0 / 30.0) -> Clip:
     positions = pose.positions.reshape(-1, len(skeleton), 3)
     off = np.abs(positions - skeleton.offsets).max(axis=(0, 2), initial=0.0)
     slides = (off > SLIDE_TOLERANCE * figure.size) | (skeleton.parents < 0)
-    channels = tuple(POSITIONS + ROTATIONS if each else ROTATIONS for each in slides)
+    channels = tuple(POSITIONS + ROTATIONS if slide else ROTATIONS for slide in slides)
     clip_pose = Pose(rotations, positions)
     return Clip(replace(skeleton, channels=channels), clip_pose, frame_time, figure.name)
 
@@ -334,8 +335,8 @@ def clip_of(figure: Figure, pose: Pose, frame_time: float = 1.0 / 30.0) -> Clip:
 def sweep(figure: Figure, frames: int = 60, start: Floats | None = None) -> Floats:
     """Return controls (C · frames, C) that run one control after the other through its range.
 
-    Each goes from where it starts, its neutral value unless `start` (C,) says, to its low end, to
-    its high end and back, at one speed; the others stay where they start.
+    A control goes from its start to its low end, to its high end and back, at one speed, while the
+    others stay at their start. `start` (C,) are the neutral values by default.
     """
     if frames < 2:
         raise ValueError(f"a sweep needs two frames a control at least, got {frames}")

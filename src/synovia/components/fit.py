@@ -57,20 +57,20 @@ def fit_network(
 
     def errors(numbers: Floats) -> Floats:
         try:
-            found = change_parameters(network, parameters, numbers)
+            changed = change_parameters(network, parameters, numbers)
         except ValueError:
             return np.full(wanted.size, INVALID_ERROR)
-        return np.asarray(((found.rows(table)[:, columns] - wanted) * scale).ravel())
+        return np.asarray(((changed.rows(table)[:, columns] - wanted) * scale).ravel())
 
     def residuals(points: Floats, _: Ints) -> Floats:
-        every = [errors(each) for each in points.reshape(-1, len(start))]
-        return np.reshape(every, (*points.shape[:-1], wanted.size))
+        rows = [errors(numbers) for numbers in points.reshape(-1, len(start))]
+        return np.reshape(rows, (*points.shape[:-1], wanted.size))
 
-    found = minimize(residuals, start[None], -np.inf, np.inf, max_steps=MAX_STEPS)
-    squares = np.square(found.residuals).reshape(-1, 3, 4)
+    minima = minimize(residuals, start[None], -np.inf, np.inf, max_steps=MAX_STEPS)
+    squares = np.square(minima.residuals).reshape(-1, 3, 4)
     angle, shift = squares[..., :3].sum(axis=(1, 2)), squares[..., 3].sum(axis=1)
     return FittedNetwork(
-        change_parameters(network, parameters, found.points[0]),
+        change_parameters(network, parameters, minima.points[0]),
         float(np.sqrt(angle.mean())),
         length * float(np.sqrt(shift.mean())),
     )
@@ -107,7 +107,7 @@ def _parameter_values(network: Network, parameters: Sequence[str]) -> Floats:
     """Return the parameters' numbers in a row."""
     if not parameters:
         raise ValueError("parameters must name at least one to fit, got none")
-    found = []
+    numbers = []
     for parameter in parameters:
         name, _, field = parameter.partition(".")
         if name not in network.components:
@@ -115,8 +115,8 @@ def _parameter_values(network: Network, parameters: Sequence[str]) -> Floats:
         values = network.components[name].parameters()
         if field not in values:
             raise ValueError(f"{name!r} has {unknown_name('parameter', field, tuple(values))}")
-        found.append(values[field].ravel())
-    return np.concatenate(found)
+        numbers.append(values[field].ravel())
+    return np.concatenate(numbers)
 
 
 def change_parameters(network: Network, parameters: Sequence[str], numbers: Floats) -> Network:
@@ -129,6 +129,6 @@ def change_parameters(network: Network, parameters: Sequence[str], numbers: Floa
         changes[name][field] = numbers[first : first + before.size].reshape(before.shape)
         first += before.size
     changed = {
-        name: network.components[name].with_parameters(each) for name, each in changes.items()
+        name: network.components[name].with_parameters(values) for name, values in changes.items()
     }
     return network.with_components(changed)

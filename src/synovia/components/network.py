@@ -202,7 +202,7 @@ class Network:
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """The outputs of components, "component.output", that tell where one could not comply."""
+        """The outputs "component.output" with the errors of components; see `FigurePose`."""
         return tuple(
             f"{name}.{gap}" for name, component in self.components.items() for gap in component.gaps
         )
@@ -227,8 +227,8 @@ class Network:
     def rows(self, table: Floats) -> Floats:
         """Return outputs (..., width) for rows of controls (..., width), matrices as 12 numbers."""
         flat = table.reshape(math.prod(table.shape[:-1]), table.shape[-1])
-        found = self._program.run(flat)[2]
-        return found.reshape(*table.shape[:-1], found.shape[-1])
+        stored = self._program.run(flat)[2]
+        return stored.reshape(*table.shape[:-1], stored.shape[-1])
 
     def jacobian(self, controls: Mapping[str, Any]) -> dict[str, dict[str, Floats]]:
         """Return the derivative of each output by each control, (..., output's, control's shape).
@@ -239,19 +239,19 @@ class Network:
         steps = DIFFERENCE_STEP * np.maximum(1.0, np.abs(table))
         ahead, behind = (difference_quotients(self.rows, table, h) for h in (steps, -steps))
         rates = np.moveaxis(0.5 * (ahead + behind), 0, -1)
-        found: dict[str, dict[str, Floats]] = {}
+        derivatives: dict[str, dict[str, Floats]] = {}
         row = 0
         for name, result in self.results.items():
-            found[name], column = {}, 0
+            derivatives[name], column = {}, 0
             for control, kind in self.kinds.items():
                 part = rates[:, row : row + WIDTH[result], column : column + WIDTH[kind]]
                 column += WIDTH[kind]
                 if result == "matrix":
                     part = np.concatenate([part, np.zeros((len(part), 4, part.shape[-1]))], axis=1)
                 shape = (*SHAPE[result], *(SHAPE[kind] if kind != "matrix" else (3, 4)))
-                found[name][control] = part.reshape(*batch, *shape)
+                derivatives[name][control] = part.reshape(*batch, *shape)
             row += WIDTH[result]
-        return found
+        return derivatives
 
     def with_components(self, components: Mapping[str, Component]) -> Self:
         """Return the network with some components replaced by others of the same ports."""
@@ -273,7 +273,7 @@ class Network:
             sources = [self.wires[target] for target in inputs if target in self.wires]
             pending += [source.split(".")[0] for source in sources if "." in source]
         return Network(
-            {name: each for name, each in self.components.items() if name in needed},
+            {name: part for name, part in self.components.items() if name in needed},
             {to: source for to, source in self.wires.items() if to.split(".")[0] in needed},
             kept,
         )
@@ -283,7 +283,7 @@ class Network:
 
         The same controls give mirrored transforms. `names` are new names for outputs, by the old.
         """
-        parts = {name: each.mirror(normal) for name, each in self.components.items()}
+        parts = {name: part.mirror(normal) for name, part in self.components.items()}
         for name in names or {}:
             if name not in self.outputs:
                 raise ValueError(unknown_name("output", name, tuple(self.outputs)))

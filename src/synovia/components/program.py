@@ -65,9 +65,12 @@ class Program:
 
     def __post_init__(self) -> None:
         instructions = [step for step in self.steps if isinstance(step, Instruction)]
-        numbers = [self.segment_offsets, *(each for step in instructions for each in step.numbers)]
-        lists = [np.array([*each], np.int64) for step in instructions for each in step.lists]
-        number_ranges = pairwise(np.cumsum([0, *(each.size for each in numbers)]).tolist())
+        numbers = [
+            self.segment_offsets,
+            *(array for step in instructions for array in step.numbers),
+        ]
+        lists = [np.array([*items], np.int64) for step in instructions for items in step.lists]
+        number_ranges = pairwise(np.cumsum([0, *(array.size for array in numbers)]).tolist())
         list_ranges = pairwise(np.cumsum([0, *map(len, lists)]).tolist())
         next(number_ranges)  # the segments' offsets
         code = np.zeros((len(instructions), kernels.figure.COLUMNS), np.int64)
@@ -90,7 +93,7 @@ class Program:
                 parts += [step for step in members if not isinstance(step, Instruction)]
         object.__setattr__(self, "code", code)
         object.__setattr__(self, "lists", np.concatenate([np.zeros(0, np.int64), *lists]))
-        object.__setattr__(self, "numbers", np.concatenate([each.ravel() for each in numbers]))
+        object.__setattr__(self, "numbers", np.concatenate([array.ravel() for array in numbers]))
         object.__setattr__(self, "parts", parts)
 
     @cached_property
@@ -109,7 +112,7 @@ class Program:
         work = np.empty((min(POSES, n), self.width))
         for start in range(0, n, POSES):
             block = slice(start, min(start + POSES, n))
-            arrays = (table[block], work, *(each[block] for each in results))
+            arrays = (table[block], work, *(result[block] for result in results))
             for part in self.parts:
                 if isinstance(part, slice):
                     kernels.figure.run(self.code[part], self.lists, self.numbers, *arrays)

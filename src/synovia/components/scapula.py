@@ -21,12 +21,12 @@ X, Y, Z = np.eye(3)
 
 @dataclass(frozen=True, eq=False)
 class Scapula(Component):
-    """The turn that puts a pair of the bone's points onto an ellipsoid, the bone's origin fixed.
+    """The rotation that puts two points of the bone onto an ellipsoid; its origin stays fixed.
 
     The ellipsoid has its `center` and `radii` along the rows of `axes`, in the frame into which
     the input `matrix` takes the bone. Three `pairs` (3, 2, 3) of points in the bone's frame are
-    blended, for lift u and rotation w within 0 to 1: (1-w)·((1-u)·P₂ + u·P₁) + w·P₃. A turn θ
-    about `axis` brings the first point onto the ellipsoid, then one of ψ about the line from the
+    blended, for lift u and rotation w within 0 to 1: (1-w)·((1-u)·P₂ + u·P₁) + w·P₃. A rotation
+    θ about `axis` brings the first point onto the ellipsoid, then one of ψ about the line from the
     origin to that point brings the second: the output `matrix` is R(axis, θ)·R(p₁, ψ), to be
     multiplied after the input. Of several angles it takes the nearest to 0. Where none reaches,
     it takes the closest approach, and `gap` is how far off that is, as a share of the ellipsoid's
@@ -73,7 +73,7 @@ class Scapula(Component):
 
 @dataclass(frozen=True, eq=False)
 class Scapulothoracic(ArrayComponent):
-    """The place of a scapula on the thorax, by its longitude, latitude, turn and lift of its edge.
+    """The pose of a scapula on the thorax, by longitude, latitude, rotation and lift of its edge.
 
     The same mechanism as OpenSim's `ScapulothoracicJoint` (Seth et al. 2016), with coordinates in
     radians. `abduction` turns about the ellipsoid's y, then `elevation` about -x and the `upward`
@@ -111,9 +111,9 @@ class Scapulothoracic(ArrayComponent):
 
     def evaluate(self, *inputs: Floats) -> tuple[Floats, ...]:
         abduction, elevation, upward, winging = inputs
-        glide = _turns(Y, abduction) @ _turns(X, -elevation) @ _turns(Z, upward)
+        glide = _rotations(Y, abduction) @ _rotations(X, -elevation) @ _rotations(Z, upward)
         edge = np.array([-np.sin(self.direction), np.cos(self.direction), 0.0])
-        wing = _turns(edge, winging)
+        wing = _rotations(edge, winging)
         pivot = np.append(self.origin, 0.0)
         place = self.radii * glide[:, :, 2] + glide @ pivot - (glide @ wing) @ pivot
         out = np.zeros((len(glide), 4, 4))
@@ -123,6 +123,6 @@ class Scapulothoracic(ArrayComponent):
         return (out,)
 
 
-def _turns(axis: Vectors, angle: Floats) -> Floats:
-    """Return the rotation matrices (n, 3, 3) of turns about a unit axis."""
+def _rotations(axis: Vectors, angle: Floats) -> Floats:
+    """Return the matrices (n, 3, 3) of rotations by angles (n,) about a unit axis."""
     return quat.to_matrix(quat.exp(angle[:, None] * axis))

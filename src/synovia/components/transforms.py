@@ -41,10 +41,10 @@ class MatrixProduct(Component):
 
 @dataclass(frozen=True, eq=False)
 class Rotation(Component):
-    """A turn by `angle` (radians) about `axis`, in each interval about its own centre.
+    """A rotation by `angle` (radians) about `axis`, in each interval about its own centre.
 
-    `bounds` (n + 1,) are a₀ < a₁ < … < aₙ, `centers` (n, 3) the centres between them: the turn
-    goes about the first centre until a₁, from there on about the second, and so on. Angles beyond
+    `bounds` (n + 1,) are a₀ < a₁ < … < aₙ, `centers` (n, 3) the centres between them: the rotation
+    is about the first centre until a₁, from there on about the second, and so on. Angles beyond
     the bounds count as the bound. The matrix is the identity at `neutral`, which is 0 unless given,
     or the nearest bound; equation 1 of the paper has it at a₀, which would move the neutral pose.
     """
@@ -82,10 +82,10 @@ class Rotation(Component):
 
     @cached_property
     def _arms(self) -> Vectors:
-        """From each centre to the origin's image, the whole turn taken back: d in t = c + R d.
+        """The vectors d (n, 3) of t = c + R d, by interval.
 
-        In an interval the turn R(α - ν) goes about its centre c from where the ones before it,
-        counted from the neutral angle, have put the origin: this holds their product.
+        In an interval the rotation R(α - ν) is about its centre c. The intervals between it and the
+        neutral angle have moved the origin before; d holds their product.
         """
         neutral = float(np.clip(self.neutral, self.bounds[0], self.bounds[-1]))
         home = int(np.clip(np.searchsorted(self.bounds, neutral) - 1, 0, len(self.centers) - 1))
@@ -117,7 +117,7 @@ class Rotation(Component):
 
 @dataclass(frozen=True, eq=False)
 class Compensation(Component):
-    """The turn about `joint` that undoes the rotation of the matrix on the input `ancestor`.
+    """The rotation about `joint` that undoes that of the matrix on the input `ancestor`.
 
     `joint` is where the segment is attached, in its own frame. The paper inverts the ancestor's
     matrix A and then shifts by the displacement of the joint o: A⁻¹ · T(Ao - o) is A's rotation

@@ -270,7 +270,7 @@ BOTH_DIRECTIONS = {"bend to the side": "bend to the right", "rotation": "rotatio
 def norms_of(role: str, axis: ClinicalAxis) -> tuple[Norm, ...]:
     """Return the published ranges along a clinical axis of a joint; empty if there are none."""
     bone = split_role(role)[1]
-    found = []
+    norms = []
     for row in published_ranges():
         if split_role(row.joint)[1] != bone:
             continue
@@ -280,7 +280,7 @@ def norms_of(role: str, axis: ClinicalAxis) -> tuple[Norm, ...]:
         signs = [1] * (motion == axis.name) + [-1] * (motion == axis.opposite)
         if BOTH_DIRECTIONS.get(motion) == axis.name:
             signs = [1, -1]
-        found += [
+        norms += [
             Norm(sign, row.mean, row.sd, row.sd_is_stated, condition, row.source) for sign in signs
         ]
-    return tuple(found)
+    return tuple(norms)

@@ -21,7 +21,7 @@ STEP = np.radians(5.0)  # between tested angles; an illegal part that is narrowe
 BISECTIONS = 8  # of a step, to 0.02 degrees
 TESTED_AT_ONCE = 200  # angles; few poses are tested many steps ahead in one call
 HINGE_NODES = 33  # of a hinge's path; between them angles are linear
-MOST_LINKS = 2  # limited joints that share a clinical joint, as an elbow and its forearm do
+MAX_LINKS = 2  # limited joints that share a clinical joint, as an elbow and its forearm do
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def links(model: LimitModel, alignment: Alignment) -> dict[str, list[Link]]:
     ancestors = {
         skeleton.index(name): skeleton.index(above) for name, above in model.ancestors.items()
     }
-    found = {}
+    links_by_role = {}
     for role in alignment.trusted:
         if not clinical_axes(role):
             continue
@@ -75,8 +75,8 @@ def links(model: LimitModel, alignment: Alignment) -> dict[str, list[Link]]:
         limited = [joint for joint in path if joint in placed]
         if bone in ancestors and ancestors[bone] == anchor:
             limited = [bone]
-        if len(limited) <= MOST_LINKS:
-            found[role] = [
+        if len(limited) <= MAX_LINKS:
+            links_by_role[role] = [
                 Link(
                     *(role, anchor, bone, joint),
                     ancestors.get(joint, int(skeleton.parents[joint])),
@@ -84,7 +84,7 @@ def links(model: LimitModel, alignment: Alignment) -> dict[str, list[Link]]:
                 )
                 for joint in limited or [bone]
             ]
-    return found
+    return links_by_role
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,13 +202,13 @@ class ClinicalJoint:
         placed, link = self.link.placed, self.link
         if placed is None:
             return np.ones(len(angles), bool)
-        seen = self._seen[rows].copy()
+        rotations = self._rotations[rows].copy()
         base = quat.inverse(self._at(link.base)[rows])
-        seen[:, link.column] = quat.mul(base, self._moved(angles, rows))
+        rotations[:, link.column] = quat.mul(base, self._moved(angles, rows))
         limb, column = placed.constraint, link.column
         if not isinstance(limb, Limb):
-            return np.asarray(limb.distance(seen)[:, column] <= TOLERANCE)
-        pooled, _ = limb.pool(seen)
+            return np.asarray(limb.distance(rotations)[:, column] <= TOLERANCE)
+        pooled, _ = limb.pool(rotations)
         limbs = limb.shift_twist(pooled, self._shift[rows])
         excess = limb.muscle_excess(pooled)[:, column]
         for k in (1, 2) if column == 2 else (column,):  # the lower bone's limit has the end's twist
@@ -225,10 +225,10 @@ class ClinicalJoint:
         assert self.link.placed is not None
         limb = self.link.placed.constraint
         assert isinstance(limb, Limb)
-        return limb.share_twist(self._seen, TOLERANCE).shift
+        return limb.share_twist(self._rotations, TOLERANCE).shift
 
     @cached_property
-    def _seen(self) -> Quats:
+    def _rotations(self) -> Quats:
         """The rotations (n, k, 4) that the constraint sees."""
         assert self.link.placed is not None
         return np.array(self.link.placed.relative(self.pose.rotations))
@@ -265,14 +265,14 @@ def _nearest_legal(
 ) -> Scalars:
     """Return the legal angles (m,) that are nearest to `angles`; NaN where none is legal."""
     outside = np.flatnonzero(~legal(np.arange(len(angles)), angles))
-    found = angles.copy()
-    for one in outside:
-        count = int(np.ceil((high[one] - low[one]) / STEP)) + 1
-        tried = np.linspace(low[one], high[one], count)
-        members = tried[legal(np.full(count, one), tried)]
-        distance = np.abs(members - angles[one])
-        found[one] = members[distance.argmin()] if len(members) else np.nan
-    return found
+    nearest = angles.copy()
+    for row in outside:
+        count = int(np.ceil((high[row] - low[row]) / STEP)) + 1
+        tried = np.linspace(low[row], high[row], count)
+        members = tried[legal(np.full(count, row), tried)]
+        distance = np.abs(members - angles[row])
+        nearest[row] = members[distance.argmin()] if len(members) else np.nan
+    return nearest
 
 
 def first_exit(legal: Callable[[Ints, Scalars], Mask], start: Scalars, end: Scalars) -> Scalars:

@@ -135,14 +135,14 @@ def join_sides(names: Sequence[str]) -> list[str]:
     >>> join_sides(["neck", "left wrist", "right wrist", "left knee"])
     ['neck', 'both wrists', 'left knee']
     """
-    found = []
+    joined = []
     for name in names:
         side, _, joint = name.partition(" ")
         if side == "left" and f"right {joint}" in names:
-            found.append(f"both {joint.removesuffix('s')}s")
+            joined.append(f"both {joint.removesuffix('s')}s")
         elif not (side == "right" and f"left {joint}" in names):
-            found.append(name)
-    return found
+            joined.append(name)
+    return joined
 
 
 def describe_move(role: str, start: Quats, end: Quats) -> str:

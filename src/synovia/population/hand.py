@@ -43,12 +43,12 @@ COUPLING_DIVISIONS = 8  # of the octahedron; nodes are about 11 degrees apart
 def published() -> dict[str, dict[str, float]]:
     """Return the ends of the limits, in degrees, by bone and motion: mean + 2 sd + room."""
     data = json.loads((files(__package__) / "hand.json").read_text(encoding="utf-8"))
-    found: dict[str, dict[str, float]] = {}
+    ends: dict[str, dict[str, float]] = {}
     for row in data["rows"]:
         room = data["room"]["face" if row["bone"] in ("jaw", "Eye") else "fingers"]
         end = row["mean"] + 2.0 * row["sd"] + room
-        found.setdefault(row["bone"], {})[row["motion"]] = float(end)
-    return found
+        ends.setdefault(row["bone"], {})[row["motion"]] = float(end)
+    return ends
 
 
 def hand_constraints() -> list[Constraint]:
@@ -74,34 +74,34 @@ def _right(role: str) -> str:
 def _left_limits() -> dict[str, Limit]:
     """Return the limits of the left side and of the jaw, by role."""
     ends = published()
-    found = {}
+    limits = {}
     for finger in PHALANGES:
         if finger == "Thumb":
             continue
-        found[f"left{finger}Proximal"] = _base_limit(ends[f"{finger}Proximal"])
+        limits[f"left{finger}Proximal"] = _base_limit(ends[f"{finger}Proximal"])
         for bone in ("Intermediate", "Distal"):
             low, high = -ends[bone]["extension"], ends[finger + bone]["flexion"]
-            found[f"left{finger}{bone}"] = _box(
+            limits[f"left{finger}{bone}"] = _box(
                 FINGER_AXES, [low, -HINGE_SIDE, -HINGE_TWIST], [high, HINGE_SIDE, HINGE_TWIST]
             )
-    found["leftThumbMetacarpal"] = _thumb_base_limit(ends["ThumbMetacarpal"])
+    limits["leftThumbMetacarpal"] = _thumb_base_limit(ends["ThumbMetacarpal"])
     for bone in ("ThumbProximal", "ThumbDistal"):
         low, high = -ends[bone]["extension"], ends[bone]["flexion"]
-        found[f"left{bone}"] = _box(
+        limits[f"left{bone}"] = _box(
             thumb_axes(), [low, -THUMB_SIDE, -THUMB_TWIST], [high, THUMB_SIDE, THUMB_TWIST]
         )
     eye, opening = ends["Eye"], ends["jaw"]["opening"]
-    found["leftEye"] = _box(
+    limits["leftEye"] = _box(
         FACE_AXES,
         [-eye["adduction"], -eye["elevation"], -EYE_ROLL],
         [eye["abduction"], eye["depression"], EYE_ROLL],
     )
-    found["jaw"] = _box(
+    limits["jaw"] = _box(
         FACE_AXES,
         [-JAW["side"], -JAW["closing"], -JAW["roll"]],
         [JAW["side"], opening, JAW["roll"]],
     )
-    return found
+    return limits
 
 
 def _box(axes: Vectors, low: ArrayLike, high: ArrayLike) -> Limit:

@@ -136,7 +136,7 @@ class HumanLimits:
         names = {role: joint_name(role) for role in MEASURED_FROM}
         if judged.isdisjoint(FINGERS):
             names |= dict.fromkeys(FINGERS, "fingers")
-        found: dict[str, list[str]] = {}
+        by_reason: dict[str, list[str]] = {}
         named = set()
         for role in (role for role in names if role in alignment.rig.roles and role not in judged):
             if role in trusted:
@@ -149,8 +149,8 @@ class HumanLimits:
                 reason = f"confidence below {MIN_CONFIDENCE}"
             if names[role] not in named:
                 named.add(names[role])
-                found.setdefault(reason, []).append(names[role])
-        return found
+                by_reason.setdefault(reason, []).append(names[role])
+        return by_reason
 
     @property
     def silent(self) -> list[str]:

@@ -200,19 +200,19 @@ def clip_angles(
     if roles is not None:
         wanted = [role for role in wanted if role in roles]
     count = min(clip.frames, MAX_BANDS)
-    some: Ints = np.unique(np.linspace(0, clip.frames - 1, count).round().astype(int))
-    few = Pose(clip.pose.rotations[some], clip.pose.positions[some])
+    rows: Ints = np.unique(np.linspace(0, clip.frames - 1, count).round().astype(int))
+    pose = Pose(clip.pose.rotations[rows], clip.pose.positions[rows])
     everywhere = np.arange(clip.frames)
     canonical = alignment.canonical_rotations(clip.pose)
     curves = []
     for role in progress(wanted):
         angles = angles_of(role, canonical[role])
         if role in moved:
-            bands = joint_bands(moved[role], alignment, few)[1]
+            bands = joint_bands(moved[role], alignment, pose)[1]
         else:
-            bands = np.full((len(some), angles.shape[1], 2), np.nan)
+            bands = np.full((len(rows), angles.shape[1], 2), np.nan)
         for k, axis in enumerate(clinical_axes(role)):
-            ends = [np.interp(everywhere, some, bands[:, k, end]) for end in (0, 1)]
+            ends = [np.interp(everywhere, rows, bands[:, k, end]) for end in (0, 1)]
             joint = alignment.rig.roles[role]
             band = np.stack(ends, axis=-1)
             curves.append(AngleCurve(role, joint, axis, angles[:, k], band, first))

@@ -29,18 +29,18 @@ def total_pronation(alignment: Alignment, clip: Clip) -> dict[str, Scalars]:
     With the elbow as Ry(−f) · Rz(o) · Rx(p) and the hand as Rx(h) · swing, on the left side, it is
     p + h, as an angle from −π to π.
     """
-    seen = alignment.canonical_rotations(clip.pose)
-    found: dict[str, Scalars] = {}
+    canonical = alignment.canonical_rotations(clip.pose)
+    pronation: dict[str, Scalars] = {}
     for side in SIDES:
-        if not {f"{side}LowerArm", f"{side}Hand"} <= seen.keys():
+        if not {f"{side}LowerArm", f"{side}Hand"} <= canonical.keys():
             continue
-        elbow, hand = (seen[f"{side}{bone}"] for bone in ("LowerArm", "Hand"))
+        elbow, hand = (canonical[f"{side}{bone}"] for bone in ("LowerArm", "Hand"))
         # Mirroring keeps x, so that rotations about the bone have the same sign on both sides.
         mirror = np.array([1.0, 1.0, -1.0, -1.0]) if side == "right" else np.ones(4)
         forearm = quat.to_euler(elbow * mirror, "yzx")[:, 2]
         within_hand = 2.0 * np.arctan2(hand[:, 1], hand[:, 0])
-        found[side] = (forearm + within_hand + np.pi) % TURN - np.pi
-    return found
+        pronation[side] = (forearm + within_hand + np.pi) % TURN - np.pi
+    return pronation
 
 
 def smallest_arc(angles: Scalars, share: float = SPAN_SHARE) -> tuple[float, float]:

@@ -97,14 +97,14 @@ class Alignment:
         the frame that it has while the joints between are at rest.
         """
         skeleton, roles = self.rig.skeleton, self.rig.roles
-        found = {}
+        anchors_by_role = {}
         for role, above in MEASURED_FROM.items():
             if role not in self.frames or above not in self.frames:
                 continue
             path = skeleton.path_to_root(skeleton.index(roles[role]))[1:]
             branch = skeleton.path_to_root(skeleton.index(roles[above]))
             if branch[0] in path:
-                found[role] = roles[above], self.frames[above]
+                anchors_by_role[role] = roles[above], self.frames[above]
             elif above == "chest" and "hips" in roles:
                 hips = skeleton.index(roles["hips"])
                 spine = branch[: branch.index(hips) + 1] if hips in branch else []
@@ -112,8 +112,8 @@ class Alignment:
                 if shared is not None:
                     rest = skeleton.rest_pose().rotations
                     down = lineage(skeleton, roles[above], shared).relative_rotation(rest)
-                    found[role] = shared, quat.mul(down, self.frames[above])
-        return found
+                    anchors_by_role[role] = shared, quat.mul(down, self.frames[above])
+        return anchors_by_role
 
     @property
     def measured(self) -> dict[str, str]:
@@ -138,19 +138,21 @@ class Alignment:
         rig, measured, trusted = self.rig, self.measured, self.trusted
         role_of = {joint: role for role, joint in rig.roles.items() if role in MEASURED_FROM}
         judged = {*rig.starts.values(), *rig.roles.values(), *rig.torso, *rig.neck}
-        found = {}
+        reasons = {}
         for joint in rig.skeleton.names:
             role = role_of.get(joint, "")
             if role in self.reasons:
-                found[joint] = self.reasons[role]
+                reasons[joint] = self.reasons[role]
             elif role and role not in measured:
-                found[joint] = f"it is not below a {MEASURED_FROM[role]} that is recognised"
+                reasons[joint] = f"it is not below a {MEASURED_FROM[role]} that is recognised"
             elif role and role not in trusted:
                 unsure = min((role, measured[role]), key=lambda each: self.confidence[each])
-                found[joint] = f"the frame of {unsure} is uncertain ({self.confidence[unsure]:.2f})"
+                reasons[joint] = (
+                    f"the frame of {unsure} is uncertain ({self.confidence[unsure]:.2f})"
+                )
             elif not role and joint not in judged:
-                found[joint] = "it is no bone of the canonical human"
-        return found
+                reasons[joint] = "it is no bone of the canonical human"
+        return reasons
 
     def canonical_rotations(self, pose: Pose) -> dict[str, Quats]:
         """Return the rotations (..., 4) of the canonical human in this pose, by role."""

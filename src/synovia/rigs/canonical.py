@@ -146,13 +146,13 @@ def limits_on_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[str
     Roles that the rig lacks, or whose frames have too little confidence, are left out.
     """
     roles, frames = alignment.rig.roles, alignment.frames
-    found = {}
+    converted = {}
     for role in alignment.trusted:
         if role in limits:
             _, anchor_frame = alignment.anchors[role]
-            there = limits[role].in_frames(anchor_frame, frames[role])
-            found[roles[role]] = replace(there, relative_to=_ancestor(alignment, role))
-    return found
+            limit = limits[role].in_frames(anchor_frame, frames[role])
+            converted[roles[role]] = replace(limit, relative_to=_ancestor(alignment, role))
+    return converted
 
 
 def limits_from_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[str, Limit]:
@@ -161,14 +161,14 @@ def limits_from_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[s
     Only limits that are measured from the bone of `MEASURED_FROM` are converted.
     """
     roles, frames = alignment.rig.roles, alignment.frames
-    found = {}
+    converted = {}
     for role in alignment.trusted:
         limit = limits.get(roles[role])
         if limit is not None and limit.relative_to == _ancestor(alignment, role):
             _, anchor_frame = alignment.anchors[role]
-            back = limit.in_frames(quat.inverse(anchor_frame), quat.inverse(frames[role]))
-            found[role] = replace(back, relative_to=None)
-    return found
+            canonical = limit.in_frames(quat.inverse(anchor_frame), quat.inverse(frames[role]))
+            converted[role] = replace(canonical, relative_to=None)
+    return converted
 
 
 def dependents_on_rig(
@@ -179,16 +179,16 @@ def dependents_on_rig(
     `limits` is the result of `limits_on_rig`. Those whose driver the rig lacks are left out.
     """
     roles, frames, trusted = alignment.rig.roles, alignment.frames, alignment.trusted
-    found = {}
-    for role, each in dependents.items():
-        driver = each.driver
-        seen = driver in trusted and (roles[driver] in limits or _is_plain(alignment, driver))
-        if seen and role in trusted and roles[role] in limits:
-            there = each.in_frames(alignment.anchors[driver][1], frames[driver])
-            found[roles[role]] = replace(
-                there, limit=limits[roles[role]], driver=roles[each.driver]
+    converted = {}
+    for role, dependent in dependents.items():
+        driver = dependent.driver
+        has_driver = driver in trusted and (roles[driver] in limits or _is_plain(alignment, driver))
+        if has_driver and role in trusted and roles[role] in limits:
+            moved = dependent.in_frames(alignment.anchors[driver][1], frames[driver])
+            converted[roles[role]] = replace(
+                moved, limit=limits[roles[role]], driver=roles[dependent.driver]
             )
-    return found
+    return converted
 
 
 def dependents_from_rig(
@@ -200,16 +200,16 @@ def dependents_from_rig(
     """
     frames, trusted = alignment.frames, alignment.trusted
     role_of = {joint: role for role, joint in alignment.rig.roles.items()}
-    found = {}
-    for joint, each in dependents.items():
-        role, driver = role_of.get(joint), role_of.get(each.driver)
+    converted = {}
+    for joint, dependent in dependents.items():
+        role, driver = role_of.get(joint), role_of.get(dependent.driver)
         if role is None or driver is None or role not in limits or driver not in trusted:
             continue
         if driver in limits or _is_plain(alignment, driver):
             ends = alignment.anchors[driver][1], frames[driver]
-            back = each.in_frames(*(quat.inverse(frame) for frame in ends))
-            found[role] = replace(back, limit=limits[role], driver=driver)
-    return found
+            moved = dependent.in_frames(*(quat.inverse(frame) for frame in ends))
+            converted[role] = replace(moved, limit=limits[role], driver=driver)
+    return converted
 
 
 def _is_plain(alignment: Alignment, role: str) -> bool:
@@ -229,7 +229,7 @@ def t_pose(alignment: Alignment) -> Pose:
     """Return the T-pose of a rig: all its bones are where the canonical human has them."""
     rig, skeleton = alignment.rig, alignment.rig.skeleton
     rest = skeleton.rest_pose()
-    stands = {
+    posed = {
         skeleton.index(rig.roles[role]): quat.mul(quat.inverse(alignment.axes), quat.inverse(frame))
         for role, frame in alignment.frames.items()
     }
@@ -237,14 +237,14 @@ def t_pose(alignment: Alignment) -> Pose:
     # rest pose may have its bones along any axis.
     for role, name in rig.starts.items():
         joint, first = skeleton.index(rig.roles[role]), skeleton.index(name)
-        while joint != first and joint in stands:
+        while joint != first and joint in posed:
             parent = int(skeleton.parents[joint])
-            stands.setdefault(parent, quat.mul(stands[joint], quat.inverse(rest.rotations[joint])))
+            posed.setdefault(parent, quat.mul(posed[joint], quat.inverse(rest.rotations[joint])))
             joint = parent
     world = np.tile(quat.IDENTITY, (len(skeleton), 1))
     local = rest.rotations.copy()
     for joint, parent in enumerate(skeleton.parents.tolist()):
         above = world[parent] if parent >= 0 else quat.IDENTITY
-        world[joint] = stands.get(joint, quat.mul(above, rest.rotations[joint]))
+        world[joint] = posed.get(joint, quat.mul(above, rest.rotations[joint]))
         local[joint] = quat.normalize(quat.mul(quat.inverse(above), world[joint]))
     return Pose(local, rest.positions)

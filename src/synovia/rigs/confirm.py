@@ -6,14 +6,13 @@ Rest poses of captures are often not poses of a body, so only clear contradictio
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from ..arrays import Vectors
-from ..skeleton import Skeleton, forward
 from .human import SIDES
+from .stance import Stance
 
 _UPRIGHT_COSINE = np.cos(np.radians(45.0))  # legs closer to the line of the torso stand
 _LEVEL_COSINE = np.cos(np.radians(55.0))  # a torso farther from the line of the legs is level
@@ -29,79 +28,41 @@ _LIMBS_RATIO, _LIMBS_FACTOR = 2.5, 0.8  # arms and legs
 _NO_LENGTH_FACTOR = 0.5
 
 
-class Build:
-    """Positions of the bones of a skeleton at rest.
-
-    `starts` and `roles` are the first and last joint of each bone, as indices by role.
-    """
-
-    def __init__(
-        self, skeleton: Skeleton, starts: Mapping[str, int], roles: Mapping[str, int]
-    ) -> None:
-        self.skeleton, self.starts, self.roles = skeleton, starts, roles
-
-    @cached_property
-    def positions(self) -> Vectors:
-        """Positions of the joints at rest: (J, 3)."""
-        return forward(self.skeleton, self.skeleton.rest_pose())[0]
-
-    def distance(self, one: int, other: int) -> float:
-        """Return the distance between two joints."""
-        return float(np.linalg.norm(self.positions[one] - self.positions[other]))
-
-    def vector(self, start: str, end: str) -> Vectors | None:
-        """Return the vector (3,) between the starts of two roles; None if one is missing."""
-        if start not in self.starts or end not in self.starts:
-            return None
-        return np.asarray(self.positions[self.starts[end]] - self.positions[self.starts[start]])
-
-    @property
-    def torso(self) -> Vectors | None:
-        """The vector (3,) from the hips to the chest, or else to the head; None if unknown."""
-        vectors = (self.vector("hips", end) for end in ("chest", "head"))
-        return next((each for each in vectors if each is not None and each.any()), None)
-
-    def limb(self, side: str, limb: str) -> Vectors | None:
-        """Return the vector (3,) along an arm or a leg to hand or foot, or to its last joint."""
-        end = _END_BONES[limb] if side + _END_BONES[limb] in self.starts else f"Lower{limb}"
-        return self.vector(f"{side}Upper{limb}", side + end)
-
-    def to_left(self, bone: str) -> Vectors | None:
-        """Return the vector (3,) from the right bone to the left one."""
-        return self.vector(f"right{bone}", f"left{bone}")
-
-    def foot(self, side: str) -> Vectors | None:
-        """Return the vector (3,) from an ankle to the toes, or to the end of the foot."""
-        toes = self.vector(f"{side}Foot", f"{side}Toes")
-        if toes is not None or f"{side}Foot" not in self.roles:
-            return toes
-        ends = np.flatnonzero(self.skeleton.end_parents == self.roles[f"{side}Foot"])
-        return np.asarray(self.skeleton.end_offsets[ends].mean(axis=0)) if len(ends) else None
-
-
 def _cosine(one: Vectors, other: Vectors) -> float:
     """Return the cosine of the angle between two vectors; 0 if one has no length."""
     length = float(np.linalg.norm(one) * np.linalg.norm(other))
     return float(one @ other) / length if length > 0.0 else 0.0
 
 
-def upright(build: Build) -> bool:
+def _torso(rest: Stance) -> Vectors | None:
+    """Return the unit direction (3,) from the hips to the chest, or else to the head."""
+    direction = rest.between("hips", "chest")
+    return rest.between("hips", "head") if direction is None else direction
+
+
+def _limb(rest: Stance, side: str, limb: str) -> Vectors | None:
+    """Return the vector (3,) along an arm or a leg to hand or foot, or to its last joint."""
+    end = side + _END_BONES[limb]
+    return rest.vector(f"{side}Upper{limb}", end if end in rest.starts else f"{side}Lower{limb}")
+
+
+def upright(rest: Stance) -> bool:
     """Return True if both legs point away from the torso at rest."""
-    torso = build.torso
-    legs = [build.limb(side, "Leg") for side in SIDES]
+    torso = _torso(rest)
+    legs = [_limb(rest, side, "Leg") for side in SIDES]
     return torso is not None and all(
         leg is not None and _cosine(torso, -leg) > _UPRIGHT_COSINE for leg in legs
     )
 
 
-def on_all_fours(build: Build) -> bool:
+def on_all_fours(rest: Stance) -> bool:
     """Return True if at rest the torso is level and the hands are at the height of the feet."""
-    torso = build.torso
+    torso = _torso(rest)
     if torso is None:
         return False
     for side in SIDES:
-        leg, arm = build.limb(side, "Leg"), build.limb(side, "Arm")
-        between = build.vector(f"{side}UpperLeg", f"{side}UpperArm")
+        leg, arm = _limb(rest, side, "Leg"), _limb(rest, side, "Arm")
+        between = rest.vector(f"{side}UpperLeg", f"{side}UpperArm")
         if leg is None or arm is None or between is None or not leg.any():
             return False
         height = float((between + arm - leg) @ leg) / float(np.linalg.norm(leg)) ** 2
@@ -111,25 +72,28 @@ def on_all_fours(build: Build) -> bool:
     return True
 
 
-def opposite_limbs(build: Build) -> bool:
+def opposite_limbs(rest: Stance) -> bool:
     """Return True if left arm and left leg are on opposite sides of an upright body."""
-    arms, legs = build.to_left("UpperArm"), build.to_left("UpperLeg")
-    if arms is None or legs is None or not upright(build):
+    arms, legs = rest.line("UpperArm"), rest.line("UpperLeg")
+    if arms is None or legs is None or not upright(rest):
         return False
     return _cosine(arms, legs) < -_SIDEWAYS_COSINE
 
 
-def exchanged_sides(build: Build) -> bool:
-    """Return True if the feet of an upright body show that left and right are exchanged."""
-    torso, legs = build.torso, build.to_left("UpperLeg")
-    if torso is None or legs is None or not upright(build):
+def exchanged_sides(rest: Stance, feet: Mapping[str, Vectors]) -> bool:
+    """Return True if the feet of an upright body show that left and right are exchanged.
+
+    `feet` are vectors (3,) from the ankles to the toes, by side.
+    """
+    up, legs = _torso(rest), rest.line("UpperLeg")
+    if up is None or legs is None or not upright(rest):
         return False
-    up = torso / np.linalg.norm(torso)
     headings = []
     for side in SIDES:
-        foot, leg = build.foot(side), build.limb(side, "Leg")
-        if foot is None or leg is None:
+        leg = _limb(rest, side, "Leg")
+        if side not in feet or leg is None:
             return False
+        foot = feet[side]
         level = foot - (foot @ up) * up
         if np.linalg.norm(level) < _MIN_FOOT * np.linalg.norm(leg):
             return False
@@ -139,14 +103,14 @@ def exchanged_sides(build: Build) -> bool:
     return _cosine(np.cross(up, headings[0] + headings[1]), legs) < -_SIDEWAYS_COSINE
 
 
-def limb_doubts(build: Build) -> Iterator[tuple[list[str], float, str]]:
+def limb_doubts(rest: Stance) -> Iterator[tuple[list[str], float, str]]:
     """Yield roles of bones with unlikely lengths, the factor of their confidence, and a note."""
     lengths: dict[str, float] = {}
     for limb, end in _END_BONES.items():
         for side in SIDES:
             upper, lower = f"{side}Upper{limb}", f"{side}Lower{limb}"
             for start, stop in pairwise((upper, lower, side + end)):
-                vector = build.vector(start, stop)
+                vector = rest.vector(start, stop)
                 if vector is not None:
                     lengths[start] = float(np.linalg.norm(vector))
             if upper in lengths and lower in lengths:

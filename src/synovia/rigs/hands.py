@@ -109,12 +109,12 @@ def align_palms(draft: Draft) -> dict[str, str | None]:
     bone until they do. Without fingers, the palms are down if the rig rests in a T-pose and follows
     a convention of `PALMS_DOWN`, or with hanging arms and one of `PALMS_AT_THIGHS`.
     """
-    stance, found = draft.reference, dict[str, str | None]()
+    stance, shown_by = draft.reference, dict[str, str | None]()
     for side in SIDES:
         hand = f"{side}Hand"
         if hand not in draft.frames:
             continue
-        bone, found[side] = BONE_DIRECTIONS[hand], None
+        bone, shown_by[side] = BONE_DIRECTIONS[hand], None
         thumb = stance.between(hand, f"{side}ThumbProximal")
         if thumb is None:
             thumb = stance.between(hand, f"{side}ThumbMetacarpal")
@@ -122,17 +122,17 @@ def align_palms(draft: Draft) -> dict[str, str | None]:
         for shown, direction in (("fingers", across), ("thumb", thumb)):
             if direction is None:
                 continue
-            seen = quat.rotate(quat.inverse(draft.rotation(hand)), direction)
-            seen = seen - (seen @ bone) * bone
-            if np.linalg.norm(seen) > MIN_ACROSS:
-                twist = np.arctan2(np.cross(FORWARD, seen) @ bone, seen @ FORWARD)
+            across_hand = quat.rotate(quat.inverse(draft.rotation(hand)), direction)
+            across_hand = across_hand - (across_hand @ bone) * bone
+            if np.linalg.norm(across_hand) > MIN_ACROSS:
+                twist = np.arctan2(np.cross(FORWARD, across_hand) @ bone, across_hand @ FORWARD)
                 draft.turn(hand, quat.exp(twist * bone))
-                found[side] = shown
+                shown_by[side] = shown
                 break
         arm = stance.direction(f"{side}UpperArm")
-        if found[side] is None and draft.at_rest and arm is not None:
+        if shown_by[side] is None and draft.at_rest and arm is not None:
             lift = 0.5 * np.pi - angle_between(quat.rotate(draft.axes, arm), UP)
             conventions = PALMS_DOWN if abs(lift) < T_POSE else PALMS_AT_THIGHS
             if draft.rig.convention in conventions:
-                found[side] = "convention"
-    return found
+                shown_by[side] = "convention"
+    return shown_by

@@ -10,11 +10,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
-from ..skeleton import Skeleton, list_names
+import numpy as np
+
+from ..arrays import Vectors
+from ..skeleton import Skeleton, forward, list_names
 from .chains import LIMBS, Candidate, Chain, best_chain, candidates
-from .confirm import Build, exchanged_sides, limb_doubts, on_all_fours, opposite_limbs, upright
+from .confirm import exchanged_sides, limb_doubts, on_all_fours, opposite_limbs, upright
 from .conventions import convention_of
 from .human import FACE, FINGERS, PARENTS, PHALANGES, ROLES, SIDES
+from .stance import Stance, stance_of_bones
 from .words import Word, animal_joints, words_of
 
 _VRM_0_THUMB = {"Proximal": "Metacarpal", "Intermediate": "Proximal"}
@@ -140,18 +144,18 @@ def recognize(
         search.find_torso()
     search.find_fingers()
     search.find_face()
-    build = Build(skeleton, search.starts, search.roles)
+    rest = stance_of_bones(skeleton, search.starts, search.roles, skeleton.rest_pose())
     if not trusted:
-        if on_all_fours(build):
+        if on_all_fours(rest):
             raise NotHumanError(
                 "no human: at rest it stands on four legs, with the torso level between them"
             )
-        if avatars and not upright(build):
+        if avatars and not upright(rest):
             raise NotHumanError(
                 f"no human: it has joints of an animal, {list_names(avatars)}, "
                 "and does not stand upright at rest"
             )
-    search.check_rest_pose(build)
+    search.check_rest_pose(rest)
     convention = "VRM" if declared else convention_of(skeleton.names)
     return Rig(
         skeleton=skeleton,
@@ -305,12 +309,13 @@ class _Search:
 
     def _check_second_limbs(self, chains: Mapping[tuple[str, str], Chain]) -> None:
         """Raise NotHumanError for additional arms or legs that are not copies at the same place."""
-        build = Build(self.skeleton, self.starts, self.roles)
+        positions, _ = forward(self.skeleton, self.skeleton.rest_pose())
         apart, copies = {}, {}
         for (side, limb), chain in chains.items():
             upper, lower = (self.starts[f"{side}{part}{limb}"] for part in ("Upper", "Lower"))
             second = chain.bones[f"Upper{limb}"][0]
-            if build.distance(upper, second) > _COPY_DISTANCE * build.distance(upper, lower):
+            away, length = np.linalg.norm(positions[[second, lower]] - positions[upper], axis=-1)
+            if away > _COPY_DISTANCE * length:
                 apart[side, limb] = (upper, second)
             else:
                 copies[f"{side} {limb.lower()}"] = second
@@ -496,25 +501,25 @@ class _Search:
 
     def find_face(self) -> None:
         """Find jaw and eyes below the head, the ones nearest to it, by their names."""
-        found = {role: joint for joint, role in self.given.items() if role in FACE}
+        roles = {role: joint for joint, role in self.given.items() if role in FACE}
         for joint, word in sorted(enumerate(self.words), key=lambda each: len(self.paths[each[0]])):
             eye = f"{word.side}Eye" if "Eye" in word.bones else ""
             role = "jaw" if word.part == "jaw" else eye
             if role and self.roles.get("head", -1) in self.paths[joint][1:]:
-                found.setdefault(role, joint)
-        for role, joint in found.items():
+                roles.setdefault(role, joint)
+        for role, joint in roles.items():
             self._assign(role, [joint], 1.0)
 
-    def check_rest_pose(self, build: Build) -> None:
+    def check_rest_pose(self, rest: Stance) -> None:
         """Lower the confidence where tree or rest pose contradict the names, and add notes."""
-        for roles, factor, note in limb_doubts(build):
+        for roles, factor, note in limb_doubts(rest):
             self._scale_confidence(roles, factor)
             self.notes.append(note)
         sided = [role for role in self.roles if role.startswith(SIDES)]
-        if opposite_limbs(build):
+        if opposite_limbs(rest):
             self._scale_confidence(sided, _CONTRADICTED)
             self._warn("the left arm is on the side of the right leg")
-        elif exchanged_sides(build):
+        elif exchanged_sides(rest, self._feet(rest)):
             self._scale_confidence(sided, _CONTRADICTED)
             self._warn(
                 "left and right look exchanged: by the feet, the left of the names is the right of "
@@ -526,6 +531,18 @@ class _Search:
         missing = [role for role in ROLES if role not in self.roles and role != "upperChest"]
         if missing and not self.roles.keys() <= {*_HANDS, *FINGERS}:
             self.notes.append(f"missing: {list_names(missing, len(ROLES))}")
+
+    def _feet(self, rest: Stance) -> dict[str, Vectors]:
+        """Return the vectors (3,) from the ankles to the toes, or to the ends of the feet."""
+        feet = {}
+        for side in SIDES:
+            foot, toes = f"{side}Foot", rest.vector(f"{side}Foot", f"{side}Toes")
+            ends = self.skeleton.end_offsets[self.skeleton.end_parents == self.roles.get(foot, -1)]
+            if toes is not None:
+                feet[side] = toes
+            elif len(ends):
+                feet[side] = ends.mean(axis=0)
+        return feet
 
     def _note_joints_between(self, upper: str, lower: str) -> None:
         """Note unnamed joints between two bones of a limb."""

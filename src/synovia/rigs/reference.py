@@ -49,7 +49,6 @@ def align(
     clips: Sequence[Clip] = (),
     *,
     reference: Clip | None = None,
-    hinges: bool = True,
     gravity: bool = True,
 ) -> Alignment:
     """Return the alignment of a rig with the canonical human.
@@ -65,8 +64,6 @@ def align(
         A clip of this skeleton whose first frame is the reference: a standing pose, the arms
         anywhere from hanging to raised sideways. By default the rest pose if it is one, else the
         frame that is closest to standing.
-    hinges
-        Correct the twist of limbs by the motion of elbows and knees.
     gravity
         Correct the lean of head and feet, and without a rest pose of hips and chest.
 
@@ -90,8 +87,7 @@ def align(
         )
         frames = len(pose.rotations)
         motion = stance_of(rig, pose)
-        if hinges:
-            align_hinges(draft, motion)
+        align_hinges(draft, motion)
         if frames >= MIN_FRAMES:
             if gravity:
                 align_upright(draft, motion, world_up(rig, [Clip(rig.skeleton, pose, 1.0)]))

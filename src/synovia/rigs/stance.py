@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import quat
 from ..arrays import Quats, Scalars, Vectors, cross, evenly_spaced, unit_vectors
-from ..skeleton import Clip, Pose, forward
+from ..skeleton import Clip, Pose, Skeleton, forward
 from .canonical import BONE_DIRECTIONS, FORWARD, UP
 from .human import PHALANGES, SIDES
-from .recognize import Rig
+
+if TYPE_CHECKING:
+    from .recognize import Rig
 
 CHAINS = (("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot", "Toes"))
 """Bones of limbs that end where the next one begins."""
@@ -55,14 +58,19 @@ class Stance:
             return None
         return unit_or_none(self.tips[role] - self.starts[role])
 
+    def vector(self, start: str, end: str) -> Vectors | None:
+        """Return the vector (..., 3) from the start of one bone to another's; None without one."""
+        if not {start, end} <= self.starts.keys():
+            return None
+        return np.asarray(self.starts[end] - self.starts[start])
+
     def between(self, start: str, end: str) -> Vectors | None:
         """Return the unit direction (..., 3) from the start of one bone to that of another.
 
         None if one of them is missing, or if they start at the same point.
         """
-        if not {start, end} <= self.starts.keys():
-            return None
-        return unit_or_none(self.starts[end] - self.starts[start])
+        vector = self.vector(start, end)
+        return None if vector is None else unit_or_none(vector)
 
     def line(self, bone: str) -> Vectors | None:
         """Return the unit direction (..., 3) from the start of a right bone to the left one's."""
@@ -109,17 +117,30 @@ def unit_or_none(vectors: Vectors) -> Vectors | None:
 
 def stance_of(rig: Rig, pose: Pose) -> Stance:
     """Return the stance of a rig in one or many poses."""
-    skeleton, roles, starts = rig.skeleton, rig.roles, rig.starts
+    starts, roles = (
+        {role: rig.skeleton.index(name) for role, name in names.items()}
+        for names in (rig.starts, rig.roles)
+    )
+    return stance_of_bones(rig.skeleton, starts, roles, pose)
+
+
+def stance_of_bones(
+    skeleton: Skeleton, starts: Mapping[str, int], roles: Mapping[str, int], pose: Pose
+) -> Stance:
+    """Return the stance of bones in one or many poses.
+
+    `starts` and `roles` are the first and last joint of each bone, as indices by role.
+    """
     positions, rotations = forward(skeleton, pose)
-    bone_starts = {role: positions[..., skeleton.index(name), :] for role, name in starts.items()}
-    bone_rotations = {role: rotations[..., skeleton.index(name), :] for role, name in roles.items()}
+    bone_starts = {role: positions[..., joint, :] for role, joint in starts.items()}
+    bone_rotations = {role: rotations[..., joint, :] for role, joint in roles.items()}
     tips = {}
     for side in SIDES:
         for bone, after in FOLLOWING:
             if f"{side}{bone}" in bone_starts and f"{side}{after}" in bone_starts:
                 tips[f"{side}{bone}"] = bone_starts[f"{side}{after}"]
         for role in (f"{side}{bone}" for bone in LAST_BONES if f"{side}{bone}" in bone_starts):
-            joint = skeleton.index(roles[role])
+            joint = roles[role]
             ends = skeleton.ends_of(joint)
             middle = ends.mean(axis=0) if len(ends) else np.zeros(3)
             if middle.any():
