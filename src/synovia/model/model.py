@@ -26,7 +26,7 @@ from .limb import Limb
 from .packed import PackedLimits, has_kernel
 from .placed import Placed, place_in_order
 from .report import ClampReport, Report
-from .retarget import carry, carry_cached, retarget
+from .retarget import carry, retarget
 
 Kind = TypeVar("Kind", bound=Constraint)
 
@@ -237,7 +237,18 @@ class LimitModel:
         names the skeleton as `clip`: joints that it does not have, and those whose limit is
         measured from a joint that is not above them here.
         """
-        return carry_cached(self, skeleton, names, clip)
+        if skeleton is self.skeleton and not names:
+            return self
+        last = self._carried.get("last")
+        if last is None or last[0] is not skeleton or last[1] != dict(names or {}):
+            carried = carry(self, self.match(skeleton, names), clip)
+            last = self._carried["last"] = skeleton, dict(names or {}), carried
+        return last[2]
+
+    @cached_property
+    def _carried(self) -> dict[str, tuple[Skeleton, dict[str, str], LimitModel]]:
+        """The last result of `for_skeleton`, with its arguments."""
+        return {}
 
     def on(
         self,
@@ -371,10 +382,7 @@ class LimitModel:
         **options
             Of a clip: `max_speed`, `names`, `to_usual` and `progress`, as for `project_clip`.
 
-        Returns
-        -------
-        Pose or Clip
-            The same kind as was given. What is legal comes back bit for bit.
+        What is legal comes back bit for bit.
         """
         if isinstance(what, Clip):
             return self.project_clip(what, softening=softening, **options)[0]

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,11 +20,6 @@ from .limb import Limb
 if TYPE_CHECKING:
     from ..rigs import Alignment
     from .model import LimitModel
-
-_CARRIED: WeakKeyDictionary[LimitModel, tuple[Skeleton, dict[str, str], LimitModel]] = (
-    WeakKeyDictionary()
-)
-"""The last result of `carry_cached` for a model, with the skeleton and names it was made for."""
 
 
 def carry(model: LimitModel, found: Match, clip: str) -> LimitModel:
@@ -44,20 +38,6 @@ def carry(model: LimitModel, found: Match, clip: str) -> LimitModel:
         warnings.warn(f"{clip or 'clip'}: {loss}: {list_names(lost)}", stacklevel=4)
     usual = None if model.usual is None else carry(model.usual, found, clip)
     return type(model)(constraints, found.skeleton, usual=usual)
-
-
-def carry_cached(
-    model: LimitModel, skeleton: Skeleton, names: Mapping[str, str] | None, clip: str
-) -> LimitModel:
-    """Return what `carry` does, and keep it for the next call with the same skeleton."""
-    if skeleton is model.skeleton and not names:
-        return model
-    known = _CARRIED.get(model)
-    if known is not None and known[0] is skeleton and known[1] == dict(names or {}):
-        return known[2]
-    there = carry(model, model.match(skeleton, names), clip)
-    _CARRIED[model] = skeleton, dict(names or {}), there
-    return there
 
 
 def retarget(
