@@ -189,11 +189,6 @@ def use_the_rest():
     use_the_runtime(rng)
     use_pairs(rng)
     use_ways(rng)
-    paths = np.array([[1, 0, 0], [2, 0, 1]])
-    for form, size in enumerate((4, 3, 6, 9)):
-        values, layout = rng.normal(size=2 * 3 * size), np.array([form, size, 2])
-        kernels.forms.relative(values, layout, paths, 1e-12, np.empty(24))
-        kernels.forms.add_gradients(values, layout, paths, rng.normal(size=24), values.copy())
     kernels.scapula.nearest_roots(rng.normal(size=(40, 5)), np.empty((40, 2)))
 
 

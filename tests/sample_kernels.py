@@ -64,15 +64,14 @@ def rows_of(block, k):
 @kernel("f8[] f8[,,] f8[,]")
 def arrays(flat, cube, out):
     deep, rows = cube.shape[0], cube[1]
-    part, square = flat[2:5], flat[: 3 * 2].reshape(3, 2)
-    new = np.full(COUNT, 0.5)
+    part, new = flat[2:5], np.zeros(COUNT)
     for i in range(COUNT):
         new[i] += part[i] * TABLE[i]
     (low, high), positive = rows_of(flat, 1)
     pair = (low, high)
     for i in range(rows.shape[0]):
         for j in range(cube.shape[2]):
-            out[i, j] = rows[i, j] + new[j] + square[i, 1] + pair[j % 2] + deep
+            out[i, j] = rows[i, j] + new[j] + pair[j % 2] + deep
     out[0, 0], out[0, 1] = out[0, 1], out[0, 0]
     return out.shape[0] if positive else len(out), max(cube.shape[0], cube.shape[1])
 
@@ -89,13 +88,15 @@ def allocate(n, out):
 
 @kernel
 def new_table(n):
-    return np.zeros(4), np.full(n, 2.0)
+    return np.zeros(4), np.empty(n)
 
 
 @kernel("i8 f8[]")
 def take_table(n, out):
     first, rest = new_table(n)
     again, _ = new_table(n)
+    for i in range(n):
+        rest[i] = 2.0
     for i in range(4):
         first[i], again[i] = i + 1.0, -1.0
     for i in range(n):
@@ -133,7 +134,7 @@ def bundled(pair, out):
 @kernel("f8 f8")
 def functions(a, b):
     c = math.sin(a) + np.cos(b) + math.atan2(a, b) + np.arccos(0.5) + np.rint(a) + np.floor(b)
-    return c, np.copysign(a, -b), math.floor(a), np.float64(a).view(np.int64), np.isfinite(a)
+    return c, np.copysign(a, -b), math.floor(a), np.isfinite(a)
 
 
 @kernel("f8[] f8[]", "f4[] f4[]")

@@ -70,7 +70,7 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
         row = rows[name], skeleton.index(driver), rows.get(driver, -1), first[numbers + k]
         tables[5][layout.PAIR_ROW * k : layout.PAIR_ROW * (k + 1)] = row
     header = np.zeros(layout.FILE_HEADER)
-    header[layout.MAGIC : layout.MAGIC + 1].view(np.int64)[0] = layout.BEGINS
+    header[layout.MAGIC] = layout.BEGINS
     header[layout.FILE_VERSION], header[layout.FILE_SIZE] = layout.FORMAT, first[-1]
     header[layout.JOINTS], header[layout.LIMITS] = len(skeleton.names), len(named)
     header[layout.PARENTS : layout.ROWS + 1] = first[:5]

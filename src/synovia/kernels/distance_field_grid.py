@@ -1,4 +1,4 @@
-"""Grids of distance fields: transforms, filled holes, nearest primitives, volume, surface nets."""
+"""Grids of distance fields: transforms, filled holes, nearest primitives, surface nets."""
 
 from __future__ import annotations
 
@@ -141,45 +141,6 @@ def nearest_in_lines(best, height, spacing, period, places, out, out_height):
                 move = spacing * j + shift - places[i]
                 out[a, i, c] = (best[a, j, c] << 10) | j
                 out_height[a, i, c] = height[a, j, c] + move * move
-
-
-@kernel("i8[,,] i8[] i8[,,] i8[]")
-def flood(wall, wraps, reached, queue):
-    """Mark as `reached` all nodes connected to those that are, by six neighbours, but no walls.
-
-    This is a breadth-first flood fill. Both are (i, j, k) of 0 and 1; `queue` has room for every
-    node.
-    """
-    nx, ny, nz = wall.shape
-    tail = 0
-    for i in range(nx):
-        for j in range(ny):
-            for k in range(nz):
-                if reached[i, j, k] == 1:
-                    queue[tail] = (i * ny + j) * nz + k
-                    tail += 1
-    head = 0
-    while head < tail:
-        node = queue[head]
-        head += 1
-        i, j, k = node // (ny * nz), (node // nz) % ny, node % nz
-        for way in range(6):
-            step = 1 - 2 * (way & 1)
-            a = i + (step if way < 2 else 0)
-            b = j + (step if 2 <= way < 4 else 0)
-            c = k + (step if way >= 4 else 0)
-            if wraps[0] == 1:
-                a = (a + nx) % nx
-            if wraps[1] == 1:
-                b = (b + ny) % ny
-            if wraps[2] == 1:
-                c = (c + nz) % nz
-            if a < 0 or b < 0 or c < 0 or a >= nx or b >= ny or c >= nz:
-                continue
-            if reached[a, b, c] == 0 and wall[a, b, c] == 0:
-                reached[a, b, c] = 1
-                queue[tail] = (a * ny + b) * nz + c
-                tail += 1
 
 
 @kernel("f8[,,] i8[,,] i8[,,] f8 f8[] i8[] f8[,,]")
@@ -358,33 +319,6 @@ def nearest_primitives(grid, primitives, blocks, out):
 def node_position(low, spacing, i, j, k):
     """Return the position of a node of a grid."""
     return low + Vec3(spacing.x * i, spacing.y * j, spacing.z * k)
-
-
-@kernel("f8[,,] f8[] f8 f8[]")
-def steepest(nodes, spacing, threshold, out):
-    """Raise `out` (2,) to the greatest squared slopes: of cells with members, and of the others.
-
-    Cells that the boundary cuts count for both. The squared slope of a trilinear function is convex
-    along each axis, so it is greatest at a corner of the cell.
-    """
-    x, y, z = 1.0 / spacing[0], 1.0 / spacing[1], 1.0 / spacing[2]
-    for i in range(nodes.shape[0] - 1):
-        for j in range(nodes.shape[1] - 1):
-            for k in range(nodes.shape[2] - 1):
-                a, b, c, d, e, f, g, h = cell_at(nodes, i, j, k)
-                ae, bf, cg, dh = x * (e - a), x * (f - b), x * (g - c), x * (h - d)
-                ac, bd, eg, fh = y * (c - a), y * (d - b), y * (g - e), y * (h - f)
-                ab, cd, ef, gh = z * (b - a), z * (d - c), z * (f - e), z * (h - g)
-                ae, bf, cg, dh = ae * ae, bf * bf, cg * cg, dh * dh
-                ac, bd, eg, fh = ac * ac, bd * bd, eg * eg, fh * fh
-                ab, cd, ef, gh = ab * ab, cd * cd, ef * ef, gh * gh
-                near = max(ae + ac + ab, bf + bd + ab, cg + ac + cd, dh + bd + cd)
-                far = max(ae + eg + ef, bf + fh + ef, cg + eg + gh, dh + fh + gh)
-                square = max(near, far)
-                if square > out[0] and min(a, b, c, d, e, f, g, h) <= threshold:
-                    out[0] = square
-                if square > out[1] and max(a, b, c, d, e, f, g, h) > threshold:
-                    out[1] = square
 
 
 @kernel

@@ -5,7 +5,6 @@ Not compiled itself: to the translator an attribute of a layout is an integer co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,14 +75,3 @@ class Layout:
                     f"{name} of a {self.title} must have {count} values, got {len(parts[name])}"
                 )
         return np.concatenate([*parts.values()]).astype(np.float64)
-
-    def unpack(self, packed: np.ndarray, offset: int = 0) -> Mapping[str, Any]:
-        """Return the fields at an offset: numbers, or arrays of those with several values."""
-        if len(packed) < offset + self.SIZE:
-            missing = offset + self.SIZE - len(packed)
-            raise ValueError(f"a {self.title} at {offset} lacks {missing} of {self.SIZE} values")
-        starts = {name: offset + getattr(self, name) for name in self.counts}
-        return {
-            name: packed[at] if self.counts[name] == 1 else packed[at : at + self.counts[name]]
-            for name, at in starts.items()
-        }

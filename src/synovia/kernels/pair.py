@@ -114,7 +114,7 @@ def wrap_vec3(v):
 @kernel
 def point_of(p, q):
     """Return the point of a rotation in the chart of the packed limit p, if there is one."""
-    block = np.zeros(BLOCK)
+    block = np.empty(BLOCK)
     set_lane_quat(block, W0, q)
     if p.shape[0] > 0:
         enter(p, 0, block, 1)

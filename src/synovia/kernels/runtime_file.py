@@ -55,7 +55,7 @@ ROW_OF, DRIVER, DRIVER_ROW, NUMBERS_AT = range(4)
 PAIR_ROW = 4
 MAX_DEPENDENTS = 8  # of one driver
 MAX_PAIRS = 1000  # of all drivers: each is compared with each
-BEGINS = 0x0A41_4956_4F4E_5953  # "SYNOVIA\\n"
+BEGINS = float(np.frombuffer(b"SYNOVIA\n", "<f8")[0])
 FORMAT = 4.0  # version of the file
 WHOLE, NO_LIMITS, OTHER_VERSION, CUT, DAMAGED, BAD_SKELETON, BAD_LIMIT = range(7)
 """Results of `check_file`."""
@@ -466,7 +466,7 @@ def is_alone(p, at, begin):
 @kernel("f8[]")
 def check_file(p):
     """Return WHOLE for a file that all kernels may read, or the reason against it."""
-    if p.shape[0] < FILE_HEADER or p[MAGIC].view(np.int64) != BEGINS:
+    if p.shape[0] < FILE_HEADER or p[MAGIC] != BEGINS:
         return NO_LIMITS
     if p[FILE_VERSION] != FORMAT:
         return OTHER_VERSION

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .translate import Translator
 
 FUNCTIONS = {
-    name: name for name in ("sqrt", "sin", "cos", "tan", "exp", "tanh", "floor", "rint", "copysign")
+    name: name for name in ("sqrt", "sin", "cos", "tan", "tanh", "floor", "rint", "copysign")
 }
 FUNCTIONS |= {"arccos": "acos", "acos": "acos", "arctan2": "atan2", "atan2": "atan2"}
 COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -386,22 +386,18 @@ class Expressions:
                 return self.call_numpy(module, name, node)
             case ast.Attribute(value=value, attr=name) if outer := self.outer(value):
                 return self.call_kernel(getattr(outer, name, None), node)
-            case ast.Attribute(value=value, attr="reshape"):
-                return self.reshape(value, node)
             case ast.Attribute(value=value, attr="view"):
                 return self.view(self.expression(value), self.expression(node.args[0]), node)
         raise self.fail(node, "not a function of kernels")
 
     def view(self, found: Value, to: Value, node: ast.Call) -> Value:
-        """Translate `x.view(np.int64)`, the bits of a number, and an array of float64 as halves."""
+        """Translate the view of an array of float64 as numbers of half the size."""
         kind = to.type.value if isinstance(to.type, TypeName) else None
-        if found.type is DOUBLE and kind is INT:
-            return Value(f"bits_of({found.code})", INT)
-        if found.type == Array(DOUBLE, 1) and kind in (SINGLE, SHORT):
-            type = Array(kind, 1)
-            code = f"(({type.c}){{({kind.c} *){found.code}.p, 2 * {found.code}.n0}})"
-            return Value(code, type, roots=found.roots)
-        raise self.fail(node, "only float64 is viewed, as int64, float32 or int32")
+        if found.type != Array(DOUBLE, 1) or kind not in (SINGLE, SHORT):
+            raise self.fail(node, "only float64 is viewed, as float32 or int32")
+        type = Array(kind, 1)
+        code = f"(({type.c}){{({kind.c} *){found.code}.p, 2 * {found.code}.n0}})"
+        return Value(code, type, roots=found.roots)
 
     def convert(self, to: Number, node: ast.Call) -> Value:
         """Translate the conversion of a number to another type."""
@@ -421,10 +417,8 @@ class Expressions:
 
     def call_numpy(self, module: str, name: str, node: ast.Call) -> Value:
         """Translate functions of NumPy and of math."""
-        if name in ("empty", "zeros", "full", "eye"):
+        if name in ("empty", "zeros"):
             return self.allocate(name, node)
-        if name in ("float64", "int64"):
-            return self.convert(KINDS[name], node)
         found = [self.expression(a) for a in node.args]
         if name == "isfinite":
             return Value(f"isfinite({found[0].code})", BOOL)
@@ -439,7 +433,7 @@ class Expressions:
         """Translate a new array: on the stack if its size is known, else from the arena."""
         shape = node.args[0].elts if isinstance(node.args[0], ast.Tuple) else [node.args[0]]
         item: Number = DOUBLE
-        if len(node.args) > 1 and name != "full":
+        if len(node.args) > 1:
             kind = self.expression(node.args[1]).type
             if not isinstance(kind, TypeName) or kind.value is None:
                 raise self.fail(node, "the type of its numbers must be named")
@@ -457,16 +451,10 @@ class Expressions:
             self.emit(
                 f"{made} = allocate(arena, {' * '.join(f'({s})' for s in sizes)}, sizeof *{made});"
             )
-        array = Value(f"(({type.c}){{{made}, {', '.join(sizes)}}})", type)
-        total = " * ".join(f"({s})" for s in sizes)
         if name == "zeros":
+            total = " * ".join(f"({s})" for s in sizes)
             self.emit(f"memset({made}, 0, (size_t)({total}) * sizeof *{made});")
-        elif name == "full":
-            at, value = self.fresh(), self.keep(self.expression(node.args[1]))
-            self.emit(
-                f"for (int64_t {at} = 0; {at} < {total}; {at}++) {made}[{at}] = {value.code};"
-            )
-        return array
+        return Value(f"(({type.c}){{{made}, {', '.join(sizes)}}})", type)
 
     def fixed(self, node: ast.expr) -> int | None:
         """Return the value of an expression of constants; None if it is not one."""
@@ -478,15 +466,6 @@ class Expressions:
             return int(eval(compile(ast.Expression(node), "", "eval"), known))  # our own source
         except Exception:
             return None
-
-    def reshape(self, value: ast.expr, node: ast.Call) -> Value:
-        """Translate `a.reshape(…)` with all sizes given."""
-        whole = self.expression(value)
-        if not isinstance(whole.type, Array):
-            raise self.fail(node, "only arrays have a shape")
-        type = Array(whole.type.item, len(node.args))
-        sizes = ", ".join(self.number(a, INT) for a in node.args)
-        return replace(whole, code=f"(({type.c}){{{whole.code}.p, {sizes}}})", type=type)
 
     def call_kernel(self, callee: Any, node: ast.Call) -> Value:
         """Translate the call of another kernel, or the making of a named tuple."""

@@ -55,10 +55,4 @@ static inline double floor_remainder_f8(double a, double b) {
     return (r != 0.0) & ((r < 0.0) != (b < 0.0)) ? r + b : r;
 }
 
-static inline int64_t bits_of(double a) {
-    int64_t bits;
-    memcpy(&bits, &a, sizeof bits);
-    return bits;
-}
-
 #endif

@@ -132,9 +132,7 @@ def fill_holes(distance: Scalars, r: float, spacing: Floats, wraps: Mask) -> Sca
     reached &= ~wall
     if not reached.any():
         reached[np.unravel_index(distance.argmax(), distance.shape)] = True
-    outside = reached.astype(np.int64)
-    queue = np.empty(outside.size, dtype=np.int64)
-    kernels.distance_field_grid.flood(wall.astype(np.int64), wraps.astype(np.int64), outside, queue)
+    outside = _flood(reached, ~wall, wraps).astype(np.int64)
     period = np.where(wraps, spacing * distance.shape, 0.0)
     places = [h * np.arange(n) for h, n in zip(spacing, distance.shape, strict=True)]
     nearest = nearest_sites(outside == 1, spacing, period, places)
@@ -142,6 +140,21 @@ def fill_holes(distance: Scalars, r: float, spacing: Floats, wraps: Mask) -> Sca
     ways = wraps.astype(np.int64)
     kernels.distance_field_grid.fill_inside(distance, outside, nearest, r, spacing, ways, out)
     return out
+
+
+def _flood(reached: Mask, free: Mask, wraps: Mask) -> Mask:
+    """Return the free nodes connected to those reached, by six neighbours and across the seams."""
+    reached, shape, front = reached.copy(), np.array(free.shape), np.argwhere(reached)
+    steps = np.concatenate([np.eye(3, dtype=np.int64), -np.eye(3, dtype=np.int64)])
+    while len(front):  # breadth first
+        around = (front[:, None] + steps).reshape(-1, 3)
+        around = np.where(wraps, around % shape, around)
+        around = around[((around >= 0) & (around < shape)).all(axis=1)]
+        places = tuple(around.T)
+        around = around[free[places] & ~reached[places]]
+        reached[tuple(around.T)] = True
+        front = np.unique(around, axis=0)
+    return reached
 
 
 def redistance(values: Floats, level: float, low: Floats, spacing: Floats, wraps: Mask) -> Floats:
@@ -275,8 +288,22 @@ def _halves(numbers: Floats | Ints, kind: type) -> Floats:
 
 
 def steepest(nodes: Floats, spacing: Floats, threshold: float) -> tuple[float, float]:
-    """Return the greatest slopes of Φ: in cells with members, and in cells with other nodes."""
-    squares = np.full(2, 1e-9)  # so that a flat field does not divide by 0
-    kernels.distance_field_grid.steepest(nodes, spacing, threshold, squares)
-    inside, outside = np.sqrt(squares)
+    """Return the greatest slopes of Φ: in cells with members, and in cells with other nodes.
+
+    Cells that the boundary cuts count for both. The squared slope of a trilinear function is convex
+    along each axis, so it is greatest at a corner of the cell.
+    """
+    cells = tuple(n - 1 for n in nodes.shape)
+    squares = [np.square(np.diff(nodes, axis=k) / spacing[k]) for k in range(3)]
+    greatest, least, most = np.zeros(cells), np.full(cells, np.inf), np.full(cells, -np.inf)
+    for corner in np.ndindex(2, 2, 2):
+        window = tuple(slice(at, at + n) for at, n in zip(corner, cells, strict=True))
+        # Along its own axis, a cell has one difference.
+        whole = [(*window[:k], slice(None), *window[k + 1 :]) for k in range(3)]
+        slope = sum(square[part] for square, part in zip(squares, whole, strict=True))
+        np.maximum(greatest, slope, out=greatest)
+        np.minimum(least, nodes[window], out=least)
+        np.maximum(most, nodes[window], out=most)
+    found = (greatest[least <= threshold], greatest[most > threshold])
+    inside, outside = (np.sqrt(each.max(initial=1e-9)) for each in found)  # a flat field has none
     return float(inside), float(outside)
