@@ -118,6 +118,7 @@ class ClipRun:
         if output is not None:
             self.targets = output_paths(clips, self.files, output, force=force)
             self.files = list(self.targets)
+        self._missing = Counter(self.targets.values())
         self._to_write: dict[Path, list[Clip]] = {}
         self.model = load_limits(limits, figures=True)
         self.label, self.count = label, 0
@@ -185,7 +186,7 @@ class ClipRun:
         target = self.targets[file]
         clips = self._to_write.setdefault(target, [])
         clips.append(replace(clip, name=file.clip or clip.name))
-        if len(clips) == list(self.targets.values()).count(target):
+        if len(clips) == self._missing[target]:
             save_to(self._to_write.pop(target), target)
         return target
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from html import escape
 from importlib.resources import files
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -122,18 +122,18 @@ def _body(recordings: Sequence[Recording]) -> Iterator[str]:
             yield f'{name}<ul class="worst">{pictures}</ul>{rest}'
     yield "<h2>Joints</h2>"
     yield _legend(len(recordings))
-    curves = [
-        (curve.role, k, curve)
+    rows = [
+        _Row(k, curve)
         for k, recording in enumerate(recordings)
         for curve in recording.angles.curves
     ]
     still = []
-    for joint, group in groupby(_in_order(curves), lambda row: _plain_joint(row[0])):
-        rows = list(group)
-        if max(curve.most - curve.least for _, _, curve in rows) < STILL:
+    for joint, group in groupby(_in_order(rows), lambda row: row.joint):
+        joint_rows = list(group)
+        if max(row.curve.most - row.curve.least for row in joint_rows) < STILL:
             still.append(joint)
         else:
-            yield _joint_section(recordings, joint, rows)
+            yield _joint_section(recordings, joint, joint_rows)
     if still:
         yield f"<p>These joints do not move: {', '.join(still)}.</p>"
     yield "<h2>How to read this</h2>"
@@ -145,22 +145,27 @@ def _plain_joint(role: str) -> str:
     return joint_name(role).removeprefix("left ").removeprefix("right ")
 
 
-_Row = tuple[str, int, AngleCurve]
+class _Row(NamedTuple):
+    """A curve, and the index of its recording."""
+
+    k: int
+    curve: AngleCurve
+
+    @property
+    def joint(self) -> str:
+        return _plain_joint(self.curve.role)
 
 
-def _in_order(curves: Sequence[_Row]) -> list[_Row]:
-    """Return curves by joint, axis, side and recording; sides are beside each other."""
-    joints = list(dict.fromkeys(_plain_joint(role) for role, _, _ in curves))
-    axes = list(dict.fromkeys(curve.axis.name for _, _, curve in curves))
-    return sorted(
-        curves,
-        key=lambda row: (
-            joints.index(_plain_joint(row[0])),
-            axes.index(row[2].axis.name),
-            split_role(row[0])[0],
-            row[1],
-        ),
-    )
+def _in_order(rows: Sequence[_Row]) -> list[_Row]:
+    """Return rows by joint, axis, side and recording; sides are beside each other."""
+    joints = list(dict.fromkeys(row.joint for row in rows))
+    axes = list(dict.fromkeys(row.curve.axis.name for row in rows))
+
+    def position(row: _Row) -> tuple[int, int, str, int]:
+        axis, side = axes.index(row.curve.axis.name), split_role(row.curve.role)[0]
+        return joints.index(row.joint), axis, side, row.k
+
+    return sorted(rows, key=position)
 
 
 def _verdict(recording: Recording) -> str:
@@ -243,25 +248,22 @@ def _joint_section(recordings: Sequence[Recording], joint: str, rows: Sequence[_
     }
     head = "".join(f'<th scope="col" class="{kind}">{title}</th>' for kind, title in titles.items())
     body = []
-    for axis, group in groupby(rows, lambda row: row[2].axis):
-        some = list(group)
-        ends = _scale([curve for _, _, curve in some])
-        for number, (role, k, curve) in enumerate(some):
-            cells = []
-            if number == 0:
-                words = f"{axis.name} +<br><small>{axis.opposite} −</small>"
-                cells.append(f'<th scope="rowgroup" rowspan="{len(some)}">{words}</th>')
-            takes = [other for other, _, _ in some].count(role)
-            is_first = number == 0 or some[number - 1][0] != role
-            if is_first:
-                cells.append(f'<td rowspan="{takes}">{split_role(role)[0] or "–"}</td>')
-            cells += [f"<td>{'AB'[k]}</td>"] if several else []
-            cells.append(f"<td>{_used(curve)}{_flags(recordings[k], curve)}</td>")
-            if is_first:
-                curves_of_role = [other for joint_role, _, other in some if joint_role == role]
-                cells.append(f'<td rowspan="{takes}">{_norm_words(curves_of_role)}</td>')
-            cells.append(f"<td>{_bar(curve, ends, k)}</td><td>{_plot(curve, ends, k)}</td>")
-            body.append(f"<tr>{''.join(cells)}</tr>")
+    for axis, axis_group in groupby(rows, lambda row: row.curve.axis):
+        axis_rows = list(axis_group)
+        ends = _scale([row.curve for row in axis_rows])
+        words = f"{axis.name} +<br><small>{axis.opposite} −</small>"
+        first = f'<th scope="rowgroup" rowspan="{len(axis_rows)}">{words}</th>'
+        for role, group in groupby(axis_rows, lambda row: row.curve.role):
+            curves = [(k, curve) for k, curve in group]
+            span = f'rowspan="{len(curves)}"'
+            first += f"<td {span}>{split_role(role)[0] or '–'}</td>"
+            norm = f"<td {span}>{_norm_words([curve for _, curve in curves])}</td>"
+            for k, curve in curves:
+                mark = f"<td>{'AB'[k]}</td>" if several else ""
+                used = f"<td>{_used(curve)}{_flags(recordings[k], curve)}</td>"
+                plots = f"<td>{_bar(curve, ends, k)}</td><td>{_plot(curve, ends, k)}</td>"
+                body.append(f"<tr>{first}{mark}{used}{norm}{plots}</tr>")
+                first = norm = ""
     return (
         f'<section><h3>{joint.capitalize()}</h3><div class="wide" role="region" tabindex="0" '
         f'aria-label="{joint.capitalize()}: table"><table><thead><tr>{head}</tr></thead>'
