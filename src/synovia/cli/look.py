@@ -56,13 +56,6 @@ EXAMPLES = (
     help="The direction of the face, in the frame of the head.  [default: forwards, if human "
     "limits know the head, else 0,0,1]",
 )
-@click.option(
-    "--eyes",
-    default="0,0,0",
-    show_default=True,
-    metavar="X,Y,Z",
-    help="The position of the eyes, in the frame of the head.",
-)
 @solve.speed_option
 @solve.output_option
 def look(
@@ -71,7 +64,6 @@ def look(
     at: str,
     joints: tuple[str, ...],
     axis: str | None,
-    eyes: str,
     speed_deg: float,
     maps: tuple[str, ...],
     output: Path,
@@ -86,7 +78,6 @@ def look(
     from ..ik import watch
 
     direction = None if axis is None else options.parse_direction("--axis", axis)
-    eye_position = options.parse_vector("--eyes", eyes)
     clip, applied = solve.load_clip_and_limits(clip_path, limits, maps, output, force=force)
     if direction is None:
         direction = face_direction(clip.name, applied.human)
@@ -102,7 +93,6 @@ def look(
         list(weights),
         weights=list(weights.values()),
         axis=direction,
-        point=eye_position,
         max_speed=math.radians(speed_deg),
         names=applied.names,
         progress=terminal.progress("looking"),
