@@ -11,6 +11,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from ..rigs import NotHumanError, recognize
+from ..rigs.human import split_role
 from ..skeleton import Skeleton, forward
 
 HUMAN_HEIGHT = 1.7  # metres between the lowest and the highest joint, if the unit is not known
@@ -152,7 +153,7 @@ def capsules(skeleton: Skeleton, mass: float) -> list[BodyCapsule]:
     for capsule in result:
         segment = segments[capsule.joint]
         volumes[segment] = volumes.get(segment, 0.0) + capsule.volume
-    shares = {name: SEGMENT_MASSES.get(_without_side(name), 1.0) for name in volumes}
+    shares = {name: SEGMENT_MASSES.get(split_role(name)[1], 1.0) for name in volumes}
     total = sum(shares.values())
     return [
         replace(capsule, mass=mass * shares[name] / total * capsule.volume / volumes[name])
@@ -167,10 +168,6 @@ def capsules_by_joint(skeleton: Skeleton, mass: float) -> list[list[BodyCapsule]
     for capsule in capsules(skeleton, mass):
         groups[capsule.joint].append(capsule)
     return groups
-
-
-def _without_side(name: str) -> str:
-    return name.removeprefix("left").removeprefix("right")
 
 
 def _segments(skeleton: Skeleton) -> list[str]:
@@ -189,14 +186,13 @@ def _segments(skeleton: Skeleton) -> list[str]:
 
 
 def _segment_of(role: str) -> str:
-    bare = _without_side(role)
-    if bare in ("neck", "head"):
+    side, bone = split_role(role)
+    if bone in ("neck", "head"):
         return "head"
-    side = role.removesuffix(bare)
-    if not side or bare == "Shoulder":
+    if not side or bone == "Shoulder":
         return "trunk"
-    bare = "Foot" if bare == "Toes" else bare
-    return side + (bare if bare in SEGMENT_MASSES else "Hand")
+    bone = "Foot" if bone == "Toes" else bone
+    return side + (bone if bone in SEGMENT_MASSES else "Hand")
 
 
 def touching(skeleton: Skeleton, segments: list[BodyCapsule]) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ from ..quat import angle_between, inverse, mul, rotate
 from ..skeleton import Clip, Pose, Skeleton
 from ..skeleton.world import with_unit, with_up
 from .asf import DEGREES, POSITION_FREEDOMS, ROTATION_FREEDOMS, AsfOrigin, find_asf, parse_asf
-from .euler import euler_angles_deg, nearest_angles, rotations_about
+from .euler import euler_angles_deg, rotations_about
 from .files import atomic_write, read_file
 from .format import ClipFormat, ReadOptions, only_clip
 from .lines import LineReader, decode_text, parse_numbers, quote_line
@@ -257,10 +257,7 @@ def _table(origin: AsfOrigin, clip: Clip, path: Path) -> Floats:
             if angle_between(old, local).max(initial=0.0) <= MAX_ROUNDING:
                 table[:, used] = previous
                 continue
-        if len(order) == 3:
-            angles = np.radians(euler_angles_deg(local, order))
-        else:
-            angles = np.unwrap(nearest_angles(local, order), axis=0)
+        angles = np.radians(euler_angles_deg(local, order))
         lost[joint] = angle_between(rotations_about(angles, order), local).max(initial=0.0)
         table[:, used] = np.round(angles / origin.angle, decimals)
     shifts = rotate(inverse(origin.axes[0]), clip.pose.positions[:, 0] - origin.position)

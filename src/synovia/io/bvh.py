@@ -14,7 +14,7 @@ from ..arrays import Floats, tolerance
 from ..quat import angle_between
 from ..skeleton import CHANNELS, POSITIONS, ROTATIONS, Clip, Pose, Skeleton
 from .bounds import MAX_FRAME_TIME, MIN_FRAME_TIME
-from .euler import euler_angles_deg, nearest_angles, rotations_about, unwrap_deg
+from .euler import euler_angles_deg, nearest_angles, rotations_about
 from .files import atomic_file, read_file
 from .format import ClipFormat, ReadOptions, only_clip
 from .lines import BYTE_ORDER_MARK, LineReader, decode_text, parse_numbers
@@ -362,11 +362,7 @@ def _columns(pose: Pose, joint: int, channels: tuple[str, ...]) -> Floats:
     rotations = pose.rotations[:, joint].astype(np.float64)
     order = _axis_order(channels)
     table = np.empty((len(rotations), len(channels)))
-    table[:, [channel in ROTATIONS for channel in channels]] = (
-        euler_angles_deg(rotations, order)
-        if len(order) == 3
-        else unwrap_deg(nearest_angles(rotations, order))
-    )
+    table[:, [channel in ROTATIONS for channel in channels]] = euler_angles_deg(rotations, order)
     for column, channel in enumerate(channels):
         if channel in POSITIONS:
             table[:, column] = pose.positions[:, joint, POSITIONS.index(channel)]

@@ -12,22 +12,23 @@ from ..quat import IDENTITY, from_euler, to_euler
 
 
 def euler_angles_deg(rotations: Quats, order: str) -> Floats:
-    """Return the Euler angles (frames, 3), in degrees, of a path of `rotations` (frames, 4).
+    """Return the Euler angles (frames, n), in degrees, of a path of `rotations` (frames, 4).
 
-    Two triples give the same rotation. The one nearer to the previous frame's is chosen.
+    Two triples of angles give the same rotation. The one nearer to the previous frame's is chosen.
+    An `order` of fewer than three axes gives the nearest rotation that they can make.
     """
-    angles = to_euler(rotations, order)
-    if not len(angles):
-        return angles
+    angles = nearest_angles(rotations, order)
+    if len(order) < 3 or not len(angles):
+        return _unwrap_deg(angles)
     other = np.pi + angles * np.array([1.0, -1.0, 1.0])  # the same rotations
     # Switching triples costs the same whichever of the two the previous frame uses.
     stay = np.abs(wrap_angles(angles[1:] - angles[:-1])).sum(axis=-1)
     switch = np.abs(wrap_angles(other[1:] - angles[:-1])).sum(axis=-1)
     switched = np.concatenate([[False], np.cumsum(switch < stay) % 2 == 1])
-    return unwrap_deg(np.where(switched[:, None], other, angles))
+    return _unwrap_deg(np.where(switched[:, None], other, angles))
 
 
-def unwrap_deg(angles: Floats) -> Floats:
+def _unwrap_deg(angles: Floats) -> Floats:
     """Return `angles` (frames, n), radians, in degrees, without steps above 180 degrees."""
     wrapped_deg = np.degrees(angles)
     steps = np.diff(wrapped_deg, axis=0, prepend=wrapped_deg[:1])

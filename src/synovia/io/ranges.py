@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -25,16 +25,16 @@ from .bounds import check_skeleton
 from .encoding import errors_name
 
 RANGE_FORMATS: dict[str, str] = {
-    ".xml": "mjcf_ranges.read_mjcf_ranges",
-    ".mjcf": "mjcf_ranges.read_mjcf_ranges",
-    ".urdf": "urdf.read_urdf_ranges",
-    ".osim": "opensim.read_opensim_ranges",
-    ".usda": "usd.read_usd_ranges",
-    ".usdc": "usd.read_usd_ranges",
-    ".usd": "usd.read_usd_ranges",
-    ".asf": "asf.read_asf_ranges",
+    ".xml": "synovia.io.mjcf_ranges:read_mjcf_ranges",
+    ".mjcf": "synovia.io.mjcf_ranges:read_mjcf_ranges",
+    ".urdf": "synovia.io.urdf:read_urdf_ranges",
+    ".osim": "synovia.io.opensim:read_opensim_ranges",
+    ".usda": "synovia.io.usd:read_usd_ranges",
+    ".usdc": "synovia.io.usd:read_usd_ranges",
+    ".usd": "synovia.io.usd:read_usd_ranges",
+    ".asf": "synovia.io.asf:read_asf_ranges",
 }
-"""Readers of ranges by suffix, as module and function."""
+"""The registry of files with ranges: by suffix, the function that reads them."""
 FULL = np.pi  # radians in both directions: range of a hinge without one
 PARALLEL = 1e-3  # radians between axes that count as the same
 
@@ -171,10 +171,8 @@ def read_ranges(path: str | PathLike[str]) -> RangesFile:
     if not suffix:
         suffixes = ", ".join(RANGE_FORMATS)
         raise ValueError(f"{path}: ranges are read from {suffixes}, got {path.suffix!r}")
-    module, _, function = RANGE_FORMATS[suffix].partition(".")
     with errors_name(str(path)):
-        file = getattr(import_module(f"{__package__}.{module}"), function)(path)
-        assert isinstance(file, RangesFile)
+        file: RangesFile = pkgutil.resolve_name(RANGE_FORMATS[suffix])(path)
         check_skeleton(file.skeleton)
     return file
 

@@ -97,6 +97,8 @@ class Document:
         """Return the elements of an accessor as finite numbers (count, width), float64."""
         accessor, location = self.gltf.accessors[number], f"accessors[{number}]"
         dtype, width = DTYPES[accessor.component_type], WIDTHS[accessor.type]
+        if not accessor.count:
+            fail(f"{location}.count", "at least 1", 0)
         if accessor.buffer_view is not None:
             view = accessor.buffer_view
             elements = self._elements(
@@ -122,8 +124,8 @@ class Document:
 
     def _replace_sparse(self, location: str, sparse: Sparse, elements: Any) -> Any:
         """Return `elements` (count, width) with the rows replaced that a sparse accessor lists."""
-        if sparse.count > len(elements):
-            fail(f"{location}.count", f"at most {len(elements)}", sparse.count)
+        if not 0 < sparse.count <= len(elements):
+            fail(f"{location}.count", f"1 to {len(elements)}", sparse.count)
         indices, values, dtype = (
             sparse.indices,
             sparse.values,

@@ -18,7 +18,6 @@ DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", FLOAT
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 """How many numbers an element has, by its type."""
 Index = Annotated[int, Within(0, math.inf)]
-Count = Annotated[int, Within(1, math.inf)]
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Asset:
 class Buffer:
     """Bytes: in the GLB, in a data URI, or in another file."""
 
-    byte_length: Count
+    byte_length: Index
     uri: str | None = None
 
 
@@ -48,36 +47,34 @@ class BufferView:
     """A part of a buffer."""
 
     buffer: Index
-    byte_length: Count
+    byte_length: Index
     byte_offset: Index = 0
-    byte_stride: Annotated[int, Within(4, 252)] | None = None
+    byte_stride: Index = 0
     extensions: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class SparseIndices:
-    """Which elements a sparse accessor replaces."""
+class SparsePart:
+    """Elements in a buffer view that replace others."""
 
     buffer_view: Index
+    byte_offset: Index = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseIndices(SparsePart):
+    """Indices of the elements that are replaced."""
+
     component_type: Literal[5121, 5123, 5125]
-    byte_offset: Index = 0
-
-
-@dataclass(frozen=True)
-class SparseValues:
-    """The elements that replace them."""
-
-    buffer_view: Index
-    byte_offset: Index = 0
 
 
 @dataclass(frozen=True)
 class Sparse:
     """Elements of an accessor that differ from its buffer view."""
 
-    count: Count
+    count: Index
     indices: SparseIndices
-    values: SparseValues
+    values: SparsePart
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ class Accessor:
     """Numbers in a buffer view: zeros without one."""
 
     component_type: Literal[5120, 5121, 5122, 5123, 5125, 5126]
-    count: Count
+    count: Index
     type: Literal["SCALAR", "VEC2", "VEC3", "VEC4", "MAT2", "MAT3", "MAT4"]
     buffer_view: Index | None = None
     byte_offset: Index = 0
@@ -217,28 +214,15 @@ class HumanBone:
 
 
 @dataclass(frozen=True)
-class Humanoid0:
-    """The bones of a human, in VRM 0.x."""
+class Humanoid:
+    """The bones of a human."""
 
-    human_bones: tuple[HumanBone, ...]
-
-
-@dataclass(frozen=True)
-class Humanoid1:
-    """The bones of a human by name, from VRM 1.0 on."""
-
-    human_bones: dict[str, HumanBone]
+    human_bones: Any
+    """A list of `HumanBone` in VRM 0.x; from 1.0 on an object of them, by the names of bones."""
 
 
 @dataclass(frozen=True)
-class Vrm0:
-    """The extension VRM, of version 0.x."""
+class Vrm:
+    """The extensions VRM (of VRM 0.x), VRMC_vrm and VRMC_vrm_animation."""
 
-    humanoid: Humanoid0 | None = None
-
-
-@dataclass(frozen=True)
-class Vrm1:
-    """The extensions VRMC_vrm and VRMC_vrm_animation."""
-
-    humanoid: Humanoid1 | None = None
+    humanoid: Humanoid | None = None

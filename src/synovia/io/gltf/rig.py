@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -21,11 +21,14 @@ from ...quat import IDENTITY, from_matrix, inverse, mul, normalize, to_matrix
 from ...schema import decode, located, quote_value
 from ...skeleton import Skeleton
 from .document import Document, fail
-from .objects import Gltf, Humanoid0, Node, Vrm0, Vrm1
+from .objects import Gltf, HumanBone, Node, Vrm
 
 MAX_UNEVEN = 1e-3  # relative difference of scales along the axes: exporters have noise
 MIN_SCALE = 1e-9
 MAX_NUMBER = 1e12  # larger lengths and scales are taken for mistakes
+VRM_EXTENSIONS = ("VRM", "VRMC_vrm", "VRMC_vrm_animation")
+HUMAN_BONES_0: Any = tuple[HumanBone, ...]  # VRM 0.x
+HUMAN_BONES_1: Any = dict[str, HumanBone]
 END = "_end"  # suffix of the names of tips of bones, as exporters write it
 
 
@@ -312,18 +315,20 @@ def _ends(
 def _humanoid(gltf: Gltf) -> dict[str, int]:
     """Return the nodes of the bones that a VRM or VRMA file names."""
     bones: dict[str, int] = {}
-    kinds: dict[str, type[Vrm0] | type[Vrm1]] = {
-        "VRM": Vrm0,
-        "VRMC_vrm": Vrm1,
-        "VRMC_vrm_animation": Vrm1,
-    }
-    for name in filter(gltf.extensions.__contains__, kinds):
+    for name in VRM_EXTENSIONS:
+        if name not in gltf.extensions:
+            continue
         with located("extensions", name):
-            humanoid = decode(kinds[name], gltf.extensions[name]).humanoid
-        if isinstance(humanoid, Humanoid0):
-            bones |= {bone.bone: bone.node for bone in humanoid.human_bones}
-        elif humanoid is not None:
-            bones |= {bone: entry.node for bone, entry in humanoid.human_bones.items()}
+            humanoid = decode(Vrm, gltf.extensions[name]).humanoid
+        if humanoid is None:
+            continue
+        entries: Any = humanoid.human_bones
+        with located("extensions", name, "humanoid", "humanBones"):
+            if isinstance(entries, list):
+                bones |= {entry.bone: entry.node for entry in decode(HUMAN_BONES_0, entries)}
+            else:
+                by_name = decode(HUMAN_BONES_1, entries)
+                bones |= {bone: entry.node for bone, entry in by_name.items()}
     if wrong := [node for node in bones.values() if node >= len(gltf.nodes)]:
         fail("humanBones", f"the index of one of {len(gltf.nodes)} nodes", wrong[0])
     return bones
