@@ -18,7 +18,7 @@ from synovia.evidence import TradeoffCurve, families
 from synovia.evidence.study import JointStudy, Study, uniform_rotations, widen
 from synovia.evidence.tradeoff import family_name, family_options
 from synovia.learn import FitOptions, thin
-from synovia.shapes.reach_cone.star import tangent_basis
+from synovia.shapes.extent import tangent_basis
 
 RequiredKnob = Callable[[Quats], Scalars]
 Baseline = Callable[[Quats, Vectors], RequiredKnob]

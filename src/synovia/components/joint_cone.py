@@ -12,9 +12,9 @@ from .. import kernels
 from ..arrays import TOLERANCE, Floats, Vectors, own
 from ..charts.chart import unit_axis
 from ..shapes import ReachCone
+from ..shapes.extent import tangent_basis
 from ..shapes.reach_cone.cone import check_cone
 from ..shapes.reach_cone.packing import slice_rows
-from ..shapes.reach_cone.star import tangent_basis
 from .component import Component
 from .program import Instruction, Kind
 

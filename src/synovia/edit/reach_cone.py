@@ -10,9 +10,10 @@ import numpy as np
 
 from ..arrays import TURN, Floats, Points, Vectors, floats, unit_vectors
 from ..shapes import ReachCone, Region, Union
+from ..shapes.directional import unit_directions
 from ..shapes.reach_cone.cone import LEAST_POINTS, nearest_on_edges
 from ..shapes.reach_cone.packing import slice_rows
-from ..shapes.reach_cone.star import StarError, broken_edge, polar, unit_directions
+from ..shapes.reach_cone.star import StarError, broken_edge, polar
 
 ALPHA = {3: 0.1667, 4: 0.1036, 5: 0.0850, 6: 0.0773, 7: 0.0700}
 ALPHA_BEYOND = 0.0625

@@ -144,6 +144,21 @@ def _tangent(start: Vectors, end: Vectors) -> Vectors:
     return np.asarray(across * np.divide(angle, size, out=np.zeros_like(size), where=size > 0.0))
 
 
+def unit_directions(name: str, directions: Vectors) -> Vectors:
+    """Return directions of length 1, float64; those off by more than rounding are normalised."""
+    directions = rows(name, directions, 3).astype(np.float64)
+    length = np.sqrt(np.einsum("...i,...i->...", directions, directions))[..., None]
+    off = np.abs(length - 1.0)
+    if off.max(initial=0.0) > OFF_UNIT:
+        raise ValueError(
+            f"{name} must be unit directions to within {OFF_UNIT}, got length "
+            f"{float(length.ravel()[int(off.argmax())]):.6g}"
+        )
+    if off.max(initial=0.0) <= 1e-12:
+        return directions
+    return np.where(off > 1e-12, directions / np.where(length > 0.0, length, 1.0), directions)
+
+
 def angle_between(a: Vectors, b: Vectors) -> Scalars:
     """Return the angle between unit vectors (..., 3), in radians, accurate at 0 and at π."""
     apart, together = np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)

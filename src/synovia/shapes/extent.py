@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import TURN, Points, Scalars, Vectors, unit_vectors
+from ..arrays import TURN, Floats, Points, Scalars, Vectors, cross, unit_vectors
 
 if TYPE_CHECKING:
     from .region import Region
@@ -148,7 +148,7 @@ class DirectionalExtent(Extent):
         middle, angle = self._cap
         height, azimuth = rng.uniform(np.cos(angle), 1.0, n), rng.uniform(0.0, TURN, n)
         ring = np.sqrt(1.0 - height**2)
-        around = np.stack([np.cos(azimuth), np.sin(azimuth)], axis=1) @ tangent_pair(middle)
+        around = np.stack([np.cos(azimuth), np.sin(azimuth)], axis=1) @ tangent_basis(middle)
         directions = unit_vectors(height[:, None] * middle + ring[:, None] * around)
         return np.column_stack([directions, rng.uniform(*self._twists, n)])
 
@@ -180,12 +180,12 @@ def tangents(region: Region, points: Points) -> Points:
     if region.dimension != 4:
         return np.eye(region.dimension)
     across = np.zeros((*points.shape[:-1], 3, 4))
-    across[..., :2, :3], across[..., 2, 3] = tangent_pair(points[..., :3]), 1.0
+    across[..., :2, :3], across[..., 2, 3] = tangent_basis(points[..., :3]), 1.0
     return across
 
 
-def tangent_pair(direction: Vectors) -> Vectors:
-    """Return two unit vectors (..., 2, 3) at right angles to unit directions and to each other."""
-    least = np.eye(3)[np.abs(direction).argmin(axis=-1)]
-    first = unit_vectors(np.cross(direction, least))
-    return np.stack([first, np.cross(direction, first)], axis=-2)
+def tangent_basis(direction: Vectors) -> Floats:
+    """Return two unit directions (..., 2, 3) across unit ones: right-handed, with them third."""
+    helper = np.eye(3)[np.abs(direction).argmin(axis=-1)]
+    first = unit_vectors(cross(helper, direction))
+    return np.stack([first, cross(direction, first)], axis=-2)

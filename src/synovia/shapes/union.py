@@ -11,9 +11,8 @@ import numpy as np
 
 from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
 from ..kernels.layout import UNION
-from .directional import Directional
+from .directional import Directional, unit_directions
 from .reach_cone.cone import ReachCone
-from .reach_cone.star import unit_directions
 from .region import sample_points
 
 ROUNDS = 20

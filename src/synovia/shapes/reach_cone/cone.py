@@ -11,11 +11,11 @@ import numpy as np
 from ... import kernels
 from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, floats, own, unit_vectors
 from ...kernels.layout import CONE
-from ..directional import Directional
+from ..directional import Directional, unit_directions
 from ..region import sample_points
 from .fit import fit_cone
 from .packing import edge_rows, pack_cone, slice_rows
-from .star import StarError, broken_edge, unit_directions, visible_point
+from .star import StarError, broken_edge, visible_point
 
 LEAST_POINTS = 3
 SLACK = 1e-12  # how far past the end of an edge still counts as on it

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors, cross, unit_vectors
+from ..extent import tangent_basis
 from .packing import slice_rows
-from .star import argmax_by_group, from_polar, polar, tangent_basis
+from .star import argmax_by_group, from_polar, polar
 
 # The price of a bend, relative to that of width. Steep ends of twists leave much of the true
 # neighbourhood out of a margin: with 0.5 as little as 85 % was covered, with 1.5 at least 90 %.

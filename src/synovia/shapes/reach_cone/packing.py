@@ -7,7 +7,7 @@ import numpy as np
 from ... import kernels
 from ...arrays import Floats, Ints, Vectors, cross
 from ...kernels.layout import CONE
-from .star import tangent_basis
+from ..extent import tangent_basis
 
 MOST_BUCKETS = 4096
 FINEST = 64

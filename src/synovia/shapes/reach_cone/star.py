@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Scalars, Vectors, cross, rows, unit_vectors
+from ...arrays import TURN, Floats, Ints, Scalars, Vectors, cross, unit_vectors
+from ..extent import tangent_basis
 
-OFF_UNIT = 1e-3  # how far a direction's length may be off 1
 ORIGIN = 1e-13  # product with a normal that counts as 0
 LEAST = 1e-13  # triple products below this, for their size, are rounding
 
@@ -29,28 +29,6 @@ class BrokenEdge:
     edge: int
     ends: Vectors
     why: str
-
-
-def tangent_basis(direction: Vectors) -> Floats:
-    """Return two unit directions (..., 2, 3) across unit ones: right-handed, with them third."""
-    helper = np.eye(3)[np.abs(direction).argmin(axis=-1)]
-    first = unit_vectors(cross(helper, direction))
-    return np.stack([first, cross(direction, first)], axis=-2)
-
-
-def unit_directions(name: str, directions: Vectors) -> Vectors:
-    """Return directions of length 1, float64; those off by more than rounding are normalised."""
-    directions = rows(name, directions, 3).astype(np.float64)
-    length = np.sqrt(np.einsum("...i,...i->...", directions, directions))[..., None]
-    off = np.abs(length - 1.0)
-    if off.max(initial=0.0) > OFF_UNIT:
-        raise ValueError(
-            f"{name} must be unit directions to within {OFF_UNIT}, got length "
-            f"{float(length.ravel()[int(off.argmax())]):.6g}"
-        )
-    if off.max(initial=0.0) <= 1e-12:
-        return directions
-    return np.where(off > 1e-12, directions / np.where(length > 0.0, length, 1.0), directions)
 
 
 @lru_cache(maxsize=64)

@@ -8,7 +8,6 @@ from functools import lru_cache
 import numpy as np
 
 from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
-from ..directional import OFF_UNIT
 
 # Cells are numbered row by row from the south, columns from longitude −π on. Values given at the
 # centres of cells (rows, columns) are continued everywhere: bilinear between centres, across the
@@ -220,26 +219,6 @@ def fill_from_nearest(legal: Mask, low: Floats, high: Floats) -> tuple[Floats, F
     """Return the ends of legal cells, and elsewhere those of the nearest legal cell."""
     source = nearest_legal(legal)
     return low.ravel()[source], high.ravel()[source]
-
-
-def join_points(directions: Vectors, rest: Floats) -> Points:
-    """Return points of directions and what else belongs to them."""
-    return np.concatenate([directions, rest], axis=-1)
-
-
-def unit_directions(points: Points) -> Points:
-    """Return the points with directions that are exactly as long as 1, which they nearly are."""
-    length = np.linalg.norm(points[..., :3], axis=-1, keepdims=True)
-    worst = length.flat[np.abs(length - 1.0).argmax()]
-    if not abs(worst - 1.0) <= OFF_UNIT:
-        raise ValueError(f"directions must be unit to within {OFF_UNIT}, got length {worst:.6g}")
-    return join_points(points[..., :3] / length, points[..., 3:])
-
-
-# Ways through a table: back to it, and out of it.
-
-
-STEP = 1e-6  # radians, for slopes
 
 
 def walk_back(

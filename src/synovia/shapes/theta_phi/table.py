@@ -21,7 +21,7 @@ from ...arrays import (
     rows,
 )
 from ...kernels.layout import TABLE
-from ..directional import Directional
+from ..directional import Directional, unit_directions
 from ..region import sample_points
 from . import grid
 from .fit import add_samples, fit_table, grid_for
@@ -104,9 +104,7 @@ class ThetaPhi(Directional):
         (True, False)
         """
         points = sample_points(points, (4,))
-        counts, low, high, frame = fit_table(
-            grid.unit_directions(points), cell, holes, least, spread
-        )
+        counts, low, high, frame = fit_table(_unit_points(points), cell, holes, least, spread)
         return cls(counts, low, high, frame, least)
 
     @classmethod
@@ -168,7 +166,7 @@ class ThetaPhi(Directional):
 
     def with_evidence(self, points: Points, *, spread: float = SPREAD) -> Self:
         """Return the table with `points` (n, 4) as additional evidence, as in `fit`."""
-        points = grid.unit_directions(sample_points(points, (4,)))
+        points = _unit_points(sample_points(points, (4,)))
         vectors = points[:, :3] @ self.frame.T
         seen = self.counts, self.low, self.high, self.least, vectors, points[:, 3]
         counts, low, high = add_samples(*seen, spread)
@@ -239,6 +237,11 @@ OPPOSITE = 0.99
 """The cosine of how nearly opposite a cell is for the way to it to go over a third place."""
 
 
+def _unit_points(points: Points) -> Points:
+    """Return points (n, 4) with directions of length 1, which they nearly have."""
+    return np.column_stack([unit_directions("directions", points[:, :3]), points[:, 3]])
+
+
 def inside_rows(boundary: Floats, shape: tuple[int, int]) -> Mask:
     """Return the cells between the ends of each row of `boundary`: phi, theta from, theta to.
 
@@ -276,7 +279,7 @@ def inside_outline(outline: Vectors, inside: Vectors, shape: tuple[int, int]) ->
             f"an outline must have shape (n, 3), n > 2, and one direction be inside, got "
             f"{outline.shape} and {inside.shape}"
         )
-    outline, inside = grid.unit_directions(outline), grid.unit_directions(inside)
+    outline, inside = unit_directions("outline", outline), unit_directions("inside", inside)
     points = grid.centres(shape).reshape(-1, 3)
     crossings = _crossings(outline, inside[None], points)
     behind = points @ inside < -OPPOSITE
