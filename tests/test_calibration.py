@@ -51,7 +51,6 @@ def test_an_offset_is_found_from_other_clips(model):
     found = calibrate(others, model.population, joints=[JOINT]).offsets[JOINT]
     back = quat.mul(quat.exp(OFF), quat.exp(found.vector))
     assert quat.angle_between(back, quat.IDENTITY) < np.radians(4.0)
-    assert found.gain > 0.0
 
 
 def test_an_offset_is_off_by_about_its_uncertainty(model):

@@ -114,8 +114,6 @@ class Offset:
     """(3,): rotation vector that corrects captured rotations, radians."""
     covariance: Floats
     """(3, 3): of the error of the vector, radians squared."""
-    gain: float
-    """Increase of the mean log score by the correction."""
 
     @property
     def angle(self) -> float:
@@ -204,8 +202,7 @@ def estimate_offset(rotations: Quats, samples: Sequence[Sample]) -> Offset:
     covariance += np.eye(3) * OFFSET_SPREAD**2 / objective.person_count
     for array in (vector, covariance):
         array.flags.writeable = False
-    gain = objective.log_scores(vector).mean() - objective.log_scores(np.zeros(3)).mean()
-    return Offset(vector, covariance, float(gain))
+    return Offset(vector, covariance)
 
 
 def most_probable(objective: OffsetObjective, independent: float) -> Points:

@@ -173,6 +173,17 @@ class Constraint(ABC):
             lineage(skeleton, name, ancestor)
 
 
+def carry_limits(
+    limits: Mapping[str, Limit], skeleton: Skeleton, found: Mapping[str, Lineage]
+) -> dict[str, Limit]:
+    """Return the limits of the joints that another skeleton has, by its names; see `on`."""
+    return {
+        skeleton.names[found[name].joint]: measure_from_ancestor(limit, found[name], skeleton)
+        for name, limit in limits.items()
+        if name in found
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class JointLimit(Constraint):
     """A limit on one joint, measured from its parent or from the limit's `relative_to`."""
@@ -227,11 +238,8 @@ class JointLimit(Constraint):
         return self.limit.project(self.limit.chart.rotations(points))
 
     def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
-        if self.joint not in found:
-            return Carried(())
-        target = found[self.joint]
-        limit = measure_from_ancestor(self.limit, target, skeleton)
-        return Carried((JointLimit(skeleton.names[target.joint], limit),))
+        limits = carry_limits({self.joint: self.limit}, skeleton, found)
+        return Carried(tuple(JointLimit(*each) for each in limits.items()))
 
 
 def project_path(

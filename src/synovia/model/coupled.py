@@ -14,8 +14,8 @@ from ..charts import RotationVector
 from ..limit import DependentLimit, Limit, PairLimit, nearest_together, sample_together
 from ..limit.softening import Softening
 from ..shapes import Box
-from ..skeleton import Lineage, Skeleton, measure_from_ancestor
-from .constraint import Carried, Constraint, JointLimit
+from ..skeleton import Lineage, Skeleton
+from .constraint import Carried, Constraint, JointLimit, carry_limits
 from .limb import Limb
 from .placed import Placed
 from .report import NEGLIGIBLE, Held
@@ -155,20 +155,16 @@ class Coupled(Constraint):
     def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
         """Return the followers that the skeleton has; by themselves where it has no driver."""
         present = {name: each for name, each in self.followers.items() if name in found}
-        limits = {
-            name: measure_from_ancestor(limit, found[name], skeleton)
-            for name, limit in self.limits.items()
-            if name in found
-        }
+        limits = carry_limits(self.limits, skeleton, found)
         names = {name: skeleton.names[target.joint] for name, target in found.items()}
         if self.driver in found and present:
             driver = names[self.driver]
             followers = {
-                names[name]: replace(dependent, limit=limits[name], driver=driver)
+                names[name]: replace(dependent, limit=limits[names[name]], driver=driver)
                 for name, dependent in present.items()
             }
-            return Carried((Coupled(driver, limits.get(self.driver), followers),))
-        alone = tuple(JointLimit(names[name], limit) for name, limit in limits.items())
+            return Carried((Coupled(driver, limits.get(driver), followers),))
+        alone = tuple(JointLimit(*each) for each in limits.items())
         if not present:
             return Carried(alone)
         loss = f"limits that depend on {self.driver}, which is not here, are as wide as they get"

@@ -16,10 +16,10 @@ from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors, tol
 from ..charts.chart import mirror_rotations, reflect
 from ..limit import Limit, mirror_limit
 from ..limit.softening import Beyond, Softening
-from ..skeleton import Lineage, Skeleton, measure_from_ancestor
+from ..skeleton import Lineage, Skeleton
 from .bounded import Ways
 from .clamp import same_sign
-from .constraint import Carried, Constraint, JointLimit
+from .constraint import Carried, Constraint, JointLimit, carry_limits
 from .muscle import TwoJointMuscle, check_rows
 from .report import NEGLIGIBLE, Held
 from .roadmap import slerp
@@ -457,11 +457,7 @@ class Limb(Constraint):
     def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
         """Return the limb, without its end if the skeleton has none; or limits of its joints."""
         names = {name: skeleton.names[found[name].joint] for name in self.joints if name in found}
-        limits = {
-            names[name]: measure_from_ancestor(limit, found[name], skeleton)
-            for name, limit in self.limits.items()
-            if name in found
-        }
+        limits = carry_limits(self.limits, skeleton, found)
         limb = self.rebuild(limits, names)
         if limb is not None:
             try:
@@ -469,6 +465,6 @@ class Limb(Constraint):
                 return Carried((limb,))
             except ValueError:  # other joints are between these
                 pass
-        alone = tuple(JointLimit(name, limit) for name, limit in limits.items())
+        alone = tuple(JointLimit(*each) for each in limits.items())
         loss = "limbs that are not complete here are limited joint by joint"
         return Carried(alone, loss if alone else "", tuple(names))
