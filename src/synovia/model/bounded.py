@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import TURN, Floats, Ints, Mask, Quats, Scalars
-from .roadmap import Roadmap, angles, cheapest_parts
+from .roadmap import Roadmap, angles, cheapest_columns
 
 FAR = 1 << 40  # frames; earlier than any frame
 SLACK = 1e-10  # radians; rounding error of a step that is accepted
@@ -243,7 +243,8 @@ def _leave_parts(
     )
     costs[costs >= MOVED] = 2.0 * OVER  # legal frames stay, even if the path jumps
     costs[parts == owns[:, None]] = 0.0
-    for number, part in enumerate(cheapest_parts(costs, OVER).tolist()):
+    switches = OVER * (1.0 - np.eye(len(parts)))
+    for number, part in enumerate(cheapest_columns(costs, lambda _: switches).tolist()):
         if parts[part] != owns[number]:
             stretch = slice(cuts[number], cuts[number + 1])
             path[stretch] = others[part][stretch]

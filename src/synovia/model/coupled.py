@@ -72,32 +72,22 @@ class Coupled(Constraint):
         dependents = self.followers.values()
         return [PairLimit(self.driver_limit, dependent) for dependent in dependents]
 
-    def _columns(self, driver: Scalars | None, followers: list[Scalars], empty: float) -> Scalars:
-        """Return values (..., k) of the driver, `empty` where it has no limit, and followers."""
-        first = np.full_like(followers[0], empty) if driver is None else driver
-        return np.stack([first, *followers], axis=-1)
-
     def distance(self, rotations: Quats) -> Scalars:
-        driver, own = rotations[..., 0, :], self.driver_limit
-        return self._columns(
-            None if own is None else own.distance(driver),
-            [
-                dependent.distance(rotation, driver)
-                for dependent, rotation in self._followers(rotations)
-            ],
-            -np.inf,
-        )
+        return self._measure("distance", rotations, -np.inf)
 
     def violation(self, rotations: Quats) -> Scalars:
+        return self._measure("violation", rotations, 0.0)
+
+    def _measure(self, verb: str, rotations: Quats, without_limit: float) -> Scalars:
+        """Return the values (..., k) of a verb of limits; `without_limit` for a free driver."""
         driver, own = rotations[..., 0, :], self.driver_limit
-        return self._columns(
-            None if own is None else own.violation(driver),
-            [
-                dependent.violation(rotation, driver)
-                for dependent, rotation in self._followers(rotations)
-            ],
-            0.0,
-        )
+        followers = [
+            getattr(dependent, verb)(rotation, driver)
+            for dependent, rotation in self._followers(rotations)
+        ]
+        free = np.full_like(followers[0], without_limit)
+        first = free if own is None else getattr(own, verb)(driver)
+        return np.stack([first, *followers], axis=-1)
 
     def nearest_rotations(self, rotations: Quats) -> Quats:
         driver, own = rotations[..., 0, :], self.driver_limit

@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays import TOLERANCE, Floats, Ints, Quats, Scalars, tolerance
 from .clamp import clamp_paths, step_bounds
 from .constraint import JointLimit
+from .roadmap import cheapest_columns
 
 if TYPE_CHECKING:
     from .limb import Limb
@@ -71,7 +72,7 @@ def _smooth_shift(limb: Limb, pooled: Quats, best: Scalars, max_change: float) -
 
 
 def _cheapest(frames: Ints, nodes: Floats, excess: Floats, max_change: float) -> Scalars:
-    """Return, of paths (n,) of φ through nodes (n, m), the cheapest, by Viterbi's algorithm.
+    """Return the cheapest path (n,) of φ through nodes (n, m).
 
     By a change of φ, corrections change by no more than it, nor by more than both of them are
     long. Next to frames that are not among `frames` (n,), which are legal, it is one of them alone.
@@ -80,16 +81,12 @@ def _cheapest(frames: Ints, nodes: Floats, excess: Floats, max_change: float) ->
     ends = np.append(True, ~adjacent) | np.append(~adjacent, True)
     costs = excess**2
     costs[ends] += TOO_FAST * np.maximum(excess[ends] - max_change, 0.0)
-    total, back = costs[0], np.zeros(nodes.shape, np.int64)
-    for k in range(1, len(nodes)):
-        reached = np.broadcast_to(total, (nodes.shape[1], len(total)))
-        if adjacent[k - 1]:
-            change = np.abs(nodes[k][:, None] - nodes[k - 1])
-            visible = np.minimum(change, excess[k][:, None] + excess[k - 1])
-            reached = total + CHANGE * change + TOO_FAST * np.maximum(visible - max_change, 0.0)
-        back[k] = reached.argmin(axis=1)
-        total = costs[k] + np.take_along_axis(reached, back[k][:, None], axis=1)[:, 0]
-    path, node = np.empty(len(nodes)), int(total.argmin())
-    for k in range(len(nodes) - 1, -1, -1):
-        path[k], node = nodes[k, node], int(back[k, node])
-    return path
+
+    def step_costs(k: int) -> Floats | float:
+        if not adjacent[k - 1]:
+            return 0.0
+        change = np.abs(nodes[k][:, None] - nodes[k - 1])
+        visible = np.minimum(change, excess[k][:, None] + excess[k - 1])
+        return np.asarray(CHANGE * change + TOO_FAST * np.maximum(visible - max_change, 0.0))
+
+    return nodes[np.arange(len(nodes)), cheapest_columns(costs, step_costs)]

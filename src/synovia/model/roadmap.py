@@ -226,13 +226,17 @@ class Roadmap:
         return found
 
 
-def cheapest_parts(costs: Floats, switch: float) -> Ints:
-    """Return the cheapest columns (rows,) of `costs`, where each change costs `switch`."""
-    total, before = costs[0].copy(), np.zeros(costs.shape, np.int64)
+def cheapest_columns(costs: Floats, step_costs: Callable[[int], Floats | float]) -> Ints:
+    """Return the columns (rows,) of `costs` (rows, m) with the least sum, by Viterbi's algorithm.
+
+    `step_costs(row)` (m, m) are added for the step to each column of a row from each of the row
+    before.
+    """
+    total, before = costs[0], np.zeros(costs.shape, np.int64)
     for row in range(1, len(costs)):
-        stay, other = total, int(total.argmin())
-        before[row] = np.where(stay <= total[other] + switch, np.arange(len(stay)), other)
-        total = np.minimum(stay, total[other] + switch) + costs[row]
+        reached = np.broadcast_to(total, (len(total), len(total))) + step_costs(row)
+        before[row] = reached.argmin(axis=1)
+        total = costs[row] + reached.min(axis=1)
     chosen = np.empty(len(costs), np.int64)
     chosen[-1] = total.argmin()
     for row in range(len(costs) - 1, 0, -1):
