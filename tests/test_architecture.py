@@ -243,7 +243,7 @@ def test_reading_a_clip_loads_no_shapes():
     assert run(code) == []
 
 
-def test_applying_a_limit_needs_no_scipy():
+def test_applying_and_drawing_limits_needs_no_scipy():
     code = (
         "import sys, json; sys.modules['scipy'] = None; import numpy as np; "
         "from synovia.charts import SwingTwist; from synovia.limit import Limit; "
@@ -251,7 +251,10 @@ def test_applying_a_limit_needs_no_scipy():
         "points = np.random.default_rng(0).normal(size=(50, 3)) / 5; "
         "limits = [Limit(SwingTwist(), kind.fit(points)) for kind in SHAPES.values() "
         "if 'swing-twist' in kind.charts]; "
-        "print(json.dumps([float(limit.distance([0, 1, 0, 0])) > 0 for limit in limits]))"
+        "from synovia.shapes.mesh import shape_surface; "
+        "surfaces = [shape_surface(limit.region) for limit in limits]; "
+        "print(json.dumps([float(limit.distance([0, 1, 0, 0])) > 0 for limit in limits]"
+        " + [len(surface.triangles) > 3 for surface in surfaces]))"
     )
     assert all(run(code))
 

@@ -303,14 +303,32 @@ def polygon_triangles(corners: Points) -> Ints:
     return np.stack([np.full(len(ring) - 2, ring[0]), ring[1:-1], ring[2:]], axis=1)
 
 
-def hull_triangles(corners: Points) -> Ints:
-    """Return the triangles (t, 3) of the hull of corners, counter-clockwise from outside."""
-    from scipy.spatial import ConvexHull
+def hull_triangles(corners: Points, axes: Floats) -> Ints:
+    """Return the triangles (t, 3) of a polytope's corners, counter-clockwise from outside.
 
-    triangles: Ints = ConvexHull(corners).simplices.astype(np.int64)
+    Without SciPy, as in Blender, they are fans of the faces, which lie across the `axes`.
+    """
+    try:
+        from scipy.spatial import ConvexHull
+
+        triangles: Ints = ConvexHull(corners).simplices.astype(np.int64)
+    except ImportError:
+        triangles = _fans_of_faces(corners, axes)
     a, b, c = corners[triangles].swapaxes(0, 1)
     inward = np.einsum("ti,ti->t", np.cross(b - a, c - a), a - corners.mean(axis=0)) < 0.0
     return np.where(inward[:, None], triangles[:, ::-1], triangles)
+
+
+def _fans_of_faces(corners: Points, axes: Floats) -> Ints:
+    """Return triangles (t, 3) that fill the faces across the axes."""
+    fans: dict[tuple[int, ...], Ints] = {}
+    for normal in np.concatenate([axes, -axes]):
+        along = corners @ normal
+        face = np.flatnonzero(along >= along.max() - 30.0 * THIN)
+        flat, _, basis = flatten(corners[face])
+        if len(basis) == 2:
+            fans[tuple(face)] = face[polygon_triangles(flat)]
+    return np.concatenate(list(fans.values()))
 
 
 def chebyshev_center(axes: Floats, low: Floats, high: Floats) -> Points:

@@ -99,7 +99,7 @@ def _(shape: Polytope, detail: int = 1) -> Boundary:
     if len(basis) == 2:
         side = polygon_triangles(flat)
         return Boundary(shape.corners, np.concatenate([side, side[:, ::-1]]))
-    return Boundary(shape.corners, hull_triangles(shape.corners))
+    return Boundary(shape.corners, hull_triangles(shape.corners, shape.axes))
 
 
 @shape_boundary.register
