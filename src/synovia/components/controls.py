@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -96,21 +96,15 @@ class ControlProgram:
         )
 
 
-_PROGRAMS: WeakKeyDictionary[Figure, dict[tuple[int, ...], ControlProgram | None]] = (
-    WeakKeyDictionary()
-)
-MAX_PROGRAMS = 64  # that are cached for a figure
-
-
 def program_for(figure: Figure, segments: Sequence[int]) -> ControlProgram | None:
     """Return the program for segments, by index; None if one of their components is in Python."""
-    known, key = _PROGRAMS.setdefault(figure, {}), tuple(sorted(segments))
-    if key not in known:
-        if len(known) >= MAX_PROGRAMS:
-            known.clear()
-        program, sets = figure_program(figure, {figure.skeleton.names[joint] for joint in key})
-        known[key] = ControlProgram(program, sets) if program.is_compiled else None
-    return known[key]
+    return _program_for(figure, tuple(sorted(segments)))
+
+
+@lru_cache(maxsize=64)
+def _program_for(figure: Figure, segments: tuple[int, ...]) -> ControlProgram | None:
+    program, sets = figure_program(figure, {figure.skeleton.names[joint] for joint in segments})
+    return ControlProgram(program, sets) if program.is_compiled else None
 
 
 FIRST_CANDIDATES, FIRST_STARTS = 128, 8

@@ -76,12 +76,12 @@ def candidates(
     """
     taken = {role.removeprefix(side) for role in given.values() if role.startswith(side)}
     parents = set(skeleton.parents.tolist())
-    found = []
+    result = []
     for joint, word in enumerate(words):
         if joint in given:
             bone = given[joint].removeprefix(side)
             if given[joint].startswith(side) and bone in LIMBS[limb]:
-                found.append(Candidate(joint, Word(side, "given", (str(joint),)), {bone: _FORCED}))
+                result.append(Candidate(joint, Word(side, "given", (str(joint),)), {bone: _FORCED}))
             continue
         scale = 1.0 if word.exact else _INEXACT
         bones = {
@@ -93,13 +93,13 @@ def candidates(
             and (bone != "Fingers" or joint not in parents)
         }
         if bones:
-            found.append(Candidate(joint, word, bones))
-    return found
+            result.append(Candidate(joint, word, bones))
+    return result
 
 
-def best_chain(limb: str, skeleton: Skeleton, found: Iterable[Candidate]) -> Chain:
+def best_chain(limb: str, skeleton: Skeleton, candidates: Iterable[Candidate]) -> Chain:
     """Return the best assignment along any path from a root outwards; empty without candidates."""
-    by_joint = {each.joint: each for each in found}
+    by_joint = {each.joint: each for each in candidates}
     inner = {above for joint in by_joint for above in skeleton.path_to_root(joint)[1:]}
     chains = []
     for joint in by_joint.keys() - inner:
@@ -137,8 +137,10 @@ def _best_assignment(limb: str, path: Sequence[Candidate]) -> Chain:
             if (gain := _gain(order, partial.parts, candidate, bone)) is not None
         ]
         partials = _best_of_each_end(partials)
-    complete = [each for each in partials if not each.parts or not each.parts[-1][0].word.twist]
-    best = max(complete, key=lambda each: each.score)
+    complete = [
+        partial for partial in partials if not partial.parts or not partial.parts[-1][0].word.twist
+    ]
+    best = max(complete, key=lambda partial: partial.score)
     bones: dict[str, tuple[int, ...]] = {}
     trust: dict[str, float] = {}
     for candidate, bone in best.parts:

@@ -212,7 +212,7 @@ class _Search:
                 named = candidates(limb, side, self.skeleton, self.words, self.given)
                 chain = best_chain(limb, self.skeleton, named)
                 related = self._ancestors_and_descendants(chain.joints)
-                others = [each for each in named if each.joint not in related]
+                others = [candidate for candidate in named if candidate.joint not in related]
                 second = best_chain(limb, self.skeleton, others)
                 if chain.whole(limb) and second.whole(limb) and _as_good(second, chain):
                     second_chains[side, limb] = second
@@ -279,7 +279,7 @@ class _Search:
     def _note_unused(self, side: str, limb: str, chain: Chain, named: Sequence[Candidate]) -> None:
         """Note a hand or foot that is not below the limb that it is named after."""
         bone = {"Arm": "Hand", "Leg": "Foot"}[limb]
-        loose = [each.joint for each in named if bone in each.bones]
+        loose = [candidate.joint for candidate in named if bone in candidate.bones]
         if loose and bone not in chain.bones:
             lower = self.skeleton.names[chain.bones[f"Lower{limb}"][-1]]
             self.notes.append(f"{side}{bone}: {self._names(loose)} is not below {lower}")
@@ -297,10 +297,10 @@ class _Search:
                 "no human: its joints name fingers, but not of which hand; a map of joints to "
                 "roles can name it, such as the wrist as leftHand"
             )
-        seen = ", ".join(sorted(self.roles)) or "none of their bones"
+        recognised = ", ".join(sorted(self.roles)) or "none of their bones"
         raise NotHumanError(
             "no human: its joints name no pair of arms or legs, each with both of its long bones "
-            f"({seen}); a map of joints to roles can name them"
+            f"({recognised}); a map of joints to roles can name them"
         )
 
     def _warn(self, text: str) -> None:
@@ -310,13 +310,13 @@ class _Search:
     def _check_second_limbs(self, chains: Mapping[tuple[str, str], Chain]) -> None:
         """Raise NotHumanError for additional arms or legs that are not copies at the same place."""
         positions, _ = forward(self.skeleton, self.skeleton.rest_pose())
-        apart, copies = {}, {}
+        second_limbs, copies = {}, {}
         for (side, limb), chain in chains.items():
             upper, lower = (self.starts[f"{side}{part}{limb}"] for part in ("Upper", "Lower"))
             second = chain.bones[f"Upper{limb}"][0]
             away, length = np.linalg.norm(positions[[second, lower]] - positions[upper], axis=-1)
             if away > _COPY_DISTANCE * length:
-                apart[side, limb] = (upper, second)
+                second_limbs[side, limb] = (upper, second)
             else:
                 copies[f"{side} {limb.lower()}"] = second
         if len(copies) == len(SIDES) * len(LIMBS):
@@ -327,12 +327,12 @@ class _Search:
                 f"{self._names([second])} begins a copy of the {limb}, not used"
                 for limb, second in copies.items()
             ]
-        if not apart:
+        if not second_limbs:
             return
-        (_, limb), (one, other) = next(iter(apart.items()))
+        (_, limb), (one, other) = next(iter(second_limbs.items()))
         where = f"{self._names([one])} and {self._names([other])}"
-        if all((side, limb) in apart for side in SIDES):
-            used, unused = zip(*(apart[side, limb] for side in SIDES), strict=True)
+        if all((side, limb) in second_limbs for side in SIDES):
+            used, unused = zip(*(second_limbs[side, limb] for side in SIDES), strict=True)
             if common_ancestor(self.skeleton, *used) != common_ancestor(self.skeleton, *unused):
                 raise NotHumanError(f"no human: two humans in one skeleton, by {where}")
         raise NotHumanError(f"no human: more than two {limb.lower()}s, by {where}")
@@ -396,7 +396,7 @@ class _Search:
 
     def _nearest_above(self, joint: int, parts: Sequence[str]) -> int | None:
         """Return the nearest of a joint and its ancestors that is named after one of the parts."""
-        return next((each for each in self.paths[joint] if self.words[each].part in parts), None)
+        return next((above for above in self.paths[joint] if self.words[above].part in parts), None)
 
     def _hips(self) -> int | None:
         branch = self._branch("UpperLeg")

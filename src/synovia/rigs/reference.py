@@ -101,7 +101,7 @@ def align(
             draft.confidence[hand] = max(draft.confidence[hand], SETTLED)
     reasons = align_hands(draft)
     confidence = {role: draft.confidence[role] * rig.confidence[role] for role in draft.frames}
-    found = Alignment(
+    alignment = Alignment(
         rig,
         draft.axes,
         draft.frames,
@@ -113,12 +113,12 @@ def align(
         reference=reference,
     )
     if frames < MIN_FRAMES:
-        return found
-    rotations = found.canonical_rotations(pose)
+        return alignment
+    rotations = alignment.canonical_rotations(pose)
     ends = [role for role in (*ENDS, *(f"{side}Hand" for side in SIDES)) if role in rotations]
     medians = {role: median_rotation(rotations[role]) for role in ends}
     return replace(
-        found,
+        alignment,
         medians={
             role: median for role, median in medians.items() if not is_held(rotations[role], median)
         },

@@ -78,8 +78,8 @@ class Stance:
 
     def lines(self) -> list[Vectors]:
         """Return the lines of hips and shoulders that are known."""
-        found = [self.line(bone) for bone in ("UpperLeg", "UpperArm")]
-        return [line for line in found if line is not None]
+        known = [self.line(bone) for bone in ("UpperLeg", "UpperArm")]
+        return [line for line in known if line is not None]
 
     def up(self) -> Vectors:
         """Return the unit direction (..., 3) from the hips to the shoulders."""
@@ -247,24 +247,26 @@ def t_pose_frames(stance: Stance, axes: Quats, *, level: bool) -> dict[str, Quat
     Limbs are rotated by shortest arcs, from the torso outwards. With `level`, hips and chest are
     first rotated about the vertical until their lines point to the left.
     """
-    turns = dict.fromkeys(stance.rotations, quat.IDENTITY)
+    rotations = dict.fromkeys(stance.rotations, quat.IDENTITY)
     if level:
         for role, bone in (("hips", "UpperLeg"), ("chest", "UpperArm")):
             line = stance.line(bone)
-            if role in turns and line is not None:
-                turns[role] = _heading(line, axes)
+            if role in rotations and line is not None:
+                rotations[role] = _heading(line, axes)
     for side in SIDES:
         for chain in CHAINS:
-            turn = quat.IDENTITY
-            for role in (f"{side}{bone}" for bone in chain if f"{side}{bone}" in turns):
+            rotation = quat.IDENTITY
+            for role in (f"{side}{bone}" for bone in chain if f"{side}{bone}" in rotations):
                 direction = stance.direction(role)
                 if direction is not None and role in BONE_DIRECTIONS:
                     target = quat.rotate(quat.inverse(axes), BONE_DIRECTIONS[role])
-                    turn = quat.mul(quat.between(quat.rotate(turn, direction), target), turn)
-                turns[role] = turn
+                    rotation = quat.mul(
+                        quat.between(quat.rotate(rotation, direction), target), rotation
+                    )
+                rotations[role] = rotation
     frames = {}
-    for role, turn in turns.items():
-        posed = quat.mul(quat.mul(axes, turn), stance.rotations[role])
+    for role, rotation in rotations.items():
+        posed = quat.mul(quat.mul(axes, rotation), stance.rotations[role])
         frames[role] = quat.normalize(quat.inverse(posed))
     return frames
 
@@ -280,8 +282,8 @@ def thin_clip(clip: Clip) -> Clip:
     """Return a clip with at most `MAX_FRAMES` evenly spaced frames."""
     if clip.frames <= MAX_FRAMES:
         return clip
-    kept = evenly_spaced(clip.frames, MAX_FRAMES)
-    pose = Pose(clip.pose.rotations[kept], clip.pose.positions[kept])
+    frames = evenly_spaced(clip.frames, MAX_FRAMES)
+    pose = Pose(clip.pose.rotations[frames], clip.pose.positions[frames])
     step = (clip.frames - 1) / (MAX_FRAMES - 1)
     return replace(clip, pose=pose, frame_time=clip.frame_time * step)
 
