@@ -153,7 +153,8 @@ def _flood(reached: Mask, free: Mask, wraps: Mask) -> Mask:
         places = tuple(around.T)
         around = around[free[places] & ~reached[places]]
         reached[tuple(around.T)] = True
-        front = np.unique(around, axis=0)
+        numbers = np.unique(np.ravel_multi_index(tuple(around.T), free.shape))
+        front = np.stack(np.unravel_index(numbers, free.shape), axis=1)
     return reached
 
 
