@@ -271,15 +271,34 @@ def test_a_rig_without_a_rest_pose_has_a_whole_spine():
     assert steps.max() < 2.2 * np.median(steps)  # vertebrae leave no gap
 
 
-def test_a_part_of_the_human_has_only_its_own_bones(figure):
-    names = [name for name in figure.skeleton.names if "Right" not in name]
-    parents = [figure.skeleton.names[p] if p >= 0 else "" for p in figure.skeleton.parents]
-    kept = [figure.skeleton.index(name) for name in names]
-    part = Skeleton(
+def part_of(skeleton, names):
+    """The joints of a skeleton that have these names."""
+    parents = [skeleton.names[parent] if parent >= 0 else "" for parent in skeleton.parents]
+    kept = [skeleton.index(name) for name in names]
+    return Skeleton(
         tuple(names),
         np.array([names.index(parents[k]) if parents[k] else -1 for k in kept]),
-        figure.skeleton.offsets[kept],
+        skeleton.offsets[kept],
     )
+
+
+def test_without_its_joint_a_kneecap_moves_with_the_thigh(figure, body):
+    names = [name for name in figure.skeleton.names if not name.endswith("Patella")]
+    part = part_of(figure.skeleton, names)
+    fewer = body_of(part)
+    assert len(fewer.bones.triangles) == len(body.bones.triangles)
+    assert fewer.skin is not None
+    assert len(fewer.skin.triangles) == len(body.skin.triangles)  # there is no hole at the knee
+    np.testing.assert_allclose(
+        fewer.vertices(fewer.bones, part.rest_pose()),
+        body.vertices(body.bones, figure.skeleton.rest_pose()),
+        atol=1e-6,
+    )
+
+
+def test_a_part_of_the_human_has_only_its_own_bones(figure):
+    names = [name for name in figure.skeleton.names if "Right" not in name]
+    part = part_of(figure.skeleton, names)
     body = body_of(part)
     assert body.skin is None
     vertices = body.vertices(body.bones, part.rest_pose())[np.unique(body.bones.triangles)]

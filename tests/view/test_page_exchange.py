@@ -41,8 +41,8 @@ def at(browser, model, drawn):
 
 
 def choose(seen, name):
-    seen.page.get_by_role("button", name="Open files, and take some home").click()
-    exact = name.startswith(("Take home the clip", "Take home the pose"))
+    seen.page.get_by_role("button", name="Open files, or download some").click()
+    exact = name.startswith(("Download the clip", "Download the pose"))
     seen.page.locator(".menu").get_by_title(name, exact=exact).click()
 
 
@@ -96,29 +96,29 @@ def test_what_is_taken_home_is_what_python_makes(at, tmp_path):
     scene = at.server.scene
     frame = int(at.page.locator("#when").inner_text().split("/")[0])
     for label, suffix in (("", ".bvh"), (", as glTF", ".glb")):
-        path = taken(at, f"Take home the clip within its limits{label}", tmp_path)
+        path = taken(at, f"Download the clip within its limits{label}", tmp_path)
         assert path.suffix == suffix
         assert scene.model.check(load_clip(path)).violation.max() < 1e-4
         as_what = label or ", as BVH"
-        pose = load_clip(taken(at, f"Take home the pose that is shown{as_what}", tmp_path))
+        pose = load_clip(taken(at, f"Download the pose that is shown{as_what}", tmp_path))
         turns = scene.clip.pose.rotations[frame]
         np.testing.assert_allclose(
             np.abs((pose.pose.rotations[0] * turns).sum(axis=-1)), 1.0, atol=1e-6
         )
-    whole = load_clip(taken(at, "Take home the clip as it is, as glTF", tmp_path))
+    whole = load_clip(taken(at, "Download the clip as it is, as glTF", tmp_path))
     np.testing.assert_allclose(
         np.abs((whole.pose.rotations * scene.clip.pose.rotations).sum(axis=-1)), 1.0, atol=1e-6
     )
-    assert taken(at, "Take home the violations", tmp_path).read_text().startswith("clip,frame,time")
-    assert json.loads(taken(at, "Take home the limits", tmp_path).read_text())["limits"]
-    picture = taken(at, "Take home what is seen", tmp_path).read_bytes()
+    assert taken(at, "Download the violations", tmp_path).read_text().startswith("clip,frame,time")
+    assert json.loads(taken(at, "Download the limits", tmp_path).read_text())["limits"]
+    picture = taken(at, "Download what is seen", tmp_path).read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 5000
 
 
 def test_a_turn_around_it_is_a_video(at, tmp_path):
     """It lasts five seconds, however slow drawing is."""
-    content = taken(at, "Take home a video", tmp_path).read_bytes()
+    content = taken(at, "Download a video", tmp_path).read_bytes()
     width = at.page.locator("#stage").evaluate("canvas => canvas.width")
     context = at.page.context.browser.new_context()
     found = context.new_page().evaluate(TIMES, base64.b64encode(content).decode())

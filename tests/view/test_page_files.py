@@ -196,7 +196,7 @@ def test_pinned_feet_stay_while_the_hips_are_dragged(browser, standing):
         np.testing.assert_allclose(where[[3, 6]], start[[3, 6]], atol=1e-4)
         assert np.linalg.norm(where[0] - start[0]) > 0.02
         assert standing.model.violation(pose).max() < 1e-5
-        seen.page.get_by_role("button", name="Let go of LeftFoot").click()
+        seen.page.get_by_role("button", name="Unpin LeftFoot").click()
         assert pinned.count() == 1
         seen.pick("RightFoot")
         seen.page.get_by_role("button", name="Unpin RightFoot (K)").click()
@@ -316,7 +316,7 @@ def test_a_file_that_others_changed_is_asked_about_by_name(browser, model, tmp_p
         edited(seen, 0.6)
         seen.page.keyboard.press("Control+s")
         dialog = seen.page.get_by_role("dialog", name="Overwrite")
-        dialog.get_by_text("was changed by somebody else").wait_for()
+        dialog.get_by_text("was changed by another program").wait_for()
         dialog.get_by_role("button", name="Cancel").click()
         assert file.read_text() == "theirs"
 

@@ -100,7 +100,7 @@ def test_a_frame_that_nobody_performed_is_grey_and_the_strip_is_looked_at_closel
         assert seen.page.locator("#stage.invented").count() == 0
         seen.page.keyboard.press("Home")
         assert seen.page.locator("#stage.invented").count() == 1
-        assert "Nobody performed" in text_of(seen, "#unperformed")
+        assert "not performed" in text_of(seen, "#unperformed")
         seen.page.keyboard.press("ArrowRight")
         assert text_of(seen, "#unperformed") == ""
 

@@ -58,7 +58,7 @@ def let_go(seen):
 def shown_turns(seen):
     """The rotations of the pose that is shown, as the page would take it home."""
     with seen.page.expect_download():
-        choose(seen, "Take home the pose that is shown, as BVH")
+        choose(seen, "Download the pose that is shown, as BVH")
     asked = [each for each in seen.asked if each["ask"] == "export"][-1]
     return np.reshape(asked["rotations"], (-1, 4))
 
@@ -238,7 +238,7 @@ def test_pins_keep_feet_flat_if_asked(seen):
     seen.page.keyboard.press("k")
     seen.pick("RightFoot")
     seen.page.keyboard.press("k")
-    seen.page.get_by_label("Pins keep joints turned").check()
+    seen.page.get_by_label("Pins also keep rotations").check()
     look_at(seen, "Pelvis")
     pull(seen, 0, -20)
     let_go(seen)

@@ -39,7 +39,7 @@ def test_names_of_any_script_and_a_clip_of_one_frame(browser, scene):
         assert seen.page.get_by_role("button", name="Play (Space)").is_disabled()
         assert "nothing to check" in text_of(seen, "#strip")
         assert "nothing to play" in text_of(seen, "#when")
-        seen.page.get_by_role("button", name="Put this note away").click()
+        seen.page.get_by_role("button", name="Close this note").click()
         assert text_of(seen, "#notes") == ""
 
 

@@ -53,7 +53,7 @@ def playing(seen):
     [
         ("treeitem", "Chest"),
         ("tab", "Look"),
-        ("button", "On one frame (→)"),
+        ("button", "Next frame (→)"),
         ("button", "Mesh, body, bones or both (B)"),
     ],
 )
@@ -142,7 +142,7 @@ def test_a_narrow_window_has_room_for_all(seen):
         for part in ("header", "footer", "aside"):
             assert seen.page.locator(part).evaluate(inside), part
         assert seen.page.locator("#stage").bounding_box()["width"] == 420
-        button = seen.page.get_by_role("button", name="Open files, and take some home")
+        button = seen.page.get_by_role("button", name="Open files, or download some")
         menu = seen.page.locator(".menu")
         for close in (button.click, lambda: seen.page.keyboard.press("Escape")):
             button.click()
@@ -234,7 +234,7 @@ def test_what_is_undone_is_said_in_every_mode(cone):
     cone.page.keyboard.press("1")
     cone.page.keyboard.press("Control+y")
     cone.settle()
-    assert said.inner_text() == "Done again: move point, LeftArm"
+    assert said.inner_text() == "Redone: move point, LeftArm"
     cone.page.keyboard.press("Control+y")
     cone.settle()
     assert said.inner_text() == "there is nothing to redo"

@@ -1,20 +1,20 @@
 // The clip that Python opens the page with: a skeleton and its motion.
 
-import type { Clamping, Control, Opening, Start } from "./protocol";
+import type { Clamping, Opening } from "./protocol";
 
-export interface Skeleton {
-  names: string[];
-  parents: number[];
-  /** By joint, its partner on the other side; -1 for none. */
-  partners: number[];
-  /** By joint, its group in a human, such as "Left arm"; empty for none. */
-  groups: string[];
-  /** By joint, its common name, such as "left knee"; "" for none. */
-  commonNames: string[];
+export interface Skeleton
+  extends Pick<
+    Opening,
+    | "names"
+    | "parents"
+    | "partners"
+    | "groups"
+    | "commonNames"
+    | "offsets"
+    | "endParents"
+    | "endOffsets"
+  > {
   children: number[][];
-  offsets: Float32Array;
-  endParents: number[];
-  endOffsets: Float32Array;
 }
 
 /** Rotations (w, x, y, z) and positions of all joints, relative to their parents. */
@@ -23,53 +23,23 @@ export interface Pose {
   positions: Float32Array;
 }
 
-export interface Clip {
+export interface Clip extends Omit<Opening, "clip" | "state" | "positions" | keyof Skeleton> {
   name: string;
   skeleton: Skeleton;
-  frames: number;
-  /** Seconds from frame to frame. */
-  frameTime: number;
-  /** True if the first frame was not captured, such as a T-pose. */
-  invented: boolean;
-  /** The pose to open a figure with that has no clip. */
-  start: Start | null;
-  notes: string[];
-  controls: Control[];
-  /** Ends of the names of files that can be opened. */
-  suffixes: string[];
   /** True if the root translates, as in a capture. */
   rootMoves: boolean;
-  /** The world's axis that points up. */
-  up: "y" | "z";
-  /** The name of the joint that looks, and along which of its axes. */
-  looker: string | null;
-  lookAxis: string;
-  /** Rotations of all frames. */
-  rotations: Float32Array;
   pose(frame: number): Pose;
 }
 
 export function clipFrom(opening: Opening): Clip {
   const { names, parents, moving, offsets, rotations } = opening;
-  const { partners, groups, commonNames, endParents, endOffsets } = opening;
-  const { frames, frameTime, invented, start, notes, controls, suffixes } = opening;
-  const { up, looker, lookAxis } = opening;
   const children: number[][] = names.map(() => []);
   for (const [joint, parent] of parents.entries()) children[parent]?.push(joint);
-  const skeleton = {
-    names,
-    parents,
-    partners,
-    groups,
-    commonNames,
-    children,
-    offsets,
-    endParents,
-    endOffsets,
-  };
   return {
-    ...{ name: opening.clip, skeleton, rootMoves: moving.includes(0), rotations },
-    ...{ frames, frameTime, invented, start, notes, controls, suffixes, up, looker, lookAxis },
+    ...opening,
+    name: opening.clip,
+    skeleton: { ...opening, children },
+    rootMoves: moving.includes(0),
     pose(frame) {
       const positions = offsets.slice();
       moving.forEach((joint, index) => {

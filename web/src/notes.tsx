@@ -45,7 +45,7 @@ function Notes() {
         <p>
           {note.text}
           <Button
-            label="Put this note away"
+            label="Close this note"
             onClick={() => (notes.value = notes.value.filter((other) => other !== note))}
           >
             ✕

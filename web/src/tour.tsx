@@ -103,7 +103,7 @@ export class Tour {
           <Button label="Leave the tour, for good (Esc)" onClick={() => this.leave()}>
             Leave the tour
           </Button>
-          <Button label="Step before" hidden={index === 0} onClick={() => this.go(index - 1)}>
+          <Button label="Previous step" hidden={index === 0} onClick={() => this.go(index - 1)}>
             Back
           </Button>
           <Button

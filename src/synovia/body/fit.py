@@ -30,6 +30,7 @@ LIMBS = {
     "Toes": ("Toes", "", "Toes"),
 }
 """By segment without its side: its role, the next role, and the segment where both start."""
+SMALL_BONES = ("Patella", "Fibula")  # of rigs without joints for them, the bone above carries them
 NARROW, WIDE = 0.72, 1.4  # bounds of a rig's width relative to its size, against odd proportions
 
 
@@ -45,7 +46,8 @@ def fit_default_human(skeleton: Skeleton) -> Fitting | None:
     """Return how the default human, or a part of it, of any size carries its segments.
 
     Returns None for other skeletons. It is the default human if at least half of its joints have
-    the names, parents and directions of the human's segments.
+    the names, parents and directions of the human's segments. Where it has no joint for a patella
+    or a fibula, the bone above carries it.
     """
     human = load_human()
     ours = human.skeleton
@@ -64,8 +66,17 @@ def fit_default_human(skeleton: Skeleton) -> Fitting | None:
         cosines.append(float(a @ b) / max(lengths[0] * lengths[1], 1e-30))
     if len(sizes) < 4 or len(sizes) < 0.5 * (len(skeleton) - 1) or min(cosines) < 0.8:
         return None
-    joints = [skeleton.index(name) if name in skeleton.names else -1 for name in ours.names]
-    return Fitting(np.array(joints), float(np.median(sizes)) * human.inverses)
+    carriers = np.array(
+        [
+            ours.parents[segment]
+            if name.endswith(SMALL_BONES) and name not in skeleton.names
+            else segment
+            for segment, name in enumerate(ours.names)
+        ]
+    )
+    names = [ours.names[carrier] for carrier in carriers]
+    joints = [skeleton.index(name) if name in skeleton.names else -1 for name in names]
+    return Fitting(np.array(joints), float(np.median(sizes)) * human.inverses[carriers])
 
 
 Positions = Mapping[str, Vectors]

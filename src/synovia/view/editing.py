@@ -264,7 +264,7 @@ def recover(session: Session, request: RecoverRequest) -> Empty:
     """Restore or delete the unsaved edits of the last session."""
     leftover = session.leftover
     if leftover is None:
-        raise ValueError("there are no edits of last time")
+        raise ValueError("there are no unsaved edits of the last session")
     if request.restore:
         session.restore(leftover)
     else:

@@ -544,7 +544,7 @@ class Session:
             scene = self.scene
             source = scene.source or scene.model
             if EDITED_KEY in found.provenance and found.skeleton.names == source.skeleton.names:
-                version = Version(restored_scene(scene, found), "edits of last time")
+                version = Version(restored_scene(scene, found), "unsaved edits of the last session")
                 self._set_history(self._history.push(version))
             else:  # they are other limits altogether
                 self._set_scene(scene_of(found, scene.clip, scene.figure), unsaved=True)

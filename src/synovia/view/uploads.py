@@ -50,5 +50,5 @@ class Uploads:
         with self._lock:
             upload = self._files.pop(key, None)
         if upload is None or len(upload.content) != upload.size:
-            raise ValueError("not all of the file has come: send it again")
+            raise ValueError("the upload is not complete: send the file again")
         return upload

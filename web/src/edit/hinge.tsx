@@ -148,7 +148,6 @@ export class HingeEditor {
               {side === "low" ? "From" : "To"}
               <NumberField
                 label={`${side === "low" ? "From" : "To"}, in degrees`}
-                step="1"
                 value={formatTenths(shownEnd(hinge, side).deg)}
                 onCommit={(deg) => {
                   const end = shownEnd(hinge, side);

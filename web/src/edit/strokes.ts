@@ -116,7 +116,7 @@ export class Strokes {
   }
 }
 
-const STEP_LABELS = { undo: "Undone", redo: "Done again" };
+const STEP_LABELS = { undo: "Undone", redo: "Redone" };
 
 /** A number of this page, so that strokes of two pages differ. */
 const SESSION = crypto.getRandomValues(new Uint32Array(1))[0];

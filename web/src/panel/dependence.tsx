@@ -290,7 +290,7 @@ export class DependencePanel {
         </label>
         <div class="line">
           <Button
-            label="Let this joint have its own limit alone, wherever the other one is"
+            label="Use this joint's own limit alone, whatever the other joint does"
             onClick={() => this.actions.apply({ edit: "detach" })}
           >
             Remove the dependence

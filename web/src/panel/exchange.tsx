@@ -15,11 +15,11 @@ import { RolesDialog } from "./roles";
 import { Share } from "./share";
 
 const EXPORTS: [string, string, ExportRequest["what"], ".glb"?][] = [
-  ["Clamped clip", "Take home the clip within its limits", "clamped"],
-  ["This pose", "Take home the pose that is shown, as BVH", "pose"],
-  ["Clip, glTF", "Take home the clip as it is, as glTF", "clip", ".glb"],
-  ["Clamped, glTF", "Take home the clip within its limits, as glTF", "clamped", ".glb"],
-  ["Pose, glTF", "Take home the pose that is shown, as glTF", "pose", ".glb"],
+  ["Clamped clip", "Download the clip within its limits", "clamped"],
+  ["This pose", "Download the pose that is shown, as BVH", "pose"],
+  ["Clip, glTF", "Download the clip as it is, as glTF", "clip", ".glb"],
+  ["Clamped, glTF", "Download the clip within its limits, as glTF", "clamped", ".glb"],
+  ["Pose, glTF", "Download the pose that is shown, as glTF", "pose", ".glb"],
 ];
 
 export class Exchange {
@@ -79,8 +79,8 @@ export class Exchange {
   private async change(act: (discard: boolean) => Promise<Loaded>): Promise<void> {
     const { discards } = await act(false);
     if (!discards) return;
-    const text = <p>They would be gone: other limits take their place.</p>;
-    const question = { title: "Edits that are not saved", text, yes: "Go on without them" };
+    const text = <p>They would be lost: other limits replace them.</p>;
+    const question = { title: "Edits that are not saved", text, yes: "Discard them" };
     if (await this.files.confirm(question)) await act(true);
   }
 
@@ -141,7 +141,7 @@ export class Exchange {
       entry(text, label, () => void this.takeExport(what, suffix ? { suffix } : {}));
     return (
       <>
-        <Button label="Open files, and take some home" popovertarget="menu">
+        <Button label="Open files, or download some" popovertarget="menu">
           Files
         </Button>
         <input
@@ -181,27 +181,27 @@ export class Exchange {
           {entry("Human limits", "Limits of a human for this rig", () => void this.useHuman({}))}
           {entry(
             "Map joints …",
-            "Say which joint is which, where names do not",
+            "Say which joint is which bone, where names do not tell",
             () => void this.roles.show(""),
           )}
           <hr />
-          <small>Take home</small>
+          <small>Download</small>
           {EXPORTS.map(take)}
           {entry(
             "Angles, report …",
             "Angles, report …: what the clip uses, joint by joint, with norms; also CSV",
             () => void this.ranges.open(),
           )}
-          {entry("Limits", "Take home the limits", () => void this.files.download())}
-          {take(["Violations", "Take home the violations as a table, CSV", "violations"])}
+          {entry("Limits", "Download the limits", () => void this.files.download())}
+          {take(["Violations", "Download the violations as a table, CSV", "violations"])}
           {entry(
             "Picture",
-            "Take home what is seen, PNG",
+            "Download what is seen, PNG",
             () => void report(async () => saveBlob("synovia.png", await this.stage.picture())),
           )}
           {entry(
             "Turntable",
-            "Take home a video of one turn around it",
+            "Download a video of one turn around it",
             () => void this.takeVideo(),
           )}
           {entry("Share …", "Share this view as a link, or as one file of HTML", () =>

@@ -104,8 +104,8 @@ export class Files {
 
   private confirmOverwrite(name: string, isChanged: boolean): Promise<boolean> {
     const reason = isChanged
-      ? " was changed by somebody else since it was read here, and that would be gone."
-      : " is there already, and what is in it would be gone.";
+      ? " was changed by another program since it was read here: those changes would be lost."
+      : " exists already: its content would be lost.";
     const text = (
       <p>
         <b>{name}</b>
@@ -169,7 +169,7 @@ export class Files {
         onClose={(value) => value === "yes" && void this.download()}
       >
         <h2>No file to save to</h2>
-        <p>Files are written only where whoever started this said, and no file was named.</p>
+        <p>Synovia writes only to a file that was named when it was started, and none was.</p>
         <p>
           <b>Now: </b>download the limits, with all your edits.
         </p>

@@ -159,7 +159,7 @@ export class JointPanel {
         {words && <b>{capitalize(words)}</b>}
         {heldBy && (
           <span class="held">
-            Held by <bdi>{heldBy}</bdi>: it could be so if that were elsewhere
+            Held by <bdi>{heldBy}</bdi>: this would be legal if that joint were elsewhere
           </span>
         )}
         <span>
@@ -175,7 +175,7 @@ export class JointPanel {
               Show clamped
             </Button>
             <Button
-              label="Widen the limit just so much that this is legal"
+              label="Widen the limit just enough to make this pose legal"
               onClick={this.actions.allow}
             >
               Allow this

@@ -8,9 +8,9 @@ import type { Store } from "../store";
 import { Button, Dialog, DialogButtons, saveBlob } from "../ui";
 
 const FILES: [string, string, ExportRequest["what"]][] = [
-  ["Report", "Report with plots and norms, to print: take it home as HTML", "report"],
-  ["Table, CSV", "Table, CSV: take this table home", "ranges"],
-  ["Angles, CSV", "Angles, CSV: take home the angles in each frame", "angles"],
+  ["Report", "Report with plots and norms, to print: download it as HTML", "report"],
+  ["Table, CSV", "Table, CSV: download this table", "ranges"],
+  ["Angles, CSV", "Angles, CSV: download the angles in each frame", "angles"],
 ];
 
 export class RangesDialog {

@@ -76,7 +76,8 @@ export class RolesDialog {
       >
         <h2>Which joint is which</h2>
         <p>
-          Name an upper arm and an upper leg of one side: the rest is suggested, to be put right.
+          Choose an upper arm and an upper leg of one side: the rest is suggested, for you to
+          correct.
         </p>
         <div class="rows">
           <table>

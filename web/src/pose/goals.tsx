@@ -106,16 +106,13 @@ export class Pins {
               {pinned.map((joint) => (
                 <li key={joint}>
                   {store.nameOf(joint)}
-                  <Button
-                    label={`Let go of ${store.nameOf(joint)}`}
-                    onClick={() => this.toggle(joint)}
-                  >
+                  <Button label={`Unpin ${store.nameOf(joint)}`} onClick={() => this.toggle(joint)}>
                     ✕
                   </Button>
                 </li>
               ))}
             </ul>
-            <Check box={this.keepsRotations}>Pins keep joints turned as they are, too</Check>
+            <Check box={this.keepsRotations}>Pins also keep rotations</Check>
           </>
         )}
       </div>

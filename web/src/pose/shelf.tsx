@@ -52,7 +52,7 @@ export class Shelf {
     return (
       <div class="poses">
         <h2>Pose</h2>
-        <div class="row">
+        <div class="line">
           <Button
             label="Undo the pose (Ctrl Z)"
             disabled={!history.canUndo.value}
@@ -61,7 +61,7 @@ export class Shelf {
             Undo
           </Button>
           <Button
-            label="Do it again (Ctrl Shift Z)"
+            label="Redo the pose (Ctrl Shift Z)"
             disabled={!history.canRedo.value}
             onClick={() => history.redo()}
           >

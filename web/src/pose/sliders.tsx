@@ -10,8 +10,8 @@ import { Button, NumberField, releaseSlider } from "../ui";
 import type { MadePose } from "./history";
 
 const ENDS =
-  "Sliders end where the figure's controls do, also after an edit of its limits: what is outside " +
-  "these turns red.";
+  "Sliders have the ranges of the figure's controls, even after its limits are edited: joints " +
+  "outside their limits turn red.";
 const MAX_NAMES = 3; // joints that are named in one line
 const MIN_DEG = 0.05; // smaller angles are rounding errors
 const MAX_OFF_DEG = 1; // a pose farther from what controls give is not theirs
@@ -73,7 +73,7 @@ export class Sliders {
     if (fitted.offDeg > MAX_OFF_DEG)
       this.offNote.value =
         `No controls give this pose: the nearest are ${formatDegrees(fitted.offDeg)} off, ` +
-        "and a slider goes on from there.";
+        "and a slider starts from these.";
     else if (history.present.peek()?.pose === made.pose)
       history.present.value = { ...made, values: fitted.values };
     this.values.value = fitted.values;
@@ -117,7 +117,7 @@ export class Sliders {
     const more = outside.splice(MAX_NAMES).length;
     if (more) outside.push(`${more} more`);
     const lines = [
-      gaps.length ? `Out of reach: ${gaps.join(", ")} cannot comply.` : "",
+      gaps.length ? `Out of reach: ${gaps.join(", ")} cannot follow.` : "",
       outside.length ? `Outside: ${outside.join(", ")}.` : "",
     ];
     return lines.filter(Boolean).join(" ");
@@ -155,7 +155,7 @@ export class Sliders {
       <section class={isMoving ? "moves" : ""} ref={section}>
         <h3>
           {`${set.replaceAll("_", " ")} `}
-          <span class="clamped">{hasGap ? "cannot comply" : ""}</span>
+          <span class="clamped">{hasGap ? "cannot follow" : ""}</span>
         </h3>
         {controls.map((control) => (
           <this.Row key={control.name} control={control} />
@@ -206,7 +206,7 @@ export class Sliders {
           step={unit === "degrees" ? "1" : "0.01"}
           value={formatNumber(value, unit)}
           class={isClamped ? "clamped" : ""}
-          title={isClamped ? "As far as it goes: more was asked for" : ""}
+          title={isClamped ? "At the end of its range: more was requested" : ""}
           onCommit={(typed) => change(typed, Symbol("typed"))}
         />
         <Button

@@ -308,7 +308,10 @@ export class TryOut {
   Panel = () => (
     <div class="tried">
       <h2>Try the limits</h2>
-      <p>Drag any joint, a hand or a foot say: the others follow. Rings turn the picked one.</p>
+      <p>
+        Drag any joint, such as a hand or a foot: the others follow. The rings rotate the picked
+        joint.
+      </p>
       <Check box={this.keepsLimits}>Keep within the limits</Check>
       <Check box={this.feetStay}>Feet stay</Check>
       <Check box={this.isLimbOnly}>Move this limb alone</Check>

@@ -2,68 +2,36 @@
 
 import { type Quaternion, Triangle, Vector3 } from "three";
 import { quaternionAt } from "../pose/kinematics";
-import type { Hinge, Picture, ShapeNumber } from "../protocol";
+import type { Picture } from "../protocol";
 import { type Compass, createCompass, type Outline, outlineFrom, type Span } from "./cone";
 
-export interface Region {
-  family: string;
-  /** The name of the family for people. */
-  label: string;
-  chart: string;
-  /** True if the brush can sculpt it. */
-  sculptable: boolean;
-  /** The share of all rotations that it allows. */
-  share: number;
-  /** Numbers that can be typed. */
-  numbers: ShapeNumber[];
-  /** The hinge of a joint with one axis. */
-  hinge: Hinge | null;
+export interface Region extends Omit<Picture, "reference" | "axis"> {
   reference: Quaternion;
   axis: Vector3;
   compass: Compass;
-  directions: Float32Array;
-  faces: Uint32Array;
-  rim: Uint32Array;
-  twistDeg: Float32Array;
   twistSpan: Span;
   /** The centroid of the directions; it is short if they are all around. */
   middle: Vector3;
   /** The outline of reach cones. */
   outline: Outline | undefined;
-  vectors: Float32Array;
-  triangles: Uint32Array;
 }
 
 export function regionFrom(picture: Picture): Region {
-  const { family, label, chart, sculptable, share, numbers, hinge, twistDeg } = picture;
-  const { directions, faces, rim, vectors, triangles } = picture;
   let [least, most] = [Infinity, 0];
-  for (const width of twistDeg) {
+  for (const width of picture.twistDeg) {
     least = Math.min(least, width);
     most = Math.max(most, width);
   }
   const axis = new Vector3().fromArray(picture.axis);
   const reference = quaternionAt(picture.reference, 0);
   return {
-    family,
-    label,
-    chart,
-    sculptable,
-    share,
-    numbers,
-    hinge,
+    ...picture,
     reference,
     axis,
     compass: createCompass(axis, reference),
-    directions,
-    faces,
-    rim,
-    twistDeg,
     twistSpan: [Math.min(least, most), most],
-    middle: middleOf(directions, faces),
+    middle: middleOf(picture.directions, picture.faces),
     outline: outlineFrom(picture),
-    vectors,
-    triangles,
   };
 }
 

@@ -39,14 +39,14 @@ export class Curves {
     private onJump: (frame: number) => void,
   ) {
     const panel = find("#curve");
+    let edition = 0;
     effect(() => {
       const joint = store.picked.value;
+      if (store.edition.value !== edition) this.known.value = new Map();
+      edition = store.edition.value;
       // It keeps its space, or else the view would change its size with the picked joint.
       panel.hidden = !store.limited.value.length || store.clip.frames === 1;
       if (joint !== undefined && !panel.hidden) void this.latest.send(joint);
-    });
-    effect(() => {
-      if (store.edition.value > 0) this.known.value = new Map();
     });
     render(<this.Panel />, panel);
   }
@@ -58,7 +58,8 @@ export class Curves {
     const outside = this.outside.value;
     const hasAngles = rows.some((row) => row.joint === joint);
     const isWaiting = this.expectsAngles(joint) && !this.known.value.has(joint ?? -1);
-    if (outside && !isWaiting && (!hasAngles || outside.values.some((angle) => angle > 0))) rows.push(outside);
+    if (outside && !isWaiting && (!hasAngles || outside.values.some((angle) => angle > 0)))
+      rows.push(outside);
     return rows;
   }
 

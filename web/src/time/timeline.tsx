@@ -7,7 +7,7 @@ import { Button, beginDrag, find, releaseSlider, Select } from "../ui";
 import { Strip } from "./strip";
 import { findViolations, followFrame, loopFrame } from "./window";
 
-const NOT_PERFORMED = "Nobody performed this frame: the clip begins after it.";
+const NOT_PERFORMED = "This frame was not performed: the clip begins after it.";
 const SPEEDS = ["0.1", "0.25", "0.5", "1", "2", "4"];
 const LOOP_LABELS = ["Loop from this frame", "Loop to this frame", "Play all frames again"];
 
@@ -142,11 +142,11 @@ export class Timeline {
       <>
         <div class="buttons">
           {tool("|◂", "First frame (Home)", () => this.goTo(0))}
-          {tool("◂", "Back one frame (←)", () => this.step(-1))}
+          {tool("◂", "Previous frame (←)", () => this.step(-1))}
           {isPlaying.value
             ? tool("❚❚", "Pause (Space)", () => this.toggle())
             : tool("▶", "Play (Space)", () => this.toggle())}
-          {tool("▸", "On one frame (→)", () => this.step(1))}
+          {tool("▸", "Next frame (→)", () => this.step(1))}
           {tool("▸|", "Last frame (End)", () => this.goTo(last))}
           <output
             id="when"
