@@ -128,7 +128,7 @@ def opened(browser: Browser, shown: View) -> float:
     page = context.new_page()
     start = time.perf_counter()
     page.goto(shown.url)
-    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    page.wait_for_selector("main[aria-busy=false]", timeout=120_000)
     seconds = time.perf_counter() - start
     context.close()
     return seconds
@@ -142,7 +142,7 @@ def opened_human(browser: Browser, shown: View) -> tuple[float, float]:
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
     start = time.perf_counter()
     page.goto(shown.url)
-    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    page.wait_for_selector("main[aria-busy=false]", timeout=120_000)
     page.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
     seconds = time.perf_counter() - start
     told = session.send("Performance.getMetrics")["metrics"]
@@ -199,7 +199,7 @@ def played(page: Page, shown: View) -> tuple[int, list[float], list[float]]:
     """
     page.add_init_script(COUNTING)
     page.goto(shown.url)
-    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    page.wait_for_selector("main[aria-busy=false]", timeout=120_000)
     page.keyboard.press("Escape")
     page.keyboard.press("Space")
     indices, times, busy = page.evaluate(PLAYING, PLAYED_S)
@@ -240,7 +240,7 @@ def human_frames(browser: Browser, person: View) -> dict[str, dict[str, float]]:
     session = context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
     page.goto(person.url)
-    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    page.wait_for_selector("main[aria-busy=false]", timeout=120_000)
     for _ in range(2):
         page.keyboard.press("Escape")  # the tour, and what is picked
 

@@ -136,7 +136,7 @@ class Visit:
     def answer(self, ask):
         """The last answer to a question of this kind."""
         numbers = {each["id"] for each in self.asked if each["ask"] == ask}
-        return [heard for heard in self.heard if heard[0]["id"] in numbers][-1]
+        return [heard for heard in self.heard if heard[0].get("id") in numbers][-1]
 
     def pick(self, name):
         """Pick a joint in the tree, and wait until its limit is drawn."""
@@ -159,7 +159,7 @@ class Visit:
 
     def is_answered(self):
         """Whether there is an answer to all that the page asked for."""
-        return {each["id"] for each in self.asked} <= {header["id"] for header, _ in self.heard}
+        return {each["id"] for each in self.asked} <= {header.get("id") for header, _ in self.heard}
 
     def settle(self):
         """Wait until all that was asked for is answered, and what that leads to."""
@@ -174,13 +174,14 @@ class Visit:
         return box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"]
 
     def picture(self):
-        """The stage as it looks, once it is still, without the hint.
+        """The stage as it looks, once it is still, without the hint and the buttons over it.
 
-        Its round corners are not always drawn quite the same.
+        Their round corners are not always drawn quite the same.
         """
         assert self.is_drawn, "a test that looks at pictures is marked as drawn"
         self.drawn()
-        return self.page.locator("#stage").screenshot(mask=[self.page.locator("#hint")])
+        covered = self.page.locator("#hint, #gizmo .views")
+        return self.page.locator("#stage").screenshot(mask=[covered])
 
     def drawn(self):
         """Wait until what was asked for is on the screen, or would be."""

@@ -341,7 +341,8 @@ def test_the_next_start_offers_what_was_not_saved(session, model, file):
     assert "LeftForeArm" not in limits
     following.undo()
     assert "LeftForeArm" in following.scene.model.limits
-    assert "no unsaved edits of the last session" in ask(following, "recover", restore=True)["error"]
+    again = ask(following, "recover", restore=True)
+    assert again["error"] == "there are no unsaved edits of the last session"
 
 
 def test_what_was_not_saved_can_be_left(session, model, file):

@@ -95,7 +95,6 @@ export class Page {
       apply: (edit) => void this.editing.strokes.apply(edit),
       pick: (joint) => this.jumpTo(joint),
     });
-    this.dependence.followDriver();
     this.editing.dependentEndEdit = (side, deg) => this.dependence.endEdit(side, deg);
     const recallSample = (rotation: Quaternion, clip: string, frame: number) =>
       void this.recall(rotation, clip, frame);

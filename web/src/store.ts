@@ -7,12 +7,13 @@ import type { Clip, Pose } from "./clip";
 import { type Connection, Latest } from "./connection";
 import { type MadePose, PoseHistory } from "./pose/history";
 import { forwardKinematics, measuredRotation, type WorldPose } from "./pose/kinematics";
-import type { Hinge, PoseRequest, Repaired, State, Why } from "./protocol";
+import type { ExportRequest, Hinge, PoseRequest, Repaired, State, Why } from "./protocol";
 import type { Style } from "./stage/body";
 import { THEMES } from "./stage/colours";
 import type { Slice } from "./stage/cone";
 import type { Region } from "./stage/region";
 import type { JointSphere } from "./stage/sphere";
+import { saveBlob } from "./ui";
 
 export type Mode = "look" | "try" | "edit" | "controls";
 
@@ -49,6 +50,10 @@ export class Store {
   mayBeCheap = recall("simple") !== "never";
   /** Degrees outside by frame and limited joint, with the joints that they are of. */
   readonly check = signal<Checked | undefined>(undefined);
+  /** The same, without joints while it is unknown. */
+  readonly checked = computed(
+    () => this.check.value ?? { joints: [], outsideDeg: new Float32Array() },
+  );
   /** The repaired clip, and whether it is shown in place of the clip. */
   readonly repaired = signal<Repaired | undefined>(undefined);
   readonly showsRepaired = signal(false);
@@ -236,6 +241,13 @@ export class Store {
         ([joint, angle]) => Math.abs(angle) > ROUNDING_DEG && limited.includes(joint),
       ),
     );
+  }
+
+  /** Let the browser download a file that Python makes; return its name. */
+  async download(request: ExportRequest): Promise<string> {
+    const { name, content } = await this.connection.ask("export", request);
+    saveBlob(name, new Blob([content]));
+    return name;
   }
 
   /** Ask how far a made pose is outside the present limits. */

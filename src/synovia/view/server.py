@@ -276,7 +276,8 @@ class PageServer:
             return self._response(HTTPStatus.MISDIRECTED_REQUEST, "this server has another name\n")
         wanted = self.guard.path_below_token(request.path)
         if wanted is None:
-            return self._response(HTTPStatus.FORBIDDEN, "the link lacks its token: use the whole link\n")
+            reason = "the link lacks its token: use the whole link\n"
+            return self._response(HTTPStatus.FORBIDDEN, reason)
         self._listener.authenticate(connection.socket)
         if wanted == SOCKET:
             if not self.guard.allows_origin(origin, host):

@@ -47,6 +47,10 @@ export class DependencePanel {
       store.hingeHere.value = this.hingeHere();
     });
     effect(() => this.drawMap());
+    effect(() => this.placeMap());
+    effect(() => {
+      if (this.isMapWanted.value) this.isTurnWanted = true;
+    });
     effect(() => {
       if (this.isMapWanted.value && this.known.value)
         void this.latestMap.send(store.picked.peek() ?? -1);
@@ -188,24 +192,19 @@ export class DependencePanel {
     stage.draw();
   }
 
-  /** Keep the map at the driver; call once. */
-  followDriver(): void {
-    effect(() => {
-      const { store } = this;
-      const [sphere, driver] = [this.sphere.value, store.driver.value];
-      const position = store.world.value.positions[driver];
-      if (!sphere || !position) return;
-      sphere.setPose(position, store.baseRotation(driver), store.measuredRotation(driver));
-      if (this.isTurnWanted) {
-        this.isTurnWanted = false;
-        this.stage.frameJoint(driver);
-        if (sphere.facing) this.stage.turntable.bringToFront(sphere.facing);
-      }
-      this.stage.draw();
-    });
-    effect(() => {
-      if (this.isMapWanted.value) this.isTurnWanted = true;
-    });
+  /** Keep the map at the driver. */
+  private placeMap(): void {
+    const { store } = this;
+    const [sphere, driver] = [this.sphere.value, store.driver.value];
+    const position = store.world.value.positions[driver];
+    if (!sphere || !position) return;
+    sphere.setPose(position, store.baseRotation(driver), store.measuredRotation(driver));
+    if (this.isTurnWanted) {
+      this.isTurnWanted = false;
+      this.stage.frameJoint(driver);
+      if (sphere.facing) this.stage.turntable.bringToFront(sphere.facing);
+    }
+    this.stage.draw();
   }
 
   Panel = () => {

@@ -94,13 +94,11 @@ export class Exchange {
   }
 
   private takeExport(what: ExportRequest["what"], more: Partial<ExportRequest>): Promise<void> {
-    const { connection, soften } = this.store;
-    const request = { what, soften: soften.value, ...more, ...this.store.poseRequest() };
+    const soften = this.store.soften.value;
     return report(async () => {
       showMessage("Writing the file …");
-      const { name, content } = await connection.ask("export", request);
-      saveBlob(name, new Blob([content]));
-      showMessage(`Wrote ${name}`);
+      const request = { what, soften, ...more, ...this.store.poseRequest() };
+      showMessage(`Wrote ${await this.store.download(request)}`);
     });
   }
 

@@ -5,7 +5,7 @@ import { capitalize, formatAngle } from "../format";
 import { report } from "../notes";
 import type { ExportRequest, RangeRow, Ranges } from "../protocol";
 import type { Store } from "../store";
-import { Button, Dialog, DialogButtons, saveBlob } from "../ui";
+import { Button, Dialog, DialogButtons } from "../ui";
 
 const FILES: [string, string, ExportRequest["what"]][] = [
   ["Report", "Report with plots and norms, to print: download it as HTML", "report"],
@@ -30,13 +30,6 @@ export class RangesDialog {
     });
   }
 
-  private take(what: ExportRequest["what"]): Promise<void> {
-    return report(async () => {
-      const { name, content } = await this.store.connection.ask("export", { what });
-      saveBlob(name, new Blob([content]));
-    });
-  }
-
   View = () => {
     const { ranges = [], notes = [] } = this.found.value ?? {};
     return (
@@ -44,7 +37,11 @@ export class RangesDialog {
         <h2>Range of motion</h2>
         <div class="line">
           {FILES.map(([text, label, what]) => (
-            <Button key={what} label={label} onClick={() => void this.take(what)}>
+            <Button
+              key={what}
+              label={label}
+              onClick={() => void report(() => this.store.download({ what }))}
+            >
               {text}
             </Button>
           ))}

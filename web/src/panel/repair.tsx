@@ -5,7 +5,7 @@ import { formatDegrees, formatPercent } from "../format";
 import { report } from "../notes";
 import type { Repaired, RepairStage } from "../protocol";
 import type { Store } from "../store";
-import { Button, Check, Facts, saveBlob } from "../ui";
+import { Button, Check, Facts } from "../ui";
 
 const STAGES: Record<string, string> = {
   glitches: "Glitches interpolated",
@@ -47,13 +47,6 @@ export class RepairPanel {
       });
       store.history.leave();
       store.showRepaired(answer);
-    });
-  }
-
-  private save(): Promise<void> {
-    return report(async () => {
-      const { name, content } = await this.store.connection.ask("export", { what: "repaired" });
-      saveBlob(name, new Blob([content]));
     });
   }
 
@@ -107,7 +100,10 @@ export class RepairPanel {
                 {text}
               </Button>
             ))}
-            <Button label="Save clip: the repaired one, as a file" onClick={() => void this.save()}>
+            <Button
+              label="Save clip: the repaired one, as a file"
+              onClick={() => void report(() => this.store.download({ what: "repaired" }))}
+            >
               Save clip
             </Button>
           </div>

@@ -137,7 +137,7 @@ export class JointTree {
 
   /** The largest angle outside of each limited joint in the clip. */
   private worst = computed(() => {
-    const { joints, outsideDeg } = this.store.check.value ?? { joints: [], outsideDeg: [] };
+    const { joints, outsideDeg } = this.store.checked.value;
     const worst = new Map(joints.map((joint) => [joint, 0]));
     const first = this.store.clip.invented ? joints.length : 0;
     for (let i = first; i < outsideDeg.length; i++) {

@@ -99,7 +99,7 @@ export class Curves {
   private outsideRow(): Row | undefined {
     const { store } = this;
     const joint = store.picked.value;
-    const { joints = [], outsideDeg = [] } = store.check.value ?? {};
+    const { joints, outsideDeg } = store.checked.value;
     const index = joints.indexOf(joint ?? -1);
     if (!store.hasRegion(joint) || index < 0) return undefined;
     const values = Float32Array.from({ length: store.clip.frames }, (_, frame) =>

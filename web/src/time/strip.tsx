@@ -56,7 +56,7 @@ export class Strip {
   }
 
   private get joints(): number[] {
-    return this.store.check.value?.joints ?? [];
+    return this.store.checked.value.joints;
   }
 
   private zoom(factor: number, share?: number): void {
@@ -177,8 +177,8 @@ export class Strip {
   };
 
   private paint(canvas: HTMLCanvasElement, index: number, width: number): void {
-    const { clip, check, window } = this.store;
-    const { joints, outsideDeg } = check.value ?? { joints: [], outsideDeg: [] };
+    const { clip, checked, window } = this.store;
+    const { joints, outsideDeg } = checked.value;
     const { first, last }: TimeWindow = window.value;
     const columns = Math.round(width * devicePixelRatio);
     const angleAt = (frame: number) => outsideDeg[frame * joints.length + index] ?? 0;

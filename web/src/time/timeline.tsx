@@ -47,10 +47,7 @@ export class Timeline {
   }
 
   private violations(minDeg: number) {
-    const { joints, outsideDeg } = this.store.check.value ?? {
-      joints: [],
-      outsideDeg: new Float32Array(),
-    };
+    const { joints, outsideDeg } = this.store.checked.value;
     const { frames, invented } = this.store.clip;
     return findViolations(outsideDeg, joints.length, frames, minDeg, invented ? 1 : 0);
   }
