@@ -132,11 +132,11 @@ def test_ranges_lead_to_frames_and_files(seen):
     assert row.locator("td").nth(1).inner_text() == "−60°"
     assert row.locator("td").nth(3).inner_text() == "−3 to 143"
     with seen.page.expect_download() as download:
-        seen.page.get_by_label("Table, CSV: take").click()
+        seen.page.get_by_label("Table, CSV: download").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
     assert next(each for each in rows if each["joint"] == "left elbow")["impossible_frames"] == "10"
     with seen.page.expect_download() as download:
-        seen.page.get_by_label("Angles, CSV: take").click()
+        seen.page.get_by_label("Angles, CSV: download").click()
     assert len(download.value.path().read_text().splitlines()) == scene.clip.frames + 1
     with seen.page.expect_download() as download:
         seen.page.get_by_label("Report with plots").click()

@@ -41,7 +41,7 @@ def at(browser, model, drawn):
 
 
 def choose(seen, name):
-    seen.page.get_by_role("button", name="Open files, or download some").click()
+    seen.page.get_by_role("button", name="Open files, or export some").click()
     exact = name.startswith(("Download the clip", "Download the pose"))
     seen.page.locator(".menu").get_by_title(name, exact=exact).click()
 

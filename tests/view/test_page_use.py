@@ -142,7 +142,7 @@ def test_a_narrow_window_has_room_for_all(seen):
         for part in ("header", "footer", "aside"):
             assert seen.page.locator(part).evaluate(inside), part
         assert seen.page.locator("#stage").bounding_box()["width"] == 420
-        button = seen.page.get_by_role("button", name="Open files, or download some")
+        button = seen.page.get_by_role("button", name="Open files, or export some")
         menu = seen.page.locator(".menu")
         for close in (button.click, lambda: seen.page.keyboard.press("Escape")):
             button.click()

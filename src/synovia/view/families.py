@@ -208,11 +208,11 @@ def judge_family(session: Session, request: JudgeRequest) -> Judgement | PartJud
     request of its own, so that a page can stop in between.
     """
     scene, name, choice = session.scene, request.joint, choice_of(request)
-    if choice.source == FROM_LIMIT:
+    if choice.from_ == FROM_LIMIT:
         raise ValueError("only what is made from evidence can be judged by evidence left out")
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit to judge")
-    found = evidence_of(scene, scene.model.limits[name], name, choice.source)
+    found = evidence_of(scene, scene.model.limits[name], name, choice.from_)
     folds, basis = folds_of(found)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said when the limit is made, if it is
@@ -257,26 +257,15 @@ def families() -> dict[str, edit.Family]:
     return {family.name: family for shape in SHAPES.values() for family in edit.families(shape)}
 
 
-@dataclass(frozen=True)
-class FamilyChoice:
-    """A family in a chart, the margin in radians, and what it is made from."""
-
-    family: str
-    chart: str
-    margin: float
-    source: EvidenceSource
-
-
 @dataclass(frozen=True, eq=False)
 class FitRecord:
     """How a limit came about at the page, what a fit warned of, and what a conversion cost."""
 
-    choice: FamilyChoice
+    choice: Choice
     warnings: tuple[str, ...] = ()
     origin: Limit | None = None
     """What it was converted from: another conversion starts there again, and loses no more."""
-    cost: tuple[float, float, float] | None = None
-    """Shares of all rotations gained and lost, and the largest error in radians."""
+    cost: Cost | None = None
 
 
 FIT_RECORDS: WeakKeyDictionary[Limit, FitRecord] = WeakKeyDictionary()
@@ -300,26 +289,31 @@ def describe_families(session: Session, request: JointRequest) -> Families:
     return Families(families=known, sources=sources_of(scene, name), **vars(making))
 
 
-def choice_of(request: Choice) -> FamilyChoice:
-    """Return the choice of a request, its margin in radians; ValueError for an unknown family."""
+def choice_of(request: Choice) -> Choice:
+    """Return the choice of a request with its chart; ValueError for an unknown family."""
     family, chart, known = request.family, request.chart, families()
     if family not in known:
         raise ValueError(f"family must be one of {', '.join(known)}, got {family!r:.60}")
-    charts = SHAPES[known[family].shape].charts
+    shape = known[family].shape
+    charts = SHAPES[shape].charts
     if chart is not None and chart not in charts:
         raise ValueError(f"{family} works in {' or '.join(charts)}, got the chart {chart!r:.60}")
-    margin = float(np.radians(request.margin_deg))
-    return FamilyChoice(family, chart_for(known[family].shape, chart), margin, request.from_)
+    return Choice(
+        family=family,
+        chart=chart_for(shape, chart),
+        margin_deg=request.margin_deg,
+        from_=request.from_,
+    )
 
 
-def refit_limit(scene: Scene, limit: Limit, name: str, choice: FamilyChoice) -> Limit:
+def refit_limit(scene: Scene, limit: Limit, name: str, choice: Choice) -> Limit:
     """Return the joint's limit as the choice has it, and remember how it was made."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if choice.source == FROM_LIMIT:
+        if choice.from_ == FROM_LIMIT:
             made, origin, cost = _convert(scene, limit, name, choice)
         else:
-            found = evidence_of(scene, limit, name, choice.source)
+            found = evidence_of(scene, limit, name, choice.from_)
             made, origin, cost = fit_limit(found, choice), None, None
             if limit.relative_to is not None:
                 made = learn.measure_from(made, limit.relative_to)
@@ -328,46 +322,53 @@ def refit_limit(scene: Scene, limit: Limit, name: str, choice: FamilyChoice) -> 
     return made
 
 
-def fit_limit(found: Evidence, choice: FamilyChoice) -> Limit:
+def fit_limit(found: Evidence, choice: Choice) -> Limit:
     """Return the limit around what can be believed of the evidence, as `LimitModel.fit` does it."""
-    kind = SHAPES[families()[choice.family].shape]
+    kind, margin = SHAPES[families()[choice.family].shape], float(np.radians(choice.margin_deg))
     if kind.fits_margin and not kind.convex:  # the grid of a field depends on the margin
-        return _fit(found, choice.family, choice.chart, choice.margin)
+        return _fit(found, choice.family, choice.chart, margin)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the limit that is grown from it warns for itself
         core = _fit_without_margin(found, choice.family, choice.chart)
-    return core.grow(choice.margin)
+    return core.grow(margin)
 
 
 @lru_cache(maxsize=256)
-def _fit_without_margin(found: Evidence, family: str, chart: str) -> Limit:
+def _fit_without_margin(found: Evidence, family: str, chart: str | None) -> Limit:
     """Return the limit without a margin, so that a slider of margins need not fit again."""
     return _fit(found, family, chart, 0.0)
 
 
-def _fit(found: Evidence, family: str, chart: str, margin: float) -> Limit:
+def _fit(found: Evidence, family: str, chart: str | None, margin: float) -> Limit:
     kind = families()[family]
     options = learn.FitOptions(
-        kind.shape, chart, margin=margin, trim=found.trim, shape_options=dict(kind.options)
+        kind.shape,
+        chart_for(kind.shape, chart),
+        margin=margin,
+        trim=found.trim,
+        shape_options=dict(kind.options),
     )
     return learn.fit_joint(
         found.takes, options, reference=None, axis=found.axis, trimmed=trim_evidence(found)
     ).limit
 
 
-def _convert(
-    scene: Scene, limit: Limit, name: str, choice: FamilyChoice
-) -> tuple[Limit, Limit, tuple[float, float, float]]:
+def _convert(scene: Scene, limit: Limit, name: str, choice: Choice) -> tuple[Limit, Limit, Cost]:
     """Return the limit in another family, what it is converted from, and what that costs."""
     known, family = FIT_RECORDS.get(limit), families()[choice.family]
     origin = limit if known is None or known.origin is None else known.origin
     skeleton = scene.clip.skeleton
     bone = origin.chart.bone
     axis = learn.bone_axes(skeleton)[skeleton.index(name)] if bone is None else bone
-    turned = axis if has_axis(choice.chart) else None
-    done = origin.to(family.shape, choice.chart, axis=turned, **dict(family.options))
+    chart = chart_for(family.shape, choice.chart)
+    turned = axis if has_axis(chart) else None
+    done = origin.to(family.shape, chart, axis=turned, **dict(family.options))
     # A copy, since a limit that is of the family already comes back itself.
-    return replace(done.limit), origin, (done.gained, done.lost, done.error)
+    return (
+        replace(done.limit),
+        origin,
+        Cost(gained=done.gained, lost=done.lost, error_deg=float(np.degrees(done.error))),
+    )
 
 
 def describe_choice(scene: Scene, name: str) -> Making:
@@ -377,33 +378,20 @@ def describe_choice(scene: Scene, name: str) -> Making:
     known = made is not None or _is_original(scene, name)
     if made is None:
         # Frames that happen to be shown are no evidence for a limit, unless a person says so.
-        first = (
-            FROM_SAMPLES if kept_samples(scene, name) and _is_original(scene, name) else FROM_LIMIT
+        has_samples = _is_original(scene, name) and kept_samples(scene, name)
+        choice = Choice(
+            family=edit.family_of(limit.shape),
+            chart=limit.chart.name,
+            margin_deg=round(float(np.degrees(_recorded_margin(scene, name))), 4),
+            from_=FROM_SAMPLES if has_samples else FROM_LIMIT,
         )
-        made = FitRecord(
-            FamilyChoice(
-                edit.family_of(limit.shape), limit.chart.name, _recorded_margin(scene, name), first
-            )
-        )
-        chosen = False
-    else:
-        chosen = made.choice.source != FROM_LIMIT
-    choice = made.choice
-    cost = None
-    if made.cost is not None:
-        gained, lost, error = made.cost
-        cost = Cost(gained=gained, lost=lost, error_deg=float(np.degrees(error)))
+        return Making(choice=choice, known=known, fitted=False, remarks=[], cost=None)
     return Making(
-        choice=Choice(
-            family=choice.family,
-            chart=choice.chart,
-            margin_deg=round(float(np.degrees(choice.margin)), 4),
-            from_=choice.source,
-        ),
+        choice=made.choice,
         known=known,
-        fitted=chosen,
+        fitted=made.choice.from_ != FROM_LIMIT,
         remarks=list(made.warnings),
-        cost=cost,
+        cost=made.cost,
     )
 
 

@@ -139,7 +139,7 @@ export class Exchange {
       entry(text, label, () => void this.takeExport(what, suffix ? { suffix } : {}));
     return (
       <>
-        <Button label="Open files, or download some" popovertarget="menu">
+        <Button label="Open files, or export some" popovertarget="menu">
           Files
         </Button>
         <input
