@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -80,29 +81,22 @@ def _body(
 ) -> Element:
     """Return the body of a joint, with those below it; append the names of all hinges in order."""
     skeleton = body.skeleton
-    name = skeleton.names[joint]
-    part = element("body", name=name)
+    name, children = skeleton.names[joint], list[Element]()
+    placement: dict[str, Any] = {"pos": skeleton.offsets[joint]}
     if skeleton.parents[joint] < 0:
-        position, orientation = np.array([0.0, 0.0, height]), upright(skeleton)
-        part.children.append(element("freejoint", name=f"{name}_free"))
-    else:
-        position, orientation = skeleton.offsets[joint], None
+        placement = {"pos": [0.0, 0.0, height], "quat": upright(skeleton)}
+        children.append(element("freejoint", name=f"{name}_free"))
     if name in body.joints:
         hinged = body.joints[name]
-        orientation = hinged.reference
+        placement["quat"] = hinged.reference
         hinges += hinged.hinge_names
-        part.children += [
+        children += [
             element("joint", name=hinge, axis=axis, range=[low, high])
             for hinge, axis, low, high in hinged.hinges()
         ]
-    part.attributes |= element("body", pos=position).attributes
-    if orientation is not None:
-        part.attributes |= element("body", quat=orientation).attributes
-    part.children += [_geom(capsule) for capsule in segments if capsule.joint == joint]
-    part.children += [
-        _body(body, child, segments, hinges, height) for child in skeleton.children(joint)
-    ]
-    return part
+    children += [_geom(capsule) for capsule in segments if capsule.joint == joint]
+    children += [_body(body, child, segments, hinges, height) for child in skeleton.children(joint)]
+    return element("body", *children, name=name, **placement)
 
 
 def _geom(capsule: BodyCapsule) -> Element:

@@ -138,12 +138,12 @@ class _AsfReader:
             b":bonedata": self._read_bone,
             b":hierarchy": self._read_children,
         }
-        found = set()
+        sections_read = set()
         for section, words in self._sections():
-            found.add(section)
+            sections_read.add(section)
             if words and section in sections:
                 sections[section](words)
-        if b":bonedata" not in found:
+        if b":bonedata" not in sections_read:
             reader.fail_at(max(reader.number, 1), "expected :bonedata", "the end of the file")
 
     def _sections(self) -> Iterator[tuple[bytes, list[bytes]]]:

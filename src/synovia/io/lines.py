@@ -60,7 +60,7 @@ class LineReader:
         raise ValueError(f"{self.path}:{number}: {rule}, got {value}")
 
     def numbers(self, lines: Sequence[bytes], first: int) -> Floats:
-        """Return all numbers in `lines` of the file, the first of which has the number `first`."""
+        """Return all numbers in `lines` of the file; `first` is the number of the first line."""
         values = parse_numbers(b"\n".join(lines))
         if values is not None:
             return values
