@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 
 from .. import kernels, quat
-from ..arrays import TOLERANCE, TURN, Floats, Points, Quats, Scalars, Vectors, rows, wrap_angles
+from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows, wrap_angles
 from ..kernels.layout import DIRECTION_TWIST, EULER, ROTATION_VECTOR, SWING_TWIST
 from .chart import ROUNDING, STEEP, Chart, half_turn, reflect, unit_normal
 
@@ -179,15 +179,12 @@ class DirectionTwist(Chart):
         return path
 
     def is_singular(self, shape: Any) -> bool:
-        return self._gap_opposite(shape) <= TOLERANCE
+        known = hasattr(shape, "contains_direction")
+        return known and bool(shape.contains_direction(-self.axis))
 
     def is_steep(self, shape: Any) -> bool:
-        return self._gap_opposite(shape) < STEEP
-
-    def _gap_opposite(self, shape: Any) -> float:
-        """Return the distance of the direction opposite the axis to the nearest legal one."""
         nearest = shape.project(np.append(-self.axis, 0.0))[:3]
-        return float(np.linalg.norm(nearest + self.axis))
+        return bool(np.linalg.norm(nearest + self.axis) < STEEP)
 
     def density(self, points: Points) -> Scalars:
         return np.full(points.shape[:-1], self.max_density)

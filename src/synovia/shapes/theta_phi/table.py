@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 
 from ...arrays import (
+    TOLERANCE,
     TURN,
     Floats,
     Ints,
@@ -202,6 +203,13 @@ class ThetaPhi(Directional):
     @property
     def twist_bounds(self) -> tuple[float, float]:
         return float(self.low[self.legal].min()), float(self.high[self.legal].max())
+
+    def contains_direction(self, directions: Vectors) -> Mask:
+        # By the cells within the tolerance, so that the table need not be packed for it.
+        near = TOLERANCE * np.concatenate([np.zeros((1, 3)), np.eye(3), -np.eye(3)])
+        around = rows("directions", directions, 3)[..., None, :] + near
+        cells = grid.cells_of(around @ self.frame.T, self.legal.shape)
+        return np.asarray(self.legal.ravel()[cells].any(axis=-1))
 
     def twist_range(self, directions: Vectors) -> Floats:
         return self._twists(rows("directions", directions, 3) @ self.frame.T)
