@@ -210,7 +210,7 @@ def test_what_smpl_cannot_hold_is_said(tmp_path):
 
 
 def test_other_rigs_are_refused_by_name(tmp_path):
-    with pytest.raises(ValueError, match=r"a\.npz: expected the \d+ joints of .*, got a rig of "):
+    with pytest.raises(ValueError, match=r"a\.npz: expected the 24 joints of SMPL, got a rig of "):
         save_clip(arm_clip(frames=3), tmp_path / "a.npz")
     clip = clip_from_poses(np.zeros((2, 156)))
     renamed = replace(

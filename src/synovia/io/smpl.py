@@ -294,10 +294,10 @@ def _in_order(clip: Clip, location: str) -> tuple[Quats, Vectors]:
     models = [
         (kind, _parents(joints, side)) for joints, (kind, _) in KINDS.items() for side in SIDES
     ]
-    # The model that shares the most joints, and has the fewest others.
-    kind, parents = min(
-        models, key=lambda model: (-len(model[1].keys() & above.keys()), len(model[1]))
-    )
+    shared = [len(parents.keys() & above.keys()) for _, parents in models]
+    # The model that shares the most joints, and has the fewest others; SMPL if none shares any.
+    best = min(range(len(models)), key=lambda k: (-shared[k], len(models[k][1]) * bool(shared[k])))
+    kind, parents = models[best]
     for name in [*parents, *above]:
         if above.get(name) != parents.get(name):
             what = "is missing" if name not in above else "is none of them"
