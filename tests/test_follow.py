@@ -60,7 +60,10 @@ def place_of(clip, joint="Hand"):
 
 
 def turned_away(driven, clip):
-    """The angles, frame by frame, that joints turn apart from what the clip does."""
+    """Return the angles by which joints rotate in each frame, apart from the clip's motion.
+
+    They exceed the bound a little where the pose carried along with the clip leaves its limits.
+    """
     now, then = driven.pose.rotations, clip.pose.rotations
     carried = quat.mul(now[:-1], quat.mul(quat.inverse(then[:-1]), then[1:]))
     return quat.angle_between(carried, now[1:])
@@ -149,11 +152,11 @@ def test_no_pop_where_a_target_leaves_reach_and_comes_back(family):
 def test_a_jump_takes_some_frames():
     model = arms.arm()
     clip = moving(model, size=0.05, frames=60)
-    there = place_of(moving(model, seed=4, size=0.0, frames=1))[0]
-    path = np.where(np.arange(60)[:, None] < 20, place_of(clip), there)
+    target = place_of(moving(model, size=0.5, frames=60))[30]
+    path = np.where(np.arange(60)[:, None] < 20, place_of(clip), target)
     driven = follow(model, clip, [Reach("Hand", path)])
     assert model.contains(driven.clip.pose).all()
-    assert turned_away(driven.clip, clip).max() < 1.01 * FRAME
+    assert turned_away(driven.clip, clip).max() < 1.05 * FRAME
     assert driven.late[20]
     assert not driven.solution.converged[20]
     assert not driven.late[:20].any()

@@ -56,7 +56,7 @@ PAIR_ROW = 4
 MAX_DEPENDENTS = 8  # of one driver
 MAX_PAIRS = 1000  # of all drivers: each is compared with each
 BEGINS = float(np.frombuffer(b"SYNOVIA\n", "<f8")[0])
-FORMAT = 4.0  # version of the file
+FORMAT = 5.0  # version of the file
 WHOLE, NO_LIMITS, OTHER_VERSION, CUT, DAMAGED, BAD_SKELETON, BAD_LIMIT = range(7)
 """Results of `check_file`."""
 
@@ -189,14 +189,11 @@ def check_union(p, o, end):
 
 @kernel
 def check_walls(p, o, size, entry):
-    """Return the number of walls of a valid entry of a table, or 0.
-
-    An entry with one wall names it twice.
-    """
-    if not is_whole(entry, 1.0, size - 3.0):
+    """Return the number of walls of a valid entry of a table, or 0."""
+    if not is_whole(entry, 1.0, size - 2.0):
         return 0
-    count = max(p[o + int(entry)], 2.0)
-    if not is_whole(count, 2.0, size - entry - 1.0) or not p[o + int(entry)] >= 1.0:
+    count = p[o + int(entry)]
+    if not is_whole(count, 1.0, size - entry - 1.0):
         return 0
     for k in range(int(count)):
         if not is_whole(p[o + int(entry) + 1 + k], 0.0, size - 8.0):
