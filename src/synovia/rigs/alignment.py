@@ -39,15 +39,15 @@ class Draft:
     steps: list[str]
     """Sentences about what was done."""
 
-    def turn(self, role: str, rotation: Quats) -> None:
+    def rotate_frame(self, role: str, rotation: Quats) -> None:
         """Rotate the frame of a bone; toes follow the foot."""
-        for each in {role, role.replace("Foot", "Toes")} & self.frames.keys():
-            self.frames[each] = quat.mul(self.frames[each], rotation)
+        for name in {role, role.replace("Foot", "Toes")} & self.frames.keys():
+            self.frames[name] = quat.mul(self.frames[name], rotation)
 
     def set_rotation(self, role: str, rotation: Quats) -> None:
         """Set the frame that gives a bone's canonical axes this rotation (4,) in the reference.
 
-        The frame is certain then.
+        Its confidence becomes 1.
         """
         inverse = quat.inverse(self.reference.rotations[role])
         self.frames[role] = quat.normalize(quat.mul(inverse, rotation))
@@ -111,8 +111,8 @@ class Alignment:
                 shared = next((skeleton.names[joint] for joint in spine if joint in path), None)
                 if shared is not None:
                     rest = skeleton.rest_pose().rotations
-                    down = lineage(skeleton, roles[above], shared).relative_rotation(rest)
-                    anchors_by_role[role] = shared, quat.mul(down, self.frames[above])
+                    rest_rotation = lineage(skeleton, roles[above], shared).relative_rotation(rest)
+                    anchors_by_role[role] = shared, quat.mul(rest_rotation, self.frames[above])
         return anchors_by_role
 
     @property
@@ -146,7 +146,7 @@ class Alignment:
             elif role and role not in measured:
                 reasons[joint] = f"it is not below a {MEASURED_FROM[role]} that is recognised"
             elif role and role not in trusted:
-                unsure = min((role, measured[role]), key=lambda each: self.confidence[each])
+                unsure = min((role, measured[role]), key=lambda name: self.confidence[name])
                 reasons[joint] = (
                     f"the frame of {unsure} is uncertain ({self.confidence[unsure]:.2f})"
                 )
@@ -166,7 +166,7 @@ class Alignment:
         }
 
     def to_canonical(self, role: str, rotations: Quats) -> Quats:
-        """Return canonical rotations (..., 4) from rotations of a bone as it is measured."""
+        """Return canonical rotations (..., 4) from rotations of a bone against its anchor."""
         _, anchor_frame = self.anchors[role]
         above = quat.inverse(anchor_frame)
         return quat.normalize(quat.mul(quat.mul(above, rotations), self.frames[role]))

@@ -226,15 +226,15 @@ def _ancestor(alignment: Alignment, role: str) -> str | None:
 
 
 def t_pose(alignment: Alignment) -> Pose:
-    """Return the T-pose of a rig: all its bones are where the canonical human has them."""
+    """Return the T-pose of a rig, in which all its bones point as the canonical human's do."""
     rig, skeleton = alignment.rig, alignment.rig.skeleton
     rest = skeleton.rest_pose()
     posed = {
         skeleton.index(rig.roles[role]): quat.mul(quat.inverse(alignment.axes), quat.inverse(frame))
         for role, frame in alignment.frames.items()
     }
-    # Of several joints that share a role, those above go with the one that is known: what has no
-    # rest pose may have its bones along any axis.
+    # Of several joints that share a role, only the last has a frame. Those above it keep their rest
+    # rotation relative to it, because a rig without a rest pose may have bones along any axis.
     for role, name in rig.starts.items():
         joint, first = skeleton.index(rig.roles[role]), skeleton.index(name)
         while joint != first and joint in posed:

@@ -99,20 +99,17 @@ def candidates(
 
 def best_chain(limb: str, skeleton: Skeleton, candidates: Iterable[Candidate]) -> Chain:
     """Return the best assignment along any path from a root outwards; empty without candidates."""
-    by_joint = {each.joint: each for each in candidates}
+    by_joint = {candidate.joint: candidate for candidate in candidates}
     inner = {above for joint in by_joint for above in skeleton.path_to_root(joint)[1:]}
     chains = []
     for joint in by_joint.keys() - inner:
         path = [by_joint[k] for k in reversed(skeleton.path_to_root(joint)) if k in by_joint]
-        numbers = [int(each) for each in path[-1].word.numbers if each.isdigit()]
-        chains.append((_best_assignment(limb, path), numbers, joint))
-    # Complete limbs first. Ties, such as the five toes of a foot, go to the lowest number.
-    best = min(
-        chains,
-        key=lambda each: (not each[0].whole(limb), -round(each[0].score, 6), each[1], each[2]),
-        default=None,
-    )
-    return Chain() if best is None else best[0]
+        numbers = [int(number) for number in path[-1].word.numbers if number.isdigit()]
+        chain = _best_assignment(limb, path)
+        # Complete limbs first. Ties, such as the five toes of a foot, go to the lowest number.
+        rank = (not chain.whole(limb), -round(chain.score, 6), numbers, joint)
+        chains.append((rank, chain))
+    return min(chains, key=lambda ranked: ranked[0])[1] if chains else Chain()
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class Convention:
     joints: tuple[str, ...] = ()
     """Entries such as "upperarm_l thigh_l": joints that together identify the convention."""
     words: Mapping[str, str] = field(default_factory=dict)
-    """Words added to the vocabulary, separated by spaces, each row with a word that it equals."""
+    """Added words, separated by spaces in each key, with a known word of the same meaning."""
     ignored: tuple[str, ...] = ()
     """Words before joint names that have no meaning, in lower case."""
 
@@ -192,11 +192,13 @@ def vocabulary() -> Vocabulary:
 
 
 def _with_synonyms(rows: Mapping[str, _Value], synonyms: Mapping[str, str]) -> dict[str, _Value]:
+    """Return the values of `rows` by single word, synonyms of these words included."""
     table = _by_word(rows)
     return table | {word: table[same] for word, same in synonyms.items() if same in table}
 
 
 def _by_word(rows: Mapping[str, _Value]) -> dict[str, _Value]:
+    """Return the value of each row for every word of its key."""
     return {word: value for words, value in rows.items() for word in words.split()}
 
 
@@ -206,7 +208,7 @@ def convention_of(names: Iterable[str]) -> str | None:
     bare = {bare_name(name) for name in lower}
     for name, convention in CONVENTIONS.items():
         prefix = convention.prefix
-        prefixed = [each for each in lower if each.startswith(prefix) or f"|{prefix}" in each]
+        prefixed = [joint for joint in lower if joint.startswith(prefix) or f"|{prefix}" in joint]
         if prefix and len(prefixed) > len(lower) / 2:
             return name
         if any(bare.issuperset(joints.split()) for joints in convention.joints):

@@ -20,7 +20,7 @@ from .stance import Stance, angle_between
 KNUCKLES = tuple(f"{finger}Proximal" for finger in PHALANGES if finger != "Thumb")
 BACKWARDS = np.cos(np.radians(120.0))  # the end of a last bone that points so is an error
 MIN_WIDTH = 0.1  # of a hand's length; closer knuckles do not show where the palm faces
-MIN_ACROSS = 0.3  # of a unit direction; one with less of itself across the hand lies along it
+MIN_ACROSS = 0.3  # of a unit direction; one with a smaller part across the hand lies along it
 
 T_POSE = np.radians(35.0)  # of upper arms from level in a T-pose, whose palms are down
 PALMS_DOWN = frozenset({"Mixamo", "SMPL", "VRM", "VRoid", "Synovia"})
@@ -126,7 +126,7 @@ def align_palms(draft: Draft) -> dict[str, str | None]:
             across_hand = across_hand - (across_hand @ bone) * bone
             if np.linalg.norm(across_hand) > MIN_ACROSS:
                 twist = np.arctan2(np.cross(FORWARD, across_hand) @ bone, across_hand @ FORWARD)
-                draft.turn(hand, quat.exp(twist * bone))
+                draft.rotate_frame(hand, quat.exp(twist * bone))
                 shown_by[side] = shown
                 break
         arm = stance.direction(f"{side}UpperArm")

@@ -75,42 +75,42 @@ def align_hinges(draft: Draft, motion: Stance) -> None:
     """
     frames, confidence, steps = draft.frames, draft.confidence, draft.steps
     clear: list[Hinge] = []
-    level = AT_REST if draft.at_rest else IN_MOTION
+    hinge_confidence = AT_REST if draft.at_rest else IN_MOTION
     for side in SIDES:
         for joint, bones in HINGE_BONES.items():
             roles = [f"{side}{bone}" for bone in bones]
             if not all(role in frames and confidence[role] > NO_END for role in roles):
                 continue
             hinge = observe_hinge(motion, frames, side, joint)
-            seen = f"{hinge.frames} frames, concentration {abs(hinge.mean):.2f}"
+            evidence = f"{hinge.frames} frames, concentration {abs(hinge.mean):.2f}"
             twist_deg = np.degrees(hinge.twist)
             if not hinge.is_clear:
-                confidence.update(dict.fromkeys(roles, level["no hinge"]))
-                steps.append(f"{hinge.name}: it bends too seldom or too variously ({seen})")
+                confidence.update(dict.fromkeys(roles, hinge_confidence["no hinge"]))
+                steps.append(f"{hinge.name}: it bends too seldom or too variously ({evidence})")
                 continue
             clear.append(hinge)
             if draft.at_rest and abs(hinge.twist) > MAX_TWIST[joint]:
                 steps.append(
-                    f"{hinge.name}: bends {twist_deg:.0f} degrees off, left alone ({seen})"
+                    f"{hinge.name}: bends {twist_deg:.0f} degrees off, left alone ({evidence})"
                 )
                 continue
-            turn = quat.exp(hinge.twist * BONE_DIRECTIONS[hinge.upper])
+            rotation = quat.exp(hinge.twist * BONE_DIRECTIONS[hinge.upper])
             for role in roles:
-                draft.turn(role, turn)
-            confidence.update(dict.fromkeys(roles, level["hinge"]))
+                draft.rotate_frame(role, rotation)
+            confidence.update(dict.fromkeys(roles, hinge_confidence["hinge"]))
             steps.append(
-                f"{hinge.name}: twisted by {round(twist_deg)} degrees, as it bends ({seen})"
+                f"{hinge.name}: twisted by {round(twist_deg)} degrees, as it bends ({evidence})"
             )
     if len(clear) > 1 and all(abs(hinge.twist) > BACKWARDS for hinge in clear):
         raise ValueError(
             "elbows and knees all bend the wrong way: left and right seem to be exchanged in the "
             "names, which a map of joints to roles can set right"
         )
-    off = [hinge.name for hinge in clear if abs(hinge.twist) > MAX_OFF]
-    if draft.at_rest and len(off) > 1:
+    contradicting = [hinge.name for hinge in clear if abs(hinge.twist) > MAX_OFF]
+    if draft.at_rest and len(contradicting) > 1:
         limbs = [role for role in frames if role.endswith(("Arm", "Hand", "Leg", "Foot", "Toes"))]
         confidence.update(dict.fromkeys(limbs, CONTRADICTED))
         steps.append(
-            f"{' and '.join(off)} bend more than {np.degrees(MAX_OFF):.0f} degrees away from where "
-            "the rest pose says: no verdict on limbs"
+            f"{' and '.join(contradicting)} bend more than {np.degrees(MAX_OFF):.0f} degrees away "
+            "from where the rest pose says: no verdict on limbs"
         )

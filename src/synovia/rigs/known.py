@@ -66,29 +66,28 @@ MUJOCO_CMU: dict[str, tuple[str | None, tuple[float, float, float]]] = {
 
 def mixamo_skeleton() -> Skeleton:
     """Return a skeleton with Mixamo's names, in a T-pose, with canonical proportions."""
-    return _canonical_proportions({role: f"mixamorig:{_mixamo_name(role)}" for role in ROLES})
+    names = {}
+    for role in ROLES:
+        side, bone = split_role(role)
+        names[role] = f"mixamorig:{side.capitalize()}{MIXAMO[bone]}"
+    return _canonical_skeleton_named(names)
 
 
 def vrm_skeleton() -> Skeleton:
     """Return a skeleton with VRM's names, in a T-pose, with canonical proportions."""
-    return _canonical_proportions({role: role for role in ROLES})
+    return _canonical_skeleton_named({role: role for role in ROLES})
 
 
 def mujoco_cmu_skeleton() -> Skeleton:
     """Return the skeleton of dm_control's CMU humanoid, in metres, y up."""
     names = tuple(MUJOCO_CMU)
     parents = [-1 if above is None else names.index(above) for above, _ in MUJOCO_CMU.values()]
-    offsets = np.array([way for _, way in MUJOCO_CMU.values()])
+    offsets = np.array([offset for _, offset in MUJOCO_CMU.values()])
     return Skeleton(names, np.array(parents), offsets, up="y", unit=1.0)
 
 
-def _mixamo_name(role: str) -> str:
-    side, bone = split_role(role)
-    return side.capitalize() + MIXAMO[bone]
-
-
-def _canonical_proportions(names: dict[str, str]) -> Skeleton:
-    """Return a skeleton with joint names by role, at the positions of the canonical human."""
+def _canonical_skeleton_named(names: dict[str, str]) -> Skeleton:
+    """Return a skeleton of all roles in the canonical human's T-pose; `names` are by role."""
     heights = {role: (0.0, height, 0.0) for role, height in TORSO_HEIGHTS.items()}
     positions = np.array([heights[r] if r in heights else position_of(r) for r in ROLES])
     parents = [-1 if (above := PARENTS[role]) is None else ROLES.index(above) for role in ROLES]

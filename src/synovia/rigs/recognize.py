@@ -73,8 +73,10 @@ class Rig:
             self.skeleton.index(joint)
         order = [role for role in PARENTS if role in self.roles]
         for name in ("roles", "starts", "confidence"):
-            given: Mapping[str, str | float] = getattr(self, name)
-            object.__setattr__(self, name, {role: given[role] for role in order if role in given})
+            by_role: Mapping[str, str | float] = getattr(self, name)
+            object.__setattr__(
+                self, name, {role: by_role[role] for role in order if role in by_role}
+            )
 
     @property
     def torso(self) -> tuple[str, ...]:
@@ -234,19 +236,19 @@ class _Search:
 
         Returns True if there is one. Names without a side are those of the hand that is given.
         """
-        given = {role: joint for joint, role in self.given.items() if role in _HANDS}
+        given_hands = {role: joint for joint, role in self.given.items() if role in _HANDS}
         if any(_LONG_BONES.intersection(word.bones) for word in self.words):
             return False
-        if len(given) == 1 and not any(word.side for word in self.words if word.finger):
-            side = next(iter(given)).removesuffix("Hand")
+        if len(given_hands) == 1 and not any(word.side for word in self.words if word.finger):
+            side = next(iter(given_hands)).removesuffix("Hand")
             self.words = [replace(word, side=side) for word in self.words]
         for hand in _HANDS:
             side = hand.removesuffix("Hand")
             fingers = [k for k, word in enumerate(self.words) if word.finger and word.side == side]
-            above = [k for k, word in enumerate(self.words) if "Hand" in word.bones]
+            named_hands = [k for k, word in enumerate(self.words) if "Hand" in word.bones]
             wrists = [
                 k
-                for k in ([given[hand]] if hand in given else above)
+                for k in ([given_hands[hand]] if hand in given_hands else named_hands)
                 if all(k in self.paths[finger] for finger in fingers)
             ]
             if fingers and wrists:
@@ -265,6 +267,7 @@ class _Search:
         self.confidence[role] = confidence
 
     def _names(self, joints: Iterable[int]) -> str:
+        """Return the names of joints as a list for messages."""
         return list_names([self.skeleton.names[joint] for joint in joints])
 
     def _has_pair(self, limb: str) -> bool:
@@ -273,8 +276,9 @@ class _Search:
         return bones <= self.roles.keys()
 
     def _ancestors_and_descendants(self, joints: set[int]) -> set[int]:
-        above = {joint for each in joints for joint in self.paths[each]}
-        return above | {k for k, path in enumerate(self.paths) if not joints.isdisjoint(path)}
+        """Return the joints with all their ancestors and descendants."""
+        ancestors = {ancestor for joint in joints for ancestor in self.paths[joint]}
+        return ancestors | {k for k, path in enumerate(self.paths) if not joints.isdisjoint(path)}
 
     def _note_unused(self, side: str, limb: str, chain: Chain, named: Sequence[Candidate]) -> None:
         """Note a hand or foot that is not below the limb that it is named after."""
@@ -285,6 +289,7 @@ class _Search:
             self.notes.append(f"{side}{bone}: {self._names(loose)} is not below {lower}")
 
     def _raise_no_pair(self) -> None:
+        """Raise NotHumanError with the likely reason why no pair of limbs is complete."""
         whole = any(
             {f"{side}Upper{limb}", f"{side}Lower{limb}"} <= self.roles.keys()
             for side in SIDES
@@ -304,11 +309,15 @@ class _Search:
         )
 
     def _warn(self, text: str) -> None:
+        """Add a note that is also a warning."""
         self.notes.append(text)
         self.warnings.append(text)
 
     def _check_second_limbs(self, chains: Mapping[tuple[str, str], Chain]) -> None:
-        """Raise NotHumanError for additional arms or legs that are not copies at the same place."""
+        """Raise NotHumanError for additional limbs, by side and limb; only note copies.
+
+        A copy starts at the same position as the limb that is used.
+        """
         positions, _ = forward(self.skeleton, self.skeleton.rest_pose())
         second_limbs, copies = {}, {}
         for (side, limb), chain in chains.items():
@@ -339,17 +348,18 @@ class _Search:
 
     def find_torso(self) -> None:
         """Find hips, spine, chest, neck and head by where the limbs branch off, and by names."""
-        given = {role: joint for joint, role in self.given.items() if role in ROLES[:6]}
-        upper, arms = given.pop("upperChest", None), self._branch("UpperArm")
-        if upper is not None and arms != given.get("chest"):
-            if "chest" in given:
-                given.setdefault("spine", given["chest"])
-            given["chest"] = upper  # the arms branch off at the chest, whatever its name is
-        hips = given.get("hips", self._hips())
-        chest = given.get("chest", self._chest(hips))
+        given_torso = {role: joint for joint, role in self.given.items() if role in ROLES[:6]}
+        upper_chest, arms = given_torso.pop("upperChest", None), self._branch("UpperArm")
+        if upper_chest is not None and arms != given_torso.get("chest"):
+            if "chest" in given_torso:
+                given_torso.setdefault("spine", given_torso["chest"])
+            # The arms branch off at the chest, whatever its name is.
+            given_torso["chest"] = upper_chest
+        hips = given_torso.get("hips", self._hips())
+        chest = given_torso.get("chest", self._chest(hips))
         if hips is None and chest is not None:
             hips = self._nearest_above(chest, ("hips",))
-        head = given.get("head", self._head(chest))
+        head = given_torso.get("head", self._head(chest))
         if chest is None and hips is not None:
             chest = self._chest_by_name(hips, head)
         has_legs, has_arms = self._has_pair("Leg"), self._has_pair("Arm")
@@ -362,19 +372,19 @@ class _Search:
             if joint is not None:
                 sure = joint in self.given or self.words[joint].part in _PARTS[role]
                 self._assign(role, [joint], 1.0 if sure else _BY_POSITION)
-        self._join("spine", hips, chest, given.get("spine"))
-        self._join("neck", chest, head, given.get("neck"))
-        if "chest" in given and arms not in (None, chest):
+        self._assign_between("spine", hips, chest, given_torso.get("spine"))
+        self._assign_between("neck", chest, head, given_torso.get("neck"))
+        if "chest" in given_torso and arms not in (None, chest):
             self.notes.append(f"the arms branch off at {self._names([arms])}, not at the chest")
         if hips is not None and hips == chest:
             self.notes.append(f"{self._names([hips])} is hips and chest: the torso does not bend")
-        if head is not None and "head" not in given:
-            name, part = self._names([head]), self.words[head].part
+        if head is not None and "head" not in given_torso:
+            head_name, part = self._names([head]), self.words[head].part
             if part == "neck":
                 self.confidence["head"] = _NECK_AS_HEAD
-                self.notes.append(f"there is no joint of the head: {name} carries it")
+                self.notes.append(f"there is no joint of the head: {head_name} carries it")
             elif part == "spine":
-                self.notes.append(f"{name}, the last of the spine, is taken for the head")
+                self.notes.append(f"{head_name}, the last of the spine, is taken for the head")
         if hips is not None and chest is not None and chest in self.paths[hips][1:]:
             self._scale_confidence(ROLES[1:6], _CONTRADICTED)
             self.notes.append(
@@ -386,23 +396,28 @@ class _Search:
         """Return the joints that are named after one of these parts of the torso."""
         return [joint for joint, word in enumerate(self.words) if word.part in parts]
 
-    def _ends(self, bone: str) -> list[int]:
+    def _first_joints(self, bone: str) -> list[int]:
+        """Return the first joint of a bone on each side that has it."""
         return [self.starts[side + bone] for side in SIDES if side + bone in self.starts]
 
     def _branch(self, bone: str) -> int | None:
         """Return the joint from which a bone of both sides branches; None without both."""
-        ends = self._ends(bone)
-        return common_ancestor(self.skeleton, *ends) if len(ends) == 2 else None
+        first_joints = self._first_joints(bone)
+        return common_ancestor(self.skeleton, *first_joints) if len(first_joints) == 2 else None
 
     def _nearest_above(self, joint: int, parts: Sequence[str]) -> int | None:
         """Return the nearest of a joint and its ancestors that is named after one of the parts."""
         return next((above for above in self.paths[joint] if self.words[above].part in parts), None)
 
     def _hips(self) -> int | None:
+        """Return the joint from which the thighs branch, or the hips above a lone thigh.
+
+        If the thighs branch from a spine joint right below the hips, it is the hips.
+        """
         branch = self._branch("UpperLeg")
         if branch is None:
-            ends = self._ends("UpperLeg")
-            return self._nearest_above(ends[0], ("hips", "root")) if ends else None
+            first_joints = self._first_joints("UpperLeg")
+            return self._nearest_above(first_joints[0], ("hips", "root")) if first_joints else None
         parent = int(self.skeleton.parents[branch])
         if self.words[branch].part == "spine" and parent >= 0 and self.words[parent].part == "hips":
             self.notes.append(
@@ -418,22 +433,28 @@ class _Search:
         return branch
 
     def _chest(self, hips: int | None) -> int | None:
+        """Return the joint from which the arms branch, or the chest or spine above a lone arm.
+
+        If the arms branch from the neck or head, it is the nearest chest or spine above that joint.
+        """
         branch = self._branch("UpperArm")
         if branch is None:
-            ends = self._ends("UpperArm")
-            return self._nearest_above(ends[0], ("chest", "spine")) if ends else None
+            first_joints = self._first_joints("UpperArm")
+            return (
+                self._nearest_above(first_joints[0], ("chest", "spine")) if first_joints else None
+            )
         if self.words[branch].part in ("neck", "head"):
-            below = self._nearest_above(branch, ("chest", "spine"))
-            if below is not None and below != hips:
+            trunk_joint = self._nearest_above(branch, ("chest", "spine"))
+            if trunk_joint is not None and trunk_joint != hips:
                 self.notes.append(
                     f"the arms hang from {self._names([branch])}; "
-                    f"the chest is {self._names([below])}"
+                    f"the chest is {self._names([trunk_joint])}"
                 )
-                return below
+                return trunk_joint
         return branch
 
     def _chest_by_name(self, hips: int, head: int | None) -> int | None:
-        """Return the chest of a torso without arms: the highest joint with such a name."""
+        """Return the chest of a torso without arms: the last joint named chest, or else spine."""
         joints = range(len(self.words)) if head is None else _route(self.skeleton, hips, head)
         for part in ("chest", "spine"):
             named = [joint for joint in joints if self.words[joint].part == part and joint != hips]
@@ -442,19 +463,27 @@ class _Search:
         return None
 
     def _head(self, chest: int | None) -> int | None:
+        """Return the joint that is named head, or else the last neck or spine joint."""
         named = self._named("head")
         named.sort(key=lambda joint: (not self.words[joint].exact, len(self.paths[joint])))
-        below = [joint for joint in named if chest in self.paths[joint]]
-        if below or named:
-            return (below or named)[0]
+        below_chest = [joint for joint in named if chest in self.paths[joint]]
+        if below_chest or named:
+            return (below_chest or named)[0]
         if chest is None:
             return None
         # Without a joint of the head, the last one of the neck or spine carries it.
-        above = [joint for joint in self._named("neck", "spine") if chest in self.paths[joint][1:]]
-        return max(above, key=lambda joint: len(self.paths[joint]), default=None)
+        descendants = [
+            joint for joint in self._named("neck", "spine") if chest in self.paths[joint][1:]
+        ]
+        return max(descendants, key=lambda joint: len(self.paths[joint]), default=None)
 
-    def _join(self, role: str, low: int | None, high: int | None, given: int | None) -> None:
-        """Assign all joints between `low` and `high` to one bone."""
+    def _assign_between(
+        self, role: str, low: int | None, high: int | None, given_joint: int | None
+    ) -> None:
+        """Assign all joints between `low` and `high` to one bone.
+
+        A `given_joint` that is not among them, `low` or `high` is assigned instead.
+        """
         between: list[int] = []
         if low is not None and high is not None:
             route = _route(self.skeleton, low, high)
@@ -463,11 +492,11 @@ class _Search:
         if role == "neck":  # the chest may be a branch, with vertebrae of its own above it
             is_neck = [self.words[joint].part == "neck" for joint in between]
             between = between[is_neck.index(True) :] if any(is_neck) else between
-        if given is not None and given not in (*between, low, high):
-            between = [given]
+        if given_joint is not None and given_joint not in (*between, low, high):
+            between = [given_joint]
         if not between:
             return
-        named = given is not None or any(self.words[joint].part for joint in between)
+        named = given_joint is not None or any(self.words[joint].part for joint in between)
         self._assign(role, between, 1.0 if named else _BY_POSITION)
         if len(between) > 1:
             self.notes.append(f"{role} is {len(between)} joints: {self._names(between)}")
@@ -485,7 +514,7 @@ class _Search:
                     and hand in self.paths[joint]
                 ]
                 # Along one path, and the last of several joints with the same numbers.
-                path = [each for each in joints if each in self.paths[joints[-1]]]
+                path = [joint for joint in joints if joint in self.paths[joints[-1]]]
                 numbers = [self.words[joint].numbers for joint in path]
                 chain = [
                     joint
@@ -502,7 +531,8 @@ class _Search:
     def find_face(self) -> None:
         """Find jaw and eyes below the head, the ones nearest to it, by their names."""
         roles = {role: joint for joint, role in self.given.items() if role in FACE}
-        for joint, word in sorted(enumerate(self.words), key=lambda each: len(self.paths[each[0]])):
+        for joint in sorted(range(len(self.words)), key=lambda joint: len(self.paths[joint])):
+            word = self.words[joint]
             eye = f"{word.side}Eye" if "Eye" in word.bones else ""
             role = "jaw" if word.part == "jaw" else eye
             if role and self.roles.get("head", -1) in self.paths[joint][1:]:
@@ -545,7 +575,7 @@ class _Search:
         return feet
 
     def _note_joints_between(self, upper: str, lower: str) -> None:
-        """Note unnamed joints between two bones of a limb."""
+        """Note unnamed joints between two bones, and lower the confidence in the lower one."""
         if upper not in self.roles or lower not in self.roles:
             return
         path = self.paths[self.starts[lower]][1:]
@@ -566,6 +596,7 @@ class _Search:
 
 
 def _as_good(chain: Chain, other: Chain) -> bool:
+    """Return True if the least trusted bone, or the score, of `chain` is as good as of `other`."""
     return min(chain.trust.values()) >= min(other.trust.values()) or chain.score >= other.score
 
 
@@ -579,9 +610,10 @@ def _route(skeleton: Skeleton, start: int, end: int) -> list[int]:
 
 
 def _check_role(role: str) -> None:
+    """Raise ValueError, with similar names, for a role that does not exist."""
     if role not in PARENTS:
-        by_lower = {each.lower(): each for each in PARENTS}
-        close = [by_lower[each] for each in get_close_matches(str(role).lower(), by_lower)]
+        by_lower = {known.lower(): known for known in PARENTS}
+        close = [by_lower[match] for match in get_close_matches(str(role).lower(), by_lower)]
         hint = f"did you mean {' or '.join(close)}?" if close else f"roles are {', '.join(ROLES)}"
         raise ValueError(f"no role {role!r:.60}; {hint}")
 

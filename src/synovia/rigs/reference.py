@@ -41,7 +41,7 @@ from .upright import (
 STILL_FRAMES = 10  # fewer frames may be a pose on purpose
 TRIED_FRAMES = 20  # of each clip, the most upright first, as a reference
 NOT_AT_REST = {"head": 0.4, "Foot": 0.4, "Hand": 0.3, "Shoulder": 0.3, "Toes": 0.3}
-"""Of bones whose reference is a frame of the motion; 0.6 for others."""
+"""Confidence in bones whose reference is a frame of the motion; 0.6 for others."""
 
 
 def align(
@@ -170,41 +170,44 @@ def _align_hands_alone(rig: Rig) -> Alignment:
 
 def find_reference(rig: Rig, clips: Sequence[Clip]) -> tuple[Stance, bool, str]:
     """Return the reference stance, True if it is the rest pose, and its description."""
-    at_rest = stance_of(rig, rig.skeleton.rest_pose())
-    why_not = unlike_standing(at_rest) or unlike_sides(at_rest)
-    if why_not is None:
-        return at_rest, True, "the rest pose"
+    rest_stance = stance_of(rig, rig.skeleton.rest_pose())
+    reason = unlike_standing(rest_stance) or unlike_sides(rest_stance)
+    if reason is None:
+        return rest_stance, True, "the rest pose"
     best: tuple[float, Stance, str] | None = None
     for clip in clips:
         stance = stance_of(rig, clip.pose)
-        off = lean_from_standing(stance, world_up(rig, [clip]))
-        for frame in np.argsort(off)[:TRIED_FRAMES].tolist():
-            if best is not None and off[frame] >= best[0]:
+        leans = lean_from_standing(stance, world_up(rig, [clip]))
+        for frame in np.argsort(leans)[:TRIED_FRAMES].tolist():
+            if best is not None and leans[frame] >= best[0]:
                 break
-            one = stance_of(rig, Pose(clip.pose.rotations[frame], clip.pose.positions[frame]))
-            if unlike_standing(one) is None and off[frame] <= LEG_SLACK:
+            frame_stance = stance_of(
+                rig, Pose(clip.pose.rotations[frame], clip.pose.positions[frame])
+            )
+            if unlike_standing(frame_stance) is None and leans[frame] <= LEG_SLACK:
                 time = frame * clip.frame_time
-                best = float(off[frame]), one, f"{clip.name or 'the clip'} at {time:.2f} s"
+                where = f"{clip.name or 'the clip'} at {time:.2f} s"
+                best = float(leans[frame]), frame_stance, where
                 break
     if best is None:
-        where = " and nobody stands in the motion" if clips else ""
+        motion = " and nobody stands in the motion" if clips else ""
         raise ValueError(
-            f"no pose to measure from: at rest {why_not}{where}. A frame in which one stands, the "
+            f"no pose to measure from: at rest {reason}{motion}. A frame in which one stands, the "
             "arms hanging or to the sides, can be given (--tpose)"
         )
-    return best[1], False, f"{best[2]}, because at rest {why_not}"
+    return best[1], False, f"{best[2]}, because at rest {reason}"
 
 
 def describe_stillness(clips: Sequence[Clip]) -> tuple[str, ...]:
     """Return a sentence if no joint moves in the clips, else nothing."""
     frames = sum(clip.frames for clip in clips)
-    turned = max(
+    largest_angle = max(
         float(quat.angle_between(clip.pose.rotations[:1], clip.pose.rotations).max())
         for clip in clips
     )
-    if frames < STILL_FRAMES or turned > STILL:
+    if frames < STILL_FRAMES or largest_angle > STILL:
         return ()
     return (
-        f"nobody moves: no joint turns by more than {np.degrees(turned):.1f} degrees in {frames} "
-        "frames; this is a pose that is held, or sensors that nobody wears",
+        f"nobody moves: no joint turns by more than {np.degrees(largest_angle):.1f} degrees in "
+        f"{frames} frames; this is a pose that is held, or sensors that nobody wears",
     )

@@ -1,4 +1,4 @@
-"""Positions and rotations of a rig's bones in a pose, and whether that is a person who stands."""
+"""Positions and rotations of a rig's bones in a pose, and tests for standing poses."""
 
 from __future__ import annotations
 
@@ -206,19 +206,21 @@ def lean_from_standing(stance: Stance, up: Vectors) -> Scalars:
 def world_up(rig: Rig, clips: Sequence[Clip]) -> Vectors:
     """Return the unit up direction (3,) of the world of clips.
 
-    It is what the file states, else the up direction of a standing rest pose, whatever the motion:
-    people lie down. Else it is y, or z if bodies are hardly ever upright along y, and mostly along
-    z.
+    It is the axis that the file states, or else the up direction of a standing rest pose. The
+    motion does not overrule these, because people also lie down. Without both it is y, or z if the
+    body is upright along y in less than a tenth of the frames and along z in more than half.
     """
     if rig.skeleton.up:
         return np.asarray(np.eye(3)["xyz".index(rig.skeleton.up)])
-    at_rest = stance_of(rig, rig.skeleton.rest_pose())
-    if unlike_standing(at_rest) is None:
-        return snap(at_rest.up(), SNAP_UP)
-    towards = [stance_of(rig, thin_clip(clip).pose).up() for clip in clips if clip.frames]
-    if towards:
-        near = np.cos(LEG_SLACK)
-        shares = [(np.concatenate(towards) @ axis > near).mean() for axis in (UP, FORWARD)]
+    rest_stance = stance_of(rig, rig.skeleton.rest_pose())
+    if unlike_standing(rest_stance) is None:
+        return snap(rest_stance.up(), SNAP_UP)
+    up_directions = [stance_of(rig, thin_clip(clip).pose).up() for clip in clips if clip.frames]
+    if up_directions:
+        min_cosine = np.cos(LEG_SLACK)
+        shares = [
+            (np.concatenate(up_directions) @ axis > min_cosine).mean() for axis in (UP, FORWARD)
+        ]
         if shares[0] < 0.1 and shares[1] > 0.5:
             return FORWARD
     return UP

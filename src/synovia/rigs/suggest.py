@@ -121,6 +121,7 @@ class _Guess:
         self.assign("head", top)
 
     def _meeting(self, bone: str) -> int | None:
+        """Return the nearest common ancestor of both sides' bones; None without both."""
         if not all(side + bone in self.roles for side in SIDES):
             return None
         return common_ancestor(self.skeleton, *(self.roles[side + bone] for side in SIDES))

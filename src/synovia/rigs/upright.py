@@ -66,7 +66,7 @@ def align_upright(draft: Draft, motion: Stance, up: Vectors) -> None:
         turn = quat.log(quat.between(UP, mode))
         if role.endswith("Foot") and lean > MAX_FOOT_TURN:
             turn *= MAX_FOOT_TURN / lean
-        draft.turn(role, quat.exp(turn))
+        draft.rotate_frame(role, quat.exp(turn))
         if role == "head":
             draft.confidence[role] = max(draft.confidence[role], SETTLED)
         draft.steps.append(f"{role}: set upright by {np.degrees(np.linalg.norm(turn)):.0f} degrees")
@@ -80,16 +80,16 @@ def align_medians(draft: Draft, pose: Pose) -> None:
     loses lift and rotation, up to `MAX_FOOT_ZERO`; toes follow the foot.
     """
     confidence = draft.confidence
-    now = Alignment(draft.rig, quat.IDENTITY, dict(draft.frames), confidence, ())
-    rotations = now.canonical_rotations(pose)
+    alignment = Alignment(draft.rig, quat.IDENTITY, dict(draft.frames), confidence, ())
+    rotations = alignment.canonical_rotations(pose)
     for role in (f"{side}{bone}" for side in SIDES for bone in ("Shoulder", "Foot")):
         if role not in rotations:
             continue
         median = median_rotation(rotations[role])
         if role.endswith("Shoulder"):
-            turn = quat.inverse(median)
+            change = quat.inverse(median)
             size_deg = np.degrees(quat.angle_between(quat.IDENTITY, median))
-            words = f"by {size_deg:.0f} degrees"
+            amount = f"by {size_deg:.0f} degrees"
             if confidence[role] != SCAPULA:
                 confidence[role] = confidence["chest"]
         elif is_held(rotations[role], median):
@@ -97,13 +97,13 @@ def align_medians(draft: Draft, pose: Pose) -> None:
         else:
             lift, tilt, rotation = quat.to_euler(median, "xzy")
             removed = np.clip([lift, rotation], -MAX_FOOT_ZERO, MAX_FOOT_ZERO)
-            left = np.array([lift - removed[0], tilt, rotation - removed[1]])
-            turn = quat.mul(quat.inverse(median), quat.from_euler(left, "xzy"))
-            words = "by {:.0f} degrees of lift and {:.0f} of rotation".format(*np.degrees(removed))
+            remaining = np.array([lift - removed[0], tilt, rotation - removed[1]])
+            change = quat.mul(quat.inverse(median), quat.from_euler(remaining, "xzy"))
+            amount = "by {:.0f} degrees of lift and {:.0f} of rotation".format(*np.degrees(removed))
             if confidence[role] > LEANING:
                 confidence[role] = max(confidence[role], SETTLED)
-        draft.turn(role, turn)
-        draft.steps.append(f"{role}: zero moved to the median of the motion, {words}")
+        draft.rotate_frame(role, change)
+        draft.steps.append(f"{role}: zero moved to the median of the motion, {amount}")
 
 
 def median_rotation(rotations: Quats) -> Quats:
@@ -123,13 +123,13 @@ def most_common_direction(directions: Vectors) -> Vectors:
     """Return the mode (3,) of unit `directions` (n, 3), by mean shift."""
     starts = directions[evenly_spaced(len(directions), MODE_STARTS)]
 
-    def weights(at: Vectors) -> Scalars:
-        return np.asarray(np.exp((np.clip(at @ directions.T, -1.0, 1.0) - 1.0) / LEAN_WIDTH**2))
+    def weights(centre: Vectors) -> Scalars:
+        return np.asarray(np.exp((np.clip(centre @ directions.T, -1.0, 1.0) - 1.0) / LEAN_WIDTH**2))
 
-    at = starts[weights(starts).sum(axis=1).argmax()]
+    mode = starts[weights(starts).sum(axis=1).argmax()]
     for _ in range(MODE_STEPS):
-        moved = unit_vectors(weights(at) @ directions)
-        if angle_between(moved, at) < 1e-6:
+        moved = unit_vectors(weights(mode) @ directions)
+        if angle_between(moved, mode) < 1e-6:
             break
-        at = moved
-    return np.asarray(at)
+        mode = moved
+    return np.asarray(mode)

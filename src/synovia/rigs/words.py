@@ -81,7 +81,7 @@ class Word:
     """Part of the torso that a key without a side means."""
 
     def is_axis_of(self, other: Word) -> bool:
-        """Return True if both are axes of one joint of a robot."""
+        """Return True if this is an axis (pitch, yaw, roll) of the bone that `other` names."""
         return self.key == other.key and bool(_AXES.intersection(self.numbers))
 
 
@@ -94,7 +94,7 @@ def words_of(skeleton: Skeleton) -> list[Word]:
     known = vocabulary()
     names = [unicodedata.normalize("NFKC", name) for name in skeleton.names]
     tokens = [_tokens(name) for name in names]
-    has_axes = any({"pitch", "yaw"} & set(each) for each in tokens)
+    has_axes = any({"pitch", "yaw"} & set(name_tokens) for name_tokens in tokens)
     trees: list[list[int]] = []  # for each joint, all joints of its tree
     for joint, parent in enumerate(skeleton.parents.tolist()):
         trees.append([] if parent < 0 else trees[parent])
@@ -103,8 +103,8 @@ def words_of(skeleton: Skeleton) -> list[Word]:
         for position in (0, -1):
             _drop_shared(tokens, trees[root], position, known)
     words = [
-        _parse_japanese(name, known) if _is_japanese(name) else _parse(each, has_axes, known)
-        for name, each in zip(names, tokens, strict=True)
+        _parse_japanese(name, known) if _is_japanese(name) else _parse(name_tokens, has_axes, known)
+        for name, name_tokens in zip(names, tokens, strict=True)
     ]
     if any(word.deform and word.side and word.key for word in words):
         words = [word if word.deform else Word() for word in words]
@@ -209,7 +209,7 @@ def _meanings(side: str, key: str, known: Vocabulary) -> dict[str, Any]:
 def _drop_prefixes(tokens: list[str], known: Vocabulary) -> list[str]:
     """Return tokens without prefixes of programs and the numbers after them."""
     while len(tokens) > 1:
-        phrase = next((each for each in known.ignored if tokens[: len(each)] == each), None)
+        phrase = next((p for p in known.ignored if tokens[: len(p)] == p), None)
         if phrase is None:
             break
         tokens = tokens[len(phrase) :]
@@ -243,6 +243,7 @@ def _longest_known(words: Sequence[str], known: Vocabulary) -> tuple[str, bool]:
 
 
 def _finger(words: Sequence[str], numbers: Sequence[str], known: Vocabulary) -> str:
+    """Return the finger that a name means, such as "Thumb"; empty for none."""
     if {"foot", "toe", "toes"}.intersection(words):
         return ""
     for word in words:
