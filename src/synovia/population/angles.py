@@ -29,7 +29,7 @@ from ..rigs.human import PHALANGES, SIDES, split_role
 from .envelope import published_ranges
 from .hand import thumb_axes
 
-HALF = np.pi  # of a full turn
+HALF_TURN = np.pi  # radians
 LOWEST_FLEXION = np.radians(-120.0)  # angles of flexion begin there; nobody bends farther back
 MIRROR = np.array([1.0, 1.0, -1.0, -1.0])  # of quaternions, across the sagittal plane
 TO_HANGING = quat.exp(0.5 * np.pi * FORWARD)  # from a left upper arm that hangs to the T-pose
@@ -43,9 +43,9 @@ class ClinicalAxis:
     """The motion in the positive direction, such as "flexion"."""
     opposite: str
     """The motion in the negative direction, such as "extension"."""
-    low: float = -HALF
+    low: float = -HALF_TURN
     """The least angle, in radians; angles are unique from there to `high`."""
-    high: float = HALF
+    high: float = HALF_TURN
 
 
 _flexion = ClinicalAxis("flexion", "extension", LOWEST_FLEXION, LOWEST_FLEXION + TURN)
@@ -125,7 +125,7 @@ def rotation_axes(bone: str) -> Components:
             ("palmar abduction", "palmar adduction", -side),
             ("pronation", "supination", twist),
         )
-    if bone in {finger + each for finger, bones in PHALANGES.items() for each in bones}:
+    if bone in {finger + phalanx for finger, bones in PHALANGES.items() for phalanx in bones}:
         return _FINGER
     return _ROTATION_AXES.get(bone, ())
 
@@ -155,14 +155,14 @@ def angles_of(role: str, rotations: Quats) -> Floats:
         return _ball_angles(left, is_arm=bone == "UpperArm")
     if bone == "LowerArm":
         flexion, valgus, pronation = np.moveaxis(quat.to_euler(left, "yzx"), -1, 0)
-        return np.stack([_from(-flexion, LOWEST_FLEXION), valgus, pronation], axis=-1)
+        return np.stack([_wrap_from(-flexion, LOWEST_FLEXION), valgus, pronation], axis=-1)
     if bone == "LowerLeg":
         flexion, valgus, outward = np.moveaxis(quat.to_euler(left, "xzy"), -1, 0)
-        return np.stack([_from(flexion, LOWEST_FLEXION), valgus, -outward], axis=-1)
+        return np.stack([_wrap_from(flexion, LOWEST_FLEXION), valgus, -outward], axis=-1)
     if bone == "Foot":
         return -quat.to_euler(left, "xzy")
     if bone == "Hand":
-        twist = _from(2.0 * np.arctan2(left[..., 1], left[..., 0]), -np.pi)
+        twist = _wrap_from(2.0 * np.arctan2(left[..., 1], left[..., 0]), -np.pi)
         swing = quat.log(quat.mul(quat.exp(-twist[..., None] * LEFT), left))
         return np.stack([-swing[..., 2], -swing[..., 1], twist], axis=-1)
     axes = np.array([axis for _, _, axis in rotation_axes(bone)])
@@ -172,17 +172,17 @@ def angles_of(role: str, rotations: Quats) -> Floats:
 
 
 def ends_of(role: str, angles: Floats) -> Floats:
-    """Return the ends (..., 3, 2) of each axis while the other angles (..., 3) stay, in radians.
+    """Return the least and greatest value (..., 3, 2) of each angle with the others (..., 3) fixed.
 
-    Flexion and abduction of a shoulder end where both together raise the arm by 180 degrees: beyond
-    that they would be other words for a pose that has smaller ones.
+    All are in radians. Flexion and abduction of a shoulder end where both together raise the arm by
+    180 degrees: beyond that, smaller angles describe the same pose.
     """
     ends = np.array([(axis.low, axis.high) for axis in clinical_axes(role)])
     ends = np.broadcast_to(ends, (*np.shape(angles), 2)).copy()
     if split_role(role)[1] == "UpperArm":
         other = np.asarray(angles)[..., 1::-1]
-        most = np.sqrt(np.maximum(HALF**2 - other**2, 0.0))
-        ends[..., :2, :] = np.stack([-most, most], axis=-1)
+        largest = np.sqrt(np.maximum(HALF_TURN**2 - other**2, 0.0))
+        ends[..., :2, :] = np.stack([-largest, largest], axis=-1)
     return ends
 
 
@@ -217,10 +217,10 @@ def _ball_angles(left: Quats, *, is_arm: bool) -> Floats:
     """Return the clinical angles (..., 3) of a left shoulder or hip."""
     hanging = quat.mul(left, TO_HANGING) if is_arm else left
     # hanging = swing · twist, with the twist about the vertical; inward is clockwise from above.
-    inward = _from(-2.0 * np.arctan2(hanging[..., 2], hanging[..., 0]), -np.pi)
+    inward = _wrap_from(-2.0 * np.arctan2(hanging[..., 2], hanging[..., 0]), -np.pi)
     outwards, up, ahead = np.moveaxis(quat.rotate(hanging, -UP), -1, 0)
     if not is_arm:
-        flexion = _from(np.arctan2(ahead, -up), LOWEST_FLEXION)
+        flexion = _wrap_from(np.arctan2(ahead, -up), LOWEST_FLEXION)
         return np.stack([flexion, np.arcsin(np.clip(outwards, -1.0, 1.0)), inward], axis=-1)
     across = np.hypot(outwards, ahead)
     elevation = np.arctan2(across, -up)
@@ -240,8 +240,8 @@ def _ball_rotation(first: Scalars, second: Scalars, inward: Scalars, *, is_arm: 
     return quat.mul(quat.between(-UP, np.stack(down, axis=-1)), twist)
 
 
-def _from(angles: Scalars, lowest: float) -> Scalars:
-    """Return angles in radians as ones from `lowest` up to a turn above it."""
+def _wrap_from(angles: Scalars, lowest: float) -> Scalars:
+    """Return angles wrapped to the range from `lowest` to `lowest` + 2π, in radians."""
     return np.asarray((angles - lowest) % TURN + lowest)
 
 

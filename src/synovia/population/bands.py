@@ -54,10 +54,10 @@ def links(model: LimitModel, alignment: Alignment) -> dict[str, list[Link]]:
     """
     skeleton, roles = alignment.rig.skeleton, alignment.rig.roles
     placed = {
-        joint: each
-        for each in model.placed
-        if not isinstance(each.constraint, ControlGroup)
-        for joint in each.joints
+        joint: placed_constraint
+        for placed_constraint in model.placed
+        if not isinstance(placed_constraint.constraint, ControlGroup)
+        for joint in placed_constraint.joints
     }
     grouped = {skeleton.index(name) for group in model.groups for name in group.joints}
     ancestors = {
@@ -122,7 +122,7 @@ class ClinicalJoint:
     def _world(self) -> Quats:
         return forward(self.alignment.rig.skeleton, self.pose)[1]
 
-    def _at(self, joint: int) -> Quats:
+    def _world_of(self, joint: int) -> Quats:
         """Return the world rotations (n, 4) of a joint; the identity for none."""
         if joint < 0:
             return np.broadcast_to(quat.IDENTITY, (len(self._world), 4))
@@ -132,18 +132,23 @@ class ClinicalJoint:
     def angles(self) -> Floats:
         """The clinical angles (n, 3) in radians."""
         link = self.link
-        relative = quat.mul(quat.inverse(self._at(link.anchor)), self._at(link.bone))
+        relative = quat.mul(quat.inverse(self._world_of(link.anchor)), self._world_of(link.bone))
         return angles_of(link.role, self.alignment.to_canonical(link.role, relative))
 
-    def _moved(self, angles: Floats, rows: Ints) -> Quats:
-        """Return world rotations (m, 4) of the moving joint that give the bone clinical angles."""
+    def _rotations_for(self, angles: Floats, rows: Ints) -> Quats:
+        """Return the world rotations (m, 4) of the moving joint that give clinical angles (m, 3).
+
+        Other joints are as in the poses of `rows` (m,).
+        """
         link = self.link
         canonical = rotation_of(link.role, angles)
         _, above = self.alignment.anchors[link.role]
         frame = self.alignment.frames[link.role]
         relative = quat.mul(quat.mul(above, canonical), quat.inverse(frame))
-        bone = quat.mul(self._at(link.anchor)[rows], relative)
-        below = quat.mul(quat.inverse(self._at(link.moving)[rows]), self._at(link.bone)[rows])
+        bone = quat.mul(self._world_of(link.anchor)[rows], relative)
+        below = quat.mul(
+            quat.inverse(self._world_of(link.moving)[rows]), self._world_of(link.bone)[rows]
+        )
         return quat.normalize(quat.mul(bone, quat.inverse(below)))
 
     @cached_property
@@ -156,10 +161,10 @@ class ClinicalJoint:
         if path is None:
             return None
         along = np.linspace(path.low, path.high, HINGE_NODES)
-        moving = quat.mul(self._at(link.base)[:, None], path.at(along))
-        below = quat.mul(quat.inverse(self._at(link.moving)), self._at(link.bone))
+        moving = quat.mul(self._world_of(link.base)[:, None], path.at(along))
+        below = quat.mul(quat.inverse(self._world_of(link.moving)), self._world_of(link.bone))
         bone = quat.mul(moving, below[:, None])
-        relative = quat.mul(quat.inverse(self._at(link.anchor))[:, None], bone)
+        relative = quat.mul(quat.inverse(self._world_of(link.anchor))[:, None], bone)
         angles = angles_of(link.role, self.alignment.to_canonical(link.role, relative))
         change = (angles[:, -1] - angles[:, 0]).mean(axis=0)
         axis = int(np.abs(change).argmax())
@@ -170,7 +175,7 @@ class ClinicalJoint:
     def with_angle(self, axis: int, angle: Scalars) -> Pose:
         """Return the poses (n,) with angles (n,) along one axis.
 
-        A hinge stays on its path. Beyond the ends it turns on about its axis by the difference.
+        A hinge stays on its path; beyond the ends it rotates further about its axis.
         """
         if self.hinge is None or self.hinge.axis != axis:
             angles = self.angles.copy()
@@ -179,22 +184,22 @@ class ClinicalJoint:
         along = self.hinge.along
         within = np.clip(angle, self.hinge.angles[:, 0], self.hinge.angles[:, -1])
         on_path = [
-            np.interp(each, nodes, along)
-            for each, nodes in zip(within, self.hinge.angles, strict=True)
+            np.interp(angle_in_pose, nodes, along)
+            for angle_in_pose, nodes in zip(within, self.hinge.angles, strict=True)
         ]
         beyond = np.sign(along[-1] - along[0]) * (angle - within)
         rotations = self.hinge.path.at(np.array(on_path) + beyond)
-        return self._with_world(quat.mul(self._at(self.link.base), rotations))
+        return self._with_world(quat.mul(self._world_of(self.link.base), rotations))
 
     def with_angles(self, angles: Floats) -> Pose:
         """Return the poses (n,) with other clinical angles (n, 3)."""
-        return self._with_world(self._moved(angles, np.arange(len(angles))))
+        return self._with_world(self._rotations_for(angles, np.arange(len(angles))))
 
     def _with_world(self, world: Quats) -> Pose:
         """Return the poses (n,) with the moving joint at world rotations (n, 4)."""
         parent = int(self.alignment.rig.skeleton.parents[self.link.moving])
         rotations = self.pose.rotations.copy()
-        rotations[:, self.link.moving] = quat.mul(quat.inverse(self._at(parent)), world)
+        rotations[:, self.link.moving] = quat.mul(quat.inverse(self._world_of(parent)), world)
         return self.pose.with_rotations(rotations)
 
     def contains(self, angles: Floats, rows: Ints) -> Mask:
@@ -203,8 +208,8 @@ class ClinicalJoint:
         if placed is None:
             return np.ones(len(angles), bool)
         rotations = self._rotations[rows].copy()
-        base = quat.inverse(self._at(link.base)[rows])
-        rotations[:, link.column] = quat.mul(base, self._moved(angles, rows))
+        base = quat.inverse(self._world_of(link.base)[rows])
+        rotations[:, link.column] = quat.mul(base, self._rotations_for(angles, rows))
         limb, column = placed.constraint, link.column
         if not isinstance(limb, Limb):
             return np.asarray(limb.distance(rotations)[:, column] <= TOLERANCE)
@@ -218,9 +223,9 @@ class ClinicalJoint:
 
     @cached_property
     def _shift(self) -> Scalars:
-        """The twist (n,) that the limb moves along itself in each pose, so that it is legal.
+        """The twist (n,) that moves along the limb in each pose, so that the limb is legal.
 
-        It stays as it is while an angle changes: else twist could make up for almost any angle.
+        It is fixed while an angle changes, because twist could compensate almost any angle.
         """
         assert self.link.placed is not None
         limb = self.link.placed.constraint
@@ -241,17 +246,17 @@ class ClinicalJoint:
         legal; where nothing ends an axis sooner, its own ends (`ends_of`).
         """
         count, axes = self.angles.shape
-        own_ends = ends_of(self.link.role, self.angles)
+        axis_ends = ends_of(self.link.role, self.angles)
         if self.link.placed is None:
-            return own_ends
-        rows, axis = (each.ravel() for each in np.indices((count, axes)))
+            return axis_ends
+        rows, axis = (indices.ravel() for indices in np.indices((count, axes)))
 
-        def legal(some: Ints, values: Scalars) -> Mask:
-            angles = self.angles[rows[some]]
-            angles[np.arange(len(some)), axis[some]] = values
-            return self.contains(angles, rows[some])
+        def legal(tested: Ints, values: Scalars) -> Mask:
+            angles = self.angles[rows[tested]]
+            angles[np.arange(len(tested)), axis[tested]] = values
+            return self.contains(angles, rows[tested])
 
-        low, high = own_ends[..., 0].ravel(), own_ends[..., 1].ravel()
+        low, high = axis_ends[..., 0].ravel(), axis_ends[..., 1].ravel()
         start = _nearest_legal(legal, self.angles.ravel(), low, high)
         ends = [first_exit(legal, start, end) for end in (low, high)]
         bands = np.stack(ends, axis=-1).reshape(count, axes, 2)
@@ -269,9 +274,9 @@ def _nearest_legal(
     for row in outside:
         count = int(np.ceil((high[row] - low[row]) / STEP)) + 1
         tried = np.linspace(low[row], high[row], count)
-        members = tried[legal(np.full(count, row), tried)]
-        distance = np.abs(members - angles[row])
-        nearest[row] = members[distance.argmin()] if len(members) else np.nan
+        legal_angles = tried[legal(np.full(count, row), tried)]
+        distance = np.abs(legal_angles - angles[row])
+        nearest[row] = legal_angles[distance.argmin()] if len(legal_angles) else np.nan
     return nearest
 
 
@@ -282,21 +287,21 @@ def first_exit(legal: Callable[[Ints, Scalars], Mask], start: Scalars, end: Scal
     """
     last, beyond = start.copy(), np.full(len(start), np.nan)
     step = np.copysign(STEP, end - start)
-    going = np.flatnonzero(~np.isnan(start))
-    while len(going):
-        ahead = np.arange(1, max(TESTED_AT_ONCE // len(going), 1) + 1)
-        tried = last[going, None] + step[going, None] * ahead
-        bound = np.abs(end - last)[going, None]
-        tried = np.where(np.abs(tried - last[going, None]) >= bound, end[going, None], tried)
-        rows = np.repeat(going, len(ahead))
+    active = np.flatnonzero(~np.isnan(start))
+    while len(active):
+        ahead = np.arange(1, max(TESTED_AT_ONCE // len(active), 1) + 1)
+        tried = last[active, None] + step[active, None] * ahead
+        bound = np.abs(end - last)[active, None]
+        tried = np.where(np.abs(tried - last[active, None]) >= bound, end[active, None], tried)
+        rows = np.repeat(active, len(ahead))
         exits = ~legal(rows, tried.ravel()).reshape(tried.shape)
         first = np.where(exits.any(axis=1), exits.argmax(axis=1), len(ahead))
         before = np.maximum(first - 1, 0)
-        column = np.arange(len(going))
-        last[going] = np.where(first > 0, tried[column, before], last[going])
+        column = np.arange(len(active))
+        last[active] = np.where(first > 0, tried[column, before], last[active])
         stops = first < len(ahead)
-        beyond[going[stops]] = tried[column, np.minimum(first, len(ahead) - 1)][stops]
-        going = going[~stops & (last[going] != end[going])]
+        beyond[active[stops]] = tried[column, np.minimum(first, len(ahead) - 1)][stops]
+        active = active[~stops & (last[active] != end[active])]
     rows = np.flatnonzero(~np.isnan(beyond))
     for _ in range(BISECTIONS if len(rows) else 0):
         middle = 0.5 * (last[rows] + beyond[rows])
@@ -307,15 +312,15 @@ def first_exit(legal: Callable[[Ints, Scalars], Mask], start: Scalars, end: Scal
 
 
 def joint_bands(
-    some: Sequence[Link], alignment: Alignment, pose: Pose
+    joint_links: Sequence[Link], alignment: Alignment, pose: Pose
 ) -> tuple[Floats, Floats, list[Link]]:
     """Return the angles (n, 3) of a clinical joint, its bands (n, 3, 2), and the link of each axis.
 
-    Where several joints share it, the one that goes farthest along an axis decides.
+    Where several joints share it, the widest band along each axis counts.
     """
-    joints = [ClinicalJoint(link, alignment, pose) for link in some]
+    joints = [ClinicalJoint(link, alignment, pose) for link in joint_links]
     bands = np.stack([joint.bands() for joint in joints])
     width = np.nan_to_num(bands[..., 1] - bands[..., 0], nan=-1.0)
     axis = np.arange(bands.shape[2])
     best = width.max(axis=1).argmax(axis=0)  # by axis
-    return joints[0].angles, bands[best, :, axis].swapaxes(0, 1), [some[k] for k in best]
+    return joints[0].angles, bands[best, :, axis].swapaxes(0, 1), [joint_links[k] for k in best]

@@ -39,7 +39,7 @@ def clamp_until_clean(human: HumanLimits, clip: Clip, **options: Any) -> tuple[C
     """
     options = {"like": clip, **options}
     legal, report = _clamp_once(human, clip, options)
-    # Faster than a check, which measures how far joints are outside.
+    # Distances to the tolerance of a check, which would take longer.
     allowed = max(tolerance(clip.pose.rotations.dtype), 0.5 * NEGLIGIBLE)
     for _ in range(0 if options.get("softening") is not None else MAX_ROUNDS):
         try:
@@ -65,10 +65,10 @@ def _clamp_once(
     human: HumanLimits, clip: Clip, options: Mapping[str, Any]
 ) -> tuple[Clip, ClampReport]:
     """Return the clip clamped to the possible spans, then to the limits, and a report of both."""
-    held, first = clamp_spans(
+    within_spans, first = clamp_spans(
         human.alignment, clip, options["like"], options.get("max_speed", MAX_SPEED)
     )
-    legal, second = human.model.project_clip(held, **options)
+    legal, second = human.model.project_clip(within_spans, **options)
     return legal, _union(first, second)
 
 

@@ -68,10 +68,10 @@ def possible_limits(*, palm_known: bool = True) -> dict[str, Limit]:
     False, pronation is free and the wrist bends equally far in all directions.
     """
     data = envelope_data()
-    limits = {role: ball_limit(role, each) for role, each in data["balls"].items()}
-    limits |= {role: hinge_limit(each) for role, each in data["hinges"].items()}
-    limits |= {role: end_limit(role, each) for role, each in data["ends"].items()}
-    limits |= {role: trunk_limit(each) for role, each in data["vectors"].items()}
+    limits = {role: ball_limit(role, entry) for role, entry in data["balls"].items()}
+    limits |= {role: hinge_limit(entry) for role, entry in data["hinges"].items()}
+    limits |= {role: end_limit(role, entry) for role, entry in data["ends"].items()}
+    limits |= {role: trunk_limit(entry) for role, entry in data["vectors"].items()}
     if not palm_known:
         hand, elbow = data["hand_of_unknown_palm"], data["hinges"]["leftLowerArm"]
         rows = [[*row[:2], *hand["twist"]] for row in elbow["rows"]]
@@ -135,9 +135,9 @@ def neutral_rotation(role: str, anchor: Mapping[str, Any]) -> Quats:
     along = unit(anchor["direction"])
     neutral = np.asarray(anchor["neutral"], np.float64)
     across = unit(neutral - (neutral @ along) * along)
-    rest = np.stack([bone, bent, np.cross(bone, bent)], axis=1)
-    there = np.stack([along, across, np.cross(along, across)], axis=1)
-    return quat.from_matrix(there @ rest.T)
+    rest_axes = np.stack([bone, bent, np.cross(bone, bent)], axis=1)
+    target_axes = np.stack([along, across, np.cross(along, across)], axis=1)
+    return quat.from_matrix(target_axes @ rest_axes.T)
 
 
 # Elbow and knee.

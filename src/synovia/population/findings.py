@@ -32,9 +32,9 @@ JOINT_NAMES = {
     "jaw": "jaw",
     "Eye": "eye",
     **{
-        finger + bone: f"{finger.lower()}{' finger' * (finger != 'Thumb')} {place} joint"
+        finger + bone: f"{finger.lower()}{' finger' * (finger != 'Thumb')} {position} joint"
         for finger, bones in PHALANGES.items()
-        for bone, place in zip(bones, ("base", "middle", "end"), strict=True)
+        for bone, position in zip(bones, ("base", "middle", "end"), strict=True)
     },
 }
 """Common names of the joint at which a bone begins."""
@@ -165,26 +165,26 @@ def _components(role: str, start: Quats, end: Quats) -> list[tuple[str, float]]:
     """Return clinical terms, each with the signed angle moved in its direction, in radians."""
     side, bone = split_role(role)
     mirror = -1.0 if side == "right" else 1.0
-    turn = quat.log(quat.mul(end, quat.inverse(start)))
+    rotation_vector = quat.log(quat.mul(end, quat.inverse(start)))
     axes = FOOT_AXES if bone == "Foot" else rotation_axes(bone)
     if axes:
-        sizes = [float(turn * [1.0, mirror, mirror] @ axis) for *_, axis in axes]
+        sizes = [float(rotation_vector * [1.0, mirror, mirror] @ axis) for *_, axis in axes]
         return _both_directions([(name, opposite) for name, opposite, _ in axes], sizes)
-    before, after = (quat.rotate(each, BONE_DIRECTIONS[role]) for each in (start, end))
+    before, after = (quat.rotate(rotation, BONE_DIRECTIONS[role]) for rotation in (start, end))
     is_forearm = bone in ("LowerArm", "Hand")
     terms = ("pronation", "supination") if is_forearm else ("inward rotation", "outward rotation")
-    twists = _both_directions([terms], [mirror * float(turn @ before)])
+    twists = _both_directions([terms], [mirror * float(rotation_vector @ before)])
     if bone in HINGES:
         hinge = np.cross(BONE_DIRECTIONS[role], HINGES[bone])
-        first, last = (clinical_angles(role, each) for each in (start, end))
-        valgus = np.copysign(turn @ HINGES[bone], last["valgus"] - first["valgus"])
+        first, last = (clinical_angles(role, rotation) for rotation in (start, end))
+        valgus = np.copysign(rotation_vector @ HINGES[bone], last["valgus"] - first["valgus"])
         terms_of_hinge = [("flexion", "extension"), ("valgus", "varus")]
         return [
-            *_both_directions(terms_of_hinge, [float(turn @ hinge), float(valgus)]),
+            *_both_directions(terms_of_hinge, [float(rotation_vector @ hinge), float(valgus)]),
             *twists,
         ]
     if bone == "UpperLeg":
-        first, last = (clinical_angles(role, each) for each in (start, end))
+        first, last = (clinical_angles(role, rotation) for rotation in (start, end))
         abduction = last["abduction"] - first["abduction"]
         # The plane of flexion shrinks to a point as the thigh points to the side.
         scale = np.cos(0.5 * (first["abduction"] + last["abduction"]))
@@ -243,6 +243,6 @@ def describe_posture(role: str, rotation: Quats) -> str:
             return "arm hanging"
         if elevation > OVERHEAD:
             return "arm overhead"
-        where = next(word for most, word in PLANES_DEG if np.degrees(plane) <= most)
-        return f"arm raised {np.degrees(elevation):.0f}° {where}"
-    return ", ".join(f"{name} {round(np.degrees(each))}°" for name, each in angles.items())
+        direction = next(word for end, word in PLANES_DEG if np.degrees(plane) <= end)
+        return f"arm raised {np.degrees(elevation):.0f}° {direction}"
+    return ", ".join(f"{name} {round(np.degrees(angle))}°" for name, angle in angles.items())

@@ -59,11 +59,12 @@ def hand_constraints() -> list[Constraint]:
         for finger in PHALANGES
         if finger != "Thumb"
     }
-    mirrored = {_right(role): mirror_limit(limit, LEFT) for role, limit in limits.items()}
-    followers = {
-        _right(role): each.mirror(LEFT, _right(each.driver)) for role, each in dependents.items()
+    right_limits = {_right(role): mirror_limit(limit, LEFT) for role, limit in limits.items()}
+    right_dependents = {
+        _right(role): dependent.mirror(LEFT, _right(dependent.driver))
+        for role, dependent in dependents.items()
     }
-    return list(couple(limits | mirrored, dependents | followers))
+    return list(couple(limits | right_limits, dependents | right_dependents))
 
 
 def _right(role: str) -> str:
@@ -174,7 +175,7 @@ def _coupled_distal(finger: str, limits: dict[str, Limit]) -> DependentRange:
         limits[f"left{finger}Distal"],
         f"left{finger}Intermediate",
         LEFT,
-        low=np.full(len(bent), -np.pi),  # ends beyond the joint's own are its own
+        low=np.full(len(bent), -np.pi),  # the joint's own range also applies
         high=np.maximum(straight + COUPLING * bent, 0.0),
         along=np.array([1.0, 0.0, 0.0]),
     )

@@ -54,6 +54,7 @@ def human_limits(height: float = REFERENCE_HEIGHT, *, source: Source = "anatomy"
 
 @lru_cache(maxsize=4)
 def _anatomical_limits(height: float) -> LimitModel:
+    """Return the limits of the default human of a height in metres."""
     return limits_of(human(height))
 
 
@@ -83,16 +84,16 @@ def canonical_limits(
     lefts = [name for name in left.limits if name.startswith("left")]
     names = {name: f"right{name.removeprefix('left')}" for name in lefts}
     right = {
-        names[name]: each.mirror(LEFT, names.get(each.driver, each.driver))
-        for name, each in left.dependents.items()
+        names[name]: dependent.mirror(LEFT, names.get(dependent.driver, dependent.driver))
+        for name, dependent in left.dependents.items()
         if name in names
     }
     limbs = [limb.mirror(LEFT, names) for limb in left.limbs]
     mirrored = {name: limit for limb in limbs for name, limit in limb.limits.items()}
     limits = both_sides({**left.limits, **mirrored})
     constraints = couple(limits, {**left.dependents, **right}, [*left.limbs, *limbs])
-    small = hand_constraints() if source == "possible" and hands else []
-    return replace(left, constraints=[*constraints, *small], skeleton=canonical_skeleton())
+    hand_limits = hand_constraints() if source == "possible" and hands else []
+    return replace(left, constraints=[*constraints, *hand_limits], skeleton=canonical_skeleton())
 
 
 def both_sides(limits: Mapping[str, Limit]) -> dict[str, Limit]:
@@ -101,12 +102,12 @@ def both_sides(limits: Mapping[str, Limit]) -> dict[str, Limit]:
     Limits of the right side that are given are kept. Roles are in the order of the canonical
     skeleton.
     """
-    every = dict(limits)
+    all_limits = dict(limits)
     for role in (role for role in limits if role.startswith("left")):
         other = f"right{role.removeprefix('left')}"
-        if other not in every:
-            every[other] = mirror_limit(limits[role], LEFT)
-    return {role: every[role] for role in canonical_skeleton().names if role in every}
+        if other not in all_limits:
+            all_limits[other] = mirror_limit(limits[role], LEFT)
+    return {role: all_limits[role] for role in canonical_skeleton().names if role in all_limits}
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,19 +186,19 @@ class HumanLimits:
         report = self.model.check(clip, progress=progress)
         report = replace(report, verdict=VERDICTS[self.source])
         models = (self.model, self.model.usual or self.model)
-        found = [
+        findings = [
             self._finding(model, row, clip)
             for model, part in zip(models, report.verdicts, strict=False)
             for row in part.joints
             if row.frames
         ]
-        return report, found
+        return report, findings
 
     def _finding(self, model: LimitModel, row: JointReport, clip: Clip) -> Finding:
         """Return a finding about a joint in its worst frame."""
         frame = row.worst_frame
         pose = model.share_twist(Pose(clip.pose.rotations[frame], clip.pose.positions[frame]))
-        placed = next(each for each in model.placed if row.name in each.constraint.joints)
+        placed = next(p for p in model.placed if row.name in p.constraint.joints)
         k, role = placed.constraint.joints.index(row.name), self.roles[row.name]
         relative = placed.relative(pose.rotations)
         limb, reason = placed.constraint, ""
@@ -209,7 +210,8 @@ class HumanLimits:
                 reason = f"for a {hinge} bent by {bend_deg:.0f}° ({tight[0].name})"
         else:
             legal = limb.nearest_rotations(relative)[k]
-        actual, nearest = (self.alignment.to_canonical(role, each) for each in (relative[k], legal))
+        to_canonical = self.alignment.to_canonical
+        actual, nearest = to_canonical(role, relative[k]), to_canonical(role, legal)
         return Finding(
             role,
             row.name,
@@ -221,11 +223,6 @@ class HumanLimits:
             people_near(role, actual),
             reason,
         )
-
-
-def _judged(model: LimitModel) -> set[str]:
-    """Return the names of the joints that have a limit, possible or usual."""
-    return {*model.names, *(() if model.usual is None else model.usual.names)}
 
 
 def limits_for(
@@ -272,7 +269,7 @@ def limits_on(alignment: Alignment, source: Source = "human") -> HumanLimits:
     canonical = _canonical_limits_for(alignment, source)
     alignment = doubt_medians(alignment, canonical.limits)
     model = _model_on(alignment, canonical, source)
-    judged = _judged(model)
+    judged = {*model.names, *(() if model.usual is None else model.usual.names)}
     by_joint = {name: role for role, name in alignment.rig.roles.items() if name in judged}
     return HumanLimits(model, alignment, source, by_joint)
 
@@ -301,7 +298,7 @@ def _model_on(alignment: Alignment, canonical: LimitModel, source: Source) -> Li
 
 
 def doubt_medians(alignment: Alignment, limits: Mapping[str, Limit]) -> Alignment:
-    """Return the alignment without confidence in ends of limbs that are outside in the median.
+    """Return the alignment without confidence in bones whose median rotation is illegal.
 
     A hand, foot or head outside its canonical limit in half of the motion is attached to the rig
     in another way than to the canonical human, rather than held there.
@@ -340,16 +337,16 @@ def people_near(role: str, rotation: Quats) -> float | None:
     entry = _counts_of_people().get(f"left{role.removeprefix('right')}" if mirror else role)
     if entry is None:
         return None
-    seen = rotation * [1.0, 1.0, -1.0, -1.0] if mirror else rotation
+    left_rotation = rotation * [1.0, 1.0, -1.0, -1.0] if mirror else rotation
     nodes = entry["nodes"]
     step = TURN / (nodes - 1)
-    node = np.clip(np.rint((quat.log(seen) + np.pi) / step).astype(int), 0, nodes - 1)
+    node = np.clip(np.rint((quat.log(left_rotation) + np.pi) / step).astype(int), 0, nodes - 1)
     return float(decode_counts(entry["counts"], nodes)[tuple(node)] / entry["people"])
 
 
 @cache
 def _counts_of_people() -> Mapping[str, Any]:
-    """Return grids of how many people come near, by role, without building the limits."""
+    """Return the grids of `people_near`, as stored, by role of the trunk and left side."""
     document = json.loads((files(__package__) / "people.limits.json").read_text("utf-8"))
     counts: Mapping[str, Any] = document["provenance"]["people_within_10_degrees"]
     return counts

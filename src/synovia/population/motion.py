@@ -44,7 +44,7 @@ class AngleCurve:
     """(frames, 2): least and greatest legal angle in radians, the joint's other angles and all
     other joints being as they are; NaN where no angle is legal. See `clip_angles`."""
     first: int = 0
-    """The first frame that counts for ranges: 1 if nobody performed frame 0."""
+    """The first frame that counts for ranges: 1 if frame 0 was added to the capture."""
 
     @property
     def name(self) -> str:
@@ -73,9 +73,8 @@ class AngleCurve:
         return norms_of(self.role, self.axis)
 
     def norm(self, sign: int) -> Norm | None:
-        """Return the published range in one direction that holds for most postures."""
-        found = [each for each in self.norms if each.sign == sign]
-        return found[0] if found else None
+        """Return the published range in one direction, the first if several postures have one."""
+        return next((norm for norm in self.norms if norm.sign == sign), None)
 
     @property
     def norm_text(self) -> str:
@@ -181,7 +180,7 @@ def clip_angles(
     roles
         Only these joints, by their roles.
     progress
-        Is given the roles, and gives them back one by one.
+        Wraps the iterable of roles, to show progress.
 
     Examples
     --------
@@ -195,24 +194,24 @@ def clip_angles(
     """
     from ..learn import invented_first_frame
 
-    moved, first = links(model, alignment), int(invented_first_frame(clip))
+    links_by_role, first = links(model, alignment), int(invented_first_frame(clip))
     wanted = [role for role in alignment.trusted if clinical_axes(role)]
     if roles is not None:
         wanted = [role for role in wanted if role in roles]
     count = min(clip.frames, MAX_BANDS)
     rows: Ints = np.unique(np.linspace(0, clip.frames - 1, count).round().astype(int))
     pose = Pose(clip.pose.rotations[rows], clip.pose.positions[rows])
-    everywhere = np.arange(clip.frames)
+    all_frames = np.arange(clip.frames)
     canonical = alignment.canonical_rotations(clip.pose)
     curves = []
     for role in progress(wanted):
         angles = angles_of(role, canonical[role])
-        if role in moved:
-            bands = joint_bands(moved[role], alignment, pose)[1]
+        if role in links_by_role:
+            bands = joint_bands(links_by_role[role], alignment, pose)[1]
         else:
             bands = np.full((len(rows), angles.shape[1], 2), np.nan)
         for k, axis in enumerate(clinical_axes(role)):
-            ends = [np.interp(everywhere, rows, bands[:, k, end]) for end in (0, 1)]
+            ends = [np.interp(all_frames, rows, bands[:, k, end]) for end in (0, 1)]
             joint = alignment.rig.roles[role]
             band = np.stack(ends, axis=-1)
             curves.append(AngleCurve(role, joint, axis, angles[:, k], band, first))

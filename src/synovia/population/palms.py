@@ -54,7 +54,7 @@ def smallest_arc(angles: Scalars, share: float = SPAN_SHARE) -> tuple[float, flo
 
 
 def excessive_arcs(alignment: Alignment, clip: Clip) -> dict[str, tuple[float, float]]:
-    """Return `smallest_arc` of each forearm of unknown palm that rotates farther than any can."""
+    """Return smallest arcs above `MAX_SPAN`, by side, of forearms whose palm is unknown."""
     arcs = {
         side: smallest_arc(angles)
         for side, angles in total_pronation(alignment, clip).items()
@@ -64,7 +64,7 @@ def excessive_arcs(alignment: Alignment, clip: Clip) -> dict[str, tuple[float, f
 
 
 def describe_spans(alignment: Alignment, clip: Clip) -> list[str]:
-    """Return a sentence for each forearm of unknown palm that rotates farther than any can.
+    """Return a sentence for each forearm of unknown palm that rotates farther than possible.
 
     Where the palm faces is unknown, so only the span of pronation over the clip is judged.
     """
