@@ -34,8 +34,8 @@ from .parameters import Changes, Parameter, change_figure, change_network, chang
 
 CONTROL_SPREAD = 2.0  # of a control's range, about its neutral value: holds only what is not seen
 START_SPREAD = 0.3
-"""The same at first, so that turns of segments that markers of unknown places leave open are shared
-out about neutral; otherwise frames end at the bounds of controls and hold the parameters there."""
+"""The same in the first adjustment. Markers of unknown position leave rotations undetermined; this
+keeps them near neutral, off the bounds of controls, where they would hold back the parameters."""
 CACHED_FIGURES = 4  # of the last parameters
 ROOT = 6  # variables of a frame after its controls: rotation vector and position of the root
 
@@ -64,12 +64,12 @@ class BundleProblem:
     @cached_property
     def owners(self) -> list[Parameter]:
         """The parameter that each number belongs to."""
-        return [each for each in self.parameters for _ in each.start]
+        return [parameter for parameter in self.parameters for _ in parameter.start]
 
     @cached_property
     def start(self) -> Floats:
         """The shared variables (S,) to start from."""
-        numbers = [each.start for each in self.parameters]
+        numbers = [parameter.start for parameter in self.parameters]
         rotations = np.zeros(3 * len(self.observed.rotation_segments))
         return np.concatenate([*numbers, self.observed.positions.ravel(), rotations])
 
@@ -77,7 +77,7 @@ class BundleProblem:
     def spread(self) -> Floats:
         """The standard deviations (S,) of the shared variables; 0 for those that are known."""
         observed = self.observed
-        numbers = [each.spread for each in self.parameters]
+        numbers = [parameter.spread for parameter in self.parameters]
         return np.concatenate(
             [
                 *numbers,
@@ -113,10 +113,10 @@ class BundleProblem:
 
     def changes(self, numbers: Floats) -> Changes:
         """Return the parameters that differ from their start, each with its numbers."""
-        ends = np.cumsum([0, *(len(each.start) for each in self.parameters)]).tolist()
+        ends = np.cumsum([0, *(len(parameter.start) for parameter in self.parameters)]).tolist()
         parts = [numbers[first:last] for first, last in pairwise(ends)]
         pairs = zip(self.parameters, parts, strict=True)
-        return [(each, part) for each, part in pairs if not np.array_equal(part, each.start)]
+        return [(p, values) for p, values in pairs if not np.array_equal(values, p.start)]
 
     def figure_at(self, shared: Floats) -> Figure:
         """Return the figure with these parameters; the last few are cached."""
@@ -147,20 +147,24 @@ class BundleProblem:
         They are 0 where nothing was observed. `rows` (n,) are indices of frames.
         """
         index, observed = self.figure.skeleton.index, self.observed
-        _, offsets, turns = self.split(shared)
+        _, offsets, rotation_vectors = self.split(shared)
         positions, rotations = forward(self.figure.skeleton, pose)
-        on, of = (
+        point_joints, rotation_joints = (
             [index(name) for name in names]
             for names in (observed.point_segments, observed.rotation_segments)
         )
-        points = positions[..., on, :] + quat.rotate(rotations[..., on, :], offsets)
-        off = np.nan_to_num((points - observed.points[rows]) / POINT_NOISE)
+        segment_rotations = rotations[..., point_joints, :]
+        points = positions[..., point_joints, :] + quat.rotate(segment_rotations, offsets)
+        point_residuals = np.nan_to_num((points - observed.points[rows]) / POINT_NOISE)
         unseen = np.isnan(observed.rotations[rows]).any(axis=-1, keepdims=True)
         wanted = np.where(unseen, quat.IDENTITY, observed.rotations[rows])
-        turned = quat.mul(rotations[..., of, :], quat.exp(turns))
-        vectors = quat.log(quat.mul(quat.inverse(wanted), turned)) / ROTATION_NOISE
-        parts = (off, np.where(unseen, 0.0, vectors))
-        return np.concatenate([part.reshape(*off.shape[:-2], -1) for part in parts], axis=-1)
+        predicted_rotations = quat.mul(
+            rotations[..., rotation_joints, :], quat.exp(rotation_vectors)
+        )
+        vectors = quat.log(quat.mul(quat.inverse(wanted), predicted_rotations)) / ROTATION_NOISE
+        parts = (point_residuals, np.where(unseen, 0.0, vectors))
+        batch = point_residuals.shape[:-2]
+        return np.concatenate([part.reshape(*batch, -1) for part in parts], axis=-1)
 
     def residuals(self, frames: Floats, rows: Ints, shared: Floats) -> Floats:
         """Return the residuals (..., n, R + C) of frames (..., n, C + 6) with indices `rows`.
@@ -168,9 +172,9 @@ class BundleProblem:
         Those of observations come first, then deviations of controls from neutral.
         """
         low, neutral, high = self.figure.ranges
-        away = (frames[..., :-ROOT] - (neutral - low) / (high - low)) / self.control_spread
+        deviations = (frames[..., :-ROOT] - (neutral - low) / (high - low)) / self.control_spread
         return np.concatenate(
-            [self.compare(shared, self.pose(shared, frames), rows), away], axis=-1
+            [self.compare(shared, self.pose(shared, frames), rows), deviations], axis=-1
         )
 
     def all_residuals(self, estimate: Estimate) -> Floats:
@@ -240,7 +244,7 @@ class BundleProblem:
             posed = part.pose(self.values(estimate.frames)[:, columns])
             moving = [skeleton.index(name) for name in network.outputs]
             rotations[:, moving], positions[:, moving] = (
-                each[:, moving] for each in (posed.rotations, posed.positions)
+                values[:, moving] for values in (posed.rotations, posed.positions)
             )
         return Pose(rotations, positions)
 
@@ -277,8 +281,8 @@ def start_estimate(problem: BundleProblem) -> Estimate:
     low, _, high = figure.ranges
     table = np.stack([figure.values(_both_sides(pose, figure.controls)) for pose in START_POSES])
     positions, rotations = forward(figure.skeleton, figure.pose(table))
-    on = [figure.skeleton.index(name) for name in observed.point_segments]
-    points = positions[:, on] + quat.rotate(rotations[:, on], observed.positions)
+    joints = [figure.skeleton.index(name) for name in observed.point_segments]
+    points = positions[:, joints] + quat.rotate(rotations[:, joints], observed.positions)
     starts = np.zeros((len(table), observed.frames, len(low) + ROOT))
     starts[..., :-ROOT] = ((table - low) / (high - low))[:, None]
     for k, f in np.ndindex(*starts.shape[:2]):
@@ -289,20 +293,21 @@ def start_estimate(problem: BundleProblem) -> Estimate:
     squares = np.square(problem.residuals(starts, rows, problem.start)).sum(axis=-1)
     order = squares.argsort(axis=0)[:STARTS]
     tried = starts[order, rows].reshape(-1, starts.shape[-1])
-    found = problem.solve_frames(problem.start, tried, np.tile(rows, STARTS), FRAME_STEPS)
-    best = found.squares.reshape(STARTS, -1).argmin(axis=0)
-    return Estimate(problem.start, found.points.reshape(STARTS, observed.frames, -1)[best, rows])
+    minima = problem.solve_frames(problem.start, tried, np.tile(rows, STARTS), FRAME_STEPS)
+    best = minima.squares.reshape(STARTS, -1).argmin(axis=0)
+    return Estimate(problem.start, minima.points.reshape(STARTS, observed.frames, -1)[best, rows])
 
 
 def _both_sides(pose: Mapping[str, float], names: Mapping[str, object]) -> dict[str, float]:
+    """Return the values of a pose for all controls whose names end with its keys."""
     return {name: value for key, value in pose.items() for name in names if name.endswith(key)}
 
 
 def solve_frames(problem: BundleProblem, estimate: Estimate, steps: int = FRAME_STEPS) -> Estimate:
     """Return the estimate with the best variables of each frame; the shared ones are fixed."""
     rows = np.arange(problem.observed.frames)
-    found = problem.solve_frames(estimate.shared, estimate.frames, rows, steps)
-    return replace(estimate, frames=found.points)
+    minima = problem.solve_frames(estimate.shared, estimate.frames, rows, steps)
+    return replace(estimate, frames=minima.points)
 
 
 def restart_frames(problem: BundleProblem, estimate: Estimate) -> Estimate:
@@ -327,12 +332,12 @@ def restart_frames(problem: BundleProblem, estimate: Estimate) -> Estimate:
         squares = np.square(problem.residuals(draws, bad, estimate.shared)).sum(axis=-1)
         starts.append(draws[squares.argmin(axis=0), np.arange(len(bad))])
     rows = np.tile(bad, len(starts))
-    ended = problem.solve_frames(estimate.shared, np.concatenate(starts), rows, FRAME_STEPS)
-    squares = ended.squares.reshape(len(starts), len(bad))
+    minima = problem.solve_frames(estimate.shared, np.concatenate(starts), rows, FRAME_STEPS)
+    squares = minima.squares.reshape(len(starts), len(bad))
     best = squares.argmin(axis=0) * len(bad) + np.arange(len(bad))
     better = squares.min(axis=0) < costs[bad]
     frames = estimate.frames.copy()
-    frames[bad[better]] = ended.points[best[better]]
+    frames[bad[better]] = minima.points[best[better]]
     return replace(estimate, frames=frames)
 
 
@@ -362,19 +367,19 @@ def adjust(
     for number in range(MAX_STEPS):
         progress(number)
         weights = frame_weights(problem.frame_costs(estimate))
-        cost, now = problem.cost(estimate, weights), np.inf
+        cost, new_cost = problem.cost(estimate, weights), np.inf
         system = BundleSystem.of(problem, estimate, weights)
         for _ in range(8):
             trial = _take_step(problem, estimate, *system.solve(damping))
-            now = problem.cost(trial, weights)
-            if now < cost:
+            new_cost = problem.cost(trial, weights)
+            if new_cost < cost:
                 break
             damping = min(8.0 * damping, MAX_DAMPING)
-        if now >= cost:
+        if new_cost >= cost:
             break
         estimate = trial
         damping = max(0.2 * damping, MIN_DAMPING)
-        if cost - now < LEAST_GAIN * cost:
+        if cost - new_cost < LEAST_GAIN * cost:
             break
     progress(MAX_STEPS)
     weights = frame_weights(problem.frame_costs(estimate))
@@ -388,13 +393,13 @@ def _take_step(
 
     All frames then descend a little by themselves.
     """
-    stayed = replace(estimate, shared=estimate.shared + step)
+    with_shared = replace(estimate, shared=estimate.shared + step)
     longest = np.abs(frame_steps).max(axis=1, initial=MAX_MOVE, keepdims=True)
     moves = MAX_MOVE / longest * frame_steps
     trials = np.clip(estimate.frames + np.multiply.outer(STEP_SHARES, moves), *problem.bounds)
-    costs = [problem.frame_costs(replace(stayed, frames=frames)) for frames in trials]
+    costs = [problem.frame_costs(replace(with_shared, frames=frames)) for frames in trials]
     frames = trials[np.argmin(costs, axis=0), np.arange(len(moves))]
-    return solve_frames(problem, replace(stayed, frames=frames), SETTLING_STEPS)
+    return solve_frames(problem, replace(with_shared, frames=frames), SETTLING_STEPS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,7 +411,7 @@ class BundleSystem:
     descent: Floats
     """(F, n): −Jᵀr of these."""
     held: Mask
-    """(F, n): variables at a bound that would leave it."""
+    """(F, n): variables at a bound that the descent would move beyond it."""
     cross: Floats
     """(F, n, S): between variables of frames and shared ones."""
     shared: Floats
@@ -423,20 +428,20 @@ class BundleSystem:
         frame_rates, shared_rates = problem.frame_rates(estimate), problem.shared_rates(estimate)
         gradient = np.einsum("nfr,fr->fn", frame_rates, residuals)
         held = held_at_bounds(estimate.frames, -gradient, *problem.bounds)
-        own, descent = normal_equations(frame_rates, residuals, held)
+        frame_squares, descent = normal_equations(frame_rates, residuals, held)
         cross = np.einsum("nfr,sfr->fns", frame_rates, shared_rates, optimize=True)
-        heavy = np.sqrt(weights)[:, None]
-        rows = (heavy * shared_rates).reshape(len(shared_rates), -1)
+        root_weights = np.sqrt(weights)[:, None]
+        rows = (root_weights * shared_rates).reshape(len(shared_rates), -1)
         fixed = problem.precision == 0.0
         prior = problem.precision**2
-        share = weights[:, None, None]
+        block_weights = weights[:, None, None]
         return cls(
-            share * own,
-            share[..., 0] * descent,
+            block_weights * frame_squares,
+            block_weights[..., 0] * descent,
             held,
-            share * np.where(held[..., None], 0.0, cross),
+            block_weights * np.where(held[..., None], 0.0, cross),
             rows @ rows.T + np.diag(np.where(fixed, 1.0, prior)),
-            -rows @ (heavy * residuals).ravel() - prior * (estimate.shared - problem.start),
+            -rows @ (root_weights * residuals).ravel() - prior * (estimate.shared - problem.start),
             fixed,
         )
 
@@ -451,16 +456,16 @@ class BundleSystem:
         damped = self.own + (damping * (sizes + middle))[..., None] * np.eye(sizes.shape[1])
         right = np.concatenate([self.cross, self.descent[..., None]], axis=2)
         inner = np.linalg.solve(damped, right)
-        taken = np.einsum("fns,fnt->st", self.cross, inner, optimize=True)
-        reduced = self.shared - taken[:, :-1] + damping * np.diag(np.diag(self.shared))
-        return inner, reduced, self.shared_descent - taken[:, -1]
+        eliminated = np.einsum("fns,fnt->st", self.cross, inner, optimize=True)
+        reduced = self.shared - eliminated[:, :-1] + damping * np.diag(np.diag(self.shared))
+        return inner, reduced, self.shared_descent - eliminated[:, -1]
 
     def solve(self, damping: float) -> tuple[Floats, Floats]:
         """Return the steps of the shared variables (S,) and of each frame (F, n)."""
         inner, reduced, right = self._reduce(damping)
         step = np.where(self.fixed, 0.0, np.linalg.solve(reduced, right))
-        back = inner[..., -1] - inner[..., :-1] @ step
-        return step, np.where(self.held, 0.0, back)
+        frame_steps = inner[..., -1] - inner[..., :-1] @ step
+        return step, np.where(self.held, 0.0, frame_steps)
 
     def standard_errors(self) -> Floats:
         """Return the standard errors (S,) of the shared variables; 0 for those that are known."""

@@ -142,15 +142,17 @@ def fit_figure(
     problem = replace(problem, control_spread=CONTROL_SPREAD)
     before = residuals_by_segment(problem, solve_frames(problem, estimate))
     problem = BundleProblem(figure, human_parameters(figure), observed, START_SPREAD)
-    added = problem.start[: len(problem.owners)]
-    estimate = replace(estimate, shared=np.concatenate([added, estimate.shared]))
+    start_numbers = problem.start[: len(problem.owners)]
+    estimate = replace(estimate, shared=np.concatenate([start_numbers, estimate.shared]))
     estimate, _ = adjust(problem, estimate, stage("fitting", 0.2, 0.6))
     problem = replace(problem, control_spread=CONTROL_SPREAD)
     estimate = restart_frames(problem, solve_frames(problem, estimate))
     plausible = plausible_frames(problem, estimate)
-    inner = replace(estimate, frames=estimate.frames[plausible])
-    inner, errors = adjust(problem.take(plausible), inner, stage("fitting", 0.65, 0.95))
-    estimate = solve_frames(problem, replace(estimate, shared=inner.shared))
+    plausible_estimate = replace(estimate, frames=estimate.frames[plausible])
+    plausible_estimate, errors = adjust(
+        problem.take(plausible), plausible_estimate, stage("fitting", 0.65, 0.95)
+    )
+    estimate = solve_frames(problem, replace(estimate, shared=plausible_estimate.shared))
     fitted = problem.figure_at(estimate.shared)
     report("done", 1.0)
     return FittedFigure(
@@ -186,16 +188,18 @@ def _observe(
 
 
 def _height_of(observed: Observations) -> float:
-    """Return the height in metres of the human whose points are as far apart as those observed.
+    """Return the height in metres of the default human that is as large as the observed one.
 
-    By the lengths of bones with both joints observed; without any, by the spread of all points.
+    It follows from the lengths of bones with both joints observed, or else from the spread of all
+    points.
     """
     figure = human()
-    skeleton, index = figure.skeleton, {name: k for k, name in enumerate(observed.point_segments)}
+    skeleton = figure.skeleton
+    column = {name: k for k, name in enumerate(observed.point_segments)}
     positions, rotations = forward(skeleton, figure.pose())
     ratios = []
     for upper, lower in ((side + a, side + b) for side in SIDES for a, b in BONES):
-        a, b = index.get(upper), index.get(lower)
+        a, b = column.get(upper), column.get(lower)
         if a is None or b is None or observed.position_spread[[a, b]].any():
             continue
         distance = np.linalg.norm(observed.points[:, a] - observed.points[:, b], axis=-1)
@@ -252,7 +256,7 @@ def _root_mean_square(values: Floats) -> float:
 def _lengths(
     problem: BundleProblem, fitted: Figure, errors: Floats
 ) -> dict[str, tuple[float, float, float]]:
-    """Return by segment its distance from its parent's joint, before and now, and its error."""
+    """Return `FittedFigure.lengths`; `errors` (S,) are standard errors of the shared variables."""
     lengths, first, skeleton = {}, 0, fitted.skeleton
     for parameter in problem.parameters:
         if parameter.is_center:
@@ -272,19 +276,19 @@ def _finish(fitted: Figure, start: Figure) -> Figure:
 
     The height of the root changes with the length of the legs.
     """
-    skeleton, was = fitted.skeleton, start.skeleton
+    skeleton, start_skeleton = fitted.skeleton, start.skeleton
     offsets, ends = skeleton.offsets.copy(), skeleton.end_offsets.copy()
 
     def ratio(name: str) -> float:
         joint = skeleton.index(name)
-        return float(np.linalg.norm(offsets[joint]) / np.linalg.norm(was.offsets[joint]))
+        return float(np.linalg.norm(offsets[joint]) / np.linalg.norm(start_skeleton.offsets[joint]))
 
     factors = {}
     for side in SIDES:
         knee, patella, fibula = (
             skeleton.index(side + name) for name in ("LowerLeg", "Patella", "Fibula")
         )
-        offsets[patella] += offsets[knee] - was.offsets[knee]
+        offsets[patella] += offsets[knee] - start_skeleton.offsets[knee]
         factors[f"{side}Fibula"] = ratio(f"{side}Foot")
         offsets[fibula] *= factors[f"{side}Fibula"]
         factors[f"{side}LowerArm"] = ratio(f"{side}Hand")
@@ -297,7 +301,9 @@ def _finish(fitted: Figure, start: Figure) -> Figure:
     legs = [
         name for side in SIDES for name in (f"{side}UpperLeg", f"{side}LowerLeg", f"{side}Foot")
     ]
-    grown = sum(offsets[skeleton.index(n)][1] - was.offsets[skeleton.index(n)][1] for n in legs)
+    growth = sum(
+        offsets[skeleton.index(n)][1] - start_skeleton.offsets[skeleton.index(n)][1] for n in legs
+    )
     root = int(np.flatnonzero(skeleton.parents < 0)[0])
-    offsets[root, 1] -= 0.5 * grown
+    offsets[root, 1] -= 0.5 * growth
     return replace(fitted, skeleton=replace(skeleton, offsets=offsets, end_offsets=ends))

@@ -75,8 +75,8 @@ def isb_angles_of(rotations: Quats, joint: str) -> Floats:
     if bone != "shoulder":
         return quat.to_euler(isb_rotations, "zxy")
     plane, elevation, axial = np.moveaxis(quat.to_euler(isb_rotations, "yxy"), -1, 0)
-    # Elevation counts downwards, half a turn before and after; of an arm that hangs there is no
-    # plane, and only the sum of the other two is known.
+    # Elevation is negative, which moves plane and axial rotation by half a turn. A hanging arm has
+    # no plane, and only the sum of the other two angles is known.
     hangs = np.abs(np.sin(elevation)) < 1e-9
     plane, axial = plane + np.where(hangs, -plane, np.pi), axial + np.where(hangs, plane, -np.pi)
     return np.stack([wrap_angles(plane), -elevation, wrap_angles(axial)], axis=-1)

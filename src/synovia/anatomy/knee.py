@@ -1,6 +1,6 @@
 """The knee: one control moves tibia, patella and fibula, by cubic splines of the flexion.
 
-The tibia slides and turns as it bends, so that the axis of its motion is another at every angle.
+The tibia slides and rotates as it bends, so that the axis of its motion changes with the angle.
 """
 
 from __future__ import annotations

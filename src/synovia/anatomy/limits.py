@@ -45,18 +45,21 @@ def limits_of(figure: Figure) -> LimitModel:
     for joint_set in figure.joint_sets.values():
         rotations = _reachable_rotations(figure.skeleton, joint_set)
         for segment in joint_set.network.outputs:
-            seen = rotations[:, figure.skeleton.index(segment)]
-            limits[segment] = _limit(segment, joint_set, figure.skeleton, seen)
+            segment_rotations = rotations[:, figure.skeleton.index(segment)]
+            limits[segment] = _segment_limit(segment, joint_set, figure.skeleton, segment_rotations)
     in_order = {name: limits[name] for name in figure.skeleton.names if name in limits}
     return LimitModel(in_order, figure.skeleton, {"figure": figure.name})
 
 
-def _limit(segment: str, joint_set: JointSet, skeleton: Skeleton, rotations: Quats) -> Limit:
+def _segment_limit(
+    segment: str, joint_set: JointSet, skeleton: Skeleton, rotations: Quats
+) -> Limit:
+    """Return the limit of a segment, which takes the `rotations` (n, 4) by its controls."""
     bone = segment.removeprefix("Left").removeprefix("Right")
     if bone in CONE_BONES and bone != segment:
         component, undone = _cone_of(joint_set.network, segment)
         if component is not None:
-            tops = {int(skeleton.parents[skeleton.index(each)]) for each in undone}
+            tops = {int(skeleton.parents[skeleton.index(name)]) for name in undone}
             above = skeleton.names[min(tops)] if tops else None
             return Limit(DirectionTwist(axis=component.rest), component.cone, above)
         return Limit.fit(
@@ -98,7 +101,10 @@ def _hinge_axis(rotations: Quats) -> Vectors:
 
 
 def _reachable_rotations(skeleton: Skeleton, joint_set: JointSet) -> Quats:
-    """Return rotations (n, J, 4) for controls of a set, all over their ranges, the rest at rest."""
+    """Return rotations (n, J, 4) for a joint set's controls throughout their ranges.
+
+    Other joint sets are at rest.
+    """
     alone = Figure(skeleton, {"set": joint_set})
     controls = joint_set.controls.values()
     ranges = np.array([(control.low, control.high) for control in controls])
@@ -108,6 +114,7 @@ def _reachable_rotations(skeleton: Skeleton, joint_set: JointSet) -> Quats:
 
 
 def _grid_controls(ranges: Floats) -> Floats:
+    """Return controls (n, controls) on a grid with `STEPS` values of each."""
     values = [np.linspace(low, high, STEPS) for low, high in ranges]
     return np.stack(np.meshgrid(*values, indexing="ij"), axis=-1).reshape(-1, len(ranges))
 
@@ -121,6 +128,6 @@ def _random_controls(ranges: Floats, neutral: Floats) -> Floats:
     rng = np.random.default_rng(0)
     shares = np.clip(rng.uniform(-0.5, 1.5, size=(RANDOM_POSES, len(ranges))), 0.0, 1.0)
     values = ranges[:, 0] + shares * (ranges[:, 1] - ranges[:, 0])
-    still = rng.random(values.shape) < 0.5
-    still[::2] = False
-    return np.where(still, neutral, values)
+    is_neutral = rng.random(values.shape) < 0.5
+    is_neutral[::2] = False
+    return np.where(is_neutral, neutral, values)

@@ -83,7 +83,7 @@ def choose_unit(length: float, bounds: tuple[float, float], units: Sequence[str]
 def observe_rig(clips: Sequence[Clip], names: Mapping[str, str] | None = None) -> Observations:
     """Return positions of the joints of a recognised rig, and rotations of its bones.
 
-    All clips must have the same joints. `names` maps roles to joints that recognition misses.
+    All clips must have the same joints. `names` are roles by joint, where recognition misses them.
     """
     skeleton = clips[0].skeleton
     for clip in clips[1:]:
@@ -96,19 +96,19 @@ def observe_rig(clips: Sequence[Clip], names: Mapping[str, str] | None = None) -
     rig = recognize(skeleton, names)
     alignment, roles = align(rig, clips), rig.roles
     axes, frames = alignment.axes, alignment.frames
-    local, moved = (
-        np.concatenate([getattr(clip.pose, each) for clip in clips]).astype(np.float64)
-        for each in ("rotations", "positions")
+    local_rotations, local_positions = (
+        np.concatenate([getattr(clip.pose, name) for clip in clips]).astype(np.float64)
+        for name in ("rotations", "positions")
     )
-    rows = _spread_rows(len(local))
-    positions, rotations = forward(skeleton, Pose(local[rows], moved[rows]))
+    rows = _evenly_spaced_rows(len(local_rotations))
+    positions, rotations = forward(skeleton, Pose(local_rotations[rows], local_positions[rows]))
     unit, scale = _rig_unit(rig)
     limbs = {
         f"{side.lower()}{bone}": f"{side}{bone}"
         for side in ("Left", "Right")
         for bone in LIMB_POINTS
     }
-    points = {role: each for role, each in {**TRUNK_POINTS, **limbs}.items() if role in roles}
+    points = {role: segment for role, segment in {**TRUNK_POINTS, **limbs}.items() if role in roles}
     rotated = {
         role: segment
         for role, segment in {**TRUNK_ROTATIONS, **limbs}.items()
@@ -119,14 +119,14 @@ def observe_rig(clips: Sequence[Clip], names: Mapping[str, str] | None = None) -
         bone = quat.mul(axes, rotations[:, skeleton.index(roles[role])])
         return quat.mul(quat.mul(bone, frames[role]), _hanging(segment))
 
-    at = [skeleton.index(roles[role]) for role in points]
+    point_joints = [skeleton.index(roles[role]) for role in points]
     return Observations(
         tuple(roles[role] for role in points),
-        scale * quat.rotate(axes, positions[:, at]),
+        scale * quat.rotate(axes, positions[:, point_joints]),
         tuple(points.values()),
         np.zeros((len(points), 3)),
         np.array([TRUNK_SPREAD if role in TRUNK_POINTS else 0.0 for role in points]),
-        np.stack([rotation(*each) for each in rotated.items()], axis=1),
+        np.stack([rotation(role, segment) for role, segment in rotated.items()], axis=1),
         tuple(rotated.values()),
         np.full(len(rotated), REST_SPREAD),
         unit,
@@ -141,7 +141,7 @@ def _hanging(segment: str) -> Quats:
     return quat.exp(np.array([0.0, 0.0, 0.5 * np.pi * side]))
 
 
-def _spread_rows(count: int) -> Ints:
+def _evenly_spaced_rows(count: int) -> Ints:
     """Return indices of at most `MAX_FRAMES` of `count` frames, evenly spaced."""
     return np.unique(np.linspace(0, count - 1, MAX_FRAMES).astype(np.int64))
 
@@ -180,7 +180,7 @@ class MarkerTracks:
 
 
 def known_markers() -> dict[str, tuple[str, Vectors]]:
-    """Return the markers of the human's table: segment, and position in its frame in metres."""
+    """Return segment, and position in its frame in metres, of the default human's markers."""
     table = load_tables("markers")["markers"]
     markers: dict[str, tuple[str, Vectors]] = {}
     for name, (segment, *millimetres) in table.items():
@@ -206,31 +206,32 @@ def observe_markers(
     """
     known: dict[str, tuple[str, Vectors | None]] = {**known_markers(), **(table or {})}
     names = tracks[0].names
-    for each in tracks:
-        unknown = [name for name in each.names if name not in known]
+    for track in tracks:
+        unknown = [name for name in track.names if name not in known]
         if unknown:
             raise ValueError(
                 f"no marker {unknown[0]!r} is known: say its segment in a table; known are "
                 f"{list_names(sorted(known), 60)}"
             )
-        unshared = sorted(set(each.names) ^ set(names))
+        unshared = sorted(set(track.names) ^ set(names))
         if unshared:
-            where, which = (each, tracks[0]) if unshared[0] in each.names else (tracks[0], each)
+            pair = (track, tracks[0])
+            having, lacking = pair if unshared[0] in track.names else pair[::-1]
             raise ValueError(
-                f"tracks must have the same markers, {where.name} has {unshared[0]}, "
-                f"{which.name} not"
+                f"tracks must have the same markers, {having.name} has {unshared[0]}, "
+                f"{lacking.name} not"
             )
     for name in names:
         if known[name][0] not in segments:
             raise ValueError(f"marker {name}: no segment {known[name][0]!r} in the figure")
-    columns = [[each.names.index(name) for name in names] for each in tracks]
+    columns = [[track.names.index(name) for name in names] for track in tracks]
     points = np.concatenate(
-        [each.points[:, order] for each, order in zip(tracks, columns, strict=True)]
+        [track.points[:, order] for track, order in zip(tracks, columns, strict=True)]
     )
     points = points[np.isfinite(points).all(axis=-1).any(axis=-1)]  # frames without any say nothing
     if not len(points):
         raise ValueError("markers must be seen in some frame, none ever is")
-    points = points[_spread_rows(len(points))]
+    points = points[_evenly_spaced_rows(len(points))]
     unseen = [name for k, name in enumerate(names) if np.isnan(points[:, k]).any(axis=-1).all()]
     if unseen:
         raise ValueError(f"markers must be seen in some frame, {', '.join(unseen)} never is")
@@ -243,11 +244,11 @@ def observe_markers(
         tuple(known[name][0] for name in names),
         np.array(
             [
-                middle_of(known[name][0]) if each is None else each
-                for name, each in zip(names, positions, strict=True)
+                middle_of(known[name][0]) if position is None else position
+                for name, position in zip(names, positions, strict=True)
             ]
         ),
-        np.array([UNKNOWN_MARKER_SPREAD if each is None else MARKER_SPREAD for each in positions]),
+        np.array([UNKNOWN_MARKER_SPREAD if p is None else MARKER_SPREAD for p in positions]),
         np.zeros((len(points), 0, 4)),
         (),
         np.zeros(0),
@@ -269,13 +270,13 @@ def choose_frames(points: Floats, count: int) -> Ints:
     gaps, so that only the pose matters. Frames with more than half of their points missing are
     left out.
     """
-    seen = ~np.isnan(points).any(axis=-1)
-    first = int(seen.sum(axis=1).argmax())
+    visible = ~np.isnan(points).any(axis=-1)
+    first = int(visible.sum(axis=1).argmax())
     fits = [rigid_fit(frame, points[first]) for frame in points]
-    rotations, shifts = (np.stack(each)[:, None] for each in zip(*fits, strict=True))
+    rotations, shifts = (np.stack(values)[:, None] for values in zip(*fits, strict=True))
     aligned = quat.rotate(rotations, points) + shifts
     filled = np.nan_to_num(np.where(np.isnan(aligned), points[first], aligned))
-    usable = seen.mean(axis=1) >= 0.5
+    usable = visible.mean(axis=1) >= 0.5
     chosen, nearest = [first], np.full(len(points), np.inf)
     while len(chosen) < min(count, int(usable.sum())):
         distance = np.linalg.norm(filled - filled[chosen[-1]], axis=-1).mean(axis=-1)

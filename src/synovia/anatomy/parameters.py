@@ -1,4 +1,4 @@
-"""Parameters of the human: numbers that a person has of their own, and how far people differ."""
+"""Parameters of the human that differ between people, with their standard deviations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REGIONS = {"lumbar": "L", "thoracic": "T", "cervical": "C"}
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """Numbers (n,) of a figure, where they start, and how far (n,) people differ from that.
+    """Numbers (n,) of a figure: their start values and their standard deviations between people.
 
     They replace the offsets of `segments`, in metres, and the `fields` ("component.field") of
     components in the network of `joint_set`. With `is_factor`, the one number multiplies them.
@@ -56,7 +56,7 @@ class Parameter:
         return bool(self.segments) and not self.is_factor
 
     def change(self, before: Floats, numbers: Floats) -> Floats:
-        """Return what an offset or a field becomes."""
+        """Return the new value of an offset or a field, from the value `before` and the numbers."""
         return numbers[0] * before if self.is_factor else numbers.reshape(before.shape)
 
 
@@ -96,21 +96,26 @@ def change_network(figure: Figure, joint_set: str, changes: Changes) -> Network:
 
 
 def human_parameters(figure: Figure) -> list[Parameter]:
-    """Return the parameters of a human, or of what was fitted before: joints, axes and curves."""
-    skeleton, found = figure.skeleton, list[Parameter]()
-    components = {name: each.network.components for name, each in figure.joint_sets.items()}
+    """Return the parameters of a human figure: joint centres, hinge axes, curves and lengths.
+
+    They start at the figure's own values, so a fitted figure can be fitted again.
+    """
+    skeleton, parameters = figure.skeleton, list[Parameter]()
+    components = {
+        name: joint_set.network.components for name, joint_set in figure.joint_sets.items()
+    }
     one = np.ones(1)
     for side in SIDES:
         for joint in JOINTS:
             offset = skeleton.offsets[skeleton.index(side + joint)]
             least = GIRDLE_SPREAD if joint in GIRDLE else ACROSS_SPREAD
-            found.append(
+            parameters.append(
                 Parameter(side + joint, offset, _center_spread(offset, least), (side + joint,))
             )
         # The scapula, and where its joint is, go with the length of the clavicle.
         name, shoulder = f"{side}Clavicle length", f"{side.lower()}_shoulder"
         scapula, fields = (f"{side}Scapula",), ("acromion.offset",)
-        found.append(
+        parameters.append(
             Parameter(name, one, STRETCH_SPREAD * one, scapula, shoulder, fields, is_factor=True)
         )
         for joint, parts in AXES.items():
@@ -118,24 +123,28 @@ def human_parameters(figure: Figure) -> list[Parameter]:
             for part in parts:
                 axis, path = components[joint_set][part].parameters()["axis"], f"{part}.axis"
                 spread = np.full(3, AXIS_SPREAD)
-                found.append(Parameter(f"{joint_set}.{path}", axis, spread, (), joint_set, (path,)))
+                parameters.append(
+                    Parameter(f"{joint_set}.{path}", axis, spread, (), joint_set, (path,))
+                )
         for joint, curves in CURVES.items():
             joint_set, spread = f"{side.lower()}_{joint}", CURVE_SPREAD * one
             for path in (f"map.{curve}" for curve in curves):
                 name = f"{joint_set}.{path}"
-                found.append(Parameter(name, one, spread, (), joint_set, (path,), is_factor=True))
+                parameters.append(
+                    Parameter(name, one, spread, (), joint_set, (path,), is_factor=True)
+                )
     for region, letter in REGIONS.items():
         bones = [n for n in skeleton.names if n[0] == letter and n[1:].isdigit()]
-        also = {"thoracic": ["Sternum"], "cervical": ["Head"]}.get(region, [])
-        segments = tuple(n for n in skeleton.names if n in (*bones, *also))
+        ends = {"thoracic": ["Sternum"], "cervical": ["Head"]}.get(region, [])
+        segments = tuple(n for n in skeleton.names if n in (*bones, *ends))
         centers = tuple(
             f"{name}.centers"
             for name, part in components[region].items()
             if "centers" in part.parameters()
         )
         name, spread = f"{region} length", STRETCH_SPREAD * one
-        found.append(Parameter(name, one, spread, segments, region, centers, is_factor=True))
-    return found
+        parameters.append(Parameter(name, one, spread, segments, region, centers, is_factor=True))
+    return parameters
 
 
 def _center_spread(offset: Vectors, least: float) -> Floats:

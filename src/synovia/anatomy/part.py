@@ -43,7 +43,7 @@ def load_tables(name: str) -> dict[str, Any]:
 
 
 def millimetres(height: float) -> float:
-    """Return what a millimetre of the data files is, in metres, for a person of this height."""
+    """Return the metres in a millimetre of the data files, for a person of this height."""
     return 1e-3 * height / REFERENCE_HEIGHT
 
 
@@ -74,7 +74,10 @@ class Part:
                 for name, parent in self.parents.items()
             },
             {other_side(name): mirror_point(offset) for name, offset in self.offsets.items()},
-            {other_side(name): _mirror_joint_set(each) for name, each in self.joint_sets.items()},
+            {
+                other_side(name): _mirror_joint_set(joint_set)
+                for name, joint_set in self.joint_sets.items()
+            },
             {
                 other_side(name): [mirror_point(end) for end in ends]
                 for name, ends in self.ends.items()
@@ -83,13 +86,13 @@ class Part:
 
 
 def join(*parts: Part, name: str = "") -> Figure:
-    """Return the figure of all parts; each segment is followed by all that hangs on it.
+    """Return the figure of all parts; each segment is followed by its descendants.
 
     Lengths of parts are metres, and y is up.
     """
     parents = {name: parent for part in parts for name, parent in part.parents.items()}
     offsets = {name: offset for part in parts for name, offset in part.offsets.items()}
-    joint_sets = {name: each for part in parts for name, each in part.joint_sets.items()}
+    joint_sets = {name: joint_set for part in parts for name, joint_set in part.joint_sets.items()}
     names = _depth_first(parents)
     ends = [(owner, end) for part in parts for owner in part.ends for end in part.ends[owner]]
     index = {segment: k for k, segment in enumerate(names)}
@@ -111,21 +114,22 @@ def mirror_point(point: ArrayLike) -> Vectors:
 
 
 def _mirror_joint_set(joint_set: JointSet) -> JointSet:
+    """Return the joint set of the other side, with the same controls."""
     network = joint_set.network
     names = {name: other_side(name) for name in network.outputs}
     return JointSet(network.mirror(MIRROR_NORMAL, names), joint_set.controls)
 
 
 def _depth_first(parents: Mapping[str, str | None]) -> tuple[str, ...]:
-    """Return the names, each followed by all that hangs on it, as files have them."""
+    """Return the names in depth-first order, each followed by its descendants, as in files."""
     children: dict[str | None, list[str]] = {}
     for segment, parent in parents.items():
         children.setdefault(parent, []).append(segment)
     names: list[str] = []
-    waiting = children.get(None, [])[::-1]
-    while waiting:
-        names.append(waiting.pop())
-        waiting += children.get(names[-1], [])[::-1]
+    pending = children.get(None, [])[::-1]
+    while pending:
+        names.append(pending.pop())
+        pending += children.get(names[-1], [])[::-1]
     return tuple(names)
 
 
@@ -173,7 +177,10 @@ def degree_control(low: float, high: float) -> Control:
 
 
 def hinges(moves: Mapping[str, tuple[str, Mapping[str, Any]]]) -> JointSet:
-    """Return a set of hinges: to each control the segment that it turns, its axis and range."""
+    """Return a joint set of hinges.
+
+    `moves` has for each control the segment that it rotates, and a table of axis and range.
+    """
     wiring = Wiring()
     for move, (_, data) in moves.items():
         wiring.add_hinge(move, data)
@@ -184,9 +191,9 @@ def hinges(moves: Mapping[str, tuple[str, Mapping[str, Any]]]) -> JointSet:
 
 
 def ball(segment: str, data: Mapping[str, Any], moves: tuple[str, str]) -> JointSet:
-    """Return a left ball joint from its table: two turns and a twist, kept in its reach cone.
+    """Return a left ball joint from its table: two rotations and a twist, kept in its reach cone.
 
-    A joint whose table has a range `coupled` instead of `twist` has no control for it.
+    A joint whose table has a range `coupled` instead of `twist` has no control of its twist.
     """
     wiring = Wiring()
     for move in moves:

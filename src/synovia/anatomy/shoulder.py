@@ -66,7 +66,7 @@ def shoulders(height: float = 1.75) -> Figure:
     notch, tip, elbow = np.zeros(3), np.array([0.0, -0.2, 0.03]), np.array(data["places"]["elbow"])
     sternum = Part({"Sternum": None}, {"Sternum": notch}, {}, {"Sternum": [scale * tip]})
     sides = [shoulder(side, height) for side in SIDES]
-    arms = [replace(each, ends={list(each.parents)[-1]: [scale * elbow]}) for each in sides]
+    arms = [replace(arm, ends={list(arm.parents)[-1]: [scale * elbow]}) for arm in sides]
     return join(sternum, *arms, name="shoulders")
 
 
@@ -79,7 +79,7 @@ def shoulder_shao_2003() -> Figure:
     data = load_tables("shoulder")["source"]
     places = data["places"]
     names = (data["parent"], *(f"Right{bone}" for bone in BONES))
-    offsets = np.array([[0.0, 0.0, 0.0], *(places[place] for place in BONES.values())], dtype=float)
+    offsets = np.array([[0.0, 0.0, 0.0], *(places[name] for name in BONES.values())], dtype=float)
     elbow = np.array([places["elbow"]], dtype=float)
     skeleton = Skeleton(names, np.arange(-1, 3), offsets, (), np.array([3]), elbow)
     return Figure(skeleton, {"right_shoulder": _joint_set(data, 1.0)}, "shoulder_shao_2003")

@@ -50,52 +50,51 @@ class Turns:
 class Vertebra(Turns):
     """A vertebra and its rotations against the one below.
 
-    `place` is its position from the middle between the hips, `offset` from the vertebra below, in
-    metres.
+    `position` is from the middle between the hips, `offset` from the vertebra below, in metres.
     """
 
     below: str
-    place: Vectors
+    position: Vectors
     offset: Vectors
 
 
 def levels(height: float) -> dict[str, list[Vertebra]]:
     """Return the vertebrae of each region, from bottom to top, for a person of this height."""
     data, unit = load_tables("spine"), millimetres(height)
-    place, below = np.array(data["posture"]["sacrum"]), "Pelvis"
-    found: dict[str, list[Vertebra]] = {}
+    position, below = np.array(data["posture"]["sacrum"]), "Pelvis"
+    by_region: dict[str, list[Vertebra]] = {}
     for region in REGIONS:
         posture, table = data["posture"], data[region]
         ranges = {move: _ranges(table[move]) for move in MOVES}
-        found[region] = []
+        by_region[region] = []
         for k, name in enumerate(table["names"]):
             up, forward = posture["rise"][region][k], posture["forward"][region][k]
-            next_place = np.array([0.0, place[1] + up, forward])
-            start = place if below != "Pelvis" else np.zeros(3)
-            axes, centers = _joint(next_place - place, data["joints"][region])
+            next_position = np.array([0.0, position[1] + up, forward])
+            start = position if below != "Pelvis" else np.zeros(3)
+            axes, centers = _joint(next_position - position, data["joints"][region])
             level = Vertebra(
                 name,
                 axes,
                 {move: unit * center for move, center in centers.items()},
                 {move: ranges[move][k] for move in MOVES},
                 below,
-                unit * next_place,
-                unit * (next_place - start),
+                unit * next_position,
+                unit * (next_position - start),
             )
-            found[region].append(level)
-            place, below = next_place, name
-    return found
+            by_region[region].append(level)
+            position, below = next_position, name
+    return by_region
 
 
 def spine(height: float, regions: Sequence[str]) -> Part:
     """Return some of the lumbar and cervical sets and the head; `thorax` has the thoracic one."""
-    found = levels(height)
-    bones = [level for region in regions for level in found[region]]
+    by_region = levels(height)
+    bones = [level for region in regions for level in by_region[region]]
     vertex = millimetres(height) * np.array(load_tables("spine")["posture"]["vertex"])
     return Part(
         {level.name: level.below for level in bones},
         {level.name: level.offset for level in bones},
-        {region: joint_set(found[region]) for region in regions},
+        {region: joint_set(by_region[region]) for region in regions},
         {"Head": [vertex]} if "head" in regions else {},
     )
 
@@ -103,8 +102,8 @@ def spine(height: float, regions: Sequence[str]) -> Part:
 def cervical_shao_2003() -> Network:
     """Return the example of Shao & Ng-Thow-Hing (2003): the neck's controls go from -1 to 1.
 
-    Its ranges of flexion are linear over them, so that the neck is bent back by 9.9 degrees in
-    all at 0. It publishes neither the ranges of the other moves nor axes and centres: ours.
+    Flexion is linear over that range, so that the whole neck is bent back by 9.9 degrees at 0.
+    Ranges of the other moves, axes and centres are ours: the paper does not publish them.
     """
 
     def curve(move: str, ends: tuple[float, float]) -> Curve:
@@ -116,8 +115,8 @@ def cervical_shao_2003() -> Network:
 def joint_set(bones: Sequence[Vertebra], more: Mapping[str, Turns] | None = None) -> JointSet:
     """Return the joint set of some vertebrae, with controls in degrees.
 
-    The controls go from one end of the vertebrae's range together to the other; all bones reach
-    their limits at once, and are at rest at 0. `more` are the rotations of further segments.
+    Each control ranges over the sum of the vertebrae's ranges. All bones reach their limits at the
+    same control, and are at rest at 0. `more` are the rotations of further segments.
     """
     spans = {move: span(bones, move) for move in MOVES}
 
@@ -131,7 +130,7 @@ def joint_set(bones: Sequence[Vertebra], more: Mapping[str, Turns] | None = None
 
 
 def span(bones: Sequence[Vertebra], move: str) -> tuple[float, float]:
-    """Return the range, in degrees, of all these vertebrae together."""
+    """Return the sum of these vertebrae's ranges for a move, in degrees."""
     low, high = np.sum([level.ranges[move] for level in bones], axis=0).round(9).tolist()
     return low, high
 
@@ -147,12 +146,12 @@ def turning_network(
     `more` are the rotations of segments that are no vertebrae; several may share one.
     """
     turns_by_segment: dict[str, Turns] = {bone.name: bone for bone in bones} | dict(more or {})
-    every = {turns.name: turns for turns in turns_by_segment.values()}
+    turns_by_name = {turns.name: turns for turns in turns_by_segment.values()}
     wiring = Wiring()
     for move in MOVES:
-        curves = {name: curve(move, turns.ranges[move]) for name, turns in every.items()}
+        curves = {name: curve(move, turns.ranges[move]) for name, turns in turns_by_name.items()}
         wiring.add(move, OneToMany(curves), move)
-    for name, turns in every.items():
+    for name, turns in turns_by_name.items():
         for move in MOVES:
             bounds = np.radians(sorted(turns.ranges[move]))
             rotation = Rotation(turns.axes[move], bounds, turns.centers[move][None])
@@ -175,7 +174,7 @@ def _ranges(table: Mapping[str, Any]) -> list[tuple[float, float]]:
 def _joint(
     rise: Vectors, joint: Mapping[str, Any]
 ) -> tuple[dict[str, Vectors], dict[str, Vectors]]:
-    """Return the axes and the centres, by move, of a vertebra that is `rise` above the next."""
+    """Return the axes and the centres, by move, of a vertebra, from the `rise` (3,) to it."""
     along = rise / np.linalg.norm(rise)
     left = np.array([1.0, 0.0, 0.0])
     ahead = np.cross(left, along)
@@ -210,12 +209,14 @@ def thorax(height: float) -> Part:
             facing = (lambda point: point) if side == "Left" else mirror_point
             name = rib(number, side)
             parents[name], offsets[name] = level.name, facing(head)
-            ends[name] = [facing(tip - level.place - head) for tip in tips]
+            ends[name] = [facing(tip - level.position - head) for tip in tips]
     about = next(level for level in bones if level.name == ribs["about"])
     notch, tip = (unit * np.array(data["sternum"][where]) for where in ("notch", "tip"))
-    parents["Sternum"], offsets["Sternum"] = about.name, notch - about.place
+    parents["Sternum"], offsets["Sternum"] = about.name, notch - about.position
     ends["Sternum"] = [tip - notch]
-    turns = _cage_turns(bones, about, ribs["share"], data["sternum"]["share"], about.place - notch)
+    turns = _cage_turns(
+        bones, about, ribs["share"], data["sternum"]["share"], about.position - notch
+    )
     return Part(parents, offsets, {"thoracic": joint_set(bones, turns)}, ends)
 
 
@@ -244,20 +245,20 @@ def _cage_turns(
         }
         return Turns(name, about.axes, dict.fromkeys(MOVES, center), ranges)
 
-    found: dict[str, Turns] = {}
+    turns_by_segment: dict[str, Turns] = {}
     for number, level in zip(range(12, 0, -1), bones, strict=True):
         if level is not about:
             back = turns(f"rib{number}", level, dict.fromkeys(MOVES, -share), np.zeros(3))
-            found |= {rib(number, side): back for side in SIDES}
-    found["Sternum"] = turns("sternum", bones[-1], follows, center)
-    return found
+            turns_by_segment |= {rib(number, side): back for side in SIDES}
+    turns_by_segment["Sternum"] = turns("sternum", bones[-1], follows, center)
+    return turns_by_segment
 
 
 def _turn_against(
     bones: list[Vertebra], about: Vertebra, level: Vertebra, move: str
 ) -> tuple[float, float]:
     """Return how far a vertebra turns against `about` at both ends of a move, degrees."""
-    here, there = bones.index(level), bones.index(about)
-    between = bones[there + 1 : here + 1] if here > there else bones[here + 1 : there + 1]
-    low, high = span(between, move)
-    return (low, high) if here > there else (-low, -high)
+    level_index, about_index = bones.index(level), bones.index(about)
+    lower, upper = sorted((level_index, about_index))
+    low, high = span(bones[lower + 1 : upper + 1], move)
+    return (low, high) if level_index > about_index else (-low, -high)

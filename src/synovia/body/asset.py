@@ -77,12 +77,13 @@ def load_human() -> HumanAsset:
 
     skin = root["skins"][0]
     inverses = read(skin["inverseBindMatrices"]).reshape(-1, 4, 4).transpose(0, 2, 1)
-    meshes = {each["name"]: _mesh(each["primitives"][0], read) for each in root["meshes"]}
+    meshes = {mesh["name"]: _mesh(mesh["primitives"][0], read) for mesh in root["meshes"]}
     nodes = [root["nodes"][joint] for joint in skin["joints"]]
     return HumanAsset(_skeleton(nodes), inverses[:, :3].astype(float), **meshes)
 
 
 def _mesh(primitive: Mapping[str, Any], read: Any) -> Mesh:
+    """Return the mesh of a glTF primitive; `read` gives the array of an accessor."""
     attributes = {name: read(number) for name, number in primitive["attributes"].items()}
     return Mesh(
         attributes["POSITION"].astype(float),
@@ -93,6 +94,7 @@ def _mesh(primitive: Mapping[str, Any], read: Any) -> Mesh:
 
 
 def _skeleton(nodes: list[dict[str, Any]]) -> Skeleton:
+    """Return the skeleton of glTF nodes, whose children are indices into `nodes`."""
     parents = np.full(len(nodes), -1)
     for number, node in enumerate(nodes):
         parents[node.get("children", [])] = number

@@ -83,11 +83,11 @@ def _keep_segments(mesh: Mesh, known: Mask) -> Mesh:
     """
     if known.all():
         return mesh
-    kept = known[mesh.segments[:, 0]]
+    is_kept = known[mesh.segments[:, 0]]
     weights = np.where(known[mesh.segments], mesh.weights, 0.0)
     weights[weights.sum(axis=1) < 1e-6, 0] = 1.0
     return replace(
         mesh,
-        triangles=mesh.triangles[kept[mesh.triangles].all(axis=1)],
+        triangles=mesh.triangles[is_kept[mesh.triangles].all(axis=1)],
         weights=weights / weights.sum(axis=1, keepdims=True),
     )
