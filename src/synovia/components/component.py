@@ -30,14 +30,16 @@ def check_value(name: str, value: Any, kind: Kind) -> Floats:
 
 
 def _check_rigid(name: str, matrices: Floats) -> None:
+    """Raise ValueError unless all matrices (..., 4, 4) are rigid transforms."""
     rotations = matrices[..., :3, :3]
     off = np.abs(rotations @ np.swapaxes(rotations, -1, -2) - np.eye(3)).max(initial=0.0)
-    last = np.abs(matrices[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0)
-    if max(off, last) > RIGID_TOLERANCE or (np.linalg.det(rotations) < 0.0).any():
+    last_row = np.abs(matrices[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0)
+    error = max(off, last_row)
+    if error > RIGID_TOLERANCE or (np.linalg.det(rotations) < 0.0).any():
         raise ValueError(
             f"{name} must be rigid transforms (a rotation, a translation, last row 0 0 0 1), "
-            f"got one that is off by {max(off, last):.3g}"
-            + (" or mirrors" if max(off, last) <= RIGID_TOLERANCE else "")
+            f"got one that is off by {error:.3g}"
+            + (" or mirrors" if error <= RIGID_TOLERANCE else "")
         )
 
 
@@ -235,7 +237,7 @@ class ArrayComponent(Component):
 
 
 def check_names(owner: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names as a tuple; ValueError unless there is one, and all are plain and different."""
+    """Return names as a tuple; ValueError if there is none, one is invalid or two are equal."""
     if isinstance(names, str):
         raise ValueError(f"{owner} must be several names, got the text {names!r}")
     names = tuple(names)

@@ -61,7 +61,7 @@ class ControlProgram:
             rows, controls = (span.first_row, span.end_row), (span.first_control, span.end_control)
             table.append((name, (*rows, start, len(inner), *controls)))
         table.sort(key=lambda row: row[1][3] == 0)  # sets with free controls first
-        most = max((row[3] for _, row in table), default=0)
+        max_controls = max((row[3] for _, row in table), default=0)
         active = [name for name, row in table if row[3] > 0]
         low, _, high = figure.ranges
         stiff = np.ones(len(free)) if stiffness is None else stiffness
@@ -71,7 +71,7 @@ class ControlProgram:
         for number, name in enumerate(active):
             for segment in figure.joint_sets[name].network.outputs:
                 set_of[figure.skeleton.index(segment)] = number
-        nothing = {
+        no_aims = {
             "order": np.zeros(0, np.int64),
             "goals": np.zeros((0, kernels.ik_chain.GOAL.SIZE)),
             "targets": np.zeros((0, 4)),
@@ -84,7 +84,7 @@ class ControlProgram:
             code=self.program.code,
             lists=self.program.lists,
             numbers=self.program.numbers,
-            sizes=np.array([self.program.width, max(most, 1)]),
+            sizes=np.array([self.program.width, max(max_controls, 1)]),
             sets=np.array([row for _, row in table], np.int64).reshape(-1, 6),
             active=np.array([len(active)]),
             free=free,
@@ -92,7 +92,7 @@ class ControlProgram:
             values=np.array(values),
             parents=figure.skeleton.parents,
             set_of=set_of,
-            **{**nothing, **aims},
+            **{**no_aims, **aims},
         )
 
 
@@ -154,9 +154,9 @@ def controls_for(figure: Figure, pose: Pose, tolerance: float = EXACT) -> Fitted
             segments = [figure.skeleton.index(name) for name in joint_set.network.outputs]
             for row, target in enumerate(wanted[:, segments].reshape(len(wanted), -1, 12)):
                 controls[row, inverse.free] = inverse.solve(target, tolerance)
-    given = figure.pose(controls)
-    angle = quat.angle_between(given.rotations, rotations)
-    shift = np.linalg.norm(given.positions - positions, axis=-1)
+    fitted_pose = figure.pose(controls)
+    angle = quat.angle_between(fitted_pose.rotations, rotations)
+    shift = np.linalg.norm(fitted_pose.positions - positions, axis=-1)
     for joint, name in enumerate(figure.skeleton.names):
         if figure.skeleton.parents[joint] < 0 and name not in figure.moved_segments:
             angle[:, joint] = shift[:, joint] = 0.0
@@ -236,12 +236,12 @@ class _SetInverse:
             yield start
             rng = np.random.default_rng(0)
             chosen: list[Floats] = []
-            for count, most in ((FIRST_CANDIDATES, FIRST_STARTS), (CANDIDATES, last_starts)):
+            for count, max_starts in ((FIRST_CANDIDATES, FIRST_STARTS), (CANDIDATES, last_starts)):
                 for share in sort_by_error(rng.random((count, len(start)))):
-                    if len(chosen) >= most:
+                    if len(chosen) >= max_starts:
                         break
-                    apart = np.abs(np.reshape(chosen, (-1, len(start))) - share).max(axis=1)
-                    if (apart > MIN_SEPARATION).all():
+                    separation = np.abs(np.reshape(chosen, (-1, len(start))) - share).max(axis=1)
+                    if (separation > MIN_SEPARATION).all():
                         chosen.append(share)
                         yield share
             for radius in SEARCH_RADII:

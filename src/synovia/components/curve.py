@@ -26,8 +26,8 @@ class Curve:
     "spline" is cubic with continuous second derivatives; at both ends its third derivative is that
     of the cubic through the four last knots (Forsythe, Malcolm and Moler), the same as OpenSim's
     SimmSpline; through three knots it is a parabola. Beyond the ends the curve holds its end value,
-    or extends straight. What comes in is multiplied by `x_scale` first, what goes out by `y_scale`
-    last: for a curve written in degrees these are 1/DEGREE and DEGREE. `low` and `high` bound y.
+    or extends straight. Inputs are multiplied by `x_scale`, and results by `y_scale`: for a curve
+    written in degrees these are 1/DEGREE and DEGREE. `low` and `high` bound y.
     """
 
     x: Floats
@@ -102,10 +102,10 @@ class Curve:
 
     def __call__(self, x: Scalars | float) -> Scalars:
         """Return y at each `x`, scales and bounds included."""
-        given = np.asarray(x, dtype=np.float64)
-        out = np.empty(given.shape)
-        kernels.figure.values(self.packed, np.ascontiguousarray(given).ravel(), out.reshape(-1))
-        return out
+        x = np.asarray(x, dtype=np.float64)
+        y = np.empty(x.shape)
+        kernels.figure.values(self.packed, np.ascontiguousarray(x).ravel(), y.reshape(-1))
+        return y
 
     def with_values(self, y: Floats) -> Self:
         """Return the curve with other values at its knots."""

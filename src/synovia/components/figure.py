@@ -111,7 +111,7 @@ def figure_program(
 ) -> tuple[Program, dict[str, SetRange]]:
     """Return the program that poses a figure, and the ranges of its joint sets in it.
 
-    With `segments` only the components that these need, without gaps and segments at rest.
+    With `segments`, it poses only these: it has only the components that they need, and no gaps.
     """
     count, control, gaps = len(figure.controls), 0, 0
     width = max(count, 1)
@@ -120,14 +120,14 @@ def figure_program(
     ranges: dict[str, SetRange] = {}
     for name, joint_set in figure.joint_sets.items():
         network, first_control, first_row = joint_set.network, control, len(steps)
-        given = {name: control + k for k, name in enumerate(joint_set.controls)}
-        control += len(given)
+        control_offsets = {name: control + k for k, name in enumerate(joint_set.controls)}
+        control += len(control_offsets)
         if segments is not None:
             needed = [segment for segment in network.outputs if segment in segments]
             if not needed:
                 continue
             network = network.part(needed)
-        known = {name: given[name] for name in network.controls}
+        known = {name: control_offsets[name] for name in network.controls}
         plan = plan_network(network, count, known)
         transforms = [plan.offsets[source] for source in network.outputs.values()]
         moved = [index(segment) for segment in network.outputs]
@@ -141,11 +141,11 @@ def figure_program(
     names, moved_segments = figure.skeleton.names, figure.moved_segments
     fixed = [joint for joint, name in enumerate(names) if name not in moved_segments]
     if fixed and segments is None:
-        first = count
+        identity_offset = count
         identity = (np.eye(4)[:3].ravel(),)
         steps += [
-            Instruction(kernels.figure.FILL, identity, (value_columns(first, "matrix"),)),
-            Instruction(kernels.figure.POSE, lists=(fixed, [first] * len(fixed))),
+            Instruction(kernels.figure.FILL, identity, (value_columns(identity_offset, "matrix"),)),
+            Instruction(kernels.figure.POSE, lists=(fixed, [identity_offset] * len(fixed))),
         ]
         width = max(width, count + WIDTH["matrix"])
     return Program(steps, width, figure.skeleton.offsets, gaps), ranges
@@ -160,7 +160,7 @@ POSE_TOLERANCE = 1e-6  # of `contains`: radians, and lengths as a share of the l
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A skeleton whose segments follow joint sets, by their controls.
+    """A skeleton that is posed by the controls of joint sets.
 
     A joint set is a network that gives the transforms of some segments, which need not be next to
     each other. A segment is at its offset from its parent, then moved by its transform, in its own
@@ -221,7 +221,8 @@ class Figure:
     @cached_property
     def moved_segments(self) -> frozenset[str]:
         """The segments that joint sets move."""
-        return frozenset(name for each in self.joint_sets.values() for name in each.network.outputs)
+        joint_sets = self.joint_sets.values()
+        return frozenset(name for joint_set in joint_sets for name in joint_set.network.outputs)
 
     def pose(self, controls: Controls = (), *, strict: bool = False) -> FigurePose:
         """Return the pose (...) that controls give.
@@ -230,18 +231,18 @@ class Figure:
         neutral; an array (..., C) has all in order. Controls out of range are clamped and reported,
         or refused if `strict`.
         """
-        given = self.values(controls)
+        requested = self.values(controls)
         low, _, high = self.ranges
-        used = np.clip(given, low, high)
+        used = np.clip(requested, low, high)
         clamped: dict[str, Scalars] = {}
-        if (used != given).any():
-            excess = given - used
+        if (used != requested).any():
+            excess = requested - used
             columns = {name: excess[..., k] for k, name in enumerate(self.controls)}
             clamped = {name: column for name, column in columns.items() if column.any()}
         if strict and clamped:
             name, beyond = next(iter(clamped.items()))
             allowed = self.controls[name]
-            worst = given[..., list(self.controls).index(name)].ravel()[np.abs(beyond).argmax()]
+            worst = requested[..., list(self.controls).index(name)].ravel()[np.abs(beyond).argmax()]
             raise ValueError(
                 f"the control {name!r} must be from {allowed.low:g} to {allowed.high:g} "
                 f"({allowed.unit}), got {worst:g}"
@@ -268,15 +269,15 @@ class Figure:
             for name in controls:
                 if name not in index:
                     raise ValueError(unknown_name("control", name, tuple(index)))
-            given = {name: floats(f"control {name}", value) for name, value in controls.items()}
+            arrays = {name: floats(f"control {name}", value) for name, value in controls.items()}
             try:
-                batch = np.broadcast_shapes(*(value.shape for value in given.values()))
+                batch = np.broadcast_shapes(*(value.shape for value in arrays.values()))
             except ValueError:
-                listed = ", ".join(f"{name} {value.shape}" for name, value in given.items())
+                listed = ", ".join(f"{name} {value.shape}" for name, value in arrays.items())
                 raise ValueError(f"the batches of controls must agree, got {listed}") from None
             table = np.empty((*batch, len(neutral)))
             table[:] = neutral
-            for name, value in given.items():
+            for name, value in arrays.items():
                 table[..., index[name]] = value
             return table
         array = floats("controls", controls).astype(np.float64, copy=False)
@@ -342,12 +343,13 @@ def sweep(figure: Figure, frames: int = 60, start: Floats | None = None) -> Floa
         raise ValueError(f"a sweep needs two frames a control at least, got {frames}")
     base = figure.values(() if start is None else start)
     table = np.tile(base, (len(base) * frames, 1))
-    for place, limits in enumerate(figure.controls.values()):
-        way = np.array([base[place], limits.low, limits.high, base[place]])
-        far = np.concatenate([[0.0], np.abs(np.diff(way)).cumsum()])
-        along = np.linspace(0.0, far[-1], frames)
-        rises = np.concatenate([[True], np.diff(far) > 0.0])  # an end where it starts is no way
-        table[place * frames : (place + 1) * frames, place] = np.interp(
-            along, far[rises], way[rises]
+    for column, limits in enumerate(figure.controls.values()):
+        waypoints = np.array([base[column], limits.low, limits.high, base[column]])
+        travelled = np.concatenate([[0.0], np.abs(np.diff(waypoints)).cumsum()])
+        along = np.linspace(0.0, travelled[-1], frames)
+        # An end of the range that is the start would be two points at one distance.
+        is_new = np.concatenate([[True], np.diff(travelled) > 0.0])
+        table[column * frames : (column + 1) * frames, column] = np.interp(
+            along, travelled[is_new], waypoints[is_new]
         )
     return table

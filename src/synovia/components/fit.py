@@ -1,4 +1,4 @@
-"""A network for one person: parameters fitted to transforms that were observed."""
+"""Fit parameters of a network to observed transforms."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def fit_network(
     `observed` are matrices (..., 4, 4) of some outputs, for `controls` (...), of which all are
     given. `parameters` are the ones to change, "component.parameter": axes, centres, bounds, or
     the values of a curve at its knots ("map.c7"). They start from what they are. `length` is the
-    distance that weighs as much as a radian. What the observations do not tell, such as where
-    along its axis a centre is, stays near where it was.
+    distance that weighs as much as a radian. Values that the observations do not determine, such as
+    the position of a centre along its axis, stay near their start.
     """
     start = _parameter_values(network, parameters)
     if not (np.isfinite(length) and length > 0.0):
@@ -91,16 +91,16 @@ def _observations(
     for name in network.controls:
         if name not in controls:
             raise ValueError(f"the control {name!r} must be given, got none")
-    given = {f"control {name}": controls[name] for name in network.controls}
-    given_kinds = {f"control {name}": kind for name, kind in network.kinds.items()}
+    control_values = {f"control {name}": controls[name] for name in network.controls}
+    control_kinds = {f"control {name}": kind for name, kind in network.kinds.items()}
     observed_kinds = {name: kinds[name] for name in observed}
-    both, _ = stack_values({**given, **observed}, {**given_kinds, **observed_kinds})
+    table, _ = stack_values({**control_values, **observed}, {**control_kinds, **observed_kinds})
     firsts = dict(
         zip(kinds, accumulate((WIDTH[kind] for kind in kinds.values()), initial=0), strict=False)
     )
     columns = np.concatenate([firsts[name] + np.arange(12) for name in observed])
-    split = both.shape[1] - len(columns)
-    return columns, both[:, split:], np.ascontiguousarray(both[:, :split])
+    split = table.shape[1] - len(columns)
+    return columns, table[:, split:], np.ascontiguousarray(table[:, :split])
 
 
 def _parameter_values(network: Network, parameters: Sequence[str]) -> Floats:

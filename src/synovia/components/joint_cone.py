@@ -106,7 +106,10 @@ class JointCone(Component):
 
 
 def _cone_contains(cone: ReachCone, direction: Vectors) -> bool:
-    """Tell whether a direction is legal, slice by slice: a cone's tables take longer to make."""
+    """Return True if a unit direction (3,) is legal, by the slices of the cone.
+
+    This is faster than building the tables of `ReachCone`.
+    """
     planes = slice_rows(cone.points, cone.visible, cone.low, cone.high)
     into, past, height = (planes[:, k : k + 3] @ direction for k in (0, 3, 6))
     within = (into >= -TOLERANCE) & (past <= TOLERANCE) & (height >= -TOLERANCE)

@@ -82,31 +82,36 @@ def minimize(
     step does. No coordinate moves by more than `max_move` in one step.
     """
     points = np.array(start, np.float64)
-    low, high = (np.broadcast_to(np.asarray(each, float), points.shape[1:]) for each in (low, high))
-    left = residuals(points, np.arange(len(points)))
+    low, high = (
+        np.broadcast_to(np.asarray(bound, float), points.shape[1:]) for bound in (low, high)
+    )
+    best_residuals = residuals(points, np.arange(len(points)))
     damping = np.full(len(points), FIRST_DAMPING)
-    going = np.flatnonzero(np.square(left).sum(axis=-1) > enough)
+    active = np.flatnonzero(np.square(best_residuals).sum(axis=-1) > enough)
     for _ in range(max_steps):
-        if len(going) == 0 or points.shape[1] == 0:
+        if len(active) == 0 or points.shape[1] == 0:
             break
-        here, before = points[going], left[going]
-        inward = np.where(here - low < high - here, STEP, -STEP) * np.maximum(1.0, np.abs(here))
-        rates = difference_quotients(residuals, here, inward, going)
+        current, before = points[active], best_residuals[active]
+        inward = np.where(current - low < high - current, STEP, -STEP)
+        steps = inward * np.maximum(1.0, np.abs(current))
+        rates = difference_quotients(residuals, current, steps, active)
         descent = -np.einsum("dnr,nr->nd", rates, before)
-        square, down = normal_equations(rates, before, held_at_bounds(here, descent, low, high))
+        held = held_at_bounds(current, descent, low, high)
+        square, right_side = normal_equations(rates, before, held)
         sizes = np.einsum("ndd->nd", square)
         sizes = sizes + sizes.mean(axis=1, keepdims=True)
-        damped = square + (damping[going, None] * sizes)[..., None] * np.eye(len(low))
-        step = np.linalg.solve(damped, down[..., None])[..., 0]
+        damped = square + (damping[active, None] * sizes)[..., None] * np.eye(len(low))
+        step = np.linalg.solve(damped, right_side[..., None])[..., 0]
         longest = np.abs(step).max(axis=1, initial=0.0, keepdims=True)
         step *= np.minimum(1.0, max_move / np.maximum(longest, 1e-300))
-        trial = np.clip(here + step, low, high)
-        after = residuals(trial, going)
-        now, then = np.square(after).sum(axis=-1), np.square(before).sum(axis=-1)
-        better = now < then
-        points[going[better]], left[going[better]] = trial[better], after[better]
+        trial = np.clip(current + step, low, high)
+        after = residuals(trial, active)
+        new_squares, old_squares = np.square(after).sum(axis=-1), np.square(before).sum(axis=-1)
+        better = new_squares < old_squares
+        points[active[better]], best_residuals[active[better]] = trial[better], after[better]
         factor = np.where(better, DECREASE, INCREASE)
-        damping[going] = np.maximum(factor * damping[going], MIN_DAMPING)
-        ended = np.where(better, (now <= enough) | (then - now < least_gain * then), False)
-        going = going[~ended & (damping[going] <= MAX_DAMPING)]
-    return Minima(points, left)
+        damping[active] = np.maximum(factor * damping[active], MIN_DAMPING)
+        small_gain = old_squares - new_squares < least_gain * old_squares
+        ended = better & (small_gain | (new_squares <= enough))
+        active = active[~ended & (damping[active] <= MAX_DAMPING)]
+    return Minima(points, best_residuals)

@@ -23,8 +23,8 @@ DIFFERENCE_STEP = 1e-6  # of central differences, relative above 1; their errors
 def sources_of(components: Mapping[str, Component], wires: Mapping[str, str]) -> dict[str, Kind]:
     """Return the type of everything a wire may come from, components' outputs and controls.
 
-    Raises ValueError for a wire to or from what is not there, or between different types. A
-    source without a dot is a control, and has the type of the inputs that it goes to.
+    Raises ValueError for unknown inputs and outputs, wires between different types, and required
+    inputs without a wire. A source without a dot is a control, of the type of its inputs.
     """
     inputs = {
         f"{name}.{port}": kind
@@ -36,7 +36,7 @@ def sources_of(components: Mapping[str, Component], wires: Mapping[str, str]) ->
         for name, component in components.items()
         for port, kind in component.outputs.items()
     }
-    fed: dict[str, str] = {}
+    first_target: dict[str, str] = {}
     for target, source in wires.items():
         if target not in inputs:
             raise ValueError(f"no input {target!r}; {_hint(target, inputs)}")
@@ -45,11 +45,11 @@ def sources_of(components: Mapping[str, Component], wires: Mapping[str, str]) ->
         if "." not in source:
             check_names("a network's controls", (source,))
             sources.setdefault(source, inputs[target])
-            fed.setdefault(source, target)
+            first_target.setdefault(source, target)
         elif source not in sources:
             raise ValueError(f"no output {source!r} for {target!r}; {_hint(source, sources)}")
         if sources[source] != inputs[target]:
-            also = f", as {fed[source]!r} is" if source in fed else ""
+            also = f", as {first_target[source]!r} is" if source in first_target else ""
             raise ValueError(
                 f"{target!r} is a {inputs[target]}, and cannot be wired to {source!r}, "
                 f"a {sources[source]}{also}"
@@ -64,9 +64,10 @@ def sources_of(components: Mapping[str, Component], wires: Mapping[str, str]) ->
 def topological_order(
     components: Mapping[str, Component], wires: Mapping[str, str], results: Iterable[str]
 ) -> tuple[str, ...]:
-    """Return the components' names, each after all that it takes from; refuse a cycle.
+    """Return the components' names in an order in which each follows those that it reads from.
 
-    One result after the other, so that what is between is soon done with; what none needs, last.
+    The components of one result are next to each other, by depth-first search; those that no result
+    needs come last. Raises ValueError for a cycle.
     """
     needs: dict[str, list[str]] = {name: [] for name in components}
     for target, source in wires.items():
@@ -93,11 +94,12 @@ def topological_order(
 
 
 def unknown_name(what: str, name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    """Return the words about a name that is not among those that exist."""
+    """Return an error message about an unknown name, with similar ones."""
     return f"no {what} {name!r}; {_hint(name, known)}"
 
 
 def _hint(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
+    """Return a sentence with similar names and all known ones."""
     close = get_close_matches(str(name), list(known))
     meant = f"did you mean {' or '.join(close)}? " if close else ""
     return f"{meant}there are {', '.join(known) or 'none'}"
@@ -258,12 +260,12 @@ class Network:
         return replace(self, components={**self.components, **components})
 
     def part(self, outputs: Iterable[str]) -> Network:
-        """Return the network with some of its outputs, and with no component that they can spare.
+        """Return the network of some of its outputs, with only the components that they need.
 
-        Controls that none of them depends on are gone, too.
+        Controls are only those that these components read.
         """
-        kept = {name: self.outputs[name] for name in outputs}
-        needed, pending = set[str](), [source.split(".")[0] for source in kept.values()]
+        part_outputs = {name: self.outputs[name] for name in outputs}
+        needed, pending = set[str](), [source.split(".")[0] for source in part_outputs.values()]
         while pending:
             name = pending.pop()
             if name in needed or name not in self.components:
@@ -275,7 +277,7 @@ class Network:
         return Network(
             {name: part for name, part in self.components.items() if name in needed},
             {to: source for to, source in self.wires.items() if to.split(".")[0] in needed},
-            kept,
+            part_outputs,
         )
 
     def mirror(self, normal: Vectors, names: Mapping[str, str] | None = None) -> Self:
@@ -291,6 +293,7 @@ class Network:
         return replace(self, components=parts, outputs=outputs)
 
     def _table(self, controls: Mapping[str, Any]) -> tuple[Floats, tuple[int, ...]]:
+        """Return checked controls as rows (n, width), and the shape of their batch."""
         for name in controls:
             if name not in self.controls:
                 raise ValueError(unknown_name("control", name, self.controls))

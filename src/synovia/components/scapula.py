@@ -112,13 +112,13 @@ class Scapulothoracic(ArrayComponent):
     def evaluate(self, *inputs: Floats) -> tuple[Floats, ...]:
         abduction, elevation, upward, winging = inputs
         glide = _rotations(Y, abduction) @ _rotations(X, -elevation) @ _rotations(Z, upward)
-        edge = np.array([-np.sin(self.direction), np.cos(self.direction), 0.0])
-        wing = _rotations(edge, winging)
+        winging_axis = np.array([-np.sin(self.direction), np.cos(self.direction), 0.0])
+        wing = _rotations(winging_axis, winging)
         pivot = np.append(self.origin, 0.0)
-        place = self.radii * glide[:, :, 2] + glide @ pivot - (glide @ wing) @ pivot
+        position = self.radii * glide[:, :, 2] + glide @ pivot - (glide @ wing) @ pivot
         out = np.zeros((len(glide), 4, 4))
         out[:, :3, :3] = self.axes.T @ glide @ wing @ self.axes
-        out[:, :3, 3] = place @ self.axes
+        out[:, :3, 3] = position @ self.axes
         out[:, 3, 3] = 1.0
         return (out,)
 

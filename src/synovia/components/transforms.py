@@ -88,18 +88,19 @@ class Rotation(Component):
         neutral angle have moved the origin before; d holds their product.
         """
         neutral = float(np.clip(self.neutral, self.bounds[0], self.bounds[-1]))
-        home = int(np.clip(np.searchsorted(self.bounds, neutral) - 1, 0, len(self.centers) - 1))
+        last = len(self.centers) - 1
+        neutral_interval = int(np.clip(np.searchsorted(self.bounds, neutral) - 1, 0, last))
         arms = np.empty_like(self.centers)
-        arms[home] = -self.centers[home]
+        arms[neutral_interval] = -self.centers[neutral_interval]
         for step in (1, -1):
-            number = home + step
-            while 0 <= number < len(arms):
-                edge = self.bounds[number] if step == 1 else self.bounds[number + 1]
-                turn = quat.to_matrix(quat.exp((edge - neutral) * self.axis))
-                before = number - step
-                origin = self.centers[before] + turn @ arms[before]
-                arms[number] = turn.T @ (origin - self.centers[number])
-                number += step
+            interval = neutral_interval + step
+            while 0 <= interval < len(arms):
+                edge = self.bounds[interval] if step == 1 else self.bounds[interval + 1]
+                rotation = quat.to_matrix(quat.exp((edge - neutral) * self.axis))
+                before = interval - step
+                origin = self.centers[before] + rotation @ arms[before]
+                arms[interval] = rotation.T @ (origin - self.centers[interval])
+                interval += step
         return arms
 
     @cached_property

@@ -62,10 +62,10 @@ def check_curves(owner: str, curves: Mapping[str, Curve]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Dependency(Component):
-    """What the input `driver` makes of the input `value`; curves are functions of the driver.
+    """A value given or bounded by curves of the input `driver`.
 
-    `exact` alone gives the value, and there is no input `value`. Otherwise the value is brought to
-    at least `lower` and at most `upper`, either of which may be missing.
+    With `exact` the output is that curve's, and there is no input `value`. Otherwise the output is
+    the input `value`, clamped to `lower` and `upper`, of which one may be missing.
     """
 
     exact: Curve | None = None
