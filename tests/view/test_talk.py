@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import sys
 import threading
@@ -57,12 +58,13 @@ def slow(monkeypatch):
     begun, go_on, made = threading.Event(), threading.Event(), []
     region = HANDLERS["region"]
 
-    def slowly(session, asked):
-        found = region(session, asked)
+    @functools.wraps(region)  # with its annotations, from which requests are decoded
+    def slowly(session, request):
+        pictures = region(session, request)
         begun.set()
         assert go_on.wait(WAIT)
-        made.append(asked.joint)
-        return found
+        made.append(request.joint)
+        return pictures
 
     monkeypatch.setitem(HANDLERS, "region", slowly)
     return begun, go_on, made
