@@ -1,4 +1,4 @@
-"""arm: lead a wrist along a path, after Huang & Prakash.
+"""arm: move a wrist along a path, after Huang & Prakash.
 
 In every frame the distance from shoulder to target gives the bend of the elbow. The shoulder then
 makes the smallest rotation that brings the wrist to the target. If its limit does not allow that,
@@ -103,23 +103,26 @@ def _bones(skeleton: Skeleton, shoulder: str, wrist: str) -> tuple[int, int]:
 
 
 def _follow_path(problem: Problem, batch: Batch, bones: tuple[int, int], step: float) -> None:
-    """Write the rotations of shoulder and elbow into the batch, one row for each frame."""
+    """Write the rotations of shoulder and elbow into the batch, one row for each frame.
+
+    `step` is the maximum rotation of a joint in a frame, in radians.
+    """
     shoulder, elbow = bones
     _, upper, lower, target = triangle_of(problem, batch, bones)
     elbow_limit = problem.limit_from_parent(elbow)
     bend(batch, elbow, elbow_limit, upper, lower, np.linalg.norm(target, axis=-1))
     _shorten_steps(batch.rotations[:, elbow], elbow_limit, step)
     end = upper + quat.rotate(batch.rotations[:, elbow], lower)
-    limit, first = problem.limit_from_parent(shoulder), batch.take(np.arange(1))
-    swivel(first, shoulder, limit, upper[:1], elbow, lower[:1], target[:1], None)
-    last = batch.rotations[0, shoulder] = first.rotations[0, shoulder]
+    limit, first_frame = problem.limit_from_parent(shoulder), batch.take(np.arange(1))
+    swivel(first_frame, shoulder, limit, upper[:1], elbow, lower[:1], target[:1], None)
+    previous = batch.rotations[0, shoulder] = first_frame.rotations[0, shoulder]
     for frame in range(1, len(target)):
-        last = _next_rotation(limit, last, end[frame], target[frame], step)
-        batch.rotations[frame, shoulder] = last
+        previous = _next_rotation(limit, previous, end[frame], target[frame], step)
+        batch.rotations[frame, shoulder] = previous
 
 
 def _shorten_steps(rotations: Quats, limit: Limit | None, step: float) -> None:
-    """Bound the steps between rotations (frames, 4) in place; later frames lag behind."""
+    """Shorten steps between rotations (frames, 4), in place, to at most `step` radians."""
     for frame in range(1, len(rotations)):
         end = rotations[frame]
         bounded = _rotate_towards(rotations[frame - 1], end, step)
@@ -134,29 +137,30 @@ def _rotate_towards(start: Quats, end: Quats, max_angle: float) -> Quats:
 
 
 def _next_rotation(
-    limit: Limit | None, last: Quats, end: Vectors, target: Vectors, step: float
+    limit: Limit | None, previous: Quats, end: Vectors, target: Vectors, step: float
 ) -> Quats:
     """Return the legal rotation of the shoulder that brings the wrist nearest to its target.
 
-    `end` is the wrist in the shoulder's frame, `target` its target in the parent's frame.
+    `end` is the wrist in the shoulder's frame, `target` its target in the parent's frame, `step`
+    the maximum rotation from `previous` in radians.
     """
-    straight = quat.normalize(quat.mul(quat.between(quat.rotate(last, end), target), last))
-    straight = _rotate_towards(last, straight, step)
-    if limit is None or limit.contains(straight):
-        return straight
-    axis = quat.rotate(straight, end)
+    direct = quat.normalize(quat.mul(quat.between(quat.rotate(previous, end), target), previous))
+    direct = _rotate_towards(previous, direct, step)
+    if limit is None or limit.contains(direct):
+        return direct
+    axis = quat.rotate(direct, end)
     axis = axis / max(float(np.linalg.norm(axis)), 1e-300)
     angles = np.linspace(-step, step, SWIVELS)
-    swivels = quat.normalize(quat.mul(quat.exp(angles[:, None] * axis), straight))
-    legal = limit.contains(swivels) & (quat.angle_between(last, swivels) <= step)
+    swivels = quat.normalize(quat.mul(quat.exp(angles[:, None] * axis), direct))
+    legal = limit.contains(swivels) & (quat.angle_between(previous, swivels) <= step)
     if legal.any():
         return np.asarray(swivels[np.where(legal, np.abs(angles), np.inf).argmin()])
-    return _stop_at_boundary(limit, last, straight, end, target, step)
+    return _stop_at_boundary(limit, previous, direct, end, target, step)
 
 
 @singledispatch
 def _walk_back(shape: Region, previous: Points, proposed: Points) -> Points | None:
-    """Return the point of a table where the path to `proposed` stops; None for other shapes."""
+    """Return `ThetaPhi.walk_back` between two points; None for other shapes."""
     return None
 
 
@@ -166,17 +170,21 @@ def _(shape: ThetaPhi, previous: Points, proposed: Points) -> Points | None:
 
 
 def _stop_at_boundary(
-    limit: Limit, last: Quats, straight: Quats, end: Vectors, target: Vectors, step: float
+    limit: Limit, previous: Quats, direct: Quats, end: Vectors, target: Vectors, step: float
 ) -> Quats:
-    """Return the best of three: `last`, the walk back from `straight`, and its projection."""
-    points = limit.chart.points(np.stack([last, straight]))
-    walked = _walk_back(limit.region, points[0], points[1])
-    if walked is None:
-        share = float(first_exit(limit, last, straight))
-        back = quat.normalize(quat.slerp(last, straight, share))
+    """Return the rotation that brings the wrist nearest, if `direct` is illegal at every swivel.
+
+    Of `previous`, the walk back from `direct` and the projection of `direct`, those at most `step`
+    radians from `previous` are compared.
+    """
+    points = limit.chart.points(np.stack([previous, direct]))
+    point = _walk_back(limit.region, points[0], points[1])
+    if point is None:
+        share = float(first_exit(limit, previous, direct))
+        stopped = quat.normalize(quat.slerp(previous, direct, share))
     else:
-        back = limit.chart.rotations(walked)
-    choices = limit.project(np.stack([last, back, limit.project(straight)]))
+        stopped = limit.chart.rotations(point)
+    choices = limit.project(np.stack([previous, stopped, limit.project(direct)]))
     error: Floats = np.linalg.norm(quat.rotate(choices, end) - target, axis=-1)
-    error = np.where(quat.angle_between(last, choices) <= step, error, np.inf)
+    error = np.where(quat.angle_between(previous, choices) <= step, error, np.inf)
     return np.asarray(choices[error.argmin()])

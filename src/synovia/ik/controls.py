@@ -45,8 +45,8 @@ from .search import (
 from .solution import ControlSolution
 
 DAMPING = 0.3  # initial damping, relative to the sum of squares
-LIGHT_DAMPING = 1e-4  # the same for goals that cannot be met, where damping ends a descent early
-LEAST_DAMPING = 1e-10  # always added
+LIGHT_DAMPING = 1e-4  # the same in `polish`, since more damping ends a descent early
+LEAST_DAMPING = 1e-10  # added to the damping, so that systems are never singular
 CANDIDATES = 256  # random controls that are ranked in a race
 NEAR_SPREAD = 0.2  # standard deviation of candidates near the present controls, in shares
 FIRST_RESTARTS = 3  # random starts that are tried before all others
@@ -110,7 +110,7 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         stiffness: Floats | None = None,
         tolerance: float = SearchSettings.tolerance,
     ) -> Self:
-        """Return the problem with those of the controls `changing` that the goals depend on.
+        """Return the problem over those of the controls `changing`, by index, that goals depend on.
 
         `stiffness` (C,) is that of all controls; 1 unless given.
         """
@@ -124,11 +124,11 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         paths = [_moving_joints(goal, skeleton) for goal in demands]
         joints = {joint for goal in soft_goals for joint in _moving_joints(goal, skeleton)}
         names = {skeleton.names[joint] for joint in joints.union(*paths)}
-        matters = [
+        has_effect = [
             bool(moving[c] & names) or weight > 0.0
             for c, weight in zip(changing, margins[1], strict=True)
         ]
-        free = np.array(changing, np.int64)[matters]
+        free = np.array(changing, np.int64)[has_effect]
         drives = [
             [bool(moving[c] & {skeleton.names[joint] for joint in path}) for c in free]
             for path in paths
@@ -139,18 +139,20 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
             np.array(drives, np.bool_).reshape(len(demands), len(free)),
             max(lengths, default=0.0) or 1.0,
             np.ones(len(free)) if stiffness is None else stiffness[free],
-            margins[:, matters],
+            margins[:, has_effect],
             tolerance,
         )
         return replace(problem, task=problem._task())
 
     def _task(self) -> Any:
-        """Return the field `task`."""
+        """Return the bundle for `kernels.controls`; None if a component or goal is not compiled."""
         skeleton, goals = self.figure.skeleton, (*self.demands, *self.soft_goals)
         if any(goal.kernel < 0 for goal in goals):
             return None
-        every = range(len(skeleton))
-        pairs = [(goal, joint) for goal in goals for joint in goal.joint_indices(self.model, every)]
+        all_joints = range(len(skeleton))
+        pairs = [
+            (goal, joint) for goal in goals for joint in goal.joint_indices(self.model, all_joints)
+        ]
         above = np.zeros((len(pairs), len(skeleton)), np.bool_)
         targets, order = np.zeros((len(pairs), 4)), set[int]()
         for row, (goal, joint) in enumerate(pairs):
@@ -198,17 +200,17 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         )
 
     def descend(self, trials: ControlTrials, iterations: int) -> None:
-        names = kernels.controls
+        kernel = kernels.controls
         for row in range(len(trials.met)):
             share = trials.shares[row]
             if self.task is None:
                 steps = self._descend_in_numpy(trials, row, iterations)
             else:
-                results = np.empty(names.ERRORS + len(self.task.goals) + len(share))
-                names.descend(self.task, self._packed(iterations), share, results)
-                steps, trials.squares[row] = int(results[names.STEPS]), results[names.SQUARE]
-                trials.errors[row] = results[names.ERRORS : names.ERRORS + len(self.demands)]
-                trials.downhill[row] = results[names.ERRORS + len(self.task.goals) :]
+                results = np.empty(kernel.ERRORS + len(self.task.goals) + len(share))
+                kernel.descend(self.task, self._packed(iterations), share, results)
+                steps, trials.squares[row] = int(results[kernel.STEPS]), results[kernel.SQUARE]
+                trials.errors[row] = results[kernel.ERRORS : kernel.ERRORS + len(self.demands)]
+                trials.downhill[row] = results[kernel.ERRORS + len(self.task.goals) :]
             trials.steps[row] += steps
             trials.met[row] = trials.errors[row].max(initial=0.0) <= self.tolerance
 
@@ -243,9 +245,9 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         unmet = current.errors[0] > self.tolerance
         needed = self.drives[unmet].any(axis=0)
         only_needed = needed & ~self.drives[~unmet].any(axis=0)
-        near = np.clip(current.shares + NEAR_SPREAD * rng.normal(size=shape), 0.0, 1.0)
-        half = (np.arange(CANDIDATES) % 2 == 0)[:, None]
-        others = np.where(needed & half, near, current.shares)
+        nearby = np.clip(current.shares + NEAR_SPREAD * rng.normal(size=shape), 0.0, 1.0)
+        even_rows = (np.arange(CANDIDATES) % 2 == 0)[:, None]
+        others = np.where(needed & even_rows, nearby, current.shares)
         shares = np.where(only_needed, rng.random(shape), others)
         return self.trials(shares[np.argsort(self.squares(shares))[race]])
 
@@ -329,10 +331,10 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         return (share >= 1.0 - END_TOLERANCE).astype(np.int64) - (share <= END_TOLERANCE)
 
     def blocking(self, share: Floats) -> Mask:
-        """Return the controls (F,) at an end that would have to pass it for smaller errors.
+        """Return a mask (F,) of the controls at an end whose range keeps errors from decreasing.
 
-        These are the controls that would help alone; if there are none, those that would help
-        together, as both ankles do in a crouch with flat feet.
+        These are the controls that would reduce errors alone beyond their end; if there are none,
+        those that would together, as both ankles do in a crouch with flat feet.
         """
         ends = self.ends(share)
         if not ends.any():
@@ -345,14 +347,17 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         return np.asarray(alone if alone.any() else demands._block_together(trials.shares[0], ends))
 
     def _block_together(self, share: Floats, ends: Ints) -> Mask:
-        """Return the controls (F,) at an end that a step of all controls takes farther."""
+        """Return a mask (F,) of the controls at an end that the best joint step takes beyond it.
+
+        It is empty unless that step beats the best step of the controls within their ranges.
+        """
         residuals = self.residuals(share[None])[0]
         slopes = self.jacobian(share, residuals)
 
         def solve_step(free: Mask) -> tuple[Floats, float]:
-            some, step = slopes[:, free], np.zeros(len(share))
-            square = some.T @ some + JOINT_DAMPING * np.eye(some.shape[1])
-            step[free] = np.linalg.solve(square, -some.T @ residuals)
+            columns, step = slopes[:, free], np.zeros(len(share))
+            square = columns.T @ columns + JOINT_DAMPING * np.eye(columns.shape[1])
+            step[free] = np.linalg.solve(square, -columns.T @ residuals)
             return step, float(np.linalg.norm(residuals + slopes @ step))
 
         free = np.ones(len(share), np.bool_)
@@ -474,9 +479,9 @@ def _errors(
 
 
 def _beyond(figure: Figure, goals: Sequence[Goal], pose: FigurePose, free: Sequence[int]) -> Mask:
-    """Return the goals (..., goals) whose target is farther from the root than bones are long.
+    """Return a mask (..., goals) of targets farther from the root than the chain is long.
 
-    A root that a free control moves may go anywhere.
+    Targets below a root that a free control moves are never out of reach.
     """
     skeleton, moving = figure.skeleton, moved_segments(figure)
     mask = np.zeros((*pose.controls.shape[:-1], len(goals)), np.bool_)

@@ -21,7 +21,10 @@ Point = Any
 
 
 class Coordinates(ABC):
-    """Variables that give poses. Steps are in radians, and in shares of `length` for lengths."""
+    """Variables that give poses.
+
+    A step of 1 is 1 radian, or `length` for lengths, or the whole range of any other control.
+    """
 
     block: int
     """Number of variables that are legal or not together: 3 of a joint, 1 of a control."""
@@ -49,8 +52,8 @@ class Coordinates(ABC):
         """Return the legal point nearest to a step (F,) from a point, and the step to it."""
 
     @abstractmethod
-    def steps_to(self, points: Point, home: Point) -> Floats:
-        """Return the steps (n, F) from points (n, ...) to one point."""
+    def steps_to(self, points: Point, end: Point) -> Floats:
+        """Return the steps (n, F) from points (n, ...) to the point `end`."""
 
     @abstractmethod
     def bend(
@@ -58,7 +61,8 @@ class Coordinates(ABC):
     ) -> Point:
         """Return the point with hinges bent by at least an angle in radians.
 
-        `hinges` are as in `Person`. The point may be outside of limits.
+        `hinges` are as in `Person`. Joints may leave their limits; controls are kept at least the
+        angle from both ends of their ranges, or at the middle of narrow ranges.
         """
 
     def perturbed(self, point: Point, size: float) -> tuple[Point, Floats]:
@@ -118,10 +122,10 @@ class JointCoordinates(Coordinates):
                 rotations[joint] = quat.normalize(bent)
         return rotations, point[1]
 
-    def steps_to(self, points: Point, home: Point) -> Floats:
+    def steps_to(self, points: Point, end: Point) -> Floats:
         before = quat.inverse(points[0][:, self.movers])
-        rotated = quat.log(quat.mul(before, home[0][self.movers]))
-        moved = (home[1][self.slides] - points[1][:, self.slides]) / self.length
+        rotated = quat.log(quat.mul(before, end[0][self.movers]))
+        moved = (end[1][self.slides] - points[1][:, self.slides]) / self.length
         parts = (part.reshape(len(before), -1) for part in (rotated, moved))
         return np.concatenate([*parts], axis=1)
 
@@ -175,8 +179,8 @@ class ControlCoordinates(Coordinates):
         inside = np.abs(actual - step) < 1e-12
         return reached, np.where(inside, step, actual)
 
-    def steps_to(self, points: Point, home: Point) -> Floats:
-        return np.asarray((home - points)[:, self.free] / self.units)
+    def steps_to(self, points: Point, end: Point) -> Floats:
+        return np.asarray((end - points)[:, self.free] / self.units)
 
     def bend(
         self, point: Point, hinges: Mapping[int, tuple[Vectors, Vectors]], angle: float
@@ -191,6 +195,6 @@ class ControlCoordinates(Coordinates):
                 units = [
                     DEGREE if c.unit == "degrees" else 1.0 for c in joint_set.controls.values()
                 ]
-                room = np.minimum(angle / np.array(units), 0.5 * (high - low)[part])
-                bent[part] = np.clip(point[part], low[part] + room, high[part] - room)
+                margins = np.minimum(angle / np.array(units), 0.5 * (high - low)[part])
+                bent[part] = np.clip(point[part], low[part] + margins, high[part] - margins)
         return bent

@@ -50,13 +50,13 @@ STIFFNESS = {
     "root": 9.0,
     "shift": 1.0,
 }
-"""How little parts move: the limb that is pulled, others, rotation and position of the root.
+"""Weights with which parts stay near the pose where the drag began; stiff parts move little.
 
-Variables stay near the pose where the drag began with these weights.
+"limb" is the limb that is pulled, "root" the rotation of the root and "shift" its position.
 """
 JOINT_BEND = np.radians(3.0)  # of another start, towards the middle of limits
 MIDDLE_SAMPLES = 64  # legal rotations whose mean is the middle of a limit
-STRAIN_MARGIN = np.radians(1.0)  # kept from muscles, so that `make_legal` moves little
+STRAIN_MARGIN = np.radians(1.0)  # kept from the muscles' limits, so that `make_legal` moves little
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -74,9 +74,9 @@ class Drag(ABC):
     feet_stay: bool = True
     """Whether feet keep position and rotation, except one that is pulled itself."""
     thorough: bool = False
-    """Whether to go on until the pose settles, and then to look for another if it misses the goal.
+    """Whether to step until the pose settles, and to try other starts if it misses the goal.
 
-    For the end of a drag. Without it a pull takes one step.
+    For the end of a drag; otherwise a pull takes one step.
     """
     pinned_positions: Mapping[str, Vectors] = field(default_factory=dict)
     """Positions (3,) in the world that joints keep, by name."""
@@ -95,11 +95,17 @@ class Drag(ABC):
 
     @abstractmethod
     def coordinates(self, limb: Collection[int], length: float) -> tuple[Coordinates, Floats]:
-        """Return what may move and its stiffness (F,); `limb` are the joints that move first."""
+        """Return the variables and their stiffness (F,); joints of `limb` move most easily.
+
+        `length` is the unit of steps of positions.
+        """
 
     @abstractmethod
     def solution(self, point: Point, blocked_step: Floats, **fields: Any) -> Solution:
-        """Return the solution at a point; limits remove `blocked_step` (F,) from the next step."""
+        """Return the solution at a point.
+
+        `blocked_step` (F,) is the part that limits remove from the next step towards the goal.
+        """
 
     def strain(self, pose: Pose) -> Floats:
         """Return by how many radians (..., n) muscles are stretched too far; below 0 if not."""
@@ -110,11 +116,11 @@ class Drag(ABC):
         return point
 
     def other_starts(self) -> list[Point]:
-        """Return points from which a thorough pull starts, if the last one does not lead on."""
+        """Return the points from which a thorough pull starts again if it misses the goal."""
         return [self.points[0]]
 
     def pull(self, goal: JointGoal) -> PullStep:
-        """Return the next pose on the way to a goal; the last one if `thorough`."""
+        """Return the pose after one step towards a goal, or where it settles if `thorough`."""
         return Pull(self, goal, *self.points).run(self.thorough)
 
     def holds_root(self, person: Person | None) -> bool:
@@ -266,7 +272,10 @@ def _middle_rotation(limit: Limit) -> Quats:
 
 @lru_cache(maxsize=8)
 def _searched_limits(model: LimitModel, limited: bool) -> LimitModel:
-    """Return the limits of single joints, which are fast; `JointDrag.make_legal` keeps all."""
+    """Return the model with limits of single joints only, or without any unless `limited`.
+
+    Projection onto these is fast; `JointDrag.make_legal` applies all limits.
+    """
     return LimitModel(model.limits if limited else {}, model.skeleton)
 
 
@@ -297,7 +306,9 @@ def with_free_root(figure: Figure) -> Figure:
     several roots, a joint set that moves the root, or one of that name.
     """
     skeleton = figure.skeleton
-    roots = [name for name, up in zip(skeleton.names, skeleton.parents, strict=True) if up < 0]
+    roots = [
+        name for name, parent in zip(skeleton.names, skeleton.parents, strict=True) if parent < 0
+    ]
     moved = roots[0] in figure.moved_segments or ROOT_SET in figure.joint_sets
     if len(roots) > 1 or moved:
         return figure

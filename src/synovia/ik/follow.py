@@ -79,17 +79,17 @@ def _decay(clip: Clip) -> float:
 
 
 def _advance_pose(model: LimitModel, last: Pose, clip: Clip, frame: int | Ints) -> Pose:
-    """Return the pose of the frame before, moved as the clip moves, and made legal.
+    """Return `last`, the pose of the frame before, with the clip's motion added, and made legal.
 
-    For several frames, `last` are the poses before each.
+    Deviations of positions from the clip decay. For several frames, `last` has one pose for each.
     """
     before, now = _pose_at(clip.pose, frame - 1), _pose_at(clip.pose, frame)
     motion = quat.mul(quat.inverse(before.rotations), now.rotations)
     rotated = quat.normalize(quat.mul(last.rotations, motion))
-    same = (last.rotations == before.rotations).all(axis=-1, keepdims=True)
+    unchanged = (last.rotations == before.rotations).all(axis=-1, keepdims=True)
     deviation = last.positions - before.positions
     positions = now.positions + deviation * _decay(clip)
-    return model.project(Pose(np.where(same, now.rotations, rotated), positions))
+    return model.project(Pose(np.where(unchanged, now.rotations, rotated), positions))
 
 
 def _limit_rotations(
@@ -168,7 +168,7 @@ def follow(
     max_rotation = _rotation_per_frame(max_speed, clip)
     fitted, legal = _clamp_to_limits(model, clip, names)
     pins = _check_goals(goals, legal, pinned)
-    stays = not any(goal.soft and goal.target is not None for goal in goals)
+    add_stay = not any(goal.soft and goal.target is not None for goal in goals)
     movers = _movers(fitted, [*goals, *pins], joints, free_root)
     solver = _FrameSolver(fitted, max_rotation, movers, free_root, len(pins))
     solutions: list[Solution] = []
@@ -178,25 +178,25 @@ def follow(
         demands, frame_pins = (
             [goal.at(frame, (clip.frames,)) for goal in some] for some in (goals, pins)
         )
-        goals_home = [*demands, *([Stay(home)] if stays else []), *frame_pins]
+        goals_home = [*demands, *([Stay(home)] if add_stay else []), *frame_pins]
         if frame == 0:
             solutions.append(solver.first(home, goals_home))
             continue
         start = _advance_pose(fitted, solutions[-1].pose, legal, frame)
         back = quat.slerp(start.rotations, home.rotations, 1.0 - _decay(legal))
-        stay = [Stay(start.with_rotations(quat.normalize(back)))] if stays else []
+        stay = [Stay(start.with_rotations(quat.normalize(back)))] if add_stay else []
         solution, late[frame] = solver.next(start, [*demands, *stay, *frame_pins])
         if not (solution.converged or late[frame]):
             solution, late[frame] = solver.return_to_clip(start, home, goals_home, solution)
         solutions.append(solution)
-    stay = [Stay(legal.pose, movers)] if stays else []
+    stay = [Stay(legal.pose, movers)] if add_stay else []
     stacked = _stack_solutions(solutions, [*goals, *stay, *pins], len(pins))
     elsewhere = solver.solvable_elsewhere(stacked, ~late)
     return ClipSolution(replace(clip, pose=stacked.pose), stacked, late, elsewhere)
 
 
 def _check_goals(goals: Sequence[Goal], clip: Clip, pinned: Sequence[str]) -> list[Goal]:
-    """Check goals, and return the pins."""
+    """Raise ValueError unless goals go with the clip; return the goals that keep pins in place."""
     if isinstance(goals, Goal) or isinstance(pinned, str):
         raise ValueError(f"goals and pinned must be lists, got {goals!r:.80} and {pinned!r:.80}")
     if not goals and not pinned:
@@ -238,13 +238,13 @@ class _FrameSolver:
         )
 
     def first(self, start: Pose, goals: Sequence[Goal]) -> Solution:
-        """Return the first frame: near `start`, unless only restarts meet the goals."""
-        near = self.solve(start, goals, restarts=0)
-        far = near if near.converged else self.solve(start, goals)
-        return far if far.converged else near
+        """Solve the first frame: near `start`, unless only restarts meet the goals."""
+        nearby = self.solve(start, goals, restarts=0)
+        restarted = nearby if nearby.converged else self.solve(start, goals)
+        return restarted if restarted.converged else nearby
 
     def next(self, start: Pose, goals: Sequence[Goal]) -> tuple[Solution, bool]:
-        """Return the solution near `start`, and whether it is late, slowed by the speed."""
+        """Return the solution near `start`, and whether the speed limit delays it."""
         step = min(self.max_rotation, 0.7)
         solution = self.solve(start, goals, restarts=0, iterations=FOLLOW_STEPS, largest_step=step)
         if self._limit_rotations(start, solution) is None:
@@ -266,7 +266,7 @@ class _FrameSolver:
         return self._limit_step(start, solution) if solution.converged else (stuck, False)
 
     def _limit_step(self, start: Pose, solution: Solution) -> tuple[Solution, bool]:
-        """Return as much of a solution as a frame allows, and whether that is not all of it."""
+        """Return the solution shortened to the rotation that a frame allows, and whether it was."""
         rotations = self._limit_rotations(start, solution)
         if rotations is None:
             return solution, False
@@ -289,7 +289,7 @@ class _FrameSolver:
         return _limit_rotations(self.model, start.rotations, end, self.max_rotation)
 
     def solvable_elsewhere(self, solution: Solution, frames: Mask) -> Mask:
-        """Return those of some frames whose unmet goals another pose would meet."""
+        """Return a mask of those of `frames`, a mask, whose goals another pose would meet."""
         mask = np.zeros(len(frames), np.bool_)
         unmet = np.flatnonzero(~solution.converged & frames)
         if len(unmet):
@@ -301,7 +301,7 @@ class _FrameSolver:
 def _stack_solutions(solutions: Sequence[Solution], goals: Sequence[Goal], pins: int) -> Solution:
     """Return the solutions of all frames as one, frames first, with the errors of `goals`.
 
-    The last of these are `pins`.
+    The last `pins` of the goals are pins.
     """
     arrays: dict[str, Any] = {}
     for field in fields(solutions[0]):

@@ -118,7 +118,7 @@ class Goal(ABC):
 
     @abstractmethod
     def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
-        """Return the goal with x → R x + t applied to its target, and with other joint names."""
+        """Return the goal with x → R x + t applied to its target, and joints renamed by `names`."""
 
     @abstractmethod
     def check(self, skeleton: Skeleton) -> None:
@@ -484,13 +484,14 @@ class Comfort(SoftGoal):
         return np.maximum(np.stack(distances, axis=-1), 0.0)
 
     def error(self, model: LimitModel, pose: Pose, world: World) -> Scalars:
-        """Return how much nearer than the margin the joint nearest to its limit is (...)."""
+        """Return the largest part of the margin that is missing at a joint (...), in radians."""
         return np.asarray(self.residual(model, pose, world).max(axis=-1))
 
     def limits(self, model: LimitModel) -> dict[str, tuple[Limit, float]]:
-        """Return, by joint, a limit and a depth in radians inside it from which residuals are 0.
+        """Return a limit and a depth in radians by joint; residuals are 0 at that depth or deeper.
 
-        The limit is shrunk by the margin, and the depth 0, if the kernels know such a limit.
+        The limit is shrunk by the margin, and the depth 0. But if the kernels know the limit and
+        not the shrunk one, it is the limit itself, and the depth the margin or that of its middle.
         """
         names = [*model.limits] if self.joints is None else self.joints
         if missing := [name for name in names if name not in model.limits]:
@@ -500,6 +501,7 @@ class Comfort(SoftGoal):
         return {name: self._shrink(limit) for name, limit in model.limits.items() if name in names}
 
     def _shrink(self, limit: Limit) -> tuple[Limit, float]:
+        """Return the limit and the depth of `limits` for one joint."""
         inner = limit.shrink(self.margin)
         if inner.compiled or not limit.compiled:
             return inner, 0.0
@@ -507,12 +509,12 @@ class Comfort(SoftGoal):
         return limit, min(self.margin, depth)
 
     def range_margins(self, figure: Figure, controls: Sequence[int]) -> Floats:
-        margins, every_control = np.zeros((2, len(controls))), list(figure.controls.values())
+        margins, all_controls = np.zeros((2, len(controls))), list(figure.controls.values())
         names = set(figure.skeleton.names if self.joints is None else self.joints)
         moved = moved_segments(figure)
         for column, index in enumerate(controls):
             if moved[index] & names:
-                width = range_in_radians(every_control[index])
+                width = range_in_radians(all_controls[index])
                 margins[0, column] = min(self.margin / width if width else RANGE_MARGIN, 0.5)
                 margins[1, column] = self.weight * kernels.ik_goals.TURN_SHARE * (width or 1.0)
         return margins
@@ -569,7 +571,7 @@ GOALS: dict[str, type[Goal]] = {
 
 
 def check_goals(goals: Sequence[Goal]) -> list[Goal]:
-    """Return the goals as a list; raise ValueError if there are none, or others than goals."""
+    """Return the goals as a list; raise ValueError if it is empty or holds something else."""
     checked: list[Goal] = [*([goals] if isinstance(goals, Goal) else goals)]
     if not checked or not all(isinstance(goal, Goal) for goal in checked):
         raise ValueError(f"goals must be some of {goal_names()}, got {checked!r:.80}")
@@ -577,7 +579,7 @@ def check_goals(goals: Sequence[Goal]) -> list[Goal]:
 
 
 def goal_names() -> str:
-    """Return the names of all goals, for messages."""
+    """Return the names of all goals as one phrase, for messages."""
     *first, last = (goal.__name__ for goal in GOALS.values())
     return f"{', '.join(first)} and {last}"
 
@@ -600,7 +602,10 @@ def lowest_priority(goals: Sequence[Goal]) -> int:
 def pins_of(
     skeleton: Skeleton, pose: Pose, pinned: Sequence[str], goals: Sequence[Goal]
 ) -> list[Goal]:
-    """Return goals that keep joints at their positions in the world, before all `goals`."""
+    """Return goals that keep joints at their positions in the world.
+
+    Their priority comes before that of all `goals`.
+    """
     if isinstance(pinned, str):
         raise ValueError(f"pinned must be a list of names, got {pinned!r}")
     if not pinned:

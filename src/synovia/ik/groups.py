@@ -41,7 +41,7 @@ class GroupSolver:
             for group in model.groups
             for segment, joint in zip(group.segments, group.joints, strict=True)
         }
-        same = (
+        matches = (
             len(figures) == 1
             and not model.limits
             and figure.moved_segments <= names.keys()
@@ -52,7 +52,7 @@ class GroupSolver:
                 for segment, joint in zip(segments.names, skeleton.names, strict=True)
             )
         )
-        if not same:
+        if not matches:
             raise ValueError(
                 "inverse kinematics within groups takes all groups of one figure, and a skeleton "
                 f"with the same joints as {figure.name!r} in the same order, and no others"
@@ -60,11 +60,12 @@ class GroupSolver:
         roots = np.flatnonzero(segments.parents < 0)
         if len(roots) != 1 or segments.names[int(roots[0])] in figure.moved_segments:
             raise ValueError("a figure to be solved for must have one root, which no control moves")
-        off = np.linalg.norm((segments.offsets - skeleton.offsets)[1:], axis=-1)
-        if off.max(initial=0.0) > OFFSET_TOLERANCE * figure.size:
+        deviations = np.linalg.norm((segments.offsets - skeleton.offsets)[1:], axis=-1)
+        if deviations.max(initial=0.0) > OFFSET_TOLERANCE * figure.size:
             raise ValueError(
                 "the skeleton must have the figure's bones; "
-                f"{segments.names[int(off.argmax()) + 1]} is {off.max():.3g} elsewhere"
+                f"{segments.names[int(deviations.argmax()) + 1]} is {deviations.max():.3g} "
+                "elsewhere"
             )
         return cls(model, figure, int(roots[0]))
 
@@ -79,7 +80,7 @@ class GroupSolver:
         return values
 
     def _controls_of(self, joints: Sequence[str] | None) -> list[str] | None:
-        """Return the controls that move any of these joints; None for all."""
+        """Return the controls that move any of these joints; None, for all, without joints."""
         if joints is None:
             return None
         for name in joints:
@@ -100,14 +101,14 @@ class GroupSolver:
         check_joints(self.model.skeleton, pose)
         rotations, root = pose.rotations.astype(np.float64), self.root
         start, center = self.nearest_controls(rotations), self.figure.skeleton.offsets[root]
-        # The figure's root is at rest, so goals are moved into its frame, and get its names.
-        into = quat.inverse(rotations[..., root, :])
-        shift = center - quat.rotate(into, pose.positions[..., root, :])
+        # Goals are moved into the frame of the figure's root, which is at rest, and get its names.
+        rotation = quat.inverse(rotations[..., root, :])
+        translation = center - quat.rotate(rotation, pose.positions[..., root, :])
         names = dict(zip(self.model.skeleton.names, self.figure.skeleton.names, strict=True))
         for goal in goals:
             goal.check(self.model.skeleton)
         solution = solve_controls(
-            *(self.figure, start, [goal.in_frame(into, shift, names) for goal in goals]),
+            *(self.figure, start, [goal.in_frame(rotation, translation, names) for goal in goals]),
             only=self._controls_of(joints),
             stiffness=stiffness,
             settings=settings,
@@ -132,15 +133,18 @@ class GroupSolver:
         shares = {name: w for name, w in zip(joints, values.tolist(), strict=True) if w > 0.0}
         stiffness: dict[str, float] = {}
         for group in self.model.groups:
-            if some := [shares[name] for name in group.joints if name in shares]:
-                stiffness |= dict.fromkeys(group.controls, len(some) / sum(some))
+            if group_weights := [shares[name] for name in group.joints if name in shares]:
+                stiffness |= dict.fromkeys(group.controls, len(group_weights) / sum(group_weights))
         settings = SearchSettings(restarts=0, tolerance=tolerance)
         return self.solve(pose, [goal], [*shares], settings=settings, stiffness=stiffness)
 
     def _in_world(
         self, solution: ControlSolution, pose: Pose, goals: Sequence[Goal], start: Floats
     ) -> Solution:
-        """Return the solution with the root of `pose`; `start` are the controls before."""
+        """Return the solution moved to the root of `pose`, with errors measured there.
+
+        `start` (..., C) are the controls nearest to `pose`, from which `start_correction` follows.
+        """
         skeleton, dtype, root = self.model.skeleton, pose.rotations.dtype, self.root
         rotations, positions = solution.pose.rotations.copy(), solution.pose.positions.copy()
         rotations[..., root, :] = pose.rotations[..., root, :]

@@ -40,13 +40,13 @@ TRUNK = {
 """Capsules from side to side: height, half width, offset to the front, radius; share of mass."""
 HEAD = (0.01, 0.065, 0.005, 0.09, 0.0694)  # start, end above its joint, to the front, radius; mass
 SOLE = ((-0.04, -0.06), (0.04, -0.06), (-0.045, 0.17), (0.045, 0.17))
-"""Corners of a sole beside the ankle, metres to the side and to the front."""
+"""Corners of a sole relative to the ankle, metres to the side and to the front."""
 SOLE_DEPTH = 0.075  # metres from the ankle down to the sole
 
 SIDES = ("left", "right")
 LIMB_BONES = ("Shoulder", *LIMBS, "Hand", "Foot", "Toes")
 FLEXIONS = {"LowerArm": (0.0, -1.0, 0.0), "LowerLeg": (1.0, 0.0, 0.0)}  # axes in a T-pose, left
-MOVING = ("LowerArm", "Hand")  # kept out of the others
+MOVING = ("LowerArm", "Hand")  # capsules that are kept out of `OBSTACLES`
 OBSTACLES = ("pelvis", "abdomen", "lowerChest", "upperChest", "head", "UpperLeg")
 CLEARANCE = 0.015  # metres between capsules below which residuals begin
 SUPPORT = 0.7  # share of the support polygon, about its centre, that holds the centre of mass
@@ -251,7 +251,10 @@ def _into(points: Vectors, position: Vectors, rotation: Quats) -> Vectors:
 
 
 def keep_apart(person: Person) -> Term:
-    """Return by how much hands and forearms are nearer to trunk, head and thighs than allowed."""
+    """Return the term that keeps hands and forearms out of trunk, head and thighs.
+
+    Residuals are lengths by which pairs of capsules are closer than their radii and `CLEARANCE`.
+    """
     bare = [name.removeprefix("left").removeprefix("right") for name in person.names]
     pairs = np.array(
         [
@@ -301,7 +304,10 @@ def _dot(a: Vectors, b: Vectors) -> Scalars:
 
 
 def keep_above(person: Person, floor: float, resting: Sequence[str]) -> Term:
-    """Return by how much capsules are below the floor; those of limbs that rest on it are left."""
+    """Return the term that keeps capsules above the floor, except those named in `resting`.
+
+    Residuals are depths below the floor; `floor` is its height along `Person.up`.
+    """
     rows = np.array([row for row, name in enumerate(person.names) if name not in resting])
     lowest = floor + person.radii[rows]
 
@@ -313,7 +319,10 @@ def keep_above(person: Person, floor: float, resting: Sequence[str]) -> Term:
 
 
 def balance(person: Person, corners: Vectors) -> Term:
-    """Return how far the centre of mass is beyond each side of what points (n, 3) of soles hold."""
+    """Return the term that keeps the centre of mass above the soles, whose corners are (n, 3).
+
+    Residuals are distances beyond each side of their convex hull, reduced to `SUPPORT`.
+    """
     across = orthonormal_pair(person.up)
     corners = corners @ across.T
     center = corners.mean(axis=0)
@@ -351,7 +360,10 @@ def _hull(points: Vectors) -> Ints:
 
 
 def hang(person: Person, home: Lines, side: str) -> Term:
-    """Return how far (..., 6) directions of an arm in the world are from those in a pose."""
+    """Return the term that keeps the directions of an arm's bones as in the pose `home`.
+
+    Residuals (..., 6) are differences of unit vectors in the world.
+    """
     rows = [person.names.index(side + bone) for bone in ("UpperArm", "LowerArm")]
 
     def directions(lines: Lines) -> Vectors:
@@ -370,7 +382,10 @@ def hang(person: Person, home: Lines, side: str) -> Term:
 
 
 def level(person: Person, home: Lines) -> Term:
-    """Return by how much (..., 1) the pelvis leans to a side, compared with a pose."""
+    """Return the term that keeps the sideways lean of the pelvis as in the pose `home`.
+
+    The residual (..., 1) is a difference of sines.
+    """
     row = person.names.index("pelvis")
 
     def lean(lines: Lines) -> Floats:

@@ -26,24 +26,27 @@ MAX_PLANS = 64  # plans kept for each model
 
 
 def _ancestor_lineages(model: LimitModel) -> list[Lineage]:
-    """Return the lineages of the joints whose limits are measured from above their parents."""
+    """Return the lineages of joints whose limits are measured from above their parents."""
     lineages = [lineage(model.skeleton, name, above) for name, above in model.ancestors.items()]
     return [measured for measured in lineages if measured.between]
 
 
 def joints_between(model: LimitModel) -> list[str]:
-    """Return the joints across which limits of other joints are measured, parents first."""
+    """Return the names of the joints across which limits of other joints are measured.
+
+    They are between a limited joint and the ancestor it is measured from; parents come first.
+    """
     between = {joint for measured in _ancestor_lineages(model) for joint in measured.between}
     return [model.skeleton.names[joint] for joint in sorted(between)]
 
 
 def passive_joints(model: LimitModel) -> list[str]:
-    """Return the joints between that have no limit themselves; they move only if named."""
+    """Return those of `joints_between` that have no limit; they rotate only if named."""
     return [name for name in joints_between(model) if name not in model.limits]
 
 
 def check_movable(model: LimitModel, joints: Sequence[str]) -> None:
-    """Raise ValueError if limits of joints below are measured across one of `joints`."""
+    """Raise ValueError if one of `joints` is in `joints_between`."""
     between = joints_between(model)
     if moving := [name for name in joints if name in between]:
         raise ValueError(
@@ -152,6 +155,7 @@ def _movers(model: LimitModel, joints: Sequence[str] | None, free_root: bool) ->
 def _new_plan(
     model: LimitModel, goals: Sequence[Goal], movers: list[int], free_root: bool
 ) -> ProblemPlan:
+    """Return the plan for movers by index; raise ValueError if goals depend on no mover."""
     joints = tuple(tuple(goal.joint_indices(model, movers)) for goal in goals)
     ends = np.cumsum([0, *(len(part) for part in joints)]).tolist()
     if ends[-1] == 0:
@@ -176,6 +180,7 @@ def _new_plan(
 
 
 def _limits_by_index(model: LimitModel) -> dict[int, Limit]:
+    """Return the limits by the indices of their joints."""
     return {model.skeleton.index(name): limit for name, limit in model.limits.items()}
 
 
@@ -194,9 +199,9 @@ def _library(model: LimitModel, movers: list[int]) -> Quats:
 def _chain(
     model: LimitModel, goals: Sequence[tuple[Goal, int]], movers: list[int], free_root: bool
 ) -> Any:
-    """Return the `kernels.ik_chain.Chain` of goals, each with its joint.
+    """Return the `kernels.ik_chain.Chain` of goals, each with one of its joints.
 
-    Of the movers it has those that a goal depends on.
+    It contains only the movers that a goal depends on.
     """
     skeleton, layout = model.skeleton, kernels.ik_chain
     paths = [skeleton.path_to_root(joint) for _, joint in goals]
@@ -296,13 +301,13 @@ def _comfort_limits(
 
 
 def goal_table(goals: Sequence[tuple[Goal, int]]) -> Floats:
-    """Return the rows (n, GOAL.SIZE) of goals, each with its joint, as the kernels read them."""
+    """Return the kernels' table (n, GOAL.SIZE) of goals, each with one of its joints."""
     rows = [(goal.kernel, joint, goal.weight, *goal.point, *goal.axis) for goal, joint in goals]
     return np.array(rows, dtype=np.float64).reshape(-1, kernels.ik_chain.GOAL.SIZE)
 
 
 def scale_weights(chain: Any, factors: Floats | Mask) -> Any:
-    """Return a bundle with a table of goals, whose weights are multiplied by factors (goals,)."""
+    """Return a kernel bundle with the weights of its goal table multiplied by factors (goals,)."""
     goals = chain.goals.copy()
     goals[:, kernels.ik_chain.GOAL.weight] *= factors
     return chain._replace(goals=goals)
@@ -419,15 +424,15 @@ def pack(
 
 
 def _legal_start(model: LimitModel, pose: Pose, goals: Sequence[Goal]) -> tuple[Pose, Scalars]:
-    """Return the legal pose of each problem, and by how many radians each joint was corrected."""
+    """Return the legal start of each problem, and the correction of each joint in radians."""
     for goal in goals:
         goal.check(model.skeleton)
     batch = common_batch("pose", [pose.rotations.shape[:-2], *(goal.batch for goal in goals)])
     double = pose.rotations.dtype == pose.positions.dtype == np.float64
-    given = pose if double else Pose(pose.rotations.astype(float), pose.positions.astype(float))
-    legal = model.project(given)
-    moved = (legal.rotations != given.rotations).any(axis=-1)
-    correction = np.where(moved, quat.angle_between(given.rotations, legal.rotations), 0.0)
+    exact = pose if double else Pose(pose.rotations.astype(float), pose.positions.astype(float))
+    legal = model.project(exact)
+    moved = (legal.rotations != exact.rotations).any(axis=-1)
+    correction = np.where(moved, quat.angle_between(exact.rotations, legal.rotations), 0.0)
     count = len(model.skeleton)
     start = Pose(
         np.broadcast_to(legal.rotations, (*batch, count, 4)),

@@ -41,7 +41,7 @@ DAMPING, TRIES = 1e-2, 4  # initial damping of a step, and how often it may grow
 PROJECTIONS = 8  # of joints onto their limits in an iteration
 SETTLED = np.radians(0.2)  # a step that changes no variable by more is the last one
 MET = 3e-3  # a goal is met below this share of the body's length; radians count 0.3
-BENT = np.radians(15.0)  # bend of elbows and knees, from their ends, that others stay near
+BENT = np.radians(15.0)  # least bend of elbows and knees in the posture that poses stay near
 BALANCED = 0.02  # metres of a human of 1.75 m that the centre of mass may be beyond its support
 
 WEIGHTS = {
@@ -62,7 +62,7 @@ WEIGHTS = {
 
 @dataclass(frozen=True, eq=False)
 class PullStep:
-    """The pose after a step of a pull."""
+    """The pose after a step of a pull, or after all steps of a thorough one."""
 
     solution: Solution
     settled: bool
@@ -135,7 +135,7 @@ class Pull(Differentiable):
         ]
 
     def _add_person(self, person: Person) -> None:
-        """Write the terms of a human."""
+        """Write `floor`, `balance` and `terms`, the residuals that only humans have."""
         world = self.world(self.home)
         home, length = person.lines(world), self.length
         soles = {side: person.sole(world, side) for side in SIDES}
@@ -158,7 +158,10 @@ class Pull(Differentiable):
         self.terms += [(hang(person, home, side), WEIGHTS["hang"]) for side in arms]
 
     def _support(self, person: Person, standing: dict[str, Vectors]) -> Vectors:
-        """Return the corners (n, 3) of soles that carry the body: a lifted foot less and less."""
+        """Return the corners (n, 3) of the soles that carry the body.
+
+        The sole of the pulled foot shifts to the other one while it is lifted.
+        """
         lifted = self.pulled_foot
         others = [sole for side, sole in standing.items() if side != lifted]
         if lifted in standing and others:
@@ -223,7 +226,7 @@ class Pull(Differentiable):
         return reached, self.stiffness * actual
 
     def _aim_from(self, point: Point) -> None:
-        """Write `aim`."""
+        """Write `aim`: the goal, with a target at most `MAX_PULL` ahead of a point."""
         position, rotation = (array[self.joint] for array in self.world(point))
         reached = self.goal.reached(position, rotation)
         if self.goal.is_length and reached is not None:
@@ -232,7 +235,7 @@ class Pull(Differentiable):
             self.aim = self.goal.map_target(lambda _: reached + min(share, 1.0) * away)
 
     def step(self, start: Point) -> tuple[Point, bool]:
-        """Return the next point, and whether it is the last one."""
+        """Return the point after a step, and whether the pull has settled there."""
         if not self.coordinates.count:
             return start, True
         self._aim_from(start)
@@ -253,7 +256,10 @@ class Pull(Differentiable):
         return point, bool(np.abs(step).max(initial=0.0) < SETTLED)
 
     def run(self, thorough: bool) -> PullStep:
-        """Return the next step; the last one if `thorough`, from another start if that helps."""
+        """Return the pose after one step, or if `thorough`, where the pull settles.
+
+        A thorough pull that misses the goal continues from other starts.
+        """
         if not thorough:
             return self._result(*self.step(self.last))
         point, settled = self._settle(self.last)
@@ -268,7 +274,7 @@ class Pull(Differentiable):
         return self._result(point, settled, jumped)
 
     def _settle(self, point: Point) -> tuple[Point, bool]:
-        """Return the point that steps from a point lead to, and whether it is the last one."""
+        """Return the point after at most `MAX_STEPS` steps, and whether the pull settled there."""
         for _ in range(MAX_STEPS):
             point, settled = self.step(point)
             if settled:
@@ -285,7 +291,7 @@ class Pull(Differentiable):
         met = float(errors[0]) * self.goal.unit(self.length) <= MET
         solution = self.drag.solution(
             point,
-            self._held(point) if settled and not met and free else np.zeros(free),
+            self._blocked_step(point) if settled and not met and free else np.zeros(free),
             errors=errors,
             iterations=np.array(ITERATIONS),
             converged=np.array(met),
@@ -302,8 +308,8 @@ class Pull(Differentiable):
         center = center + (self.floor - center @ up) * up
         return PullStep(solution, settled, jumped, center, outside < BALANCED * self.person.size)
 
-    def _held(self, point: Point) -> Floats:
-        """Return what limits remove (F,) from the step that would go on to the goal."""
+    def _blocked_step(self, point: Point) -> Floats:
+        """Return the part (F,) that limits remove from the next step towards the goal."""
         self._aim_from(point)
         residuals = residuals_at(self, point)
         model = LinearModel(self.jacobian(point, residuals), residuals, self.one_sided, 1e-6)

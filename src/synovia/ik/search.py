@@ -117,11 +117,11 @@ class Variables(ABC, Generic[T]):
 
     @abstractmethod
     def weaken_soft_goals(self) -> Self | None:
-        """Return the same with soft goals of almost no weight; None if there are no soft goals."""
+        """Return the variables with soft goals of almost no weight; None without soft goals."""
 
     @abstractmethod
     def races(self, restarts: int) -> Iterable[slice]:
-        """Return which of the other starts take part in each race."""
+        """Return, for each race, the slice of the ranked other starts that take part."""
 
     @abstractmethod
     def other_starts(self, initial: T, current: T, race: slice) -> T:
@@ -131,11 +131,11 @@ class Variables(ABC, Generic[T]):
         """
 
     def polish(self, trials: T, iterations: int) -> None:
-        """Bring rows whose goals cannot be met nearer, in place."""
+        """Reduce the errors of unmet rows further, in place, after all races."""
 
 
 def search(variables: Variables[T], trials: T, settings: SearchSettings) -> None:
-    """Bring trials as near to their goals as the search can, in place."""
+    """Run the whole search for trials, in place: descend, then restart where goals are unmet."""
     initial = trials.take(np.arange(len(trials.met)))
     weak = descend_from_start(variables, trials, settings)
     restart(weak, trials, initial, settings)
@@ -153,7 +153,10 @@ def restart(variables: Variables[T], trials: T, initial: T, settings: SearchSett
 def descend_from_start(
     variables: Variables[T], trials: T, settings: SearchSettings
 ) -> Variables[T]:
-    """Descend in place, again with weak soft goals where goals are unmet; return the latter."""
+    """Descend in place, and again with weak soft goals where goals are unmet.
+
+    Returns the variables with weak soft goals, or `variables` if there are no soft goals.
+    """
     variables.descend(trials, settings.iterations)
     weak = variables.weaken_soft_goals()
     if weak is None:
@@ -163,7 +166,7 @@ def descend_from_start(
 
 
 def descend_unmet(variables: Variables[T], trials: T, settings: SearchSettings) -> None:
-    """Continue in place with the rows whose goals are not met."""
+    """Descend in place in the rows whose goals are not met."""
     unmet = np.flatnonzero(~trials.met)
     if len(unmet):
         part = trials.take(unmet)
@@ -190,13 +193,13 @@ def _run_race(
         rows = np.flatnonzero(~trials.met[unmet])
         if len(rows) == 0:
             break
-        last = runners.take(order[rows, rank])
-        raced = last.steps.copy()
-        variables.descend(last, settings.iterations)
-        taken = trials.steps[unmet[rows]] + last.steps - raced
-        better = np.flatnonzero((last.squares < trials.squares[unmet[rows]]) | last.met)
-        trials.put(unmet[rows[better]], last.take(better))
-        trials.steps[unmet[rows]] = taken
+        finalists = runners.take(order[rows, rank])
+        race_steps = finalists.steps.copy()
+        variables.descend(finalists, settings.iterations)
+        total_steps = trials.steps[unmet[rows]] + finalists.steps - race_steps
+        better = np.flatnonzero((finalists.squares < trials.squares[unmet[rows]]) | finalists.met)
+        trials.put(unmet[rows[better]], finalists.take(better))
+        trials.steps[unmet[rows]] = total_steps
 
 
 class Differentiable(ABC):
@@ -257,17 +260,17 @@ def descend_numerically(
         jacobian = problem.jacobian(point, residuals)
         if jacobian.shape[1] == 0:
             break
-        before, taken = square, False
+        before, improved = square, False
         for _ in range(tries):
             linear = LinearModel(jacobian, residuals, one_sided, damping * square + 1e-10)
             trial = _propose(problem, point, linear, largest_step, rounds)
             after = residuals_at(problem, trial)
             if _square(after, one_sided) < square:
-                square, taken = _square(after, one_sided), True
+                square, improved = _square(after, one_sided), True
                 point, residuals = trial, after
                 break
             damping = GROWTH ** (TRIES / tries) * damping + 1e-4
-        if not taken:
+        if not improved:
             break
         steps += 1
         if square < 0.5 * before:
@@ -294,7 +297,7 @@ class LinearModel:
     damping: float
 
     def step(self, normals: Floats, fixed: Floats) -> Floats:
-        """Return the best step (F,) whose part along `normals` (n, F) is that of `fixed` (F,).
+        """Return the best step (F,) orthogonal to unit `normals` (n, F), to be added to `fixed`.
 
         Which one-sided residuals count is iterated from those that count without a step.
         """
@@ -322,8 +325,8 @@ def _propose(
 ) -> Any:
     """Return a legal point nearer to the goals, by an active-set method that needs projection only.
 
-    Where projection changes the step of a block, the step is fixed along that direction, and solved
-    again for what is still free.
+    Where projection changes the step of a block, the step is fixed along the direction of that
+    change, and solved again for the other directions.
     """
     count = linear.jacobian.shape[1]
     normals, fixed = np.zeros((0, count)), np.zeros(count)
@@ -338,9 +341,9 @@ def _propose(
         blocked = np.flatnonzero(lengths > 1e-9)
         if len(blocked) == 0:
             break
-        more = np.zeros((len(blocked), *blocks.shape))
-        more[np.arange(len(blocked)), blocked] = blocks[blocked] / lengths[blocked, None]
-        normals = np.concatenate([normals, more.reshape(len(blocked), count)])
+        new_normals = np.zeros((len(blocked), *blocks.shape))
+        new_normals[np.arange(len(blocked)), blocked] = blocks[blocked] / lengths[blocked, None]
+        normals = np.concatenate([normals, new_normals.reshape(len(blocked), count)])
         fixed = normals.T @ (normals @ actual)
     return trial
 

@@ -60,7 +60,7 @@ class Solution:
         return {self.skeleton.names[j]: float(angles[j]) for j in order if angles[j] > 0.0}
 
     def slipped(self, item: Item = ()) -> dict[str, float]:
-        """Return the distances of pinned joints from their positions, where they could not stay."""
+        """Return the distances of pinned joints that moved from their positions, by name."""
         self._check_item(item)
         errors = self.errors[item]
         return {
@@ -76,7 +76,7 @@ class Solution:
             )
 
     def _holders(self, item: Item) -> str:
-        """Return the limits that block, in words; an empty string if there are none."""
+        """Return which limits block, in words; an empty string if none does."""
         blocking = self.blocking(item).items()
         held = ", ".join(f"{name} ({np.degrees(a):.1f} degrees more)" for name, a in blocking)
         return f"the limit of {held}" if held else ""
@@ -90,6 +90,7 @@ class Solution:
         return self._miss(item) + (f"; two_bone keeps {still} still" if still else "")
 
     def _miss(self, item: Item) -> str:
+        """Return a sentence about the pins that slipped, or the goal that is missed most."""
         slipped = self.slipped(item)
         if slipped:
             off = ", ".join(f"{name} is {error:.4g} off" for name, error in slipped.items())
@@ -142,6 +143,7 @@ class ControlSolution(Solution):
         return f"the range of {held}" if held else ""
 
     def _named(self, mask: Mask, item: Item) -> dict[str, float]:
+        """Return the values of the controls in a mask (..., C), by name."""
         self._check_item(item)
         names = list(self.figure.controls)
         return {names[c]: float(self.controls[item][c]) for c in np.flatnonzero(mask[item])}

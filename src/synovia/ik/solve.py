@@ -81,12 +81,12 @@ class Batch(Rows):
 
     @property
     def met(self) -> Mask:
-        """Whether all goals but the soft ones are met (n,)."""
+        """True where all goals but the soft ones are met (n,)."""
         return self.flags[:, kernels.ik_chain.FLAGS.met]
 
     @property
     def blocked(self) -> Mask:
-        """Movers that their limits block (n, movers); written by a descent of 0 steps."""
+        """True for movers that their limits block (n, movers); written by a descent of 0 steps."""
         return self.flags[:, kernels.ik_chain.FLAGS.blocked :]
 
     def arrays(self, rows: slice) -> tuple[Any, ...]:
@@ -124,13 +124,13 @@ class JointVariables(Variables[Batch]):
             return
         packed = np.array([iterations, settings.largest_step, settings.tolerance], np.float64)
 
-        def part(rows: slice) -> None:
+        def descend_rows(rows: slice) -> None:
             kernels.ik_descent.descend_each(self.problem.chain, packed, *trials.arrays(rows))
 
-        run_in_threads(len(trials.targets), settings.threads, part)
+        run_in_threads(len(trials.targets), settings.threads, descend_rows)
 
     def reweighted(self, factors: Floats | Mask) -> JointVariables:
-        """Return the same with the weights of targets multiplied by factors (targets,)."""
+        """Return the variables with the weights of targets multiplied by factors (targets,)."""
         chain = scale_weights(self.problem.chain, factors)
         return replace(self, problem=replace(self.problem, chain=chain))
 
@@ -163,13 +163,13 @@ class JointVariables(Variables[Batch]):
                 ranks[row] = np.argsort(squares, kind="stable")[:count]
             return ranks
 
-        def part(rows: slice) -> None:
+        def rank_rows(rows: slice) -> None:
             kernels.ik_descent.rank_each(
                 *(problem.chain, initial.targets[rows], initial.numbers[rows], problem.library),
                 *(initial.rotations[rows], initial.positions[rows], scores[rows], ranks[rows]),
             )
 
-        run_in_threads(n, self.settings.threads, part)
+        run_in_threads(n, self.settings.threads, rank_rows)
         return ranks
 
     def relative_errors(self, batch: Batch) -> Floats:
@@ -200,14 +200,14 @@ class JointVariables(Variables[Batch]):
             batch.positions.reshape(*shape, count, 3).astype(problem.dtype),
         )
         errors = [batch.errors[:, part].max(axis=1, initial=0.0) for part in rows]
-        far = [beyond[:, part].any(axis=1) for part in rows]
+        out_of_reach = [beyond[:, part].any(axis=1) for part in rows]
         return Solution(
             model.project(pose),
             np.stack(errors, axis=-1).reshape(*shape, len(rows)),
             batch.steps.copy().reshape(shape),
             batch.met.copy().reshape(shape),
             blocked_angle.reshape(*shape, count),
-            np.stack(far, axis=-1).reshape(*shape, len(rows)),
+            np.stack(out_of_reach, axis=-1).reshape(*shape, len(rows)),
             problem.start_correction,
             problem.goals,
             model.skeleton,
@@ -216,12 +216,12 @@ class JointVariables(Variables[Batch]):
         )
 
     def _can_move(self, goal: Goal) -> bool:
-        """Return True if a goal depends on a joint that may rotate."""
+        """Return True if a goal depends on a joint that may rotate, or is soft."""
         joints = goal.joints_to_move(self.problem.model.skeleton)
         return goal.soft or not set(self.problem.movers).isdisjoint(joints)
 
     def _out_of_reach(self, batch: Batch) -> Mask:
-        """Write the lengths of chains; return a mask (n, targets) of targets farther than that."""
+        """Write the lengths of the chains; return a mask (n, targets) of targets farther away."""
         beyond = np.zeros((len(batch.targets), len(self.problem.chain.goals)), np.bool_)
         kernels.ik_descent.chain_lengths(
             *(self.problem.chain, batch.targets, batch.rotations, batch.positions),
@@ -232,25 +232,25 @@ class JointVariables(Variables[Batch]):
     def _blocked_angles(self, batch: Batch) -> Floats:
         """Return `Solution.blocked_angle` (n, joints).
 
-        Each joint that its limit blocks is solved again without that limit alone, from the pose
-        found. It counts if that reduces the error.
+        Each joint that is at its limit is solved again without that limit, from the present pose.
+        It counts if that reduces the error.
         """
         angles, model = np.zeros(batch.rotations.shape[:2]), self.problem.model
         rows, movers = np.nonzero(batch.blocked)
         if len(rows) == 0:
             return angles
-        without = batch.take(rows)
-        without.unlimited[:] = movers
-        self.descend(without, UNLIMITED_STEPS)
-        helps = without.squares <= BLOCKING_RATIO**2 * batch.squares[rows]
+        relaxed = batch.take(rows)
+        relaxed.unlimited[:] = movers
+        self.descend(relaxed, UNLIMITED_STEPS)
+        helps = relaxed.squares <= BLOCKING_RATIO**2 * batch.squares[rows]
         joints = np.array(self.problem.movers)[movers]
         for name, limit in model.limits.items():
             joint = model.skeleton.index(name)
-            some = np.flatnonzero(helps & (joints == joint))
-            if len(some):
+            selected = np.flatnonzero(helps & (joints == joint))
+            if len(selected):
                 measured = lineage(model.skeleton, name, limit.relative_to)
-                rotations = measured.relative_rotation(without.rotations[some])
-                angles[rows[some], joint] = limit.correction(rotations)
+                rotations = measured.relative_rotation(relaxed.rotations[selected])
+                angles[rows[selected], joint] = limit.correction(rotations)
         return angles
 
 
@@ -324,7 +324,7 @@ class NumericalJoints(Differentiable):
             batch.blocked[row] = False if batch.met[row] else self._blocked(point, residuals)
 
     def _blocked(self, point: Any, residuals: Floats) -> Mask:
-        """Return the movers (M,) that a small step downhill takes out of their limits."""
+        """Return a mask (M,) of the movers that a small step downhill takes out of their limits."""
         downhill = -self.jacobian(point, residuals).T @ residuals
         step = PROBE * downhill / max(float(np.linalg.norm(downhill)), 1e-300)
         _, actual = self.retract(point, step)
@@ -356,11 +356,11 @@ def _search_by_priority(variables: JointVariables) -> Solution:
 
 
 def _add_level(variables: JointVariables, batch: Batch, level: int) -> None:
-    """Bring the goals of a level nearer, in place, without worsening those of earlier levels.
+    """Reduce the errors of a level, in place, without worsening those of earlier levels.
 
-    The level is solved with the earlier ones weighed ever more heavily, so that it uses the freedom
-    that these leave. Then the earlier goals are solved again alone. Rows in which one of them is
-    worse by more than the tolerance stay as they were.
+    The level is solved with the earlier levels at increasing weights, so that it uses the freedom
+    that these leave. Then the earlier goals are solved again alone. Rows in which an earlier goal
+    is worse by more than the tolerance stay as they were.
     """
     problem, settings = variables.problem, variables.settings
     earlier, current = problem.plan.levels < level, problem.plan.levels == level
@@ -386,10 +386,10 @@ def _reached_targets(problem: Problem, batch: Batch, where: Mask) -> Floats:
     positions, rotations = forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
     for goal, rows, joints in zip(problem.goals, plan.rows, plan.joints, strict=True):
         if isinstance(goal, JointGoal) and where[:, rows.start].any():
-            some = where[:, rows.start]
-            reached = goal.reached(positions[some, joints[0]], rotations[some, joints[0]])
+            selected = where[:, rows.start]
+            reached = goal.reached(positions[selected, joints[0]], rotations[selected, joints[0]])
             if reached is not None:
-                targets[some, rows.start, : reached.shape[-1]] = reached
+                targets[selected, rows.start, : reached.shape[-1]] = reached
     return targets
 
 
@@ -400,9 +400,10 @@ def solve_dependent(
 ) -> Solution:
     """Return the solution of one problem in which limits of joints depend on other joints.
 
-    The start is the solution without dependence, made legal. Then each limit is taken at the
-    present rotation of its driver and the problem solved again, as long as the errors decrease.
-    `solve_held(model, pose, joints)` solves with such limits; None stands for all movers.
+    First the problem is solved without dependence and the pose made legal, then with the drivers
+    fixed. After that, each dependent limit is taken at the present rotation of its driver and the
+    problem solved again, as long as the errors decrease. `solve_held(model, pose, joints)` solves
+    for limits without dependence; None stands for all movers.
     """
     model = problem.model
     movers = [model.skeleton.names[joint] for joint in problem.movers]
@@ -428,7 +429,7 @@ def solve_dependent(
 
 
 def hold_drivers(model: LimitModel, pose: Pose) -> LimitModel:
-    """Return the limits for drivers that stay as in one `pose`; none depends on another."""
+    """Return the model with each dependent limit fixed at its driver's rotation in one `pose`."""
     limits = dict(model.limits)
     for name, dependent in model.dependents.items():
         driver = dependent.driver
@@ -500,10 +501,10 @@ def solve(
     if not problem.model.dependents or problem.batch != ():
         return _search_by_priority(JointVariables(problem, settings))
 
-    def solve_held(held: LimitModel, start: Pose, some: Sequence[str] | None) -> Solution:
+    def solve_held(held: LimitModel, start: Pose, movers: Sequence[str] | None) -> Solution:
         return solve(
             *(held, skeleton, start, goals),
-            joints=some or joints,
+            joints=movers or joints,
             pinned=pinned,
             free_root=free_root,
             settings=settings,

@@ -1,4 +1,4 @@
-"""two_bone: two joints solved by a triangle, with a pole.
+"""two_bone: two joints, as shoulder and elbow, solved in closed form, with a pole.
 
 The distance of the target gives the bend of the middle joint, which can then be anywhere on a
 circle. Of all legal swivels about the line to the target, the one nearest to the pole is taken;
@@ -31,10 +31,10 @@ from .search import SearchSettings, descend_unmet, restart
 from .solution import Solution
 from .solve import Batch, JointVariables, solve, solve_dependent
 
-# Candidates for the swivel in each pass: radians to both sides of the best so far, and number.
+# Candidates for the swivel in each pass: radians to both sides of the best so far, and count.
 SWEEPS = ((np.pi, 73), (np.radians(5.0), 41), (np.radians(0.25), 41))
 SHORT_BONE = 0.2  # of the bone below; joints with a shorter bone are skipped, as in a forearm
-ILLEGAL_COST = 1e3  # of a swivel that is not legal: more than any angle
+ILLEGAL_COST = 1e3  # radians, more than any angle; of an illegal swivel, or a distance missed by 1
 
 
 def two_bone(
@@ -79,16 +79,16 @@ def two_bone(
         solution = _solve_triangles(problem, bones, pole, settings)
         return replace(solution, kept_still=_kept_still(problem.model, goal))
 
-    def solve_held(held: LimitModel, start: Pose, some: Sequence[str] | None) -> Solution:
-        if some is not None:
-            return solve(held, skeleton, start, [goal], joints=some, settings=settings)
+    def solve_held(held: LimitModel, start: Pose, movers: Sequence[str] | None) -> Solution:
+        if movers is not None:
+            return solve(held, skeleton, start, [goal], joints=movers, settings=settings)
         return two_bone(held, skeleton, start, goal, pole=pole, settings=settings)
 
     return solve_dependent(problem, pose, solve_held)
 
 
 def _kept_still(model: LimitModel, goal: Reach) -> tuple[str, ...]:
-    """Return the limited joints above the goal's that other limits are measured across."""
+    """Return the names for `Solution.kept_still`: limited joints above the goal's joint."""
     skeleton = model.skeleton
     above = {skeleton.names[joint] for joint in skeleton.path_to_root(skeleton.index(goal.joint))}
     return tuple(n for n in joints_between(model) if n in model.limits and n in above)
@@ -103,10 +103,13 @@ def _bones(skeleton: Skeleton, goal: Reach) -> tuple[int, int] | None:
     end = skeleton.index(goal.joint)
     middle, below = int(skeleton.parents[end]), skeleton.offsets[end] + goal.point
     while middle >= 0 and skeleton.parents[middle] >= 0:
-        first, own = int(skeleton.parents[middle]), skeleton.offsets[middle]
-        if np.linalg.norm(own) >= SHORT_BONE * np.linalg.norm(below) or skeleton.parents[first] < 0:
+        first, bone = int(skeleton.parents[middle]), skeleton.offsets[middle]
+        if (
+            np.linalg.norm(bone) >= SHORT_BONE * np.linalg.norm(below)
+            or skeleton.parents[first] < 0
+        ):
             return first, middle
-        middle, below = first, below + own
+        middle, below = first, below + bone
     return None
 
 
@@ -163,48 +166,50 @@ def _pole(problem: Problem, pole: Vectors | None, parent: Quats) -> Vectors | No
     """Return the poles (n, 3) in the frame of the first joint's parent."""
     if pole is None:
         return None
-    given = rows("pole", pole, 3)
-    if (np.linalg.norm(given, axis=-1) < 1e-9).any():
-        raise ValueError(f"pole must have a direction, got {given.tolist()!r:.80}")
+    directions = rows("pole", pole, 3)
+    if (np.linalg.norm(directions, axis=-1) < 1e-9).any():
+        raise ValueError(f"pole must have a direction, got {directions.tolist()!r:.80}")
     try:
-        poles = np.broadcast_to(given, (*problem.batch, 3)).reshape(-1, 3)
+        poles = np.broadcast_to(directions, (*problem.batch, 3)).reshape(-1, 3)
     except ValueError:
         raise ValueError(
-            f"pole must go with the problems' axes {problem.batch}, got shape {given.shape}"
+            f"pole must go with the problems' axes {problem.batch}, got shape {directions.shape}"
         ) from None
     return quat.rotate(quat.inverse(parent), poles)
 
 
 def bend(
-    batch: Batch, joint: int, limit: Limit | None, upper: Vectors, lower: Vectors, far: Scalars
+    batch: Batch, joint: int, limit: Limit | None, upper: Vectors, lower: Vectors, distance: Scalars
 ) -> None:
-    """Bend the middle joint so that the end is as far from the first as the target is, in place.
+    """Bend the middle joint, in place, so that the end is at `distance` (n,) from the first joint.
 
-    It bends from its present rotation, and from the legal rotation with the nearest distance: a
-    straight joint does not show in which direction it can bend. The rotation with the smaller
-    error is taken, or of two without one, the smaller rotation.
+    `upper` and `lower` are those of `Triangle`. The joint bends from its present rotation, and from
+    the legal rotation with the nearest distance: a straight joint does not show in which direction
+    it can bend. The result with the smallest error is taken; among equal errors, the one nearest
+    to the present rotation.
     """
     current = batch.rotations[:, joint].copy()
     starts = [current]
     if limit is not None:
         legal = freedom_of(limit).legal
         reached = np.linalg.norm(upper[:, None] + quat.rotate(legal, lower[:, None]), axis=-1)
-        starts.append(legal[np.abs(reached - far[:, None]).argmin(axis=1)])
-    cost = np.full(len(current), np.inf)
+        starts.append(legal[np.abs(reached - distance[:, None]).argmin(axis=1)])
+    best_cost = np.full(len(current), np.inf)
     for start in starts:
-        for bent in _close_triangle(start, limit, upper, lower, far):
-            error = np.linalg.norm(upper + quat.rotate(bent, lower), axis=-1) - far
-            price = ILLEGAL_COST * np.abs(error) + quat.angle_between(current, bent)
-            better = price < cost
-            batch.rotations[better, joint], cost[better] = bent[better], price[better]
+        for bent in _close_triangle(start, limit, upper, lower, distance):
+            error = np.linalg.norm(upper + quat.rotate(bent, lower), axis=-1) - distance
+            cost = ILLEGAL_COST * np.abs(error) + quat.angle_between(current, bent)
+            better = cost < best_cost
+            batch.rotations[better, joint], best_cost[better] = bent[better], cost[better]
 
 
 def _close_triangle(
-    start: Quats, limit: Limit | None, upper: Vectors, lower: Vectors, far: Scalars
+    start: Quats, limit: Limit | None, upper: Vectors, lower: Vectors, distance: Scalars
 ) -> Iterator[Quats]:
-    """Yield both legal rotations (n, 4) about one axis that bring the end to a distance (n,).
+    """Yield the two rotations (n, 4) from `start`, about one axis, that reach `distance` (n,).
 
-    Rotated by φ about the axis, the end's squared distance is A + B cos φ + C sin φ.
+    They are projected onto the limit. With a rotation by φ about the axis, the squared distance of
+    the end from the first joint is A + B cos φ + C sin φ.
     """
     back = quat.rotate(quat.inverse(start), upper)
     axis = _bend_axis(limit, back, lower)
@@ -213,20 +218,24 @@ def _close_triangle(
     b = 2.0 * np.sum(back * (lower - along), axis=-1)
     c = 2.0 * np.sum(back * np.cross(axis, lower), axis=-1)
     size = np.hypot(b, c)
-    matters = size > 1e-9 * a  # not where a bone has no length: then the joint stays as it is
-    opening = np.arccos(np.clip((far**2 - a) / np.maximum(size, 1e-300), -1.0, 1.0))
+    has_effect = size > 1e-9 * a  # not where a bone has no length: then the joint stays as it is
+    opening = np.arccos(np.clip((distance**2 - a) / np.maximum(size, 1e-300), -1.0, 1.0))
     for side in (1.0, -1.0):
         angle = np.remainder(np.arctan2(c, b) + side * opening + np.pi, 2.0 * np.pi) - np.pi
-        angle = np.where(matters, angle, 0.0)
+        angle = np.where(has_effect, angle, 0.0)
         bent = quat.normalize(quat.mul(start, quat.exp(angle[:, None] * axis)))
         yield bent if limit is None else limit.project(bent)
 
 
 def _bend_axis(limit: Limit | None, back: Vectors, lower: Vectors) -> Vectors:
-    """Return the axes (n, 3) in the middle joint's frame: a hinge's, or the plane's normal."""
-    own = np.eye(3) if limit is None else freedom_of(limit).axes
-    if len(own) == 1:
-        return np.broadcast_to(own[0], back.shape)
+    """Return the axes (n, 3) of bending in the middle joint's frame.
+
+    That is the axis of a hinge, otherwise the normal of the plane of both bones. `back` (n, 3) is
+    the upper bone in the same frame.
+    """
+    axes = np.eye(3) if limit is None else freedom_of(limit).axes
+    if len(axes) == 1:
+        return np.broadcast_to(axes[0], back.shape)
     plane = np.cross(back, lower)
     length = np.linalg.norm(plane, axis=-1, keepdims=True)
     straight = np.array(
@@ -242,34 +251,35 @@ def swivel(
     upper: Vectors,
     middle: int,
     lower: Vectors,
-    way: Vectors,
+    target: Vectors,
     pole: Vectors | None,
 ) -> None:
     """Point the end at the target, in place, with the best legal swivel about the line to it.
 
-    `way` (n, 3) leads to the target; `pole` (n, 3) is where the middle joint should be.
+    `upper`, `lower` and `target` are those of `Triangle`. `pole` (n, 3) is the direction in which
+    the middle joint should be, in the parent's frame; None for the smallest swivel.
     """
     end = upper + quat.rotate(batch.rotations[:, middle], lower)
-    now = batch.rotations[:, joint]
-    straight = quat.mul(quat.between(quat.rotate(now, end), way), now)
-    axis = way / np.maximum(np.linalg.norm(way, axis=-1, keepdims=True), 1e-300)
-    best = np.zeros(len(now))
-    for reach, count in SWEEPS:
-        angles = best[:, None] + np.linspace(-reach, reach, count)
-        turned = quat.normalize(
-            quat.mul(quat.exp(angles[..., None] * axis[:, None]), straight[:, None])
+    current = batch.rotations[:, joint]
+    direct = quat.mul(quat.between(quat.rotate(current, end), target), current)
+    axis = target / np.maximum(np.linalg.norm(target, axis=-1, keepdims=True), 1e-300)
+    best = np.zeros(len(current))
+    for half_range, count in SWEEPS:
+        angles = best[:, None] + np.linspace(-half_range, half_range, count)
+        rotations = quat.normalize(
+            quat.mul(quat.exp(angles[..., None] * axis[:, None]), direct[:, None])
         )
-        cost = np.abs(angles) if pole is None else _pole_angles(turned, upper, axis, pole)
+        cost = np.abs(angles) if pole is None else _pole_angles(rotations, upper, axis, pole)
         if limit is not None:
-            cost = cost + ILLEGAL_COST * (~limit.contains(turned) + limit.correction(turned))
+            cost = cost + ILLEGAL_COST * (~limit.contains(rotations) + limit.correction(rotations))
         best = np.take_along_axis(angles, cost.argmin(axis=1)[:, None], axis=1)[:, 0]
-    turned = quat.normalize(quat.mul(quat.exp(best[:, None] * axis), straight))
-    batch.rotations[:, joint] = turned if limit is None else limit.project(turned)
+    rotations = quat.normalize(quat.mul(quat.exp(best[:, None] * axis), direct))
+    batch.rotations[:, joint] = rotations if limit is None else limit.project(rotations)
 
 
-def _pole_angles(turned: Quats, upper: Vectors, axis: Vectors, pole: Vectors) -> Floats:
+def _pole_angles(rotations: Quats, upper: Vectors, axis: Vectors, pole: Vectors) -> Floats:
     """Return the angles (n, swivels), about `axis`, between the middle joint and the pole."""
-    bone = quat.rotate(turned, upper[:, None])
+    bone = quat.rotate(rotations, upper[:, None])
     bone = bone - axis[:, None] * np.sum(bone * axis[:, None], axis=-1, keepdims=True)
     pole = pole - axis * np.sum(pole * axis, axis=-1, keepdims=True)
     across_both = np.linalg.norm(np.cross(bone, pole[:, None]), axis=-1)
