@@ -146,14 +146,16 @@ export class Connection {
     });
   }
 
-  /** The answer; undefined if the request failed and does not matter any more. */
+  /** Send a request while it matters; answers and errors that do not matter any more are dropped. */
   async askWhile<Name extends Ask>(
     matters: () => boolean,
     name: Name,
     request: Requests[Name],
   ): Promise<Answers[Name] | undefined> {
+    if (!matters()) return undefined;
     try {
-      return await this.ask(name, request);
+      const answer = await this.ask(name, request);
+      return matters() ? answer : undefined;
     } catch (error) {
       if (matters()) throw error;
       return undefined;
@@ -232,15 +234,22 @@ export class Recording extends Connection {
 }
 
 /** Milliseconds after which a pose is still, and slow requests are sent. */
-export const STILL_MS = 150;
+const STILL_MS = 150;
 
 /** Sends one request at a time; of those that arrive meanwhile, only the latest is sent. */
 export class Latest<Request> {
   private busy = false;
   private next: { request: Request } | undefined;
   private idleListeners: (() => void)[] = [];
+  private timer: number | undefined;
 
   constructor(private transmit: (request: Request) => Promise<void>) {}
+
+  /** Send a request after `STILL_MS`, unless another one is sent so or all are cancelled. */
+  sendWhenStill(request: Request): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.send(request), STILL_MS);
+  }
 
   async send(request: Request): Promise<void> {
     if (this.busy) {
@@ -259,8 +268,9 @@ export class Latest<Request> {
     }
   }
 
-  /** Drop the request that waits to be sent. */
+  /** Drop the requests that wait to be sent. */
   cancel(): void {
+    clearTimeout(this.timer);
     this.next = undefined;
   }
 

@@ -2,8 +2,8 @@
 
 import { batch, effect, untracked } from "@preact/signals";
 import { type Quaternion, Vector3 } from "three";
-import { Latest, STILL_MS } from "./connection";
-import { showError } from "./notes";
+import { Latest } from "./connection";
+import { report } from "./notes";
 import { quaternionAt } from "./pose/kinematics";
 import type { Picture } from "./protocol";
 import { type Region, regionFrom } from "./stage/region";
@@ -19,8 +19,11 @@ export class RegionHere {
   /** Counts poses, and the pose of which a fine picture is shown. */
   private asked = 0;
   private fine = -1;
-  private still: number | undefined;
-  private latest = new Latest((joint: number) => this.request(joint, true));
+  private drafts = new Latest((joint: number) => this.request(joint, true));
+  private finePictures = new Latest((joint: number) => {
+    this.drafts.cancel(); // a waiting draft would arrive after the fine picture
+    return this.request(joint, false);
+  });
 
   constructor(private store: Store) {
     effect(() => this.follow());
@@ -32,7 +35,7 @@ export class RegionHere {
     if (region !== this.region) {
       this.region = region;
       this.rotation = undefined;
-      clearTimeout(this.still);
+      this.finePictures.cancel();
       this.asked++;
     }
     if (joint === undefined || !region || !store.isDependent) return;
@@ -40,12 +43,8 @@ export class RegionHere {
     if (this.rotation?.equals(rotation)) return;
     this.rotation = rotation;
     this.asked++;
-    void this.latest.send(joint);
-    clearTimeout(this.still);
-    this.still = window.setTimeout(() => {
-      this.latest.cancel(); // a waiting draft would arrive after the fine picture
-      void this.request(joint, false);
-    }, STILL_MS);
+    void this.drafts.send(joint);
+    this.finePictures.sendWhenStill(joint);
   }
 
   private async request(joint: number, draft: boolean): Promise<void> {
@@ -55,23 +54,19 @@ export class RegionHere {
       joint === store.picked.peek() &&
       store.isDependent &&
       (draft ? this.fine !== this.asked : asked === this.asked);
-    if (!matters()) return;
     const request = { joint: store.nameOf(joint), pose: store.poseRequest(), draft };
-    try {
-      const picture = await store.connection.ask("here", request);
-      if (!matters()) return;
+    await report(async () => {
+      const picture = await store.connection.askWhile(matters, "here", request);
+      if (!picture) return;
       if (!draft) this.fine = asked;
       store.regionHere.value = regionFrom(picture);
-    } catch (error) {
-      if (matters()) showError(error);
-    }
+    });
   }
 }
 
 export class LimitView {
   /** True until the camera has turned to the region that is being requested. */
   private isAwaited = false;
-  private wondering: number | undefined;
   private refining = new Latest((joint: string) => this.refine(joint));
   private reasons = new Latest((joint: number) => this.explain(joint));
 
@@ -104,7 +99,7 @@ export class LimitView {
     effect(() => {
       if (store.sphere.value) store.sphere.value.group.visible = !store.hasMap.value;
     });
-    effect(() => this.wonder());
+    effect(() => this.followReason());
     effect(() => {
       const why = store.why.value;
       const bone = why && new Vector3().fromArray(why.bone);
@@ -128,18 +123,16 @@ export class LimitView {
     const matters = () => store.pickedName.peek() === joint;
     if (!store.isRecorded && !store.region.peek()) {
       const draft = await store.connection.askWhile(matters, "region", { joint, draft: true });
-      if (!draft || !matters()) return;
+      if (!draft) return;
       this.show(draft);
     }
     await this.refining.send(joint);
   }
 
   private async refine(joint: string): Promise<void> {
-    const { store } = this;
-    const matters = () => store.pickedName.peek() === joint;
-    if (!matters()) return;
-    const picture = await store.connection.askWhile(matters, "region", { joint });
-    if (picture && matters()) this.show(picture);
+    const matters = () => this.store.pickedName.peek() === joint;
+    const picture = await this.store.connection.askWhile(matters, "region", { joint });
+    if (picture) this.show(picture);
   }
 
   /** Turn the camera to a side from which the picked joint's region is seen, once it is there. */
@@ -191,17 +184,17 @@ export class LimitView {
     this.stage.draw();
   }
 
-  /** Ask why the picked joint is outside or unusual, once the pose is still. */
-  private wonder(): void {
+  /** Request why the picked joint is outside or unusual, once the pose is still. */
+  private followReason(): void {
     const { store } = this;
     const joint = store.picked.value;
     const isOutside = store.pickedOutsideDeg.value !== 0;
     void store.pose.value;
     void store.edition.value;
-    clearTimeout(this.wondering);
+    this.reasons.cancel();
     store.why.value = undefined;
     if (joint !== undefined && isOutside && !store.isPlaying.value)
-      this.wondering = window.setTimeout(() => void this.reasons.send(joint), STILL_MS);
+      this.reasons.sendWhenStill(joint);
   }
 
   private async explain(joint: number): Promise<void> {
@@ -212,9 +205,8 @@ export class LimitView {
       store.edition.peek() === edition &&
       store.picked.peek() === joint &&
       store.pickedOutsideDeg.peek() !== 0;
-    if (!isCurrent()) return;
     const request = { ...store.poseRequest(), joint: store.nameOf(joint) };
-    const why = await store.connection.ask("why", request);
-    if (isCurrent()) store.why.value = why;
+    const why = await store.connection.askWhile(isCurrent, "why", request);
+    if (why) store.why.value = why;
   }
 }

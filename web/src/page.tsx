@@ -465,9 +465,7 @@ export class Page {
 
   /** Revert the drag in progress, whatever is dragged; return whether there was one. */
   cancelDrag(): boolean {
-    const { pointer } = this.stage;
-    if (this.angles.cancel()) return true;
-    return pointer.cancel() || this.sliders.cancel() || this.panel.cancelDrag() || cancelDrag();
+    return this.stage.pointer.cancel() || this.panel.cancelDrag() || cancelDrag();
   }
 
   /** Widen the picked joint's limit so that its pose is legal. */

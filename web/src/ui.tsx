@@ -214,6 +214,63 @@ export function cancelDrag(): boolean {
   return revert !== undefined;
 }
 
+interface DragSliderProps {
+  label: string;
+  /** The value as it is read aloud. */
+  text: string;
+  ends: [number, number];
+  value: number;
+  disabled?: boolean;
+  onBegin?: () => void;
+  /** Called with every value of a drag, and with the step of the history that the drag is. */
+  onInput: (value: number, step: symbol) => void;
+  /** Called when a drag ends or is reverted. */
+  onEnd?: () => void;
+  /** Called when a drag is reverted. */
+  onRevert: (step: symbol) => void;
+}
+
+/** A slider whose drag is one step; it does not move by itself while it is dragged. */
+export function DragSlider(props: DragSliderProps) {
+  const { label, text, ends, value, disabled = false } = props;
+  const slider = useRef<HTMLInputElement>(null);
+  const step = useRef<symbol | undefined>(undefined);
+  useLayoutEffect(() => {
+    if (slider.current && !step.current) slider.current.value = String(value);
+  });
+  const end = () => {
+    step.current = undefined;
+    props.onEnd?.();
+  };
+  return (
+    <input
+      type="range"
+      min={ends[0]}
+      max={ends[1]}
+      step="any"
+      ref={slider}
+      disabled={disabled}
+      aria-label={label}
+      aria-valuetext={text}
+      onPointerDown={({ currentTarget }) => {
+        const drag = Symbol("drag");
+        step.current = drag;
+        props.onBegin?.();
+        beginDrag(() => {
+          end();
+          releaseSlider(currentTarget);
+          props.onRevert(drag);
+        });
+      }}
+      onPointerUp={end}
+      onPointerCancel={end}
+      onInput={({ currentTarget }) =>
+        props.onInput(currentTarget.valueAsNumber, step.current ?? Symbol("step"))
+      }
+    />
+  );
+}
+
 /** End the drag of a slider: browsers release one that is disabled. */
 export function releaseSlider(slider: HTMLInputElement): void {
   slider.disabled = true;

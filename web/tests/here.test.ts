@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Connection } from "../src/connection";
+import { Connection } from "../src/connection";
 import { RegionHere } from "../src/limit";
 import type { Picture } from "../src/protocol";
 import { regionFrom } from "../src/stage/region";
@@ -32,7 +32,7 @@ function setup() {
     });
   const drivers = [-1, -1, SPINE, -1, -1, -1];
   const body = clip();
-  const connection = { ask } as unknown as Connection;
+  const connection: Connection = Object.assign(Object.create(Connection.prototype), { ask });
   const store = new Store(body, connection, { ...OPENING.state, drivers }, false);
   store.picked.value = ARM;
   store.region.value = regionFrom(conePicture());

@@ -84,7 +84,7 @@ HANDLERS: dict[str, Callable[[Session, Any], object]] = {
     "other": comparing.use_other,
     "kinds": fitting.list_kinds,
     "fit": fitting.start_fit,
-    "progress": fitting.tell_progress,
+    "progress": fitting.report_progress,
     "stop": fitting.cancel_fit,
 }
 """The handler of each request. Its annotations are the types of request and answer."""

@@ -136,8 +136,6 @@ class Picture(ConePoints):
     triangles: SmoothInts
 
 
-# How a clip stands: which way is up, which joint looks, and along which of its axes.
-
 AXES = {
     f"{sign}{name}": (-1.0 if sign else 1.0) * np.eye(3)[number]
     for number, name in enumerate("xyz")
@@ -150,12 +148,10 @@ ROTATION_STEP = DIRECTION_STEP = 1.0 / 32767.0
 VECTOR_STEP = float(np.radians(0.012))  # 16 bits hold rotation vectors beyond a whole turn
 TWIST_STEP_DEG = 0.02
 """Steps to which large arrays for the page are rounded."""
-SHARE_SAMPLES = 4000  # members by which the share of all rotations is known to about a percent
-MOST_FRAMES = 50
-WALKS = 3.0
-"""How much farther than up a body that walks goes, at least."""
-UPRIGHT = 0.3
-"""Cosine between up and across of a body that stands, at most."""
+SHARE_SAMPLES = 4000  # for an error of the share of all rotations of about one percent
+MAX_BEARING_FRAMES = 50  # frames from which the clip's directions are estimated
+WALKING_RATIO = 3.0  # minimum ratio of horizontal to vertical extent of a walking root's path
+MAX_UPRIGHT_COSINE = 0.3  # between feet-to-head and right-to-left at rest, for an upright body
 _HIGH, _LOW = re.compile(r"head|neck", re.IGNORECASE), re.compile(r"foot|toe|ankle", re.IGNORECASE)
 _HEADS = (re.compile(r"head$", re.IGNORECASE), re.compile(r"head", re.IGNORECASE))
 _LEFT = re.compile(r"[Ll]eft|LEFT|(?:^|[._ :-])[Ll](?=[A-Z._ -]|$)")
@@ -163,72 +159,74 @@ _RIGHT = re.compile(r"[Rr]ight|RIGHT|(?:^|[._ :-])[Rr](?=[A-Z._ -]|$)")
 
 
 def up_axis(clip: Clip) -> Literal["y", "z"]:
-    """Return the axis of the world, "y" or "z", along which the clip stands.
+    """Return the axis of the world, "y" or "z", that points up in the clip.
 
-    From feet to head, where joints are called so; otherwise not the one that the root walks along,
-    if it goes far along one of them, or else the one that joints extend along.
+    It is the axis nearest to the direction from feet to head, if joints have such names. Otherwise,
+    if the root walks far along one of the two axes, it is the other one; else the axis along
+    which the body is longer.
     """
-    where, _ = forward(clip.skeleton, _some_frames(clip))
-    rise = _mean_offset(clip, where, _LOW, _HIGH)
-    extent = np.ptp(where, axis=1).mean(axis=0)
-    _, along_y, along_z = np.ptp(where[:, 0], axis=0)
-    if rise is None and max(along_y, along_z) > max(extent.max(), WALKS * min(along_y, along_z)):
-        return "z" if along_y > along_z else "y"
+    positions, _ = forward(clip.skeleton, _some_frames(clip))
+    rise = _mean_offset(clip, positions, _LOW, _HIGH)
+    extent = np.ptp(positions, axis=1).mean(axis=0)
+    _, walk_y, walk_z = np.ptp(positions[:, 0], axis=0)
+    if rise is None and max(walk_y, walk_z) > max(
+        extent.max(), WALKING_RATIO * min(walk_y, walk_z)
+    ):
+        return "z" if walk_y > walk_z else "y"
     _, y, z = extent if rise is None else rise.mean(axis=0)
     return "z" if z > abs(y) else "y"
 
 
 def head_joint(clip: Clip) -> str | None:
-    """Return the joint that looks, which is called a head; None where there is none."""
-    skeleton = clip.skeleton
-    below = [
-        name for name, parent in zip(skeleton.names, skeleton.parents, strict=True) if parent >= 0
-    ]
-    return next((name for head in _HEADS for name in below if head.search(name)), None)
+    """Return the name of the head, or None if no joint but the root has such a name."""
+    joints = zip(clip.skeleton.names, clip.skeleton.parents, strict=True)
+    names = [name for name, parent in joints if parent >= 0]
+    return next((name for head in _HEADS for name in names if head.search(name)), None)
 
 
 def look_axis(clip: Clip, joint: str) -> str:
-    """Return the axis of a joint that points to where the body faces: ahead of left and right.
+    """Return the axis of a joint, such as "-z", that points to where the body faces.
 
-    At rest, where the body stands upright then; otherwise mostly so in the clip. Where joints are
-    not called left and right, it is to the front.
+    The body faces along the cross product of right-to-left and feet-to-head: in the rest pose if
+    the body is upright there, otherwise on average over the clip. If joints have no such names,
+    the result is "z", or "-y" if z is up.
     """
     rest = clip.skeleton.rest_pose()
-    still = Pose(rest.rotations[None], rest.positions[None])
-    for pose, bent in ((still, UPRIGHT), (_some_frames(clip), 1.0)):
-        where, how = forward(clip.skeleton, pose)
-        across, rise = (
-            _mean_offset(clip, where, _RIGHT, _LEFT),
-            _mean_offset(clip, where, _LOW, _HIGH),
-        )
+    rest_frame = Pose(rest.rotations[None], rest.positions[None])
+    for pose, max_cosine in ((rest_frame, MAX_UPRIGHT_COSINE), (_some_frames(clip), 1.0)):
+        positions, rotations = forward(clip.skeleton, pose)
+        across = _mean_offset(clip, positions, _RIGHT, _LEFT)
+        rise = _mean_offset(clip, positions, _LOW, _HIGH)
         if across is None or rise is None:
             break
         lengths = np.linalg.norm(across, axis=-1) * np.linalg.norm(rise, axis=-1)
-        if (np.abs((across * rise).sum(axis=-1)) <= bent * lengths).all():
-            own = quat.rotate(
-                quat.inverse(how[:, clip.skeleton.index(joint)]), np.cross(across, rise)
-            )
-            return max(AXES, key=lambda name: float(AXES[name] @ own.mean(axis=0)))
+        if (np.abs((across * rise).sum(axis=-1)) <= max_cosine * lengths).all():
+            to_joint = quat.inverse(rotations[:, clip.skeleton.index(joint)])
+            ahead = quat.rotate(to_joint, np.cross(across, rise)).mean(axis=0)
+            return max(AXES, key=lambda name: float(AXES[name] @ ahead))
     return "z" if up_axis(clip) == "y" else "-y"
 
 
 def _some_frames(clip: Clip) -> Pose:
-    """Return the poses of some of the frames."""
-    step = max(clip.frames // MOST_FRAMES, 1)
+    """Return poses of frames at equal steps through the clip."""
+    step = max(clip.frames // MAX_BEARING_FRAMES, 1)
     return Pose(clip.pose.rotations[::step], clip.pose.positions[::step])
 
 
 def _mean_offset(
-    clip: Clip, where: Vectors, start: re.Pattern[str], end: re.Pattern[str]
+    clip: Clip, positions: Vectors, start: re.Pattern[str], end: re.Pattern[str]
 ) -> Vectors | None:
-    """Return the way (frames, 3) from the joints that are called one thing to another's."""
-    ours, others = (
-        [joint for joint, name in enumerate(clip.skeleton.names) if called.search(name)]
-        for called in (start, end)
+    """Return the offsets (frames, 3) between mean positions of joints whose names match patterns.
+
+    None if no name matches one of the patterns.
+    """
+    starts, ends = (
+        [joint for joint, name in enumerate(clip.skeleton.names) if pattern.search(name)]
+        for pattern in (start, end)
     )
-    if not ours or not others:
+    if not starts or not ends:
         return None
-    return np.asarray(where[:, others].mean(axis=1) - where[:, ours].mean(axis=1))
+    return np.asarray(positions[:, ends].mean(axis=1) - positions[:, starts].mean(axis=1))
 
 
 def open_scene(session: Session, request: Empty) -> Opening:
@@ -266,9 +264,9 @@ def open_scene(session: Session, request: Empty) -> Opening:
 
 
 def _partners(skeleton: Skeleton) -> list[int]:
-    """Return by joint the number of its partner on the other side; -1 for none."""
-    others = (partner(name, skeleton.names) for name in skeleton.names)
-    return [-1 if other is None else skeleton.index(other) for other in others]
+    """Return by joint the index of its partner on the other side; -1 for none."""
+    names = (partner(name, skeleton.names) for name in skeleton.names)
+    return [-1 if name is None else skeleton.index(name) for name in names]
 
 
 def _controls(figure: Figure | None) -> list[Control]:
@@ -305,13 +303,12 @@ def check_clip(session: Session, request: Empty) -> Check:
 def clamp_clip(session: Session, request: ClampRequest) -> Clamping:
     """Return the clamped rotations of the joints that clamping changes.
 
-    Softly where `soften` says how, as for `synovia clamp`, with the degrees that this leaves
-    outside at most.
+    Soft clamping leaves joints outside; the answer has their largest violation.
     """
     scene, softening = session.scene, parse_softening(request.soften)
-    made = scene.model.project(scene.clip, softening=softening)
-    left = 0.0 if softening is None else scene.model.check(made).violation.max(initial=0.0)
-    rotations = made.pose.rotations
+    clamped = scene.model.project(scene.clip, softening=softening)
+    left = 0.0 if softening is None else scene.model.check(clamped).violation.max(initial=0.0)
+    rotations = clamped.pose.rotations
     changed = np.flatnonzero((rotations != scene.clip.pose.rotations).any(axis=(0, 2)))
     return Clamping(
         changed=changed.tolist(),
@@ -326,7 +323,7 @@ def region_pictures(session: Session, request: RegionRequest) -> Picture:
 
 
 def pictures(scene: Scene, name: str, quality: Quality = SCREEN) -> Picture:
-    """Return the pictures of the limit of the joint of this name; drafts while somebody drags."""
+    """Return the pictures of the limit of the joint `name`, in a given quality."""
     joint = scene.clip.skeleton.index(name)
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit")
@@ -338,7 +335,7 @@ def pictures(scene: Scene, name: str, quality: Quality = SCREEN) -> Picture:
 
 
 def bone_of(scene: Scene, joint: int) -> Vectors:
-    """Return where a joint's bone points in its own frame (3,); z where it has none."""
+    """Return the direction (3,) of a joint's bone in the joint's frame; z if it has no bone."""
     bone: Vectors = scene.clip.skeleton.rest_directions[joint]
     return bone if bone.any() else np.array([0.0, 0.0, 1.0])
 
@@ -349,7 +346,7 @@ def _known_pictures(limit: Limit, bone: tuple[float, ...], quality: Quality) -> 
 
 
 def pictures_of(limit: Limit, bone: Vectors, quality: Quality) -> Picture:
-    """Return the pictures of a limit of a joint whose bone (3,) is this."""
+    """Return the pictures of a limit of a joint with the bone direction `bone` (3,)."""
     directions, whole = sheet_and_boundary(limit, bone, quality)
     return Picture(
         family=limit.shape.name,
@@ -372,7 +369,7 @@ def pictures_of(limit: Limit, bone: Vectors, quality: Quality) -> Picture:
 
 
 def _label(limit: Limit) -> str:
-    """Return what people call the limit's family, as where they choose one."""
+    """Return the label of the limit's family, as in the list of families."""
     shape = limit.shape
-    named = {family.name: family.label for family in families(shape)}
-    return named.get(family_of(shape)) or label(shape)
+    labels = {family.name: family.label for family in families(shape)}
+    return labels.get(family_of(shape)) or label(shape)

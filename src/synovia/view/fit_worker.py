@@ -1,4 +1,4 @@
-"""The process beside the page's server that fits: `python -m synovia.view.fit_worker`."""
+"""The process in which the page fits limits: `python -m synovia.view.fit_worker`."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from .fitting import run_task
 
 
 def main() -> None:
-    """Read a task, and tell how far it has come until it is done."""
+    """Read a task from standard input, and write its messages to standard output."""
     if hasattr(os, "nice"):
-        os.nice(5)  # the page comes first
+        os.nice(5)  # the page's server has priority
     task = pickle.load(sys.stdin.buffer)
-    out, sys.stdout = sys.stdout.buffer, sys.stderr  # nothing else is said there
+    out, sys.stdout = sys.stdout.buffer, sys.stderr  # only messages go to standard output
 
-    def tell(message: object) -> None:
+    def send(message: object) -> None:
         try:
             pickle.dump(message, out)
             out.flush()
         except BrokenPipeError:
-            os._exit(1)  # nobody listens any more
+            os._exit(1)  # the server has ended
 
-    run_task(task, tell)
+    run_task(task, send)
 
 
 if __name__ == "__main__":

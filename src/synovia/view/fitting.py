@@ -1,7 +1,7 @@
-"""Limits fitted at the page, from its clips: in a process beside, which can be stopped.
+"""Limits fitted from the page's clips, in a process that can be stopped.
 
-The process is told what to do on its standard input, and tells on its standard output how far it
-has come: pickles, of what this module itself writes.
+The process reads a pickled task from its standard input, and writes pickled messages about its
+progress to its standard output. Both ends are this module.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .families import FamilyName, families
 from .messages import Empty
 from .session import Session
 
-MAX_FRAMES = 400_000  # of all clips together that are fitted at the page; more need `synovia fit`
+MAX_FRAMES = 400_000  # of all clips of a fit; more need `synovia fit`
 SHOWN = -1
-"""The number of the clip that is shown, where there is no list."""
+"""The number of the clip on the page, if there is no list of clips."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,13 +53,13 @@ class FitRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Fitting:
-    """The progress of a fit, if one was begun."""
+    """The progress or the result of the last fit."""
 
     number: int = 0
     """Number of the fit; 0 for none."""
     running: bool = False
     stage: str = ""
-    """What is done now, or the result."""
+    """The present step, or the result."""
     done: int = 0
     total: int = 0
     failed: bool = False
@@ -69,7 +69,7 @@ class Fitting:
 
 @dataclass(frozen=True, eq=False)
 class FitTask:
-    """What is fitted: clips by name, files or themselves, and options of `LimitModel.fit`."""
+    """Clips to fit, each with its name and as a file or a clip, and options of `LimitModel.fit`."""
 
     clips: tuple[tuple[str, Path | Clip], ...]
     shape: str
@@ -77,7 +77,7 @@ class FitTask:
 
 
 class FitJob:
-    """A fit in a process of its own, which a thread listens to."""
+    """A fit in another process, with a thread that receives its messages."""
 
     def __init__(self, session: Session, task: FitTask, number: int) -> None:
         self._session, self._task = session, task
@@ -85,8 +85,8 @@ class FitJob:
         self.progress = Fitting(
             number=number, running=True, stage="Starting", total=len(task.clips)
         )
-        """How far it has come, or the result."""
-        path = os.pathsep.join(each or os.getcwd() for each in sys.path)
+        """The present progress, or the result."""
+        path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
         self._process = subprocess.Popen(
             [sys.executable, "-m", f"{__package__}.fit_worker"],
             stdin=subprocess.PIPE,
@@ -97,17 +97,17 @@ class FitJob:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop it, if it runs, and wait until it is gone; limits stay as they are."""
+        """Stop the process, if it runs, and wait for its end; the limits do not change."""
         self._stopped = True
         if self._process.poll() is None:
             self._process.terminate()
         self._thread.join()
 
     def _listen(self) -> None:
-        """Take over what the process tells, and in the end its limits."""
+        """Receive messages until the process ends, and adopt its limits."""
         failed = True
         try:
-            result = self._talk()
+            result = self._receive()
             if self._stopped:
                 stage, failed = "Stopped: the limits are as they were.", False
             elif result is None:
@@ -124,10 +124,10 @@ class FitJob:
                     stream.close()
         self.progress = replace(self.progress, running=False, stage=stage, failed=failed)
 
-    def _talk(self) -> bytes | None:
-        """Return the limits that the process makes, as a file's bytes; None where it ends before.
+    def _receive(self) -> bytes | None:
+        """Return the fitted limits as the bytes of a file; None if the process ends before.
 
-        ValueError, where it tells what is wrong.
+        Raises ValueError with the message of an error in the process.
         """
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
@@ -139,16 +139,16 @@ class FitJob:
                 if kind == "limits":
                     self.progress = replace(self.progress, remarks=content[1])
                     return bytes(content[0])
-                if kind == "wrong":
+                if kind == "error":
                     raise ValueError(content[0])
                 stage, done, total = content
                 self.progress = replace(self.progress, stage=stage, done=done, total=total)
         except BrokenPipeError:
-            pass  # it is gone
+            pass  # the process has ended
         return None
 
     def _adopt(self, content: bytes) -> str:
-        """Let the limits be those in hand; return what is to be said of it."""
+        """Replace the page's limits by the fitted ones; return a message for the user."""
         model = parse_limits("fitted limits", content)
         clips = len(self._task.clips)
         label = f"fit from {clips} {'clip' if clips == 1 else 'clips'}"
@@ -167,9 +167,6 @@ def _messages(stream: IO[bytes]) -> Iterator[tuple[Any, ...]]:
             return
 
 
-# What pages ask for.
-
-
 def list_kinds(session: Session, request: Empty) -> Kinds:
     """Return the families that limits can be fitted in."""
     known = families().items()
@@ -181,7 +178,7 @@ def start_fit(session: Session, request: FitRequest) -> Fitting:
 
     Margin and rejection are those of `synovia fit`. Only one fit runs at a time.
     """
-    last = tell_progress(session, Empty())
+    last = report_progress(session, Empty())
     if last.running:
         raise ValueError("A fit is under way: stop it first.")
     session.fitting = FitJob(session, task_of(session, request), last.number + 1)
@@ -236,7 +233,7 @@ def _chosen_clips(session: Session, numbers: list[int]) -> Iterator[tuple[str, P
         yield entries[number].name, entries[number].clip
 
 
-def tell_progress(session: Session, request: Empty) -> Fitting:
+def report_progress(session: Session, request: Empty) -> Fitting:
     """Return the progress or the result of the last fit."""
     return Fitting() if session.fitting is None else session.fitting.progress
 
@@ -245,39 +242,36 @@ def cancel_fit(session: Session, request: Empty) -> Fitting:
     """Stop the fit that runs, if any, and return its progress."""
     if session.fitting is not None:
         session.fitting.stop()
-    return tell_progress(session, request)
+    return report_progress(session, request)
 
 
-# What the process does.
-
-
-def run_task(task: FitTask, tell: Callable[[tuple[Any, ...]], None]) -> None:
-    """Fit what a task says, and `tell` how far that has come, the limits or what is wrong."""
+def run_task(task: FitTask, send: Callable[[tuple[Any, ...]], None]) -> None:
+    """Run a task; `send` messages with the progress, and with the limits or an error."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            content = limits_bytes(_fit(task, tell), "fitted limits")
-        tell(("limits", content, list(dict.fromkeys(str(each.message) for each in caught))))
+            content = limits_bytes(_fit(task, send), "fitted limits")
+        send(("limits", content, list(dict.fromkeys(str(warning.message) for warning in caught))))
     except (ValueError, OSError) as error:
-        tell(("wrong", str(error)))
+        send(("error", str(error)))
 
 
-def _fit(task: FitTask, tell: Callable[[tuple[Any, ...]], None]) -> LimitModel:
+def _fit(task: FitTask, send: Callable[[tuple[Any, ...]], None]) -> LimitModel:
     clips: list[Clip] = []
     for number, (name, clip) in enumerate(task.clips):
-        tell(("stage", f"Reading {name}", number, len(task.clips)))
+        send(("stage", f"Reading {name}", number, len(task.clips)))
         clips.append(replace(clip if isinstance(clip, Clip) else load_clip(clip), name=name))
-        if sum(each.frames for each in clips) > MAX_FRAMES:
+        if sum(clip.frames for clip in clips) > MAX_FRAMES:
             raise ValueError(
                 f"the clips have more than {MAX_FRAMES:,} frames, which is too much for a page: "
                 "synovia fit takes them"
             )
-    tell(("stage", "Comparing clips", 0, 0))
+    send(("stage", "Comparing clips", 0, 0))
 
     def progress(joints: Sequence[str]) -> Iterator[str]:
         for number, name in enumerate(joints):
-            tell(("stage", f"Fitting {name}", number, len(joints)))
+            send(("stage", f"Fitting {name}", number, len(joints)))
             yield name
-        tell(("stage", "Writing", len(joints), len(joints)))
+        send(("stage", "Writing", len(joints), len(joints)))
 
     return LimitModel.fit(clips, task.shape, progress=progress, **task.options)

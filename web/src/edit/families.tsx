@@ -125,7 +125,7 @@ export class Families {
     const { store } = this;
     const matters = () => store.pickedName.peek() === joint;
     const answer = await store.connection.askWhile(matters, "family", { joint });
-    if (!answer || !matters()) return;
+    if (!answer) return;
     const choice = { ...answer.choice };
     // Of a limit that was made by hand no margin is known: the chosen one stays.
     if (!answer.known && this.described === joint) {

@@ -1,19 +1,10 @@
 // The arc of a hinge with its two ends, which are dragged or typed.
 
 import { effect } from "@preact/signals";
-import {
-  CatmullRomCurve3,
-  Group,
-  Mesh,
-  MeshBasicMaterial,
-  Plane,
-  type Ray,
-  SphereGeometry,
-  TubeGeometry,
-  Vector3,
-} from "three";
+import { Group, type Mesh, Plane, type Ray, Vector3 } from "three";
 import { formatTenths } from "../format";
 import type { Edit, Hinge } from "../protocol";
+import { Arc, angleSteps } from "../stage/arc";
 import { PICKED } from "../stage/colours";
 import type { Handle } from "../stage/pointer";
 import type { Stage } from "../stage/stage";
@@ -31,10 +22,8 @@ export type Side = (typeof SIDES)[number];
 
 export class HingeEditor {
   private group = new Group();
-  private axis = new Vector3();
-  private zero = new Vector3();
+  private arc = new Arc(new Vector3(), new Vector3(), 1);
   private center = new Vector3();
-  private radius = 1;
 
   constructor(
     private store: Store,
@@ -61,10 +50,10 @@ export class HingeEditor {
     const center = store.world.value.positions[store.picked.value ?? -1];
     if (hinge && center) {
       const base = store.baseRotation();
-      this.axis.fromArray(hinge.axis).applyQuaternion(base);
-      this.zero.fromArray(hinge.zero).applyQuaternion(base);
+      const axis = new Vector3().fromArray(hinge.axis).applyQuaternion(base);
+      const zero = new Vector3().fromArray(hinge.zero).applyQuaternion(base);
+      this.arc = new Arc(axis, zero, 1.08 * (store.sphere.value?.radius ?? 1));
       this.center.copy(center);
-      this.radius = 1.08 * (store.sphere.value?.radius ?? 1);
       group.position.copy(center);
       this.draw(hinge, store.hingeHere.value ? store.region.value?.hinge : undefined);
     }
@@ -73,43 +62,24 @@ export class HingeEditor {
 
   /** Draw the arc; `whole` is the range over all rotations of a driver, which is pale. */
   private draw(hinge: Hinge, whole: Hinge | null | undefined): void {
-    const material = (opacity = 1) =>
-      new MeshBasicMaterial({ color: PICKED, depthTest: false, transparent: true, opacity });
-    if (whole) this.group.add(new Mesh(this.createTube(whole, 0.4), material(0.35)));
-    this.group.add(new Mesh(this.createTube(hinge, 1), material()));
-    for (const side of SIDES) {
-      const end = new Mesh(new SphereGeometry(END * this.radius, 16, 12), material());
-      end.position.copy(this.pointAt(endOf(hinge, side)));
-      this.group.add(end);
-    }
-    for (const part of this.group.children) part.renderOrder = 5;
-  }
-
-  private createTube({ lowDeg, highDeg }: Hinge, share: number): TubeGeometry {
-    const path = Array.from({ length: POINTS + 1 }, (_, k) =>
-      this.pointAt(lowDeg + ((highDeg - lowDeg) * k) / POINTS),
-    );
-    const thickness = share * THICKNESS * this.radius;
-    return new TubeGeometry(new CatmullRomCurve3(path), POINTS, thickness, 6);
-  }
-
-  /** A point of the arc, relative to its centre. */
-  private pointAt(deg: number): Vector3 {
-    return this.zero
-      .clone()
-      .applyAxisAngle(this.axis, deg * DEGREE)
-      .multiplyScalar(this.radius);
+    const { arc, group } = this;
+    const angles = ({ lowDeg, highDeg }: Hinge) =>
+      angleSteps(lowDeg * DEGREE, highDeg * DEGREE, POINTS);
+    if (whole) group.add(arc.createTube(angles(whole), 0.4 * THICKNESS, PICKED, 0.35));
+    group.add(arc.createTube(angles(hinge), THICKNESS, PICKED));
+    for (const side of SIDES) group.add(arc.createBall(endOf(hinge, side) * DEGREE, END, PICKED));
+    for (const part of group.children) part.renderOrder = 5;
   }
 
   /** The angle at which a ray meets the arc's plane; modulo 360°, the one near `last`. */
   private angleAt(ray: Ray, last: number): number {
-    const plane = new Plane().setFromNormalAndCoplanarPoint(this.axis, this.center);
+    const { axis } = this.arc;
+    const plane = new Plane().setFromNormalAndCoplanarPoint(axis, this.center);
     // Seen from the side the plane is a line: the nearest point of the ray is better.
-    const isSteep = Math.abs(ray.direction.dot(this.axis)) > 0.05;
+    const isSteep = Math.abs(ray.direction.dot(axis)) > 0.05;
     const hit = (isSteep && ray.intersectPlane(plane, new Vector3())) || undefined;
     const offset = (hit ?? ray.closestPointToPoint(this.center, new Vector3())).sub(this.center);
-    const across = this.axis.clone().cross(this.zero);
-    const deg = Math.atan2(offset.dot(across), offset.dot(this.zero)) / DEGREE;
+    const deg = this.arc.angleOf(offset) / DEGREE;
     const near = deg + 360 * Math.round((last - deg) / 360);
     return Math.min(Math.max(near, -180), 180);
   }
@@ -119,7 +89,8 @@ export class HingeEditor {
     if (!hinge) return [];
     return SIDES.map((side) => {
       let last = endOf(hinge, side);
-      const position = () => this.pointAt(endOf(this.hinge ?? hinge, side)).add(this.center);
+      const position = () =>
+        this.arc.pointAt(endOf(this.hinge ?? hinge, side) * DEGREE).add(this.center);
       return {
         get position() {
           return position();

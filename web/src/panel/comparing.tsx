@@ -3,9 +3,9 @@
 
 import { effect, signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { Latest, STILL_MS, sendFile } from "../connection";
+import { Latest, sendFile } from "../connection";
 import { formatPercent } from "../format";
-import { report, showError } from "../notes";
+import { report } from "../notes";
 import type { ComparedLimits, Comparison, PairShares } from "../protocol";
 import { createDifference, GAINED, LOST } from "../stage/difference";
 import type { Stage } from "../stage/stage";
@@ -17,7 +17,6 @@ export class Comparing {
   private comparison = signal<Comparison | undefined>(undefined);
   /** The name of the other limit; undefined until the user chooses. */
   private chosen = signal<ComparedLimits | null | undefined>(undefined);
-  private still: number | undefined;
   private latest = new Latest((joint: string) => this.request(joint));
 
   constructor(
@@ -38,8 +37,7 @@ export class Comparing {
       const joint = store.pickedName.peek();
       if (!this.comparison.peek()?.drivers.length || joint === undefined) return;
       this.showDifference(undefined);
-      clearTimeout(this.still);
-      this.still = window.setTimeout(() => void this.latest.send(joint), STILL_MS);
+      this.latest.sendWhenStill(joint);
     });
     effect(() => {
       void store.sphere.value;
@@ -58,17 +56,14 @@ export class Comparing {
   private async request(joint: string): Promise<void> {
     const { store, chosen } = this;
     const matters = () => store.pickedName.peek() === joint;
-    const pose = store.poseRequest();
-    try {
-      const to = chosen.peek() ?? null;
-      const answer = await store.connection.ask("compare", { joint, to, pose });
-      if (!matters()) return;
+    const request = { joint, to: chosen.peek() ?? null, pose: store.poseRequest() };
+    await report(async () => {
+      const answer = await store.connection.askWhile(matters, "compare", request);
+      if (!answer) return;
       const hasFile = answer.others.some(({ name, why }) => name === "file" && !why);
       if (chosen.peek() === undefined && hasFile) chosen.value = "file"; // the command line named it
       this.comparison.value = answer;
-    } catch (error) {
-      if (matters()) showError(error);
-    }
+    });
   }
 
   private async open(file: File | undefined): Promise<void> {

@@ -1,9 +1,9 @@
 // A limit that depends on another joint, the driver: its numbers in the pose, and a map of them.
 
 import { computed, effect, signal } from "@preact/signals";
-import { Latest, STILL_MS } from "../connection";
+import { Latest } from "../connection";
 import { formatTenths } from "../format";
-import { showError } from "../notes";
+import { report } from "../notes";
 import type { Dependence, Edit, Hinge, RangeMap } from "../protocol";
 import { TWIST } from "../stage/colours";
 import { MapSphere } from "../stage/rangemap";
@@ -21,7 +21,6 @@ export class DependencePanel {
   /** Which number the map shows; of two numbers, the first choice is their difference. */
   private choice = signal("");
   private radiusDeg = signal(RADIUS_DEG);
-  private still: number | undefined;
   /** True if the numbers of the clip's frames are those before an edit. */
   private isStale = false;
   private isTurnWanted = false;
@@ -110,8 +109,7 @@ export class DependencePanel {
         ...known.value.valuesDeg.subarray(frame * count, (frame + 1) * count),
       ];
     if (!this.map.peek()?.twists || !this.isMapWanted.peek()) return;
-    clearTimeout(this.still);
-    this.still = window.setTimeout(() => void this.latestMap.send(joint), STILL_MS);
+    this.latestMap.sendWhenStill(joint);
   }
 
   private async load(joint: number): Promise<void> {
@@ -119,33 +117,31 @@ export class DependencePanel {
     const { connection } = this.store;
     const request = { joint: this.store.nameOf(joint) };
     const known = await connection.askWhile(matters, "dependence", request);
-    if (!known || !matters()) return;
+    if (!known) return;
     this.isStale = false;
     this.known.value = known;
   }
 
   private async requestNumbers(joint: number): Promise<void> {
     const { store } = this;
-    if (!this.isShown(joint) || !this.known.peek() || store.isRecorded) return;
+    if (!this.known.peek() || store.isRecorded) return;
+    const matters = () => this.isShown(joint);
     const isWanted = () => this.isStale || store.history.present.peek() !== undefined;
-    try {
-      const request = { joint: store.nameOf(joint), pose: store.poseRequest() };
-      const { valuesDeg } = await store.connection.ask("ends", request);
-      if (this.isShown(joint) && isWanted()) this.valuesDeg.value = valuesDeg;
-    } catch (error) {
-      if (this.isShown(joint)) showError(error);
-    }
+    const request = { joint: store.nameOf(joint), pose: store.poseRequest() };
+    await report(async () => {
+      const answer = await store.connection.askWhile(matters, "ends", request);
+      if (answer && isWanted()) this.valuesDeg.value = answer.valuesDeg;
+    });
   }
 
   private async requestMap(joint: number): Promise<void> {
     const { store } = this;
     const matters = () => this.isShown(joint) && this.isMapWanted.peek();
-    if (!matters()) return;
-    // The first map is of any twist of the driver; if the twist matters, it is asked for again.
+    // The first map is of any twist of the driver; if the twist matters, it is requested again.
     const pose = this.map.peek()?.twists && !store.isRecorded ? store.poseRequest() : null;
     const request = { joint: store.nameOf(joint), pose };
     const map = await store.connection.askWhile(matters, "map", request);
-    if (!map || !matters()) return;
+    if (!map) return;
     this.map.value = map;
     if (pose === null && map.twists && !store.isRecorded) void this.latestMap.send(joint);
   }

@@ -1,12 +1,11 @@
 // The picked joint's clinical angles: how far it can go along each axis, and sliders to set them.
 
 import { computed, effect, signal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { Latest } from "../connection";
 import { capitalize, formatAngle } from "../format";
 import type { ClinicalAngle, JointAngles } from "../protocol";
 import type { Store } from "../store";
-import { NumberField, releaseSlider } from "../ui";
+import { DragSlider, NumberField } from "../ui";
 
 const ROOM_DEG = 15; // of a slider beyond the limit's ends
 const ROUNDING_DEG = 0.1; // an angle that is less beyond its limit is at the limit
@@ -20,11 +19,9 @@ interface Setting {
 
 export class AnglePanel {
   private angles = signal<JointAngles | undefined>(undefined);
-  private stroke: symbol | undefined;
-  private dragged: HTMLInputElement | undefined;
   /** Ends of the slider that is dragged, which stay until it is released. */
   private held = signal<{ axis: string; ends: [number, number] } | undefined>(undefined);
-  /** Counts changes that make pending answers outdated. */
+  /** Counts reverted drags, which make pending answers outdated. */
   private starts = 0;
   private asking = new Latest((joint: number) => this.request(joint));
   private setting = new Latest((change: Setting) => this.set(change));
@@ -49,7 +46,7 @@ export class AnglePanel {
     const matters = () => store.picked.peek() === joint;
     const request = { ...store.poseRequest(), joint: store.nameOf(joint) };
     const angles = await store.connection.askWhile(matters, "angles", request);
-    if (angles && matters()) this.angles.value = angles;
+    if (angles) this.angles.value = angles;
   }
 
   private async set({ joint, axis, deg, stroke }: Setting): Promise<void> {
@@ -60,34 +57,23 @@ export class AnglePanel {
       ...{ joint: store.nameOf(joint), axis, deg, limits: this.keepsLimits() },
       values: made.values ?? null,
     };
-    const answer = await store.connection.ask("angle", request);
-    if (starts !== this.starts) return;
+    const matters = () => starts === this.starts;
+    const answer = await store.connection.askWhile(matters, "angle", request);
+    if (!answer) return;
     const { rotations, positions, outsideDeg } = answer;
     const values = "values" in answer ? answer.values : undefined;
     const outside = store.byJoint(outsideDeg);
     store.history.take({ pose: { rotations, positions }, outside, values }, stroke);
   }
 
-  /** Revert the drag of a slider; return whether there was one. */
-  cancel(): boolean {
-    const { stroke } = this;
-    if (!stroke) return false;
+  private revert(stroke: symbol): void {
     this.starts++;
     this.setting.cancel();
-    this.release();
-    if (this.dragged) releaseSlider(this.dragged);
     this.store.history.cancel(stroke);
-    return true;
   }
 
-  private release(): void {
-    this.stroke = undefined;
-    this.held.value = undefined;
-  }
-
-  private change(axis: number, deg: number): void {
+  private change(axis: number, deg: number, stroke: symbol): void {
     const joint = this.store.picked.value;
-    const stroke = this.stroke ?? Symbol("angle");
     if (joint !== undefined) void this.setting.send({ joint, axis, deg, stroke });
   }
 
@@ -105,12 +91,6 @@ export class AnglePanel {
   };
 
   private Row = ({ axis, index, joint }: { axis: ClinicalAngle; index: number; joint: string }) => {
-    const slider = useRef<HTMLInputElement>(null);
-    useLayoutEffect(() => {
-      if (slider.current && this.dragged !== slider.current)
-        slider.current.value = String(axis.deg);
-      else if (slider.current && !this.stroke) slider.current.value = String(axis.deg);
-    });
     const held = this.held.value;
     const ends = held?.axis === axis.name ? held.ends : sliderEnds(axis);
     const share = (deg: number) => `${(100 * (deg - ends[0])) / (ends[1] - ends[0])}%`;
@@ -129,23 +109,16 @@ export class AnglePanel {
             "--high": share(axis.highDeg ?? ends[1]),
           }}
         >
-          <input
-            type="range"
-            min={ends[0]}
-            max={ends[1]}
-            step="any"
-            ref={slider}
+          <DragSlider
+            label={label}
+            text={`${formatAngle(axis.deg)}: ${text}`}
+            ends={ends}
+            value={axis.deg}
             disabled={!this.canSet.value}
-            aria-label={label}
-            aria-valuetext={`${formatAngle(axis.deg)}: ${text}`}
-            onPointerDown={({ currentTarget }) => {
-              this.stroke = Symbol("angle");
-              this.dragged = currentTarget;
-              this.held.value = { axis: axis.name, ends };
-            }}
-            onPointerUp={() => this.release()}
-            onPointerCancel={() => this.release()}
-            onInput={({ currentTarget }) => this.change(index, currentTarget.valueAsNumber)}
+            onBegin={() => (this.held.value = { axis: axis.name, ends })}
+            onInput={(deg, step) => this.change(index, deg, step)}
+            onEnd={() => (this.held.value = undefined)}
+            onRevert={(step) => this.revert(step)}
           />
         </span>
         {this.canSet.value && (
@@ -153,7 +126,7 @@ export class AnglePanel {
             label={`${label}, typed`}
             step="1"
             value={String(Math.round(axis.deg) + 0)}
-            onCommit={(deg) => this.change(index, deg)}
+            onCommit={(deg) => this.change(index, deg, Symbol("typed"))}
           />
         )}
         <small>{text}</small>

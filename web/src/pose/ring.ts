@@ -1,33 +1,23 @@
 // Rings at the picked joint that rotate it by hand; a hinge has an arc that ends at its limit.
 
-import {
-  CatmullRomCurve3,
-  Group,
-  Mesh,
-  MeshBasicMaterial,
-  Plane,
-  Quaternion,
-  type Ray,
-  SphereGeometry,
-  TubeGeometry,
-  Vector3,
-} from "three";
+import { Group, type Mesh, Plane, Quaternion, type Ray, Vector3 } from "three";
 import type { Hinge } from "../protocol";
+import { Arc, angleSteps } from "../stage/arc";
 import { PICKED } from "../stage/colours";
 import type { Handle } from "../stage/pointer";
 import type { WorldPose } from "./kinematics";
 
 const RADIUS = 0.11; // of the body's size
 const THICKNESS = 0.028; // of the radius
+const END = 0.075; // radius of the balls at the ends, likewise
 const POINTS = 90; // of a ring, which are also its handles
+const DEGREE = Math.PI / 180;
 const COLOURS = ["#2f6fde", "#7c5cd6", "#0b9488"];
 const AXES = [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)];
 
-/** One ring or arc: an axis in the world, and points at angles around it. */
-interface Arc {
-  axis: Vector3;
-  /** The direction of angle 0, perpendicular to the axis. */
-  from: Vector3;
+/** One ring, or the arc of a hinge, with the angles of its points. */
+interface Ring {
+  arc: Arc;
   angles: number[];
 }
 
@@ -42,11 +32,11 @@ export interface RingListener {
 
 export class RotationRing {
   readonly group = new Group();
-  private arcs: Arc[] = [];
+  private rings: Ring[] = [];
   private center = new Vector3();
   private joint: number | undefined;
   private rotation = new Quaternion();
-  private held: { arc: Arc; angle: number; rotation: Quaternion } | undefined;
+  private held: { angle: number; rotation: Quaternion } | undefined;
 
   constructor(
     private size: number,
@@ -69,17 +59,16 @@ export class RotationRing {
     this.joint = joint;
     for (const part of this.group.children) (part as Mesh).geometry.dispose();
     this.group.clear();
-    this.arcs = [];
+    this.rings = [];
     const rotation = joint === undefined ? undefined : world.rotations[joint];
     if (joint === undefined || !rotation || parent < 0) return;
     this.rotation.copy(rotation);
     this.place(world.positions[joint]);
     if (hinge) this.addHinge(hinge, world.rotations[parent] ?? new Quaternion());
     else
-      AXES.forEach((axis, at) => {
-        const rotated = axis.clone().applyQuaternion(rotation);
-        const from = (AXES[(at + 1) % 3] as Vector3).clone().applyQuaternion(rotation);
-        this.add(rotated, from, 0, 2 * Math.PI, COLOURS[at] ?? PICKED);
+      AXES.forEach((axis, index) => {
+        const zero = AXES[(index + 1) % 3] as Vector3;
+        this.add(axis.clone(), zero.clone(), rotation, 0, 360, COLOURS[index] ?? PICKED);
       });
   }
 
@@ -90,46 +79,39 @@ export class RotationRing {
 
   /** The arc of a hinge's legal directions. */
   private addHinge({ axis, zero, lowDeg, highDeg }: Hinge, base: Quaternion): void {
-    const rotated = new Vector3().fromArray(axis).applyQuaternion(base);
-    const from = new Vector3().fromArray(zero).applyQuaternion(base);
-    this.add(rotated, from, (lowDeg * Math.PI) / 180, (highDeg * Math.PI) / 180, PICKED);
-    const ends = this.arcs[0]?.angles ?? [];
-    for (const angle of [ends[0], ends.at(-1)]) {
-      const end = new Mesh(
-        new SphereGeometry(0.075 * RADIUS * this.size, 12, 8),
-        new MeshBasicMaterial({ color: PICKED, depthTest: false, transparent: true }),
-      );
-      end.position.copy(this.pointAt(this.arcs[0] as Arc, angle ?? 0));
+    const [about, from] = [new Vector3().fromArray(axis), new Vector3().fromArray(zero)];
+    const { arc, angles } = this.add(about, from, base, lowDeg, highDeg, PICKED);
+    for (const angle of [angles[0], angles.at(-1)]) {
+      const end = arc.createBall(angle ?? 0, END, PICKED);
       end.renderOrder = 5;
       this.group.add(end);
     }
   }
 
-  private add(axis: Vector3, from: Vector3, low: number, high: number, color: string): void {
-    const angles = Array.from({ length: POINTS + 1 }, (_, k) => low + ((high - low) * k) / POINTS);
-    const arc = { axis, from, angles };
-    this.arcs.push(arc);
-    const path = new CatmullRomCurve3(angles.map((angle) => this.pointAt(arc, angle)));
-    const line = new Mesh(
-      new TubeGeometry(path, POINTS, THICKNESS * RADIUS * this.size, 6),
-      new MeshBasicMaterial({ color, depthTest: false, transparent: true, opacity: 0.95 }),
-    );
-    line.renderOrder = 4;
-    this.group.add(line);
-  }
-
-  /** A point of an arc, relative to its centre. */
-  private pointAt({ axis, from }: Arc, angle: number): Vector3 {
-    return from
-      .clone()
-      .applyAxisAngle(axis, angle)
-      .multiplyScalar(RADIUS * this.size);
+  /** Add the arc between two angles about an axis of a frame that `base` maps to the world. */
+  private add(
+    axis: Vector3,
+    zero: Vector3,
+    base: Quaternion,
+    lowDeg: number,
+    highDeg: number,
+    color: string,
+  ): Ring {
+    const radius = RADIUS * this.size;
+    const arc = new Arc(axis.applyQuaternion(base), zero.applyQuaternion(base), radius);
+    const angles = angleSteps(lowDeg * DEGREE, highDeg * DEGREE, POINTS);
+    const tube = arc.createTube(angles, THICKNESS, color, 0.95);
+    tube.renderOrder = 4;
+    this.group.add(tube);
+    const ring = { arc, angles };
+    this.rings.push(ring);
+    return ring;
   }
 
   get handles(): Handle[] {
-    return this.arcs.flatMap((arc) =>
-      arc.angles.map((angle) => ({
-        position: this.pointAt(arc, angle).add(this.center),
+    return this.rings.flatMap(({ arc, angles }) =>
+      angles.map((angle) => ({
+        position: arc.pointAt(angle).add(this.center),
         yields: true,
         drag: (ray: Ray) => this.drag(arc, angle, ray),
         release: () => this.end(() => this.listener.onEnd()),
@@ -148,16 +130,14 @@ export class RotationRing {
   private drag(arc: Arc, angle: number, ray: Ray): void {
     if (this.joint === undefined) return;
     if (!this.held) {
-      this.held = { arc, angle, rotation: this.rotation.clone() };
+      this.held = { angle, rotation: this.rotation.clone() };
       this.listener.onBegin();
     }
     const plane = new Plane().setFromNormalAndCoplanarPoint(arc.axis, this.center);
     const hit = ray.intersectPlane(plane, new Vector3());
     if (!hit) return;
-    const offset = hit.sub(this.center);
-    const across = arc.axis.clone().cross(arc.from);
-    const to = Math.atan2(offset.dot(across), offset.dot(arc.from));
-    const rotation = new Quaternion().setFromAxisAngle(arc.axis, to - this.held.angle);
+    const change = arc.angleOf(hit.sub(this.center)) - this.held.angle;
+    const rotation = new Quaternion().setFromAxisAngle(arc.axis, change);
     this.listener.onRotate(this.joint, rotation.multiply(this.held.rotation));
   }
 }

@@ -1,12 +1,12 @@
 // The controls of a figure, a slider each; Python poses the bones.
 
 import { effect, signal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { Latest } from "../connection";
 import { formatDegrees, formatNumber, formatValue } from "../format";
 import type { Control, Posed } from "../protocol";
 import type { Store } from "../store";
-import { Button, NumberField, releaseSlider } from "../ui";
+import { Button, DragSlider, NumberField } from "../ui";
 import type { MadePose } from "./history";
 
 const ENDS =
@@ -22,10 +22,8 @@ export class Sliders {
   private values = signal<Values>({});
   private posed = signal<Pick<Posed, "clamped" | "gaps">>({ clamped: {}, gaps: {} });
   private offNote = signal("");
-  private stroke: symbol | undefined;
-  private dragged: HTMLInputElement | undefined;
   /** The pose that the sliders themselves have made. */
-  private own: MadePose | undefined;
+  private made: MadePose | undefined;
   /** Counts changes that make pending answers outdated. */
   private starts = 0;
   private latest = new Latest<{ values: Values; stroke: symbol }>((request) => this.pose(request));
@@ -41,7 +39,7 @@ export class Sliders {
       const made = store.history.present.value;
       void store.pose.value;
       if (store.mode.value !== "controls") return;
-      if (!made || made.pose !== this.own?.pose) void this.show(store.currentPose());
+      if (!made || made.pose !== this.made?.pose) void this.show(store.currentPose());
     });
   }
 
@@ -68,8 +66,10 @@ export class Sliders {
       return;
     }
     const { connection, history } = this.store;
-    const fitted = await connection.ask("fitted", this.store.poseRequest(made.pose));
-    if (starts !== this.starts) return;
+    const matters = () => starts === this.starts;
+    const request = this.store.poseRequest(made.pose);
+    const fitted = await connection.askWhile(matters, "fitted", request);
+    if (!fitted) return;
     if (fitted.offDeg > MAX_OFF_DEG)
       this.offNote.value =
         `No controls give this pose: the nearest are ${formatDegrees(fitted.offDeg)} off, ` +
@@ -79,18 +79,12 @@ export class Sliders {
     this.values.value = fitted.values;
   }
 
-  /** Revert the drag of a slider; return whether there was one. */
-  cancel(): boolean {
-    const { stroke } = this;
-    if (!stroke) return false;
+  private revert(stroke: symbol): void {
     this.starts++;
     this.latest.cancel();
-    this.stroke = undefined;
-    if (this.dragged) releaseSlider(this.dragged);
-    this.own = undefined;
+    this.made = undefined;
     this.store.history.cancel(stroke);
     if (!this.store.history.present.peek()) void this.show(this.store.currentPose());
-    return true;
   }
 
   private set(values: Values, stroke: symbol): void {
@@ -100,12 +94,13 @@ export class Sliders {
 
   private async pose({ values, stroke }: { values: Values; stroke: symbol }): Promise<void> {
     const { starts, store } = this;
-    const posed = await store.connection.ask("pose", { values });
-    if (starts !== this.starts) return;
+    const matters = () => starts === this.starts;
+    const posed = await store.connection.askWhile(matters, "pose", { values });
+    if (!posed) return;
     const { rotations, positions, outsideDeg, clamped, gaps } = posed;
     this.posed.value = { clamped, gaps };
-    this.own = { pose: { rotations, positions }, outside: store.byJoint(outsideDeg), values };
-    store.history.take(this.own, stroke);
+    this.made = { pose: { rotations, positions }, outside: store.byJoint(outsideDeg), values };
+    store.history.take(this.made, stroke);
   }
 
   private formatStatus(): string {
@@ -166,37 +161,22 @@ export class Sliders {
 
   private Row = ({ control }: { control: Control }) => {
     const { name, low, high, neutral, unit } = control;
-    const slider = useRef<HTMLInputElement>(null);
     const value = this.values.value[name] ?? neutral;
     const text = formatValue(value, unit);
     const isClamped = name in this.posed.value.clamped;
-    useLayoutEffect(() => {
-      if (slider.current) slider.current.value = String(value);
-    });
     const change = (to: number, stroke: symbol) =>
       this.set({ ...this.values.value, [name]: to }, stroke);
-    const release = () => (this.stroke = undefined);
     return (
       <div class="control">
         <span class="name">{name.split(".").slice(1).join(".")}</span>
         <span class="range">
-          <input
-            type="range"
-            min={low}
-            max={high}
-            step="any"
-            ref={slider}
-            aria-label={name}
-            aria-valuetext={text}
-            onPointerDown={({ currentTarget }) => {
-              this.stroke = Symbol("slide");
-              this.dragged = currentTarget;
-            }}
-            onPointerUp={release}
-            onPointerCancel={release}
-            onInput={({ currentTarget }) =>
-              change(currentTarget.valueAsNumber, this.stroke ?? Symbol("slide"))
-            }
+          <DragSlider
+            label={name}
+            text={text}
+            ends={[low, high]}
+            value={value}
+            onInput={change}
+            onRevert={(step) => this.revert(step)}
           />
           <small>{formatValue(low, unit)}</small>
           <small>{formatValue(high, unit)}</small>

@@ -2,7 +2,7 @@
 
 import { BufferAttribute, BufferGeometry, Color, Group, Mesh } from "three";
 import type { Comparison } from "../protocol";
-import { createLines, translucentMaterial } from "./sphere";
+import { createLines, setPaint, translucentMaterial } from "./sphere";
 
 export const GAINED = "#0b9488";
 export const LOST = "#c2378f";
@@ -12,20 +12,14 @@ const OVER = 1.003; // radius of parts that are drawn over the sphere
 
 /** The parts for the sphere at a joint. */
 export function createDifference(comparison: Comparison): Group {
-  const { directions, faces, gainedTwists, lostTwists, rim } = comparison;
+  const { gainedTwists, lostTwists, rim } = comparison;
   const shape = new BufferGeometry();
-  shape.setAttribute("position", new BufferAttribute(directions, 3));
-  shape.setIndex(new BufferAttribute(faces, 1));
-  const colours = new Float32Array(directions.length);
   const [gained, lost] = [new Color(GAINED), new Color(LOST)];
-  gainedTwists.forEach((more, i) => {
+  const colours = [...gainedTwists].map((more, i) => {
     const less = lostTwists[i] ?? 0;
-    const target = more >= less ? gained : lost;
-    SAME.clone()
-      .lerp(target, Math.max(more, less) / 255)
-      .toArray(colours, 3 * i);
+    return SAME.clone().lerp(more >= less ? gained : lost, Math.max(more, less) / 255);
   });
-  shape.setAttribute("color", new BufferAttribute(colours, 3));
+  setPaint(shape, comparison, colours);
   const edge = createLines(LOST);
   edge.geometry.setAttribute("position", new BufferAttribute(rim, 3));
   const group = new Group();

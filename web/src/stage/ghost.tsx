@@ -53,8 +53,9 @@ export class Ghost {
 
   private async request(soften: string | null): Promise<void> {
     const number = ++this.requests;
-    const clamping = await this.store.connection.ask("clamp", { soften });
-    if (number === this.requests) this.clamping.value = clamping; // of the present limits
+    const matters = () => number === this.requests; // the limits are still the same
+    const clamping = await this.store.connection.askWhile(matters, "clamp", { soften });
+    if (clamping) this.clamping.value = clamping;
   }
 
   private setSoftening(): void {

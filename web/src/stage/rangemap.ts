@@ -8,7 +8,6 @@ import {
   LineSegments,
   type Material,
   Mesh,
-  MeshBasicMaterial,
   type Quaternion,
   SphereGeometry,
   Vector3,
@@ -16,7 +15,14 @@ import {
 import { quaternionAt } from "../pose/kinematics";
 import type { RangeMap } from "../protocol";
 import { type Theme, twistColour } from "./colours";
-import { ALL_AROUND, createLines, setLines, translucentMaterial } from "./sphere";
+import {
+  ALL_AROUND,
+  coverMaterial,
+  createLines,
+  setLines,
+  setPaint,
+  translucentMaterial,
+} from "./sphere";
 
 const PAINT = 0.8; // opacity
 
@@ -43,22 +49,16 @@ export class MapSphere {
       this.middle.add(new Vector3().fromArray(map.directions, i));
     this.middle.multiplyScalar(3 / map.directions.length);
     const shape = new BufferGeometry();
-    const colours = new Float32Array(map.directions.length);
-    for (let i = 0; i < values.length; i++)
-      twistColour(((values[i] as number) - least) / Math.max(most - least, 1e-6)).toArray(
-        colours,
-        3 * i,
-      );
-    shape.setAttribute("position", new BufferAttribute(map.directions, 3));
-    shape.setAttribute("color", new BufferAttribute(colours, 3));
-    shape.setIndex(new BufferAttribute(map.faces, 1));
+    const share = (value: number) => (value - least) / Math.max(most - least, 1e-6);
+    setPaint(
+      shape,
+      map,
+      Array.from(values, (value) => twistColour(share(value))),
+    );
     const edge = new BufferGeometry();
     edge.setAttribute("position", new BufferAttribute(map.rim, 3));
     this.needle = createLines(theme.ink);
-    this.tip = new Mesh(
-      new SphereGeometry(0.035, 16, 12),
-      new MeshBasicMaterial({ color: theme.ink, depthTest: false, transparent: true }),
-    );
+    this.tip = new Mesh(new SphereGeometry(0.035, 16, 12), coverMaterial(theme.ink));
     this.needle.material.depthTest = false; // the bone's direction is seen from every side
     this.tip.renderOrder = 5;
     this.group.add(

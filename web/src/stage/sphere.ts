@@ -4,6 +4,7 @@ import {
   BufferAttribute,
   BufferGeometry,
   CatmullRomCurve3,
+  type Color,
   DoubleSide,
   Group,
   InstancedMesh,
@@ -110,9 +111,7 @@ export class JointSphere {
   private paint(region: Region): void {
     const { shape } = this;
     shape.dispose();
-    shape.setAttribute("position", new BufferAttribute(region.directions, 3));
-    shape.setIndex(new BufferAttribute(region.faces, 1));
-    shape.setAttribute("color", new BufferAttribute(twistColours(region), 3));
+    setPaint(shape, region, twistColours(region));
     shape.boundingSphere = null;
     setRim(this.outline, region);
   }
@@ -236,8 +235,8 @@ export function setLines(segments: Lines, points: Vector3[]): void {
 }
 
 /** A material that is seen through everything in front of it. */
-function coverMaterial(color: string) {
-  return new MeshBasicMaterial({ color, depthTest: false, transparent: true });
+export function coverMaterial(color: string, opacity = 1) {
+  return new MeshBasicMaterial({ color, depthTest: false, transparent: true, opacity });
 }
 
 /** Set lines to the boundary of a region's directions. */
@@ -261,10 +260,18 @@ export function translucentMaterial(
   });
 }
 
-function twistColours({ twistDeg, twistSpan: [least, most] }: Region): Float32Array {
-  const flat = new Float32Array(3 * twistDeg.length);
-  twistDeg.forEach((width, i) => {
-    twistColour(most > least ? (width - least) / (most - least) : 0).toArray(flat, 3 * i);
-  });
-  return flat;
+/** Set triangles between directions, with a colour at each direction. */
+export function setPaint(
+  shape: BufferGeometry,
+  { directions, faces }: { directions: Float32Array; faces: Uint32Array },
+  colours: Color[],
+): void {
+  shape.setAttribute("position", new BufferAttribute(directions, 3));
+  shape.setIndex(new BufferAttribute(faces, 1));
+  const flat = new Float32Array(3 * colours.length);
+  for (const [i, colour] of colours.entries()) colour.toArray(flat, 3 * i);
+  shape.setAttribute("color", new BufferAttribute(flat, 3));
 }
+
+const twistColours = ({ twistDeg, twistSpan: [least, most] }: Region): Color[] =>
+  [...twistDeg].map((width) => twistColour(most > least ? (width - least) / (most - least) : 0));

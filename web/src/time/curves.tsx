@@ -71,29 +71,26 @@ export class Curves {
 
   private async request(joint: number): Promise<void> {
     const { store } = this;
-    const { connection } = store;
-    const name = store.nameOf(joint);
+    if (this.known.peek().has(joint) || !this.expectsAngles(joint)) return;
     const matters = () => store.picked.peek() === joint;
-    if (!this.known.peek().has(joint) && this.expectsAngles(joint)) {
-      const answer = await connection.askWhile(matters, "curves", { joint: name });
-      if (answer) {
-        const { curves, anglesDeg, lowDeg, highDeg, usualLowDeg, usualHighDeg } = answer;
-        const part = (all: Float32Array, k: number) =>
-          all.subarray(k * store.clip.frames, (k + 1) * store.clip.frames);
-        const rows = curves.map((title: CurveTitle, k: number) => ({
-          ...{ key: `${joint} ${title.axis}`, joint, label: `${title.name} ${title.axis}` },
-          values: part(anglesDeg, k),
-          bands: [
-            [lowDeg, highDeg],
-            [usualLowDeg, usualHighDeg],
-          ]
-            .filter(([low]) => low?.length)
-            .map((ends) => ends.map((all) => part(all, k)) as [Float32Array, Float32Array]),
-        }));
-        const moves = rows.filter(({ values }) => isMoving(values));
-        this.known.value = new Map([...this.known.peek(), [joint, moves.length ? moves : rows]]);
-      }
-    }
+    const request = { joint: store.nameOf(joint) };
+    const answer = await store.connection.askWhile(matters, "curves", request);
+    if (!answer) return;
+    const { curves, anglesDeg, lowDeg, highDeg, usualLowDeg, usualHighDeg } = answer;
+    const part = (all: Float32Array, k: number) =>
+      all.subarray(k * store.clip.frames, (k + 1) * store.clip.frames);
+    const rows = curves.map((title: CurveTitle, k: number) => ({
+      ...{ key: `${joint} ${title.axis}`, joint, label: `${title.name} ${title.axis}` },
+      values: part(anglesDeg, k),
+      bands: [
+        [lowDeg, highDeg],
+        [usualLowDeg, usualHighDeg],
+      ]
+        .filter(([low]) => low?.length)
+        .map((ends) => ends.map((all) => part(all, k)) as [Float32Array, Float32Array]),
+    }));
+    const moves = rows.filter(({ values }) => isMoving(values));
+    this.known.value = new Map([...this.known.peek(), [joint, moves.length ? moves : rows]]);
   }
 
   private outsideRow(): Row | undefined {
