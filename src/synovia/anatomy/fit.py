@@ -172,6 +172,7 @@ def _observe(
     names: Mapping[str, str] | None,
     markers: Mapping[str, tuple[str, Vectors | None]] | None,
 ) -> Observations:
+    """Return the observations of captures; see `fit_figure`."""
     if isinstance(captures, Observations):
         return captures
     every = list(captures)
@@ -250,6 +251,7 @@ def residuals_by_segment(problem: BundleProblem, estimate: Estimate) -> dict[str
 
 
 def _root_mean_square(values: Floats) -> float:
+    """Return the root mean square of the finite values; NaN if there is none."""
     return float(np.sqrt(np.nanmean(np.square(values)))) if np.isfinite(values).any() else np.nan
 
 

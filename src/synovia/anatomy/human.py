@@ -13,15 +13,14 @@ from .part import REFERENCE_HEIGHT, SIDES, Part, ball, hinges, join, load_tables
 from .shoulder import shoulder
 from .spine import spine, thorax
 
-# The arm below the shoulder: elbow with forearm, and wrist.
-#
-# At rest it hangs with the palm to the thigh, the forearm half way between its extremes.
-
 HEADS = ("radial", "ulnar")
 
 
 def arm(side: str, height: float) -> Part:
-    """Return ulna, radius and hand of the side "Left" or "Right"."""
+    """Return ulna, radius and hand of the side "Left" or "Right".
+
+    At rest the palm faces the thigh, the forearm half way between its extremes.
+    """
     data, unit = load_tables("limbs"), millimetres(height)
     upper, fore, hand = (
         np.array([0.0, -data["lengths"][name] * height, 0.0])

@@ -39,6 +39,7 @@ def knee(side: str, height: float) -> Part:
 
 
 def _joint_set(data: Mapping[str, Any], unit: float) -> JointSet:
+    """Return the right knee's joint set; `unit` is a millimetre of the data in metres."""
     low, high = data["flexion"]["range"]
     tibia, patella, fibula = (data[bone] for bone in ("tibia", "patella", "fibula"))
     curves = {
@@ -71,4 +72,5 @@ def _joint_set(data: Mapping[str, Any], unit: float) -> JointSet:
 
 
 def _spline(table: Mapping[str, Any], name: str, scale: float) -> Curve:
+    """Return a spline over flexion (degrees), from a column of a table; `scale` is its unit."""
     return Curve(table["flexion"], table[name], "spline", y_scale=scale)

@@ -54,7 +54,7 @@ def limits_of(figure: Figure) -> LimitModel:
 def _segment_limit(
     segment: str, joint_set: JointSet, skeleton: Skeleton, rotations: Quats
 ) -> Limit:
-    """Return the limit of a segment, which takes the `rotations` (n, 4) by its controls."""
+    """Return the limit of a segment; `rotations` (n, 4) are those that its controls give."""
     bone = segment.removeprefix("Left").removeprefix("Right")
     if bone in CONE_BONES and bone != segment:
         component, undone = _cone_of(joint_set.network, segment)

@@ -12,13 +12,13 @@ from ..components import Figure, Network
 from .part import SIDES
 
 LENGTH_SPREAD = 0.15
-"""Of its length: how far a bone is longer or shorter than the human's."""
+"""Standard deviation of a bone's length, as a share of it."""
 ACROSS_SPREAD, GIRDLE_SPREAD = 0.015, 0.005
-"""Metres by which a joint is elsewhere, across the bone before it; in the shoulder girdle."""
-STRETCH_SPREAD = 0.15
-AXIS_SPREAD = np.radians(8.0)
+"""Least standard deviations of a joint's coordinates in metres; the second in the girdle."""
+STRETCH_SPREAD = 0.15  # standard deviation of factors of a clavicle's or spine's length
+AXIS_SPREAD = np.radians(8.0)  # standard deviation of the direction of a hinge's axis
 CURVE_SPREAD = 0.5
-"""Of its values: how far a curve is steeper or flatter."""
+"""Standard deviation of the factor of a curve's values."""
 
 JOINTS = ("UpperLeg", "LowerLeg", "Foot", "Toes", "Clavicle", "UpperArm", "LowerArm", "Hand")
 """Segments whose joint's centre, in the segment before, is a parameter."""

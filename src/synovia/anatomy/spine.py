@@ -188,10 +188,10 @@ def _joint(
 
 # The thorax: twelve vertebrae, their ribs and the sternum, one joint set.
 #
-# Rigid ribs on a bent spine would run into each other on one side and gape on the other. So a rib
-# turns back: its vertebra has turned against the middle of the cage, and the rib undoes a share of
-# that, less than all. Were the share one of the vertebra's own turn against its neighbour, as the
-# source reads, ribs of a spine that bends evenly would come as close as rigid ones.
+# Rigid ribs on a bent spine would intersect on one side and spread on the other. So a rib undoes a
+# share, below 1, of its vertebra's rotation against the middle of the cage. The source says
+# a share of the rotation against the next vertebra, but then the ribs of an evenly bent spine would
+# come as close to each other as rigid ones.
 
 
 def thorax(height: float) -> Part:

@@ -36,45 +36,45 @@ NARROW, WIDE = 0.72, 1.4  # bounds of a rig's width relative to its size, agains
 
 @dataclass(frozen=True, eq=False)
 class Fitting:
-    """The joint of each segment (segments,), -1 for none, and the matrices of `Body.offsets`."""
+    """How joints carry the default human's segments; `Body` describes the fields."""
 
     joints: Ints
     offsets: Floats
 
 
 def fit_default_human(skeleton: Skeleton) -> Fitting | None:
-    """Return how the default human, or a part of it, of any size carries its segments.
+    """Return the fitting of a default human of any size, or of a part of it.
 
-    Returns None for other skeletons. It is the default human if at least half of its joints have
-    the names, parents and directions of the human's segments. Where it has no joint for a patella
-    or a fibula, the bone above carries it.
+    Returns None for other skeletons. A skeleton is the default human if at least half of its joints
+    have the names and parents of the human's segments, and all of these have similar directions.
+    Where it has no joint for a patella or a fibula, the bone above carries it.
     """
     human = load_human()
-    ours = human.skeleton
+    asset_skeleton = human.skeleton
     sizes, cosines = [], []
     for joint, name in enumerate(skeleton.names):
         parent = int(skeleton.parents[joint])
-        if name not in ours.names or parent < 0:
+        if name not in asset_skeleton.names or parent < 0:
             continue
-        segment = ours.index(name)
-        above = int(ours.parents[segment])
-        if above < 0 or ours.names[above] != skeleton.names[parent]:
+        segment = asset_skeleton.index(name)
+        above = int(asset_skeleton.parents[segment])
+        if above < 0 or asset_skeleton.names[above] != skeleton.names[parent]:
             continue
-        a, b = skeleton.offsets[joint], ours.offsets[segment]
-        lengths = float(np.linalg.norm(a)), float(np.linalg.norm(b))
+        offset, asset_offset = skeleton.offsets[joint], asset_skeleton.offsets[segment]
+        lengths = float(np.linalg.norm(offset)), float(np.linalg.norm(asset_offset))
         sizes.append(lengths[0] / lengths[1])
-        cosines.append(float(a @ b) / max(lengths[0] * lengths[1], 1e-30))
+        cosines.append(float(offset @ asset_offset) / max(lengths[0] * lengths[1], 1e-30))
     if len(sizes) < 4 or len(sizes) < 0.5 * (len(skeleton) - 1) or min(cosines) < 0.8:
         return None
     carriers = np.array(
         [
-            ours.parents[segment]
+            asset_skeleton.parents[segment]
             if name.endswith(SMALL_BONES) and name not in skeleton.names
             else segment
-            for segment, name in enumerate(ours.names)
+            for segment, name in enumerate(asset_skeleton.names)
         ]
     )
-    names = [ours.names[carrier] for carrier in carriers]
+    names = [asset_skeleton.names[carrier] for carrier in carriers]
     joints = [skeleton.index(name) if name in skeleton.names else -1 for name in names]
     return Fitting(np.array(joints), float(np.median(sizes)) * human.inverses[carriers])
 
@@ -84,7 +84,7 @@ Positions = Mapping[str, Vectors]
 
 
 def fit_rig(alignment: Alignment) -> Fitting:
-    """Return how a rig carries the segments of the default human.
+    """Return the fitting of an aligned rig.
 
     Raises ValueError for a rig without a trunk, such as a hand.
     """
@@ -93,13 +93,13 @@ def fit_rig(alignment: Alignment) -> Fitting:
     positions, rotations = forward(skeleton, t_pose(alignment))
     upright = quat.rotate(alignment.axes, positions)
     roles = {role: upright[skeleton.index(joint)] for role, joint in rig.starts.items()}
-    ours = human.skeleton
-    rest, rest_rotations = forward(ours, ours.rest_pose())
-    segments = dict(zip(ours.names, rest, strict=True))
+    asset_skeleton = human.skeleton
+    rest, rest_rotations = forward(asset_skeleton, asset_skeleton.rest_pose())
+    segments = dict(zip(asset_skeleton.names, rest, strict=True))
     trunk = _trunk(roles, segments)
     to_world = _affine(quat.to_matrix(quat.inverse(alignment.axes)), np.zeros(3))
-    joints, offsets = np.full(len(ours), -1), np.zeros((len(ours), 3, 4))
-    for segment, name in enumerate(ours.names):
+    joints, offsets = np.full(len(asset_skeleton), -1), np.zeros((len(asset_skeleton), 3, 4))
+    for segment, name in enumerate(asset_skeleton.names):
         role, matrix = _fit_segment(name, roles, segments, trunk)
         if matrix is None:
             continue
@@ -109,8 +109,8 @@ def fit_rig(alignment: Alignment) -> Fitting:
         joints[segment] = joint
         at_rest = _affine(quat.to_matrix(rest_rotations[segment]), rest[segment])
         from_asset = _affine(human.inverses[segment][:, :3], human.inverses[segment][:, 3])
-        back = quat.to_matrix(quat.inverse(rotations[joint]))
-        into_joint = _affine(back, -back @ positions[joint])
+        to_joint = quat.to_matrix(quat.inverse(rotations[joint]))
+        into_joint = _affine(to_joint, -to_joint @ positions[joint])
         offsets[segment] = (into_joint @ to_world @ matrix @ at_rest @ from_asset)[:3]
     return Fitting(joints, offsets)
 
@@ -138,14 +138,14 @@ def _width(
     """
     if not {f"left{bone}", f"right{bone}"} <= roles.keys():
         return otherwise
-    apart = abs(roles[f"left{bone}"][0] - roles[f"right{bone}"][0])
-    return float(np.clip(apart / (2.0 * segments[f"Left{bone}"][0]), NARROW * size, WIDE * size))
+    distance = abs(roles[f"left{bone}"][0] - roles[f"right{bone}"][0])
+    return float(np.clip(distance / (2.0 * segments[f"Left{bone}"][0]), NARROW * size, WIDE * size))
 
 
 def _fit_segment(
     name: str, roles: Positions, segments: Positions, trunk: Floats
 ) -> tuple[str, Floats | None]:
-    """Return the role that a segment goes with, and its matrix (4, 4); None without the role."""
+    """Return the role whose joint carries a segment, and its matrix (4, 4) or None."""
     size = float(trunk[2, 2])
     side = next((side for side in ("Left", "Right") if name.startswith(side)), "")
     bone = name.removeprefix(side)
@@ -186,10 +186,10 @@ def _fit_limb(
         bone_length = np.linalg.norm(roles[lower + after] - roles[lower + role])
         ratio = float(bone_length / np.linalg.norm(segments[side + after] - start))
         length = ratio if 0.4 * size < ratio < 2.5 * size else size
-    thick = 0.5 * size + 0.5 * float(np.clip(length, NARROW * size, WIDE * size))
+    thickness = 0.5 * size + 0.5 * float(np.clip(length, NARROW * size, WIDE * size))
     if role in ("Foot", "Toes", "Hand"):
-        thick = length = size
-    matrix = np.diag([thick, length, thick])
+        thickness = length = size
+    matrix = np.diag([thickness, length, thickness])
     if role.endswith(("Arm", "Hand")):  # from hanging arms to the T-pose
         quarter = 0.5 * np.pi if side == "Left" else -0.5 * np.pi
         matrix = quat.to_matrix(quat.exp(np.array([0.0, 0.0, quarter]))) @ matrix

@@ -82,7 +82,7 @@ class Curve:
         h, rise = np.diff(self.x), np.diff(self.y) / np.diff(self.x)
         if self.kind != "spline" or len(h) == 1:
             return np.stack([self.y[:-1], rise, 0.0 * h, 0.0 * h], axis=1)
-        bend = _second_derivatives(self.x, self.y)
+        bend = _sixths_of_second_derivatives(self.x, self.y)
         slope = rise - h * (bend[1:] + 2.0 * bend[:-1])
         return np.stack([self.y[:-1], slope, 3.0 * bend[:-1], np.diff(bend) / h], axis=1)
 
@@ -112,8 +112,8 @@ class Curve:
         return replace(self, y=y)
 
 
-def _second_derivatives(x: Floats, y: Floats) -> Floats:
-    """Return a sixth of the second derivatives at the knots of a spline."""
+def _sixths_of_second_derivatives(x: Floats, y: Floats) -> Floats:
+    """Return the second derivatives (n,) at the knots of a spline, over 6."""
     n, h = len(x), np.diff(x)
     rise = np.diff(y) / h
     system, right = np.zeros((n, n)), np.zeros(n)

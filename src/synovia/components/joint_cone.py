@@ -23,12 +23,12 @@ Towards = Literal["rest", "nearest"]
 
 @dataclass(frozen=True, eq=False)
 class JointCone(Component):
-    """The input `matrix`, brought into `cone`, with a twist about the bone's rest direction first.
+    """The input `matrix`, multiplied by a twist about the bone, then brought into `cone`.
 
     The bone points along `rest` in its own frame. Where the matrix turns it to an illegal
     direction, that is moved towards rest until it meets the cone, as in the paper, or to the
     `nearest` legal one; then its twist goes to the nearest that is legal there. The twist is that
-    of a `DirectionTwist` chart, the input `twist` (radians) added; what is legal passes as it came.
+    of a `DirectionTwist` chart, the input `twist` (radians) added; legal rotations are unchanged.
     The input `center` is the joint's centre in the bone's frame, which may move, the field
     `center` if it is not wired: the result has it where the input had.
 

@@ -252,6 +252,7 @@ class ClinicalJoint:
         rows, axis = (indices.ravel() for indices in np.indices((count, axes)))
 
         def legal(tested: Ints, values: Scalars) -> Mask:
+            """Return which values of the tested pairs of pose and axis are legal."""
             angles = self.angles[rows[tested]]
             angles[np.arange(len(tested)), axis[tested]] = values
             return self.contains(angles, rows[tested])
@@ -283,7 +284,8 @@ def _nearest_legal(
 def first_exit(legal: Callable[[Ints, Scalars], Mask], start: Scalars, end: Scalars) -> Scalars:
     """Return how far angles (m,) stay legal from `start` towards `end`.
 
-    `legal` tests angles of some rows. Steps of 5 degrees are tested, and the last one is bisected.
+    `legal(rows, angles)` returns a mask. Steps of `STEP` are tested, and the first with an illegal
+    end is bisected.
     """
     last, beyond = start.copy(), np.full(len(start), np.nan)
     step = np.copysign(STEP, end - start)

@@ -39,7 +39,7 @@ def clamp_until_clean(human: HumanLimits, clip: Clip, **options: Any) -> tuple[C
     """
     options = {"like": clip, **options}
     legal, report = _clamp_once(human, clip, options)
-    # Distances to the tolerance of a check, which would take longer.
+    # This compares distances with the tolerance of `check`, which is slower.
     allowed = max(tolerance(clip.pose.rotations.dtype), 0.5 * NEGLIGIBLE)
     for _ in range(0 if options.get("softening") is not None else MAX_ROUNDS):
         try:

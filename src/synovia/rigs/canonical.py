@@ -233,7 +233,7 @@ def t_pose(alignment: Alignment) -> Pose:
         skeleton.index(rig.roles[role]): quat.mul(quat.inverse(alignment.axes), quat.inverse(frame))
         for role, frame in alignment.frames.items()
     }
-    # Of several joints that share a role, only the last has a frame. Those above it keep their rest
+    # Only the last of several joints that share a role has a frame. Those above it keep their rest
     # rotation relative to it, because a rig without a rest pose may have bones along any axis.
     for role, name in rig.starts.items():
         joint, first = skeleton.index(rig.roles[role]), skeleton.index(name)

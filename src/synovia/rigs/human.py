@@ -26,6 +26,7 @@ _TORSO = {
 
 
 def _chain(parent: str, side: str, bones: tuple[str, ...]) -> dict[str, str | None]:
+    """Return the parent of each bone of a chain that begins at `parent`."""
     names = [side + bone for bone in bones]
     return dict(zip(names, [parent, *names], strict=False))
 

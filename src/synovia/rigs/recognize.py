@@ -89,6 +89,7 @@ class Rig:
         return self._joints_between("chest", "head")
 
     def _joints_between(self, low: str, high: str) -> tuple[str, ...]:
+        """Return the names of the joints from the start of one role to that of another."""
         if low not in self.roles or high not in self.roles:
             return ()
         ends = (self.skeleton.index(self.starts[role]) for role in (low, high))

@@ -112,7 +112,7 @@ def words_of(skeleton: Skeleton) -> list[Word]:
 
 
 def animal_joints(skeleton: Skeleton) -> tuple[list[str], list[str], list[str]]:
-    """Return names of joints of animals, of front and hind legs, and of animals or avatars.
+    """Return names of joints that only animals have, of their legs, and that avatars also have.
 
     Front and hind legs count only if two of their parts are named; one may be a muscle.
     """
