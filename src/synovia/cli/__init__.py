@@ -74,7 +74,7 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands that begin with `incomplete`, or the options that do."""
+        """Return the commands and options that begin with `incomplete`."""
         from click.shell_completion import CompletionItem
 
         return [
@@ -170,7 +170,7 @@ def _error_message(error: Exception) -> str:
 
 
 def _discard_output() -> None:
-    """Discard what is still to be printed to a closed pipe."""
+    """Redirect stdout to the null device, so that flushing a closed pipe at exit is no error."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

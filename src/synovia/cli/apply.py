@@ -118,7 +118,7 @@ class ClipRun:
         if output is not None:
             self.targets = output_paths(clips, self.files, output, force=force)
             self.files = list(self.targets)
-        self._missing = Counter(self.targets.values())
+        self._clip_counts = Counter(self.targets.values())
         self._to_write: dict[Path, list[Clip]] = {}
         self.model = load_limits(limits, figures=True)
         self.label, self.count = label, 0
@@ -166,7 +166,7 @@ class ClipRun:
     def _apply(
         self, file: ClipFile, clip: Clip, names: dict[str, str]
     ) -> tuple[Clip, AppliedLimits]:
-        """Return a clip, with the bones that it has in the file to be written, and its limits."""
+        """Return a clip and its limits; for human limits, the clip as its output file holds it."""
         from ..io import clip_format
 
         if not clip.frames:
@@ -182,21 +182,24 @@ class ClipRun:
         return clip, AppliedLimits(human.model, {}, human)
 
     def write(self, file: ClipFile, clip: Clip) -> Path:
-        """Write the changed clip of a file, once all clips for the same target are there."""
+        """Store the changed clip of a file, and write its target once all clips for it are stored.
+
+        Returns the path of the target.
+        """
         target = self.targets[file]
         clips = self._to_write.setdefault(target, [])
         clips.append(replace(clip, name=file.clip or clip.name))
-        if len(clips) == self._missing[target]:
+        if len(clips) == self._clip_counts[target]:
             save_to(self._to_write.pop(target), target)
         return target
 
     def finish_writing(self) -> None:
-        """Write files whose clips are not complete because some were left out."""
+        """Write the targets of which some clips were left out, with the others."""
         for target, clips in self._to_write.items():
             save_to(clips, target)
 
     def left_out(self, outcome: str) -> list[str]:
-        """Return a line about the number of clips left out, if any; "not checked", for example."""
+        """Return a line about clips left out, if any; `outcome` is "not checked", for example."""
         missing = len(self.files) - self.count
         clips = pluralize(missing, "clip")
         return [f"left out {clips}, {outcome}: stderr tells why"] if missing else []
@@ -239,7 +242,7 @@ def human_limits_for(
 
 
 def model_on_rig(source: Source, clip: Clip, roles: Mapping[str, str], path: str) -> LimitModel:
-    """Return human limits for the rig of a clip, and report which limits these are."""
+    """Return human limits for the rig of a clip, and print which limits these are."""
     human = human_limits_for(source, clip, roles, path)
     report_rigs({clip.name: human})
     return human.model
@@ -275,7 +278,7 @@ def _reference_clip(clip: Clip, path: str) -> Clip | None:
 
 
 def report_rigs(humans: Mapping[str, HumanLimits]) -> None:
-    """Print which limits were put on clips, by clip name: a line for each kind of rig."""
+    """Print a line on the limits for each kind of rig, and warnings; keys are names of clips."""
     kinds: dict[tuple[str, str], dict[str, HumanLimits]] = {}
     for name, human in humans.items():
         kinds.setdefault((human.source, human.alignment.rig.convention), {})[name] = human
@@ -291,7 +294,7 @@ def report_rigs(humans: Mapping[str, HumanLimits]) -> None:
 
 
 def _describe_kind(humans: Mapping[str, HumanLimits]) -> str:
-    """Return a line about clips of one kind of rig: which limits, and which joints have none."""
+    """Return a line about clips of one kind of rig: their limits, and the joints without any."""
     from ..population import join_sides
 
     name, first = next(iter(humans.items()))

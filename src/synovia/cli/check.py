@@ -56,6 +56,7 @@ class CheckedClip:
         return self.report.to_dict() | self._describe_human()
 
     def _describe_human(self) -> dict[str, Any]:
+        """Return the part that only human limits have; empty for others."""
         if self.human is None:
             return {}
         return {
@@ -102,7 +103,9 @@ class CheckedClip:
     "--keep-samples. Repeat it for more.",
 )
 @options.humans_only_option
-@click.option("-a", "--all", "every", is_flag=True, help="List the joints that stay inside, too.")
+@click.option(
+    "-a", "--all", "list_all", is_flag=True, help="List the joints that stay inside, too."
+)
 @options.json_option
 @click.option(
     "--csv",
@@ -118,7 +121,7 @@ def check(
     strict: bool,
     maps: tuple[str, ...],
     others: tuple[str, ...],
-    every: bool,
+    list_all: bool,
     as_json: bool,
     csv_path: str | None,
     force: bool,
@@ -164,7 +167,7 @@ def check(
     elif csv_path != "-":
         if calibration is not None:
             terminal.echo_lines(offset_lines(calibration))
-        terminal.echo_lines(summary(checked, every=every))
+        terminal.echo_lines(summary(checked, list_all=list_all))
         terminal.echo_lines(run.left_out("not checked"))
     verdicts = [
         part for clip_check in checked for part in clip_check.report.verdicts[: 2 if strict else 1]
@@ -174,7 +177,7 @@ def check(
 
 
 def calibrate_performer(run: ClipRun, limits: str, others: Sequence[str]) -> Calibration:
-    """Return the offsets of a performer, estimated from those of `others` that are not checked."""
+    """Return a performer's offsets, estimated from the clips `others` without those checked."""
     from ..learn import calibrate
     from ..skeleton import names_in
 
@@ -223,20 +226,20 @@ def offset_lines(calibration: Calibration) -> Iterator[str]:
     ordered = sorted(calibration.offsets.items(), key=lambda item: -item[1].angle)
     rows = []
     for name, offset in ordered:
-        size, error, *about = (
+        size, error, *vector_deg = (
             f"{math.degrees(angle):.1f}"
             for angle in (offset.angle, offset.uncertainty, *offset.vector)
         )
-        rows.append((name, f"{size} ± {error}", *about))
+        rows.append((name, f"{size} ± {error}", *vector_deg))
     titles = ("turned back", "by deg", "about x", "y", "z")
     yield from terminal.table(titles, rows)
     yield ""
 
 
-def summary(checked: Sequence[CheckedClip], *, every: bool) -> Iterator[str]:
+def summary(checked: Sequence[CheckedClip], *, list_all: bool) -> Iterator[str]:
     """Yield the lines of each clip, and one about all of them if there are several."""
     for clip_check in checked:
-        yield from clip_summary(clip_check, every=every)
+        yield from clip_summary(clip_check, list_all=list_all)
     if len(checked) > 1:
         counts = Counter[str]()
         for part in (part for clip_check in checked for part in clip_check.report.verdicts):
@@ -248,10 +251,10 @@ def summary(checked: Sequence[CheckedClip], *, every: bool) -> Iterator[str]:
             yield f"{terminal.printable(clip_check.report.clip)}: {sentence}"
 
 
-def clip_summary(checked: CheckedClip, *, every: bool) -> Iterator[str]:
+def clip_summary(checked: CheckedClip, *, list_all: bool) -> Iterator[str]:
     """Yield a line about a clip, lines about each verdict, and a table of joints.
 
-    The table lists joints that stay inside only with `every`.
+    The table lists joints that stay inside only with `list_all`.
     """
     report = checked.report
     frames, joints = len(report.violation), len(report.judged)
@@ -259,8 +262,8 @@ def clip_summary(checked: CheckedClip, *, every: bool) -> Iterator[str]:
     violated = [part for part in report.verdicts if not part.ok]
     if not violated:
         inside = click.style("inside", fg="green")
-        of = f"{terminal.pluralize(joints, 'joint')} in {terminal.pluralize(frames, 'frame')}"
-        yield f"{name}: {inside}, all of {of}"
+        counted = f"{terminal.pluralize(joints, 'joint')} in {terminal.pluralize(frames, 'frame')}"
+        yield f"{name}: {inside}, all of {counted}"
     for part in violated:
         rows = [row for row in part.joints if row.frames]
         outside = int(part.outside.any(axis=1).sum())
@@ -286,7 +289,7 @@ def clip_summary(checked: CheckedClip, *, every: bool) -> Iterator[str]:
                 )
     if checked.invented_first_frame and any(part.outside[0].any() for part in violated):
         yield "frame 0 counts, though nobody performed it: the motion jumps from it"
-    listed = [row for row in report.rows if every or row.frames]
+    listed = [row for row in report.rows if list_all or row.frames]
     if listed and frames:
         cells = [TITLES, *(_cells(report, row) for row in listed)]
         if report.unusual is None:  # the line above names the only verdict
@@ -304,6 +307,7 @@ def _finding_text(finding: Finding, report: Report) -> str:
 
 
 def _cells(report: Report, row: JointReport) -> tuple[str, ...]:
+    """Return the cells below `TITLES`; dashes for a joint that stays inside."""
     if not row.frames:
         return row.name, row.verdict, *"------"
     often = str(row.frames), percent(row.share)

@@ -120,7 +120,7 @@ def _parse_softening(text: str | None) -> Softening | None:
 
 
 def _corrections_deg(before: Clip, after: Clip) -> Scalars:
-    """Return the rotation of each joint by clamping (frames, joints), in degrees."""
+    """Return the angle by which clamping moved each joint (frames, joints), in degrees."""
     import numpy as np
 
     from .. import quat
@@ -134,7 +134,7 @@ def _corrections_deg(before: Clip, after: Clip) -> Scalars:
 
 
 def _violations(applied: AppliedLimits, clip: Clip, to: str) -> dict[int, Scalars]:
-    """Return the violations (frames,) of a clip by joint index, in radians."""
+    """Return the violations (frames,) of a clip by joint index, in radians; `to` is `--to`."""
     model = applied.model.usual if to == "usual" else applied.model
     assert model is not None
     with warnings.catch_warnings(action="ignore"):  # given when the clip was clamped
@@ -153,15 +153,15 @@ def _describe(
     """
     import numpy as np
 
-    corrections_deg, none = _corrections_deg(before, after), np.zeros(0, int)
+    corrections_deg, no_frames = _corrections_deg(before, after), np.zeros(0, int)
     rows = [
         {
             "name": name,
             "frames_changed": int((corrections_deg[:, joint] > 0.0).sum()),
             "violation_deg": math.degrees(violations.get(joint, np.zeros(1)).max()),
             "correction_deg": float(corrections_deg[:, joint].max()),
-            "legal_frames_moved": report.moved.get(name, none).tolist(),
-            "jumps_to_frames": report.over.get(name, none).tolist(),
+            "legal_frames_moved": report.moved.get(name, no_frames).tolist(),
+            "jumps_to_frames": report.over.get(name, no_frames).tolist(),
         }
         for joint, name in enumerate(before.skeleton.names)
         if corrections_deg[:, joint].any()
@@ -213,7 +213,7 @@ def largest_growth(before: Clip, after: Clip) -> Iterator[str]:
 
 
 def _exceptions(report: ClampReport) -> Iterator[str]:
-    """Yield lines about legal frames that moved, and about steps over the bound."""
+    """Yield lines about legal frames that moved, and about steps faster than `--max-speed`."""
     for joint, frames in report.moved.items():
         yield (
             f"  {terminal.printable(joint)} moved in legal frames too, to change sides in time: "

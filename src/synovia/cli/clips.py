@@ -64,7 +64,7 @@ def load_clips(files: Sequence[ClipFile]) -> list[Clip]:
 
 
 def clip_files(arguments: Sequence[str]) -> list[ClipFile]:
-    """Return the clips that files, directories and globs stand for, each once.
+    """Return the clips that files, directories, globs and manifests stand for, each once.
 
     A file whose contents cannot be listed stands for one clip: loading that reports the error.
     """
@@ -103,7 +103,7 @@ def _files_of(argument: str) -> Iterator[ClipFile]:
 
 
 def _files_listed(manifest: Path) -> Iterator[ClipFile]:
-    """Yield the files of a table with the column path, relative to it, and maybe performer."""
+    """Yield the files of a table: column path, relative to the table, and optionally performer."""
     from ..io.lines import csv_table
 
     for where, row in csv_table(manifest, ("path",), ("path",)):
@@ -174,8 +174,8 @@ def _name_files(files: list[ClipFile]) -> list[ClipFile]:
             break
         for k in longer:
             length[k] += 1
-    if twice := next((name for name, count in counts.items() if count > 1), None):
-        raise ValueError(f"two clips are called {twice!r}: rename one")
+    if duplicate := next((name for name, count in counts.items() if count > 1), None):
+        raise ValueError(f"two clips are called {duplicate!r}: rename one")
     return [replace(file, name=name) for file, name in zip(files, names, strict=True)]
 
 
@@ -194,8 +194,10 @@ def performers_by_clip(pattern: str | None, files: Sequence[ClipFile]) -> dict[s
     if pattern is None:
         return {file.name: file.performer or performer_of(file.path.as_posix()) for file in files}
     if not pattern.lower().endswith(".csv"):
-        people = performers_of([file.path.as_posix() for file in files], pattern)
-        return {file.name: performer for file, performer in zip(files, people, strict=True)}
+        performers_in_order = performers_of([file.path.as_posix() for file in files], pattern)
+        return {
+            file.name: performer for file, performer in zip(files, performers_in_order, strict=True)
+        }
     columns = ("clip", "performer")
     table = csv_table(pattern, columns, columns)
     rows = {row["clip"]: row["performer"] for _, row in table}
@@ -213,9 +215,9 @@ def performers_by_clip(pattern: str | None, files: Sequence[ClipFile]) -> dict[s
 def load_takes(
     arguments: Sequence[str], performer: str | None, names: Mapping[str, str]
 ) -> tuple[list[Clip], dict[str, str]]:
-    """Return all clips, and the performer of each by its name, once the map fits the clips.
+    """Return all clips, loaded, and the performer of each by the clip's name.
 
-    Names of joints are those of the first clip.
+    Raises ValueError unless the map `names` leads from joints of the clips to those of the first.
     """
     files = clip_files(arguments)
     performers = performers_by_clip(performer, files)
@@ -239,7 +241,7 @@ def joint_names(maps: Sequence[str]) -> dict[str, str]:
 
 
 def check_map(names: Mapping[str, str], ours: Skeleton, clips: Sequence[Clip]) -> None:
-    """Raise ValueError if `ours` or all clips lack a joint that the map names."""
+    """Raise ValueError if `ours`, or every clip, lacks a joint that the map `names` mentions."""
     for name in names.values():
         ours.index(name)
     for name in names:
@@ -310,7 +312,7 @@ def _relative_output(file: ClipFile, to: str | None) -> Path:
 
 
 def _check_targets(targets: Mapping[ClipFile, Path], output: Path, *, force: bool) -> None:
-    """Raise if two files have one target, or a target cannot be written."""
+    """Raise if two source files have the same target, or a target cannot be written."""
     owners: dict[str, ClipFile] = {}
     for file, target in targets.items():
         owner = owners.setdefault(os.path.realpath(target), file)

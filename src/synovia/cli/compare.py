@@ -16,7 +16,6 @@ from .clips import joint_names, load_takes
 if TYPE_CHECKING:
     from ..evidence import Comparison, Trial
 
-
 EXAMPLES = (
     ("which family fits these clips?", "synovia compare captures/"),
     (
@@ -42,8 +41,6 @@ MEANING = (
     "the 95th percentile and the worst; bytes in a file, ns to project a rotation, as measured at "
     "up to four joints"
 )
-
-
 QUICK_LOOK = (
     "a quick look at the joints that move most, at few frames of each clip, and at each shape in "
     "one chart: without --quick numbers differ"
@@ -84,7 +81,7 @@ QUICK_LOOK = (
     help="A first look in seconds: the three joints that move most, at most 300 frames of a clip, "
     "each shape in one chart.",
 )
-@click.option("-a", "--all", "every", is_flag=True, help="Every family at every joint.")
+@click.option("-a", "--all", "list_all", is_flag=True, help="Every family at every joint.")
 @options.json_option
 @options.output_option(
     "Draw rejection against volume, like tradeoff.png.", "PICTURE", required=False
@@ -99,7 +96,7 @@ def compare(
     performer: str | None,
     maps: tuple[str, ...],
     quick: bool,
-    every: bool,
+    list_all: bool,
     as_json: bool,
     output: Path | None,
     force: bool,
@@ -140,28 +137,28 @@ def compare(
         return
     if quick:
         terminal.echo("\n".join(terminal.wrap(QUICK_LOOK)))
-    terminal.echo_lines(summary(compared, rejection, every=every))
+    terminal.echo_lines(summary(compared, rejection, list_all=list_all))
     if output is not None:
         terminal.echo(f"wrote {output}")
 
 
-def summary(compared: Comparison, reject: float | None, *, every: bool) -> Iterator[str]:
+def summary(compared: Comparison, reject: float | None, *, list_all: bool) -> Iterator[str]:
     """Yield the groups left out, families over all joints, and the best family at each joint."""
     groups, joints = compared.groups, compared.joints
     named = terminal.list_some(groups)
-    thing = "performer" if compared.by == "performer" else "clip"
+    group_noun = "performer" if compared.by == "performer" else "clip"
     yield from terminal.wrap(
-        f"left out in turn: {terminal.pluralize(len(groups), thing)} ({named})"
+        f"left out in turn: {terminal.pluralize(len(groups), group_noun)} ({named})"
     )
     yield ""
     overall = compared.overall if len(joints) > 1 else next(iter(joints.values()))
-    over = f"over {len(joints)} joints" if len(joints) > 1 else f"of {next(iter(joints))}"
+    scope = f"over {len(joints)} joints" if len(joints) > 1 else f"of {next(iter(joints))}"
     at = "" if reject is None else f" at the least margin for {percent(reject)} rejected"
-    yield from family_lines(f"families {over}{at}", overall)
+    yield from family_lines(f"families {scope}{at}", overall)
     yield ""
     yield from terminal.wrap(MEANING)
     yield ""
-    if every and len(joints) > 1:
+    if list_all and len(joints) > 1:
         for name, trials in joints.items():
             yield from family_lines(name, trials)
             yield ""
@@ -181,12 +178,12 @@ def family_lines(title: str, trials: Sequence[Trial]) -> Iterator[str]:
 
 
 def rank_trials(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the families by volume, those that met the target first."""
+    """Return the trials by volume, those that met the target rejection first."""
     return sorted(trials, key=lambda trial: (not trial.met_target, trial.outcome.volume))
 
 
 def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
-    """Yield lines about the family with the smallest volume."""
+    """Yield lines about the best family; without `reject`, a hint why there is none."""
     best = rank_trials(trials)[0]
     if reject is None:
         yield from terminal.wrap(
@@ -198,10 +195,10 @@ def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
         f"closest: {best.family}, {percent(best.outcome.volume)} of all rotations for "
         f"{percent(best.outcome.mean)} rejected"
     )
-    if late := [trial.family for trial in trials if not trial.met_target]:
+    if unmet := [trial.family for trial in trials if not trial.met_target]:
         yield from terminal.wrap(
             f"not at every joint down to {percent(reject)}, even 90 degrees wider: "
-            f"{', '.join(late)}"
+            f"{', '.join(unmet)}"
         )
 
 
@@ -223,6 +220,7 @@ def format_bytes(n: int) -> str:
 
 
 def _cells(trial: Trial) -> tuple[str, ...]:
+    """Return the name of the family, then the cells below `TITLES`."""
     outcome = trial.outcome
     name, share = outcome.worst
     return (
@@ -240,20 +238,19 @@ def _cells(trial: Trial) -> tuple[str, ...]:
 
 
 def save_tradeoff(compared: Comparison, reject: float | None, path: Path) -> None:
-    """Draw the curves of all joints together and of the largest, and write them to `path`."""
-    from ..draw import draw_tradeoff
-    from ..draw import save_picture as write_picture
+    """Draw the curves of all joints together and of the joints with the largest limits."""
+    from ..draw import draw_tradeoff, save_picture
 
     joints = compared.joints
     largest = sorted(joints, key=lambda name: -min(t.outcome.volume for t in joints[name]))
     panels = {name: joints[name] for name in largest[:MAX_PANELS]}
     if len(joints) > 1:
         panels = {"all joints": compared.overall, **panels}
-    drawn = {
+    curves = {
         title: [trial.curve for trial in trials if trial.curve is not None]
         for title, trials in list(panels.items())[:MAX_PANELS]
     }
-    write_picture(draw_tradeoff(drawn, reject=reject), path)
+    save_picture(draw_tradeoff(curves, reject=reject), path)
 
 
 def _deg(angle: float) -> str:

@@ -81,21 +81,29 @@ def convert(
         groups[target].append(file)
     lines: list[str] = []
     for target, group in terminal.progress("converting")(list(groups.items())):
-        form, source = clip_format(target), clip_format(group[0].path)
+        target_format, source_format = clip_format(target), clip_format(group[0].path)
         written = []
         for file in group:
-            clip = with_facts(file.load(), from_up, from_unit)
-            clip = change_world(clip, up or form.up, unit or form.unit, fps, asked=unit > 0.0)
+            clip = declare_world(file.load(), from_up, from_unit)
+            clip = change_world(
+                clip,
+                up or target_format.up,
+                unit or target_format.unit,
+                fps,
+                unit_requested=unit > 0.0,
+            )
             written.append(replace(clip, name=file.clip) if len(group) > 1 else clip)
         with warnings.catch_warnings():
-            if source is not form:  # channels are BVH's alone
+            if source_format is not target_format:  # channels are BVH's alone
                 warnings.filterwarnings("ignore", ".*: added the channels that the motion needs")
             save_to(written, target)
         lines.append(f"{describe(group, written)}; wrote {target}")
-        if source is not form and source.beside:
-            lines.append(f"  not in it: {source.beside}, if {group[0].path.name} has any")
+        if source_format is not target_format and source_format.beside:
+            lines.append(f"  not in it: {source_format.beside}, if {group[0].path.name} has any")
         for file, clip in zip(group, written, strict=True):
-            lines += [f"  {line}" for line in losses(form.as_written(clip), target, file.clip)]
+            lines += [
+                f"  {line}" for line in losses(target_format.as_written(clip), target, file.clip)
+            ]
     terminal.echo_lines(lines)
 
 
@@ -119,21 +127,26 @@ def _suffix(output: Path, to: str | None) -> str | None:
     return None
 
 
-def with_facts(clip: Clip, up: Axis | None, unit: float) -> Clip:
-    """Return the clip with this up axis and unit, if given, instead of its own."""
+def declare_world(clip: Clip, up: Axis | None, unit: float) -> Clip:
+    """Return the clip with another declared up axis and unit, if given; its motion stays."""
     skeleton = clip.skeleton
     return replace(
         clip, skeleton=replace(skeleton, up=up or skeleton.up, unit=unit or skeleton.unit)
     )
 
 
-def change_world(clip: Clip, up: Axis, unit: float, fps: float | None, *, asked: bool) -> Clip:
-    """Return the clip with this axis up, in this unit, at this rate; None or 0 changes nothing."""
+def change_world(
+    clip: Clip, up: Axis, unit: float, fps: float | None, *, unit_requested: bool
+) -> Clip:
+    """Return the clip turned to an up axis, scaled to a unit and resampled to a rate.
+
+    An empty or zero value changes nothing. `unit_requested` makes a clip without a unit an error.
+    """
     from ..skeleton import resample, with_unit, with_up
 
     if up:
         clip = with_up(clip, up)
-    if asked and not clip.skeleton.unit:
+    if unit_requested and not clip.skeleton.unit:
         raise click.UsageError(
             f"{clip.name} does not say what unit its lengths are in: give --from-unit"
         )

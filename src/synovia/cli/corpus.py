@@ -116,10 +116,10 @@ def add(
         pairs=options.parse_drivers(pairs, "--pairs") or {},
     )
     corpus = Corpus.make(output, summary_options)
-    left = pending(corpus, tasks)
+    remaining = pending(corpus, tasks)
     start, failed, done, frames = time.monotonic(), [], 0, 0
-    outcomes = run(str(output.resolve()), left, jobs=jobs, scheduler=scheduler)
-    for outcome in terminal.progress("summarising", len(left))(outcomes):
+    outcomes = run(str(output.resolve()), remaining, jobs=jobs, scheduler=scheduler)
+    for outcome in terminal.progress("summarising", len(remaining))(outcomes):
         if outcome.error:
             failed.append(outcome)
             if outcome.disk_full:
@@ -133,7 +133,7 @@ def add(
     note_failures("not added", [describe_failure(outcome) for outcome in failed])
     terminal.echo(
         f"added {terminal.pluralize(done, 'clip')} ({terminal.pluralize(frames, 'frame')}) in "
-        f"{seconds:.0f} s; {len(tasks) - len(left)} were there; "
+        f"{seconds:.0f} s; {len(tasks) - len(remaining)} were there; "
         f"{f'{len(failed)} could not be read; ' if failed else ''}"
         f"{len(Corpus.open(output).entries)} in {output}"
     )
@@ -147,16 +147,16 @@ def missing_pairs(corpus: Corpus) -> list[str]:
     from ..corpus.summary import load_head
 
     pairs = corpus.options.pairs
-    left = set() if pairs == "auto" else set(pairs.items())
+    missing = set() if pairs == "auto" else set(pairs.items())
     for entry in corpus.entries:
-        if not left:
+        if not missing:
             break
-        left -= {info.joints for info in load_head(corpus.summary_file(entry.mark)).cells}
-    return sorted(f"{name}:{driver}" for name, driver in left)
+        missing -= {info.joints for info in load_head(corpus.summary_file(entry.mark)).cells}
+    return sorted(f"{name}:{driver}" for name, driver in missing)
 
 
 def note_failures(what: str, failures: Sequence[str]) -> None:
-    """Print the first clips that failed, with reasons, and the number of the others."""
+    """Print the first failures, each after the word `what`, and the number of the others."""
     for line in failures[:MAX_FAILURES]:
         terminal.note(f"{click.style(f'{what}:', fg='red')} {line}")
     if len(failures) > MAX_FAILURES:

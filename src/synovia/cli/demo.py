@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..model import LimitModel, Report
     from ..skeleton import Clip
 
-
 EXAMPLES = (
     ("learn, check and clamp, and leave the files in synovia-demo", "synovia demo"),
     ("the same, in another directory", "synovia demo /tmp/limits"),
@@ -74,20 +73,20 @@ def run_demo(directory: Path) -> Iterator[str]:
     yield from _section("Clamping it, at 400 degrees a second at most")
     clamped = replace(model.project(wild), name="clamped")
     save_clip(clamped, directory / "clamped.bvh")
-    left = [row.name for row in model.check(clamped).joints if row.frames]
-    yield f"Outside afterwards: {', '.join(left) or 'no joint, in no frame'}."
+    outside = [row.name for row in model.check(clamped).joints if row.frames]
+    yield f"Outside afterwards: {', '.join(outside) or 'no joint, in no frame'}."
     try:
         save_overview(model, rom, wild, clamped, directory / "limits.png")
-        drawn = "limits.png         all of this in one picture"
+        picture_line = "limits.png         all of this in one picture"
     except ImportError:
-        drawn = "(no picture: matplotlib is missing; pip install 'synovia[draw]' brings it)"
+        picture_line = "(no picture: matplotlib is missing; pip install 'synovia[draw]' brings it)"
 
     yield from _section(f"Written to {terminal.printable(str(directory))}")
     yield "  rom.bvh            a performer exploring every joint, to learn from"
     yield "  wild.bvh           what breaks the limits"
     yield "  clamped.bvh        the same, brought back inside"
     yield "  human.limits.json  the limits"
-    yield f"  {drawn}"
+    yield f"  {picture_line}"
 
     yield from _section("Try next")
     clip, limits, soft = (
@@ -115,8 +114,7 @@ def report_lines(report: Report) -> Iterator[str]:
 
 def save_overview(model: LimitModel, rom: Clip, wild: Clip, clamped: Clip, path: Path) -> None:
     """Draw the demo in one picture, and write it to `path`."""
-    from ..draw import draw_overview
-    from ..draw import save_picture as write_picture
+    from ..draw import draw_overview, save_picture
     from ..skeleton import lineage
 
     path_up = lineage(rom.skeleton, SHOWN_JOINT, model.limits[SHOWN_JOINT].relative_to)
@@ -129,10 +127,11 @@ def save_overview(model: LimitModel, rom: Clip, wild: Clip, clamped: Clip, path:
         samples=path_up.relative_rotation(rom.pose.rotations),
         frames=sorted(worst[name] for name in SHOWN_VIOLATIONS),
     )
-    write_picture(figure, path)
+    save_picture(figure, path)
 
 
 def _make_directory(directory: Path) -> None:
+    """Create the directory; raise an error that suggests another if it is a file."""
     if directory.exists() and not directory.is_dir():
         raise click.ClickException(
             f"{terminal.printable(str(directory))}: a file is where the demo's directory belongs; "
@@ -142,5 +141,6 @@ def _make_directory(directory: Path) -> None:
 
 
 def _section(title: str) -> Iterator[str]:
+    """Yield an empty line and a title."""
     yield ""
     yield click.style(title, bold=True)

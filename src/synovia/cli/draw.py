@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ..model import LimitModel
     from ..population import Source
 
-
 HUMAN: Source = "human"
 EXAMPLES = (
     ("what humans can do, every joint on one sheet", "synovia draw -o human.png"),
@@ -103,8 +102,8 @@ def _model(file: str, roles: Mapping[str, str]) -> LimitModel:
 
 
 def _save(model: LimitModel, joint: str | None, depends: str | None, output: Path) -> None:
-    from ..draw import draw_dependence, draw_joint, draw_joints, samples_of
-    from ..draw import save_picture as write_picture
+    """Draw the maps of `depends`, the sheet of `joint`, or all joints, and write the picture."""
+    from ..draw import draw_dependence, draw_joint, draw_joints, samples_of, save_picture
 
     if depends is not None:
         figure = draw_dependence(model, depends)
@@ -112,17 +111,17 @@ def _save(model: LimitModel, joint: str | None, depends: str | None, output: Pat
         figure = draw_joints(model, progress=terminal.progress("drawing"))
     else:
         figure = draw_joint(model.limits[joint], samples_of(model, joint), title=joint)
-    write_picture(figure, output)
+    save_picture(figure, output)
 
 
 def _save_plate(name: str, file: Path | None, output: Path) -> None:
+    """Draw a plate of the figure in `file`, or of the default human, and write the picture."""
     from ..anatomy import human
-    from ..draw import draw_plate, plates
-    from ..draw import save_picture as write_picture
+    from ..draw import draw_plate, plates, save_picture
     from ..io import load_figure
 
     plates_by_name = plates()
     if name not in plates_by_name:
         raise click.UsageError(f"--plate must be one of {', '.join(plates_by_name)}, got {name}")
     figure = human() if file is None else load_figure(file)
-    write_picture(draw_plate(figure, plates_by_name[name]), output)
+    save_picture(draw_plate(figure, plates_by_name[name]), output)

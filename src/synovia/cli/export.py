@@ -108,13 +108,13 @@ def export(
             skeleton_before, up=up or skeleton_before.up, unit=unit or skeleton_before.unit
         )
         model = replace(model, skeleton=skeleton)
-    shown = terminal.progress("fitting hinges")
+    show_progress = terminal.progress("fitting hinges")
     if into is not None:
         if figure:
             raise click.UsageError("--figure is for a whole body, --into for ranges: give one")
         from ..export.into import write_into
 
-        exported = write_into(model, into, progress=lambda names: shown(list(names)))
+        exported = write_into(model, into, progress=lambda names: show_progress(list(names)))
         target = "ranges"
     else:
         target = to or target_of(output.name) or ""
@@ -129,25 +129,27 @@ def export(
             name=output.stem,
             mass=mass,
             figure=None if figure is None else figure_of(figure, None),
-            progress=lambda names: shown(list(names)),
+            progress=lambda names: show_progress(list(names)),
         )
     joints = dict(list(exported.losses.items())[: len(exported.losses) - exported.pairs])
-    over = [
+    exceeding = [
         name for name, loss in joints.items() if max_gain is not None and loss.gained > max_gain
     ]
-    if not over:
+    if not exceeding:
         atomic_write(output, exported.content)
     terminal.echo_lines(loss_table(exported))
     for name, note in exported.notes.items():
         if note:
             terminal.echo(f"{terminal.printable(name)}: {note}")
-    if not over:
+    if not exceeding:
         count = terminal.pluralize(len(joints), "joint")
         if exported.pairs:
             count += f" and {terminal.pluralize(exported.pairs, 'pair')}"
         terminal.echo(f"{count} as {target}; wrote {output}")
-    if over:
-        terminal.note(f"not written: {', '.join(over)} gain more than {percent(max_gain or 0.0)}")
+    if exceeding:
+        terminal.note(
+            f"not written: {', '.join(exceeding)} gain more than {percent(max_gain or 0.0)}"
+        )
         raise click.exceptions.Exit(1)
 
 

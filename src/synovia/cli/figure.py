@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ..anatomy.fit import Residual
     from ..components import Control, Figure, FigurePose
 
-
 HUMAN = "human"
 SIDES = ("left", "right")
 UNITS = {"degrees": "°", "radians": " rad", "length": "", "share": ""}
@@ -234,9 +233,9 @@ def fit_lines(fitted: FittedFigure) -> Iterator[str]:
     yield ""
 
 
-def _residual_cells(left: Residual) -> tuple[str, str]:
-    """Return millimetres and degrees; empty strings for NaN."""
-    mm, degrees = 1e3 * left.shift, math.degrees(left.angle)
+def _residual_cells(residual: Residual) -> tuple[str, str]:
+    """Return the millimetres and degrees of a residual; empty strings for NaN."""
+    mm, degrees = 1e3 * residual.shift, math.degrees(residual.angle)
     return ("" if math.isnan(mm) else f"{mm:.1f}", "" if math.isnan(degrees) else f"{degrees:.1f}")
 
 
@@ -319,8 +318,8 @@ def write_output(
     posed = body.pose(controls)
     yield from clamped_lines(body, posed, controls)
     pose = body.pose(sweep(body, 2 * FRAMES_A_SECOND, posed.controls)) if sweep_all else posed
-    for name, off in pose.gaps.items():
-        yield f"{name} could not comply everywhere: it is off by {float(np.max(off)):.2g}"
+    for name, gap in pose.gaps.items():
+        yield f"{name} could not comply everywhere: it is off by {float(np.max(gap)):.2g}"
     clip = clip_of(body, pose, 1.0 / FRAMES_A_SECOND)
     save_clip(clip, output)
     yield f"wrote {output}, {terminal.pluralize(clip.frames, 'frame')}"
@@ -339,5 +338,5 @@ def clamped_lines(body: Figure, posed: FigurePose, controls: Mapping[str, float]
 
 
 def _with_unit(value: float, limits: Control) -> str:
-    """Return a value of a control with its unit."""
+    """Return a value of the control `limits` with its unit."""
     return f"{value:.6g}{UNITS[limits.unit]}"

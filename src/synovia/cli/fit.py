@@ -38,8 +38,6 @@ EXAMPLES = (
 )
 DROPPED = ("flips", "unconfirmed", "isolated")
 """Reasons for dropping frames, as provenance names them."""
-
-
 FIT_OPTIONS = (
     options.limits_output_option,
     click.option(
@@ -191,19 +189,19 @@ def fit(
     from ..model import LimitModel
 
     options.check_limits_output(output, force=force)
-    chosen, start = fitting_of(**fitting), parse_reference(reference)
+    fitting_values, reference_value = fitting_of(**fitting), parse_reference(reference)
     population = None if blend is None else load_limits(blend)
     if population is not None and not any(population.samples.values()):
         raise ValueError(f"{blend}: no samples to blend with; write it with fit --keep-samples")
-    loaded, performers = load_takes(clips, performer, chosen["names"] or {})
+    loaded, performers = load_takes(clips, performer, fitting_values["names"] or {})
     model = LimitModel.fit(
         loaded,
-        reference=start,
+        reference=reference_value,
         performers=performers,
         blend=population,
         relative_to=options.parse_pairs(ancestors, "--relative-to", form="JOINT=ANCESTOR"),
         progress=terminal.progress("fitting"),
-        **chosen,
+        **fitting_values,
     )
     save_fit(model, output)
 
@@ -219,13 +217,13 @@ def save_fit(model: LimitModel, output: Path) -> None:
 
 def parse_shape_options(shape: str, texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of a shape's fit, or of an estimator, converted to their types."""
-    takes = (SHAPES[shape] if shape in SHAPES else ESTIMATORS[shape]).fit_options(texts)
-    offered = ", ".join(f"{key}={_option_form(key, kind)}" for key, kind in takes.items())
+    types = (SHAPES[shape] if shape in SHAPES else ESTIMATORS[shape]).fit_options(texts)
+    offered = ", ".join(f"{key}={_option_form(key, kind)}" for key, kind in types.items())
     values: dict[str, Any] = {}
     for key, text in texts.items():
-        if key not in takes:
+        if key not in types:
             raise click.UsageError(f"--with {key}: {shape} takes {offered or 'no options'}")
-        kind = takes[key]
+        kind = types[key]
         try:
             if get_origin(kind) is Literal:
                 values[key] = get_args(kind)[get_args(kind).index(text)]

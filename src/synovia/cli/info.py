@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..rigs import Rig
     from ..skeleton import Clip, Skeleton
 
-
 EXAMPLES = (
     ("the joints of a clip, and how each of them moves", "synovia info walk.bvh"),
     ("the ranges that were learned, and from what", "synovia info human.limits.json"),
@@ -79,7 +78,7 @@ def info(file: Path) -> None:
 
 
 def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines about what limits were learned from; provenance may hold anything."""
+    """Yield lines about what limits were learned from; unknown or malformed entries are skipped."""
     clips = _complete_rows(
         provenance.get("clips"), performer=object, frames=int, frame_time=float | int
     )
@@ -103,8 +102,8 @@ def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
             f"learned from {terminal.pluralize(frames, 'frame')} ({seconds:.0f} s) in "
             f"{terminal.pluralize(len(clips), 'clip')} of {_list_performers(performers)}"
         )
-        if first := sum(bool(clip.get("first_frame_dropped")) for clip in clips):
-            dropped = terminal.pluralize(first, "clip")
+        if first_frames := sum(bool(clip.get("first_frame_dropped")) for clip in clips):
+            dropped = terminal.pluralize(first_frames, "clip")
             yield f"left out the first frame of {dropped}: nobody performed it"
     for row in _complete_rows(
         [provenance.get("blend")], performers=list, samples=int, counted_as=float | int
@@ -115,8 +114,8 @@ def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
             f"and counted as {row['counted_as']} people"
         )
     for key, why in DROP_REASONS.items():
-        if lost := sum(row[key] for row in joints):
-            share = lost / max(sum(row["frames"] for row in joints), 1)
+        if dropped_frames := sum(row[key] for row in joints):
+            share = dropped_frames / max(sum(row["frames"] for row in joints), 1)
             yield f"left out {percent(share)} of the joints' frames: {why}"
 
 
@@ -227,7 +226,7 @@ def _bone_joints(rig: Rig, role: str) -> str:
 
 
 def _by_channels(skeleton: Skeleton) -> dict[str, str]:
-    """Return names of joints by their channels, in the file's order."""
+    """Return the joints, as text, by the description of their channels."""
     owners: dict[str, list[str]] = {}
     for joint, channels in zip(skeleton.names, skeleton.channels, strict=True):
         axes = {
@@ -252,6 +251,7 @@ def _range_texts(kind: JointKind) -> list[str]:
 
 
 def _axis(axis: Sequence[float]) -> str:
+    """Return a unit vector in words: a letter with a sign, or its three numbers."""
     for letter, along in zip("xyz", axis, strict=True):
         if abs(along) > 0.9998:
             return letter if along > 0.0 else f"-{letter}"
@@ -338,6 +338,7 @@ def _frame_text(limit: Limit) -> str:
 
 
 def _option(key: str, value: Any) -> str:
+    """Return the value of a fitting option in the unit that users type."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         if key == "margin" or key in ANGLE_OPTIONS:
             return f"{math.degrees(value):.3g} deg"

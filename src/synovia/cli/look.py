@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..population import HumanLimits
     from ..skeleton import Skeleton
 
-
 HEAD = "head"
 EXAMPLES = (
     (

@@ -90,9 +90,9 @@ class TeachingCommand(click.Command):
                 for option in options
                 if shared.get(option.name or "", "Options") == section
             ]
-            if shown := [record for record in records if record]:
+            if rows := [record for record in records if record]:
                 with formatter.section(section):
-                    formatter.write_dl(shown)
+                    formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples as they are typed, each below its description."""
@@ -319,9 +319,9 @@ def parse_direction(option: str, text: str) -> Vectors:
     return vector
 
 
-def exit_with(found: bool) -> NoReturn:
-    """End the command with 1 if something was found, or a clip was left out that counts; else 0."""
-    raise click.exceptions.Exit(1 if found or not settings().is_complete else 0)
+def exit_with(failed: bool) -> NoReturn:
+    """Exit with 1 if `failed`, or if a clip was left out that counts for the exit code; else 0."""
+    raise click.exceptions.Exit(1 if failed or not settings().is_complete else 0)
 
 
 def check_file(path: Path) -> None:

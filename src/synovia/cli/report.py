@@ -125,9 +125,9 @@ def report(
 
 
 def _joined(tables: Sequence[Iterator[tuple[object, ...]]]) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of tables one after the other; equal titles stand once.
+    """Yield the rows of all tables; titles equal to the last ones are left out.
 
-    Clips of other rigs can have other columns, and then titles of their own.
+    Clips of other rigs can have other columns, whose titles are then kept.
     """
     last_titles: tuple[object, ...] | None = None
     for table in tables:

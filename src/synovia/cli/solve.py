@@ -75,11 +75,11 @@ def _demands(driven: ClipSolution) -> list[int]:
 
 
 def _largest_error(driven: ClipSolution, k: int) -> str:
-    """Return the largest error of the goal of an index in words."""
+    """Return the largest error of the goal at index `k`, in words."""
     goal, errors = driven.solution.goals[k], driven.solution.errors[:, k]
     frame, worst = int(errors.argmax()), float(errors.max())
-    far = f"{worst:.3g}" if goal.is_length else f"{math.degrees(worst):.1f} degrees"
-    return f"{terminal.printable(goal.label)} off by at most {far} (frame {frame})"
+    size = f"{worst:.3g}" if goal.is_length else f"{math.degrees(worst):.1f} degrees"
+    return f"{terminal.printable(goal.label)} off by at most {size} (frame {frame})"
 
 
 def _reason_lines(driven: ClipSolution) -> Iterator[str]:
@@ -102,9 +102,9 @@ def _reason_lines(driven: ClipSolution) -> Iterator[str]:
 
 
 def _worst_frame(driven: ClipSolution) -> int:
-    """Return the frame with the largest error; frames still moving count only if no other does.
+    """Return the unmet frame with the largest error; late frames only if all unmet ones are late.
 
-    The error is that of the goal which is missed most in a frame that is not met.
+    The error is that of one goal: the one with the largest error in any unmet frame.
     """
     import numpy as np
 
@@ -116,19 +116,19 @@ def _worst_frame(driven: ClipSolution) -> int:
 
 
 def _blocking(driven: ClipSolution, frames: Mask) -> list[str]:
-    """Return the joints whose limits block in a mask of frames, in words, the most often first."""
+    """Return the joints whose limits block in a mask of frames, in words, most frequent first."""
     angles, names = driven.solution.blocked_angle[frames], driven.clip.skeleton.names
-    often = (angles > 0.0).sum(axis=0).tolist()
-    order = sorted((j for j, count in enumerate(often) if count), key=lambda j: -often[j])
+    counts = (angles > 0.0).sum(axis=0).tolist()
+    order = sorted((j for j, count in enumerate(counts) if count), key=lambda j: -counts[j])
     return [
-        f"{names[j]} in {terminal.pluralize(often[j], 'frame')} "
+        f"{names[j]} in {terminal.pluralize(counts[j], 'frame')} "
         f"({terminal.degrees(math.degrees(angles[:, j].max()))} degrees more)"
         for j in order
     ]
 
 
 def _goal_and_joint(text: str, joints: Sequence[str]) -> tuple[Callable[..., Any], str]:
-    """Return the class of goal and the joint of JOINT or KIND:JOINT; names may have colons."""
+    """Return the goal class and the joint typed as JOINT or KIND:JOINT; names may have colons."""
     from ..ik import GOALS, JointGoal
 
     kind, colon, joint = text.partition(":")

@@ -156,7 +156,7 @@ def _show_item(item: object) -> str | None:
 
 @contextlib.contextmanager
 def share_bar(label: str) -> Iterator[Callable[[str, float], None]]:
-    """Give a function of a new label and the share done (0 to 1) that moves a bar on a terminal."""
+    """Yield a function that updates a progress bar with a label and the share done, 0 to 1."""
     if not sys.stderr.isatty():
         yield lambda label, share: None
         return

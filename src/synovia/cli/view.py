@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..skeleton import Clip
     from ..view.folder import Folder
 
-
 EXAMPLES = (
     ("the default human, an arm raised; Space moves every control", "synovia view"),
     ("a clip of a human against what humans can do", "synovia view wild.bvh"),
@@ -139,7 +138,7 @@ def view(
     folder = _folder_of(clip)
     if folder is not None:
         clip = folder.paths[0]
-    other = None if compare is None else (compare.name, io.load_limits(compare))
+    compared = None if compare is None else (compare.name, io.load_limits(compare))
     scene = scene_of(*_load_inputs(clip, limits, which, maps))
     if clip is None:
         scene = replace(scene, start=start_of(scene.figure))
@@ -148,7 +147,7 @@ def view(
         save_to = Path(limits)
     server = PageServer(scene, port=port, allow_remote=allow_remote, hosts=hosts, save_to=save_to)
     session = server.session
-    session.folder, session.compared = folder, other
+    session.folder, session.compared = folder, compared
     if clip is not None:
         session.clip_suffix = clip_suffix(split_clip(clip)[0])
     if folder is not None:
@@ -157,7 +156,7 @@ def view(
         entry = folder.entries[folder.shown]
         if folder.shown:  # the first is shown
             show_clip(session, entry.load(), entry.suffix)
-    try:  # from the moment that somebody knows the link
+    try:  # from here on, the server is closed in any case
         terminal.echo(f"{click.style(server.url, bold=True)}\nCtrl-C ends it.")
         if allow_remote is not None:
             names = ", ".join(server.guard.names)
@@ -219,7 +218,7 @@ def _load_inputs(
     if isinstance(model, str):
         if clip is None:
             return canonical_limits(model), None, body, names
-        on_rig = _on_rig(model, clip, names, str(clip_path), wanted=limits is not None)
+        on_rig = _on_rig(model, clip, names, str(clip_path), required=limits is not None)
         return on_rig, clip, body, {}
     if clip is not None:
         check_map(names, model.skeleton, [clip])
@@ -227,15 +226,15 @@ def _load_inputs(
 
 
 def _on_rig(
-    source: Source, clip: Clip, names: dict[str, str], path: str, *, wanted: bool
+    source: Source, clip: Clip, names: dict[str, str], path: str, *, required: bool
 ) -> LimitModel:
-    """Return human limits for a clip; no limits if it is not human, unless they are `wanted`."""
+    """Return human limits for a clip; no limits if it is not human, unless they are `required`."""
     from ..model import LimitModel
 
     try:
         return model_on_rig(source, clip, names, path)
     except NoHumanLimitsError as error:
-        if wanted or names:
+        if required or names:
             raise
         terminal.note(f"{terminal.printable(str(error))}; shown without limits")
         return LimitModel({}, clip.skeleton)
