@@ -116,8 +116,8 @@ class Commands(click.Group):
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(AttributeError):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-        chosen = Settings()
-        extra["obj"] = chosen
+        settings = Settings()
+        extra["obj"] = settings
         try:
             with _exit_at_signals():
                 code = super().main(args, prog_name, standalone_mode=False, **extra)
@@ -125,7 +125,7 @@ class Commands(click.Group):
             code = INTERRUPTED
         except Exception as error:
             with contextlib.suppress(OSError):  # stderr may be on a full disk
-                _print_error(error, debug=chosen.debug)
+                _print_error(error, debug=settings.debug)
             code = FAILED
         sys.exit(code if isinstance(code, int) else 0)
 

@@ -69,7 +69,7 @@ def report(
     the range that a clip uses are the published norm of healthy adults (mean and standard
     deviation) and the limit of what is possible.
     """
-    from ..draw.report import MOST_RECORDINGS, Recording, motion_report
+    from ..draw.report import MAX_RECORDINGS, Recording, motion_report
     from ..io.files import atomic_file, atomic_write
     from ..population.motion import RANGE_COLUMNS
 
@@ -79,7 +79,7 @@ def report(
     if output is not None:
         if output.suffix.lower() not in HTML:
             raise click.UsageError(f"--output must end in .html, got {str(output)!r}")
-        if len(run.files) > MOST_RECORDINGS:
+        if len(run.files) > MAX_RECORDINGS:
             raise click.UsageError(f"--output takes one or two clips, got {len(run.files)}")
     tables_to = [Path(target) for target in (curves, ranges) if target not in (None, "-")]
     paths = tables_to if output is None else [output, *tables_to]

@@ -18,6 +18,7 @@ from .sphere import (
     draw_view,
     hemisphere,
     mean_direction,
+    pixel_centers,
     pixels_for,
     twist_widths_deg,
 )
@@ -27,21 +28,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
 PIXELS = 300  # across a sphere
 COLUMN_PX, SPHERE_PX, HEAD_PX, FOOT_PX = 440, 400, 130, 130
-LINES_DEG = 30.0
-"""Degrees between contour lines."""
-LEAST = 0.03
-"""A side is drawn if it has at least this share of the legal directions."""
-NAMES = {"low": "from", "high": "to", "margin": "margin"}
+LINES_DEG = 30.0  # between contour lines
+MIN_SHARE = 0.03  # of the legal directions; a side of the sphere with fewer is not drawn
+TITLES = {"low": "from", "high": "to", "margin": "margin"}
 
 
 def draw_dependence(model: LimitModel, joint: str) -> Figure:
     """Return maps of a joint's ranges over the legal directions of its driver's bone, in degrees.
 
-    Of a range these are its width and both its ends, of a hinge from its reference. The bone comes
-    to each direction by the shortest swing from the reference of the driver's limit.
+    There is a map of each end of the range, and of its width; angles of a hinge count from its
+    reference. The driver's bone comes to each direction by the shortest swing from the reference of
+    its limit.
     """
     if joint not in model.dependents:
         drivers = ", ".join(model.dependents) or "none"
@@ -52,13 +51,13 @@ def draw_dependence(model: LimitModel, joint: str) -> Figure:
     views = {"seen from the front": front, "seen from behind": -front}
     pixels = PIXELS if limit is None else pixels_for(limit, PIXELS)
     images = {
-        name: hemisphere(lambda at: _numbers_deg(dependent, limit, at), view, pixels)
+        name: hemisphere(lambda directions: _ranges_deg(dependent, limit, directions), view, pixels)
         for name, view in views.items()
     }
     legal = {name: int(np.isfinite(image).sum()) for name, image in images.items()}
-    least = LEAST * sum(legal.values())
+    least = MIN_SHARE * sum(legal.values())
     shown = {name: image for name, image in images.items() if legal[name] >= least}
-    titles = [NAMES[name] for name in dependent.at_nodes]
+    titles = [TITLES[name] for name in dependent.at_nodes]
     titles = ["range", *titles] if len(titles) == 2 else titles
     width = COLUMN_PX * max(len(titles), 2)
     height = HEAD_PX + SPHERE_PX * len(shown) + FOOT_PX
@@ -94,15 +93,15 @@ def draw_dependence(model: LimitModel, joint: str) -> Figure:
 
 
 def _draw_lines(axes: Axes, image: Floats) -> None:
-    """Draw lines of equal degrees into one side of the sphere, and write these on them."""
-    along = (np.arange(len(image)) + 0.5) / len(image) * 2.0 - 1.0
+    """Draw labelled contour lines of an image in degrees over one side of the sphere."""
+    centers = pixel_centers(len(image))
     degrees = image[np.isfinite(image)]
     if np.ptp(degrees) < LINES_DEG:
         return
     first, last = np.ceil(degrees.min() / LINES_DEG), np.floor(degrees.max() / LINES_DEG)
     lines = axes.contour(
-        along,
-        along,
+        centers,
+        centers,
         image,
         levels=LINES_DEG * np.arange(first, last + 1.0) + 0.0,
         colors=[INK],
@@ -112,20 +111,24 @@ def _draw_lines(axes: Axes, image: Floats) -> None:
     axes.clabel(lines, fmt="%.0f°", fontsize=9, inline_spacing=2)
 
 
-def _numbers_deg(dependent: DependentLimit, limit: Limit | None, directions: Vectors) -> Floats:
-    """Return what is drawn (n, k) at directions of the driver's bone, in degrees."""
+def _ranges_deg(dependent: DependentLimit, limit: Limit | None, directions: Vectors) -> Floats:
+    """Return what is drawn at directions (n, 3) of the driver's bone: (n, k), in degrees.
+
+    A range has its width before its two ends. Values are NaN where the driver's limit is violated.
+    """
     reference = quat.IDENTITY if limit is None else limit.chart.reference
     axis = dependent.axis if limit is None else direction_chart(limit).axis
     values = dependent.values_at(quat.mul(reference, quat.between(axis, directions)))
     scale = hinge_scale(dependent)
-    shown = np.degrees(values if scale is None else scale.angles_at(values))
-    if shown.shape[1] == 2:
-        shown = np.column_stack([shown[:, 1] - shown[:, 0], shown])
+    angles_deg = np.degrees(values if scale is None else scale.angles_at(values))
+    if angles_deg.shape[1] == 2:
+        angles_deg = np.column_stack([angles_deg[:, 1] - angles_deg[:, 0], angles_deg])
     legal = True if limit is None else np.isfinite(twist_widths_deg(limit, directions))[:, None]
-    return np.where(legal, shown, np.nan)
+    return np.where(legal, angles_deg, np.nan)
 
 
 def _span_deg(degrees: Floats) -> tuple[float, float]:
+    """Return the span of a colour scale, at least 1 degree wide."""
     if not len(degrees):
         return 0.0, 1.0
     low, high = float(degrees.min()), float(degrees.max())

@@ -34,13 +34,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
 DRAWN_AS_IS = (RotationVector, SwingTwist)
 """Charts whose points are drawn; limits in others are drawn as rotation vectors."""
-DETAIL = 3
-"""Detail of the surfaces of `DRAWN_AS_IS`."""
-ELEVATION_DEG, AZIMUTH_DEG = 17.0, -52.0
-JUMP_DEG = 60.0
+DETAIL = 3  # of the surfaces in `DRAWN_AS_IS`
+ELEVATION_DEG, AZIMUTH_DEG = 17.0, -52.0  # of the viewer of 3-D axes
+JUMP_DEG = 60.0  # farther steps of a line are not drawn: the rotation vector changed its cover
 
 
 def draw_limit(limit: Limit, samples: Quats | None = None, *, title: str = "") -> Figure:
@@ -95,15 +93,15 @@ def draw_region(
 
 
 def _plot_surface(limit: Limit) -> Surface:
-    """Return the boundary as it is drawn, without triangles that cross the angle π."""
+    """Return the boundary in the coordinates drawn, without triangles that cross the angle π."""
     if isinstance(limit.chart, DRAWN_AS_IS):
         return shape_surface(limit.region, DETAIL)
     mesh = boundary(limit, PRINT)
     rotations = quat.mul(limit.chart.reference, quat.exp(mesh.vertices))
     vectors = _plot_points(limit, rotations)
     corners = vectors[mesh.triangles]
-    torn = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1) > np.pi
-    return Surface(vectors, mesh.triangles[~torn])
+    crosses = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1) > np.pi
+    return Surface(vectors, mesh.triangles[~crosses])
 
 
 def _plot_points(limit: Limit, rotations: Quats) -> Points:
@@ -114,7 +112,7 @@ def _plot_points(limit: Limit, rotations: Quats) -> Points:
 
 
 def _split_at_jumps(points: Points) -> Points:
-    """Return a line (n, 3) with NaN between points of different covers."""
+    """Return a line (n, 3), in degrees, with NaN between points more than `JUMP_DEG` apart."""
     jumps = np.flatnonzero(np.linalg.norm(np.diff(points, axis=0), axis=1) > JUMP_DEG) + 1
     return np.insert(points, jumps, np.nan, axis=0)
 
@@ -124,8 +122,8 @@ def _style_axes(axes: Any, limit: Limit, degrees: Points) -> None:
     from matplotlib.ticker import MultipleLocator
 
     low, high = degrees.min(axis=0), degrees.max(axis=0)
-    room = 0.04 * (high - low).max()
-    spans = [(a - room, b + room) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    margin = 0.04 * (high - low).max()
+    spans = [(a - margin, b + margin) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
     chart = limit.chart if isinstance(limit.chart, DRAWN_AS_IS) else RotationVector
     names = coordinate_names(chart)
     for axis, name, span in zip((axes.xaxis, axes.yaxis, axes.zaxis), names, spans, strict=True):
@@ -195,18 +193,20 @@ def draw_slices(
     colours = LinearSegmentedColormap.from_list("distance", FIELD_COLOURS)
     nodes_deg, deepest = [np.degrees(nodes) for nodes in _nodes(field)], deepest_node(field)
     planes = [np.take(distances_deg, index, axis=k).T for k, index in enumerate(deepest)]
-    far = max(np.abs(plane).max() for plane in planes)
+    max_distance = max(np.abs(plane).max() for plane in planes)
     left, bottom, width, height = box
-    share = width / len(planes)
+    panel_width = width / len(planes)
     for across, plane in enumerate(planes):
         along, up = (axis for axis in range(len(planes)) if axis != across)
         grid = nodes_deg[along], nodes_deg[up], plane
-        axes = figure.add_axes((left + across * share, bottom, 0.81 * share, height))
-        axes.pcolormesh(*grid, cmap=colours, vmin=-far, vmax=far, shading="gouraud")
+        axes = figure.add_axes((left + across * panel_width, bottom, 0.81 * panel_width, height))
+        axes.pcolormesh(
+            *grid, cmap=colours, vmin=-max_distance, vmax=max_distance, shading="gouraud"
+        )
         if plane.min() < 0.0 < plane.max():
             axes.contour(*grid, levels=[0.0], colors=[INK], linewidths=1.4)
-        at = f"{names[across]} = {nodes_deg[across][deepest[across]]:.0f}°"
-        axes.set_title(f"slice at {at}, boundary in black", color=MUTED, size=11, pad=5)
+        position = f"{names[across]} = {nodes_deg[across][deepest[across]]:.0f}°"
+        axes.set_title(f"slice at {position}, boundary in black", color=MUTED, size=11, pad=5)
         axes.set_xlabel(f"{names[along]} (°)", color=MUTED, size=11)
         axes.set_ylabel(f"{names[up]} (°)", color=MUTED, size=11)
         axes.set_aspect("equal")
@@ -249,9 +249,9 @@ def draw_inside(
     samples: Quats | None,
     span_deg: tuple[float, float],
 ) -> None:
-    """Draw what a shape consists of into the lowest part of the figure, a share `height` of it.
+    """Draw the contents of a table or field into the lowest share `height` of the figure.
 
-    Most shapes have nothing to add.
+    Other shapes draw nothing. `span_deg` is the span of the colours for twist.
     """
 
 
@@ -334,9 +334,9 @@ def draw_joints(model: LimitModel, *, progress: Progress = iter) -> Figure:
 
 
 def describe_limit(limit: Limit) -> str:
-    """Return the family, the chart, the share of all rotations and the ancestor, in words.
+    """Return shape, chart, share of all rotations and ancestor of a limit, in words.
 
-    If the chart has a frame, also the rotation of its axes in the joint's frame.
+    If the axes of the chart are turned in the joint's frame, the angle is included.
     """
     rotation_deg = np.degrees(quat.angle_between(limit.chart.frame, quat.IDENTITY))
     turned = f" with axes turned by {rotation_deg:.0f}°" if rotation_deg >= 0.5 else ""
@@ -347,6 +347,7 @@ def describe_limit(limit: Limit) -> str:
 
 
 def _volume_text(limit: Limit) -> str:
+    """Return the share of all rotations that is legal, in words."""
     volume = limit.volume()
     return "a thin region" if volume == 0.0 else f"{percent(volume)} of all rotations"
 

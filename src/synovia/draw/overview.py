@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
 WIDTH_PX, HEIGHT_PX, ROW_PX = 1600, 900, 24
 MAX_JOINTS = 6  # rows of the strips in the overview
 TITLE: dict[str, Any] = {"size": 17, "weight": "bold"}
@@ -56,10 +55,10 @@ def draw_overview(
     _draw_headings(figure, joint, samples, model)
     _draw_poses(figure.add_axes((0.015, 0.315, 0.61, 0.575)), wild, clamped, before, frames)
     region: Any = figure.add_axes((0.625, 0.32, 0.37, 0.555), projection="3d")
-    path = lineage(model.skeleton, joint, model.limits[joint].relative_to)
+    measured = lineage(model.skeleton, joint, model.limits[joint].relative_to)
     paths = {
-        OUTSIDE: path.relative_rotation(wild.pose.rotations),
-        LEGAL: path.relative_rotation(clamped.pose.rotations),
+        OUTSIDE: measured.relative_rotation(wild.pose.rotations),
+        LEGAL: measured.relative_rotation(clamped.pose.rotations),
     }
     draw_region(region, model.limits[joint], samples, paths)
     _draw_strips(figure, before, after, joints)
@@ -67,6 +66,7 @@ def draw_overview(
 
 
 def _draw_headings(figure: Figure, joint: str, samples: Quats, model: LimitModel) -> None:
+    """Write the titles and the meaning of the colours above the panels."""
     limit = model.limits[joint]
     kind = f"{label(limit.shape)} in the {limit.chart.name} chart"
     for x, y, text, color, style in (
@@ -85,7 +85,7 @@ def _draw_headings(figure: Figure, joint: str, samples: Quats, model: LimitModel
 def _draw_poses(
     axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: Sequence[int]
 ) -> None:
-    """Draw frames side by side: the clamped body, and limbs outside as they were before."""
+    """Draw frames side by side: the clamped body, and over it the unclamped limbs outside."""
     skeleton = wild.skeleton
     size = body_size(skeleton)
     step = 0.70 * size
@@ -112,6 +112,7 @@ def _draw_poses(
 
 
 def _draw_strips(figure: Figure, before: Report, after: Report, joints: Sequence[str]) -> None:
+    """Draw the violations over time before and after clamping, on one colour scale."""
     worst_deg = max(float(np.degrees(before.violation.max(initial=0.0))), 1.0)
     bottom, height = 0.075, 0.155
     for left, report, title, color in (
@@ -141,7 +142,7 @@ def _at_origin(pose: Pose, frame: int) -> Pose:
 
 
 def draw_violation(report: Report, *, joints: Sequence[str] | None = None) -> Figure:
-    """Return the strip of `report`, for all its joints unless `joints` names some."""
+    """Return a picture of the violations of joints over time; all joints unless given."""
     names = list(report.names if joints is None else joints)
     height = ROW_PX * len(names) + 130
     figure = new_figure(1200, height)
@@ -162,7 +163,10 @@ def draw_violation(report: Report, *, joints: Sequence[str] | None = None) -> Fi
 
 
 def draw_strip(axes: Axes, report: Report, joints: Sequence[str], worst_deg: float) -> Any:
-    """Draw `joints` of the report into `axes`, on a scale to `worst_deg`; return the image."""
+    """Draw the violations of `joints` over time, on a colour scale from 0 to `worst_deg`.
+
+    Returns the image, for `draw_scale`.
+    """
     rows = [report.names.index(name) for name in joints]
     strip_deg = np.degrees(report.violation[:, rows]).T
     end = max(len(report.violation), 1) * report.frame_time
@@ -185,7 +189,7 @@ def draw_strip(axes: Axes, report: Report, joints: Sequence[str], worst_deg: flo
 
 
 def draw_scale(axes: Axes, image: Any) -> None:
-    """Draw the colours of `image` into `axes`, with degrees."""
+    """Draw the colour scale of `image` into `axes`, in degrees."""
     bar = axes.figure.colorbar(image, cax=axes)
     bar.outline.set_visible(False)
     hide_frame(axes)

@@ -30,40 +30,41 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
-
 STEP = 0.5  # of a control's unit: step to both sides in the estimate of a centre of rotation
 TRAIL_POINTS = 121  # points over the range of a control
 ROOM = 0.75  # half the width of the panel of a trail, as a share of the trail's extent
 
 
 class Trail(NamedTuple):
-    """Where a centre is seen, (..., 2), over the whole range of a control and in some poses.
-
-    `values` (n,) of the control have the centre along `path`, those of the poses (k,) at `marks`.
-    """
+    """Positions of a centre of rotation, projected for the viewer."""
 
     values: Floats
+    """(n,): values of the control over its whole range."""
     path: Vectors
+    """(n, 2): positions at these values."""
     angles: Floats
+    """(k,): values of the control in the poses."""
     marks: Vectors
+    """(k, 2): positions in the poses."""
 
     @property
     def middle(self) -> Vectors:
-        """The middle (2,) of all that there is to see."""
+        """The middle (2,) of the bounding box of path and marks."""
         points = np.concatenate([self.path, self.marks])
         return np.asarray(0.5 * (points.min(axis=0) + points.max(axis=0)))
 
     @property
     def reach(self) -> float:
-        """How far around the middle is to be shown; 1 for a centre that does not move."""
+        """Half the width of a panel that shows all of it; 1 for a centre that does not move."""
         points = np.concatenate([self.path, self.marks])
         return ROOM * float(np.ptp(points, axis=0).max()) or 1.0
 
 
 def center_of_motion(figure: Figure, controls: Mapping[str, float], name: str, by: str) -> Vectors:
-    """Return the point (3,), in the frame of a segment's parent, about which a control turns it.
+    """Return the point (3,), in the frame of the parent, about which a control rotates a segment.
 
-    It is the point of the motion's axis that is nearest to the segment's joint.
+    `name` is the segment and `by` the control. Of the axis of the motion, the point nearest to the
+    segment's joint is returned.
     """
     joint = figure.skeleton.index(name)
     value = figure.pose(controls).controls[list(figure.controls).index(by)]
@@ -80,11 +81,14 @@ def center_of_motion(figure: Figure, controls: Mapping[str, float], name: str, b
 def trail_of(
     figure: Figure, poses: tuple[Mapping[str, float], ...], name: str, by: str, view: Quats
 ) -> Trail:
-    """Return the path of a segment's centre of rotation, and its position in each pose."""
+    """Return the trail of the centre about which the control `by` rotates the segment `name`.
+
+    All is seen as in the first of `poses`, rotated by `view`.
+    """
     positions, rotations = forward(figure.skeleton, figure.pose(poses[0]))
     parent = int(figure.skeleton.parents[figure.skeleton.index(name)])
 
-    def seen(controls: Mapping[str, float]) -> Vectors:
+    def project_center(controls: Mapping[str, float]) -> Vectors:
         center = center_of_motion(figure, controls, name, by)
         world_position = positions[parent] + quat.rotate(rotations[parent], center)
         return np.asarray(quat.rotate(view, world_position)[:2])
@@ -92,10 +96,11 @@ def trail_of(
     limits = figure.controls[by]
     values = np.linspace(limits.low + STEP, limits.high - STEP, TRAIL_POINTS)
     angles = np.array([pose.get(by, limits.neutral) for pose in poses])
-    # A pose at an end of what is shown has its centre on this side of it.
+    # The estimate of a centre needs a step to both sides.
     inner = np.clip(angles, angles.min() + STEP, angles.max() - STEP)
     path, marks = (
-        np.array([seen({**poses[0], by: value}) for value in row]) for row in (values, inner)
+        np.array([project_center({**poses[0], by: value}) for value in row])
+        for row in (values, inner)
     )
     return Trail(values, path, angles, marks)
 
@@ -119,8 +124,10 @@ def draw_trail(axes: Axes, trail: Trail) -> None:
     for point, angle in zip(trail.marks, trail.angles, strict=True):
         axes.plot(*point, "o", ms=11, mfc=OUTSIDE, mec=PAPER, mew=1.8, zorder=8)
         outwards = point - trail.marks.mean(axis=0)
-        away = 20.0 * outwards / (np.linalg.norm(outwards) or 1.0)
-        label = axes.annotate(f"{angle:g}°", tuple(point), tuple(away), textcoords="offset points")
+        label_offset = 20.0 * outwards / (np.linalg.norm(outwards) or 1.0)
+        label = axes.annotate(
+            f"{angle:g}°", tuple(point), tuple(label_offset), textcoords="offset points"
+        )
         label.set(color=INK, size=12, ha="center", va="center")
     low, high = trail.middle - trail.reach, trail.middle + trail.reach
     bar = 10.0 ** np.floor(np.log10(trail.reach))
@@ -138,26 +145,27 @@ TRAIL_EDGE = 0.06  # of a panel, left free on both sides of a moving centre's
 
 @dataclass(frozen=True)
 class Plate:
-    """What a plate shows of a figure: poses by their controls, and from where.
-
-    `segments` are patterns of those to draw, `highlighted` of those in green. `pitch` and `yaw`
-    (degrees) turn the figure before it is seen from the front: with a yaw of 180 it is seen from
-    behind. `moving_segment` names the one whose centre of
-    motion is marked, for the control that the poses change; one more panel shows the way that it
-    goes over the control's range, enlarged, in millimetres if the figure is in metres.
-    `zoom_radius` is how far around its joint is shown, in the figure's unit, or 0 for all.
-    `ellipsoids` tells whether those of scapulae are drawn.
-    """
+    """What a plate shows of a figure: poses by their controls, and the direction of view."""
 
     title: str
     poses: tuple[Mapping[str, float], ...]
     segments: tuple[str, ...] = ("*",)
+    """Patterns of the segments to draw."""
     highlighted: tuple[str, ...] = ()
+    """Patterns of the segments to draw in green."""
     pitch: float = 8.0
     yaw: float = -33.0
+    """Degrees by which the figure is rotated before it is seen from the front; 180: from behind."""
     moving_segment: str = ""
+    """Segment whose centre of rotation is marked, for the control that differs between the poses.
+
+    One more panel shows the path of the centre over the control's range, enlarged; its scale is in
+    millimetres if the figure is in metres.
+    """
     zoom_radius: float = 0.0
+    """Half the width of panels around that segment's joint, in the figure's unit; 0: show all."""
     ellipsoids: bool = False
+    """Whether the ellipsoids on which scapulae glide are drawn."""
 
     @property
     def view(self) -> Quats:
@@ -228,9 +236,10 @@ def _draw_panel(axes: Axes, figure: Figure, pose: Pose, plate: Plate) -> None:
 def _ellipsoids(
     figure: Figure, positions: Vectors, rotations: Quats
 ) -> list[tuple[Vectors, Floats]]:
-    """Return centre and half axes (3, 3), in the world, of every ellipsoid that a scapula keeps to.
+    """Return centre (3,) and half axes (3, 3), in the world, of the ellipsoids of all scapulae.
 
-    They stand in the frame of the parent of their set's first segment, moved to its joint.
+    A component gives them in the frame of the parent of its set's first segment, with the origin at
+    that segment's joint.
     """
     ellipsoids, skeleton = [], figure.skeleton
     for joint_set in figure.joint_sets.values():
@@ -239,9 +248,9 @@ def _ellipsoids(
                 halves = part.radii[:, None] * part.axes
                 first = skeleton.index(next(iter(joint_set.network.outputs)))
                 parent = int(skeleton.parents[first])
-                away = quat.rotate(rotations[parent], skeleton.offsets[first] + part.center)
+                offset = quat.rotate(rotations[parent], skeleton.offsets[first] + part.center)
                 ellipsoids.append(
-                    (positions[parent] + away, quat.rotate(rotations[parent], halves))
+                    (positions[parent] + offset, quat.rotate(rotations[parent], halves))
                 )
     return ellipsoids
 
@@ -273,7 +282,7 @@ def _sphere_points(polar: Floats, azimuth: Floats) -> Vectors:
 
 
 def _varying_control(poses: Sequence[Mapping[str, float]]) -> str:
-    """Return the first control that differs between poses, or the first at all."""
+    """Return the first control that differs between poses; the first one if none differs."""
     names = list(dict.fromkeys(name for pose in poses for name in pose))
     for name in names:
         if len({pose.get(name) for pose in poses}) > 1:
@@ -282,6 +291,7 @@ def _varying_control(poses: Sequence[Mapping[str, float]]) -> str:
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
+    """Return True if the name matches one of the shell-style patterns."""
     return any(fnmatch(name, pattern) for pattern in patterns)
 
 
@@ -302,7 +312,7 @@ SHOULDER = ("Sternum", "*Clavicle", "*Scapula", "*UpperArm")
 
 
 def both_sides(**controls: float) -> dict[str, float]:
-    """Return controls of a shoulder, for both sides."""
+    """Return the full names and values of shoulder controls, for both sides."""
     return {
         f"{side}_shoulder.{name}": value
         for side in ("left", "right")

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from ..learn import Progress
     from ..population import HumanLimits
 
-MOST_RECORDINGS = 2
-MOST_PICTURES = 8  # of worst frames, for each recording
+MAX_RECORDINGS = 2
+MAX_PICTURES = 8  # of worst frames, for each recording
 YAW = np.radians(35.0)  # of the view of a worst frame, from the front
 PITCH = np.radians(8.0)
 BAR, CURVE, FIGURE = (230, 20), (190, 34), (150, 190)  # width and height of pictures, in px
-COLUMNS = 90  # of a curve; each shows its least and its greatest angle
+COLUMNS = 90  # of a curve; each shows its smallest and its largest angle
 STILL = np.radians(0.5)  # joints whose angles change less are listed, without a table
-SMALLEST_NORM = 20.0  # degrees; shares of smaller norms say little
+MIN_NORM = 20.0  # degrees; shares of smaller norms say little
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +51,13 @@ class Recording:
 
     @classmethod
     def of_human(cls, human: HumanLimits, clip: Clip, progress: Progress = iter) -> Recording:
-        """Return a clip within human limits."""
+        """Return the recording of a clip, checked against human limits."""
         angles = clip_angles(human.model, human.alignment, clip, progress=progress)
         return cls(clip, human.alignment, angles, *human.check(clip))
 
     @classmethod
     def of_model(cls, model: LimitModel, alignment: Alignment, clip: Clip) -> Recording:
-        """Return a clip within other limits for its skeleton."""
+        """Return the recording of a clip, checked against other limits for its skeleton."""
         return cls(clip, alignment, clip_angles(model, alignment, clip), model.check(clip))
 
     @cached_property
@@ -76,7 +76,7 @@ class Recording:
         ]
 
     def seconds(self, frame: int) -> str:
-        """Return the time of a frame."""
+        """Return the time of a frame as text, in seconds."""
         return f"{frame * self.clip.frame_time:.2f} s"
 
 
@@ -86,7 +86,7 @@ def motion_report(recordings: Sequence[Recording]) -> str:
     The file needs no other file. It has, for each joint and clinical axis, the range used, the
     published norm, what is impossible or unusual, plots, and pictures of the worst frames.
     """
-    if not 1 <= len(recordings) <= MOST_RECORDINGS:
+    if not 1 <= len(recordings) <= MAX_RECORDINGS:
         raise ValueError(f"a report takes one or two clips, got {len(recordings)}")
     title = " and ".join(recording.clip.name for recording in recordings)
     style = (files(__package__) / "report.css").read_text("utf-8")
@@ -100,6 +100,7 @@ def motion_report(recordings: Sequence[Recording]) -> str:
 
 
 def _body(recordings: Sequence[Recording]) -> Iterator[str]:
+    """Yield the HTML of the page below `main`."""
     yield "<h1>Range of motion</h1>"
     yield '<dl class="clips">'
     for recording, mark in zip(recordings, "AB", strict=False):
@@ -116,10 +117,10 @@ def _body(recordings: Sequence[Recording]) -> Iterator[str]:
     for recording, mark in zip(recordings, "AB", strict=False):
         if recording.worst:
             name = "" if len(recordings) == 1 else f"<h3>Recording {mark}</h3>"
-            pictures = "".join(_worst(recording, *row) for row in recording.worst[:MOST_PICTURES])
-            more = len(recording.worst) - MOST_PICTURES
-            rest = f"<p>And {more} more, in the tables below.</p>" if more > 0 else ""
-            yield f'{name}<ul class="worst">{pictures}</ul>{rest}'
+            pictures = "".join(_worst(recording, *row) for row in recording.worst[:MAX_PICTURES])
+            more = len(recording.worst) - MAX_PICTURES
+            remainder = f"<p>And {more} more, in the tables below.</p>" if more > 0 else ""
+            yield f'{name}<ul class="worst">{pictures}</ul>{remainder}'
     yield "<h2>Joints</h2>"
     yield _legend(len(recordings))
     rows = [
@@ -157,7 +158,7 @@ class _Row(NamedTuple):
 
 
 def _in_order(rows: Sequence[_Row]) -> list[_Row]:
-    """Return rows by joint, axis, side and recording; sides are beside each other."""
+    """Return the rows sorted by joint, axis, side and recording, so that sides are adjacent."""
     joints = list(dict.fromkeys(row.joint for row in rows))
     axes = list(dict.fromkeys(row.curve.axis.name for row in rows))
 
@@ -169,7 +170,7 @@ def _in_order(rows: Sequence[_Row]) -> list[_Row]:
 
 
 def _verdict(recording: Recording) -> str:
-    """Return a sentence about the frames outside."""
+    """Return a sentence: how many joints have each verdict, and in how many frames."""
     words = []
     for part in recording.report.verdicts:
         joints = join_sides(
@@ -177,8 +178,8 @@ def _verdict(recording: Recording) -> str:
         )
         if joints:
             frames = int(part.outside.any(axis=1).sum())
-            many = f"{len(joints)} joints are" if len(joints) > 1 else "1 joint is"
-            words.append(f"{many} {part.verdict} in {frames} frame{'s' * (frames > 1)}")
+            count_words = f"{len(joints)} joints are" if len(joints) > 1 else "1 joint is"
+            words.append(f"{count_words} {part.verdict} in {frames} frame{'s' * (frames > 1)}")
     return f"{'; '.join(words)}." if words else "All joints stay inside."
 
 
@@ -200,28 +201,28 @@ def _figure(recording: Recording, joint: str, frame: int, text: str) -> str:
     colours = dict.fromkeys(with_descendants(skeleton, [joint]), "bone marked")
     drawn = strokes(skeleton, pose, colors=colours, color="bone", view=view)
     ends = np.array([point[:2] for stroke in drawn for point in (stroke.start, stroke.end)])
-    where = quat.rotate(view, forward(skeleton, pose)[0])[skeleton.index(joint), :2]
+    joint_position = quat.rotate(view, forward(skeleton, pose)[0])[skeleton.index(joint), :2]
     low, high = ends.min(axis=0), ends.max(axis=0)
     scale = 0.9 * min(FIGURE / np.maximum(high - low, 1e-9))
     middle = 0.5 * (low + high)
 
-    def place(point: Floats) -> Floats:
+    def to_pixels(point: Floats) -> Floats:
         return np.asarray(0.5 * np.array(FIGURE) + scale * (point[:2] - middle) * [1.0, -1.0])
 
     lines = []
     for stroke in sorted(drawn, key=lambda one: float(one.start[2] + one.end[2])):
-        (x1, y1), (x2, y2) = place(stroke.start), place(stroke.end)
+        (x1, y1), (x2, y2) = to_pixels(stroke.start), to_pixels(stroke.end)
         lines.append(
             f'<line class="{stroke.color}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" '
             f'y2="{y2:.1f}" stroke-width="{max(2.0 * scale * stroke.radius, 2.0):.1f}"/>'
         )
-    x, y = place(where)
+    x, y = to_pixels(joint_position)
     lines.append(f'<circle class="spot" cx="{x:.1f}" cy="{y:.1f}" r="6"/>')
     return _svg(FIGURE, f"Pose at frame {frame}: {text}", lines, "figure")
 
 
 def _view(alignment: Alignment, pose: Pose, side: str) -> Quats:
-    """Return the rotation (4,) of the world for a viewer before the person, at a joint's side."""
+    """Return the rotation (4,) of the world for a view from the front and from the joint's side."""
     rig, heading = alignment.rig, 0.0
     if "hips" in alignment.frames:
         _, world = forward(rig.skeleton, pose)
@@ -277,7 +278,7 @@ def _degrees(angle: float) -> str:
 
 
 def _used(curve: AngleCurve) -> str:
-    """Return the range that a recording uses."""
+    """Return the range of a curve in degrees, as HTML."""
     low, high = np.degrees([curve.least, curve.most])
     return f"<b>{_degrees(low)} to {_degrees(high)}</b><br><small>{high - low:.0f}° in all</small>"
 
@@ -307,7 +308,7 @@ def _norm_words(curves: Sequence[AngleCurve]) -> str:
             for curve in curves
         ]
         used = " / ".join(f"{share:.0f}" for share in shares)
-        is_compared = norm.mean_deg >= SMALLEST_NORM and not norm.condition
+        is_compared = norm.mean_deg >= MIN_NORM and not norm.condition
         lines.append(
             f"{text}</b>{'*' * norm.sd_is_estimated}"
             + (f" <small>{used} %</small>" if is_compared else "")
@@ -378,6 +379,7 @@ def _plot(curve: AngleCurve, ends: tuple[float, float], k: int) -> str:
 
 
 def _points(points: Floats) -> str:
+    """Return points (n, 2) as the attribute of an SVG polyline."""
     return " ".join(f"{x:.0f},{y:.1f}" for x, y in points)
 
 
@@ -395,7 +397,7 @@ def _svg(size: tuple[int, int], label: str, parts: Sequence[str], kind: str = "p
 
 
 def _legend(count: int) -> str:
-    """Return what the marks of plots mean."""
+    """Return the legend of the bars as HTML; `count` is the number of recordings."""
     marks = [("used a", "range used" if count == 1 else "used in A")]
     marks += [("used b", "used in B")] if count > 1 else []
     marks += [("sd", "published norm, mean ± SD"), ("limit", "possible for a healthy adult")]
@@ -435,5 +437,6 @@ def _notes(recordings: Sequence[Recording]) -> Iterator[str]:
 
 
 def _norm_motion(axis: ClinicalAxis, norm: Norm) -> str:
+    """Return the name of the motion that a norm is for, with its condition."""
     word = axis.name if norm.sign > 0 else axis.opposite
     return f"{word}, {norm.condition}" if norm.condition else word

@@ -1,4 +1,4 @@
-"""A pose as bones of a human, or as strokes, seen from the side and above."""
+"""Pictures of a pose: the bones of a human, or strokes for other skeletons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SEAM = 0.4  # points; width of the edges that close the gaps between triangles
 
 
 class BoneStroke(NamedTuple):
-    """A bone as it appears: x to the right, y up, z to the viewer; a point is a disk."""
+    """A bone in view coordinates, x right, y up, z to the viewer; without length it is a disk."""
 
     start: Vectors
     end: Vectors
@@ -89,7 +89,7 @@ def draw_pose(
 
 @lru_cache(maxsize=8)
 def bones_of(skeleton: Skeleton) -> Body | None:
-    """Return the body of a skeleton without its skin; None if it is not a human's."""
+    """Return the bones of a human skeleton, without a skin; None for other skeletons."""
     return body_of(skeleton, skin=False)
 
 

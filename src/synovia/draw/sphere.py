@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-
 ILLEGAL = "#eef1f3"
 TWIST_COLOURS = ("#232c7a", "#2f63c8", "#5b9ddd", "#c3cf8e", "#ffd93b")
 """From a narrow range of twist to a wide one, as at the page; red is for what is outside."""
 TWISTS = 90  # twists tested at a direction, for shapes without a range of twist
 BATCH = 2000  # directions, which with their twists stay in cache
 PIXELS, TILE_PIXELS = 420, 210  # across the sphere, and across one of many
-COARSER, COARSEST = 0.55, 0.25  # as many, where twists have to be tried, and without a kernel
+COARSER, COARSEST = 0.55, 0.25  # shares of the pixels if twists are sampled, with or without kernel
 
 
 def draw_spheres(
@@ -114,15 +113,15 @@ def twist_widths_deg(limit: Limit, directions: Vectors) -> Scalars:
     twists = np.arange(TWISTS) * 2.0 * np.pi / TWISTS
     twist_rotations = quat.exp(twists[:, None] * chart.axis)
     shares = np.zeros(len(directions))
-    for first in range(0, len(directions), BATCH):
-        some = slice(first, first + BATCH)
-        swings = quat.mul(chart.reference, quat.between(chart.axis, directions[some]))
-        shares[some] = limit.contains(quat.mul(swings[:, None], twist_rotations)).mean(axis=1)
+    for start in range(0, len(directions), BATCH):
+        batch = slice(start, start + BATCH)
+        swings = quat.mul(chart.reference, quat.between(chart.axis, directions[batch]))
+        shares[batch] = limit.contains(quat.mul(swings[:, None], twist_rotations)).mean(axis=1)
     return np.where(shares > 0.0, 360.0 * shares, np.nan)
 
 
 def mean_direction(limit: Limit) -> Vectors:
-    """Return the mean direction of legal rotations."""
+    """Return the mean direction (3,) of the bone over legal rotations."""
     chart = direction_chart(limit)
     samples = limit.sample(500, np.random.default_rng(0))
     mean = chart.points(samples)[:, :3].mean(axis=0)
@@ -131,7 +130,7 @@ def mean_direction(limit: Limit) -> Vectors:
 
 
 def _view_frame(view: Vectors) -> Vectors:
-    """Return right, up and towards the viewer as rows."""
+    """Return the matrix (3, 3) whose rows are right, up and the direction `view` to the viewer."""
     up = np.array([0.0, 1.0, 0.0]) if abs(view[1]) < 0.9 else np.array([0.0, 0.0, 1.0])
     right = np.cross(up, view)
     right /= np.linalg.norm(right)
@@ -140,8 +139,8 @@ def _view_frame(view: Vectors) -> Vectors:
 
 def _image(limit: Limit, view: Vectors, pixels: int) -> Any:
     """Return the range of twist at each pixel of the hemisphere, in degrees; NaN where illegal."""
-    few = pixels_for(limit, pixels)
-    return hemisphere(lambda directions: twist_widths_deg(limit, directions), view, few)
+    reduced = pixels_for(limit, pixels)
+    return hemisphere(lambda directions: twist_widths_deg(limit, directions), view, reduced)
 
 
 def pixels_for(limit: Limit, pixels: int) -> int:
@@ -156,24 +155,24 @@ def hemisphere(values: Callable[[Vectors], Floats], view: Vectors, pixels: int) 
 
     `values` takes directions (n, 3).
     """
-    along = _pixel_centers(pixels)
-    x, y = np.meshgrid(along, along)
+    centers = pixel_centers(pixels)
+    x, y = np.meshgrid(centers, centers)
     square = x * x + y * y
-    seen = square < 1.0
-    depth = np.sqrt(1.0 - square[seen])
-    inside = values(np.stack([x[seen], y[seen], depth], axis=-1) @ _view_frame(view))
-    image = np.full((*square.shape, *inside.shape[1:]), np.nan)
-    image[seen] = inside
+    on_sphere = square < 1.0
+    depth = np.sqrt(1.0 - square[on_sphere])
+    samples = values(np.stack([x[on_sphere], y[on_sphere], depth], axis=-1) @ _view_frame(view))
+    image = np.full((*square.shape, *samples.shape[1:]), np.nan)
+    image[on_sphere] = samples
     return image
 
 
-def _pixel_centers(pixels: int) -> Scalars:
+def pixel_centers(pixels: int) -> Scalars:
     """Return the centres (pixels,) of the pixels of an image from -1 to 1."""
     return np.asarray((np.arange(pixels) + 0.5) / pixels * 2.0 - 1.0)
 
 
 def draw_view(axes: Axes, image: Any, span: tuple[float, float]) -> None:
-    """Draw one side of the sphere, whose pixels have degrees of a span, or NaN."""
+    """Draw an image of one side of the sphere, in degrees; `span` is that of the colours."""
     from matplotlib.patches import Circle
 
     ball = Circle((0.0, 0.0), 1.0, facecolor=ILLEGAL, edgecolor=LINE, lw=1.2, zorder=0)
@@ -189,7 +188,7 @@ def draw_view(axes: Axes, image: Any, span: tuple[float, float]) -> None:
     )
     picture.set_clip_path(ball)
     axes.contour(
-        *[_pixel_centers(len(image))] * 2,
+        *[pixel_centers(len(image))] * 2,
         np.isfinite(image).astype(float),
         levels=[0.5],
         colors=[INK],
@@ -201,7 +200,7 @@ def draw_view(axes: Axes, image: Any, span: tuple[float, float]) -> None:
 
 
 def draw_marks(axes: Axes, limit: Limit, view: Vectors) -> None:
-    """Mark the reference's direction, and lines every 30° around it."""
+    """Mark the direction of the limit's reference, with rings every 30° around it."""
     frame, chart = _view_frame(view), direction_chart(limit)
     around = np.linspace(0.0, 2.0 * np.pi, 361)
     basis = _view_frame(chart.axis)

@@ -1,4 +1,4 @@
-"""The colours of every picture, how axes look, and pictures to files."""
+"""Colours and axes that all pictures share, and writing pictures to files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-
 PAPER = "#ffffff"
 INK = "#22303c"
 MUTED = "#6b7a86"
@@ -27,11 +26,11 @@ LEGAL_BONE = "#5cc4b6"
 OUTSIDE = "#dc2f45"
 REGION = "#2f6fc1"
 RAMP = ("#e3f2f0", "#fad7a0", "#f4a259", "#ec6a4c", OUTSIDE, "#a11d36", "#6d0f22")
-"""From inside to far outside."""
+"""Colours of violations, from inside to far outside."""
 
 
 def new_figure(width_px: int, height_px: int) -> Figure:
-    """Return an empty figure without global state."""
+    """Return an empty figure that pyplot does not keep."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width_px / 100, height_px / 100), dpi=100, facecolor=PAPER)

@@ -1,4 +1,4 @@
-"""Draw what is rejected against what is accepted: lower and further left is better."""
+"""Pictures of rejection against volume; curves lower and further left are better."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
 COLORS = ("#2f6fc1", "#0b9488", "#dc2f45", "#e08a1e", "#7a4fb5", "#3d9b35", "#c2478f", "#8a6d3b")
 STROKES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 MIN_VOLUME = 1e-6  # share of all rotations; smaller regions are not shown on the logarithmic scale
-LEAST_PERCENT = 0.02
-"""Rejections below this, in percent, lie on the floor of the picture."""
+MIN_PERCENT = 0.02  # rejections below are drawn here, at the lower edge of the logarithmic scale
 TITLE = "Newcomers' frames rejected, against the share of all rotations accepted"
 COLUMNS, PANEL_PX, SIDE_PX = 3, 400, 330
 
@@ -29,7 +27,7 @@ def draw_tradeoff(
 ) -> Figure:
     """Return a picture with a panel for each title and its curves, on logarithmic scales.
 
-    A line marks the rejection that was asked for, where there was one.
+    A line marks the rejection `reject`, a share, if given.
     """
     if not panels:
         raise ValueError("a picture of curves needs at least one panel, got none")
@@ -41,14 +39,14 @@ def draw_tradeoff(
         24 / width, 1.0 - 36 / height, TITLE, size=15, color=INK, weight="bold", va="center"
     )
     names = list(dict.fromkeys(curve.name for curves in panels.values() for curve in curves))
-    looks = _line_styles(names)
+    styles = _line_styles(names)
     for k, (title, curves) in enumerate(panels.items()):
         row, column = divmod(k, across)
         left = (column * PANEL_PX + 70) / width
         bottom = (height - 100 - (row + 1) * (PANEL_PX - 20) + 75) / height
         axes = figure.add_axes((left, bottom, (PANEL_PX - 95) / width, (PANEL_PX - 95) / height))
-        _draw_panel(axes, readable_name(title), curves, looks, reject)
-    _draw_legend(figure, looks, 1.0 - (SIDE_PX - 10) / width)
+        _draw_panel(axes, readable_name(title), curves, styles, reject)
+    _draw_legend(figure, styles, 1.0 - (SIDE_PX - 10) / width)
     return figure
 
 
@@ -56,19 +54,19 @@ def _draw_panel(
     axes: Axes,
     title: str,
     curves: Sequence[TradeoffCurve],
-    looks: Mapping[str, dict[str, Any]],
+    styles: Mapping[str, dict[str, Any]],
     reject: float | None,
 ) -> None:
     from matplotlib.ticker import LogLocator, NullLocator
 
     for curve in curves:
         volumes, rejected = curve.frontier
-        percent = np.maximum(100.0 * rejected, LEAST_PERCENT)
+        percent = np.maximum(100.0 * rejected, MIN_PERCENT)
         shown = volumes > MIN_VOLUME
-        axes.plot(100.0 * volumes[shown], percent[shown], **looks[curve.name])
+        axes.plot(100.0 * volumes[shown], percent[shown], **styles[curve.name])
     hide_frame(axes)
     axes.set(xscale="log", yscale="log")
-    axes.set_ylim(bottom=LEAST_PERCENT)
+    axes.set_ylim(bottom=MIN_PERCENT)
     for axis in (axes.xaxis, axes.yaxis):
         low, high = axis.get_view_interval()
         marks = (1.0, 2.0, 5.0) if high < 2000.0 * low else (1.0,)
@@ -83,12 +81,12 @@ def _draw_panel(
     axes.set_ylabel("rejected (% of frames)", color=MUTED, size=10)
 
 
-def _draw_legend(figure: Figure, looks: Mapping[str, dict[str, Any]], left: float) -> None:
+def _draw_legend(figure: Figure, styles: Mapping[str, dict[str, Any]], left: float) -> None:
     from matplotlib.lines import Line2D
 
     figure.legend(
-        handles=[Line2D([], [], **look) for look in looks.values()],
-        labels=list(looks),
+        handles=[Line2D([], [], **look) for look in styles.values()],
+        labels=list(styles),
         loc="upper left",
         bbox_to_anchor=(left, 1.0 - 60 / (figure.get_figheight() * figure.dpi)),
         frameon=False,
@@ -100,9 +98,9 @@ def _draw_legend(figure: Figure, looks: Mapping[str, dict[str, Any]], left: floa
 
 
 def _line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return colour and stroke by name; colours repeat with other strokes."""
-    looks: dict[str, dict[str, Any]] = {}
+    """Return the line style of each name; after the last colour they repeat with other strokes."""
+    styles: dict[str, dict[str, Any]] = {}
     for k, name in enumerate(names):
         repeat, color = divmod(k, len(COLORS))
-        looks[name] = {"color": COLORS[color], "ls": STROKES[repeat % len(STROKES)], "lw": 1.8}
-    return looks
+        styles[name] = {"color": COLORS[color], "ls": STROKES[repeat % len(STROKES)], "lw": 1.8}
+    return styles
