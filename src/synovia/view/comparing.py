@@ -81,15 +81,15 @@ class Comparison:
 
 
 PAIRS = 10_000
-"""Pairs of either side that are looked at: a share of 1 % is known to 0.1 points."""
+"""Sampled pairs of rotations of either limit; the error of a share of 1 % is 0.1 points."""
 
 
 def compare_limits(session: Session, request: CompareRequest) -> Comparison:
-    """Return what a joint's limit can be compared with, and what is gained and lost beside one.
+    """Return the limits that a joint's limit can be compared with, and the difference from `to`.
 
-    That is the one that `to` names, or none. Shares are of all rotations; the picture is of the
-    directions of the bone. Where a limit depends on another joint, both are what they are in the
-    pose of the request; if both depend on the same one, shares of pairs are told as well.
+    Shares are of all rotations; the picture is of the directions of the bone. Limits that depend on
+    another joint are compared in the pose of the request. If both depend on the same joint, the
+    answer has shares of pairs with that joint, too.
     """
     scene, name, to = session.scene, request.joint, request.to
     if name not in scene.model.limits:
@@ -108,7 +108,7 @@ def compare_limits(session: Session, request: CompareRequest) -> Comparison:
 def _compare_models(
     scene: Scene, other: LimitModel, name: str, request: CompareRequest
 ) -> Comparison:
-    """Return how a joint's limit differs from the one that another model has for it."""
+    """Return the difference of a joint's limits in another model and in the scene's."""
     bone = tuple(bone_of(scene, scene.clip.skeleton.index(name)).tolist())
     models = other, scene.model
     drivers = [model.dependents[name].driver for model in models if name in model.dependents]
@@ -146,13 +146,10 @@ def _bytes(shares: Scalars) -> Bytes:
     return np.round(255.0 * shares).astype(np.uint8)
 
 
-# Pairs with the joint that both limits depend on.
-
-
 def _pair_fields(model: LimitModel, name: str) -> tuple[Limit | None, DependentLimit | None]:
-    """Return the limit of a joint's driver, and the joint's own that depends on it, if it does."""
-    each = model.dependents.get(name)
-    return (None if each is None else model.limits.get(each.driver)), each
+    """Return the limit of a joint's driver, and the joint's dependent limit; None without one."""
+    dependent = model.dependents.get(name)
+    return (None if dependent is None else model.limits.get(dependent.driver)), dependent
 
 
 @lru_cache(maxsize=16)
@@ -162,7 +159,7 @@ def _pair_shares(
     new_driver: Limit | None,
     new_dependent: DependentLimit | None,
 ) -> PairShares | None:
-    """Return what pairs gain and lose; None where they do not depend on one joint."""
+    """Return the shares of pairs gained and lost; None if the drivers differ or are missing."""
     if (
         old_dependent is None
         or new_dependent is None
@@ -179,11 +176,8 @@ def _pair_shares(
     )
 
 
-# What to compare with: each a label, and a model with a limit for the joint, or the reason why
-# there is none.
-
-
-Found = tuple[str, LimitModel | str]
+Candidate = tuple[str, LimitModel | str]
+"""A label, and a model with a limit for the joint, or the reason why there is none."""
 
 
 def _since(session: Session, name: str, before: LimitModel) -> LimitModel | str:
@@ -196,18 +190,18 @@ def _since(session: Session, name: str, before: LimitModel) -> LimitModel | str:
     return before
 
 
-def _first(session: Session, name: str) -> Found:
+def _first(session: Session, name: str) -> Candidate:
     return "as it was opened", _since(session, name, session.first)
 
 
-def _saved(session: Session, name: str) -> Found:
+def _saved(session: Session, name: str) -> Candidate:
     label = "as it was saved"
     if session.saved is session.first:
         return label, "It was not saved since it was opened."
     return label, _since(session, name, session.saved)
 
 
-def _mirrored(session: Session, name: str) -> Found:
+def _mirrored(session: Session, name: str) -> Candidate:
     skeleton, model = session.scene.clip.skeleton, session.scene.model
     other = partner(name, skeleton.names)
     if other is None:
@@ -223,21 +217,22 @@ def _mirrored(session: Session, name: str) -> Found:
 
 @lru_cache(maxsize=8)
 def _mirror(skeleton: Skeleton, model: LimitModel, name: str) -> LimitModel:
-    """Return the model with the limit of a joint's partner as a mirror shows the joint's.
+    """Return the model with the mirror image of a joint's limit for the joint's partner.
 
-    Its driver is mirrored, too, if it has a partner, which then has no limit where it has none.
+    If the joint's driver has a partner, that one's limit becomes the mirror image of the driver's,
+    or is removed if the driver has none.
     """
-    each = model.dependents.get(name)
-    beside = None if each is None else partner(each.driver, skeleton.names)
-    if each is not None and beside is not None:
-        limits = {joint: limit for joint, limit in model.limits.items() if joint != beside}
-        if each.driver in limits:
-            limits[beside] = partner_limit(skeleton, each.driver, limits[each.driver])[1]
-        model = model.with_limits(limits, {name: each})
+    dependent = model.dependents.get(name)
+    opposite = None if dependent is None else partner(dependent.driver, skeleton.names)
+    if dependent is not None and opposite is not None:
+        limits = {joint: limit for joint, limit in model.limits.items() if joint != opposite}
+        if (driver := dependent.driver) in limits:
+            limits[opposite] = partner_limit(skeleton, driver, limits[driver])[1]
+        model = model.with_limits(limits, {name: dependent})
     return mirror_joint(skeleton, model, name)
 
 
-def _other_file(session: Session, name: str) -> Found:
+def _other_file(session: Session, name: str) -> Candidate:
     if session.compared is None:
         return "another file", "Open one: it is compared with, and changes nothing."
     file, model = session.compared
@@ -255,16 +250,16 @@ def _for_clip(model: LimitModel, clip: Clip) -> LimitModel:
     return model.for_skeleton(clip.skeleton, None, clip=clip.name)
 
 
-OTHERS: dict[str, Callable[[Session, str], Found]] = {
+OTHERS: dict[str, Callable[[Session, str], Candidate]] = {
     "opened": _first,
     "saved": _saved,
     "mirror": _mirrored,
     "file": _other_file,
 }
-"""What a limit can be compared with, by name."""
+"""Functions that return what a limit can be compared with, by name."""
 
 
-def _find(session: Session, name: str, key: str) -> Found:
+def _find(session: Session, name: str, key: str) -> Candidate:
     label, other = OTHERS[key](session, name)
     above = session.scene.model.limits[name].relative_to
     if not isinstance(other, str) and other.limits[name].relative_to != above:
@@ -273,7 +268,7 @@ def _find(session: Session, name: str, key: str) -> Found:
 
 
 def use_other(session: Session, request: FileRequest) -> Empty:
-    """Take uploaded limits to compare with; nothing else changes."""
+    """Compare with uploaded limits from now on; the page's limits do not change."""
     upload = session.uploads.take(request.upload)
     if not upload.name.lower().endswith(SUFFIX):
         raise ValueError(f"{upload.name}: limits end in {SUFFIX}")

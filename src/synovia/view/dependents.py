@@ -16,7 +16,7 @@ from ..model import LimitModel
 from ..shapes import as_directional
 from ..skeleton import lineage
 from .display import Picture, bone_of, pictures_of
-from .hinges import NARROWEST
+from .hinges import MIN_RANGE
 from .limit_edits import ModelEdit
 from .messages import JointRequest
 from .poses import PoseRequest, driver_rotations, limit_in_pose, pose_from
@@ -275,7 +275,7 @@ def _with_numbers(
 ) -> LimitModel:
     """Return the model with other numbers of a joint at one rotation (4,) of its driver."""
     each = model.dependents[name]
-    if {"low", "high"} <= numbers.keys() and numbers["high"] - numbers["low"] < NARROWEST:
+    if {"low", "high"} <= numbers.keys() and numbers["high"] - numbers["low"] < MIN_RANGE:
         ends_deg = sorted(shown_deg(each, np.array([numbers[n] for n in each.at_nodes])))
         raise ValueError(
             f"a range must not end before it starts: {ends_deg[0]:.6g} to {ends_deg[1]:.6g} degrees"

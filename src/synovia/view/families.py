@@ -144,7 +144,7 @@ class Evidence:
 
 
 def sources_of(scene: Scene, name: str) -> list[Source]:
-    """Return what a joint's limit can be made from."""
+    """Return the sources that a joint's limit can be fitted to or converted from."""
     kept = kept_samples(scene, name)
     people = len({sample.performer for sample in kept})
     samples = f" of {people} {'person' if people == 1 else 'people'}" if kept else ""
@@ -158,13 +158,13 @@ def sources_of(scene: Scene, name: str) -> list[Source]:
 
 
 def evidence_of(scene: Scene, limit: Limit, name: str, source: str) -> Evidence:
-    """Return what there is of a joint in samples kept or in the clip, as its limit is measured."""
+    """Return the rotations of a joint in a source, relative to the frame of its limit."""
     why = {known.name: known.why for known in sources_of(scene, name)}[source]
     if why is not None:
         raise ValueError(f"{why} Only this limit itself can be made another family.")
     if source == FROM_CLIP:
         return _clip_evidence(scene.clip, name, limit.relative_to)
-    assert scene.source is not None  # or nothing would have been kept
+    assert scene.source is not None  # samples are those of the source
     return _sample_evidence(kept_samples(scene, name), scene.source.skeleton, scene.names[name])
 
 
@@ -180,45 +180,40 @@ def _clip_evidence(clip: Clip, name: str, ancestor: str | None) -> Evidence:
 
 @lru_cache(maxsize=32)
 def _sample_evidence(samples: Sequence[learn.Sample], skeleton: Skeleton, name: str) -> Evidence:
-    """Return samples as takes of which nothing is dropped: what was kept was believed."""
+    """Return samples as takes. None is trimmed, because outliers were not kept."""
     takes = tuple(sample.take() for sample in samples)
     return Evidence(takes, 0.0, learn.bone_axes(skeleton)[skeleton.index(name)])
 
 
 @lru_cache(maxsize=32)
-def trim_evidence(found: Evidence) -> learn.TrimResult:
-    """Return which frames of the evidence to believe."""
-    return learn.trim(found.takes, found.trim)
+def trim_evidence(evidence: Evidence) -> learn.TrimResult:
+    """Return the evidence without outliers."""
+    return learn.trim(evidence.takes, evidence.trim)
 
 
-# How good a family is for a joint: its volume, and what it rejects of frames that it never saw.
-
-
-TIME_FOLDS = 5
-"""Into so many pieces, one after the other in time, a single clip is cut."""
-FEWEST_FRAMES = 10
-"""Frames that a clip needs to be cut."""
+TIME_FOLDS = 5  # consecutive parts of a single clip, for cross-validation
+MIN_FOLD_FRAMES = 10  # in a clip, to divide it into parts
 
 
 def judge_family(session: Session, request: JudgeRequest) -> Judgement | PartJudgement:
-    """Return the volume of a joint's limit in a family, and in how many parts it can be judged.
+    """Return the volume of a joint's limit in a family, and the number of folds to judge it by.
 
-    With a `part`, return instead the share of that part's frames that is outside the limit of the
-    others, made in the same way. The mean over all parts is the held-out rejection; each is a
-    request of its own, so that a page can stop in between.
+    If the request has a `part`, return instead the share of that fold's frames that is outside a
+    limit fitted to the other folds. The mean over all folds is the held-out rejection. Each fold
+    is one request, so that a page can stop in between.
     """
     scene, name, choice = session.scene, request.joint, choice_of(request)
     if choice.from_ == FROM_LIMIT:
         raise ValueError("only what is made from evidence can be judged by evidence left out")
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit to judge")
-    found = evidence_of(scene, scene.model.limits[name], name, choice.from_)
-    folds, basis = folds_of(found)
+    evidence = evidence_of(scene, scene.model.limits[name], name, choice.from_)
+    folds, basis = folds_of(evidence)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said when the limit is made, if it is
+        warnings.simplefilter("ignore")  # refitting reports them
         part = request.part
         if part is None:
-            share = fit_limit(found, choice).volume(4000)
+            share = fit_limit(evidence, choice).volume(4000)
             return Judgement(share=share, parts=len(folds), basis=basis)
         if not 0 <= part < len(folds):
             raise ValueError(f"part must be from 0 to {len(folds) - 1}, got {part}")
@@ -228,52 +223,51 @@ def judge_family(session: Session, request: JudgeRequest) -> Judgement | PartJud
 
 
 @lru_cache(maxsize=32)
-def folds_of(found: Evidence) -> tuple[list[tuple[Evidence, Quats]], str]:
-    """Return what is left out in turn, and in words what that is: people, clips or times.
+def folds_of(evidence: Evidence) -> tuple[list[tuple[Evidence, Quats]], str]:
+    """Return folds for cross-validation by people, clips or parts of a clip, and a description.
 
-    Each is the rest of the evidence, and the rotations (n, 4) of the part left out.
+    A fold is the evidence without a part, and the rotations (n, 4) of that part.
     """
     for attribute, words in (("performer", "people"), ("clip", "clips")):
-        if folds := learn.leave_one_out(found.takes, attrgetter(attribute)):
-            return _as_evidence(found, folds), f"{len(folds)} {words}"
-    if len(found.takes) != 1 or found.takes[0].thinned:
+        if folds := learn.leave_one_out(evidence.takes, attrgetter(attribute)):
+            return _as_evidence(evidence, folds), f"{len(folds)} {words}"
+    if len(evidence.takes) != 1 or evidence.takes[0].thinned:
         return [], "samples of one clip, which cannot be parted in time"
-    if len(found.takes[0].rotations) < FEWEST_FRAMES:
+    if len(evidence.takes[0].rotations) < MIN_FOLD_FRAMES:
         return [], "a clip too short to be cut in parts"
-    folds = learn.leave_parts_out(found.takes[0], TIME_FOLDS)
-    return _as_evidence(found, folds), f"{TIME_FOLDS} parts of this clip"
+    folds = learn.leave_parts_out(evidence.takes[0], TIME_FOLDS)
+    return _as_evidence(evidence, folds), f"{TIME_FOLDS} parts of this clip"
 
 
-def _as_evidence(found: Evidence, folds: Sequence[learn.Fold]) -> list[tuple[Evidence, Quats]]:
-    return [(replace(found, takes=fold.rest), fold.held_out) for fold in folds]
+def _as_evidence(evidence: Evidence, folds: Sequence[learn.Fold]) -> list[tuple[Evidence, Quats]]:
+    return [(replace(evidence, takes=fold.rest), fold.held_out) for fold in folds]
 
 
-MARGIN = 0.05
-"""Radians, where nobody said how wide a limit was made: that of `LimitModel.fit`."""
+MARGIN = 0.05  # radians; the default of `LimitModel.fit`, for limits without a recorded margin
 
 
 def families() -> dict[str, edit.Family]:
-    """Return what a limit can be made at the page, by name: what the registered shapes offer."""
+    """Return the families of all registered shapes, by name."""
     return {family.name: family for shape in SHAPES.values() for family in edit.families(shape)}
 
 
 @dataclass(frozen=True, eq=False)
 class FitRecord:
-    """How a limit came about at the page, what a fit warned of, and what a conversion cost."""
+    """The choice that a limit was made by, warnings of the fit, and the cost of a conversion."""
 
     choice: Choice
     warnings: tuple[str, ...] = ()
     origin: Limit | None = None
-    """What it was converted from: another conversion starts there again, and loses no more."""
+    """The limit that it was converted from. Another conversion starts there, to lose no more."""
     cost: Cost | None = None
 
 
 FIT_RECORDS: WeakKeyDictionary[Limit, FitRecord] = WeakKeyDictionary()
-"""How limits were made, so that after an undo the page shows the choices that led there."""
+"""Records of limits made at a page, so that it shows the right choice after an undo."""
 
 
 def describe_families(session: Session, request: JointRequest) -> Families:
-    """Return the families and charts there are, the present choice, and what limits can be from."""
+    """Return all families with their charts, the sources, and how the present limit was made."""
     scene, name = session.scene, request.joint
     limit_to_edit(scene.model.limits, name)
     known = [
@@ -307,14 +301,14 @@ def choice_of(request: Choice) -> Choice:
 
 
 def refit_limit(scene: Scene, limit: Limit, name: str, choice: Choice) -> Limit:
-    """Return the joint's limit as the choice has it, and remember how it was made."""
+    """Return the joint's limit fitted or converted by a choice, and record how it was made."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if choice.from_ == FROM_LIMIT:
             made, origin, cost = _convert(scene, limit, name, choice)
         else:
-            found = evidence_of(scene, limit, name, choice.from_)
-            made, origin, cost = fit_limit(found, choice), None, None
+            evidence = evidence_of(scene, limit, name, choice.from_)
+            made, origin, cost = fit_limit(evidence, choice), None, None
             if limit.relative_to is not None:
                 made = learn.measure_from(made, limit.relative_to)
     messages = tuple(dict.fromkeys(str(warning.message) for warning in caught))
@@ -322,62 +316,63 @@ def refit_limit(scene: Scene, limit: Limit, name: str, choice: Choice) -> Limit:
     return made
 
 
-def fit_limit(found: Evidence, choice: Choice) -> Limit:
-    """Return the limit around what can be believed of the evidence, as `LimitModel.fit` does it."""
+def fit_limit(evidence: Evidence, choice: Choice) -> Limit:
+    """Return the limit fitted to the trimmed evidence, as by `LimitModel.fit`."""
     kind, margin = SHAPES[families()[choice.family].shape], float(np.radians(choice.margin_deg))
     if kind.fits_margin and not kind.convex:  # the grid of a field depends on the margin
-        return _fit(found, choice.family, choice.chart, margin)
+        return _fit(evidence, choice.family, choice.chart, margin)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the limit that is grown from it warns for itself
-        core = _fit_without_margin(found, choice.family, choice.chart)
+        warnings.simplefilter("ignore")  # `grow` repeats the warnings
+        core = _fit_without_margin(evidence, choice.family, choice.chart)
     return core.grow(margin)
 
 
 @lru_cache(maxsize=256)
-def _fit_without_margin(found: Evidence, family: str, chart: str | None) -> Limit:
-    """Return the limit without a margin, so that a slider of margins need not fit again."""
-    return _fit(found, family, chart, 0.0)
+def _fit_without_margin(evidence: Evidence, family: str, chart: str | None) -> Limit:
+    """Return the limit without a margin; cached, for a slider that changes the margin alone."""
+    return _fit(evidence, family, chart, 0.0)
 
 
-def _fit(found: Evidence, family: str, chart: str | None, margin: float) -> Limit:
+def _fit(evidence: Evidence, family: str, chart: str | None, margin: float) -> Limit:
     kind = families()[family]
     options = learn.FitOptions(
         kind.shape,
         chart_for(kind.shape, chart),
         margin=margin,
-        trim=found.trim,
+        trim=evidence.trim,
         shape_options=dict(kind.options),
     )
     return learn.fit_joint(
-        found.takes, options, reference=None, axis=found.axis, trimmed=trim_evidence(found)
+        evidence.takes, options, reference=None, axis=evidence.axis, trimmed=trim_evidence(evidence)
     ).limit
 
 
 def _convert(scene: Scene, limit: Limit, name: str, choice: Choice) -> tuple[Limit, Limit, Cost]:
-    """Return the limit in another family, what it is converted from, and what that costs."""
+    """Return the limit converted to another family, its origin, and the cost."""
     known, family = FIT_RECORDS.get(limit), families()[choice.family]
     origin = limit if known is None or known.origin is None else known.origin
     skeleton = scene.clip.skeleton
     bone = origin.chart.bone
     axis = learn.bone_axes(skeleton)[skeleton.index(name)] if bone is None else bone
     chart = chart_for(family.shape, choice.chart)
-    turned = axis if has_axis(chart) else None
-    done = origin.to(family.shape, chart, axis=turned, **dict(family.options))
-    # A copy, since a limit that is of the family already comes back itself.
-    return (
-        replace(done.limit),
-        origin,
-        Cost(gained=done.gained, lost=done.lost, error_deg=float(np.degrees(done.error))),
+    chart_axis = axis if has_axis(chart) else None
+    conversion = origin.to(family.shape, chart, axis=chart_axis, **dict(family.options))
+    cost = Cost(
+        gained=conversion.gained,
+        lost=conversion.lost,
+        error_deg=float(np.degrees(conversion.error)),
     )
+    # A copy, because `to` returns a limit that has the family already as it is.
+    return replace(conversion.limit), origin, cost
 
 
 def describe_choice(scene: Scene, name: str) -> Making:
-    """Return the choice that the limit is from; where nobody chose, what can be told of it."""
+    """Return how a joint's limit was made, as far as that is recorded."""
     limit = scene.model.limits[name]
     made = FIT_RECORDS.get(limit)
     known = made is not None or _is_original(scene, name)
     if made is None:
-        # Frames that happen to be shown are no evidence for a limit, unless a person says so.
+        # The clip on the page becomes evidence only if the user chooses it.
         has_samples = _is_original(scene, name) and kept_samples(scene, name)
         choice = Choice(
             family=edit.family_of(limit.shape),
@@ -396,13 +391,13 @@ def describe_choice(scene: Scene, name: str) -> Making:
 
 
 def _is_original(scene: Scene, name: str) -> bool:
-    """Tell whether a joint's limit is still the one that was given."""
+    """Return whether a joint's limit has the shape that was loaded."""
     given = scene.source.limits.get(scene.names.get(name, "")) if scene.source is not None else None
     return given is not None and given.shape is scene.model.limits[name].shape
 
 
 def _recorded_margin(scene: Scene, name: str) -> float:
-    """Return the margin that the limits' own record has for a joint, in radians."""
+    """Return the margin in radians that the provenance has for a joint, or the default."""
     joints = scene.source.provenance.get("joints") if scene.source is not None else None
     row = joints.get(scene.names.get(name)) if isinstance(joints, dict) else None
     margin = row.get("margin") if isinstance(row, dict) else None

@@ -80,9 +80,9 @@ class ObservedPose(PoseAnswer):
 
 
 def kept_samples(scene: Scene, name: str) -> tuple[learn.Sample, ...]:
-    """Return the samples that the limits, as they were given, kept of a joint of the clip.
+    """Return the samples that the loaded limits have of a joint of the clip.
 
-    None where its limit is measured from another joint by now.
+    There are none if the joint's limit is measured from another joint since.
     """
     if scene.source is None or name not in scene.names or name not in scene.model.limits:
         return ()
@@ -90,13 +90,14 @@ def kept_samples(scene: Scene, name: str) -> tuple[learn.Sample, ...]:
     given, above = scene.source.limits.get(source), scene.model.limits[name].relative_to
     if given is not None and given.relative_to != (above and scene.names.get(above)):
         return ()
-    return tuple(each for each in scene.source.samples.get(source, ()) if len(each.rotations))
+    samples = scene.source.samples.get(source, ())
+    return tuple(sample for sample in samples if len(sample.rotations))
 
 
 def observed_rotations(session: Session, request: ObservedRequest) -> Observed:
-    """Return what was kept of a joint's rotations, at most `most` (n, 4), and where each is from.
+    """Return at most `most` of a joint's kept rotations (n, 4), with performer, clip and frame.
 
-    Where there are more, all performers are shown with as many, as far as they have so many.
+    If there are more, performers get equal shares, as far as they have enough rotations.
     """
     kept = kept_samples(session.scene, request.joint)
     performers = sorted({sample.performer for sample in kept})
@@ -121,21 +122,21 @@ def observed_rotations(session: Session, request: ObservedRequest) -> Observed:
 
 
 def _some_of_each(whose: Ints, counts: Ints, most: int) -> Ints:
-    """Return the numbers of at most so many samples: of all performers as many, if they can."""
+    """Return indices of at most `most` samples, with equal shares of performers if possible."""
     share, left, room = 0, sorted(counts.tolist()), most
     while left and left[0] - share <= room // len(left):
         room -= (left[0] - share) * len(left)
         share = left.pop(0)
     share += room // len(left) if left else 0
     picked = [
-        own[np.linspace(0, len(own) - 1, min(len(own), share)).astype(np.int64)]
-        for own in (np.flatnonzero(whose == number) for number in range(len(counts)))
+        indices[np.linspace(0, len(indices) - 1, min(len(indices), share)).astype(np.int64)]
+        for indices in (np.flatnonzero(whose == number) for number in range(len(counts)))
     ]
     return np.sort(np.concatenate([np.zeros(0, np.int64), *picked]))
 
 
 def nearest_sample(scene: Scene, name: str, rotation: Quats) -> NearestSample | None:
-    """Return the kept sample of a joint that is nearest to a rotation (4,), if some were kept."""
+    """Return the kept sample of a joint nearest to a rotation (4,); None without samples."""
     kept = kept_samples(scene, name)
     if not kept:
         return None
@@ -158,41 +159,41 @@ def nearest_sample(scene: Scene, name: str, rotation: Quats) -> NearestSample | 
 def observed_pose(session: Session, request: ObservedPoseRequest) -> ObservedPose:
     """Return a pose in which a joint has a `rotation` that was observed in frame `at` of a clip.
 
-    Where that clip is at hand, it is the pose of the whole body there; and its number if the clip
-    is the one that is shown. Otherwise the joint alone is turned.
+    If that clip can be read, it is the pose of the whole body in that frame; `shown` is the frame
+    if it is the clip on the page. Otherwise only the joint is rotated.
     """
     scene, name = session.scene, request.joint
     skeleton, pose = scene.clip.skeleton, pose_from(scene, request)
     limit = scene.model.limits.get(name)
-    way = lineage(skeleton, name, None if limit is None else limit.relative_to)
-    wanted = unit_rotation("rotation", request.rotation)
+    path = lineage(skeleton, name, None if limit is None else limit.relative_to)
+    rotation = unit_rotation("rotation", request.rotation)
     at = request.at
 
     def has(clip: Clip) -> bool:
         if not (0 <= at < clip.frames and same_tree(clip.skeleton, skeleton)):
             return False
-        seen = way.relative_rotation(clip.pose.rotations[at])
-        return float(quat.angle_between(seen, wanted)) < SAME
+        seen = path.relative_rotation(clip.pose.rotations[at])
+        return float(quat.angle_between(seen, rotation)) < SAME
 
     shown = PurePath(scene.clip.name).stem == PurePath(request.clip).stem
     shown = shown and has(scene.clip)
     clip = scene.clip if shown else _clip_named(session, request.clip)
     whole = shown or (clip is not None and has(clip))
-    turns = np.array(clip.pose.rotations[at] if clip is not None and whole else pose.rotations)
+    rotations = np.array(clip.pose.rotations[at] if clip is not None and whole else pose.rotations)
     if not whole:
-        way.set_relative_rotation(turns, wanted)
-    made = pose.with_rotations(turns)
+        path.set_relative_rotation(rotations, rotation)
+    observed = pose.with_rotations(rotations)
     return ObservedPose(
         shown=at if shown else None,
         whole=whole,
-        outside_deg=outside_deg(scene, made),
-        rotations=made.rotations,
-        positions=made.positions,
+        outside_deg=outside_deg(scene, observed),
+        rotations=observed.rotations,
+        positions=observed.positions,
     )
 
 
 def _clip_named(session: Session, name: str) -> Clip | None:
-    """Return a clip of the list by its name; None where there is none, or it cannot be read."""
+    """Return a clip of the list by its name; None if there is none or it cannot be read."""
     entry = None if session.folder is None else session.folder.entry_of(name)
     try:
         return None if entry is None else _load(entry)
