@@ -396,3 +396,12 @@ def test_feet_that_are_pinned_stand_while_the_hand_is_still_on_its_way():
     assert all(driven.solution.slipped(frame) == {} for frame in range(20))
     root = np.linalg.norm(np.diff(driven.clip.pose.positions[:, 0], axis=0), axis=-1)
     assert (root > 0.01).sum() >= 3  # it does not jump either
+
+
+def test_a_hand_that_gets_stuck_returns_by_the_clips_pose_without_going_back():
+    model = arms.arm()
+    clip = moving(model, size=0.05, frames=80)
+    targets = [place_of(moving(model, seed=k, size=0.0, frames=1))[0] for k in range(1, 9)]
+    for target in targets:
+        path = np.where(np.arange(80)[:, None] < 5, place_of(clip), target)
+        assert follow(model, clip, [Reach("Hand", path)]).solution.converged[-20:].all()

@@ -172,7 +172,7 @@ def follow(
     movers = _movers(fitted, [*goals, *pins], joints, free_root)
     solver = _FrameSolver(fitted, max_rotation, movers, free_root, len(pins))
     solutions: list[Solution] = []
-    late = np.zeros(clip.frames, np.bool_)
+    late, returns = np.zeros(clip.frames, np.bool_), False
     for frame in progress(range(clip.frames)):
         home = _pose_at(legal.pose, frame)
         demands, frame_pins = (
@@ -186,8 +186,12 @@ def follow(
         back = quat.slerp(start.rotations, home.rotations, 1.0 - _decay(legal))
         stay = [Stay(start.with_rotations(quat.normalize(back)))] if add_stay else []
         solution, late[frame] = solver.next(start, [*demands, *stay, *frame_pins])
-        if not (solution.converged or late[frame]):
-            solution, late[frame] = solver.return_to_clip(start, home, goals_home, solution)
+        # A return goes on until it arrives. Otherwise the next frame would move back.
+        returns = not solution.converged and (returns or not late[frame])
+        if returns:
+            detour = solver.return_to_clip(start, home, goals_home)
+            returns = detour is not None and detour[1]
+            solution, late[frame] = detour or (solution, late[frame])
         solutions.append(solution)
     stay = [Stay(legal.pose, movers)] if add_stay else []
     stacked = _stack_solutions(solutions, [*goals, *stay, *pins], len(pins))
@@ -255,15 +259,15 @@ class _FrameSolver:
         return slow, not slow.converged
 
     def return_to_clip(
-        self, start: Pose, home: Pose, goals: Sequence[Goal], stuck: Solution
-    ) -> tuple[Solution, bool]:
+        self, start: Pose, home: Pose, goals: Sequence[Goal]
+    ) -> tuple[Solution, bool] | None:
         """Return a step towards the solution from the clip's pose `home`, and whether it is late.
 
-        A limb that was straight may bend to the wrong side and get stuck there. `stuck` is returned
-        if the clip's pose does not lead to the goals either.
+        A limb that was straight may bend to the wrong side and get stuck there. None if the clip's
+        pose does not lead to the goals either.
         """
         solution = self.solve(home, goals, restarts=0)
-        return self._limit_step(start, solution) if solution.converged else (stuck, False)
+        return self._limit_step(start, solution) if solution.converged else None
 
     def _limit_step(self, start: Pose, solution: Solution) -> tuple[Solution, bool]:
         """Return the solution shortened to the rotation that a frame allows, and whether it was."""
