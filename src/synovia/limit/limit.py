@@ -19,8 +19,10 @@ from ..arrays import (
     Quats,
     Scalars,
     Vectors,
+    rows,
     tolerance,
     unit_quats,
+    unit_rounding,
     whole_number,
 )
 from ..charts import (
@@ -63,6 +65,19 @@ HALF_TURN = 0.5 * TURN - 1e-6  # radians, or a little less
 FARTHEST = 5.0 * TURN  # how far a region may reach; beyond one turn it only repeats itself
 ROUNDING_SHARES = 2.0 ** np.arange(-24, 1)  # of a turn: from the rounding of float32 to all of it
 STAND_IN_NODES, STAND_IN_MEMBERS = 24, 2000  # of the field that solvers see for another shape
+
+
+def evaluate_checked(kernel: Callable[[Quats], tuple[Floats, float]], rotations: Quats) -> Floats:
+    """Return what a kernel gives for `rotations`, which it checks for unit length as it goes.
+
+    The kernel also returns the sum of squared errors of length², at its worst. Only where rounding
+    cannot explain that, the rotations are normalised or refused, and the kernel runs again.
+    """
+    if isinstance(rotations, np.ndarray) and rotations.dtype in (np.float64, np.float32):
+        result, off_unit = kernel(rows("rotations", rotations, 4))
+        if off_unit <= (2.0 * unit_rounding(rotations.dtype)) ** 2:
+            return result
+    return kernel(unit_quats("rotations", rotations))[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,13 +260,17 @@ class Limit:
 
     def distance(self, rotations: Quats) -> Scalars:
         """Return how far outside each rotation is, in the chart's metric; at most 0 inside."""
-        rotations = unit_quats("rotations", rotations)
         if not self.compiled:
+            rotations = unit_quats("rotations", rotations)
             return self.nearest(rotations)[1].astype(rotations.dtype)
-        source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
-        distance = np.empty(source.shape[:-1], source.dtype)
-        kernels.limit.measure(source.reshape(-1), self.packed, distance.reshape(-1))
-        return distance.astype(rotations.dtype, copy=False)
+
+        def measure(given: Quats) -> tuple[Scalars, float]:
+            source = np.ascontiguousarray(given, self.precision(given.dtype))
+            distance = np.empty(source.shape[:-1], source.dtype)
+            off_unit = kernels.limit.measure(source.reshape(-1), self.packed, distance.reshape(-1))
+            return distance.astype(given.dtype, copy=False), off_unit
+
+        return evaluate_checked(measure, rotations)
 
     def required_margin(self, rotations: Quats) -> Scalars:
         """Return about how much wider, in radians, the limit must become to have each rotation.
@@ -303,13 +322,17 @@ class Limit:
 
         Nearest is meant in the chart's metric, over all covers.
         """
-        rotations = unit_quats("rotations", rotations)
         if not self.compiled:
-            return self._project_by_covers(rotations)
-        source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
-        out, slack = np.empty_like(source), tolerance(rotations.dtype)
-        kernels.limit.project(source.reshape(-1), self.packed, slack, out.reshape(-1))
-        return self.round_members(out, rotations.dtype)
+            return self._project_by_covers(unit_quats("rotations", rotations))
+
+        def project(given: Quats) -> tuple[Quats, float]:
+            source = np.ascontiguousarray(given, self.precision(given.dtype))
+            out, slack = np.empty_like(source), tolerance(given.dtype)
+            outputs = self.packed, slack, out.reshape(-1)
+            off_unit = kernels.limit.project(source.reshape(-1), *outputs)
+            return self.round_members(out, given.dtype), off_unit
+
+        return evaluate_checked(project, rotations)
 
     def _project_by_covers(self, rotations: Quats) -> Quats:
         """As `project`, by NumPy alone."""
