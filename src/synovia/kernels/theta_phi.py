@@ -80,12 +80,14 @@ def bilinear(p, at, stride, a, b):
 
 
 @kernel
-def twist_at(p, o, column, row):
-    """Return the middle and the half-width of the legal twists at a position, in radians."""
-    rows, columns = p[o + HEADER.rows], p[o + HEADER.columns]
+def twist_at(p, start, rows, columns, column, row):
+    """Return the middle and the half-width of the legal twists at a position, in radians.
+
+    Those at the cells begin at `start`.
+    """
     j, k = cell_below(row + 0.5, rows + 1.0), cell_below(column + 0.5, columns + 1.0)
     stride = 2 * (int(columns) + 2)
-    at, a, b = o + int(p[o + HEADER.twists]) + j * stride + 2 * k, column + 0.5 - k, row + 0.5 - j
+    at, a, b = start + j * stride + 2 * k, column + 0.5 - k, row + 0.5 - j
     return bilinear(p, at, stride, a, b), max(bilinear(p, at + 1, stride, a, b), 0.0)
 
 
@@ -107,12 +109,13 @@ def wall_foot(walls, w, v, inverse):
     ey = v.y * inverse if between else (ay if first else by)
     # On that meridian the foot on the great circle, or the nearer end.
     along, aside = v.x * ex + v.y * ey, v.y * ex - v.x * ey
-    if (v.z * c0 > along * s0) & (along * s1 > v.z * c1):
-        square = 2.0 * aside * aside / (1.0 + np.sqrt(along * along + v.z * v.z))
-        return square, Vec3(along * ex, along * ey, v.z)
+    between = (v.z * c0 > along * s0) & (along * s1 > v.z * c1)
     first = along * c0 + v.z * s0 >= along * c1 + v.z * s1
     c, s = c0 if first else c1, s0 if first else s1
-    return aside * aside + (along - c) ** 2 + (v.z - s) ** 2, Vec3(c * ex, c * ey, s)
+    to_corner = aside * aside + (along - c) ** 2 + (v.z - s) ** 2
+    to_circle = 2.0 * aside * aside / (1.0 + np.sqrt(along * along + v.z * v.z))
+    c, s = along if between else c, v.z if between else s
+    return to_circle if between else to_corner, Vec3(c * ex, c * ey, s)
 
 
 @kernel
@@ -128,21 +131,25 @@ def nearest_wall(p, o, entry, v):
 
 
 @kernel
-def boundary(p, o, depth, v, column, row):
-    """Return the signed angle from a unit vector to the nearest wall, and the point there.
-
-    Inside, deeper than `depth`, any angle that is not positive may be returned.
-    """
+def node_code(p, o, column, row):
+    """Return the code of the node at a position: see `DEEP`; it is negative outside."""
     fine = p[o + HEADER.fine]
     columns = p[o + HEADER.columns] * fine
     j, k = cell_below(row * fine, p[o + HEADER.rows] * fine), cell_below(column * fine, columns)
-    code = p[o + int(p[o + HEADER.nodes]) + j * int(columns) + k]
-    if code >= 0.0 and (code < DEEP or depth <= 0.0):
-        return -code if code < DEEP else 0.0, v
-    foot = nearest_wall(p, o, o + int(abs(code)), v)
+    return p[o + int(p[o + HEADER.nodes]) + j * int(columns) + k]
+
+
+@kernel
+def boundary_angle(code, v, foot):
+    """Return the signed angle from a unit vector to the boundary.
+
+    `code` is that of the vector's node, and `foot` the nearest point of the walls, or the vector
+    itself where that is not needed.
+    """
     quarter = norm(v - foot) / (norm(v + foot) + 2.0)  # the tangent of a quarter of the angle
     angle = 4.0 * quarter * atan_over_root(quarter * quarter)
-    return angle if code < 0.0 else -angle, foot
+    depth = angle if code >= DEEP else code
+    return angle if code < 0.0 else -depth
 
 
 @kernel
@@ -178,29 +185,43 @@ def table(p, o, depth, block, n):
     Inside, the depth is the distance to the walls, or that of the twist: see `member_depth`.
     """
     frame, rows, columns = mat3_at(p, o + HEADER.frame), p[o + HEADER.rows], p[o + HEADER.columns]
-    for i in range(n):  # these three loops are apart so that the outer ones become vector code
+    # Only the second of these loops has branches; the others become vector code.
+    for i in range(n):
         v = apply(frame, lane_vec3(block, X + i))
         set_lane_vec3(block, V + i, v)
         block[COLUMN + i], block[ROW + i] = cell_position(v, rows, columns)
     for i in range(n):
-        v, column, row = lane_vec3(block, V + i), block[COLUMN + i], block[ROW + i]
-        beyond, foot = boundary(p, o, depth, v, column, row)
-        block[DISTANCE + i] = beyond
-        set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
-        if beyond > 0.0:
-            set_lane_vec3(block, PX + i, apply_transposed(frame, foot))
-            block[COLUMN + i], block[ROW + i] = cell_position(foot, rows, columns)
+        foot = lane_vec3(block, V + i)
+        code = node_code(p, o, block[COLUMN + i], block[ROW + i])
+        # Inside, only the depth needs the walls.
+        if code < 0.0 or (code >= DEEP and depth > 0.0):
+            foot = nearest_wall(p, o, o + int(abs(code)), foot)
+        set_lane_vec3(block, PX + i, foot)
+        block[DISTANCE + i] = code
     for i in range(n):
-        column, row, beyond = block[COLUMN + i], block[ROW + i], block[DISTANCE + i]
-        middle, half = twist_at(p, o, column, row)
+        v, foot, x = lane_vec3(block, V + i), lane_vec3(block, PX + i), lane_vec3(block, X + i)
+        beyond = boundary_angle(block[DISTANCE + i], v, foot)
+        moved = apply_transposed(frame, foot)
+        outside = beyond > 0.0
+        block[DISTANCE + i] = beyond
+        block[PX + i] = moved.x if outside else x.x
+        block[PX + LANES + i] = moved.y if outside else x.y
+        block[PX + 2 * LANES + i] = moved.z if outside else x.z
+        column, row = cell_position(foot, rows, columns)
+        block[COLUMN + i] = column if outside else block[COLUMN + i]
+        block[ROW + i] = row if outside else block[ROW + i]
+    start = o + int(p[o + HEADER.twists])
+    for i in range(n):
+        middle, half = twist_at(p, start, rows, columns, block[COLUMN + i], block[ROW + i])
         off = wrap_angle(block[T + i] - middle)
-        excess, outer = abs(off) - half, max(beyond, 0.0)
-        move = max(excess, 0.0)
-        block[PT + i] = block[T + i] - (move if off >= 0.0 else -move)
-        inside = member_depth(p, o, depth, excess, column, row)
-        outside = (beyond > 0.0) | (excess > 0.0)
+        block[V + i], block[PT + i] = abs(off) - half, np.copysign(1.0, off)
+    for i in range(n):
+        beyond, excess = block[DISTANCE + i], block[V + i]
+        inside = member_depth(p, o, depth, excess, block[COLUMN + i], block[ROW + i])
+        outer, move = max(beyond, 0.0), max(excess, 0.0)
+        block[PT + i] = block[T + i] - block[PT + i] * move
         length = np.sqrt(outer * outer + move * move)
-        block[DISTANCE + i] = length if outside else max(beyond, -inside)
+        block[DISTANCE + i] = length if length > 0.0 else max(beyond, -inside)
 
 
 # Packing: which walls can be nearest to any point of each node of a grid, and how near.
