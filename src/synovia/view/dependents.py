@@ -65,15 +65,15 @@ class DependentNumbers:
 
 @dataclass(frozen=True, kw_only=True)
 class HereRequest(DependentRequest):
-    """A request for the region that is legal for such a joint in a pose."""
+    """A request for the picture of the limit that a dependent joint has in a pose."""
 
     draft: bool
-    """True for a rough picture, as while the driver moves."""
+    """True for a coarse picture, for example while the driver moves."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MapRequest:
-    """A request for the map of a dependent limit: by the driver's twist in a pose, or null."""
+    """A request for the map of a dependent limit, at the driver's twist in a pose, if given."""
 
     joint: str
     pose: PoseRequest | None
@@ -81,49 +81,48 @@ class MapRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class RangeMap:
-    """The numbers of a dependent limit, all over where the driver's bone may point."""
+    """The numbers of a dependent limit at all legal directions of the driver's bone."""
 
     driver: str
     twists: bool
-    """True if it is another map where the driver is twisted otherwise."""
+    """True if the map depends on the driver's twist."""
     reference: list[float]
-    """Of the driver: directions are seen from it."""
+    """The reference rotation of the driver, relative to which directions are given."""
     axis: list[float]
-    """What points there: a direction in the driver's own frame."""
+    """The bone's direction in the driver's frame."""
     directions: Floats
     faces: Ints
     rim: Floats
-    """Ends of edges, in pairs, where the driver's directions end."""
+    """Pairs of ends of the edges at the boundary of the directions."""
     values_deg: Floats
     """By direction, the number of each field."""
 
 
 def dependent_limit(model: LimitModel, name: str) -> DependentLimit:
-    """Return the limit of a joint that depends on another; ValueError where it does not."""
+    """Return the dependent limit of a joint; ValueError if it does not depend on another joint."""
     model.skeleton.index(name)
     if name not in model.dependents:
         raise ValueError(f"{name} depends on no other joint")
     return model.dependents[name]
 
 
-# Numbers as people see them: the ends of a hinge's arc, or those of the limit's chart.
+def _fields(dependent: DependentLimit) -> list[str]:
+    """Return the names of the numbers in the order of the page: of a hinge, low before high."""
+    scale = hinge_scale(dependent)
+    return list(
+        dependent.at_nodes[::-1] if scale is not None and scale.falls else dependent.at_nodes
+    )
 
 
-def _fields(each: DependentLimit) -> list[str]:
-    """Return the names of the numbers as they are shown, those of a hinge from low to high."""
-    scale = hinge_scale(each)
-    return list(each.at_nodes[::-1] if scale is not None and scale.falls else each.at_nodes)
-
-
-def shown_deg(each: DependentLimit, values: Floats) -> Floats:
-    """Return the numbers (..., k) of the nodes' order as they are shown, in degrees."""
-    scale = hinge_scale(each)
+def shown_deg(dependent: DependentLimit, values: Floats) -> Floats:
+    """Convert numbers (..., k) in radians to degrees; of a hinge, to angles about its axis."""
+    scale = hinge_scale(dependent)
     return np.degrees(values if scale is None else scale.angles_at(values))
 
 
-def _value_of(each: DependentLimit, deg: float) -> float:
-    """Return the number that is shown as so many degrees."""
-    scale, angle = hinge_scale(each), float(np.radians(deg))
+def _value_of(dependent: DependentLimit, deg: float) -> float:
+    """Return the number that the page shows as `deg`; the inverse of `shown_deg`."""
+    scale, angle = hinge_scale(dependent), float(np.radians(deg))
     if scale is None:
         return angle
     if not scale.angles[0] <= angle <= scale.angles[-1]:
@@ -137,32 +136,32 @@ def _value_of(each: DependentLimit, deg: float) -> float:
 def describe_dependence(session: Session, request: JointRequest) -> Dependence:
     """Return what a joint depends on, and its numbers in each frame of the clip, in degrees."""
     scene = session.scene
-    each = dependent_limit(scene.model, request.joint)
-    driver = driver_rotations(scene.model, each, scene.clip.pose.rotations)
+    dependent = dependent_limit(scene.model, request.joint)
+    driver = driver_rotations(scene.model, dependent, scene.clip.pose.rotations)
     fields = [
         DependentField(field=name, label=LABELS[place])
-        for name, place in zip(_fields(each), each.at_nodes, strict=True)
+        for name, place in zip(_fields(dependent), dependent.at_nodes, strict=True)
     ]
     return Dependence(
-        driver=each.driver,
+        driver=dependent.driver,
         fields=fields,
-        hinge=hinge_scale(each) is not None,
-        values_deg=shown_deg(each, each.values_at(driver)),
+        hinge=hinge_scale(dependent) is not None,
+        values_deg=shown_deg(dependent, dependent.values_at(driver)),
     )
 
 
 def numbers_in_pose(session: Session, request: DependentRequest) -> DependentNumbers:
     """Return the numbers of a dependent limit in a pose, in degrees."""
     model, pose = session.scene.model, pose_from(session.scene, request.pose)
-    each = dependent_limit(model, request.joint)
-    values = each.values_at(driver_rotations(model, each, pose.rotations))
-    return DependentNumbers(values_deg=shown_deg(each, values).tolist())
+    dependent = dependent_limit(model, request.joint)
+    values = dependent.values_at(driver_rotations(model, dependent, pose.rotations))
+    return DependentNumbers(values_deg=shown_deg(dependent, values).tolist())
 
 
 def region_in_pose(session: Session, request: HereRequest) -> Picture:
-    """Return the pictures of what is legal for a joint where its driver is in a pose.
+    """Return the pictures of a dependent joint's limit in a pose.
 
-    They are seen along the same bone as those of its own limit, whatever the driver does.
+    The bone is the same as in the pictures of the limit over all rotations of the driver.
     """
     scene, name = session.scene, request.joint
     own = dependent_limit(scene.model, name).limit
@@ -173,45 +172,39 @@ def region_in_pose(session: Session, request: HereRequest) -> Picture:
     return pictures_of(here, bone, DRAFT if request.draft else HERE)
 
 
-# The map: the same numbers at every direction of the driver's bone.
-
-
 def range_map(session: Session, request: MapRequest) -> RangeMap:
-    """Return the numbers of a dependent limit all over where its driver's bone may point.
+    """Return the numbers of a dependent limit at all legal directions of its driver's bone.
 
-    The driver comes there by the shortest swing: from the pose, if there is one, else from the
-    reference of its limit.
+    The driver swings to each direction by the shortest rotation from the pose, or from the
+    reference of its limit if there is no pose.
     """
     scene = session.scene
-    each = dependent_limit(scene.model, request.joint)
-    limit = scene.model.limits.get(each.driver)
+    dependent = dependent_limit(scene.model, request.joint)
+    limit = scene.model.limits.get(dependent.driver)
     reference = quat.IDENTITY if limit is None else limit.chart.reference
     start = reference
     if request.pose is not None:
-        start = driver_rotations(scene.model, each, pose_from(scene, request.pose).rotations)
-    mesh, rim, bone = map_sheet(limit, each.axis)
+        start = driver_rotations(scene.model, dependent, pose_from(scene, request.pose).rotations)
+    mesh, rim, bone = map_sheet(limit, dependent.axis)
     swings = quat.between(quat.rotate(start, bone), quat.rotate(reference, mesh.vertices))
-    values = each.values_at(quat.mul(swings, start))
+    values = dependent.values_at(quat.mul(swings, start))
     return RangeMap(
-        driver=each.driver,
-        twists=each.by_rotation,
+        driver=dependent.driver,
+        twists=dependent.by_rotation,
         reference=reference.tolist(),
         axis=bone.tolist(),
         directions=mesh.vertices,
         faces=mesh.triangles,
         rim=rim,
-        values_deg=shown_deg(each, values),
+        values_deg=shown_deg(dependent, values),
     )
-
-
-# Edits, where the driver is in a pose.
 
 
 @dataclass(frozen=True, kw_only=True)
 class SetNumberHere(ModelEdit):
-    """Set a number at the driver's rotation in a pose, and nodes within the radius with it.
+    """Set a number at the driver's rotation in a pose; nodes within the radius change with it.
 
-    An end beyond the joint's own limit widens that, too; elsewhere nothing changes.
+    An end outside the joint's limit over all rotations of the driver widens that limit, too.
     """
 
     edit: Literal["number-here"]
@@ -222,12 +215,14 @@ class SetNumberHere(ModelEdit):
 
     def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
         """Return the model with another number of a joint's limit."""
-        each, field = dependent_limit(model, name), self.field
-        if field not in each.at_nodes:
-            raise ValueError(f"field must be one of {', '.join(each.at_nodes)}, got {field!r:.20}")
-        value = _value_of(each, self.deg)
-        driver = driver_rotations(model, each, pose_from(scene, self.pose).rotations)
-        numbers = dict(zip(each.at_nodes, each.values_at(driver).tolist(), strict=True))
+        dependent, field = dependent_limit(model, name), self.field
+        if field not in dependent.at_nodes:
+            raise ValueError(
+                f"field must be one of {', '.join(dependent.at_nodes)}, got {field!r:.20}"
+            )
+        value = _value_of(dependent, self.deg)
+        driver = driver_rotations(model, dependent, pose_from(scene, self.pose).rotations)
+        numbers = dict(zip(dependent.at_nodes, dependent.values_at(driver).tolist(), strict=True))
         return _with_numbers(model, name, driver, numbers | {field: value}, self.radius_deg)
 
 
@@ -245,15 +240,18 @@ class AllowHere(ModelEdit):
     def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
         """Return the model in which the pose is legal."""
         pose = pose_from(scene, self.pose)
-        each = dependent_limit(model, name)
-        driver = driver_rotations(model, each, pose.rotations)
-        path = lineage(model.skeleton, name, each.limit.relative_to)
+        dependent = dependent_limit(model, name)
+        driver = driver_rotations(model, dependent, pose.rotations)
+        path = lineage(model.skeleton, name, dependent.limit.relative_to)
         rotation = unit_quats("rotation", path.relative_rotation(pose.rotations))
-        if each.contains(rotation, driver):
+        if dependent.contains(rotation, driver):
             raise ValueError("this pose is inside already")
-        if not each.limit.contains(rotation):
-            each = each.including(rotation)
-        numbers, wide = each.values_for(rotation, driver), _with_dependent(model, name, each)
+        if not dependent.limit.contains(rotation):
+            dependent = dependent.including(rotation)
+        numbers, wide = (
+            dependent.values_for(rotation, driver),
+            _with_dependent(model, name, dependent),
+        )
         return _with_numbers(wide, name, driver, numbers, self.radius_deg)
 
 
@@ -266,7 +264,7 @@ class Detach(ModelEdit):
     def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
         """Return the model with a joint whose limit depends on no other joint."""
         dependent_limit(model, name)
-        kept = {other: each for other, each in model.dependents.items() if other != name}
+        kept = {other: dependent for other, dependent in model.dependents.items() if other != name}
         return model.with_limits(model.limits, kept)
 
 
@@ -274,20 +272,20 @@ def _with_numbers(
     model: LimitModel, name: str, driver: Quats, numbers: dict[str, float], radius_deg: float
 ) -> LimitModel:
     """Return the model with other numbers of a joint at one rotation (4,) of its driver."""
-    each = model.dependents[name]
+    dependent = model.dependents[name]
     if {"low", "high"} <= numbers.keys() and numbers["high"] - numbers["low"] < MIN_RANGE:
-        ends_deg = sorted(shown_deg(each, np.array([numbers[n] for n in each.at_nodes])))
+        ends_deg = sorted(shown_deg(dependent, np.array([numbers[n] for n in dependent.at_nodes])))
         raise ValueError(
             f"a range must not end before it starts: {ends_deg[0]:.6g} to {ends_deg[1]:.6g} degrees"
         )
-    present = dict(zip(each.at_nodes, each.values_at(driver).tolist(), strict=True))
+    present = dict(zip(dependent.at_nodes, dependent.values_at(driver).tolist(), strict=True))
     radius = float(np.radians(radius_deg))
     for field, value in numbers.items():
         if value != present[field]:
-            each = each.with_value_at(driver, field, value, radius=radius)
-    return _with_dependent(model, name, each)
+            dependent = dependent.with_value_at(driver, field, value, radius=radius)
+    return _with_dependent(model, name, dependent)
 
 
-def _with_dependent(model: LimitModel, name: str, each: DependentLimit) -> LimitModel:
-    limits = {**model.limits, name: each.limit}
-    return model.with_limits(limits, {**model.dependents, name: each})
+def _with_dependent(model: LimitModel, name: str, dependent: DependentLimit) -> LimitModel:
+    limits = {**model.limits, name: dependent.limit}
+    return model.with_limits(limits, {**model.dependents, name: dependent})

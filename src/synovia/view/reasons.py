@@ -50,12 +50,12 @@ class Why:
 
 
 def explain(session: Session, request: WhyRequest) -> Why:
-    """Return how far a joint of a pose is from the nearest legal rotation, and which way.
+    """Return the rotation from the nearest legal rotation of a joint to its rotation in a pose.
 
-    The swing is how far the bone would have to go, the twist how far it would have to turn about
-    itself. Words are there for the joints of a rig that is recognised as a human's, and the nearest
-    rotation that was observed where the limits kept samples. A joint that is possible is compared
-    with the usual limits, if there are any.
+    The swing is the angle of the bone's direction, the twist the angle about the bone. Joints of
+    recognised human rigs have a name and a clinical movement, too; limits with samples have the
+    nearest observed rotation. If the joint is possible, it is compared with the usual limits, if
+    there are any.
     """
     scene, name = session.scene, request.joint
     joint = scene.clip.skeleton.index(name)
@@ -87,20 +87,20 @@ def explain(session: Session, request: WhyRequest) -> Why:
 
 
 def _deciding(model: LimitModel, name: str, pose: Pose) -> tuple[LimitModel, Pose]:
-    """Return the model whose limit of a joint decides, and the pose as this model judges it.
+    """Return the model that a joint violates, and the pose with twists shared as by this model.
 
-    These are the possible limits, or the usual ones where the possible ones are kept.
+    It is the model of possible limits; if the joint is possible, that of usual limits, if any.
     """
-    models = [each for each in (model, model.usual) if each is not None and name in each.limits]
+    models = [limits for limits in (model, model.usual) if limits and name in limits.limits]
     if not models:
         raise ValueError(f"{name} has no limit")
-    for each in models:
-        judged = each.share_twist(pose)
-        seen = _relative_rotation(each, name, judged)
-        is_legal = limit_in_pose(each, name, judged).contains(seen)
-        if not is_legal or _tight_limb(each, name, judged) is not None:
+    for candidate in models:
+        shared = candidate.share_twist(pose)
+        rotation = _relative_rotation(candidate, name, shared)
+        is_legal = limit_in_pose(candidate, name, shared).contains(rotation)
+        if not is_legal or _tight_limb(candidate, name, shared) is not None:
             break
-    return each, judged
+    return candidate, shared
 
 
 def _tight_limb(model: LimitModel, name: str, pose: Pose) -> tuple[Limb, Quats] | None:
@@ -115,66 +115,70 @@ def _tight_limb(model: LimitModel, name: str, pose: Pose) -> tuple[Limb, Quats] 
 
 
 def _relative_rotation(model: LimitModel, name: str, pose: Pose) -> Quats:
-    """Return the rotation (4,) of a joint as its limit measures it."""
+    """Return the rotation (4,) of a joint relative to the joint that its limit is measured from."""
     relative_to = model.limits[name].relative_to
     return lineage(model.skeleton, name, relative_to).relative_rotation(pose.rotations)
 
 
-def swing_and_twist(turn: Quats, axis: Quats) -> tuple[float, float]:
-    """Return how far a rotation (4,) takes an axis (3,), and how far it turns about it, signed."""
+def swing_and_twist(rotation: Quats, axis: Quats) -> tuple[float, float]:
+    """Return the swing of an axis (3,) by a rotation (4,) and its signed twist, in radians."""
     unit = axis / np.linalg.norm(axis)
-    there = quat.rotate(turn, unit)
-    swing = float(np.arctan2(np.linalg.norm(np.cross(unit, there)), unit @ there))
-    about = 2.0 * float(np.arctan2(turn[1:] @ unit, turn[0]))
-    return swing, float((about + np.pi) % (2.0 * np.pi) - np.pi)
+    rotated = quat.rotate(rotation, unit)
+    swing = float(np.arctan2(np.linalg.norm(np.cross(unit, rotated)), unit @ rotated))
+    twist = 2.0 * float(np.arctan2(rotation[1:] @ unit, rotation[0]))
+    return swing, float((twist + np.pi) % (2.0 * np.pi) - np.pi)
 
 
 def _held_by(model: LimitModel, name: str, seen: Quats, limit: Limit) -> str | None:
-    """Return the driver of a joint that is illegal at its rotation, and else would not be."""
-    each = model.dependents.get(name)
-    held = each is not None and not limit.contains(seen) and each.limit.contains(seen)
-    return each.driver if each is not None and held else None
+    """Return the joint's driver if another rotation of the driver would make the joint legal."""
+    dependent = model.dependents.get(name)
+    if dependent is None or limit.contains(seen) or not dependent.limit.contains(seen):
+        return None
+    return dependent.driver
 
 
 def _in_words(
     scene: Scene, model: LimitModel, name: str, pose: Pose
 ) -> tuple[str | None, str | None]:
-    """Return what people call a joint, and which way a pose is beyond its limit, if known."""
+    """Return the common name of a joint, and its clinical movement beyond the limit, if known."""
     known = alignment_of(scene.clip)
     role = None if known is None else _role_moved_by(known, name)
     if known is None or role is None:
         return None, None
-    own = LimitModel({name: limit_in_pose(model, name, pose)}, scene.clip.skeleton)
-    before, after = (_canonical_rotation(known, role, each) for each in (own.project(pose), pose))
-    return joint_name(role), describe_move(role, before, after) or None
+    joint_model = LimitModel({name: limit_in_pose(model, name, pose)}, scene.clip.skeleton)
+    legal = _canonical_rotation(known, role, joint_model.project(pose))
+    return joint_name(role), describe_move(
+        role, legal, _canonical_rotation(known, role, pose)
+    ) or None
 
 
 def _role_moved_by(known: Alignment, name: str) -> str | None:
-    """Return the role of the first bone that a joint turns, seen from the bone it is measured from.
+    """Return the role of the nearest bone below a joint whose clinical angles the joint changes.
 
-    It need not be the joint's own: an elbow may be a joint for bending and one for pronation, and
-    a neck may have seven.
+    Several joints may change the angles of one bone: an elbow may have a joint for flexion and one
+    for pronation, and a neck may have seven.
     """
     skeleton, roles = known.rig.skeleton, known.rig.roles
     joint = skeleton.index(name)
-    found = {}
+    distances = {}
     for role, above in MEASURED_FROM.items():
         bone = role.removeprefix("left").removeprefix("right")
         if bone not in JOINT_NAMES or not {role, above} <= known.frames.keys():
             continue
         path, fixed = (skeleton.path_to_root(skeleton.index(roles[each])) for each in (role, above))
         if joint in path and joint not in fixed:
-            found[role] = path.index(joint)
-    return min(found, key=found.__getitem__, default=None)
+            distances[role] = path.index(joint)
+    return min(distances, key=distances.__getitem__, default=None)
 
 
 def _canonical_rotation(known: Alignment, role: str, pose: Pose) -> Quats:
-    """Return the rotation (4,) of a bone as the canonical human would have it.
+    """Return the rotation (4,) of a bone in the frames of the canonical human.
 
-    It is taken from the world, since what it is measured from need not be above: a sternum is not
-    above a neck.
+    It is computed from world rotations, because the bone that it is measured from need not be an
+    ancestor: a sternum is not an ancestor of a neck.
     """
     skeleton, roles = known.rig.skeleton, known.rig.roles
-    turns = forward(skeleton, pose)[1]
-    bone, above = (turns[skeleton.index(roles[each])] for each in (role, MEASURED_FROM[role]))
+    rotations = forward(skeleton, pose)[1]
+    bone = rotations[skeleton.index(roles[role])]
+    above = rotations[skeleton.index(roles[MEASURED_FROM[role]])]
     return known.to_canonical(role, quat.mul(quat.inverse(above), bone))
