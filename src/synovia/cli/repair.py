@@ -120,8 +120,8 @@ def _describe(report: RepairReport) -> Iterator[str]:
     if report.note:
         yield f"  {report.note}"
     elif report.keep:
-        kept = " and ".join(filter(None, (", ".join(report.keep[:-1]), report.keep[-1])))
-        yield f"  {kept} kept in {100.0 * report.share_kept:.1f} % of these frames"
+        kept_names = " and ".join(filter(None, (", ".join(report.keep[:-1]), report.keep[-1])))
+        yield f"  {kept_names} kept in {100.0 * report.share_kept:.1f} % of these frames"
     yield from _joint_lines("could not keep", report.not_kept)
     yield from _joint_lines("steps over the bound of", report.over)
 

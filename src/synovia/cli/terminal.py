@@ -20,6 +20,7 @@ from ..text import printable as printable
 
 Item = TypeVar("Item")
 MAX_WIDTH = 100  # columns of a table or a paragraph
+MAX_LISTED = 8  # names in a list that may be long
 MIN_FIRST_COLUMN = 12  # columns; names shortened to fewer cannot be told apart
 _SAFE_CONTROLS = re.compile(r"(\x1b\[(?:[01]|3[1236])m|\n)")
 """Line ends and our own styles: reset, bold, red, green, yellow, cyan."""
@@ -120,9 +121,9 @@ def pluralize(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def list_some(names: Sequence[str], count: int = 8) -> str:
-    """Return the first `count` names, with an ellipsis if there are more."""
-    return ", ".join(names[:count]) + ", …" * (len(names) > count)
+def list_some(names: Sequence[str]) -> str:
+    """Return the first `MAX_LISTED` names, with an ellipsis if there are more."""
+    return ", ".join(names[:MAX_LISTED]) + ", …" * (len(names) > MAX_LISTED)
 
 
 def progress(label: str, count: int | None = None) -> Callable[[Iterable[Item]], Iterator[Item]]:

@@ -44,19 +44,17 @@ def draw_skeleton(
     *,
     outside: Collection[str] = (),
     color: str | None = None,
-    view: Quats = VIEW,
-    thickness: float = THICKNESS,
 ) -> None:
     """Draw one pose into flat axes, in the unit of its positions; joints `outside` are red.
 
-    A human, also a recognised one, has bones; other skeletons are strokes, whose `thickness` is
-    half the width of a bone, as a share of the skeleton's size.
+    A skeleton that is recognised as human has bones; others are drawn as strokes. The viewer looks
+    from the side and above.
     """
     colors = dict.fromkeys(with_descendants(skeleton, outside), OUTSIDE)
     axes.set_aspect("equal")
     axes.axis("off")
-    draw_pose(axes, skeleton, pose, colors=colors, color=color, view=view, thickness=thickness)
-    mark_joints(axes, skeleton, pose, outside, view=view)
+    draw_pose(axes, skeleton, pose, colors=colors, color=color)
+    mark_joints(axes, skeleton, pose, outside)
     axes.margins(0.02)
     axes.autoscale_view()
 
@@ -70,7 +68,6 @@ def draw_pose(
     color: str | None = None,
     only: Collection[str] | None = None,
     view: Quats = VIEW,
-    thickness: float = THICKNESS,
     origin: tuple[float, float] = (0.0, 0.0),
 ) -> None:
     """Draw the bones of one pose into flat axes, moved to `origin`.
@@ -79,9 +76,7 @@ def draw_pose(
     """
     body = bones_of(skeleton)
     if body is None:
-        drawn = strokes(
-            *(skeleton, pose), colors=colors, color=color, only=only, view=view, thickness=thickness
-        )
+        drawn = strokes(skeleton, pose, colors=colors, color=color, only=only, view=view)
         paint(axes, drawn, origin=origin)
     else:
         _paint_bones(axes, body, pose, colors or {}, color or BONE, only, view, origin)
@@ -143,7 +138,6 @@ def strokes(
     color: str | None = None,
     only: Collection[str] | None = None,
     view: Quats = VIEW,
-    thickness: float = THICKNESS,
 ) -> list[BoneStroke]:
     """Return the bones of one pose as strokes; each belongs to the joint that rotates it.
 
@@ -152,7 +146,7 @@ def strokes(
     positions, rotations = forward(skeleton, pose)
     joints, ends = quat.rotate(view, positions), quat.rotate(view, end_positions(skeleton, pose))
     size = body_size(skeleton)
-    radius, rim = thickness * size, RIM * size * min(1.0, thickness / THICKNESS)
+    radius, rim = THICKNESS * size, RIM * size
     owners = [*skeleton.parents[skeleton.parents >= 0].tolist(), *skeleton.end_parents.tolist()]
     tips = [*joints[skeleton.parents >= 0], *ends]
     drawn = []
@@ -190,12 +184,11 @@ def mark_joints(
     joints: Collection[str],
     *,
     origin: tuple[float, float] = (0.0, 0.0),
-    view: Quats = VIEW,
 ) -> None:
-    """Put a red dot on each of `joints`."""
+    """Draw a red dot on each of `joints`, in the default view."""
     from matplotlib.patches import Circle
 
-    positions = quat.rotate(view, forward(skeleton, pose)[0])[:, :2] + origin
+    positions = quat.rotate(VIEW, forward(skeleton, pose)[0])[:, :2] + origin
     radius = 1.2 * THICKNESS * body_size(skeleton)
     for name in joints:
         center = positions[skeleton.index(name)]

@@ -218,5 +218,5 @@ def draw_marks(axes: Axes, limit: Limit, view: Vectors) -> None:
 def _draw_samples(axes: Axes, limit: Limit, samples: Quats, view: Vectors) -> None:
     """Draw the directions of the bone in `samples` on the visible side."""
     x, y, depth = _view_frame(view) @ direction_chart(limit).points(samples)[:, :3].T
-    seen = depth > 0.0
-    axes.scatter(x[seen], y[seen], s=4.0, color=INK, alpha=0.4, lw=0, zorder=3)
+    visible = depth > 0.0
+    axes.scatter(x[visible], y[visible], s=4.0, color=INK, alpha=0.4, lw=0, zorder=3)

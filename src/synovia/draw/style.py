@@ -44,7 +44,7 @@ def violation_colours() -> Colormap:
 
 
 def readable_name(name: str) -> str:
-    """Return a joint's name as people say it: "right shoulder" for RightShoulder."""
+    """Return a joint's name in words, as "right shoulder" for RightShoulder."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_ ]+", " ", name).strip()
     return words if words.isupper() else words.lower()
 

@@ -251,8 +251,9 @@ def descend_numerically(
     """Take damped Gauss–Newton steps; return the last point, its residuals, and their number.
 
     For goals and components that the kernels do not know. `damping` is relative to the sum of
-    squares, `rounds` is the maximum number of projections in one step, one for each variable unless
-    given, and `tries` how often damping may grow in one step, by more the fewer.
+    squares. `rounds` is the maximum number of projections in one step; by default, one more than
+    there are variables. `tries` is how often damping may grow in one step; with fewer tries it
+    grows faster.
     """
     residuals, one_sided = residuals_at(problem, point), problem.one_sided
     square, stalled, steps = _square(residuals, one_sided), 0, 0

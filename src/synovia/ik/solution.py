@@ -97,7 +97,7 @@ class Solution:
             return f"pins could not be kept: {off}"
         demands = [k for k, goal in enumerate(self.goals) if not goal.soft]
         worst = max(demands, key=lambda k: self.errors[item][k] * self.goals[k].weight)
-        miss = describe_miss(self.goals[worst], float(self.errors[item][worst]))
+        miss = _describe_miss(self.goals[worst], float(self.errors[item][worst]))
         if worst in self.immovable:
             return f"{miss}: no joint that may turn moves it"
         far = [self.goals[k].label for k in demands if self.beyond[item][k]]
@@ -110,7 +110,7 @@ class Solution:
         )
 
 
-def describe_miss(goal: Goal, error: float) -> str:
+def _describe_miss(goal: Goal, error: float) -> str:
     """Return the error of a goal, a length or radians, in words."""
     if goal.is_length:
         return f"{goal.label} is {error:.4g} from its target"
