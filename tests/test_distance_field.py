@@ -10,7 +10,7 @@ import pytest
 from fields import EULER, FEW, field, members, nearest_distance, queries, value
 from oracles import EXHAUSTIVE
 from synovia import Limit, RotationVector, kernels
-from synovia.kernels.vector import Vec3
+from synovia.kernels.rotation import LANES
 from synovia.shapes import DistanceField
 from synovia.shapes.mesh import shape_surface
 
@@ -58,14 +58,15 @@ def test_the_bound_of_half_a_diagonal_is_needed_and_kept(rough):
 def test_the_index_of_sites_accepts_nothing_beyond_the_bound(kind):
     shape, kernel = field(kind), kernels.distance_field
     points = queries(shape, 400)
-    points = points[shape.distance(points) > 0.0][:100]
+    points = points[shape.distance(points) > 0.0][:LANES]
     local, periods = points - shape.low, np.array(shape.periods)
     local = np.where(periods > 0.0, np.mod(local, np.where(periods > 0.0, periods, 1.0)), local)
-    packed = shape.packed
-    grid = kernel.grid_of(packed, 1)
-    squares = [kernel.nearest_site(packed, 1, grid, Vec3(*point))[2] for point in local]
-    enough = np.sqrt(squares)
-    excess = enough - nearest_distance(kind, points)
+    packed, work = shape.packed, np.zeros(kernel.WORK)
+    for axis in range(3):
+        work[kernel.Q + axis * LANES :][: len(local)] = local[:, axis]
+    kernel.find_sites(packed, 1, kernel.grid_of(packed, 1), work, len(local))
+    proved = np.sqrt(np.maximum(work[kernel.BOUND :][: len(local)], 0.0))
+    excess = proved + 0.5 * shape.half_diagonal - nearest_distance(kind, points)
     assert 0.25 * shape.half_diagonal < excess.max() <= shape.half_diagonal
 
 

@@ -6,7 +6,8 @@ function is least at a corner of its cell, so some site is within half of HALF_D
 member. A packed field holds a header, Φ at the nodes, the least Φ of each block of cells, and the
 nearest site of each *knot*: the nodes, and some more beyond each end of axes without a period.
 
-Points are measured from the box's lower corner.
+Points are measured from the box's lower corner. Those of a block are looked up together, except
+the few for which a first search along the slope of Φ finds no member near enough.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ import numpy as np
 
 from .jit import kernel
 from .layout import OFFSET, WHOLE, Field, Layout
-from .rotation import DISTANCE, PX, X, lane_vec3, set_lane_vec3
+from .rotation import DISTANCE, LANES, PX, X, lane_quat, lane_vec3, set_lane_quat, set_lane_vec3
 from .vector import (
     ONES,
     ZERO,
+    Quat,
     Vec3,
     clamp_vec3,
     dot,
@@ -63,6 +65,17 @@ CUTS = 4  # of the segment from a member to a point outside
 MIN_SLOPE = 1e-12  # added to squared slopes, so that none is 0
 FARTHEST = 1e9  # radians: more than any point of a chart
 
+# Rows of LANES numbers in work arrays, so that loops over points become vector code.
+Q, EXCESS, AIM = 0, 3 * LANES, 4 * LANES  # the point; Φ above the threshold; most Φ of a member
+TRIAL, MEMBER, LEAST = 5 * LANES, 8 * LANES, 11 * LANES  # nearest member, its squared distance
+ENOUGH = 12 * LANES  # the squared distance at which a member is near enough
+SITE, SITE_SQUARE = 13 * LANES, 16 * LANES  # the nearest known site, and its squared distance
+CELL, AT, NEAR, FAR = 17 * LANES, 18 * LANES, 21 * LANES, 25 * LANES  # of the trial
+# The same rows before there are trials: the cell of knots, its corner and size, the point in it.
+KNOT, LOW, SIZE, SHARE = 17 * LANES, 18 * LANES, 21 * LANES, 24 * LANES
+BOUND, CODE = 27 * LANES, 28 * LANES
+WORK = 29 * LANES
+
 Grid = namedtuple(
     "Grid",
     [
@@ -73,24 +86,33 @@ Grid = namedtuple(
         "per",  # cells per radian
         "period",
         "inverse",
+        "spacing",
+        "outer",  # knots beyond each end of each axis
     ],
 )
-Cell = namedtuple("Cell", ["a", "b", "c", "d", "e", "f", "g", "h"])
-"""Values at the corners of a cell: z changes first, then y."""
+Corners = namedtuple("Corners", ["near", "far"])
+"""Φ at the corners of a cell, each four as one record: z changes first, then y, then x."""
 
 
 @kernel
 def grid_of(p, o):
-    """Return the numbers that interpolation needs."""
-    row = int(p[o + HEADER.nodes + 2])
+    """Return the numbers that describe nodes and knots."""
+    row, period = int(p[o + HEADER.nodes + 2]), vec3_at(p, o + HEADER.period)
+    spacing, outer = vec3_at(p, o + HEADER.spacing), p[o + HEADER.outer]
     return Grid(
         2 * (o + HEADER.SIZE),
         int(p[o + HEADER.nodes + 1]) * row,
         row,
         vec3_at(p, o + HEADER.nodes) - 2.0 * ONES,
-        inverses(vec3_at(p, o + HEADER.spacing)),
-        vec3_at(p, o + HEADER.period),
+        inverses(spacing),
+        period,
         vec3_at(p, o + HEADER.inverse_period),
+        spacing,
+        Vec3(
+            outer if period.x == 0.0 else 0.0,
+            outer if period.y == 0.0 else 0.0,
+            outer if period.z == 0.0 else 0.0,
+        ),
     )
 
 
@@ -109,9 +131,28 @@ def box_of(p, o):
 
 
 @kernel
-def interpolate(cell, at):
+def cell_at(grid, point):
+    """Return the offset of the cell that contains a point of the box, and the position in it."""
+    point = point - times(grid.period, floors(times(point, grid.inverse)))
+    at = times(point, grid.per)
+    cell = floors(clamp_vec3(ON_NODE * at, ZERO, grid.last))
+    return grid.start + cell.x * grid.slab + cell.y * grid.row + cell.z, at - cell
+
+
+@kernel
+def corners_at(values, a, grid):
+    """Return Φ at the corners of the cell at an offset."""
+    b, c, d = a + grid.row, a + grid.slab, a + grid.slab + grid.row
+    return Corners(
+        Quat(float(values[a]), float(values[a + 1]), float(values[b]), float(values[b + 1])),
+        Quat(float(values[c]), float(values[c + 1]), float(values[d]), float(values[d + 1])),
+    )
+
+
+@kernel
+def interpolate(corners, at):
     """Return the trilinear value at a position in a cell, and its slope, per cell."""
-    a, b, c, d, e, f, g, h = cell
+    (a, b, c, d), (e, f, g, h) = corners
     u, v, w = at
     ab, cd, ef, gh = a + w * (b - a), c + w * (d - c), e + w * (f - e), g + w * (h - g)
     near, far = ab + v * (cd - ab), ef + v * (gh - ef)
@@ -121,24 +162,33 @@ def interpolate(cell, at):
 
 
 @kernel
-def value_and_slope(p, grid, point):
-    """Return Φ and its gradient at a point of the box."""
-    point = point - times(grid.period, floors(times(point, grid.inverse)))
-    at = times(point, grid.per)
-    cell = floors(clamp_vec3(ON_NODE * at, ZERO, grid.last))
-    a = grid.start + int(cell.x) * grid.slab + int(cell.y) * grid.row + int(cell.z)
-    values, b, c, d = p.view(np.float32), a + grid.row, a + grid.slab, a + grid.slab + grid.row
-    corners = Cell(
-        float(values[a]),
-        float(values[a + 1]),
-        float(values[b]),
-        float(values[b + 1]),
-        float(values[c]),
-        float(values[c + 1]),
-        float(values[d]),
-        float(values[d + 1]),
-    )
-    value, slope = interpolate(corners, at - cell)
+def value_at(p, grid, point):
+    """Return Φ at a point of the box."""
+    cell, at = cell_at(grid, point)
+    return interpolate(corners_at(p.view(np.float32), int(cell), grid), at)[0]
+
+
+@kernel
+def fetch_cells(p, grid, work, first, last):
+    """Read Φ at the corners of the cells that contain the trials of lanes `first` to `last`.
+
+    The loop of loads is apart, so that the others become vector code.
+    """
+    values = p.view(np.float32)
+    for i in range(first, last):
+        work[CELL + i], at = cell_at(grid, lane_vec3(work, TRIAL + i))
+        set_lane_vec3(work, AT + i, at)
+    for i in range(first, last):
+        corners = corners_at(values, int(work[CELL + i]), grid)
+        set_lane_quat(work, NEAR + i, corners.near)
+        set_lane_quat(work, FAR + i, corners.far)
+
+
+@kernel
+def fetched(grid, work, i):
+    """Return Φ and its gradient at the trial of lane `i`, from the values that were fetched."""
+    corners = Corners(lane_quat(work, NEAR + i), lane_quat(work, FAR + i))
+    value, slope = interpolate(corners, lane_vec3(work, AT + i))
     return value, times(slope, grid.per)
 
 
@@ -169,98 +219,105 @@ def knots_at(k, spacing, last):
 
 
 @kernel
-def nearest_site(p, o, grid, q):
-    """Return a site near a point q, as near to it as it gets, and what the index proves.
+def find_sites(p, o, grid, work, n):
+    """Write a site near each point q, as near to it as it gets, and what the index proves.
 
-    The site is the nearest of the sites of the eight knots around q. Also returned is a squared
-    distance at which a member is near enough. With w the trilinear weights of the knots k, and s(k)
+    The site is the nearest of the sites of the eight knots around q. BOUND becomes a squared
+    distance that no site is nearer than. With w the trilinear weights of the knots k, and s(k)
     their nearest sites, every site s satisfies |q − s|² = Σ w |k − s|² − Σ w |k − q|², where
     |k − s| >= |k − s(k)|.
     """
-    period, inverse, most = grid.period, grid.inverse, p[o + HEADER.outer]
-    spacing, last = vec3_at(p, o + HEADER.spacing), grid.last + ONES
-    outer_x, outer_y = most if period.x == 0.0 else 0.0, most if period.y == 0.0 else 0.0
-    outer_z = most if period.z == 0.0 else 0.0
-    row = int(last.z + 2.0 * outer_z) + 1
-    slab = int(last.y + 2.0 * outer_y + 1.0) * row
-    x, y, z = times(q, grid.per)
-    k = Vec3(
-        knot_below(x, last.x, outer_x),
-        knot_below(y, last.y, outer_y),
-        knot_below(z, last.z, outer_z),
-    )
-    first = 2 * (o + int(p[o + HEADER.sites]))
-    first += int(k.x + outer_x) * slab + int(k.y + outer_y) * row + int(k.z + outer_z)
-    knot = knots_at(k, spacing, last)
-    size = knots_at(k + ONES, spacing, last) - knot
-    share = times(q - knot, inverses(size))
-    inner = clamp_vec3(share, ZERO, ONES)
-    beyond = share - inner
-    bound = dot(times(size, size), times(beyond, beyond) - times(inner, ONES - inner))
-    codes, part, mask = p.view(np.int32), (1.0 / SITE_PARTS) * spacing, (1 << CODE_BITS) - 1
-    best, site = np.inf, q
+    spacing, outer, last = grid.spacing, grid.outer, grid.last + ONES
+    row = last.z + 2.0 * outer.z + 1.0
+    slab = (last.y + 2.0 * outer.y + 1.0) * row
+    first, codes = 2.0 * (o + p[o + HEADER.sites]), p.view(np.int32)
+    for i in range(n):
+        q = lane_vec3(work, Q + i)
+        x, y, z = times(q, grid.per)
+        k = Vec3(
+            knot_below(x, last.x, outer.x),
+            knot_below(y, last.y, outer.y),
+            knot_below(z, last.z, outer.z),
+        )
+        work[KNOT + i] = first + dot(k + outer, Vec3(slab, row, 1.0))
+        knot = knots_at(k, spacing, last)
+        size = knots_at(k + ONES, spacing, last) - knot
+        share = times(q - knot, inverses(size))
+        inner = clamp_vec3(share, ZERO, ONES)
+        beyond = share - inner
+        rest = times(beyond, beyond) - times(inner, ONES - inner)
+        work[BOUND + i], work[SITE_SQUARE + i] = dot(times(size, size), rest), np.inf
+        set_lane_vec3(work, LOW + i, knot)
+        set_lane_vec3(work, SIZE + i, size)
+        set_lane_vec3(work, SHARE + i, inner)
+    part, base = (1.0 / SITE_PARTS) * spacing, float(1 << CODE_BITS)
     for corner in range(8):
-        i, j, m = corner >> 2, (corner >> 1) & 1, corner & 1
-        code, ahead = int(codes[first + i * slab + j * row + m]), Vec3(1.0 * i, 1.0 * j, 1.0 * m)
-        x, y = float(code >> (2 * CODE_BITS)), float((code >> CODE_BITS) & mask)
-        known = times(part, Vec3(x, y, float(code & mask)))
-        away = least_periods(known - knot - times(ahead, size), period, inverse)
-        a, b, c = ONES - ahead + times(2.0 * ahead - ONES, inner)
-        bound += a * b * c * dot(away, away)
-        move = least_periods(known - q, period, inverse)
-        square = dot(move, move)
-        if square < best:
-            best, site = square, q + move
-    enough = np.sqrt(max(bound, 0.0)) + 0.5 * p[o + HEADER.half_diagonal]
-    return site, best, enough * enough
+        ahead = Vec3(float(corner >> 2), float((corner >> 1) & 1), float(corner & 1))
+        at = dot(ahead, Vec3(slab, row, 1.0))
+        for i in range(n):
+            work[CODE + i] = float(codes[int(work[KNOT + i] + at)])
+        for i in range(n):
+            code, q = work[CODE + i], lane_vec3(work, Q + i)
+            x, y = np.floor(code * (1.0 / (base * base))), np.floor(code * (1.0 / base))
+            site = times(part, Vec3(x, y - base * x, code - base * y))
+            knot = lane_vec3(work, LOW + i) + times(ahead, lane_vec3(work, SIZE + i))
+            away = least_periods(site - knot, grid.period, grid.inverse)
+            a, b, c = ONES - ahead + times(2.0 * ahead - ONES, lane_vec3(work, SHARE + i))
+            work[BOUND + i] += a * b * c * dot(away, away)
+            move = least_periods(site - q, grid.period, grid.inverse)
+            square, least = dot(move, move), work[SITE_SQUARE + i]
+            work[SITE_SQUARE + i] = square if square < least else least
+            before = lane_vec3(work, SITE + i)
+            set_lane_vec3(work, SITE + i, q + move if square < least else before)
 
 
 @kernel
-def nearer(q, trial, excess, member, square):
-    """Return the nearest member known to q and its squared distance, after a trial.
-
-    `excess` is Φ at the trial above what a member may have; `member` and `square` are those before.
-    """
-    move = q - trial
-    away = dot(move, move)
-    better = (excess <= 0.0) & (away < square)
-    return trial if better else member, away if better else square
+def keep_nearer(work, i, trial, excess):
+    """Make a trial the member of lane `i` if its `excess` is at most 0 and it is nearer."""
+    move, member = lane_vec3(work, Q + i) - trial, lane_vec3(work, MEMBER + i)
+    square, least = dot(move, move), work[LEAST + i]
+    better = (excess <= 0.0) & (square < least)
+    work[LEAST + i] = square if better else least
+    set_lane_vec3(work, MEMBER + i, trial if better else member)
 
 
 @kernel
-def slide(p, grid, box, q, aim, trial, member, square):
-    """Move a trial to where the boundary is nearest to q; return it, and as `nearer` does.
+def slide(p, grid, box, work, first, last):
+    """Move the trials of lanes `first` to `last` to where the boundary is nearest to the points q.
 
     Each Newton step goes to the foot of q on the plane where Φ, by its slope at the trial, would
-    be `aim`, and a little beyond, farther with each step. The nearest member met is kept.
+    be at its aim, and a little beyond, farther with each step. The nearest member met is kept.
     """
-    near, far = box
-    beyond = 1.0 + OVERSHOOT
-    value, slope = value_and_slope(p, grid, trial)
+    (near, far), beyond = box, 1.0 + OVERSHOOT
     for _ in range(NEWTON_STEPS):
-        excess = value - aim
-        member, square = nearer(q, trial, excess, member, square)
-        rise = dot(q - trial, slope)
-        along = (rise + max(beyond * excess, excess)) / (dot(slope, slope) + MIN_SLOPE)
-        trial = clamp_vec3(q - along * slope, near, far)
-        value, slope = value_and_slope(p, grid, trial)
+        fetch_cells(p, grid, work, first, last)
+        for i in range(first, last):
+            q, trial = lane_vec3(work, Q + i), lane_vec3(work, TRIAL + i)
+            value, slope = fetched(grid, work, i)
+            excess = value - work[AIM + i]
+            keep_nearer(work, i, trial, excess)
+            rise = dot(q - trial, slope)
+            along = (rise + max(beyond * excess, excess)) / (dot(slope, slope) + MIN_SLOPE)
+            set_lane_vec3(work, TRIAL + i, clamp_vec3(q - along * slope, near, far))
         beyond = 4.0 * beyond - 3.0
-    member, square = nearer(q, trial, value - aim, member, square)
-    return trial, member, square
+    fetch_cells(p, grid, work, first, last)
+    for i in range(first, last):
+        excess = fetched(grid, work, i)[0] - work[AIM + i]
+        keep_nearer(work, i, lane_vec3(work, TRIAL + i), excess)
 
 
 @kernel
 def search_segment(p, grid, aim, site, end):
     """Return a member on the segment from a site to a point, near that point."""
     low, high = 0.0, 1.0
-    low_excess = min(value_and_slope(p, grid, site)[0] - aim, 0.0)
-    high_excess = value_and_slope(p, grid, end)[0] - aim
+    low_excess = min(value_at(p, grid, site) - aim, 0.0)
+    high_excess = value_at(p, grid, end) - aim
     if high_excess <= 0.0:
         return end
     for _ in range(CUTS):
         share = low_excess / (low_excess - high_excess)
         middle = low + min(max(0.95 * share, 0.25), 0.98) * (high - low)
-        excess = value_and_slope(p, grid, site + middle * (end - site))[0] - aim
+        excess = value_at(p, grid, site + middle * (end - site)) - aim
         if excess <= 0.0:
             low, low_excess = middle, excess
         else:
@@ -286,16 +343,17 @@ def squared_gap(p, o, axis, q, first, count):
 
 
 @kernel
-def search_cells(p, o, grid, q, member, square):
-    """Return a member within half a diagonal of the nearest to q, and its squared distance.
+def search_cells(p, o, grid, work, i):
+    """Bring the member of lane `i` to within half a diagonal of the nearest.
 
     Cells with a node inside that are more than half a diagonal nearer than the member known are
     searched on a lattice of half cells, one of which is within half a diagonal of any member.
     """
+    q = lane_vec3(work, Q + i)
     values, threshold, side = p.view(np.float32), p[o + HEADER.threshold], BLOCK_SIDE
     nx, ny, nz = int(grid.last.x) + 1, int(grid.last.y) + 1, int(grid.last.z) + 1
     block, half = 2 * int(o + p[o + HEADER.blocks]) - 1, p[o + HEADER.half_diagonal]
-    near = max(np.sqrt(square) - half, 0.0) ** 2
+    near = max(np.sqrt(work[LEAST + i]) - half, 0.0) ** 2
     for x in range(0, nx, side):
         gap_x = squared_gap(p, o, 0, q.x, x, side)
         for y in range(0, ny, side):
@@ -316,22 +374,19 @@ def search_cells(p, o, grid, q, member, square):
                             at = grid.start + a * grid.slab + b * grid.row + c
                             if least_corner(values, at, grid.slab, grid.row) <= threshold:
                                 cell = Vec3(float(a), float(b), float(c))
-                                member, square = search_cell(p, o, grid, q, cell, member, square)
-                                near = max(np.sqrt(square) - half, 0.0) ** 2
-    return member, square
+                                search_cell(p, o, grid, work, i, cell)
+                                near = max(np.sqrt(work[LEAST + i]) - half, 0.0) ** 2
 
 
 @kernel
-def search_cell(p, o, grid, q, cell, member, square):
-    """Try the corners of the half cells of a cell as members; return as `nearer` does."""
-    threshold, spacing = p[o + HEADER.threshold], vec3_at(p, o + HEADER.spacing)
+def search_cell(p, o, grid, work, i, cell):
+    """Try the corners of the half cells of a cell as members of lane `i`."""
+    q, threshold = lane_vec3(work, Q + i), p[o + HEADER.threshold]
     for part in range(27):
         half = Vec3(0.5 * (part // 9), 0.5 * (part // 3 % 3), 0.5 * (part % 3))
-        corner = times(spacing, cell + half)
-        excess = value_and_slope(p, grid, corner)[0] - threshold
-        trial = q + shortest_move(p, o, corner - q)
-        member, square = nearer(q, trial, excess, member, square)
-    return member, square
+        corner = times(grid.spacing, cell + half)
+        excess = value_at(p, grid, corner) - threshold
+        keep_nearer(work, i, q + shortest_move(p, o, corner - q), excess)
 
 
 @kernel
@@ -345,38 +400,51 @@ def least_corner(values, at, slab, row):
 
 
 @kernel
-def near_member(p, o, grid, box, q, excess):
-    """Return a member at most half a diagonal farther than the nearest to a point q outside.
+def choose_starts(p, o, box, work, n):
+    """Choose a first trial for each point, and how near a member must be to be near enough.
 
-    `excess` is Φ above the threshold at the point of the box nearest to q. A member is accepted at
-    half a diagonal more than any member's distance, bounded below by Φ and its greatest slope, and
-    by the index. The search begins at that point of the box if its Φ is small, else at a site.
+    A member is accepted at half a diagonal more than any member's distance, bounded below by Φ and
+    its greatest slope, and by the index. The search begins at the point of the box nearest to q if
+    its Φ is small, else at the site.
     """
-    near, far = box
-    inner, half_diagonal = clamp_vec3(q, near, far), p[o + HEADER.half_diagonal]
-    beyond, lower = dot(q - inner, q - inner), max(excess, 0.0) / p[o + HEADER.steep_outside]
-    site, site_square, enough = nearest_site(p, o, grid, q)
-    enough = max(enough, (np.sqrt(beyond + lower * lower) + half_diagonal) ** 2)
-    # Close to the boundary a projection goes no farther in than the point is out.
-    inset = min(INSET * p[o + HEADER.steep_inside], OVERSHOOT * max(excess, 0.0))
-    aim = p[o + HEADER.threshold] - inset
-    trial, member, square = site, site, site_square
-    if excess <= SLACK:  # the point of the box is a member itself
-        trial, member, square = inner, inner, beyond
-    elif beyond == 0.0 and excess < half_diagonal:  # a site would be a jump
-        trial, square = inner, np.inf
-    trial, member, square = slide(p, grid, box, q, aim, trial, member, square)
-    if not square < np.inf:
-        trial = search_segment(p, grid, aim, site, trial)
-        member, square = nearer(q, trial, 0.0, member, square)
-        trial, member, square = slide(p, grid, box, q, aim, trial, member, square)
-    if not square <= enough:
-        member, square = nearer(q, site, 0.0, member, square)
-        trial, member, square = slide(p, grid, box, q, aim, site, member, square)
-    if not square <= enough:
-        member, square = search_cells(p, o, grid, q, member, square)
-        trial, member, square = slide(p, grid, box, q, aim, member, member, square)
-    return member
+    (near, far), half_diagonal = box, p[o + HEADER.half_diagonal]
+    threshold, inset = p[o + HEADER.threshold], INSET * p[o + HEADER.steep_inside]
+    gentle = 1.0 / p[o + HEADER.steep_outside]
+    for i in range(n):
+        q, site, excess = lane_vec3(work, Q + i), lane_vec3(work, SITE + i), work[EXCESS + i]
+        inner = clamp_vec3(q, near, far)
+        beyond, lower = dot(q - inner, q - inner), max(excess, 0.0) * gentle
+        proved = np.sqrt(max(work[BOUND + i], 0.0)) - 0.5 * half_diagonal  # of members
+        enough = half_diagonal + max(np.sqrt(beyond + lower * lower), proved)
+        work[ENOUGH + i] = enough * enough
+        # Close to the boundary a projection goes no farther in than the point is out.
+        work[AIM + i] = threshold - min(inset, OVERSHOOT * max(excess, 0.0))
+        # The point of the box may be a member itself; close to the boundary a site would be a jump.
+        member = excess <= SLACK
+        close = member | ((beyond == 0.0) & (excess < half_diagonal))
+        square = np.inf if close else work[SITE_SQUARE + i]
+        work[LEAST + i] = beyond if member else square
+        set_lane_vec3(work, TRIAL + i, inner if close else site)
+        set_lane_vec3(work, MEMBER + i, inner if member else site)
+
+
+@kernel
+def search_farther(p, o, grid, box, work, i):
+    """Find a member near enough for lane `i` where the first slide did not."""
+    site = lane_vec3(work, SITE + i)
+    if not work[LEAST + i] < np.inf:
+        trial = search_segment(p, grid, work[AIM + i], site, lane_vec3(work, TRIAL + i))
+        keep_nearer(work, i, trial, 0.0)
+        set_lane_vec3(work, TRIAL + i, trial)
+        slide(p, grid, box, work, i, i + 1)
+    if not work[LEAST + i] <= work[ENOUGH + i]:
+        keep_nearer(work, i, site, 0.0)
+        set_lane_vec3(work, TRIAL + i, site)
+        slide(p, grid, box, work, i, i + 1)
+    if not work[LEAST + i] <= work[ENOUGH + i]:
+        search_cells(p, o, grid, work, i)
+        set_lane_vec3(work, TRIAL + i, lane_vec3(work, MEMBER + i))
+        slide(p, grid, box, work, i, i + 1)
 
 
 @kernel
@@ -386,34 +454,37 @@ def within_reach(x):
 
 
 @kernel
-def excess_at(p, o, grid, box, x):
-    """Return a point from the box's corner on, Φ above the threshold there, and how far inside.
-
-    How far inside the box it is, negative outside. For a point outside Φ is that at the nearest
-    point of the box.
-    """
-    near, far = box
-    q = Vec3(within_reach(x.x), within_reach(x.y), within_reach(x.z)) - vec3_at(p, o + HEADER.low)
-    q = q - times(grid.period, floors(times(q, grid.inverse)))
-    value, _ = value_and_slope(p, grid, clamp_vec3(q, near, far))
-    side = min(min(q.x - near.x, far.x - q.x), min(q.y - near.y, far.y - q.y))
-    return q, value - p[o + HEADER.threshold], min(side, min(q.z - near.z, far.z - q.z))
-
-
-@kernel
 def field(p, o, block, n):
     """Write the signed distances of `n` points of a block, and a member near each one outside."""
-    grid, box, gentle = grid_of(p, o), box_of(p, o), 1.0 / p[o + HEADER.steep_inside]
+    work, lanes = np.empty(WORK), np.empty(LANES, np.int64)
+    grid, box, low = grid_of(p, o), box_of(p, o), vec3_at(p, o + HEADER.low)
+    (near, far), threshold, gentle = box, p[o + HEADER.threshold], 1.0 / p[o + HEADER.steep_inside]
     for i in range(n):
-        x = lane_vec3(block, X + i)
-        _, excess, side = excess_at(p, o, grid, box, x)
+        x, y, z = lane_vec3(block, X + i)
+        q = Vec3(within_reach(x), within_reach(y), within_reach(z)) - low
+        q = q - times(grid.period, floors(times(q, grid.inverse)))
+        set_lane_vec3(work, Q + i, q)
+        set_lane_vec3(work, TRIAL + i, clamp_vec3(q, near, far))
+    fetch_cells(p, grid, work, 0, n)
+    for i in range(n):
+        q, excess = lane_vec3(work, Q + i), fetched(grid, work, i)[0] - threshold
+        side = min(min(q.x - near.x, far.x - q.x), min(q.y - near.y, far.y - q.y))
+        side = min(side, min(q.z - near.z, far.z - q.z))
         inside = (side >= -SLACK) & (excess <= SLACK)
         block[DISTANCE + i] = -max(min(side, -excess * gentle), 0.0) if inside else 1.0
-        set_lane_vec3(block, PX + i, x)
-    for i in range(n):
-        if block[DISTANCE + i] > 0.0:
-            x = lane_vec3(block, X + i)
-            q, excess, _ = excess_at(p, o, grid, box, x)
-            move = near_member(p, o, grid, box, q, excess) - q
-            set_lane_vec3(block, PX + i, x + move)
-            block[DISTANCE + i] = norm(move)
+        work[EXCESS + i] = excess
+        set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
+    count = 0
+    for i in range(n):  # without a branch, which processors could not predict
+        lanes[count], work[EXCESS + count] = i, work[EXCESS + i]
+        set_lane_vec3(work, Q + count, lane_vec3(work, Q + i))
+        count += 1 if block[DISTANCE + i] > 0.0 else 0
+    find_sites(p, o, grid, work, count)
+    choose_starts(p, o, box, work, count)
+    slide(p, grid, box, work, 0, count)
+    for k in range(count):
+        if not work[LEAST + k] <= work[ENOUGH + k]:
+            search_farther(p, o, grid, box, work, k)
+        i, move = lanes[k], lane_vec3(work, MEMBER + k) - lane_vec3(work, Q + k)
+        set_lane_vec3(block, PX + i, lane_vec3(block, X + i) + move)
+        block[DISTANCE + i] = norm(move)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .distance_field import Cell, interpolate
+from .distance_field import Corners, interpolate
 from .jit import kernel
 from .vector import (
     ZERO,
+    Quat,
     Vec3,
     clamp_vec3,
     cross,
@@ -327,7 +328,8 @@ def cell_at(nodes, i, j, k):
     a, b = nodes[i, j, k], nodes[i, j, k + 1]
     c, d = nodes[i, j + 1, k], nodes[i, j + 1, k + 1]
     e, f = nodes[i + 1, j, k], nodes[i + 1, j, k + 1]
-    return Cell(a, b, c, d, e, f, nodes[i + 1, j + 1, k], nodes[i + 1, j + 1, k + 1])
+    far = Quat(e, f, nodes[i + 1, j + 1, k], nodes[i + 1, j + 1, k + 1])
+    return Corners(Quat(a, b, c, d), far)
 
 
 @kernel

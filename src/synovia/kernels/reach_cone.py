@@ -10,7 +10,7 @@ import numpy as np
 
 from .jit import kernel
 from .layout import COUNT, OFFSET, WHOLE, Field, Layout
-from .rotation import DISTANCE, PT, PX, T, X, angle_of, lane_vec3, set_lane_vec3
+from .rotation import DISTANCE, LANES, PT, PX, SCRATCH, T, X, angle_of, lane_vec3, set_lane_vec3
 from .vector import Vec3, dot, norm, set_vec3, vec3_at, wrap_angle
 
 HEADER = Layout(
@@ -35,28 +35,37 @@ EDGE = Layout("edge", start=3, tangent=3, normal=3, cosine=1, sine=1, end=3, unu
 CELL = Layout("cell", list=1, clearance=1)
 """Offset of the list of its edges, and a lower bound of the distance to the boundary."""
 
+UNIT, BUCKET, CUBE_CELL = SCRATCH, SCRATCH + 3 * LANES, SCRATCH + 4 * LANES
+"""Rows of the block: the unit direction, its bucket and its cell."""
+
 TIE = 1.0 - 1e-13  # ratio of distances at which edges tie; then the lower index counts
 
 
 @kernel
 def bucket_of(p, o, v):
-    """Return the index of the bucket of azimuth of a unit direction."""
+    """Return the index of the bucket of azimuth of a unit direction, a whole number."""
     x, y = dot(vec3_at(p, o + HEADER.frame), v), dot(vec3_at(p, o + HEADER.frame + 3), v)
     q, last = y / max(abs(x) + abs(y), 1e-300), p[o + HEADER.buckets] - 1.0
     bucket = (1.0 + (q if x >= 0.0 else 2.0 - q)) * (0.25 * p[o + HEADER.buckets])
-    return int(max(0.0, min(last, bucket)))  # in this order NaN becomes a number
+    return np.floor(max(0.0, min(last, bucket)))  # in this order NaN becomes a number
 
 
 @kernel
-def find_slice(p, o, v):
+def slice_from(p, o, bucket, v):
     """Return the offset of the slice of a unit direction: the first of its bucket, or a later one.
 
     The first slices are repeated after the last, so that the search always ends.
     """
-    at = int(p[o + int(p[o + HEADER.table]) + bucket_of(p, o, v)])
+    at = int(p[o + int(p[o + HEADER.table]) + int(bucket)])
     for _ in range(int(p[o + HEADER.most])):
         at += SLICE.SIZE if dot(vec3_at(p, o + at + SLICE.right), v) >= 0.0 else 0
     return o + at
+
+
+@kernel
+def find_slice(p, o, v):
+    """Return the offset of the slice of a unit direction."""
+    return slice_from(p, o, bucket_of(p, o, v), v)
 
 
 @kernel
@@ -94,7 +103,7 @@ def twist_margin(p, o, low, high, given):
 
 @kernel
 def cell_of(p, o, v):
-    """Return the index of the cell of a unit direction on the cube."""
+    """Return the index of the cell of a unit direction on the cube, a whole number."""
     side, (x, y, z) = p[o + HEADER.side], v
     half, last, cells = 0.5 * side, side - 1.0, 6.0 * side * side
     by_x, by_y = abs(x) >= max(abs(y), abs(z)), abs(y) >= abs(z)
@@ -104,7 +113,7 @@ def cell_of(p, o, v):
     row = min(np.floor((y if by_x else x) * scale + half), last)
     column = min(np.floor((z if by_x | by_y else y) * scale + half), last)
     cell = (face * side + row) * side + column
-    return int(cell) if (cell >= 0.0) & (cell < cells) else 0  # also for NaN
+    return cell if (cell >= 0.0) & (cell < cells) else 0.0  # also for NaN
 
 
 @kernel
@@ -180,13 +189,17 @@ def boundary(p, o, index, v):
 def cone(p, o, block, n):
     """Find the nearest legal direction, then the nearest legal twist there."""
     slope, cells = p[o + HEADER.slope], o + int(p[o + HEADER.cells])
-    for i in range(n):
-        x, given = lane_vec3(block, X + i), block[T + i]
+    for i in range(n):  # becomes vector code
+        x = lane_vec3(block, X + i)
         v = (1.0 / norm(x)) * x
-        low, high, height = twist_limits(p, o, find_slice(p, o, v), v)
-        margin, block[PT + i] = twist_margin(p, o, low, high, given)
+        block[BUCKET + i], block[CUBE_CELL + i] = bucket_of(p, o, v), cell_of(p, o, v)
+        set_lane_vec3(block, UNIT + i, v)
         set_lane_vec3(block, PX + i, x)
-        inside, inner, cell = height >= 0.0, slope * margin, cell_of(p, o, v)
+    for i in range(n):
+        v, given, cell = lane_vec3(block, UNIT + i), block[T + i], int(block[CUBE_CELL + i])
+        low, high, height = twist_limits(p, o, slice_from(p, o, block[BUCKET + i], v), v)
+        margin, block[PT + i] = twist_margin(p, o, low, high, given)
+        inside, inner = height >= 0.0, slope * margin
         # Inside, the boundary matters only if it may be nearer than the ends of the twist.
         clear = p[cells + CELL.SIZE * cell + CELL.clearance]
         if inside and not (margin >= 0.0 and inner > clear):
@@ -210,7 +223,7 @@ def cone_margins(p, o, x, given):
     """
     v = (1.0 / norm(x)) * x
     low, high, height = twist_limits(p, o, find_slice(p, o, v), v)
-    angle, foot, edge_low, edge_high = boundary(p, o, cell_of(p, o, v), v)
+    angle, foot, edge_low, edge_high = boundary(p, o, int(cell_of(p, o, v)), v)
     if height >= 0.0:
         margin, twist = twist_margin(p, o, low, high, given)
         return angle, margin, x, twist
