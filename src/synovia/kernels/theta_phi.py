@@ -25,7 +25,9 @@ from .rotation import (
     X,
     angle_of,
     atan_over_root,
+    lane_quat,
     lane_vec3,
+    set_lane_quat,
     set_lane_vec3,
 )
 from .vector import (
@@ -35,6 +37,7 @@ from .vector import (
     apply_transposed,
     mat3_at,
     norm,
+    quat_at,
     set_vec3,
     vec3_at,
     wrap_angle,
@@ -53,9 +56,19 @@ HEADER = Layout(
     nodes=Field(kind=OFFSET),
 )
 """Followed by what `pack_lists` writes."""
-V = SCRATCH  # rows: the direction in the table's frame, and its position in columns and rows
-COLUMN, ROW = SCRATCH + 3 * LANES, SCRATCH + 4 * LANES
 DEEP = 4.0  # the code of a node is below this its depth inside, else the offset of its walls
+
+# Rows of the block. V is the direction in the table's frame, COLUMN and ROW its position, AT the
+# offset of what is looked up there; `gentle_around` writes the last two.
+V, COLUMN, ROW = SCRATCH, SCRATCH + 3 * LANES, SCRATCH + 4 * LANES
+AT, GENTLE, NEAR = SCRATCH + 5 * LANES, SCRATCH + 6 * LANES, SCRATCH + 7 * LANES
+SQUARE = PT  # squared distance of the nearest wall so far, until there is a twist
+
+# Rows of local memory. A pair is a wall, a direction (FROM), their squared distance, and the
+# nearest point of the wall (FOOT). Later SOUTH and NORTH are the twists at the four cells around.
+WALL, FROM, PAIR_SQUARE, FOOT = 0, 8 * LANES, 11 * LANES, 12 * LANES
+SOUTH, NORTH = 0, 4 * LANES
+WORK = 15 * LANES
 
 
 @kernel
@@ -67,41 +80,24 @@ def cell_position(v, rows, columns):
 
 @kernel
 def cell_below(position, count):
-    """Return the index of the cell at a position along an axis of `count` cells; 0 for NaN."""
-    return int(min(max(0.0, np.floor(position)), count - 1.0))
+    """Return the cell at a position along an axis of `count` cells, a whole number; 0 for NaN."""
+    return min(max(0.0, np.floor(position)), count - 1.0)
 
 
 @kernel
-def bilinear(p, at, stride, a, b):
-    """Return the value at the shares a, b between four pairs of numbers, in rows of `stride`."""
-    south = (1.0 - a) * p[at] + a * p[at + 2]
-    north = (1.0 - a) * p[at + stride] + a * p[at + stride + 2]
-    return (1.0 - b) * south + b * north
-
-
-@kernel
-def twist_at(p, start, rows, columns, column, row):
-    """Return the middle and the half-width of the legal twists at a position, in radians.
-
-    Those at the cells begin at `start`.
-    """
-    j, k = cell_below(row + 0.5, rows + 1.0), cell_below(column + 0.5, columns + 1.0)
-    stride = 2 * (int(columns) + 2)
-    at, a, b = start + j * stride + 2 * k, column + 0.5 - k, row + 0.5 - j
-    return bilinear(p, at, stride, a, b), max(bilinear(p, at + 1, stride, a, b), 0.0)
-
-
-@kernel
-def wall_foot(walls, w, v, inverse):
+def wall_foot(walls, w, stride, v):
     """Return the squared distance of a unit vector from the wall at `w`, and the nearest point.
 
-    `inverse` is 1 over the vector's distance from the pole's axis. A wall has cosine and sine of
-    the longitudes where it begins and ends, less than half a turn apart, then of its latitudes;
-    either the longitudes are equal or the latitudes are. A point on a great circle is returned as
-    the foot on the circle's plane, shorter than 1.
+    A wall is eight numbers, `stride` apart: cosine and sine of the longitudes where it begins and
+    ends, less than half a turn apart, then of its latitudes; either the longitudes are equal or
+    the latitudes are. A point on a great circle is returned as the foot on the circle's plane,
+    shorter than 1.
     """
-    ax, ay, bx, by = walls[w], walls[w + 1], walls[w + 2], walls[w + 3]
-    c0, s0, c1, s1 = walls[w + 4], walls[w + 5], walls[w + 6], walls[w + 7]
+    inverse = 1.0 / max(np.sqrt(v.x * v.x + v.y * v.y), 1e-100)
+    ax, ay = walls[w], walls[w + stride]
+    bx, by = walls[w + 2 * stride], walls[w + 3 * stride]
+    c0, s0 = walls[w + 4 * stride], walls[w + 5 * stride]
+    c1, s1 = walls[w + 6 * stride], walls[w + 7 * stride]
     # The nearest longitude: that of the point, or of the nearer end.
     between = (ax * v.y > ay * v.x) & (v.x * by > v.y * bx)
     first = v.x * ax + v.y * ay >= v.x * bx + v.y * by
@@ -119,24 +115,50 @@ def wall_foot(walls, w, v, inverse):
 
 
 @kernel
-def nearest_wall(p, o, entry, v):
-    """Return the nearest point of the walls listed at `entry`: their number, then their offsets."""
-    inverse = 1.0 / max(np.sqrt(v.x * v.x + v.y * v.y), 1e-100)
-    best, nearest = np.inf, v
-    for k in range(entry + 1, entry + 1 + int(p[entry])):
-        square, foot = wall_foot(p, o + int(p[k]), v, inverse)
-        nearest = foot if square < best else nearest
-        best = min(best, square)
-    return (1.0 / max(norm(nearest), 1e-300)) * nearest
+def keep_nearest(block, work, owner, n):
+    """Measure `n` pairs of a direction and a wall, and keep the nearest point of each direction.
+
+    Pair i is of the direction of lane `owner[i]`. Points are kept at PX.
+    """
+    for i in range(n):
+        set_lane_vec3(work, FROM + i, lane_vec3(block, V + owner[i]))
+    for i in range(n):
+        square, foot = wall_foot(work, WALL + i, LANES, lane_vec3(work, FROM + i))
+        work[PAIR_SQUARE + i] = square
+        set_lane_vec3(work, FOOT + i, foot)
+    for i in range(n):
+        lane, square = owner[i], work[PAIR_SQUARE + i]
+        # Products take the place of a branch, which processors could not predict.
+        nearer = 1.0 if square < block[SQUARE + lane] else 0.0
+        foot, before = lane_vec3(work, FOOT + i), lane_vec3(block, PX + lane)
+        block[SQUARE + lane] = min(square, block[SQUARE + lane])
+        set_lane_vec3(block, PX + lane, nearer * foot + (1.0 - nearer) * before)
 
 
 @kernel
-def node_code(p, o, column, row):
-    """Return the code of the node at a position: see `DEEP`; it is negative outside."""
-    fine = p[o + HEADER.fine]
-    columns = p[o + HEADER.columns] * fine
-    j, k = cell_below(row * fine, p[o + HEADER.rows] * fine), cell_below(column * fine, columns)
-    return p[o + int(p[o + HEADER.nodes]) + j * int(columns) + k]
+def find_walls(p, o, depth, block, work, n):
+    """Write the codes of the nodes at AT to DISTANCE, and the nearest points of walls to PX.
+
+    Inside, only the depth needs the walls, and only near them. Where they are not needed, PX stays.
+    """
+    lanes, owner = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    count = pairs = 0
+    for i in range(n):
+        code = p[o + int(block[AT + i])]
+        block[DISTANCE + i], lanes[count] = code, i
+        count += 1 if (code < 0.0) | ((code >= DEEP) & (depth > 0.0)) else 0
+    for k in range(count):
+        # The list of a node: the number of its walls, then their offsets.
+        entry = o + int(abs(block[DISTANCE + lanes[k]]))
+        for m in range(entry + 1, entry + 1 + int(p[entry])):
+            wall, owner[pairs] = o + int(p[m]), lanes[k]
+            set_lane_quat(work, WALL + pairs, quat_at(p, wall))
+            set_lane_quat(work, WALL + 4 * LANES + pairs, quat_at(p, wall + 4))
+            pairs += 1
+            if pairs == LANES:
+                keep_nearest(block, work, owner, pairs)
+                pairs = 0
+    keep_nearest(block, work, owner, pairs)
 
 
 @kernel
@@ -153,53 +175,73 @@ def boundary_angle(code, v, foot):
 
 
 @kernel
-def gentle_around(p, o, column, row):
-    """Return 1/√(1 + G²), G the steepest slope of the twist's ends near a position, and how near.
+def gentle_around(p, o, depth, block, n):
+    """Write 1/√(1 + G²), G the steepest slope of the twist's ends near a position, and how near.
 
-    "Near" is an angle in radians.
+    "Near" is an angle in radians. Where `depth` is 0 nobody needs them, and both are 0.
     """
-    j, k = cell_below(row, p[o + HEADER.rows]), cell_below(column, p[o + HEADER.columns])
-    at = o + int(p[o + HEADER.around]) + 2 * (j * int(p[o + HEADER.columns]) + k)
-    return p[at], p[at + 1]
+    rows, columns, around = p[o + HEADER.rows], p[o + HEADER.columns], p[o + HEADER.around]
+    for i in range(n):
+        j, k = cell_below(block[ROW + i], rows), cell_below(block[COLUMN + i], columns)
+        block[AT + i] = around + 2.0 * (j * columns + k)
+        block[GENTLE + i] = block[NEAR + i] = 0.0
+    if depth > 0.0:
+        for i in range(n):
+            at = o + int(block[AT + i])
+            block[GENTLE + i], block[NEAR + i] = p[at], p[at + 1]
 
 
 @kernel
-def member_depth(p, o, depth, excess, column, row):
-    """Return how far a legal direction and twist are inside the ends of the twist, in radians.
+def twists_at(p, o, block, work, n):
+    """Write the middle and the half-width of the legal twists at COLUMN and ROW to V, in radians.
 
-    That is the depth of the twist, −`excess`, over √(1 + G²), G the slope of its ends: however
-    direction and twist share a move of that length, it stays inside.
+    They are bilinear between the centres of cells. COLUMN and ROW become the shares, from 0 to 1,
+    of the cells to the east and to the north.
     """
-    inside = -excess * p[o + HEADER.gentle]
-    if depth > 0.0:
-        # The slopes of the whole table hold for any move; those around, for a short one.
-        gentle, near = gentle_around(p, o, column, row)
-        inside = max(inside, min(-excess * gentle, near))
-    return inside
+    rows, columns, twists = p[o + HEADER.rows], p[o + HEADER.columns], p[o + HEADER.twists]
+    stride = 2.0 * (columns + 2.0)
+    for i in range(n):
+        column, row = block[COLUMN + i] + 0.5, block[ROW + i] + 0.5
+        j, k = cell_below(row, rows + 1.0), cell_below(column, columns + 1.0)
+        block[AT + i] = twists + j * stride + 2.0 * k
+        block[COLUMN + i], block[ROW + i] = column - k, row - j
+    for i in range(n):
+        at = o + int(block[AT + i])
+        set_lane_quat(work, SOUTH + i, quat_at(p, at))
+        set_lane_quat(work, NORTH + i, quat_at(p, at + int(stride)))
+    for i in range(n):
+        a, b = block[COLUMN + i], block[ROW + i]
+        # Of a row of cells: middle and half-width in the west, then in the east.
+        q = (1.0 - b) * lane_quat(work, SOUTH + i) + b * lane_quat(work, NORTH + i)
+        block[V + i] = (1.0 - a) * q.w + a * q.y
+        block[V + LANES + i] = max((1.0 - a) * q.x + a * q.z, 0.0)
 
 
 @kernel
 def table(p, o, depth, block, n):
     """Move to the nearest legal direction, then to the nearest twist that is legal there.
 
-    Inside, the depth is the distance to the walls, or that of the twist: see `member_depth`.
+    Inside, the depth is the distance to the walls, or that of the twist over √(1 + G²), G the slope
+    of its ends: however direction and twist share a move of that length, it stays inside.
+
+    Loops either look numbers up or compute: those that compute become vector code.
     """
+    work = np.empty(WORK)
     frame, rows, columns = mat3_at(p, o + HEADER.frame), p[o + HEADER.rows], p[o + HEADER.columns]
-    # Only the second of these loops has branches; the others become vector code.
+    fine, nodes, gentle = p[o + HEADER.fine], p[o + HEADER.nodes], p[o + HEADER.gentle]
     for i in range(n):
         v = apply(frame, lane_vec3(block, X + i))
         set_lane_vec3(block, V + i, v)
-        block[COLUMN + i], block[ROW + i] = cell_position(v, rows, columns)
-    for i in range(n):
-        foot = lane_vec3(block, V + i)
-        code = node_code(p, o, block[COLUMN + i], block[ROW + i])
-        # Inside, only the depth needs the walls.
-        if code < 0.0 or (code >= DEEP and depth > 0.0):
-            foot = nearest_wall(p, o, o + int(abs(code)), foot)
-        set_lane_vec3(block, PX + i, foot)
-        block[DISTANCE + i] = code
+        set_lane_vec3(block, PX + i, v)
+        block[SQUARE + i] = np.inf
+        column, row = cell_position(v, rows, columns)
+        j, k = cell_below(row * fine, rows * fine), cell_below(column * fine, columns * fine)
+        block[AT + i] = nodes + j * (columns * fine) + k
+        block[COLUMN + i], block[ROW + i] = column, row
+    find_walls(p, o, depth, block, work, n)
     for i in range(n):
         v, foot, x = lane_vec3(block, V + i), lane_vec3(block, PX + i), lane_vec3(block, X + i)
+        foot = (1.0 / max(norm(foot), 1e-300)) * foot
         beyond = boundary_angle(block[DISTANCE + i], v, foot)
         moved = apply_transposed(frame, foot)
         outside = beyond > 0.0
@@ -210,17 +252,16 @@ def table(p, o, depth, block, n):
         column, row = cell_position(foot, rows, columns)
         block[COLUMN + i] = column if outside else block[COLUMN + i]
         block[ROW + i] = row if outside else block[ROW + i]
-    start = o + int(p[o + HEADER.twists])
+    gentle_around(p, o, depth, block, n)
+    twists_at(p, o, block, work, n)
     for i in range(n):
-        middle, half = twist_at(p, start, rows, columns, block[COLUMN + i], block[ROW + i])
-        off = wrap_angle(block[T + i] - middle)
-        block[V + i], block[PT + i] = abs(off) - half, np.copysign(1.0, off)
-    for i in range(n):
-        beyond, excess = block[DISTANCE + i], block[V + i]
-        inside = member_depth(p, o, depth, excess, block[COLUMN + i], block[ROW + i])
+        off, beyond = wrap_angle(block[T + i] - block[V + i]), block[DISTANCE + i]
+        excess = abs(off) - block[V + LANES + i]
         outer, move = max(beyond, 0.0), max(excess, 0.0)
-        block[PT + i] = block[T + i] - block[PT + i] * move
+        block[PT + i] = block[T + i] - np.copysign(move, off)
         length = np.sqrt(outer * outer + move * move)
+        # The slopes of the whole table hold for any move; those around, for a short one.
+        inside = max(-excess * gentle, min(-excess * block[GENTLE + i], block[NEAR + i]))
         block[DISTANCE + i] = length if length > 0.0 else max(beyond, -inside)
 
 
@@ -291,12 +332,11 @@ def prune(walls, shape, coarse_start, coarse_number, start, number, clearance):
     for node in range(down * across):
         i, j = node // across, node % across
         centre, reach = node_at(i, j, size, rows, columns)
-        inverse = 1.0 / max(math.sqrt(centre.x * centre.x + centre.y * centre.y), 1e-100)
         sine, twice = math.sin(reach) + SLACK, math.cos(2.0 * reach)
         coarse = i // 2 * wide + j // 2
         first, last, most = coarse_start[coarse], coarse_start[coarse + 1], -1.0
         for k in range(first, last):
-            square, _ = wall_foot(walls, 8 * coarse_number[k], centre, inverse)
+            square, _ = wall_foot(walls, 8 * coarse_number[k], 1, centre)
             cosines[k - first] = 1.0 - 0.5 * square
             most = max(most, cosines[k - first])
         # The cosine of two radii more than the angle to the nearest wall, if below half a turn.
