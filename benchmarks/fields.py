@@ -20,7 +20,7 @@ from synovia.shapes.distance_field.build import sample_distance
 from synovia.shapes.mesh import shape_surface
 
 COUNT = 1_000_000
-BAR = 80  # copies, at 32³
+BAR = 25  # copies, at 32³
 SOURCE = {8: (0.21, 4.0), 16: (1.34, 32.7), 32: (8.30, 262.0)}  # seconds for 30 joints, kB
 
 

@@ -50,9 +50,8 @@ POOL = ThreadPoolExecutor(2)
 CONVERSION = "conversion only"
 BARS = {CONVERSION: 5, "oriented box": 6, "ellipsoid": 15, "k-DOP, 13 axes": 35}
 BARS |= {"swing–twist box": 15, "oriented box, float32": 7}
-# These go one rotation at a time, which is simpler: nobody waits for some 100 ns a rotation.
-BARS |= {"reach cone, 25 points": 40, "reach cone, 200 points": 50, "theta-phi table, 5°": 40}
-BARS |= {"distance field, 32³": 80, "distance field, 64³": 100}
+BARS |= {"reach cone, 25 points": 25, "reach cone, 200 points": 50, "theta-phi table, 5°": 20}
+BARS |= {"distance field, 32³": 25, "distance field, 64³": 50}
 BARS |= {"oriented box, uniform": 8, "ellipsoid, uniform": 14, "k-DOP, 13 axes, uniform": 35}
 
 

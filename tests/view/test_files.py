@@ -115,7 +115,7 @@ def test_files_too_large_or_not_whole_are_refused(session, monkeypatch):
     told = ask(session, "send", b"x", upload="u", name="a.bvh", size=(3 << 20) + 1)[0]
     assert "1 to 3 MiB" in told["error"]
     assert ask(session, "send", b"x", upload="u", name="a.bvh", size=2)[0]["received"] == 1
-    assert "not all of the file" in ask(session, "load", upload="u", discard=False)[0]["error"]
+    assert "not complete" in ask(session, "load", upload="u", discard=False)[0]["error"]
     told = ask(session, "send", b"xyz", upload="v", name="a.bvh", size=2)[0]
     assert "expected 2 bytes, got more" in told["error"]
 
