@@ -72,11 +72,11 @@ def _draw_headings(figure: Figure, joint: str, samples: Quats, model: LimitModel
     for x, y, text, color, style in (
         (0.03, 0.935, "Clamped to what the joints can do", INK, TITLE),
         (0.645, 0.935, f"What the {readable_name(joint)} can do", INK, TITLE),
-        (0.03, 0.903, "as it came, outside", OUTSIDE, TEXT),
+        (0.03, 0.903, "input, outside", OUTSIDE, TEXT),
         (0.150, 0.903, "clamped, inside", LEGAL, TEXT),
         (0.645, 0.903, f"learned region, a {kind}", REGION, TEXT),
         (0.645, 0.876, f"{len(samples):,} rotations observed", INK, TEXT),
-        (0.795, 0.876, "as it came", OUTSIDE, TEXT),
+        (0.795, 0.876, "input", OUTSIDE, TEXT),
         (0.870, 0.876, "clamped", LEGAL, TEXT),
     ):
         figure.text(x, y, text, color=color, **style)
