@@ -8,6 +8,7 @@ import json
 import pkgutil
 import re
 import runpy
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -36,10 +37,16 @@ MAX_GUIDE_WORDS = 900
 
 
 @pytest.fixture(scope="module")
-def directory(tmp_path_factory):
+def prepared(tmp_path_factory):
     folder = tmp_path_factory.mktemp("docs") / "work"
     SESSIONS["prepare"](folder)
     return folder
+
+
+@pytest.fixture
+def directory(prepared, tmp_path):
+    """A directory of its own for each page, so that no page needs another's files."""
+    return Path(shutil.copytree(prepared, tmp_path / "work"))
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda path: path.stem)

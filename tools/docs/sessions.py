@@ -29,7 +29,7 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-from synovia import save_clip
+from synovia import LimitModel, save_clip, save_limits
 from synovia.cli import main
 from synovia.demo import range_of_motion, wild
 
@@ -73,7 +73,7 @@ def commands(language: str, text: str) -> Iterator[Command]:
 
 
 def prepare(directory: Path) -> None:
-    """Write the files that pages use: clips of the demo, and short clips of three performers."""
+    """Write the files that pages use: demo clips, short clips of three performers, and limits."""
     demo = directory / "synovia-demo"
     demo.mkdir(parents=True)
     save_clip(range_of_motion(), demo / "rom.bvh")
@@ -86,6 +86,8 @@ def prepare(directory: Path) -> None:
         )
     shutil.copy(directory / "captures" / "ann_rom.bvh", directory)
     shutil.copy(directory / "captures" / "ann_rom.bvh", directory / "rom.bvh")
+    mine = LimitModel.fit([range_of_motion(SHORT_FRAMES)])
+    save_limits(mine, directory / "mine.limits.json")
 
 
 def run_page(page: Path, directory: Path) -> Iterator[str]:

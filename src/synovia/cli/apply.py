@@ -194,7 +194,7 @@ class ClipRun:
         return target
 
     def finish_writing(self) -> None:
-        """Write the targets of which some clips were left out, with the others."""
+        """Write the remaining targets. Each has lost some of its clips to an error."""
         for target, clips in self._to_write.items():
             save_to(clips, target)
 

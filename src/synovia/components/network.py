@@ -107,7 +107,10 @@ def _hint(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Steps of a network in order, the offsets of its sources, and the end of the work space."""
+    """The order in which a network is evaluated.
+
+    It has the steps, the offsets of the sources, and the size of the work space.
+    """
 
     steps: tuple[Step, ...]
     offsets: Mapping[str, int]

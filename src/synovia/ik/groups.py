@@ -101,7 +101,7 @@ class GroupSolver:
         check_joints(self.model.skeleton, pose)
         rotations, root = pose.rotations.astype(np.float64), self.root
         start, center = self.nearest_controls(rotations), self.figure.skeleton.offsets[root]
-        # Goals are moved into the frame of the figure's root, which is at rest, and get its names.
+        # Transform goals to the figure's frame, where the root is at rest; rename their joints.
         rotation = quat.inverse(rotations[..., root, :])
         translation = center - quat.rotate(rotation, pose.positions[..., root, :])
         names = dict(zip(self.model.skeleton.names, self.figure.skeleton.names, strict=True))

@@ -260,7 +260,7 @@ def stretch_within(p, o, block, angle):
 
 @kernel
 def safe_step(p, o, block):
-    """Return an angle by which the measured lane 0 may rotate about any axis and stay legal."""
+    """Return an angle in radians: lane 0, already measured, may rotate so far and stays legal."""
     depth = max(-block[DISTANCE], 0.0)
     step = depth / stretch_within(p, o, block, 0.0)
     return depth / stretch_within(p, o, block, step)

@@ -352,7 +352,7 @@ def product(p, o, block, n):
 
 @kernel
 def union(p, o, block, n):
-    """Find the nearest member of several cones, the first of those that tie.
+    """Find the nearest member of several cones. If two are equally near, the first counts.
 
     Parameters: the number of cones, then each as it is packed, with its kind and its size.
     """

@@ -128,7 +128,7 @@ def keep_nearest(block, work, owner, n):
         set_lane_vec3(work, FOOT + i, foot)
     for i in range(n):
         lane, square = owner[i], work[PAIR_SQUARE + i]
-        # Products take the place of a branch, which processors could not predict.
+        # Products instead of a branch, which would be mispredicted half of the time.
         nearer = 1.0 if square < block[SQUARE + lane] else 0.0
         foot, before = lane_vec3(work, FOOT + i), lane_vec3(block, PX + lane)
         block[SQUARE + lane] = min(square, block[SQUARE + lane])

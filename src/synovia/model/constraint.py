@@ -119,7 +119,7 @@ class Constraint(ABC):
 
     @property
     def path_weights(self) -> Scalars:
-        """Weights (k,) of the joints in sums of squared angles, which paths minimise."""
+        """Return the weights (k,) of the joints in the cost of a path, a sum of squared angles."""
         return np.ones(len(self.joints))
 
     is_fast: ClassVar[bool] = False

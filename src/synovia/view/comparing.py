@@ -51,9 +51,9 @@ class PairShares:
     lost: float
     """The share of all pairs of rotations that only the other limits allow; 0 if thin."""
     added: float
-    """Of the pairs that the present limits allow, the share that the others do not."""
+    """The share of the pairs allowed by the present limits that the others forbid."""
     removed: float
-    """Of the pairs that the other limits allow, the share that the present ones do not."""
+    """The share of the pairs allowed by the other limits that the present ones forbid."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -122,12 +122,12 @@ class Picture(ConePoints):
     sculptable: bool
     """True if it can be pushed and pulled."""
     share: float
-    """Of all rotations."""
+    """The share of all rotations that is legal."""
     reference: list[float]
     axis: list[float]
     numbers: list[ShapeNumber]
     hinge: Hinge | None
-    """Of a joint that turns about one axis."""
+    """The hinge, for a joint that rotates about one axis; otherwise None."""
     directions: SmoothFloats
     faces: SmoothInts
     rim: Ints

@@ -156,7 +156,7 @@ def read_upload(
 
 @dataclass(frozen=True, kw_only=True)
 class RolesRequest:
-    """A request for the roles of joints, some of which are mapped by hand."""
+    """A request for the roles of joints. `roles` maps some of them by hand."""
 
     roles: dict[str, str]
 

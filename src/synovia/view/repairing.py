@@ -28,7 +28,7 @@ class RepairStage:
     joints: int
     frames: int
     deg: float
-    """The largest rotation of a joint, and of which."""
+    """The largest rotation of a joint in degrees; `joint` is its name."""
     joint: str
     moved: float
     """How far a hand or a foot in contact moved at most, in `unit`."""

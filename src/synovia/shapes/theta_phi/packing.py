@@ -61,7 +61,7 @@ def runs_around(flags: Mask) -> tuple[Ints, Ints, Ints]:
 
 @dataclass(frozen=True, eq=False)
 class WallLists:
-    """For each node of a grid `fine` times as fine as the cells, the walls that can be nearest.
+    """Walls that can be nearest to a point, by node of a grid `fine` times as fine as the cells.
 
     Node k has the walls `number[start[k] : start[k + 1]]`, in order, and none is nearer to any
     point of it than `clearance[k]`, in radians.
