@@ -15,6 +15,7 @@ from synovia.arrays import TOLERANCE
 from synovia.charts import DirectionTwist, Hinges, RotationVector, SwingTwist
 from synovia.io.limits import FILES
 from synovia.kernels.dependent import values_at
+from synovia.kernels.vector import Quat
 from synovia.limit import (
     DependentLimit,
     DependentMargin,
@@ -458,7 +459,7 @@ def test_kernels_number_nodes_as_tables_do():
 def test_kernels_interpolate_as_numpy_does(pair):
     dependent, driver = pair.dependent, random_quats(20, np.random.default_rng(8))
     found = [
-        values_at(dependent.packed, 0, *map(float, each))[: len(dependent.at_nodes)]
+        values_at(dependent.packed, 0, Quat(*map(float, each)))[: len(dependent.at_nodes)]
         for each in driver
     ]
     np.testing.assert_allclose(found, dependent.values_at(driver), atol=1e-12)

@@ -51,7 +51,7 @@ np.testing.assert_allclose(limit.distance(turned), away, atol=1e-9)
 assert limit.contains(limit.project(turned)).all()
 skeleton = Skeleton(("root", "arm"), np.array([-1, 0]), np.zeros((2, 3)))
 packed = np.frombuffer(packed_limits_bytes(LimitModel({"arm": limit}, skeleton))).copy()
-assert kernels.runtime_file.check_file(packed) == kernels.runtime_file.WHOLE
+assert kernels.runtime_file.check_file(packed) == kernels.runtime_file.WHOLE_FILE
 """
 
 

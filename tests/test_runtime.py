@@ -43,6 +43,7 @@ from synovia.kernels.hinges import TAIL
 from synovia.kernels.layout import BOX, CONE, ELLIPSOID, HINGES, KDOP, MAX_AXES, MAX_REACH, UNION
 from synovia.kernels.limit import HEADER as LIMIT_HEADER
 from synovia.kernels.rotation import BLOCK, W0
+from synovia.kernels.vector import Quat
 from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.softening import Beyond
 from synovia.model import couple, first_exit
@@ -271,16 +272,16 @@ def header_changes(packed):
     Headers are of the file, rows, limits and their shapes, and pairs. In a file with pairs, limits
     are left out.
     """
-    parts, limits = [(0, layout.FILE_HEADER, len(packed))], []
-    for k in range(int(packed[layout.LIMITS])):
-        row = int(packed[layout.ROWS]) + layout.ROW * k
-        parts.append((row, layout.ROW, len(packed)))
-        limits.append(int(packed[row + layout.AT]))
-    for k in range(int(packed[layout.PAIRS])):
-        row = int(packed[layout.PAIR_ROWS]) + layout.PAIR_ROW * k
-        parts.append((row, layout.PAIR_ROW, len(packed)))
-        parts.append((int(packed[row + layout.NUMBERS_AT]), dependent.NODES.SIZE, len(packed)))
-    for at in [] if packed[layout.PAIRS] else limits:
+    parts, limits = [(0, layout.FILE.SIZE, len(packed))], []
+    for k in range(int(packed[layout.FILE.limits])):
+        row = layout.row_at(packed, k)
+        parts.append((row, layout.ROW.SIZE, len(packed)))
+        limits.append(int(packed[row + layout.ROW.limit]))
+    for k in range(int(packed[layout.FILE.pairs])):
+        row = layout.pair_at(packed, k)
+        parts.append((row, layout.PAIR.SIZE, len(packed)))
+        parts.append((int(packed[row + layout.PAIR.numbers]), dependent.NODES.SIZE, len(packed)))
+    for at in [] if packed[layout.FILE.pairs] else limits:
         size, shape = int(packed[at + LIMIT_HEADER.size]), at + LIMIT_HEADER.SIZE + 1
         parts.append((at, LIMIT_HEADER.SIZE + 1, size))
         tail = TAIL.SIZE if packed[at + LIMIT_HEADER.chart] == HINGES else 0
@@ -380,12 +381,12 @@ def test_a_kdop_has_no_more_axes_in_a_file_than_in_python():
         (lambda p: np.append(p, 0.0), layout.CUT),
         (lambda p: p[:-1], layout.CUT),
         (lambda p: np.where(np.arange(len(p)) == len(p) - 1, 0.5, p), layout.DAMAGED),
-        (lambda p: np.where(np.arange(len(p)) == layout.FILE_VERSION, 99.0, p), 2),
+        (lambda p: np.where(np.arange(len(p)) == layout.FILE.version, 99.0, p), 2),
     ],
 )
 def test_damage_is_told(change, code):
     packed = np.frombuffer(packed_limits_bytes(model_of({"a": small_limits()["product"]})))
-    assert layout.check_file(packed) == layout.WHOLE
+    assert layout.check_file(packed) == layout.WHOLE_FILE
     assert layout.check_file(np.ascontiguousarray(change(packed))) == code
 
 
@@ -394,7 +395,7 @@ def test_pairs_are_packed_and_answered_as_by_the_model():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         packed = np.frombuffer(packed_limits_bytes(model)).copy()
-    assert packed[layout.PAIRS] == 5
+    assert packed[layout.FILE.pairs] == 5
     rng, joints = np.random.default_rng(4), len(model.skeleton.names)
     some = quat.exp(rng.uniform(0.05, 1.0, (60, 1, 1)) * rng.normal(size=(60, joints, 3)))
     some[:20] = model.sample(20, rng).rotations
@@ -424,7 +425,7 @@ def test_pairs_that_cannot_be_packed_are_named():
     model = model_of(own).with_limits(own, {"foot": foot})
     with pytest.warns(UserWarning, match="the runtime does not know that foot depend on other"):
         packed = np.frombuffer(packed_limits_bytes(model))
-    assert packed[layout.PAIRS] == 0
+    assert packed[layout.FILE.pairs] == 0
 
 
 def test_more_pairs_than_a_file_may_have_are_named_and_refused(monkeypatch):
@@ -439,7 +440,7 @@ def test_more_pairs_than_a_file_may_have_are_named_and_refused(monkeypatch):
     model = LimitModel(couple(dict.fromkeys(names, one), dependents), flat)
     with pytest.warns(UserWarning, match=f"the runtime does not know that knee {most} depend on"):
         packed = np.frombuffer(packed_limits_bytes(model))
-    assert packed[layout.PAIRS] == most
+    assert packed[layout.FILE.pairs] == most
     lenient = SimpleNamespace(**{**vars(layout), "MAX_PAIRS": most + 1})
     monkeypatch.setattr(packed_limits, "layout", lenient)
     with pytest.raises(ValueError, match="this model cannot be packed"):
@@ -451,9 +452,15 @@ def test_more_pairs_than_a_file_may_have_are_named_and_refused(monkeypatch):
 def test_a_driver_that_is_no_rotation_finds_numbers_that_are_there(joint, number):
     packed = pair_model().dependents[joint].packed
     with np.errstate(invalid="ignore", over="ignore"):
-        low, high = dependent.values_at(packed, 0, number, number, 0.0, 0.0)
+        low, high = dependent.values_at(packed, 0, Quat(number, number, 0.0, 0.0))
     assert low in packed[dependent.NODES.SIZE :]
     assert high in [0.0, *packed[dependent.NODES.SIZE :]]
+
+
+def verdict(packed):
+    """What is wrong with a packed file that has the right checksum."""
+    packed[layout.FILE.checksum] = layout.checksum(packed)
+    return layout.check_file(packed)
 
 
 HOSTILE = {  # by row of pairs, of b and c that depend on a, and of e that depends on d
@@ -470,23 +477,20 @@ HOSTILE = {  # by row of pairs, of b and c that depend on a, and of e that depen
 def test_rows_of_pairs_that_no_model_has_are_refused(rows):
     packed = small_pairs()
     for k, row in rows.items():
-        at = int(packed[layout.PAIR_ROWS]) + layout.PAIR_ROW * k
+        at = layout.pair_at(packed, k)
         packed[at : at + 3] = row
-    packed[layout.CHECKSUM] = layout.sum_of(packed)
-    assert layout.check_file(packed) == layout.BAD_LIMIT
+    assert verdict(packed) == layout.BAD_LIMIT
 
 
 def test_places_out_of_order_are_refused():
     """Many rows could point to one limit, and each would check all of it."""
     packed = small_pairs()
-    at = int(packed[layout.ROWS]) + layout.AT
-    packed[at + layout.ROW] = packed[at]
-    packed[layout.CHECKSUM] = layout.sum_of(packed)
-    assert layout.check_file(packed) == layout.BAD_LIMIT
+    at = layout.row_at(packed, 0) + layout.ROW.limit
+    packed[at + layout.ROW.SIZE] = packed[at]
+    assert verdict(packed) == layout.BAD_LIMIT
     packed = small_pairs()
-    packed[layout.PAIRS] = packed[layout.PAIR_ROWS] = 0.0
-    packed[layout.CHECKSUM] = layout.sum_of(packed)
-    assert layout.check_file(packed) == layout.BAD_LIMIT
+    packed[layout.FILE.pairs] = packed[layout.FILE.pair_rows] = 0.0
+    assert verdict(packed) == layout.BAD_SKELETON
 
 
 def small_pairs():
@@ -518,10 +522,9 @@ def test_what_cannot_be_packed_is_named(monkeypatch):
 @pytest.mark.parametrize("count", [-1, +1, 10_000])
 def test_a_count_that_its_limit_has_no_numbers_for_is_refused(name, count):
     packed = np.frombuffer(packed_limits_bytes(model_of({"a": small_limits()[name]}))).copy()
-    at = int(packed[int(packed[layout.ROWS]) + layout.AT]) + LIMIT_HEADER.SIZE + 1
+    at = int(packed[layout.row_at(packed, 0) + layout.ROW.limit]) + LIMIT_HEADER.SIZE + 1
     packed[at] = packed[at] + count if abs(count) == 1 else count
-    packed[layout.CHECKSUM] = layout.sum_of(packed)
-    assert layout.check_file(packed) == layout.BAD_LIMIT
+    assert verdict(packed) == layout.BAD_LIMIT
 
 
 @pytest.mark.parametrize("kind", [BOX, ELLIPSOID, KDOP, CONE, UNION])
@@ -529,10 +532,9 @@ def test_a_field_by_another_name_is_refused(kind):
     """What is read as a k-DOP of thousands of planes would take minutes to project to."""
     field = small_limits()["field swing-twist"]
     packed = np.frombuffer(packed_limits_bytes(model_of({"a": field}))).copy()
-    at = int(packed[int(packed[layout.ROWS]) + layout.AT]) + LIMIT_HEADER.SIZE
+    at = int(packed[layout.row_at(packed, 0) + layout.ROW.limit]) + LIMIT_HEADER.SIZE
     packed[at : at + 2] = kind, 3.0
-    packed[layout.CHECKSUM] = layout.sum_of(packed)
-    assert layout.check_file(packed) == layout.BAD_LIMIT
+    assert verdict(packed) == layout.BAD_LIMIT
 
 
 def test_a_chain_measured_from_its_root_is_walked_in_bounds(monkeypatch):
@@ -543,9 +545,8 @@ def test_a_chain_measured_from_its_root_is_walked_in_bounds(monkeypatch):
         assert layout.check_skeleton(numbers) == (most == 29 * 30 // 2)
     for ancestor in (-1.0, 0.5, 7.0, 30.0, np.nan):  # of which none is above the third joint
         changed = numbers.copy()
-        changed[int(numbers[layout.ROWS]) + 2 * layout.ROW + layout.ANCESTOR] = ancestor
-        changed[layout.CHECKSUM] = layout.sum_of(changed)
-        assert layout.check_file(changed) == layout.BAD_SKELETON
+        changed[layout.row_at(numbers, 2) + layout.ROW.ancestor] = ancestor
+        assert verdict(changed) == layout.BAD_SKELETON
 
 
 def test_as_many_joints_between_limits_and_ancestors_as_there_may_be_are_packed(monkeypatch):
@@ -589,7 +590,7 @@ def test_the_command_writes_header_and_limits(header, tmp_path):
     save_limits(model_of({"arm": small_limits()["product"]}), tmp_path / "arm.limits.json")
     run("runtime", "-o", tmp_path / "out", "--limits", tmp_path / "arm.limits.json")
     assert (tmp_path / "out" / "synovia.h").read_text(encoding="utf-8") == header
-    assert layout.check_file(np.fromfile(tmp_path / "out" / "arm.limits.bin")) == layout.WHOLE
+    assert layout.check_file(np.fromfile(tmp_path / "out" / "arm.limits.bin")) == layout.WHOLE_FILE
 
 
 def test_the_header_does_not_depend_on_where_the_package_is(header, tmp_path):

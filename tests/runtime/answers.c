@@ -72,7 +72,7 @@ static int mutate(const char *path, int rounds) {
             for (uint64_t n = random_bits() % 3 + 1; n > 0; n--) change(bytes, original, whole.n0);
             memcpy(&bytes[0], &original[0], 8);
             if (random_bits() % 8) bytes[1] = original[1], bytes[2] = (double)whole.n0;
-            bytes[3] = runtime_file_sum_of(whole);
+            bytes[3] = runtime_file_checksum(whole);
         }
         SynoviaLimits limits;
         if (synovia_load(&limits, bytes, length) == SYNOVIA_OK) {
@@ -150,7 +150,7 @@ static int sweep(const char *path, const char *changes_path) {
         memcpy(numbers, original, size);
         f8_1 whole = {numbers, (int64_t)(size / 8)};
         numbers[(int64_t)change[0]] = change[1];
-        if (change[0] != 3.0) numbers[3] = runtime_file_sum_of(whole);
+        if (change[0] != 3.0) numbers[3] = runtime_file_checksum(whole);
         loaded += use(numbers, whole.n0), made++;
         free(numbers);
     }

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Floats
 from ..kernels import runtime_file as layout
 from ..kernels.dependent import MAX_DIVISIONS, MAX_TURNS, NODES
 from ..kernels.layout import HINGES, MAX_NUMBER, MAX_REACH
@@ -44,40 +43,58 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
     starts = np.concatenate([[0], np.cumsum([len(text) for text in texts])])
     text = b"".join(texts)
     text += bytes(-len(text) % 8)
-    packed = [limit.packed for _, limit in named]
     dependents = [model.dependents[name] for _, names in driven for name in names]
-    tables: list[Floats] = [
+    row_size, pair_size = layout.ROW.SIZE * len(named), layout.PAIR.SIZE * len(dependents)
+    tables = [
         np.asarray(skeleton.parents, np.float64),
         np.asarray(skeleton.offsets, np.float64).ravel(),
         starts.astype(np.float64),
         np.frombuffer(text, np.float64),
-        np.zeros(layout.ROW * len(named)),
-        np.zeros(layout.PAIR_ROW * len(dependents)),
-        *packed,
-        *(dependent.packed for dependent in dependents),
     ]
-    first = layout.FILE_HEADER + np.concatenate([[0], np.cumsum([len(table) for table in tables])])
+    packed = [*(limit.packed for _, limit in named), *(each.packed for each in dependents)]
+    sizes = [*map(len, tables), row_size, pair_size, *map(len, packed)]
+    first = layout.FILE.SIZE + np.concatenate([[0], np.cumsum(sizes)])
+    at_limits, at_dependents = first[6:], first[6 + len(named) :]
     for k, (name, limit) in enumerate(named):
         above = limit.relative_to
-        base = layout.PARENT if above is None else skeleton.index(above)
         axes = freedom_of(limit).axes
-        hinge = axes[0] if len(axes) == 1 else np.zeros(3)
-        row = skeleton.index(name), base, first[6 + k], *hinge
-        tables[4][layout.ROW * k : layout.ROW * (k + 1)] = row
-    rows, numbers = {name: k for k, (name, _) in enumerate(named)}, 6 + len(named)
+        tables.append(
+            layout.ROW.pack(
+                joint=skeleton.index(name),
+                ancestor=layout.PARENT if above is None else skeleton.index(above),
+                limit=at_limits[k],
+                hinge=axes[0] if len(axes) == 1 else np.zeros(3),
+            )
+        )
+    rows = {name: k for k, (name, _) in enumerate(named)}
     pairs = [(driver, name) for driver, names in driven for name in names]
     for k, (driver, name) in enumerate(pairs):
-        row = rows[name], skeleton.index(driver), rows.get(driver, -1), first[numbers + k]
-        tables[5][layout.PAIR_ROW * k : layout.PAIR_ROW * (k + 1)] = row
-    header = np.zeros(layout.FILE_HEADER)
-    header[layout.MAGIC] = layout.BEGINS
-    header[layout.FILE_VERSION], header[layout.FILE_SIZE] = layout.FORMAT, first[-1]
-    header[layout.JOINTS], header[layout.LIMITS] = len(skeleton.names), len(named)
-    header[layout.PARENTS : layout.ROWS + 1] = first[:5]
-    header[layout.PAIRS], header[layout.PAIR_ROWS] = len(pairs), first[5]
-    content = np.concatenate([header, *tables])
-    content[layout.CHECKSUM] = layout.sum_of(content)
-    if layout.check_file(content) != layout.WHOLE:
+        tables.append(
+            layout.PAIR.pack(
+                row=rows[name],
+                driver=skeleton.index(driver),
+                driver_row=rows.get(driver, -1),
+                numbers=at_dependents[k],
+            )
+        )
+    header = layout.FILE.pack(
+        magic=layout.BEGINS,
+        version=layout.FORMAT,
+        size=first[-1],
+        checksum=0.0,
+        joints=len(skeleton.names),
+        limits=len(named),
+        parents=first[0],
+        offsets=first[1],
+        names=first[2],
+        text=first[3],
+        rows=first[4],
+        pairs=len(pairs),
+        pair_rows=first[5],
+    )
+    content = np.concatenate([header, *tables, *packed])
+    content[layout.FILE.checksum] = layout.checksum(content)
+    if layout.check_file(content) != layout.WHOLE_FILE:
         raise ValueError(
             f"{_out_of_range(model, [name for _, name in pairs])} cannot be packed: a number of it "
             f"is out of range (all within {MAX_NUMBER:g}, angles within 100 radians, a "

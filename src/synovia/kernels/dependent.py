@@ -26,7 +26,7 @@ from .rotation import (
     set_lane_vec3,
 )
 from .shapes import grow, shape
-from .vector import Quat, Vec3, dot, quat_at, rotate, set_vec3, vec3_at
+from .vector import Vec3, dot, quat_at, rotate, set_vec3, vec3_at
 
 MAX_DIVISIONS = 64.0  # of an edge: some 350,000 nodes
 MAX_TURNS = 4.0  # a limit reaches five turns at most
@@ -111,8 +111,9 @@ def corner_values(t, o, node, weight, low, high):
 
 
 @kernel
-def at_direction(t, o, x, y, z):
+def at_direction(t, o, direction):
     """Return the one or two values at a direction; see `limit.node_grid`."""
+    x, y, z = direction
     n, total = int(t[o + NODES.divisions]), abs(x) + abs(y) + abs(z)
     if not total <= MAX_TOTAL:
         x, y, z, total = 1.0, 0.0, 0.0, 1.0
@@ -139,8 +140,9 @@ def at_direction(t, o, x, y, z):
 
 
 @kernel
-def at_rotation(t, o, w, x, y, z):
+def at_rotation(t, o, rotation):
     """Return the one or two values at a rotation; see `limit.node_grid`."""
+    w, x, y, z = rotation
     n, total = int(t[o + NODES.divisions]), abs(w) + abs(x) + abs(y) + abs(z)
     if not total <= MAX_TOTAL:
         w, x, y, z, total = 1.0, 0.0, 0.0, 0.0, 1.0
@@ -179,14 +181,15 @@ def at_rotation(t, o, w, x, y, z):
 
 
 @kernel
-def values_at(t, o, w, x, y, z):
-    """Return the values of the dependent limit at `o` at a rotation of the driver."""
-    q = quat_at(t, o + NODES.into) * Quat(w, x, y, z)
+def values_at(t, o, driver):
+    """Return the values of the dependent limit at `o` at a rotation of the driver.
+
+    They are the two ends of a range, or a margin and 0.
+    """
+    q = quat_at(t, o + NODES.into) * driver
     if t[o + NODES.by_rotation] > 0.0:
-        q = q * quat_at(t, o + NODES.bone)
-        return at_rotation(t, o, q.w, q.x, q.y, q.z)
-    direction = rotate(q, vec3_at(t, o + NODES.axis))
-    return at_direction(t, o, direction.x, direction.y, direction.z)
+        return at_rotation(t, o, q * quat_at(t, o + NODES.bone))
+    return at_direction(t, o, rotate(q, vec3_at(t, o + NODES.axis)))
 
 
 @kernel
@@ -309,8 +312,7 @@ def project(t, o, p, rotation, driver, block):
 
     `p` is the joint's own packed limit.
     """
-    dw, dx, dy, dz = driver
-    low, high = values_at(t, o, dw, dx, dy, dz)
+    low, high = values_at(t, o, driver)
     if t[o + NODES.numbers] == 1.0:
         move_into_margin(t, o, p, rotation, low, block)
     else:

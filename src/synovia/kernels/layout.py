@@ -13,7 +13,6 @@ import numpy as np
 ROTATION_VECTOR, SWING_TWIST, DIRECTION_TWIST, EULER, HINGES = CHART_KINDS = range(5)
 BOX, ELLIPSOID, KDOP, PRODUCT, CONE, TABLE, FIELD, UNION = SHAPE_KINDS = range(8)
 SOLIDS = (BOX, ELLIPSOID, KDOP)  # convex shapes of points, which are the swing of a product too
-CONVEX = (*SOLIDS, PRODUCT)
 
 MAX_AXES = 64  # of a k-DOP: its corners are among the 300,000 points where three planes meet
 MAX_NUMBER = 1e12  # bound on parameters, so that nothing computed from them overflows

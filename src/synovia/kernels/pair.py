@@ -86,7 +86,7 @@ def squared_gaps(t, measured, widths, q):
     """Return the sum over the dependent joints of their squared distances from their limits."""
     total, o, first = 0.0, 0, 0
     for k in range(widths.shape[0]):
-        low, high = values_at(t, o, q.w, q.x, q.y, q.z)
+        low, high = values_at(t, o, q)
         gap = gap_of(t, o, measured[first : first + widths[k]], low, high)
         total += gap * gap if gap > EDGE else 0.0
         first += widths[k]

@@ -11,32 +11,16 @@ from . import limit as limits
 from .clamp import first_exit
 from .jit import kernel
 from .pair import search_one
-from .rotation import (
-    BLOCK,
-    DISTANCE,
-    LANES,
-    QW,
-    lane_quat,
-    load,
-    store,
-)
+from .rotation import BLOCK, DISTANCE, LANES, QW, lane_quat, load, store
 from .runtime_file import (
-    ANCESTOR,
-    AT,
-    DRIVER,
-    DRIVER_ROW,
-    JOINT,
-    LIMITS,
+    FILE,
     MAX_DEPENDENTS,
-    NUMBERS_AT,
-    PAIR_ROW,
-    PAIR_ROWS,
-    PAIRS,
+    PAIR,
     PARENT,
-    PARENTS,
     ROW,
-    ROW_OF,
-    ROWS,
+    pair_at,
+    parent_of,
+    row_at,
 )
 from .vector import IDENTITY, angle_between, conj, normalize, quat_at, quat_dot, set_quat
 
@@ -49,7 +33,7 @@ MAX_MEASURED = 3 * 9 * 9  # numbers measured of a dependent joint: three for eac
 @kernel
 def limit_of(p, k):
     """Return the packed limit of row k, a part of the file."""
-    at = int(p[int(p[ROWS]) + ROW * k + AT])
+    at = int(p[row_at(p, k) + ROW.limit])
     return p[at : at + int(p[at + limits.HEADER.size])]
 
 
@@ -85,13 +69,7 @@ def project(p, k, rotations, out, distances):
 @kernel("f8[] i8 f8[] f8[]")
 def measure(p, k, rotations, distances):
     """Write signed distances of rotations from the limit in row k; at most 0 inside."""
-    block, packed = np.empty(BLOCK), limit_of(p, k)
-    for start in range(0, distances.shape[0], LANES):
-        n = min(LANES, distances.shape[0] - start)
-        load(rotations, 4 * start, 4, block, n)
-        limits.measure_lanes(packed, 0, block, n)
-        for i in range(n):
-            distances[start + i] = block[DISTANCE + i]
+    limits.measure(rotations, limit_of(p, k), distances)
 
 
 @kernel("f8[] i8 f8[] f8[] f8[]")
@@ -117,11 +95,11 @@ def rotation_above(p, joint, ancestor, pose):
     The identity if the ancestor is `PARENT`.
     """
     above = IDENTITY
-    if ancestor != int(PARENT):
-        at = int(p[int(p[PARENTS]) + joint])
+    if ancestor != PARENT:
+        at = parent_of(p, joint)
         while at != ancestor:
             above = quat_at(pose, 4 * at) * above
-            at = int(p[int(p[PARENTS]) + at])
+            at = parent_of(p, at)
     return above
 
 
@@ -129,72 +107,77 @@ def rotation_above(p, joint, ancestor, pose):
 def seen_from(p, joint, ancestor, pose):
     """Return the rotation above a joint relative to an ancestor, and that of the joint.
 
-    If the ancestor is the parent, the latter is the pose's own, bit for bit.
+    If the ancestor is the parent, the latter is the pose's own, bit for bit. The identity stands
+    for what is no rotation.
     """
     above, own = rotation_above(p, joint, ancestor, pose), quat_at(pose, 4 * joint)
-    return above, own if ancestor == int(PARENT) else normalize(above * own)
+    return above, usable(own if ancestor == PARENT else normalize(above * own))
 
 
 @kernel
 def set_seen(joint, ancestor, above, seen, pose):
     """Set the rotation of a joint from its rotation relative to an ancestor."""
-    own = seen if ancestor == int(PARENT) else normalize(conj(above) * seen)
+    own = seen if ancestor == PARENT else normalize(conj(above) * seen)
     set_quat(pose, 4 * joint, own)
 
 
 @kernel
-def mark_pairs(p, distances):
-    """Write 1 for rows of joints that depend on another one or drive one, 0 for all others."""
-    for k in range(int(p[LIMITS])):
-        distances[k] = 0.0
-    for i in range(int(p[PAIRS])):
-        at = int(p[PAIR_ROWS]) + PAIR_ROW * i
-        distances[int(p[at + ROW_OF])] = 1.0
-        if p[at + DRIVER_ROW] >= 0.0:
-            distances[int(p[at + DRIVER_ROW])] = 1.0
+def make_legal(p, k, pose):
+    """Make the joint in row k legal by its own limit; return its distance before."""
+    joint, ancestor = int(p[row_at(p, k) + ROW.joint]), ancestor_of(p, k)
+    above, seen = seen_from(p, joint, ancestor, pose)
+    legal, distance = limits.nearest_legal(limit_of(p, k), 0, TOLERANCE, seen)
+    if distance > TOLERANCE:
+        set_seen(joint, ancestor, above, legal, pose)
+    return distance
 
 
 @kernel
 def project_rows(p, pose, distances):
-    """Make joints legal that neither drive nor depend on others, parents first."""
-    rows = int(p[ROWS])
-    mark_pairs(p, distances)  # `project_pairs` writes how far these are outside
-    for k in range(int(p[LIMITS])):
-        if distances[k] > 0.0:
-            continue
-        packed, joint = limit_of(p, k), int(p[rows + ROW * k + JOINT])
-        ancestor = int(p[rows + ROW * k + ANCESTOR])
-        above, seen = seen_from(p, joint, ancestor, pose)
-        legal, distances[k] = limits.nearest_legal(packed, 0, TOLERANCE, usable(seen))
-        if distances[k] > TOLERANCE:
-            set_seen(joint, ancestor, above, legal, pose)
+    """Make joints legal that neither drive nor depend on others, parents first.
+
+    Writes their distances before; for the others, which `project_pairs` moves, 1.
+    """
+    for k in range(int(p[FILE.limits])):
+        distances[k] = 0.0
+    for i in range(int(p[FILE.pairs])):
+        pair = pair_at(p, i)
+        distances[int(p[pair + PAIR.row])] = 1.0
+        if p[pair + PAIR.driver_row] >= 0.0:
+            distances[int(p[pair + PAIR.driver_row])] = 1.0
+    for k in range(int(p[FILE.limits])):
+        if distances[k] == 0.0:
+            distances[k] = make_legal(p, k, pose)
 
 
 @kernel
-def ancestor_of(p, row):
-    """Return the ancestor that the joint of a row is measured from; PARENT without a row."""
-    if row < 0:
-        return int(PARENT)
-    return int(p[int(p[ROWS]) + ROW * row + ANCESTOR])
+def ancestor_of(p, k):
+    """Return the ancestor that the joint of row k is measured from; PARENT if k is −1."""
+    return int(p[row_at(p, k) + ROW.ancestor]) if k >= 0 else PARENT
+
+
+@kernel
+def dependent_at(p, i):
+    """Return a dependent joint's row of limits, its index, and where its packed limit begins."""
+    pair = pair_at(p, i)
+    k = int(p[pair + PAIR.row])
+    return k, int(p[row_at(p, k) + ROW.joint]), int(p[pair + PAIR.numbers])
 
 
 @kernel
 def measure_driven(p, first, last, driver, pose, found, distances):
-    """Write `dependent.measure` and the distances of the joints in rows of pairs.
+    """Write `dependent.measure` and the distances of the dependent joints from `first` to `last`.
 
-    Returns True if one of them is outside while the driver stays.
+    Returns True if one of them is outside while the driver has the rotation `driver`.
     """
     outside, start = False, 0
     for i in range(first, last):
-        at = int(p[PAIR_ROWS]) + PAIR_ROW * i
-        k, numbers = int(p[at + ROW_OF]), int(p[at + NUMBERS_AT])
-        joint = int(p[int(p[ROWS]) + ROW * k + JOINT])
+        k, joint, numbers = dependent_at(p, i)
         _above, seen = seen_from(p, joint, ancestor_of(p, k), pose)
-        seen = usable(seen)
         set_quat(found.seen[i - first], 0, seen)
-        room, limit = found.measured[start:], limit_of(p, k)
-        width = dependent.measure(p, numbers, limit, seen, found.block, room)
-        low, high = dependent.values_at(p, numbers, driver.w, driver.x, driver.y, driver.z)
+        room = found.measured[start:]
+        width = dependent.measure(p, numbers, limit_of(p, k), seen, found.block, room)
+        low, high = dependent.values_at(p, numbers, driver)
         distances[k] = dependent.gap_of(p, numbers, room[:width], low, high)
         outside = outside or distances[k] > TOLERANCE
         found.widths[i - first] = width
@@ -204,22 +187,20 @@ def measure_driven(p, first, last, driver, pose, found, distances):
 
 @kernel
 def move_driven(p, first, last, driver, pose, found):
-    """Make the joints in rows of pairs legal at the present rotation of the driver.
+    """Make the dependent joints from `first` to `last` legal at a rotation of the driver.
 
     A joint that is measured across the driver keeps its rotation relative to the ancestor as far
     as it is legal, and so rotates against the driver.
     """
     start = 0
     for i in range(first, last):
-        at = int(p[PAIR_ROWS]) + PAIR_ROW * i
-        k, numbers = int(p[at + ROW_OF]), int(p[at + NUMBERS_AT])
-        joint, ancestor = int(p[int(p[ROWS]) + ROW * k + JOINT]), ancestor_of(p, k)
-        low, high = dependent.values_at(p, numbers, driver.w, driver.x, driver.y, driver.z)
-        width = found.widths[i - first]
+        k, joint, numbers = dependent_at(p, i)
+        ancestor, width = ancestor_of(p, k), found.widths[i - first]
+        low, high = dependent.values_at(p, numbers, driver)
         own = found.measured[start : start + width]
         start += width
         inside = dependent.gap_of(p, numbers, own, low, high) <= TOLERANCE
-        if inside and ancestor == int(PARENT):
+        if inside and ancestor == PARENT:
             continue
         legal = quat_at(found.seen[i - first], 0)
         if not inside:
@@ -241,22 +222,20 @@ def project_pairs(p, pose, distances):
         np.empty(MAX_DEPENDENTS, np.int64),
         np.empty((MAX_DEPENDENTS, 4)),
     )
-    first, count = 0, int(p[PAIRS])
+    first, count = 0, int(p[FILE.pairs])
     while first < count:
-        at, last = int(p[PAIR_ROWS]) + PAIR_ROW * first, first + 1
-        while last < count and p[at + PAIR_ROW * (last - first) + DRIVER] == p[at + DRIVER]:
+        pair, last = pair_at(p, first), first + 1
+        while last < count and p[pair_at(p, last) + PAIR.driver] == p[pair + PAIR.driver]:
             last += 1
-        joint, row = int(p[at + DRIVER]), int(p[at + DRIVER_ROW])
-        above, seen = seen_from(p, joint, ancestor_of(p, row), pose)
-        driver, own = usable(seen), p[:0]
-        outside = measure_driven(p, first, last, driver, pose, found, distances)
+        joint, row = int(p[pair + PAIR.driver]), int(p[pair + PAIR.driver_row])
+        above, driver = seen_from(p, joint, ancestor_of(p, row), pose)
+        outside, own = measure_driven(p, first, last, driver, pose, found, distances), p[:0]
         if row >= 0:
             own = limit_of(p, row)
             _legal, distances[row] = limits.nearest_legal(own, 0, TOLERANCE, driver)
             outside = outside or distances[row] > TOLERANCE
         if outside:
-            numbers = p[int(p[at + NUMBERS_AT]) :]
-            widths = found.widths[: last - first]
+            numbers, widths = p[int(p[pair + PAIR.numbers]) :], found.widths[: last - first]
             legal, _ = search_one(own, numbers, found.measured, widths, driver)
             legal = legal if quat_dot(legal, driver) >= 0.0 else -legal
             move = legal - driver
@@ -275,5 +254,5 @@ def project_pose(p, pose, distances):
     between, and joints that depend on others come last.
     """
     project_rows(p, pose, distances)
-    if p[PAIRS] > 0.0:
+    if p[FILE.pairs] > 0.0:
         project_pairs(p, pose, distances)

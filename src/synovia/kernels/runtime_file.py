@@ -14,7 +14,6 @@ from . import limit as limits
 from . import reach_cone as cones
 from . import theta_phi as tables
 from .dependent import NODES
-from .distance_field import HEADER as FIELD_HEADER
 from .hinges import TAIL
 from .jit import kernel
 from .layout import (
@@ -34,59 +33,94 @@ from .layout import (
     SOLIDS,
     TABLE,
     UNION,
+    WHOLE,
+    Field,
+    Layout,
 )
-from .reach_cone import HEADER as CONE_HEADER
-from .theta_phi import HEADER as TABLE_HEADER
-
-# Offsets in the header of a file. Tables are given by the offsets at which they start.
-MAGIC, FILE_VERSION, FILE_SIZE, CHECKSUM, JOINTS, LIMITS = range(6)
-PARENTS, OFFSETS, NAMES, TEXT, ROWS = 6, 7, 8, 9, 10
-PAIRS, PAIR_ROWS = 11, 12  # number of joints that depend on another, and offset of their rows
-FILE_HEADER = 13
-# Offsets in the row of a limit: its joint, the ancestor that it is measured from (PARENT for the
-# parent), the offset of the limit, and the axis of a hinge in the joint's own frame, or 0.
-JOINT, ANCESTOR, AT, HINGE = 0, 1, 2, 3
-ROW = 6
-PARENT = -2.0  # an ancestor that stands for the parent
-# Offsets in the row of a dependent joint: the row of its limit, the driver and the row of its limit
-# (-1 if it has none), and the offset of its packed numbers. Rows of one driver are consecutive, and
-# so are their numbers.
-ROW_OF, DRIVER, DRIVER_ROW, NUMBERS_AT = range(4)
-PAIR_ROW = 4
-MAX_DEPENDENTS = 8  # of one driver
-MAX_PAIRS = 1000  # of all drivers: each is compared with each
-BEGINS = float(np.frombuffer(b"SYNOVIA\n", "<f8")[0])
-FORMAT = 5.0  # version of the file
-WHOLE, NO_LIMITS, OTHER_VERSION, CUT, DAMAGED, BAD_SKELETON, BAD_LIMIT = range(7)
-"""Results of `check_file`."""
+from .vector import norm, vec3_at
 
 MAX_JOINTS = 100_000  # far more than any rig has
 MAX_BETWEEN = 1_000_000  # joints between limits and the ancestors they are measured from, summed
+MAX_DEPENDENTS = 8  # of one driver
+MAX_PAIRS = 1000  # of all drivers: each is compared with each
+MAX_VALUE = 100.0  # radians, of the values at the nodes of a dependent limit
 MIN_SINES = 1e-7  # product of the sines of the angles between neighbouring hinges
 PRIME = 4294967291  # below 2³²
 
+BEGINS = float(np.frombuffer(b"SYNOVIA\n", "<f8")[0])
+FORMAT = 5.0  # version of the file
+FILE = Layout(
+    "packed file",
+    magic=1,  # BEGINS
+    version=1,  # FORMAT
+    size=1,  # of the file, in numbers
+    checksum=Field(0.0, 2.0**53, kind=WHOLE),
+    joints=Field(0.0, MAX_JOINTS, kind=WHOLE),
+    limits=Field(0.0, MAX_JOINTS, kind=WHOLE),
+    # Offsets of the tables. `names` has where each joint's name begins in `text`, in bytes.
+    parents=Field(kind=OFFSET),
+    offsets=Field(kind=OFFSET),
+    names=Field(kind=OFFSET),
+    text=Field(kind=OFFSET),
+    rows=Field(kind=OFFSET),
+    pairs=Field(0.0, MAX_PAIRS, kind=WHOLE),  # number of joints that depend on another
+    pair_rows=Field(kind=OFFSET),
+)
+ROW = Layout(
+    "row of a limit",
+    joint=Field(0.0, MAX_JOINTS, kind=WHOLE),
+    ancestor=Field(-2.0, MAX_JOINTS, kind=WHOLE),  # it is measured from; PARENT for the parent
+    limit=Field(FILE.SIZE, kind=WHOLE),  # offset of the packed limit
+    hinge=3,  # axis of a hinge in the joint's own frame, or 0
+)
+PAIR = Layout(
+    "row of a dependent joint",
+    row=Field(0.0, MAX_JOINTS, kind=WHOLE),  # index of its limit's row
+    driver=Field(0.0, MAX_JOINTS, kind=WHOLE),
+    driver_row=Field(-1.0, MAX_JOINTS, kind=WHOLE),  # of the driver's limit, −1 without one
+    numbers=Field(FILE.SIZE, kind=WHOLE),  # offset of the packed dependent limit
+)
+"""Rows of one driver are consecutive, and so are their packed dependent limits."""
+PARENT = -2  # an ancestor that stands for the parent
+
+WHOLE_FILE, NO_LIMITS, OTHER_VERSION, CUT, DAMAGED, BAD_SKELETON, BAD_LIMIT = range(7)
+"""Results of `check_file`."""
+
 # Arrays that kernels may read.
+FILE_BOUNDS, ROW_BOUNDS, PAIR_BOUNDS = FILE.bounds, ROW.bounds, PAIR.bounds
 LIMIT_BOUNDS, TAIL_BOUNDS, NODES_BOUNDS = limits.HEADER.bounds, TAIL.bounds, NODES.bounds
-CONE_BOUNDS, TABLE_BOUNDS = CONE_HEADER.bounds, TABLE_HEADER.bounds
-FIELD_BOUNDS = FIELD_HEADER.bounds
+CONE_BOUNDS, TABLE_BOUNDS = cones.HEADER.bounds, tables.HEADER.bounds
+FIELD_BOUNDS = fields.HEADER.bounds
 
 
-@kernel
+@kernel("f8[]")
 def checksum(p):
     """Return the checksum of a file: as Adler-32, but over words of 32 bits without its own."""
     halves = p.view(np.int32)
     a, b = 1, 0
     for i in range(2 * p.shape[0]):
-        if i // 2 != CHECKSUM:
+        if i // 2 != FILE.checksum:
             a = (a + (int(halves[i]) & 0xFFFFFFFF)) % PRIME
             b = (b + a) % PRIME
     return float((a ^ (b << 20)) & 0x1FFFFFFFFFFFFF)
 
 
-@kernel("f8[]")
-def sum_of(p):
-    """Return the checksum that a file must have, for its writer."""
-    return checksum(p)
+@kernel
+def row_at(p, k):
+    """Return the offset of the row of limit k."""
+    return int(p[FILE.rows]) + ROW.SIZE * k
+
+
+@kernel
+def pair_at(p, k):
+    """Return the offset of the row of dependent joint k."""
+    return int(p[FILE.pair_rows]) + PAIR.SIZE * k
+
+
+@kernel
+def parent_of(p, joint):
+    """Return the index of a joint's parent, −1 for a root."""
+    return int(p[int(p[FILE.parents]) + joint])
 
 
 @kernel
@@ -145,16 +179,13 @@ def check_solid(p, o, end, kind):
 @kernel
 def check_cone(p, o, end):
     """Return True if a reach cone is at `o`, and everything that it points to before `end`."""
-    if not fits(p, o, CONE_BOUNDS, end) or not are_finite(p, o, int(p[o + CONE_HEADER.size])):
+    if not fits(p, o, CONE_BOUNDS, end) or not are_finite(p, o, int(p[o + cones.HEADER.size])):
         return False
-    size, side, count = (
-        p[o + CONE_HEADER.size],
-        p[o + CONE_HEADER.side],
-        p[o + CONE_HEADER.count],
-    )
-    buckets, most = p[o + CONE_HEADER.buckets], p[o + CONE_HEADER.most]
-    slices, edges = p[o + CONE_HEADER.slices], p[o + CONE_HEADER.edges]
-    table, cells = p[o + CONE_HEADER.table], p[o + CONE_HEADER.cells]
+    size, side = p[o + cones.HEADER.size], p[o + cones.HEADER.side]
+    count = p[o + cones.HEADER.count]
+    buckets, most = p[o + cones.HEADER.buckets], p[o + cones.HEADER.most]
+    slices, edges = p[o + cones.HEADER.slices], p[o + cones.HEADER.edges]
+    table, cells = p[o + cones.HEADER.table], p[o + cones.HEADER.cells]
     places = 6.0 * side * side
     if table + buckets > size or edges + cones.EDGE.SIZE * count > size:
         return False
@@ -183,7 +214,7 @@ def check_union(p, o, end):
     for _ in range(int(p[o])):
         if at >= end or p[at] != CONE or not check_cone(p, at + 1, end):
             return False
-        at += 1 + int(p[at + 1 + CONE_HEADER.size])
+        at += 1 + int(p[at + 1 + cones.HEADER.size])
     return at == end
 
 
@@ -206,9 +237,9 @@ def check_table(p, o, end):
     """Return True if a theta-phi table is at `o`, and everything that it points to before `end`."""
     if not fits(p, o, TABLE_BOUNDS, end) or not are_finite(p, o, end - o):
         return False
-    size, rows, columns = float(end - o), p[o + TABLE_HEADER.rows], p[o + TABLE_HEADER.columns]
-    fine, twists = p[o + TABLE_HEADER.fine], p[o + TABLE_HEADER.twists]
-    around, places = p[o + TABLE_HEADER.around], p[o + TABLE_HEADER.nodes]
+    size, rows, columns = float(end - o), p[o + tables.HEADER.rows], p[o + tables.HEADER.columns]
+    fine, twists = p[o + tables.HEADER.fine], p[o + tables.HEADER.twists]
+    around, places = p[o + tables.HEADER.around], p[o + tables.HEADER.nodes]
     if twists + 2.0 * (columns + 2.0) * (rows + 2.0) > size:
         return False
     if around + 2.0 * rows * columns > size or places + fine * fine * rows * columns > size:
@@ -233,18 +264,18 @@ def check_field(p, o, end):
     known = True
     nodes, blocks, knots = 1.0, 1.0, 1.0
     for axis in range(3):
-        count, period = p[o + FIELD_HEADER.nodes + axis], p[o + FIELD_HEADER.period + axis]
-        inverse, wraps = p[o + FIELD_HEADER.inverse_period + axis], period > 0.0
+        count, period = p[o + fields.HEADER.nodes + axis], p[o + fields.HEADER.period + axis]
+        inverse, wraps = p[o + fields.HEADER.inverse_period + axis], period > 0.0
         known = known and (inverse == 0.0 if period == 0.0 else period >= 1e-5)
         known = known and (period == 0.0 or abs(period * inverse - 1.0) < 1e-9)
         nodes *= count
         blocks *= np.floor((count - 2.0) / fields.BLOCK_SIDE) + 1.0
-        knots *= count if wraps else count + 2.0 * p[o + FIELD_HEADER.outer]
-    least, sites, size = p[o + FIELD_HEADER.blocks], p[o + FIELD_HEADER.sites], float(end - o)
-    known = known and sites >= least and nodes <= 2.0 * (least - FIELD_HEADER.SIZE)
+        knots *= count if wraps else count + 2.0 * p[o + fields.HEADER.outer]
+    least, sites, size = p[o + fields.HEADER.blocks], p[o + fields.HEADER.sites], float(end - o)
+    known = known and sites >= least and nodes <= 2.0 * (least - fields.HEADER.SIZE)
     if not known or blocks > 2.0 * (sites - least) or knots > 2.0 * (size - sites):
         return False
-    singles, first = p.view(np.float32), 2 * (o + FIELD_HEADER.SIZE)
+    singles, first = p.view(np.float32), 2 * (o + fields.HEADER.SIZE)
     for k in range(int(nodes)):
         known = known and abs(float(singles[first + k])) <= 1e9
     return known
@@ -283,7 +314,7 @@ def check_limit(p, o):
         return False
     kind, o = int(p[shape]), shape + 1
     if kind == CONE:
-        return check_cone(p, o, end) and o + int(p[o + CONE_HEADER.size]) == end
+        return check_cone(p, o, end) and o + int(p[o + cones.HEADER.size]) == end
     if kind == TABLE:
         return check_table(p, o, end)
     if kind == FIELD:
@@ -299,45 +330,50 @@ def check_limit(p, o):
 
 @kernel
 def check_skeleton(p):
-    """Return True if names, parents, offsets and the rows of limits are there and consistent."""
-    size = p[FILE_SIZE]
-    if not (is_whole(p[JOINTS], 0.0, MAX_JOINTS) and is_whole(p[LIMITS], 0.0, p[JOINTS])):
+    """Return True if the header, names, parents, offsets and rows of limits are consistent."""
+    if not fits(p, 0, FILE_BOUNDS, p.shape[0]):
         return False
-    joints, count = int(p[JOINTS]), int(p[LIMITS])
-    for table in range(PARENTS, ROWS + 1):
-        if not is_whole(p[table], FILE_HEADER, size):
-            return False
-    parents, names, rows = int(p[PARENTS]), int(p[NAMES]), int(p[ROWS])
-    there = p[PARENTS] + joints <= size and p[OFFSETS] + 3.0 * joints <= size
-    there = there and p[NAMES] + joints + 1.0 <= size and p[ROWS] + float(ROW * count) <= size
-    if not (there and are_finite(p, int(p[OFFSETS]), 3 * joints)):
+    size, joints, count = p[FILE.size], int(p[FILE.joints]), int(p[FILE.limits])
+    names, offsets = int(p[FILE.names]), int(p[FILE.offsets])
+    rows_end = p[FILE.rows] + float(ROW.SIZE * count)
+    pairs_end = p[FILE.pair_rows] + PAIR.SIZE * p[FILE.pairs]
+    names_end = p[FILE.names] + joints + 1.0
+    if max(p[FILE.parents] + joints, names_end, rows_end, pairs_end) > size:
+        return False
+    if not are_finite(p, offsets, 3 * joints):
         return False
     before = 0.0
     for k in range(joints + 1):
-        if not is_whole(p[names + k], before, 8.0 * (size - p[TEXT])):
+        if not is_whole(p[names + k], before, 8.0 * (size - p[FILE.text])):
             return False
         before = p[names + k]
     for k in range(joints):
-        if not is_whole(p[parents + k], -1.0, k - 1.0):
+        if not is_whole(p[int(p[FILE.parents]) + k], -1.0, k - 1.0):
             return False
+    return check_rows(p)
+
+
+@kernel
+def check_rows(p):
+    """Return True if rows of limits are in the order of joints, and measured from ancestors."""
     last, between = -1.0, 0
-    for k in range(count):
-        joint, ancestor = p[rows + ROW * k + JOINT], p[rows + ROW * k + ANCESTOR]
-        if not is_whole(joint, last + 1.0, joints - 1.0):
+    for k in range(int(p[FILE.limits])):
+        row = row_at(p, k)
+        if not fits(p, row, ROW_BOUNDS, p.shape[0]):
             return False
-        if not is_whole(p[rows + ROW * k + AT], FILE_HEADER, size):
+        joint, ancestor, hinge = p[row + ROW.joint], int(p[row + ROW.ancestor]), row + ROW.hinge
+        if not (joint > last and joint < p[FILE.joints]):
             return False
-        last, at = joint, rows + ROW * k + HINGE
-        square = p[at] ** 2 + p[at + 1] ** 2 + p[at + 2] ** 2
-        if not (square == 0.0 or abs(square - 1.0) <= 1e-6):
+        last = joint
+        if norm(vec3_at(p, hinge)) > 0.0 and not is_unit(p, hinge, 3):
             return False
         if ancestor == PARENT:
             continue
-        if not ancestor >= 0.0:
+        if ancestor < 0:
             return False
-        above = p[parents + int(joint)]
-        while above > ancestor and between < MAX_BETWEEN:  # parents come before children
-            above = p[parents + int(above)]
+        above = parent_of(p, int(joint))
+        while above > ancestor and between < MAX_BETWEEN:
+            above = parent_of(p, above)
             between += 1
         if above != ancestor:
             return False
@@ -362,7 +398,7 @@ def check_numbers(p, o):
     if p[o + NODES.size] != float(size) or not are_finite(p, o, size):
         return 0
     for k in range(o + NODES.SIZE, o + size):
-        if not abs(p[k]) <= 100.0:
+        if not abs(p[k]) <= MAX_VALUE:
             return 0
     return size
 
@@ -375,15 +411,15 @@ def is_flat(p, o):
 
 @kernel
 def row_of(p, joint):
-    """Return the row of a joint's limit, −1 if it has none; rows are in the order of joints."""
-    rows, first, last = int(p[ROWS]), 0, int(p[LIMITS])
+    """Return the index of the row of a joint's limit, −1 without one, by bisection."""
+    first, last = 0, int(p[FILE.limits])
     while first < last:
         middle = (first + last) // 2
-        if p[rows + ROW * middle + JOINT] < joint:
+        if p[row_at(p, middle) + ROW.joint] < joint:
             first = middle + 1
         else:
             last = middle
-    found = first < int(p[LIMITS]) and p[rows + ROW * first + JOINT] == joint
+    found = first < int(p[FILE.limits]) and p[row_at(p, first) + ROW.joint] == joint
     return first if found else -1
 
 
@@ -391,92 +427,85 @@ def row_of(p, joint):
 def is_at_or_below(p, joint, other):
     """Return True if a joint is another one or below it; parents come before children."""
     while joint > other:
-        joint = int(p[int(p[PARENTS]) + joint])
+        joint = parent_of(p, joint)
     return joint == other
 
 
 @kernel
-def check_pair(p, at):
-    """Return True if a row of a dependent joint is at `at`, with everything that it points to."""
-    rows = int(p[ROWS])
-    if not (are_finite(p, at, PAIR_ROW) and is_whole(p[at + ROW_OF], 0.0, p[LIMITS] - 1.0)):
+def check_pair(p, pair):
+    """Return True if a valid row of a dependent joint, and what it points to, is at `pair`."""
+    if not fits(p, pair, PAIR_BOUNDS, p.shape[0]):
         return False
-    known = is_whole(p[at + DRIVER], 0.0, p[JOINTS] - 1.0)
-    known = known and is_whole(p[at + NUMBERS_AT], FILE_HEADER, p[FILE_SIZE])
-    if not known:
+    if not (p[pair + PAIR.row] < p[FILE.limits] and p[pair + PAIR.driver] < p[FILE.joints]):
         return False
-    own = rows + ROW * int(p[at + ROW_OF])
-    driver, joint = int(p[at + DRIVER]), int(p[own + JOINT])
-    row = row_of(p, driver)
-    if p[at + DRIVER_ROW] != float(row) or is_at_or_below(p, driver, joint):
+    row, driver = row_at(p, int(p[pair + PAIR.row])), int(p[pair + PAIR.driver])
+    driver_row = row_of(p, driver)
+    if p[pair + PAIR.driver_row] != float(driver_row):
         return False
-    if row >= 0 and not is_flat(p, int(p[rows + ROW * row + AT])):
+    if is_at_or_below(p, driver, int(p[row + ROW.joint])):
         return False
-    return check_numbers(p, int(p[at + NUMBERS_AT])) > 0 and is_flat(p, int(p[own + AT]))
+    if driver_row >= 0 and not is_flat(p, int(p[row_at(p, driver_row) + ROW.limit])):
+        return False
+    return check_numbers(p, int(p[pair + PAIR.numbers])) > 0 and is_flat(p, int(p[row + ROW.limit]))
 
 
 @kernel
 def check_pairs(p):
-    """Return True if the rows of dependent joints are there and consistent, given valid limits.
+    """Return True if the rows of dependent joints are consistent, given valid limits.
 
-    Their numbers are in the order of the rows and do not overlap, so each is checked once.
+    Their packed dependent limits are in the order of the rows and do not overlap, so each is
+    checked once.
     """
-    if not is_whole(p[PAIRS], 0.0, min(p[LIMITS], MAX_PAIRS)):
-        return False
-    if not is_whole(p[PAIR_ROWS], FILE_HEADER, p[FILE_SIZE]):
-        return False
-    count, first = int(p[PAIRS]), int(p[PAIR_ROWS])
-    if p[PAIR_ROWS] + float(PAIR_ROW * count) > p[FILE_SIZE]:
-        return False
-    together, numbers_end = 0, 0.0
-    for k in range(count):
-        at = first + PAIR_ROW * k
-        numbers = p[at + NUMBERS_AT]
-        if not (numbers >= numbers_end and check_pair(p, at)):
+    together, end = 0, 0.0
+    for k in range(int(p[FILE.pairs])):
+        pair = pair_at(p, k)
+        numbers = p[pair + PAIR.numbers]
+        if not (numbers >= end and check_pair(p, pair)):
             return False
-        same = k > 0 and p[at - PAIR_ROW + DRIVER] == p[at + DRIVER]
+        same = k > 0 and p[pair - PAIR.SIZE + PAIR.driver] == p[pair + PAIR.driver]
         together = together + 1 if same else 1
-        if together > MAX_DEPENDENTS or (same and numbers != numbers_end):
+        if together > MAX_DEPENDENTS or (same and numbers != end):
             return False
-        numbers_end = numbers + p[int(numbers) + NODES.size]
-        if not is_alone(p, at, k - together + 1):
+        end = numbers + p[int(numbers) + NODES.size]
+        if not is_alone(p, k, k - together + 1):
             return False
     return True
 
 
 @kernel
-def is_alone(p, at, begin):
-    """Return True if no earlier row of pairs than the one at `at` has the same joints.
+def is_alone(p, k, begin):
+    """Return True if no row of a dependent joint before row k contradicts it.
 
-    Rows of the same driver begin with number `begin`; a driver depends on no joint itself.
+    A joint has one driver, which depends on no joint itself; rows of the same driver are
+    consecutive and begin with row `begin`.
     """
-    alone, first = True, int(p[PAIR_ROWS])
-    for i in range((at - first) // PAIR_ROW):
-        other = first + PAIR_ROW * i
-        alone = alone and p[other + ROW_OF] != p[at + ROW_OF]
-        alone = alone and p[other + ROW_OF] != p[at + DRIVER_ROW]
-        alone = alone and p[other + DRIVER_ROW] != p[at + ROW_OF]
-        alone = alone and (i >= begin or p[other + DRIVER] != p[at + DRIVER])
+    alone, pair = True, pair_at(p, k)
+    for i in range(k):
+        other = pair_at(p, i)
+        alone = alone and p[other + PAIR.row] != p[pair + PAIR.row]
+        alone = alone and p[other + PAIR.row] != p[pair + PAIR.driver_row]
+        alone = alone and p[other + PAIR.driver_row] != p[pair + PAIR.row]
+        alone = alone and (i >= begin or p[other + PAIR.driver] != p[pair + PAIR.driver])
     return alone
 
 
 @kernel("f8[]")
 def check_file(p):
-    """Return WHOLE for a file that all kernels may read, or the reason against it."""
-    if p.shape[0] < FILE_HEADER or p[MAGIC] != BEGINS:
+    """Return WHOLE_FILE for a file that all kernels may read, or the reason against it."""
+    if p.shape[0] < FILE.SIZE or p[FILE.magic] != BEGINS:
         return NO_LIMITS
-    if p[FILE_VERSION] != FORMAT:
+    if p[FILE.version] != FORMAT:
         return OTHER_VERSION
-    if p[FILE_SIZE] != float(p.shape[0]):
+    if p[FILE.size] != float(p.shape[0]):
         return CUT
-    if p[CHECKSUM] != checksum(p):
+    if p[FILE.checksum] != checksum(p):
         return DAMAGED
     if not check_skeleton(p):
         return BAD_SKELETON
-    rows, end = int(p[ROWS]), 0.0
-    for k in range(int(p[LIMITS])):
-        at = p[rows + ROW * k + AT]
+    end = 0.0
+    for k in range(int(p[FILE.limits])):
+        at = p[row_at(p, k) + ROW.limit]
         if at < end or not check_limit(p, int(at)):
             return BAD_LIMIT
         end = at + p[int(at) + limits.HEADER.size]
-    return WHOLE if check_pairs(p) else BAD_LIMIT
+    return WHOLE_FILE if check_pairs(p) else BAD_LIMIT

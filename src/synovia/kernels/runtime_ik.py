@@ -15,21 +15,18 @@ from .ik_goals import TURN_SHARE
 from .jit import kernel
 from .limit import HEADER, enter, leave, nearest, nearest_legal
 from .look_at import remaining_turn
-from .rotation import (
-    BLOCK,
-    DISTANCE,
-    LANES,
-    load,
-)
+from .rotation import BLOCK, DISTANCE, LANES, load
 from .runtime import (
     TOLERANCE,
     ancestor_of,
     limit_of,
+    make_legal,
     project_pose,
     rotation_above,
     store_found,
+    usable,
 )
-from .runtime_file import HINGE, OFFSETS, PARENTS, ROW, ROWS, row_of
+from .runtime_file import FILE, ROW, parent_of, row_at, row_of
 from .shapes import shift_foot
 from .vector import (
     IDENTITY,
@@ -45,7 +42,6 @@ from .vector import (
     normalize,
     perpendicular,
     quat_at,
-    quat_dot,
     rotate,
     set_quat,
     set_vec3,
@@ -79,42 +75,38 @@ def soften(p, k, rotations, radius, falloff, out, distances):
 
 
 @kernel
+def offset_of(p, joint):
+    """Return the position of a joint at rest, in its parent's frame."""
+    return vec3_at(p, int(p[FILE.offsets]) + 3 * joint)
+
+
+@kernel
 def place(p, joint, pose, point):
     """Return a joint's rotation in the world, and the position there of a point of its frame."""
     rotation, at = IDENTITY, joint
     while at >= 0:
         own = quat_at(pose, 4 * at)
-        point = rotate(own, point) + vec3_at(p, int(p[OFFSETS]) + 3 * at)
+        point = rotate(own, point) + offset_of(p, at)
         rotation = own * rotation
-        at = int(p[int(p[PARENTS]) + at])
+        at = parent_of(p, at)
     return rotation, point
-
-
-@kernel
-def unit_or_identity(q):
-    """Return a quaternion scaled to length 1, or the identity if its length is unusable."""
-    square = quat_dot(q, q)
-    return normalize(q) if square > 1e-6 and square < 1e6 else IDENTITY
 
 
 @kernel
 def set_joint(p, joint, rotation, pose):
     """Set a joint to a rotation, or to the nearest one that its limit allows."""
-    k, own = row_of(p, joint), unit_or_identity(rotation)
+    set_quat(pose, 4 * joint, usable(normalize(rotation)))
+    k = row_of(p, joint)
     if k >= 0:
-        above = rotation_above(p, joint, ancestor_of(p, k), pose)
-        wanted = unit_or_identity(above * own)
-        legal, distance = nearest_legal(limit_of(p, k), 0, TOLERANCE, wanted)
-        own = unit_or_identity(conj(above) * legal) if distance > TOLERANCE else own
-    set_quat(pose, 4 * joint, own)
+        make_legal(p, k, pose)
 
 
 @kernel
 def joints_between(p, first, last):
     """Return the number of joints from `first` down to `last`, both included; 0 if none."""
-    parents, count, at = int(p[PARENTS]), 1, last
+    count, at = 1, last
     while at >= 0 and at != first:
-        at = int(p[parents + at])
+        at = parent_of(p, at)
         count += 1
     return count if at >= 0 else 0
 
@@ -124,7 +116,7 @@ def joint_above(p, joint, steps):
     """Return the ancestor of a joint so many steps above it."""
     at = joint
     for _ in range(steps):
-        at = int(p[int(p[PARENTS]) + at])
+        at = parent_of(p, at)
     return at
 
 
@@ -167,11 +159,10 @@ def look_at(p, pose, first, last, aim, target, distances):
 @kernel
 def middle_joint(p, end, point):
     """Return the middle joint of the two bones that end at a point of `end`; −1 without any."""
-    parents, offsets = int(p[PARENTS]), int(p[OFFSETS])
-    middle, below = int(p[parents + end]), vec3_at(p, offsets + 3 * end) + point
-    while middle >= 0 and int(p[parents + middle]) >= 0:
-        own, above = vec3_at(p, offsets + 3 * middle), int(p[parents + middle])
-        if norm(own) >= SHORT_BONE * norm(below) or int(p[parents + above]) < 0:
+    middle, below = parent_of(p, end), offset_of(p, end) + point
+    while middle >= 0 and parent_of(p, middle) >= 0:
+        own, above = offset_of(p, middle), parent_of(p, middle)
+        if norm(own) >= SHORT_BONE * norm(below) or parent_of(p, above) < 0:
             return middle
         middle, below = above, below + own
     return -1
@@ -182,7 +173,7 @@ def bend_axis(p, middle, upper, lower):
     """Return the axis to bend about: the hinge's own, or the normal of both bones' plane."""
     k = row_of(p, middle)
     if k >= 0:
-        hinge = vec3_at(p, int(p[ROWS]) + ROW * k + HINGE)
+        hinge = vec3_at(p, row_at(p, k) + ROW.hinge)
         if norm(hinge) > 0.5:
             return hinge
     normal = cross(upper, lower)
@@ -196,7 +187,7 @@ def bend_axis(p, middle, upper, lower):
 @kernel
 def bend(p, middle, lower, far, pose):
     """Bend the middle joint so that the end, at `lower` in its frame, is `far` from the first."""
-    own, upper = quat_at(pose, 4 * middle), vec3_at(p, int(p[OFFSETS]) + 3 * middle)
+    own, upper = quat_at(pose, 4 * middle), offset_of(p, middle)
     seen = rotate(conj(own), upper)
     hinge = bend_axis(p, middle, seen, lower)
     along = dot(hinge, lower) * hinge
@@ -232,7 +223,7 @@ def swivel_cost(p, row, above, rotation, swivel):
         bone = bone - dot(bone, way) * way
         cost = math.atan2(norm(cross(bone, pole)), dot(bone, pole))
     if row >= 0:
-        seen = unit_or_identity(above * rotation)
+        seen = usable(above * rotation)
         legal, distance = nearest_legal(limit_of(p, row), 0, TOLERANCE, seen)
         if distance > TOLERANCE:
             cost += ILLEGAL_COST * (1.0 + angle_between(legal, seen))
@@ -295,7 +286,7 @@ def two_bone(p, pose, end, point, target, pole, distances):
     middle = middle_joint(p, end, tip)
     if middle < 0:
         return -1.0
-    first = int(p[int(p[PARENTS]) + middle])
+    first = parent_of(p, middle)
     # Direction to the target and pole, relative to the parent of the first joint.
     rotation, center = place(p, first, pose, ZERO)
     into = conj(rotation * conj(quat_at(pose, 4 * first)))
@@ -304,7 +295,7 @@ def two_bone(p, pose, end, point, target, pole, distances):
     rotation, center = place(p, middle, pose, ZERO)
     _rotation, position = place(p, end, pose, tip)
     lower = rotate(conj(rotation), position - center)
-    upper = vec3_at(p, int(p[OFFSETS]) + 3 * middle)
+    upper = offset_of(p, middle)
     bend(p, middle, lower, far, pose)
     # The end relative to the first joint, turned to the target, then about the direction there.
     now = quat_at(pose, 4 * first)

@@ -130,7 +130,7 @@ static f8_1 synovia_array(const double *numbers, size_t count) {
     return array;
 }
 static int64_t synovia_row(const SynoviaLimits *limits, int limit, int column) {
-    int64_t at = (int64_t)limits->numbers[@ROWS@] + @ROW@ * (int64_t)limit + column;
+    int64_t at = (int64_t)limits->numbers[@FILE.rows@] + @ROW.SIZE@ * (int64_t)limit + column;
     return (int64_t)limits->numbers[at];
 }
 
@@ -161,37 +161,37 @@ const char *synovia_error_text(int error) {
     return "unknown error";
 }
 
-int synovia_joint_count(const SynoviaLimits *limits) { return (int)limits->numbers[@JOINTS@]; }
-int synovia_limit_count(const SynoviaLimits *limits) { return (int)limits->numbers[@LIMITS@]; }
+int synovia_joint_count(const SynoviaLimits *limits) { return (int)limits->numbers[@FILE.joints@]; }
+int synovia_limit_count(const SynoviaLimits *limits) { return (int)limits->numbers[@FILE.limits@]; }
 
 const char *synovia_joint_name(const SynoviaLimits *limits, int joint, int *length) {
-    const double *starts = limits->numbers + (int64_t)limits->numbers[@NAMES@] + joint;
+    const double *starts = limits->numbers + (int64_t)limits->numbers[@FILE.names@] + joint;
     *length = (int)(starts[1] - starts[0]);
-    return (const char *)(limits->numbers + (int64_t)limits->numbers[@TEXT@]) + (int64_t)starts[0];
+    return (const char *)(limits->numbers + (int64_t)limits->numbers[@FILE.text@]) + (int64_t)starts[0];
 }
 
 int synovia_joint_parent(const SynoviaLimits *limits, int joint) {
-    return (int)limits->numbers[(int64_t)limits->numbers[@PARENTS@] + joint];
+    return (int)limits->numbers[(int64_t)limits->numbers[@FILE.parents@] + joint];
 }
 
 void synovia_joint_offset(const SynoviaLimits *limits, int joint, double offset[3]) {
-    const double *at = limits->numbers + (int64_t)limits->numbers[@OFFSETS@] + 3 * (int64_t)joint;
+    const double *at = limits->numbers + (int64_t)limits->numbers[@FILE.offsets@] + 3 * (int64_t)joint;
     for (int k = 0; k < 3; k++) offset[k] = at[k];
 }
 
 int synovia_limit_joint(const SynoviaLimits *limits, int limit) {
-    return (int)synovia_row(limits, limit, @JOINT@);
+    return (int)synovia_row(limits, limit, @ROW.joint@);
 }
 
 int synovia_limit_base(const SynoviaLimits *limits, int limit) {
-    int base = (int)synovia_row(limits, limit, @ANCESTOR@);
+    int base = (int)synovia_row(limits, limit, @ROW.ancestor@);
     return base >= 0 ? base : synovia_joint_parent(limits, synovia_limit_joint(limits, limit));
 }
 
 int synovia_limit_driver(const SynoviaLimits *limits, int limit) {
-    const double *row = limits->numbers + (int64_t)limits->numbers[@PAIR_ROWS@];
-    for (int64_t k = 0; k < (int64_t)limits->numbers[@PAIRS@]; k++, row += @PAIR_ROW@)
-        if (row[@ROW_OF@] == (double)limit) return (int)row[@DRIVER@];
+    const double *row = limits->numbers + (int64_t)limits->numbers[@FILE.pair_rows@];
+    for (int64_t k = 0; k < (int64_t)limits->numbers[@FILE.pairs@]; k++, row += @PAIR.SIZE@)
+        if (row[@PAIR.row@] == (double)limit) return (int)row[@PAIR.driver@];
     return -1;
 }
 

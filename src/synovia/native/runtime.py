@@ -11,15 +11,15 @@ import tempfile
 from pathlib import Path
 
 from ..kernels import runtime, runtime_file, runtime_ik
-from .build import FLAGS, WASM, replace_file, run, zig_compiler
+from .build import FLAGS, replace_file, run, zig_compiler
 from .entries import translate_modules
 
 HERE = Path(__file__).parent
-NUMBERS = [
-    *("ROWS", "ROW", "JOINTS", "LIMITS", "NAMES", "TEXT", "PARENTS", "OFFSETS"),
-    *("JOINT", "ANCESTOR"),
-    *("PAIRS", "PAIR_ROWS", "PAIR_ROW", "ROW_OF", "DRIVER"),
-]
+
+
+def offset_named(layout: str, field: str) -> int:
+    """Return the offset of a field in a layout of packed files."""
+    return int(getattr(getattr(runtime_file, layout), field))
 
 
 def header_text() -> str:
@@ -30,11 +30,8 @@ def header_text() -> str:
         raise SyntaxError(f"the runtime must not allocate, but {', '.join(asking)} does")
     kernels = "\n".join([(HERE / "prelude.h").read_text("utf-8"), *library.whole.definitions()])
     text = (HERE / "runtime.h").read_text("utf-8")
-    for name in NUMBERS:
-        text = text.replace(f"@{name}@", repr(getattr(runtime_file, name)))
-    text = text.replace("@TOLERANCE@", repr(runtime.TOLERANCE)).replace("@KERNELS@", kernels)
-    assert not re.search(r"@[A-Z_]+@", text)
-    return text
+    text = re.sub(r"@([A-Z]+)\.(\w+)@", lambda name: str(offset_named(name[1], name[2])), text)
+    return text.replace("@TOLERANCE@", repr(runtime.TOLERANCE)).replace("@KERNELS@", kernels)
 
 
 def compile_wasm(into: Path) -> None:
@@ -52,8 +49,14 @@ def compile_wasm(into: Path) -> None:
         source = folder / "synovia.c"
         source.write_text('#define SYNOVIA_IMPLEMENTATION\n#include "synovia.h"\n')
         flags = [flag for flag in FLAGS if flag not in ("-fPIC", "-std=c11")]
-        command = [*compiler, *flags, "-std=c99", "-target", WASM, "-mexec-model=reactor", "-O3"]
-        command += ["-mbulk-memory", "-mnontrapping-fptoint", "-msimd128", "-Wl,--strip-all"]
+        command = [*compiler, *flags, "-std=c99", "-target", "wasm32-wasi", "-O3"]
+        command += [
+            "-mexec-model=reactor",
+            "-mbulk-memory",
+            "-mnontrapping-fptoint",
+            "-msimd128",
+            "-Wl,--strip-all",
+        ]
         command += [f"-Wl,--export={each}" for each in (*exported, "malloc", "free")]
         run([*command, str(source), "-o", str(folder / into.name)])
         replace_file(folder / into.name, into)
