@@ -123,15 +123,12 @@ test-sanitized: $(INSTALLED)
 	SYNOVIA_KERNELS=$(CURDIR)/build/sanitized/_native.abi3.so \
 	$(BIN)/pytest -q -p no:cacheprovider tests/test_contract*.py tests/test_ik.py tests/test_program.py
 
-# Wheels for five systems, compiled here by zig; a wheel serves Python 3.11 and newer. And the
-# kernels alone as WebAssembly, run in Node.
+# Wheels for five systems, compiled here by zig; a wheel serves Python 3.11 and newer.
 wheels: $(INSTALLED) $(PAGE)
 	$(BIN)/pip install --quiet --disable-pip-version-check hatchling ziglang
 	for target in $$($(BIN)/python -c 'from synovia.native.build import TARGETS; print(*TARGETS)'); do \
 	  SYNOVIA_TARGET=$$target $(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist . || exit 1; \
 	done
-	$(BIN)/python -m synovia.native.build --target wasm32-wasi --out dist/synovia.wasm
-	SYNOVIA_WASM=dist/synovia.wasm $(BIN)/pytest -q tests/test_wasm.py
 	ls -l dist
 
 # The wheel is built from the sdist, so that both are known to be whole.

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from synovia.kernels import jit
 from synovia.kernels.layout import Layout
 from synovia.limit import Limit
 from synovia.native import build
-from synovia.native.build import LIBRARY, find_compiler, is_current, load_outside, this_system
+from synovia.native.build import find_compiler, load_outside, this_system
 from synovia.native.entries import translate_modules
 from synovia.native.types import KernelError
 
@@ -314,21 +314,6 @@ def test_a_library_of_other_sources_is_not_used():
     )
     assert "None ['kernels run uncompiled" in run_with(code).stdout
     assert "`make kernels`" in run_with(code).stdout
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems check the file")
-@pytest.mark.parametrize("share", [0.00002, 0.1, 0.5, 0.99, 1.0])
-def test_a_library_that_was_cut_short_is_not_loaded(share, tmp_path, monkeypatch):
-    whole = LIBRARY.read_bytes()
-    assert not jit.is_cut_short(LIBRARY)
-    cut = tmp_path / LIBRARY.name
-    cut.write_bytes(whole[: min(int(share * len(whole)), len(whole) - 1)])
-    with pytest.raises(ImportError, match="is cut short"):
-        jit.load_library(str(cut))
-    monkeypatch.setattr(jit, "find_spec", lambda *_: SimpleNamespace(origin=str(cut)))
-    with pytest.warns(RuntimeWarning, match=f"kernels run uncompiled.*{cut.name} is cut short"):
-        assert jit.load_native() is None
-    assert not is_current(cut)
 
 
 def test_an_object_is_compiled_once_for_each_content(tmp_path, monkeypatch):

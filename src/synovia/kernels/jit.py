@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
-import struct
 import warnings
 from collections import namedtuple
 from collections.abc import Callable
 from hashlib import sha256
 from importlib.machinery import ExtensionFileLoader
-from importlib.util import find_spec, module_from_spec, spec_from_loader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,24 +26,8 @@ def source_hash() -> str:
     return sha256(b"\0".join(path.read_bytes() for path in sorted(files))).hexdigest()[:16]
 
 
-def is_cut_short(path: str | Path) -> bool:
-    """Tell whether a library is an ELF file without its last part, the table of sections.
-
-    Loading such a file may end the process by SIGBUS.
-    """
-    with open(path, "rb") as file:
-        header = file.read(64)
-        size = file.seek(0, os.SEEK_END)
-    if header[:6] != b"\x7fELF\x02\x01":  # of 64 bits, little-endian
-        return False
-    start, entry_size, count = struct.unpack_from("<40xQ10xHH", header.ljust(64, b"\0"))
-    return bool(size < max(64, start + entry_size * count))
-
-
 def load_library(path: str) -> ModuleType:
-    """Return a library of kernels from somewhere else."""
-    if is_cut_short(path):
-        raise ImportError(f"{path} is cut short")
+    """Return the library of kernels in a file."""
     loader = ExtensionFileLoader(f"{__package__}._native", path)
     spec = spec_from_loader(loader.name, loader)
     assert spec is not None
@@ -62,9 +45,6 @@ def load_native() -> ModuleType | None:
     if wanted:
         return None if wanted == "plain" else load_library(wanted)
     try:
-        spec = find_spec("._native", __package__)
-        if spec is not None and spec.origin is not None and is_cut_short(spec.origin):
-            raise ImportError(f"{spec.origin} is cut short")
         _native = importlib.import_module("._native", __package__)
     except ImportError as error:
         wrong = str(error)

@@ -129,14 +129,6 @@ def nearest_root(k):
     return best, off if gap > CLOSE else 0.0
 
 
-@kernel("f8[,] f8[,]")
-def nearest_roots(harmonics, out):
-    """Write `nearest_root` of rows (n, 5) of harmonics: angles and gaps (n, 2)."""
-    for i in range(out.shape[0]):
-        k = harmonics[i]
-        out[i, 0], out[i, 1] = nearest_root(Harmonics(k[0], k[1], k[2], k[3], k[4]))
-
-
 @kernel
 def harmonics_about(axis, point, into, shift):
     """Return the harmonics of a point that rotates about a unit axis of the bone.

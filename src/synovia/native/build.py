@@ -28,7 +28,7 @@ from types import ModuleType
 if __name__ == "__main__":
     os.environ["SYNOVIA_KERNELS"] = "plain"  # no warning about a library that is not built yet
 
-from ..kernels.jit import CHECKOUT, is_cut_short, load_library, source_hash
+from ..kernels.jit import CHECKOUT, load_library, source_hash
 from .entries import kernel_modules, translate_modules
 from .types import last_name
 
@@ -64,7 +64,6 @@ TARGETS = {
     "x86_64-windows-gnu": "win_amd64",
 }
 """What zig calls a system, and what wheels call it."""
-WASM = "wasm32-wasi"
 
 
 def this_system() -> str:
@@ -203,9 +202,9 @@ def compile_library(
 
 
 def replace_file(made: Path, into: Path) -> None:
-    """Copy a file over another one in a single step."""
+    """Copy a file over another one in a single step, whatever other processes do meanwhile."""
     into.parent.mkdir(parents=True, exist_ok=True)
-    os.replace(shutil.copy(made, into.with_suffix(".new")), into)
+    os.replace(shutil.copy(made, into.with_suffix(f".{os.getpid()}")), into)
 
 
 def shared_flags(system: str, folder: Path) -> list[str]:
@@ -224,29 +223,9 @@ def shared_flags(system: str, folder: Path) -> list[str]:
     return ["-shared", "-lm"]
 
 
-def compile_wasm(into: Path) -> None:
-    """Compile the kernels to WebAssembly with zig; `wasm.c` describes how they are called."""
-    compiler = zig_compiler()
-    if not compiler:
-        raise RuntimeError("WebAssembly is compiled by zig; pip install ziglang")
-    library = translate_modules(kernel_modules())
-    base = [*compiler, "-target", WASM, "-mexec-model=reactor", "-O3"]
-    flags = [flag for flag in FLAGS if flag != "-fPIC"]
-    command = [*base, *flags, "-mbulk-memory", "-mnontrapping-fptoint", "-DBUILD=baseline"]
-    calls = library.list_of_entries + (HERE / "wasm.c").read_text("utf-8")
-    units = library.units() | {"wasm": calls}
-    with object_folder() as folder, tempfile.TemporaryDirectory() as name:
-        objects = compile_units([(f"{u}-wasm", code, command) for u, code in units.items()], folder)
-        made = Path(name) / into.name
-        run([*base, "-Wl,--strip-all", *objects, "-o", str(made)])
-        replace_file(made, into)
-
-
 def is_current(library: Path) -> bool:
-    """Return True if a library was made from the present sources, and is whole."""
-    if not library.exists() or is_cut_short(library):
-        return False
-    return source_hash().encode() in library.read_bytes()
+    """Return True if a library was made from the present sources."""
+    return library.exists() and source_hash().encode() in library.read_bytes()
 
 
 def build(
@@ -254,10 +233,6 @@ def build(
 ) -> bool:
     """Build the library unless it is current; return False if there is no compiler."""
     if not force and is_current(into):
-        return True
-    if target == WASM:
-        compile_wasm(into)
-        print(f"compiled the kernels: {into.name}, {into.stat().st_size // 1024} kB")
         return True
     compiler = zig_compiler() if target else find_compiler()
     if not compiler:
@@ -282,9 +257,7 @@ def main() -> None:
     parser.add_argument(
         "-o", "--out", type=Path, default=LIBRARY, help="where to write the library"
     )
-    parser.add_argument(
-        "--target", default="", choices=["", *TARGETS, WASM], help="for another system"
-    )
+    parser.add_argument("--target", default="", choices=["", *TARGETS], help="for another system")
     parser.add_argument("--sanitize", action="store_true", help="with ASan and UBSan")
     parser.add_argument("--check", action="store_true", help="translate, and compile nothing")
     given = parser.parse_args()

@@ -1,27 +1,19 @@
-/* Entries, as Python and WebAssembly call them, and the memory that kernels ask for. */
+/* Entries, as Python calls them, and the memory that kernels ask for. */
 #ifndef SYNOVIA_ENTRY_H
 #define SYNOVIA_ENTRY_H
 
 #include "prelude.h"
-#ifndef __wasm__
 #include <setjmp.h>
-#endif
 #include <stdlib.h>
 
 /* Arrays whose size is not known before live until the entry returns. */
 typedef struct Chunk { struct Chunk *before; } Chunk;
-#ifdef __wasm__ /* which has no way out of a function but its end, or a trap */
-typedef struct { Chunk *last; } Arena;
-#define EXHAUSTED(arena) __builtin_trap()
-#else
 typedef struct { Chunk *last; jmp_buf *exhausted; } Arena;
-#define EXHAUSTED(arena) longjmp(*(arena)->exhausted, 1)
-#endif
 
 static inline void *allocate(Arena *arena, int64_t count, size_t size) {
     size_t bytes = (size_t)(count > 0 ? count : 0) * size;
     Chunk *chunk = malloc(64 + bytes);
-    if (chunk == NULL) EXHAUSTED(arena);
+    if (chunk == NULL) longjmp(*arena->exhausted, 1);
     chunk->before = arena->last;
     arena->last = chunk;
     return (char *)chunk + 64;
