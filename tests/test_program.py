@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from synovia import Figure, human, kernels
+from synovia import Figure, human
 from synovia.anatomy.shoulder import shoulders
 from synovia.components import ArrayComponent, Component, JointSet
 from synovia.components.program import POSES
+from synovia.kernels import scapula
 
 BODY = human()
 
@@ -116,9 +117,8 @@ def test_circles_meet_the_ball_where_a_search_all_over_finds_them():
     for seed in range(6):
         n = 96 if seed else 5
         k = waves(n, seed)
-        roots = np.empty((n, 2))
-        kernels.scapula.nearest_roots(np.ascontiguousarray(k.T), roots)
-        found, off = roots.T
+        roots = [scapula.nearest_root(scapula.Harmonics(*harmonics)) for harmonics in k.T]
+        found, off = np.transpose(roots)
         ahead, behind = height(k, t), height(k, -t)
         start = np.sign(ahead[0])
         for i in range(n):
