@@ -12,10 +12,9 @@ import pytest
 
 from synovia import LimitModel, Skeleton, forward, human, quat
 from synovia.ik import ControlDrag, JointDrag, Reach
-from synovia.ik.coordinates import JointCoordinates
+from synovia.ik.descent import JointCoordinates
 from synovia.ik.drag import with_free_root
 from synovia.ik.person import balance, keep_apart, penetration, person_of, segment_distances
-from synovia.ik.pull import muscles_of
 from synovia.rigs.known import mixamo_skeleton
 
 BENCHMARKS = str(Path(__file__).parents[1] / "benchmarks")
@@ -113,24 +112,9 @@ def test_the_centre_of_mass_is_balanced_between_the_soles():
         assert term.residual(lines).max() > 0.05
 
 
-def test_muscles_together_are_those_of_the_limbs(bodies):
-    model = bodies["mixamo"].model
-    poses = model.sample(20, np.random.default_rng(1))
-    found = muscles_of(model).excess(poses)
-    column = 0
-    for limb in model.limbs:
-        joints = [model.skeleton.index(name) for name in limb.joints]
-        for muscle in limb.muscles:
-            rotations = poses.rotations[:, model.skeleton.index(muscle.joint)]
-            bend = limb.bend(poses.rotations[:, joints[1]])
-            np.testing.assert_allclose(found[:, column], muscle.excess(rotations, bend), atol=1e-6)
-            column += 1
-    assert column == found.shape[1] > 0
-
-
 def test_a_step_of_joints_ends_where_steps_to_says():
     skeleton = mixamo_skeleton()
-    coordinates = JointCoordinates(LimitModel({}, skeleton), [1, 4, 7], [0], 2.0)
+    coordinates = JointCoordinates(LimitModel({}, skeleton), [1, 4, 7], [0], length=2.0)
     rest = skeleton.rest_pose()
     start = np.array(rest.rotations), np.array(rest.positions)
     step = 0.2 * np.random.default_rng(0).normal(size=coordinates.count)

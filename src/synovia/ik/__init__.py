@@ -2,11 +2,10 @@
 
 from .arm import arm
 from .controls import solve_controls
-from .drag import ControlDrag, Drag, JointDrag
+from .drag import ControlDrag, Drag, JointDrag, PullStep
 from .follow import follow, track, watch
 from .goals import GOALS, Aim, Comfort, Goal, JointGoal, Orient, Reach, Stay
 from .look_at import look_at
-from .pull import PullStep
 from .search import SearchSettings
 from .solution import ClipSolution, ControlSolution, Solution
 from .solve import solve

@@ -20,6 +20,7 @@ from ..components.figure import Controls
 from ..components.network import unknown_name
 from ..model import LimitModel
 from ..skeleton import Skeleton, forward
+from .descent import ControlCoordinates, Differentiable, descend
 from .goals import (
     SOFT_WEIGHT,
     Goal,
@@ -34,12 +35,10 @@ from .goals import (
 from .problem import goal_table, scale_weights
 from .search import (
     SOFT_FACTOR,
-    Differentiable,
     Rows,
     SearchSettings,
     Variables,
     check_above_0,
-    descend_numerically,
     search,
 )
 from .solution import ControlSolution
@@ -75,11 +74,10 @@ class ControlTrials(Rows):
 class ControlVariables(Variables[ControlTrials], Differentiable):
     """Controls of a figure, their values at the start, and goals of one problem."""
 
-    figure: Figure
+    coordinates: ControlCoordinates
+    """Shares of the ranges of the controls that may change and that goals depend on."""
     start: Floats
     """(C,): values of all controls; those that are not free keep them."""
-    free: Ints
-    """(F,): indices of the controls that may change and that goals depend on."""
     demands: tuple[Goal, ...]
     soft_goals: tuple[Goal, ...]
     """Soft goals for poses; those for ranges of controls are in `margins`."""
@@ -98,7 +96,6 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
     """Bundle for `kernels.controls`; None if a component or a goal is not compiled."""
 
     finalists = 2
-    block = 1
 
     @classmethod
     def of(
@@ -134,8 +131,10 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
             for path in paths
         ]
         lengths = [np.linalg.norm(skeleton.offsets[path[:-1]], axis=1).sum() for path in paths]
+        longest = kernels.controls.MAX_STEP
         problem = cls(
-            *(figure, start, free, demands, soft_goals),
+            ControlCoordinates(figure, free, in_shares=True, max_step=longest),
+            *(start, demands, soft_goals),
             np.array(drives, np.bool_).reshape(len(demands), len(free)),
             max(lengths, default=0.0) or 1.0,
             np.ones(len(free)) if stiffness is None else stiffness[free],
@@ -143,6 +142,16 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
             tolerance,
         )
         return replace(problem, task=problem._task())
+
+    @property
+    def figure(self) -> Figure:
+        """The figure that is posed."""
+        return self.coordinates.figure
+
+    @property
+    def free(self) -> Ints:
+        """(F,): indices of the controls that may change and that goals depend on."""
+        return self.coordinates.free
 
     def _task(self) -> Any:
         """Return the bundle for `kernels.controls`; None if a component or goal is not compiled."""
@@ -216,17 +225,14 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
 
     def _descend_in_numpy(self, trials: ControlTrials, row: int, iterations: int) -> int:
         """Do what `kernels.controls.descend` does, and return the number of steps."""
-        share, residuals, steps = descend_numerically(
-            *(self, trials.shares[row]),
-            iterations=iterations,
-            damping=self.damping,
-            largest_step=kernels.controls.MAX_STEP,
+        point, residuals, steps = descend(
+            *(self, self.values(trials.shares[row])), iterations=iterations, damping=self.damping
         )
-        trials.shares[row], trials.squares[row] = share, residuals @ residuals
+        trials.shares[row], trials.squares[row] = self.shares_at(point), residuals @ residuals
         if self.demands:
-            errors = errors_of(self.demands, self.model, self.figure.pose(self.values(share)))
+            errors = errors_of(self.demands, self.model, self.figure.pose(point))
             trials.errors[row] = errors * [goal.unit(self.length) for goal in self.demands]
-        trials.downhill[row] = -self.jacobian(share, residuals).T @ residuals
+        trials.downhill[row] = -self.jacobian(point, residuals).T @ residuals
         return steps
 
     def races(self, restarts: int) -> list[slice]:
@@ -265,7 +271,7 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
     def squares(self, shares: Floats) -> Floats:
         """Return the sums of squares (n,) of the residuals for shares (n, F)."""
         if self.task is None:
-            return np.asarray(np.square(self.residuals(shares)).sum(axis=1))
+            return np.asarray(np.square(self.residuals(self.values(shares))).sum(axis=1))
         squares = np.empty(len(shares))
         kernels.controls.measure_each(self.task, self._packed(0), shares, squares)
         return squares
@@ -284,47 +290,32 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         """A model of the figure's skeleton without limits, for the goals."""
         return LimitModel({}, self.figure.skeleton)
 
-    @cached_property
-    def ranges(self) -> tuple[Floats, Floats]:
-        """The low ends (F,) and the widths (F,) of the free controls' ranges."""
-        low, _, high = (ends[self.free] for ends in self.figure.ranges)
-        return low, high - low
-
     def shares_at(self, values: Floats) -> Floats:
-        """Return the free controls as shares (F,) of their ranges, from all controls (C,)."""
-        low, width = self.ranges
-        return np.clip((values[self.free] - low) / width, 0.0, 1.0)
+        """Return the free controls as shares (..., F) of their ranges, from controls (..., C)."""
+        low = self.figure.ranges[0]
+        return np.clip(self.coordinates.steps_to(low, values), 0.0, 1.0)
 
     def values(self, shares: Floats) -> Floats:
         """Return all controls (..., C) for shares (..., F) of the free ones."""
-        low, width = self.ranges
         values = np.tile(self.start, (*shares.shape[:-1], 1))
-        values[..., self.free] = low + width * shares
+        low = self.figure.ranges[0][self.free]
+        values[..., self.free] = low + self.coordinates.units * shares
         return values
 
     def residuals(self, points: Floats) -> Floats:
-        """Return the weighted residuals (n, R) of all goals for shares (n, F)."""
-        pose, goals = self.figure.pose(self.values(points)), (*self.demands, *self.soft_goals)
+        """Return the weighted residuals (..., R) of all goals for controls (..., C)."""
+        pose, goals = self.figure.pose(points), (*self.demands, *self.soft_goals)
         weights = [goal.weight * (self.soft_factor if goal.soft else 1.0) for goal in goals]
-        home = self.shares_at(self.start)
-        away = points - home
+        shares, home = self.shares_at(points), self.shares_at(self.start)
+        away = shares - home
         room = np.where(away < 0.0, home, 1.0 - home)  # on the side of the step
         slope = self._start_weight * self.stiffness / np.maximum(room, kernels.controls.MIN_ROOM)
         margin, weight = self.margins
-        missing = np.maximum(margin - np.minimum(points, 1.0 - points), 0.0)
+        missing = np.maximum(margin - np.minimum(shares, 1.0 - shares), 0.0)
         parts = [-slope * away, self.soft_factor * weight * missing]
         if goals:
             parts.insert(0, weighted_residuals(goals, weights, self.length, self.model, pose))
-        return np.concatenate(parts, axis=1)
-
-    def perturbed(self, point: Floats, size: float) -> tuple[Floats, Floats]:
-        steps = np.where(point + size <= 1.0, size, -size)
-        return point + np.diag(steps), steps
-
-    def retract(self, point: Floats, step: Floats) -> tuple[Floats, Floats]:
-        legal = np.clip(point + step, 0.0, 1.0)
-        inside = point + step == legal
-        return legal, np.where(inside, step, legal - point)
+        return np.concatenate(parts, axis=-1)
 
     def ends(self, share: Floats) -> Ints:
         """Return 1 for shares (F,) at the high end, -1 at the low end, 0 between."""
@@ -351,8 +342,8 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
 
         It is empty unless that step beats the best step of the controls within their ranges.
         """
-        residuals = self.residuals(share[None])[0]
-        slopes = self.jacobian(share, residuals)
+        residuals = self.residuals(self.values(share))
+        slopes = self.jacobian(self.values(share), residuals)
 
         def solve_step(free: Mask) -> tuple[Floats, float]:
             columns, step = slopes[:, free], np.zeros(len(share))

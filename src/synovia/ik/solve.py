@@ -14,17 +14,15 @@ from .. import kernels
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, forward, lineage
-from .coordinates import JointCoordinates
+from .descent import Differentiable, JointCoordinates, Point, descend
 from .goals import Goal, JointGoal, check_goals, errors_of, weighted_residuals
 from .groups import GroupSolver
 from .problem import Problem, pack, scale_weights
 from .search import (
     SOFT_FACTOR,
-    Differentiable,
     Rows,
     SearchSettings,
     Variables,
-    descend_numerically,
     search,
 )
 from .solution import Solution
@@ -120,7 +118,7 @@ class JointVariables(Variables[Batch]):
         settings = self.settings
         if self.problem.is_numerical:
             for row in range(len(trials.targets)):
-                NumericalJoints(self.problem, trials, row).descend(settings, iterations)
+                NumericalJoints(self.problem, trials, row, settings).descend(iterations)
             return
         packed = np.array([iterations, settings.largest_step, settings.tolerance], np.float64)
 
@@ -159,7 +157,7 @@ class JointVariables(Variables[Batch]):
         ranks, scores = np.zeros((n, count), np.int64), np.empty((n, count))
         if problem.is_numerical:
             for row in range(n):
-                squares = NumericalJoints(problem, initial, row).library_squares()
+                squares = NumericalJoints(problem, initial, row, self.settings).library_squares()
                 ranks[row] = np.argsort(squares, kind="stable")[:count]
             return ranks
 
@@ -255,22 +253,20 @@ class JointVariables(Variables[Batch]):
 
 
 class NumericalJoints(Differentiable):
-    """One row of a batch whose goals are evaluated in NumPy, because a kernel lacks one.
+    """One row of a batch whose goals are evaluated in NumPy, because a kernel lacks one."""
 
-    Points and variables are those of `JointCoordinates`.
-    """
-
-    block = 3
-
-    def __init__(self, problem: Problem, batch: Batch, row: int) -> None:
-        self.problem, self.batch, self.row = problem, batch, row
+    def __init__(self, problem: Problem, batch: Batch, row: int, settings: SearchSettings) -> None:
+        self.problem, self.batch, self.row, self.settings = problem, batch, row, settings
         self.length, model = float(batch.lengths[row]), problem.model
-        self.movers, unlimited = problem.movers, int(batch.unlimited[row])
+        unlimited = int(batch.unlimited[row])
         if unlimited >= 0:
             limits = dict(model.limits)
-            limits.pop(model.skeleton.names[self.movers[unlimited]], None)
+            limits.pop(model.skeleton.names[problem.movers[unlimited]], None)
             model = model.with_limits(limits)
-        self.coordinates = JointCoordinates(model, self.movers, problem.chain.slides.tolist())
+        slides = problem.chain.slides.tolist()
+        self.coordinates = JointCoordinates(
+            *(model, problem.movers, slides), max_step=settings.largest_step
+        )
         plan, weights = problem.plan, problem.chain.goals[:, kernels.ik_chain.GOAL.weight]
         self.goals = [
             goal.with_rows(joints, batch.targets[row, rows])
@@ -278,35 +274,27 @@ class NumericalJoints(Differentiable):
         ]
         self.weights = [float(weights[rows].max(initial=0.0)) for rows in plan.rows]
 
-    def residuals(self, points: Any) -> Floats:
-        return weighted_residuals(
-            *(self.goals, self.weights, self.length, self.problem.model, Pose(*points))
-        )
-
-    def perturbed(self, point: Any, size: float) -> tuple[Any, Floats]:
-        return self.coordinates.perturbed(point, size)
-
-    def retract(self, point: Any, step: Floats) -> tuple[Any, Floats]:
-        return self.coordinates.retract(point, step)
+    def residuals(self, points: Point) -> Floats:
+        pose = self.coordinates.pose(points)
+        return weighted_residuals(self.goals, self.weights, self.length, self.problem.model, pose)
 
     def library_squares(self) -> Floats:
         """Return the sums of squares (STORED_POSES,) at the stored poses."""
-        library, batch = self.problem.library, self.batch
+        library, row = self.problem.library, self.row
         rotations, positions = (
-            np.repeat(array[self.row][None], len(library), axis=0)
-            for array in (batch.rotations, batch.positions)
+            np.repeat(array[row][None], len(library), axis=0)
+            for array in (self.batch.rotations, self.batch.positions)
         )
-        rotations[:, self.movers] = library
+        rotations[:, self.problem.movers] = library
         return np.asarray(np.square(self.residuals((rotations, positions))).sum(axis=1))
 
-    def descend(self, settings: SearchSettings, iterations: int) -> None:
+    def descend(self, iterations: int) -> None:
         """Do for the row of the batch what `kernels.ik_descent.descend_each` does."""
         batch, row = self.batch, self.row
-        point, residuals, steps = descend_numerically(
+        point, residuals, steps = descend(
             *(self, (batch.rotations[row].copy(), batch.positions[row].copy())),
             iterations=iterations,
             damping=DAMPING,
-            largest_step=settings.largest_step,
         )
         batch.rotations[row], batch.positions[row] = point
         errors = errors_of(self.goals, self.problem.model, Pose(*point))
@@ -316,20 +304,20 @@ class NumericalJoints(Differentiable):
             if not goal.soft and weight > 0.0
         ]
         batch.squares[row] = residuals @ residuals
-        batch.met[row] = max(relative, default=0.0) <= settings.tolerance
+        batch.met[row] = max(relative, default=0.0) <= self.settings.tolerance
         batch.steps[row] += steps
         for rows, error in zip(self.problem.plan.rows, errors, strict=True):
             batch.errors[row, rows] = error
         if iterations == 0:
             batch.blocked[row] = False if batch.met[row] else self._blocked(point, residuals)
 
-    def _blocked(self, point: Any, residuals: Floats) -> Mask:
+    def _blocked(self, point: Point, residuals: Floats) -> Mask:
         """Return a mask (M,) of the movers that a small step downhill takes out of their limits."""
         downhill = -self.jacobian(point, residuals).T @ residuals
         step = PROBE * downhill / max(float(np.linalg.norm(downhill)), 1e-300)
-        _, actual = self.retract(point, step)
-        lost = np.linalg.norm((step - actual).reshape(-1, 3), axis=1)[: len(self.movers)]
-        return np.asarray(lost > 0.01 * PROBE)
+        _, actual = self.coordinates.retract(point, step)
+        lost = np.linalg.norm((step - actual).reshape(-1, 3), axis=1)
+        return np.asarray(lost[: len(self.problem.movers)] > 0.01 * PROBE)
 
 
 def run_in_threads(n: int, threads: int | None, part: Callable[[slice], None]) -> None:
