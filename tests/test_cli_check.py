@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import weakref
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from command_line import NAMES, acted, result_of, run
-from synovia import load_clip, save_clip
+from synovia import LimitModel, load_clip, save_clip
 from synovia.io import load_limits
 
 
@@ -47,6 +48,22 @@ def test_json_of_several_clips_is_a_list(here):
     assert isinstance(
         json.loads(run("check", "captures/a*1.bvh", "-l", "human.limits.json", "--json")), list
     )
+
+
+def test_reports_of_a_directory_are_not_kept(here, tmp_path, monkeypatch):
+    alive, most, plain = weakref.WeakSet(), [], LimitModel.check
+
+    def check(*arguments, **more):
+        report = plain(*arguments, **more)
+        alive.add(report)
+        most.append(len(alive))
+        return report
+
+    monkeypatch.setattr(LimitModel, "check", check)
+    words = ("check", "captures", "-l", "human.limits.json", "--csv", tmp_path / "a.csv")
+    documents = json.loads(run(*words, "--json"))
+    assert len(documents) == len(most) == 4
+    assert max(most) <= 2  # the one before is there until the next replaces it
 
 
 def test_csv_has_a_row_for_each_frame_and_joint_outside(here, tmp_path):

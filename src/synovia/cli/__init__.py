@@ -207,9 +207,9 @@ def main() -> None:
     \b
     Exit codes:
       0    success, and nothing to report
-      1    check, lint or corpus check found something; a clip was left out because it is
-           not human or cannot be read; a goal of solve, look or figure --reach is not met;
-           a joint gains more than export --max-gain
+      1    check or lint found something; a clip was left out because it is not human or
+           cannot be read; a goal of solve, look or figure --reach is not met; a joint gains
+           more than export --max-gain
       2    an error; one line on stderr describes it
       130  interrupted; nothing is half-written
     """

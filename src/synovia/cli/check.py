@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,11 @@ from .apply import ClipRun, check_match
 from .clips import clip_files, load_clips
 
 if TYPE_CHECKING:
-    from ..learn import Calibration
+    from ..learn import Calibration, Progress
     from ..model import JointReport, Report
     from ..population import Finding, HumanLimits
+    from ..skeleton import Clip
+    from .apply import AppliedLimits
 
 EXAMPLES = (
     ("a clip of a human, on any rig, in any format", "synovia check walk.bvh"),
@@ -34,7 +36,6 @@ EXAMPLES = (
     ),
 )
 MAX_FINDINGS = 6  # sentences for each verdict
-ROWS_AT_ONCE = 4096  # of a CSV file; bounds the memory of its text
 TITLES = ("joint", "verdict", "frames", "share", "worst deg", "at frame", "at s", "mean deg")
 COLOURS = {"outside": "red", "impossible": "red", "unusual": "yellow"}
 
@@ -46,47 +47,35 @@ class CheckedClip:
     report: Report
     invented_first_frame: bool
     """True if the motion jumps from a first frame that nobody performed."""
-    findings: Sequence[Finding] = ()
-    human: HumanLimits | None = None
-    spans: Sequence[str] = ()
+    human: HumanLimits | None
+    findings: Sequence[Finding]
+    spans: Sequence[str]
     """Sentences about ranges of pronation that are larger than possible."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values, angles in degrees."""
-        return self.report.to_dict() | self._describe_human()
-
-    def _describe_human(self) -> dict[str, Any]:
-        """Return the part that only human limits have; empty for others."""
+        document = self.report.to_dict()
         if self.human is None:
-            return {}
-        return {
-            "human": {
-                "limits": self.human.source,
-                "convention": self.human.alignment.rig.convention,
-                "no_verdict": self.human.no_verdict,
-                "steps": list(self.human.alignment.steps),
-                "spans": list(self.spans),
-            },
-            "findings": [
-                {
-                    "joint": finding.joint,
-                    "role": finding.role,
-                    "name": finding.name,
-                    "verdict": finding.verdict,
-                    "text": finding.text,
-                    "frame": finding.frame,
-                    "time": finding.frame * self.report.frame_time,
-                    "violation_deg": math.degrees(finding.violation),
-                    "direction": finding.direction,
-                    "posture": finding.posture,
-                    "angles_deg": {
-                        name: math.degrees(angle) for name, angle in finding.angles.items()
-                    },
-                    "people_within_10_deg": finding.people,
-                }
-                for finding in self.findings
-            ],
+            return document
+        document["human"] = {
+            "limits": self.human.source,
+            "convention": self.human.alignment.rig.convention,
+            "no_verdict": self.human.no_verdict,
+            "steps": list(self.human.alignment.steps),
+            "spans": list(self.spans),
         }
+        keys = ("joint", "role", "name", "verdict", "text", "frame", "direction", "posture")
+        document["findings"] = [
+            {key: getattr(finding, key) for key in keys}
+            | {
+                "time": finding.frame * self.report.frame_time,
+                "violation_deg": math.degrees(finding.violation),
+                "angles_deg": {name: math.degrees(a) for name, a in finding.angles.items()},
+                "people_within_10_deg": finding.people,
+            }
+            for finding in self.findings
+        ]
+        return document
 
 
 @options.command(examples=EXAMPLES)
@@ -134,9 +123,6 @@ def check(
     angles to the nearest legal rotation.
     """
     from ..io import split_clip
-    from ..io.files import atomic_file
-    from ..learn import invented_first_frame
-    from ..population import describe_spans
 
     if as_json and csv_path == "-":
         raise click.UsageError("--json and --csv - would both print to stdout: choose one")
@@ -144,36 +130,66 @@ def check(
         options.check_output(Path(csv_path), force=force)
     run = ClipRun(clips, limits, maps, "checking")
     calibration = calibrate_performer(run, limits, others) if others else None
-    checked: list[CheckedClip] = []
-    for _, clip, applied in run:
-        invented = bool(invented_first_frame(clip))
-        if calibration is not None:
-            clip = calibration.apply(clip, names=applied.names)
-        human = applied.human
-        spans = [] if human is None else describe_spans(human.alignment, clip)
-        report, findings = applied.check(clip, run.joint_progress)
-        checked.append(CheckedClip(report, invented, findings, human, spans))
-    if csv_path == "-":
-        for text in csv_pieces(checked):
-            terminal.echo(text, nl=False)
-    elif csv_path is not None:
-        with atomic_file(csv_path) as table:
-            table.writelines(text.encode() for text in csv_pieces(checked))
+    lines: list[str] = []
+    span_lines: list[str] = []
+    documents: list[dict[str, Any]] = []
+    violated, failed = Counter[str](), False  # clips by verdict
+    with csv_writer(csv_path) as write_rows:
+        write_rows([VIOLATION_COLUMNS])
+        for _, clip, applied in run:  # one by one: of a directory, only what is printed is kept
+            checked = check_clip(clip, applied, calibration, run.joint_progress)
+            write_rows(checked.report.violation_rows())
+            if as_json:
+                documents.append(checked.to_dict())
+            lines += clip_summary(checked, list_all=list_all)
+            verdicts = checked.report.verdicts
+            violated.update({part.verdict: int(not part.ok) for part in verdicts})
+            failed |= not all(part.ok for part in verdicts[: 2 if strict else 1])
+            name = terminal.printable(clip.name)
+            span_lines += [f"{name}: {sentence}" for sentence in checked.spans]
     if as_json:
-        single = len(clips) == len(checked) == 1 and split_clip(clips[0])[0].is_file()
+        single = len(clips) == run.count == 1 and split_clip(clips[0])[0].is_file()
         offsets = {} if calibration is None else offsets_deg(calibration)
-        documents = [clip_check.to_dict() | offsets for clip_check in checked]
+        documents = [document | offsets for document in documents]
         terminal.echo_json(documents[0] if single else documents)
     elif csv_path != "-":
         if calibration is not None:
             terminal.echo_lines(offset_lines(calibration))
-        terminal.echo_lines(summary(checked, list_all=list_all))
-        terminal.echo_lines(run.left_out("not checked"))
-    verdicts = [
-        part for clip_check in checked for part in clip_check.report.verdicts[: 2 if strict else 1]
-    ]
-    outside = not all(part.ok for part in verdicts)
-    options.exit_with(outside or any(clip_check.spans for clip_check in checked))
+        if run.count > 1:
+            listed = [f"{count} {verdict}" for verdict, count in violated.items()]
+            lines.append(f"of {terminal.pluralize(run.count, 'clip')}: {', '.join(listed)}")
+        terminal.echo_lines([*lines, *span_lines, *run.left_out("not checked")])
+    options.exit_with(failed or bool(span_lines))
+
+
+@contextlib.contextmanager
+def csv_writer(target: str | None) -> Iterator[Callable[[Iterable[Sequence[object]]], object]]:
+    """Yield a function that writes rows to a CSV file, to stdout ("-"), or nowhere (None)."""
+    from ..io.files import atomic_file
+
+    if target is None:
+        yield lambda rows: None
+    elif target == "-":
+        yield lambda rows: terminal.echo(csv_text(rows), nl=False)
+    else:
+        with atomic_file(target) as table:
+            yield lambda rows: table.write(csv_text(rows).encode())
+
+
+def check_clip(
+    clip: Clip, applied: AppliedLimits, calibration: Calibration | None, progress: Progress
+) -> CheckedClip:
+    """Return the report of a clip, whose joints are first corrected by `calibration`."""
+    from ..learn import invented_first_frame
+    from ..population import describe_spans
+
+    invented = bool(invented_first_frame(clip))
+    if calibration is not None:
+        clip = calibration.apply(clip, names=applied.names)
+    human = applied.human
+    spans = [] if human is None else describe_spans(human.alignment, clip)
+    report, findings = applied.check(clip, progress)
+    return CheckedClip(report, invented, human, findings, spans)
 
 
 def calibrate_performer(run: ClipRun, limits: str, others: Sequence[str]) -> Calibration:
@@ -234,21 +250,6 @@ def offset_lines(calibration: Calibration) -> Iterator[str]:
     titles = ("turned back", "by deg", "about x", "y", "z")
     yield from terminal.table(titles, rows)
     yield ""
-
-
-def summary(checked: Sequence[CheckedClip], *, list_all: bool) -> Iterator[str]:
-    """Yield the lines of each clip, and one about all of them if there are several."""
-    for clip_check in checked:
-        yield from clip_summary(clip_check, list_all=list_all)
-    if len(checked) > 1:
-        counts = Counter[str]()
-        for part in (part for clip_check in checked for part in clip_check.report.verdicts):
-            counts[part.verdict] += not part.ok
-        listed = [f"{count} {verdict}" for verdict, count in counts.items()]
-        yield f"of {terminal.pluralize(len(checked), 'clip')}: {', '.join(listed)}"
-    for clip_check in checked:
-        for sentence in clip_check.spans:
-            yield f"{terminal.printable(clip_check.report.clip)}: {sentence}"
 
 
 def clip_summary(checked: CheckedClip, *, list_all: bool) -> Iterator[str]:
@@ -313,16 +314,6 @@ def _cells(report: Report, row: JointReport) -> tuple[str, ...]:
     often = str(row.frames), percent(row.share)
     where = str(row.worst_frame), _time(report, row.worst_frame)
     return row.name, row.verdict, *often, _deg(row.worst), *where, _deg(row.mean)
-
-
-def csv_pieces(checked: Sequence[CheckedClip]) -> Iterator[str]:
-    """Yield the titles, then a row for each clip, verdict, frame and joint; many rows at a time."""
-    rows = itertools.chain.from_iterable(
-        clip_check.report.violation_rows() for clip_check in checked
-    )
-    yield csv_text([VIOLATION_COLUMNS])
-    while piece := list(itertools.islice(rows, ROWS_AT_ONCE)):
-        yield csv_text(piece)
 
 
 def _deg(angle: float) -> str:

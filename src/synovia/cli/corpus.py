@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..text import percent
 from . import options, terminal
-from .clips import clip_files, joint_names, performers_by_clip
+from .clips import clip_files, performers_by_clip
 from .fit import fit_options, fitting_of, save_fit
 
 if TYPE_CHECKING:
@@ -252,104 +251,6 @@ def fit_command(
         progress=terminal.progress("fitting"),
     )
     save_fit(model, output)
-
-
-@corpus_command(
-    "check",
-    examples=(
-        (
-            "a table and a page in report/",
-            "synovia corpus check corpus/ -l human.limits.json -o report/",
-        ),
-        (
-            "the frames to drop, for those who clean data",
-            "synovia corpus check corpus/ -l human.limits.json -o report/ --list outside.csv",
-        ),
-    ),
-)
-@folder_argument
-@click.option(
-    "-l",
-    "--limits",
-    "limits_path",
-    required=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The limits, as `synovia fit` writes them.",
-)
-@options.output_option(
-    "The directory of report.html and violations.csv.",
-    "DIRECTORY",
-    folder=True,
-)
-@click.option(
-    "--list",
-    "listed",
-    metavar="FILE.csv",
-    type=click.Path(path_type=Path),
-    help="Also write all frames in which a joint is outside: clip, frame.",
-)
-@jobs_option
-@scheduler_option
-@options.map_option
-@options.skeleton_option
-def check_command(
-    folder: Path,
-    limits_path: Path,
-    output: Path,
-    listed: Path | None,
-    force: bool,
-    jobs: int,
-    scheduler: str | None,
-    maps: tuple[str, ...],
-) -> None:
-    """Hold the clips of a corpus against limits: by clip, joint and performer.
-
-    The clips are read again, from where they were added.
-    """
-    from ..corpus import Corpus, check
-    from ..corpus.executors import run
-    from ..corpus.store import Task
-    from ..io import load_limits
-    from ..io.files import atomic_write
-
-    load_limits(limits_path)  # report errors before any work is done
-    output.mkdir(parents=True, exist_ok=True)
-    table, page = output / "violations.csv", output / "report.html"
-    for target in (page, table, *([] if listed is None else [listed])):
-        options.check_output(target, force=force)
-    skeleton = _skeleton_path()
-    corpus = Corpus.open(folder)
-    tasks = [
-        Task(corpus.clip_path(entry), entry.clip, entry.name, entry.performer, skeleton)
-        for entry in corpus.entries
-    ]
-    work = partial(check.check_work, joint_names(maps))
-    outcomes = run(str(limits_path.resolve()), tasks, work, jobs=jobs, scheduler=scheduler)
-    results = sorted(
-        terminal.progress("checking", len(tasks))(outcomes),
-        key=lambda outcome: (outcome.task.name, outcome.task.place),
-    )
-    failed = [describe_failure(outcome) for outcome in results if outcome.error]
-    done = [(outcome.task.name, outcome.result) for outcome in results if not outcome.error]
-    note_failures("not checked", failed)
-    if not done:
-        raise ValueError(f"{folder}: no clip could be checked")
-    rows = [row for _, clip_check in done for row in clip_check.rows]
-    atomic_write(table, check.table_csv(rows).encode())
-    html = check.report_page([clip_check for _, clip_check in done], limits_path.name, failed)
-    atomic_write(page, html.encode())
-    if listed is not None:
-        atomic_write(listed, check.frames_csv(done).encode())
-    outside = sum(bool(clip_check.listed) for _, clip_check in done)
-    bad = sum(len(clip_check.listed) for _, clip_check in done)
-    frames = sum(clip_check.rows[0].frames for _, clip_check in done)
-    terminal.echo(
-        f"{outside} of {terminal.pluralize(len(done), 'clip')} and {bad} of "
-        f"{terminal.pluralize(frames, 'frame')} ({percent(bad / max(frames, 1))}) have a "
-        f"joint outside; wrote {page}"
-    )
-    options.exit_with(bool(outside or failed))
 
 
 @corpus_command(
