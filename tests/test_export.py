@@ -14,7 +14,6 @@ from oracles import random_quats
 from synovia import (
     Box,
     Ellipsoid,
-    Hinges,
     Limit,
     LimitModel,
     RotationVector,
@@ -28,13 +27,12 @@ from synovia import (
 )
 from synovia.export import EXPORTERS, HingedBody, export_limits, hinged_body, hinged_joint
 from synovia.export.body import SEGMENT_MASSES, capsules, in_metres
-from synovia.export.into import fit_joint, narrow_ranges, write_into
+from synovia.export.into import fit_given_hinges, narrow_ranges, write_into
 from synovia.export.mjcf import OVERSHOOT_DEG, mjcf_text
 from synovia.export.opensim import opensim_text
-from synovia.export.pairs import tightest_slope
 from synovia.export.urdf import urdf_text
 from synovia.io import load_limits, save_limits
-from synovia.io.ranges import complete_axes, read_ranges
+from synovia.io.ranges import read_ranges
 from synovia.limit import DependentRange
 from synovia.limit.node_grid import node_directions
 from synovia.model import couple
@@ -195,10 +193,9 @@ def test_masses_are_the_published_shares():
         share * (1 if name in ("head", "trunk") else 2) for name, share in SEGMENT_MASSES.items()
     ) == pytest.approx(1.0)
     skeleton = canonical_skeleton()
-    found = capsules(skeleton, 80.0)
-    leg = [each.mass for each in found if skeleton.names[each.joint] == "leftUpperLeg"]
-    assert sum(leg) == pytest.approx(80.0 * 0.1416)
-    assert sum(each.mass for each in found) == pytest.approx(80.0)
+    masses = [sum(capsule.mass for capsule in group) for group in capsules(skeleton, 80.0)]
+    assert masses[skeleton.index("leftUpperLeg")] == pytest.approx(80.0 * 0.1416)
+    assert sum(masses) == pytest.approx(80.0)
 
 
 # URDF.
@@ -273,63 +270,6 @@ def back_name(title, name):
 @pytest.fixture(scope="module")
 def ranged(model):
     return hinged_body(model, slanted=False)
-
-
-# Joints that depend on others.
-
-
-def dependent_model():
-    """An elbow that bends less, the farther back the arm points."""
-    arm = Limit(RotationVector(), Box([-1.0, -0.5, -0.4], [0.9, 0.5, 0.4], np.eye(3)))
-    high = 1.4 + 0.8 * node_directions(4)[:, 2]
-    bends = DependentRange(
-        KNEE, "Arm", np.array([0.0, -1.0, 0.0]), np.zeros(66), high, np.eye(3)[0]
-    )
-    limits = {"Arm": arm, "Fore & arm": KNEE}
-    return LimitModel(couple(limits, {"Fore & arm": bends}), SKELETON)
-
-
-def test_tendons_span_a_joint_and_its_driver(rng, tmp_path):
-    model = dependent_model()
-    body = hinged_body(model)
-    loaded = mujoco.MjModel.from_xml_string(mjcf_text(body))
-    data, joints = mujoco.MjData(loaded), list(body.joints.values())
-    (pair,) = body.pairs
-    assert pair.title in body.losses
-    assert 1 <= len(pair.slants) <= 8
-    together = model.pair("Fore & arm")
-    legal = together.sample(300, rng)
-    free = [joint.limit.sample(3000, rng) for joint in joints]
-    for pairs in (legal, [each[:300] for each in free]):
-        points = np.concatenate([angles(j, q) for j, q in zip(joints, pairs, strict=True)], axis=1)
-        inside = pair.contains(points)
-        for joint, rotations in zip(joints, pairs, strict=True):
-            inside &= joint.limit.contains(rotations)
-        for point, expected in zip(points, inside, strict=True):
-            data.qpos[7:] = point
-            mujoco.mj_fwdPosition(loaded, data)
-            assert within(loaded, data) == expected
-        if pairs is legal:
-            assert inside.mean() > 0.99
-    wrong = ~together.contains(*free)
-    points = np.concatenate([angles(j, q) for j, q in zip(joints, free, strict=True)], axis=1)
-    cut = ~pair.contains(points)
-    alone = np.all([model.limits[j.name].contains(q) for j, q in zip(joints, free, strict=True)], 0)
-    assert (cut & wrong & alone).sum() > 0.6 * (wrong & alone).sum()
-    told = pair.loss.gained / (1.0 - pair.loss.share)
-    assert told == pytest.approx((wrong & alone & ~cut).sum() / (wrong & alone).sum(), abs=0.08)
-    (tmp_path / "a.xml").write_text(mjcf_text(body))
-    with pytest.warns(UserWarning, match="tendons over hinges of several joints are left out"):
-        assert set(load_limits(tmp_path / "a.xml").limits) == set(model.limits)
-
-
-def test_a_plane_over_heights_is_the_lowest(rng):
-    points, group = rng.normal(size=(200, 2)), np.ones(200, dtype=bool)
-    heights = points @ [0.3, -0.2] - np.abs(points[:, 0])
-    slope = tightest_slope(points, heights, group)
-    found = (points @ slope).mean() + (heights - points @ slope).max()
-    for tried in slope + 0.05 * rng.normal(size=(100, 2)):
-        assert (points @ tried).mean() + (heights - points @ tried).max() >= found - 1e-9
 
 
 # Into a model that exists.
@@ -432,7 +372,7 @@ def test_ranges_in_a_corner_that_half_spaces_cut_off_are_left(tmp_path):
     path = tmp_path / "own.xml"
     path.write_text(EXISTING)
     hinges = read_ranges(path).by_joint()["Arm"]
-    fitted = fit_joint(UPPER, "Arm", hinges, slanted=True)
+    fitted = fit_given_hinges(UPPER, "Arm", hinges, slanted=True)
     corner = [
         replace(hinge, low=high - 0.05, high=high + 0.1)
         for hinge, high in zip(hinges, fitted.high, strict=True)
@@ -459,33 +399,20 @@ def test_a_single_hinge_gains_what_its_limit_forbids(tmp_path):
     assert 'lower="-1" upper="1"' in (tmp_path / "b.urdf").read_text()
 
 
-def test_tendons_over_a_pair_are_written_into_a_model(tmp_path, rng):
+def test_a_joint_that_depends_on_another_has_its_widest_ranges(tmp_path):
+    """An elbow that bends less, the farther back the arm points."""
+    high = 1.4 + 0.8 * node_directions(4)[:, 2]
+    down, bend = np.array([0.0, -1.0, 0.0]), np.eye(3)[0]
+    bends = DependentRange(KNEE, "Arm", down, np.zeros(66), high, bend)
+    limits = couple({"Arm": UPPER, "Fore & arm": KNEE}, {"Fore & arm": bends})
+    message = "does not know that Fore & arm depend on other joints"
+    with pytest.warns(UserWarning, match=message):
+        exported = export_limits(LimitModel(limits, SKELETON), "mjcf")
+    assert set(exported.losses) == {"Arm", "Fore & arm"}
     path = tmp_path / "own.xml"
     path.write_text(EXISTING)
-    given = dependent_model()
-    model = LimitModel(couple(given.limits, given.dependents), read_ranges(path).skeleton)
-    exported = write_into(model, path)
-    text = exported.content.decode()
-    assert exported.pairs == 1
-    assert list(exported.losses)[-1] == "Fore & arm with Arm"
-    loaded = mujoco.MjModel.from_xml_string(text)
-    data, together = mujoco.MjData(loaded), model.pair("Fore & arm")
-    free = [limit.sample(400, rng) for limit in model.limits.values()]
-    points = []
-    for name, rotations in zip(model.limits, free, strict=True):
-        hinges = read_ranges(path).by_joint()[name]
-        chart = Hinges(axes=complete_axes(hinges)[0])
-        near = Limit(chart, Box([-2.0] * 3, [2.5] * 3, np.eye(3))).nearest_cover(rotations)
-        points.append(near[:, : len(hinges)] + [hinge.zero for hinge in hinges])
-    legal, inside = together.contains(*free), []
-    for point in np.concatenate(points, axis=1):
-        data.qpos[7:] = point
-        mujoco.mj_fwdPosition(loaded, data)
-        inside.append(within(loaded, data, slack=0.02))
-    assert np.mean(np.array(inside)[legal]) > 0.97
-    assert np.mean(np.array(inside)[~legal]) < 0.5
-    path.write_text(text)
-    assert "_pair" not in write_into(model.with_limits(model.limits, {}), path).content.decode()
+    with pytest.warns(UserWarning, match=message):
+        write_into(LimitModel(limits, read_ranges(path).skeleton), path)
 
 
 # Every target, and the command line.

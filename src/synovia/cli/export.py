@@ -93,9 +93,9 @@ def export(
     """Write limits for an engine or an editor, and say what that gains and loses.
 
     A joint becomes three hinges along the axes that suit it best; MuJoCo has half-spaces beside
-    their ranges, as tendons, also of a joint and the one that it depends on. What a target cannot
-    say is measured: the share of all rotations that it accepts and the limit does not, and the
-    other way round, with the largest angles. The same is in the file, as a comment. With --into,
+    their ranges, as tendons. What a target cannot say is measured: the share of all rotations that
+    it accepts and the limit does not, and the other way round, with the largest angles. The same is
+    in the file, as a comment. A joint that depends on another has its widest ranges. With --into,
     shares are of the model's own ranges, and no range becomes wider.
     """
     from ..io.files import atomic_write
@@ -131,9 +131,10 @@ def export(
             figure=None if figure is None else figure_of(figure, None),
             progress=lambda names: show_progress(list(names)),
         )
-    joints = dict(list(exported.losses.items())[: len(exported.losses) - exported.pairs])
     exceeding = [
-        name for name, loss in joints.items() if max_gain is not None and loss.gained > max_gain
+        name
+        for name, loss in exported.losses.items()
+        if max_gain is not None and loss.gained > max_gain
     ]
     if not exceeding:
         atomic_write(output, exported.content)
@@ -141,30 +142,19 @@ def export(
     for name, note in exported.notes.items():
         if note:
             terminal.echo(f"{terminal.printable(name)}: {note}")
-    if not exceeding:
-        count = terminal.pluralize(len(joints), "joint")
-        if exported.pairs:
-            count += f" and {terminal.pluralize(exported.pairs, 'pair')}"
-        terminal.echo(f"{count} as {target}; wrote {output}")
     if exceeding:
-        terminal.note(
-            f"not written: {', '.join(exceeding)} gain more than {percent(max_gain or 0.0)}"
-        )
+        gained = percent(max_gain or 0.0)
+        terminal.note(f"not written: {', '.join(exceeding)} gain more than {gained}")
         raise click.exceptions.Exit(1)
+    count = terminal.pluralize(len(exported.losses), "joint")
+    terminal.echo(f"{count} as {target}; wrote {output}")
 
 
 def loss_table(exported: Exported) -> Iterator[str]:
-    """Yield the lines of a table: what each joint has, gains and loses, and each pair."""
+    """Yield the lines of a table: what each joint has, gains and loses."""
     import numpy as np
 
-    titles = (
-        "joint or pair" if exported.pairs else "joint",
-        "limit",
-        "gained",
-        "by up to",
-        "lost",
-        "by up to",
-    )
+    titles = ("joint", "limit", "gained", "by up to", "lost", "by up to")
     rows = [
         (
             name,

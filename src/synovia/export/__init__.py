@@ -15,42 +15,34 @@ from ..lazy import lazy_getattr
 if TYPE_CHECKING:
     from ..components import Figure
     from ..model import LimitModel
-    from .coupled import CoupledJoint, coupled_joints
     from .hinged import HingedBody, HingedJoint, Loss, hinged_body, hinged_joint, measure_loss
-    from .pairs import HingedPair
 
 Progress = Callable[[Iterable[str]], Iterable[str]]
 
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """The bytes of a file, with the loss of each joint and a note about it.
-
-    The last `pairs` entries of `losses` are those of two joints together.
-    """
+    """The bytes of a file, with the loss of each joint and a note about it."""
 
     content: bytes
     losses: dict[str, Loss]
     notes: dict[str, str]
-    pairs: int = 0
 
 
 @dataclass(frozen=True)
 class Exporter:
     """A target: its description, the suffixes of its files, and the function that writes them.
 
-    `write` takes the model, the name of the result, the mass in kilograms and a function that shows
-    progress over the names of joints. It is a function, or its location as "package.module:name",
-    imported on first use. `write_curves` takes a figure as second argument: joints that one of its
-    controls moves become curves of that control. `has_pairs` is true if the target can express that
-    a joint depends on another.
+    `write` is the function's location as "package.module:name", imported on first use. It takes the
+    model, the name of the result, the mass in kilograms and a function that shows progress over the
+    names of joints. If the target `has_curves`, it also takes a figure: joints that one of its
+    controls moves become curves of that control.
     """
 
     about: str
     suffixes: tuple[str, ...]
-    write: Callable[..., Exported] | str
-    has_pairs: bool = False
-    write_curves: Callable[..., Exported] | str | None = None
+    write: str
+    has_curves: bool = False
 
 
 EXPORTERS: dict[str, Exporter] = {
@@ -58,7 +50,6 @@ EXPORTERS: dict[str, Exporter] = {
         "MuJoCo: a body of hinges, tendons for half-spaces",
         (".xml", ".mjcf"),
         "synovia.export.mjcf:write_mjcf",
-        has_pairs=True,
     ),
     "urdf": Exporter(
         "URDF: a body of revolute joints", (".urdf",), "synovia.export.urdf:write_urdf"
@@ -68,7 +59,7 @@ EXPORTERS: dict[str, Exporter] = {
         "OpenSim: a body of CustomJoints with clamped coordinates",
         (".osim",),
         "synovia.export.opensim:write_opensim",
-        write_curves="synovia.export.opensim:write_opensim_curves",
+        has_curves=True,
     ),
     "blender": Exporter(
         "JSON for Blender's Limit Rotation: ranges of Euler angles, order XYZ (z · y · x)",
@@ -136,61 +127,33 @@ def export_limits(
     >>> exported.losses["Lower"].lost < 1e-4
     True
     """
-    from ..model import joint_by_joint, without_limbs
+    from ..model import joint_by_joint
 
     if target not in EXPORTERS:
         raise ValueError(f"target must be one of {', '.join(EXPORTERS)}, got {target!r}")
     if not 0.0 < mass < 1e6:
         raise ValueError(f"mass must be above 0 kilograms, got {mass}")
     exporter = EXPORTERS[target]
-    if model.groups or not exporter.has_pairs:
-        model = joint_by_joint(model, f"an export to {target}")
-    model = without_limbs(model, f"an export to {target}")
+    if figure is not None and not exporter.has_curves:
+        titles = [title for title, exporter in EXPORTERS.items() if exporter.has_curves]
+        raise ValueError(f"curves of a figure are for {', '.join(titles)}, got the target {target}")
+    model = joint_by_joint(model, f"an export to {target}")
     if not model.limits:
         raise ValueError("a model without limits has nothing to export")
-    if figure is None:
-        return _resolved(exporter.write)(model, name, mass, progress)
-    if exporter.write_curves is None:
-        titles = [title for title, exporter in EXPORTERS.items() if exporter.write_curves]
-        raise ValueError(f"curves of a figure are for {', '.join(titles)}, got the target {target}")
-    return _resolved(exporter.write_curves)(model, figure, name, mass, progress)
+    write: Callable[..., Exported] = pkgutil.resolve_name(exporter.write)
+    return write(model, name, mass, progress, *([] if figure is None else [figure]))
 
 
-def _resolved(function: Callable[..., Exported] | str) -> Callable[..., Exported]:
-    if not isinstance(function, str):
-        return function
-    resolved: Callable[..., Exported] = pkgutil.resolve_name(function)
-    return resolved
-
-
-# Names that the registry does not need.
-__getattr__ = lazy_getattr(
-    __name__,
-    {
-        "coupled": ("CoupledJoint", "coupled_joints"),
-        "hinged": (
-            "HingedBody",
-            "HingedJoint",
-            "Loss",
-            "hinged_body",
-            "hinged_joint",
-            "measure_loss",
-        ),
-        "pairs": ("HingedPair",),
-    },
-)
-
+_HINGED = ("HingedBody", "HingedJoint", "Loss", "hinged_body", "hinged_joint", "measure_loss")
+__getattr__ = lazy_getattr(__name__, {"hinged": _HINGED})  # the registry does not need them
 
 __all__ = [
     "EXPORTERS",
-    "CoupledJoint",
     "Exported",
     "Exporter",
     "HingedBody",
     "HingedJoint",
-    "HingedPair",
     "Loss",
-    "coupled_joints",
     "export_limits",
     "hinged_body",
     "hinged_joint",

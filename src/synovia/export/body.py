@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -67,28 +68,26 @@ def upright(skeleton: Skeleton) -> Quats:
 
 @dataclass(frozen=True, eq=False)
 class BodyCapsule:
-    """A capsule of a joint's segment, from `start` to `end` (3,): metres in the joint's frame."""
+    """A capsule of a joint's segment, from the joint to `end` (3,): metres in its frame."""
 
-    joint: int
-    start: Vectors
     end: Vectors
     radius: float
     mass: float = 0.0
 
     @property
     def length(self) -> float:
-        """Metres from start to end, without the hemispheres."""
-        return float(np.linalg.norm(self.end - self.start))
+        """Metres without the hemispheres."""
+        return float(np.linalg.norm(self.end))
 
     @property
     def center(self) -> Vectors:
         """Center of mass (3,), in metres."""
-        return 0.5 * (self.start + self.end)
+        return 0.5 * self.end
 
     @property
     def axis(self) -> Vectors:
-        """Unit vector (3,) from start to end; z for a sphere."""
-        return (self.end - self.start) / self.length if self.length else np.array([0.0, 0.0, 1.0])
+        """Unit vector (3,) towards the end; z for a sphere."""
+        return self.end / self.length if self.length else np.array([0.0, 0.0, 1.0])
 
     @property
     def volume(self) -> float:
@@ -111,6 +110,10 @@ class BodyCapsule:
         return across * np.eye(3) + (along - across) * np.outer(self.axis, self.axis)
 
 
+Segments = list[list[BodyCapsule]]
+"""The capsules of each joint, at least one."""
+
+
 class RigidMass(NamedTuple):
     """Mass in kilograms, its center (3,) in metres, and the inertia (3, 3) about it in kg·m²."""
 
@@ -131,43 +134,36 @@ def total_mass(segments: Sequence[BodyCapsule]) -> RigidMass:
     return RigidMass(mass, center, inertia)
 
 
-def capsules(skeleton: Skeleton, mass: float) -> list[BodyCapsule]:
-    """Return the capsules of a skeleton in metres, at least one per joint, `mass` kg in all.
+def capsules(skeleton: Skeleton, mass: float) -> Segments:
+    """Return the capsules of a skeleton in metres, `mass` kilograms in all.
 
     The mass of a human is distributed among segments as in de Leva (1996), and within a segment by
     volume. Any other body has a uniform density.
     """
     segments = _segments(skeleton)
-    result: list[BodyCapsule] = []
-    for joint in range(len(skeleton)):
+    groups: Segments = []
+    volumes: dict[str, float] = {}
+    for joint, segment in enumerate(segments):
         bones = [skeleton.offsets[child] for child in skeleton.children(joint)]
         bones += list(skeleton.end_offsets[skeleton.end_parents == joint])
-        bones = [bone for bone in bones if np.linalg.norm(bone) > 2.0 * MIN_RADIUS]
-        for bone in bones:
-            thickness = THICKNESS.get(segments[joint], LIMB_THICKNESS)
-            radius = min(thickness, MAX_RADIUS * float(np.linalg.norm(bone)))
-            result.append(BodyCapsule(joint, np.zeros(3), bone, max(radius, MIN_RADIUS)))
-        if not bones:
-            result.append(BodyCapsule(joint, np.zeros(3), np.zeros(3), MIN_RADIUS))
-    volumes: dict[str, float] = {}
-    for capsule in result:
-        segment = segments[capsule.joint]
-        volumes[segment] = volumes.get(segment, 0.0) + capsule.volume
+        lengths = [float(np.linalg.norm(bone)) for bone in bones]
+        thickness = THICKNESS.get(segment, LIMB_THICKNESS)
+        group = [
+            BodyCapsule(bone, max(min(thickness, MAX_RADIUS * length), MIN_RADIUS))
+            for bone, length in zip(bones, lengths, strict=True)
+            if length > 2.0 * MIN_RADIUS
+        ]
+        groups.append(group or [BodyCapsule(np.zeros(3), MIN_RADIUS)])
+        volume = sum(capsule.volume for capsule in groups[joint])
+        volumes[segment] = volumes.get(segment, 0.0) + volume
     shares = {name: SEGMENT_MASSES.get(split_role(name)[1], 1.0) for name in volumes}
-    total = sum(shares.values())
+    densities = {
+        name: mass * share / sum(shares.values()) / volumes[name] for name, share in shares.items()
+    }
     return [
-        replace(capsule, mass=mass * shares[name] / total * capsule.volume / volumes[name])
-        for capsule in result
-        for name in [segments[capsule.joint]]
+        [replace(capsule, mass=densities[segment] * capsule.volume) for capsule in group]
+        for segment, group in zip(segments, groups, strict=True)
     ]
-
-
-def capsules_by_joint(skeleton: Skeleton, mass: float) -> list[list[BodyCapsule]]:
-    """Return the capsules of each joint, at least one; see `capsules`."""
-    groups: list[list[BodyCapsule]] = [[] for _ in skeleton.names]
-    for capsule in capsules(skeleton, mass):
-        groups[capsule.joint].append(capsule)
-    return groups
 
 
 def _segments(skeleton: Skeleton) -> list[str]:
@@ -195,19 +191,17 @@ def _segment_of(role: str) -> str:
     return side + (bone if bone in SEGMENT_MASSES else "Hand")
 
 
-def touching(skeleton: Skeleton, segments: list[BodyCapsule]) -> list[tuple[int, int]]:
+def touching(skeleton: Skeleton, segments: Segments) -> list[tuple[int, int]]:
     """Return pairs of joints whose segments touch or nearly do at rest, except neighbours."""
-    positions = rest_positions(skeleton)
-    shares = np.linspace(0.0, 1.0, 9)[:, None]
+    positions, shares = rest_positions(skeleton), np.linspace(0.0, 1.0, 9)[:, None]
     lines = [
-        capsule.start + shares * (capsule.end - capsule.start) + positions[capsule.joint]
-        for capsule in segments
+        (joint, positions[joint] + shares * capsule.end, capsule.radius)
+        for joint, group in enumerate(segments)
+        for capsule in group
     ]
     pairs = set()
-    for k, one in enumerate(segments):
-        for other, line in zip(segments[k + 1 :], lines[k + 1 :], strict=True):
-            pair = (min(one.joint, other.joint), max(one.joint, other.joint))
-            gap = np.linalg.norm(lines[k][:, None] - line, axis=-1).min()
-            if pair[0] != pair[1] and gap < one.radius + other.radius + NEIGHBOUR_GAP:
-                pairs.add(pair)
+    for (one, points, radius), (other, others, other_radius) in combinations(lines, 2):
+        gap = np.linalg.norm(points[:, None] - others, axis=-1).min()
+        if one != other and gap < radius + other_radius + NEIGHBOUR_GAP:
+            pairs.add((one, other))
     return sorted(pair for pair in pairs if skeleton.parents[pair[1]] != pair[0])

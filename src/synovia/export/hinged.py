@@ -1,17 +1,18 @@
-"""Limits as ranges of three hinges with optional half-spaces, and the loss of this conversion."""
+"""Bodies of hinges: limits as ranges of three hinges, their losses, and XML of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Mask, Points, Quats, Scalars
 from ..charts import Hinges
+from ..io.xml import Element, format_element, make_element
 from ..limit import Limit
 from ..limit.convert import approximate
 from ..model import LimitModel
@@ -20,9 +21,6 @@ from ..shapes.polytope import Polytope
 from ..skeleton import Skeleton
 from . import Exported, Progress
 from .body import in_metres
-
-if TYPE_CHECKING:
-    from .pairs import HingedPair
 
 MEMBERS = 20_000  # sampled legal rotations to which hinges are fitted
 LOSS_SAMPLES = 10_000  # rotations per share of a loss: standard error below 0.5 %
@@ -110,26 +108,20 @@ class HingedJoint:
 
 @dataclass(frozen=True, eq=False)
 class HingedBody:
-    """A skeleton in metres, and its joints with limits as hinges, by name.
-
-    `pairs` are half-spaces of two joints together, where one depends on the other.
-    """
+    """A skeleton in metres, and its joints with limits as hinges, by name."""
 
     skeleton: Skeleton
     joints: dict[str, HingedJoint]
-    pairs: tuple[HingedPair, ...] = ()
 
     @property
     def losses(self) -> dict[str, Loss]:
-        """The loss of each joint, then of each pair."""
-        alone = {name: joint.loss for name, joint in self.joints.items()}
-        return alone | {pair.title: pair.loss for pair in self.pairs}
+        """The loss of each joint."""
+        return {name: joint.loss for name, joint in self.joints.items()}
 
     @property
     def notes(self) -> dict[str, str]:
-        """Notes about joints and pairs; most are empty."""
-        alone = {name: joint.note for name, joint in self.joints.items()}
-        return alone | {pair.title: alone[pair.name] or alone[pair.driver] for pair in self.pairs}
+        """A note about each joint; most are empty."""
+        return {name: joint.note for name, joint in self.joints.items()}
 
 
 class Rotations(Protocol):
@@ -165,7 +157,7 @@ def measure_loss(
     return Loss(share, gained, lost, gained_angle, lost_angle)
 
 
-def fit_hinges(limit: Limit, name: str, *, slanted: bool, chart: Hinges | None = None) -> Limit:
+def fit_hinges(limit: Limit, *, slanted: bool, chart: Hinges | None = None) -> Limit:
     """Return a limit as ranges of hinges, with additional half-spaces if `slanted`.
 
     A limit that consists of half-spaces in a chart of hinges is returned unchanged. The axes are
@@ -217,42 +209,39 @@ def hinged_joint(
     >>> joint.loss.lost < 1e-4
     True
     """
-    fitted = fit_hinges(limit, name, slanted=slanted, chart=chart)
+    joint = fit_joint(limit, name, slanted=slanted, chart=chart)
+    return replace(joint, loss=measure_loss(limit, joint.limit))
+
+
+def fit_joint(
+    limit: Limit, name: str, *, slanted: bool = True, chart: Hinges | None = None
+) -> HingedJoint:
+    """Return a joint's limit as hinges; its loss is not measured."""
+    fitted = fit_hinges(limit, slanted=slanted, chart=chart)
     hinges = fitted.chart
     assert isinstance(hinges, Hinges)
-    reference, axes = hinges.reference, hinges.in_joint(hinges.axes)
-    # Adding 0.0 removes negative zeros, which engines would print.
-    joint = HingedJoint(name, reference, axes + 0.0, *split_ranges(fitted))
-    note = "" if limit.relative_to is None else measured_note(limit.relative_to)
-    return replace(joint, loss=measure_loss(limit, joint.limit), note=note)
+    axes = hinges.in_joint(hinges.axes) + 0.0  # without negative zeros, which engines would print
+    low, high, slants = split_ranges(fitted)
+    return HingedJoint(name, hinges.reference, axes, low, high, slants, note=measured_note(limit))
 
 
-def measured_note(ancestor: str) -> str:
-    """Return a note about a limit that is measured from an ancestor."""
-    return f"measured from {ancestor}: as if the joints between were at rest"
+def measured_note(limit: Limit) -> str:
+    """Return a note about a limit that is measured from an ancestor; empty for others."""
+    if limit.relative_to is None:
+        return ""
+    return f"measured from {limit.relative_to}: as if the joints between were at rest"
 
 
 def hinged_body(
-    model: LimitModel,
-    *,
-    slanted: bool = True,
-    progress: Progress = iter,
+    model: LimitModel, *, slanted: bool = True, progress: Progress = iter
 ) -> HingedBody:
-    """Return all joints of a model with limits, except roots, as hinges.
-
-    If `slanted`, joints that depend on others have half-spaces of both joints, too.
-    """
+    """Return all joints of a model with limits, except roots, as hinges."""
     skeleton = in_metres(model.skeleton)
     moving = [name for name in model.limits if skeleton.parents[skeleton.index(name)] >= 0]
     joints = {
         name: hinged_joint(model.limits[name], name, slanted=slanted) for name in progress(moving)
     }
-    body = HingedBody(skeleton, joints)
-    if not (slanted and model.dependents):
-        return body
-    from .pairs import with_pairs
-
-    return with_pairs(body, model)
+    return HingedBody(skeleton, joints)
 
 
 def export_body(
@@ -265,8 +254,7 @@ def export_body(
 ) -> Exported:
     """Return a model as a body of hinges; `text(body, name=, mass=)` gives the file's text."""
     body = hinged_body(model, slanted=slanted, progress=progress)
-    content = text(body, name=name, mass=mass).encode()
-    return Exported(content, body.losses, body.notes, len(body.pairs))
+    return Exported(text(body, name=name, mass=mass).encode(), body.losses, body.notes)
 
 
 def loss_lines(losses: Mapping[str, Loss], notes: Mapping[str, str]) -> Iterator[str]:
@@ -299,3 +287,30 @@ def _(shape: Product) -> HalfSpaces | None:
     axes = np.zeros((len(planes.axes) + 1, 3))
     axes[:-1, :2], axes[-1, 2] = planes.axes, 1.0
     return HalfSpaces(axes, np.append(planes.low, shape.low), np.append(planes.high, shape.high))
+
+
+def element(tag: str, *content: Any, **attributes: Any) -> Element:
+    """Return an XML element; content and attributes may be numbers, content also elements."""
+    parts = [part if isinstance(part, Element) else _text_of(part) for part in content]
+    return make_element(tag, *parts, **{name: _text_of(v) for name, v in attributes.items()})
+
+
+def _text_of(value: str | float | Floats | Sequence[float]) -> str:
+    """Return a text as it is, and numbers with all digits, separated by spaces."""
+    if isinstance(value, str):
+        return value
+    return " ".join(repr(float(number) + 0.0) for number in np.ravel(value))  # without -0.0
+
+
+def document_text(
+    root: Element, about: Sequence[str], losses: Mapping[str, Loss], notes: Mapping[str, str]
+) -> str:
+    """Return a document with comments before its root: `about`, then the losses."""
+    comments = [comment_text(line) for line in (*about, *loss_lines(losses, notes))]
+    lines = "".join(f"<!-- {comment} -->\n" for comment in comments)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{lines}{format_element(root)}'
+
+
+def comment_text(text: str) -> str:
+    """Return text that may be in an XML comment."""
+    return text.replace("--", "- -").rstrip("-")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -15,9 +15,9 @@ from ..arrays import Floats
 from ..charts import Hinges
 from ..io.files import read_file
 from ..io.ranges import FULL, HingeRange, RangesFile, complete_axes, read_ranges
-from ..io.xml import format_element
+from ..io.xml import Element, format_element
 from ..limit import Limit
-from ..model import LimitModel, joint_by_joint, without_limbs
+from ..model import LimitModel, joint_by_joint
 from ..skeleton import Skeleton
 from . import Exported
 from .hinged import (
@@ -26,25 +26,21 @@ from .hinged import (
     MIN_RANGE,
     NO_SLANTS,
     HalfSpaces,
-    HingedBody,
     HingedJoint,
     Loss,
-    hinged_joint,
+    comment_text,
+    element,
+    fit_joint,
     loss_lines,
     measured_note,
 )
-from .mjcf import Slant, name_slants, tendons
-from .pairs import with_pairs
-from .xml import comment_text
+from .mjcf import tendons
 
 MAX_HINGES = 3  # of a joint
 DIGITS = 9  # of an end that the limit gives
 OWN_DIGITS = 15  # of an end that the file gave: the same number again
 ROOT_END = re.compile(r"</mujoco\s*>")
-ABOUT = (
-    "Ranges by Synovia; shares are of the model's own ranges, of two joints together of all pairs "
-    "that are legal one by one."
-)
+ABOUT = "Ranges by Synovia; shares are of the model's own ranges."
 OUR_COMMENTS = re.compile(
     r"\n  <!-- Ranges by Synovia; [^\n]* -->(?:\n  <!-- [^\n]*: limit [\d.]+%, gained [^\n]* -->)*"
 )
@@ -61,58 +57,46 @@ def write_into(
     limit keeps them, with a note. Losses are shares of the ranges in the file.
 
     Limits of a skeleton with other names, or with another rest pose, are transferred by
-    `LimitModel.on`. Into MJCF, half-spaces of joints with three hinges, and of a joint and the one
-    that it depends on, are written as tendons, at the end. All other bytes of the file
-    stay; tendons that were written into it before are replaced.
+    `LimitModel.on`. Into MJCF, half-spaces of joints with three hinges are written as tendons, at
+    the end. All other bytes of the file stay; tendons that were written into it before are
+    replaced.
     """
-    slanted = path.suffix.lower() != ".urdf"
-    if model.groups or not slanted:
-        model = joint_by_joint(model, "an export into a model")
-    model = without_limbs(model, "an export into a model")
+    suffix = path.suffix.lower()
+    model = joint_by_joint(model, "an export into a model")
     file = read_ranges(path)
-    if path.suffix.lower() not in (".xml", ".mjcf", ".urdf"):
+    if suffix not in (".xml", ".mjcf", ".urdf"):
         raise ValueError(f"{path}: ranges are written into .xml, .mjcf or .urdf")
     on_rig = model if stands_alike(model.skeleton, file.skeleton) else model.on(file.skeleton)
     hinges = {
         name: joint_hinges
         for name, joint_hinges in file.by_joint().items()
-        if name in on_rig.limits
-    }
-    hinges = {
-        name: joint_hinges for name, joint_hinges in hinges.items() if not joint_hinges[0].ball
+        if name in on_rig.limits and not joint_hinges[0].ball
     }
     if not hinges:
         raise ValueError(f"{path}: none of its joints with hinges has a limit here")
     text = read_file(path).decode("utf-8")
     losses: dict[str, Loss] = {}
     notes: dict[str, str] = {}
-    written: dict[str, HingedJoint] = {}
+    fixed: list[Element] = []
     for name in progress(list(hinges)):
-        limit = on_rig.limits[name]
-        joint, disjoint = narrow_ranges(limit, name, hinges[name], slanted=slanted)
-        missing: list[str] = []
-        if not disjoint:
-            text, missing = _replace_ranges(text, file, hinges[name], joint)
-        if not (disjoint or missing):
-            written[name] = joint
-        elif len(joint.slants):
-            joint, _ = narrow_ranges(limit, name, hinges[name], slanted=False)
+        limit, own = on_rig.limits[name], hinges[name]
+        joint, disjoint = narrow_ranges(limit, name, own, slanted=suffix != ".urdf")
+        notes[name] = joint.note
+        if disjoint:
+            names = ", ".join(disjoint)
+            notes[name] = f"left as they are, the limit allows nothing of their ranges: {names}"
+        else:
+            text, missing = _replace_ranges(text, file, own, joint)
+            if missing:
+                names = ", ".join(missing)
+                notes[name] = f"not in this file by name, and left as they are: {names}"
+                joint, _ = narrow_ranges(limit, name, own, slanted=False)
         losses[name] = joint.loss
-        if missing:
-            notes[name] = f"not in this file by name, and left as they are: {', '.join(missing)}"
-        elif disjoint:
-            notes[name] = (
-                f"left as they are, the limit allows nothing of their ranges: {', '.join(disjoint)}"
-            )
-        elif limit.relative_to is not None:
-            notes[name] = measured_note(limit.relative_to)
-    body = HingedBody(file.skeleton, written)
-    if slanted:
-        body = with_pairs(body, on_rig) if on_rig.dependents else body
-        text = _with_tendons(text, _slants(body, hinges), hinges)
-    losses |= {pair.title: pair.loss for pair in body.pairs}
+        fixed += _own_tendons(joint, own)
+    if suffix != ".urdf":
+        text = _with_tendons(text, fixed, hinges)
     text = _with_comment(text, loss_lines(losses, notes))
-    return Exported(text.encode(), losses, notes, len(body.pairs))
+    return Exported(text.encode(), losses, notes)
 
 
 def stands_alike(one: Skeleton, other: Skeleton) -> bool:
@@ -129,7 +113,7 @@ def stands_alike(one: Skeleton, other: Skeleton) -> bool:
     return bool(len(shared) > 1 and (angles <= SAME_DIRECTION).all())
 
 
-def fit_joint(
+def fit_given_hinges(
     limit: Limit, name: str, hinges: list[HingeRange], *, slanted: bool = False
 ) -> HingedJoint:
     """Return a limit as ranges of the hinges that are given, in radians from rest.
@@ -141,7 +125,7 @@ def fit_joint(
     axes, _, _ = complete_axes(hinges)
     chart, count = Hinges(quat.IDENTITY, axes), len(hinges)
     if count == MAX_HINGES:
-        return hinged_joint(limit, name, slanted=slanted, chart=chart)
+        return fit_joint(limit, name, slanted=slanted, chart=chart)
     members = limit.sample(MEMBERS // 4, np.random.default_rng(0))
     points = chart.gather(members)
     points[:, count:] = 0.0
@@ -150,7 +134,7 @@ def fit_joint(
     low, high = points.min(axis=0), points.max(axis=0)
     thin = (high - low < MIN_RANGE) & (np.arange(MAX_HINGES) < count)
     low, high = low - 0.5 * MIN_RANGE * thin, high + 0.5 * MIN_RANGE * thin
-    return HingedJoint(name, quat.IDENTITY, axes, low, high)
+    return HingedJoint(name, quat.IDENTITY, axes, low, high, note=measured_note(limit))
 
 
 def narrow_ranges(
@@ -161,7 +145,7 @@ def narrow_ranges(
     Beside it are the names of hinges of whose own range the limit allows nothing. If there are
     such, the joint has its own ranges. Its loss is of the own ranges: see `measure_own_loss`.
     """
-    fitted, count = fit_joint(limit, name, hinges, slanted=slanted), len(hinges)
+    fitted, count = fit_given_hinges(limit, name, hinges, slanted=slanted), len(hinges)
     own_low, own_high = fitted.low.copy(), fitted.high.copy()
     ends = [sorted((hinge.low, hinge.high)) for hinge in hinges]
     own_low[:count], own_high[:count] = np.transpose(ends)
@@ -214,30 +198,18 @@ def measure_own_loss(limit: Limit, joint: HingedJoint, low: Floats, high: Floats
 
 def fit_ranges(limit: Limit, hinges: list[HingeRange]) -> Floats:
     """Return low and high (n, 2) of hinges that are given, in radians from rest."""
-    joint = fit_joint(limit, "", hinges)
+    joint = fit_given_hinges(limit, "", hinges)
     return np.stack([joint.low, joint.high], axis=1)[: len(hinges)]
 
 
-def _slants(body: HingedBody, hinges: Mapping[str, list[HingeRange]]) -> Iterator[Slant]:
-    """Yield half-spaces of joints and pairs, in the file's own angles."""
-    for name, joint in body.joints.items():
-        yield from _own_slants(f"{name}_slant", joint.slants, [hinges[name]])
-    for pair in body.pairs:
-        title, both = f"{pair.driver}_{pair.name}_pair", [hinges[pair.driver], hinges[pair.name]]
-        yield from _own_slants(title, pair.slants, both)
-
-
-def _own_slants(title: str, slants: HalfSpaces, joints: list[list[HingeRange]]) -> Iterator[Slant]:
-    """Yield half-spaces (k, 3 · joints) of the angles of joints, of the hinges that are there."""
-    columns = [
-        (MAX_HINGES * j + k, hinge)
-        for j, joint_hinges in enumerate(joints)
-        for k, hinge in enumerate(joint_hinges)
-    ]
-    axes = slants.axes[:, [column for column, _ in columns]]
-    shift = axes @ np.array([hinge.zero for _, hinge in columns])
-    planes = HalfSpaces(axes, slants.low + shift, slants.high + shift)
-    yield from name_slants(title, [hinge.name for _, hinge in columns], planes)
+def _own_tendons(joint: HingedJoint, hinges: list[HingeRange]) -> Iterable[Element]:
+    """Return tendons for the half-spaces of a joint, in the file's own angles."""
+    planes = joint.slants
+    if not len(planes):
+        return []
+    shift = planes.axes @ np.array([hinge.zero for hinge in hinges])
+    own = HalfSpaces(planes.axes, planes.low + shift, planes.high + shift)
+    return tendons(f"{joint.name}_slant", [hinge.name for hinge in hinges], own)
 
 
 def _replace_ranges(
@@ -286,21 +258,21 @@ def _with_attribute(text: str, tag: str, key: str, value: str) -> str:
     return text[: start.start()] + changed + text[start.end() :]
 
 
-def _with_tendons(text: str, slants: Iterable[Slant], joints: Iterable[str]) -> str:
+def _with_tendons(text: str, fixed: list[Element], joints: Iterable[str]) -> str:
     """Return the text of an MJCF model with tendons at its end, instead of earlier ones of ours.
 
-    Those are named after `joints` that are written, one or two of them.
+    Those are named after `joints` that are written.
     """
-    one = "|".join(re.escape(escape(joint, {'"': "&quot;"})) for joint in joints)
-    ours = rf'[ \t]*<fixed name="(?:(?:{one})_slant|(?:{one})_(?:{one})_pair)\d+".*?</fixed>\n?'
+    names = "|".join(re.escape(escape(joint, {'"': "&quot;"})) for joint in joints)
+    ours = rf'[ \t]*<fixed name="(?:{names})_slant\d+".*?</fixed>\n?'
     text = re.sub(ours, "", text, flags=re.DOTALL)
     text = re.sub(r"[ \t]*<tendon>\s*</tendon>\n?", "", text)
-    elements, end = tendons(slants), [match.start() for match in ROOT_END.finditer(text)]
-    if not elements:
+    if not fixed:
         return text
-    if not end:
+    ends = [match.start() for match in ROOT_END.finditer(text)]
+    if not ends:
         raise ValueError("the model has no end tag of its root: </mujoco>")
-    return text[: end[-1]] + format_element(elements[0], 2) + text[end[-1] :]
+    return text[: ends[-1]] + format_element(element("tendon", *fixed), 2) + text[ends[-1] :]
 
 
 def _with_comment(text: str, lines: Iterable[str]) -> str:

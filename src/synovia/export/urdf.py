@@ -10,9 +10,8 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from ..io.xml import Element
-from .body import BodyCapsule, RigidMass, capsules_by_joint, total_mass, upright
-from .hinged import HingedBody, export_body, loss_lines
-from .xml import document_text, element
+from .body import BodyCapsule, RigidMass, capsules, total_mass, upright
+from .hinged import HingedBody, document_text, element, export_body
 
 BETWEEN_HINGES = RigidMass(1e-3, np.zeros(3), 1e-6 * np.eye(3))
 """Mass of the links between hinges: simulators refuse links without."""
@@ -24,7 +23,7 @@ def urdf_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) ->
 
     URDF cannot express half-spaces: they are left out.
     """
-    skeleton, segments = body.skeleton, capsules_by_joint(body.skeleton, mass)
+    skeleton, segments = body.skeleton, capsules(body.skeleton, mass)
     parts = [element("link", name="world")]
     for joint, parent in enumerate(skeleton.parents.tolist()):
         title = skeleton.names[joint]
@@ -45,9 +44,8 @@ def urdf_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) ->
             revolute.children += [element("axis", xyz=axis), limit]
             parts.append(revolute)
             above, position, rotation = link, np.zeros(3), quat.IDENTITY
-    about = "Joint limits by Synovia. Angles in radians; shares are of all rotations."
-    root = element("robot", *parts, name=name)
-    return document_text(root, [about, *loss_lines(body.losses, body.notes)])
+    about = ["Joint limits by Synovia. Angles in radians; shares are of all rotations."]
+    return document_text(element("robot", *parts, name=name), about, body.losses, body.notes)
 
 
 def roll_pitch_yaw(rotation: Quats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Quats, Vectors
-from .body import capsules_by_joint, rest_positions, upright
+from .body import capsules, rest_positions, upright
 from .hinged import HingedBody, HingedJoint, export_body, loss_lines
 from .opensim import element_name
 
@@ -32,7 +32,7 @@ def usd_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) -> 
     stage.SetDefaultPrim(root.GetPrim())
     skeleton, stand = body.skeleton, upright(body.skeleton)
     positions = quat.rotate(stand, rest_positions(skeleton))
-    segments = capsules_by_joint(skeleton, mass)
+    segments = capsules(skeleton, mass)
     paths = [f"{root.GetPath()}/{_identifier(title)}" for title in skeleton.names]
 
     def rotation(quaternion: Quats) -> object:
