@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from .. import quat
-from ..arrays import TURN, Quats
+from ..arrays import TURN, Floats, Quats
 from ..charts import Hinges
 from ..io.ranges import HingeRange, RangesFile, complete_axes, limits_from_ranges
 from ..limit import Limit
@@ -77,13 +77,9 @@ def find_exchanged(subject: Subject) -> Iterator[RangeFinding]:
     """Yield ranges whose low end is above the high one."""
     for hinge in subject.file.hinges:
         if hinge.is_limited and hinge.low > hinge.high:
-            yield _at(
-                hinge,
-                "exchanged",
-                "error",
-                f"the ends are exchanged: {range_text(hinge.low, hinge.high)}",
-                (hinge.high, hinge.low, "the ends in order"),
-            )
+            message = f"the ends are exchanged: {range_text(hinge.low, hinge.high)}"
+            ends = (hinge.high, hinge.low, "the ends in order")
+            yield _at(hinge, "exchanged", "error", message, ends)
 
 
 def find_rest_outside(subject: Subject) -> Iterator[RangeFinding]:
@@ -170,17 +166,9 @@ def find_couplings(subject: Subject) -> Iterator[RangeFinding]:
                 f"{coupling.driver} drives it to {range_text(*ends)}, {np.degrees(beyond):.1f}° "
                 f"beyond its range {range_text(low, high)}"
             )
-            yield RangeFinding(
-                "coupling",
-                "error",
-                driven.joint,
-                driven.name,
-                coupling.line or driven.line,
-                message,
-                min(ends[0], low),
-                max(ends[1], high),
-                "what the coupling makes",
-            )
+            wider = (min(ends[0], low), max(ends[1], high), "what the coupling makes")
+            finding = _at(driven, "coupling", "error", message, wider)
+            yield replace(finding, line=coupling.line or driven.line)
 
 
 def find_units(subject: Subject) -> Iterator[RangeFinding]:
@@ -208,30 +196,30 @@ def find_axes(subject: Subject) -> Iterator[RangeFinding]:
 
 def find_sides(subject: Subject) -> Iterator[RangeFinding]:
     """Yield joints whose limits are not the mirror image of the other side's."""
-    model = subject.model
-    for name in model.limits if model else ():
-        assert model is not None
-        other = partner(name, subject.file.skeleton.names)
-        if other is None or other not in model.limits or other < name:
+    limits = {} if subject.model is None else subject.model.limits
+    skeleton = subject.file.skeleton
+    for name, limit in limits.items():
+        other = partner(name, skeleton.names)
+        if other is None or other not in limits or other < name:
             continue
         try:
-            _, mirrored = partner_limit(model.skeleton, name, model.limits[name])
+            _, mirrored = partner_limit(skeleton, name, limit)
         except ValueError:
             continue
-        difference = _apart(mirrored, model.limits[other])
+        difference = _apart(mirrored, limits[other])
         if difference <= APART:
             continue
         hinges = subject.joints[other]
-        ranges = fit_ranges(mirrored, hinges)
-        worst = int(np.argmax([max(abs(h.low - r[0]), abs(h.high - r[1]))
-                               for h, r in zip(hinges, ranges, strict=True)]))  # fmt: skip
-        same = len(hinges) == len(subject.joints[name]) and all(
-            abs(a.low - b.low) + abs(a.high - b.high) < ROUNDING
-            for a, b in zip(hinges, subject.joints[name], strict=True)
+        ranges, ours, theirs = (
+            fit_ranges(mirrored, hinges),
+            _ends(subject.joints[name]),
+            _ends(hinges),
         )
+        same = len(ours) == len(theirs) and np.abs(ours - theirs).sum(axis=1).max() < ROUNDING
         how = "has the same numbers, not mirrored" if same else "is not its mirror image"
         message = f"{other} {how}: {name} differs by up to {np.degrees(difference):.1f}°"
-        ends = (float(ranges[worst][0]), float(ranges[worst][1]), f"the mirror image of {name}")
+        worst = int(np.abs(theirs - ranges).max(axis=1).argmax())
+        ends = (*ranges[worst].tolist(), f"the mirror image of {name}")
         yield _at(hinges[worst], "sides", "warning", message, ends)
 
 
@@ -267,71 +255,65 @@ def lint_ranges(
 
 def against_clips(subject: Subject, clips: Sequence[Clip]) -> Iterator[RangeFinding]:
     """Yield ranges that captures leave, and those that they hardly use."""
-    model = subject.model
-    if model is None:
+    if subject.model is None:
         return
-    skeleton = subject.file.skeleton
-    alike = [clip for clip in clips if stands_alike(clip.skeleton, skeleton)]
-    if len(alike) < len(clips):
-        strange = next(clip for clip in clips if clip not in alike)
-        raise ValueError(
-            f"{strange.name} has other joints than {subject.file.path.name}, or stands otherwise: "
-            "convert the limits to its rig with `synovia limits`"
-        )
-    for name, limit in model.limits.items():
+    for clip in clips:
+        if not stands_alike(clip.skeleton, subject.file.skeleton):
+            raise ValueError(
+                f"{clip.name} has other joints than {subject.file.path.name}, or stands "
+                "otherwise: convert the limits to its rig with `synovia limits`"
+            )
+    for name, limit in subject.model.limits.items():
         rotations = [
             clip.pose.rotations[:, clip.skeleton.index(name)]
-            for clip in alike
+            for clip in clips
             if name in clip.skeleton.names
         ]
-        if rotations:
-            yield from _captured(subject, name, limit, np.concatenate(rotations))
+        hinges = subject.joints[name]
+        if rotations and not hinges[0].ball:
+            yield from _captured(hinges, limit, np.concatenate(rotations))
 
 
 def _captured(
-    subject: Subject, name: str, limit: Limit, rotations: Quats
+    hinges: Sequence[HingeRange], limit: Limit, rotations: Quats
 ) -> Iterator[RangeFinding]:
-    hinges, outside = subject.joints[name], ~limit.contains(rotations)
-    if hinges[0].ball:
-        return
-    angles = limit.nearest_cover(rotations)
-    ends = np.quantile(angles, [0.0, 1.0], axis=0)
+    """Yield findings about the hinges of one joint, with its rotations (n, 4) in all frames."""
+    outside, angles = ~limit.contains(rotations), limit.nearest_cover(rotations)
+    used = np.stack([angles.min(axis=0), angles.max(axis=0)], axis=1)[: len(hinges)]
     source = f"{len(rotations)} frames of captures"
-    share, worst = (
-        float(outside.mean()),
-        float(limit.correction(rotations[outside]).max(initial=0.0)),
-    )
+    share = float(outside.mean())
+    worst = float(limit.correction(rotations[outside]).max(initial=0.0))
     if share > BROKEN and worst > BROKEN_ANGLE:
-        excess = [max(h.low - a, b - h.high) for h, a, b in zip(hinges, *ends[:, : len(hinges)],
-                  strict=True)]  # fmt: skip
-        k = int(np.argmax(excess))
+        k = _most_exceeded(hinges, used)
         message = (
             f"captures are outside in {share:.0%} of frames, by up to {np.degrees(worst):.1f}°"
         )
-        wide = (min(hinges[k].low, ends[0, k]), max(hinges[k].high, ends[1, k]), source)
+        low, high = used[k].tolist()
+        wide = (min(hinges[k].low, low), max(hinges[k].high, high), source)
         yield _at(hinges[k], "captures-outside", "error", message, wide)
-    for k, hinge in enumerate(hinges):
+    for hinge, ends in zip(hinges, used, strict=True):
         width = hinge.high - hinge.low
-        low, high = np.clip(ends[:, k], hinge.low, hinge.high)
+        low, high = np.clip(ends, hinge.low, hinge.high).tolist()
         if hinge.is_limited and width > np.radians(10.0) and high - low < UNUSED * width:
             message = f"captures use {max(high - low, 0.0) / width:.0%} of the range"
-            yield _at(hinge, "unused", "note", message, (float(low), float(high), source))
+            yield _at(hinge, "unused", "note", message, (low, high, source))
 
 
 def against_limits(subject: Subject, other: LimitModel) -> Iterator[RangeFinding]:
     """Yield joints that exclude rotations that are legal by other limits."""
-    model = subject.model
-    if model is None:
+    if subject.model is None:
         return
     skeleton = subject.file.skeleton
     on_rig = other if stands_alike(other.skeleton, skeleton) else other.on(skeleton)
     for name, limit in on_rig.limits.items():
-        range_limit, hinges = model.limits.get(name), subject.joints.get(name, [])
+        range_limit, hinges = subject.model.limits.get(name), subject.joints.get(name, [])
         if range_limit is None or hinges[0].ball:
             continue
         legal = limit.sample(MEMBERS, np.random.default_rng(0))
         if len(hinges) < MANY:  # of what its hinges can make
-            legal = range_limit.chart.rotations(_flat(range_limit.chart.points(legal), len(hinges)))
+            points = range_limit.chart.points(legal)
+            points[:, len(hinges) :] = 0.0
+            legal = range_limit.chart.rotations(points)
             legal = legal[limit.contains(legal)]
         if not len(legal):
             continue
@@ -339,20 +321,23 @@ def against_limits(subject: Subject, other: LimitModel) -> Iterator[RangeFinding
         worst = float(range_limit.correction(legal[outside]).max(initial=0.0))
         if outside.mean() > BROKEN and worst > BROKEN_ANGLE:
             ranges = fit_ranges(limit, hinges)
-            off = [max(h.low - r[0], r[1] - h.high) for h, r in zip(hinges, ranges, strict=True)]
-            k = int(np.argmax(off))
+            k = _most_exceeded(hinges, ranges)
             message = (
                 f"excludes {outside.mean():.0%} of what is legal elsewhere, by up to "
                 f"{np.degrees(worst):.1f}°"
             )
-            ends = (float(ranges[k][0]), float(ranges[k][1]), "the limits it is held against")
+            ends = (*ranges[k].tolist(), "the limits it is held against")
             yield _at(hinges[k], "limits-outside", "warning", message, ends)
 
 
-def _flat(points: Quats, count: int) -> Quats:
-    flat = points.copy()
-    flat[:, count:] = 0.0
-    return flat
+def _ends(hinges: Sequence[HingeRange]) -> Floats:
+    """Return the low and high end (n, 2) of hinges, in radians."""
+    return np.array([(hinge.low, hinge.high) for hinge in hinges])
+
+
+def _most_exceeded(hinges: Sequence[HingeRange], ranges: Floats) -> int:
+    """Return the index of the hinge that is exceeded most by `ranges` (n, 2)."""
+    return int(((ranges - _ends(hinges)) * [-1.0, 1.0]).max(axis=1).argmax())
 
 
 def _apart(one: Limit, other: Limit) -> float:
@@ -379,6 +364,4 @@ def _at(
     message: str,
     suggested: tuple[float | None, float | None, str] = (None, None, ""),
 ) -> RangeFinding:
-    low, high, source = suggested
-    ends = (None if low is None else float(low), None if high is None else float(high))
-    return RangeFinding(rule, severity, hinge.joint, hinge.name, hinge.line, message, *ends, source)
+    return RangeFinding(rule, severity, hinge.joint, hinge.name, hinge.line, message, *suggested)
