@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from synovia.arrays import Scalars
-from synovia.draw.skeleton import THICKNESS, draw_skeleton, paint, strokes
+from synovia.draw.skeleton import draw_skeleton, paint, strokes
 from synovia.draw.style import BODY, INK, LEGAL, LINE, MUTED, REGION, hide_frame, new_figure
 from synovia.skeleton import Pose
 
@@ -102,7 +102,7 @@ def draw_bodies(capture: Capture) -> Figure:
     for column, (title, pose, color, run) in enumerate(shown):
         axes = figure.add_axes((0.01 + 0.33 * column, 0.02, 0.32, 0.78))
         if run is not None:
-            ghost = strokes(clip.skeleton, captured, color=GHOST, thickness=0.8 * THICKNESS)
+            ghost = strokes(clip.skeleton, captured, color=GHOST)
             paint(axes, ghost)
         draw_skeleton(axes, clip.skeleton, _at(pose, frame), color=color)
         far = "" if run is None else f"elbow {_both(run)[frame]:.1f} cm off"

@@ -30,11 +30,11 @@ from synovia.anatomy.shoulder import shoulders
 from synovia.cli.demo import BEST, save_overview
 from synovia.demo import learn_limits, range_of_motion, wild
 from synovia.draw import (
+    PLATES,
     draw_dependence,
     draw_joint,
     draw_joints,
     draw_plate,
-    plates,
     samples_of,
     save_picture,
 )
@@ -68,7 +68,7 @@ def main(clips: Path | None = None) -> None:
     save_overview(model, rom, broken, model.project(broken), HERE / "overview.png")
     people(HERE / "human.png")
     save_picture(draw_joints(possible_model()), HERE / "possible.png")
-    save_picture(draw_plate(shoulders(), plates()["scapula"]), HERE / "shoulder.png")
+    save_picture(draw_plate(shoulders(), PLATES["scapula"]), HERE / "shoulder.png")
     rhythm(HERE / "rhythm.png")
     arm_on_path(HERE / "arm.png")
 
@@ -128,7 +128,7 @@ def arm_on_path(path: Path) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.25))
     for frame in (118, 8, 44):
         pose = Pose(solution.pose.rotations[frame], solution.pose.positions[frame])
-        draw_skeleton(left, body, pose, thickness=0.013)
+        draw_skeleton(left, body, pose)
     wrists, wanted = quat.rotate(VIEW, positions[:, 5]), quat.rotate(VIEW, targets)
     left.plot(*wanted[:, :2].T, ":", color=INK, lw=1.4, zorder=900)
     left.scatter(*wrists[solution.converged, :2].T, s=6, color=LEGAL, zorder=901)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import click
 from . import options, terminal
 from .apply import load_model, model_on_rig
 from .clips import joint_names, load_clip
+from .figure import figure_of
 
 if TYPE_CHECKING:
     from ..model import LimitModel
@@ -41,9 +42,9 @@ EXAMPLES = (
 )
 @click.option(
     "--plate",
-    metavar="NAME",
-    help="Draw a plate of joint components instead: knee, abduction or scapula. FILE is then a "
-    "figure (.xml) with such joints, if not the default human.",
+    type=click.Choice(["knee", "scapula"]),
+    help="Draw a plate of joint components instead. FILE is then a figure (.xml) with such joints, "
+    "if not the default human.",
 )
 @options.output_option("The picture: a name that ends in .png, .svg or .pdf.", "PICTURE")
 @options.rig_options
@@ -64,32 +65,42 @@ def draw(
     On a sphere, where the bone may point, from dark blue, where it may twist little, to yellow.
     What was observed is drawn with it, if the file keeps that (synovia fit --keep-samples).
     """
+    from .. import draw as pictures
+
     options.check_picture(output, force=force)
     kinds = {"--joint": joint, "--depends": depends, "--plate": plate}
     if len(chosen := [name for name, value in kinds.items() if value is not None]) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} draw different things: give one of them")
     if plate is not None:
-        _save_plate(plate, None if file is None else Path(file), output)
-        terminal.echo(f"wrote {output}")
-        return
-    model = _model(HUMAN if file is None else file, joint_names(maps))
-    if joint is not None and joint not in model.limits:
-        limited = ", ".join(model.limits) or "none"
-        raise click.UsageError(
-            f"--joint must be one of those with a limit ({limited}), got {joint}"
-        )
-    if depends is not None and depends not in model.dependents:
-        if not model.dependents:
-            raise click.UsageError(
-                f"--depends {depends}: no joint of these limits depends on another; synovia fit "
-                "--depends learns limits that do"
+        figure = figure_of(file or HUMAN, None)
+        picture = pictures.draw_plate(figure, pictures.PLATES[plate])
+    else:
+        model = _model(HUMAN if file is None else file, joint_names(maps))
+        if joint is not None:
+            _check_name("--joint", joint, "one of those with a limit", model.limits)
+            picture = pictures.draw_joint(
+                model.limits[joint], pictures.samples_of(model, joint), title=joint
             )
-        limited = ", ".join(model.dependents)
-        raise click.UsageError(
-            f"--depends must be a joint that depends on another ({limited}), got {depends}"
-        )
-    _save(model, joint, depends, output)
+        elif depends is not None:
+            if not model.dependents:
+                raise click.UsageError(
+                    f"--depends {depends}: no joint of these limits depends on another; synovia "
+                    "fit --depends learns limits that do"
+                )
+            _check_name("--depends", depends, "a joint that depends on another", model.dependents)
+            picture = pictures.draw_dependence(model, depends)
+        else:
+            picture = pictures.draw_joints(model, progress=terminal.progress("drawing"))
+    pictures.save_picture(picture, output)
     terminal.echo(f"wrote {output}")
+
+
+def _check_name(option: str, name: str, kind: str, names: Iterable[str]) -> None:
+    """Raise UsageError unless an option has one of the names, which are of this kind."""
+    if name not in names:
+        raise click.UsageError(
+            f"{option} must be {kind} ({', '.join(names) or 'none'}), got {name}"
+        )
 
 
 def _model(file: str, roles: Mapping[str, str]) -> LimitModel:
@@ -99,29 +110,3 @@ def _model(file: str, roles: Mapping[str, str]) -> LimitModel:
     if clip_suffix(split_clip(file)[0]):
         return model_on_rig(HUMAN, load_clip(file), roles, file)
     return load_model(file, "FILE")
-
-
-def _save(model: LimitModel, joint: str | None, depends: str | None, output: Path) -> None:
-    """Draw the maps of `depends`, the sheet of `joint`, or all joints, and write the picture."""
-    from ..draw import draw_dependence, draw_joint, draw_joints, samples_of, save_picture
-
-    if depends is not None:
-        figure = draw_dependence(model, depends)
-    elif joint is None:
-        figure = draw_joints(model, progress=terminal.progress("drawing"))
-    else:
-        figure = draw_joint(model.limits[joint], samples_of(model, joint), title=joint)
-    save_picture(figure, output)
-
-
-def _save_plate(name: str, file: Path | None, output: Path) -> None:
-    """Draw a plate of the figure in `file`, or of the default human, and write the picture."""
-    from ..anatomy import human
-    from ..draw import draw_plate, plates, save_picture
-    from ..io import load_figure
-
-    plates_by_name = plates()
-    if name not in plates_by_name:
-        raise click.UsageError(f"--plate must be one of {', '.join(plates_by_name)}, got {name}")
-    figure = human() if file is None else load_figure(file)
-    save_picture(draw_plate(figure, plates_by_name[name]), output)

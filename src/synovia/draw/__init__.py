@@ -1,14 +1,14 @@
 """Pictures, with matplotlib, which is imported when something is drawn."""
 
-from .dependence import draw_dependence
 from .limit import draw_joint, draw_joints, draw_limit, samples_of
 from .overview import draw_overview, draw_violation
-from .plate import Plate, draw_plate, plates
-from .skeleton import draw_skeleton
+from .skeleton import PLATES, Plate, draw_plate, draw_skeleton
+from .sphere import draw_dependence
 from .style import save_picture
 from .tradeoff import draw_tradeoff
 
 __all__ = [
+    "PLATES",
     "Plate",
     "draw_dependence",
     "draw_joint",
@@ -19,7 +19,6 @@ __all__ = [
     "draw_skeleton",
     "draw_tradeoff",
     "draw_violation",
-    "plates",
     "samples_of",
     "save_picture",
 ]

@@ -1,22 +1,25 @@
-"""Pictures of a pose: the bones of a human, or strokes for other skeletons."""
+"""Pictures of poses: the bones of a human, strokes for other skeletons, plates of a figure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Quats, Vectors, unit_vectors
+from ..arrays import Floats, Quats, Vectors, unit_vectors
 from ..body import Body, body_of
+from ..components import Figure, Scapula
 from ..skeleton import Pose, Skeleton, end_positions, forward
-from .style import BODY, BONE, OUTSIDE, PAPER
+from .style import BODY, BONE, INK, LEGAL_BONE, MUTED, OUTSIDE, PAPER, REGION, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
+    from matplotlib.figure import Figure as Picture
 
 VIEW: Quats = quat.from_euler(np.radians([8.0, -33.0]), "xy")
 """Rotation of the world into view coordinates: the viewer looks along -z, y is up."""
@@ -228,3 +231,143 @@ def _head(start: Vectors, end: Vectors, nose: Vectors, color: str, rim: float) -
         BoneStroke(middle, middle, radius, color, rim),
         BoneStroke(middle + 0.9 * radius * nose, tip, 0.2 * radius, color, 0.6 * rim),
     ]
+
+
+PANEL_PX, HEIGHT_PX = 430, 560
+CIRCLES = 10  # parts of half a turn between the circles on an ellipsoid
+
+
+@dataclass(frozen=True)
+class Plate:
+    """What a plate shows of a figure: a panel for each pose, to one scale.
+
+    `poses` are controls by caption; `segments` and `highlighted` are patterns of the segments to
+    draw, and to draw in green. The figure is rotated by `pitch` and `yaw`, in degrees, before it is
+    seen from the front.
+    """
+
+    title: str
+    poses: Mapping[str, Mapping[str, float]]
+    segments: tuple[str, ...] = ("*",)
+    highlighted: tuple[str, ...] = ()
+    pitch: float = 8.0
+    yaw: float = -33.0
+    zoom: tuple[str, float] | None = None
+    """Joint in the middle of panels, and half their width in the figure's unit; None: show all."""
+    ellipsoids: bool = False
+    """Whether the ellipsoids on which scapulae glide are drawn."""
+
+    @property
+    def view(self) -> Quats:
+        """Rotation of the figure for a viewer who looks along -z."""
+        return quat.from_euler(np.radians([self.pitch, self.yaw]), "xy")
+
+
+def _shoulders(**controls: float) -> dict[str, float]:
+    """Return the full names and values of shoulder controls, for both sides."""
+    sides = ("left", "right")
+    return {f"{side}_shoulder.{name}": value for side in sides for name, value in controls.items()}
+
+
+PLATES = {
+    "knee": Plate(
+        "One control moves tibia, patella and fibula",
+        {f"left knee flexion {deg}°": {"left_knee.flexion": deg} for deg in (0, 40, 80, 120)},
+        segments=("LeftUpperLeg", "LeftLowerLeg", "LeftPatella", "LeftFibula", "LeftFoot"),
+        highlighted=("LeftLowerLeg", "LeftPatella", "LeftFibula"),
+        pitch=0.0,
+        yaw=-90.0,
+        zoom=("LeftLowerLeg", 0.11),
+    ),
+    "scapula": Plate(
+        "Scapulae glide on two ellipsoids: at rest, shrugged, drawn forward, arms raised",
+        {
+            "at rest": {},
+            "shoulder elevation 35°": _shoulders(elevation=35.0),
+            "shoulder protraction 25°": _shoulders(protraction=25.0),
+            "shoulder abduction 150°": _shoulders(abduction=150.0),
+        },
+        segments=("Sternum", "*Clavicle", "*Scapula", "*UpperArm"),
+        highlighted=("*Clavicle", "*Scapula"),
+        pitch=10.0,
+        yaw=180.0,
+        ellipsoids=True,
+    ),
+}
+"""Plates of the human by name."""
+
+
+def draw_plate(figure: Figure, plate: Plate) -> Picture:
+    """Return the picture: one panel a pose, side by side."""
+    skeleton, count = figure.skeleton, len(plate.poses)
+    picture = new_figure(PANEL_PX * count, HEIGHT_PX)
+    picture.text(0.03, 0.93, plate.title, color=INK, size=15, weight="bold")
+    shown = {name for name in skeleton.names if _matches(name, plate.segments)}
+    if not shown:
+        raise ValueError(f"the figure must have bones like {', '.join(plate.segments)}, got none")
+    colors = {name: LEGAL_BONE for name in shown if _matches(name, plate.highlighted)}
+    panels = []
+    for number, (caption, controls) in enumerate(plate.poses.items()):
+        picture.text((number + 0.5) / count, 0.04, caption, color=MUTED, ha="center")
+        axes = picture.add_axes((number / count, 0.08, 1.0 / count, 0.82))
+        pose = figure.pose(controls)
+        draw_pose(axes, skeleton, pose, colors=colors, only=shown, view=plate.view)
+        if plate.ellipsoids:
+            for center, halves in _ellipsoids(figure, pose, plate.view):
+                _draw_ellipsoid(axes, center, halves)
+        panels.append(axes)
+    corners = np.array([axes.dataLim.get_points() for axes in panels])
+    low, high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
+    edge = 0.04 * (high - low).max()
+    if plate.zoom is not None:
+        joint, edge = skeleton.index(plate.zoom[0]), plate.zoom[1]
+        low = high = quat.rotate(plate.view, forward(skeleton, figure.pose({}))[0][joint])[:2]
+    for axes in panels:
+        axes.set(xlim=(low[0] - edge, high[0] + edge), ylim=(low[1] - edge, high[1] + edge))
+        axes.set_aspect("equal")
+        axes.axis("off")
+    return picture
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    """Return True if the name matches one of the shell-style patterns."""
+    return any(fnmatch(name, pattern) for pattern in patterns)
+
+
+def _ellipsoids(figure: Figure, pose: Pose, view: Quats) -> Iterator[tuple[Vectors, Floats]]:
+    """Yield centre (3,) and half axes (3, 3), as seen, of the ellipsoids of all scapulae.
+
+    A component gives them in the frame of the parent of its set's first segment, with the origin at
+    that segment's joint.
+    """
+    skeleton = figure.skeleton
+    positions, rotations = forward(skeleton, pose)
+    for joint_set in figure.joint_sets.values():
+        for part in joint_set.network.components.values():
+            if isinstance(part, Scapula):
+                first = skeleton.index(next(iter(joint_set.network.outputs)))
+                parent = int(skeleton.parents[first])
+                frame = quat.mul(view, rotations[parent])
+                center = quat.rotate(frame, skeleton.offsets[first] + part.center)
+                halves = quat.rotate(frame, part.radii[:, None] * part.axes)
+                yield quat.rotate(view, positions[parent]) + center, halves
+
+
+def _draw_ellipsoid(axes: Axes, center: Vectors, halves: Floats) -> None:
+    """Draw the outline of an ellipsoid, and the near half of its circles."""
+    from matplotlib.patches import Polygon
+
+    around = np.linspace(0.0, 2.0 * np.pi, 12 * CIRCLES + 1)
+    edge = np.linalg.cholesky((halves.T @ halves)[:2, :2])
+    outline = center[:2] + np.stack([np.cos(around), np.sin(around)], axis=-1) @ edge.T
+    axes.add_patch(Polygon(outline, fc=REGION, alpha=0.12, lw=0, zorder=3))
+    axes.add_patch(Polygon(outline, fill=False, ec=REGION, lw=1.0, zorder=3))
+    polar, azimuth = np.meshgrid(around, around)  # of the unit sphere, with its pole along y
+    ball = np.stack(
+        [np.sin(polar) * np.cos(azimuth), np.cos(polar), np.sin(polar) * np.sin(azimuth)], axis=-1
+    )
+    points = center + ball @ halves
+    points[(ball @ np.linalg.inv(halves).T)[..., 2] < 0.0] = np.nan
+    half_turn = slice(6, 6 * CIRCLES, 6)
+    for line in (*points[half_turn], *points.swapaxes(0, 1)[half_turn]):
+        axes.plot(line[:, 0], line[:, 1], color=REGION, lw=0.6, alpha=0.55, zorder=3)
