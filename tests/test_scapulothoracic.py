@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synovia.components import Network, Scapulothoracic
-from synovia.components.scapula import COORDINATES
+from synovia.components.bounded import COORDINATES
 from synovia.io import load_network, save_network
 
 RADII = np.array([0.0829975, 0.199991, 0.083001])

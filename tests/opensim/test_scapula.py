@@ -7,7 +7,7 @@ import pytest
 from bodies import ground_transforms, opensim
 
 from synovia.components import Scapulothoracic
-from synovia.components.scapula import COORDINATES
+from synovia.components.bounded import COORDINATES
 
 RADII = (0.0829975, 0.199991, 0.083001)  # of the thoracoscapular shoulder model
 POSES = 10_000

@@ -86,13 +86,14 @@ def change_offsets(figure: Figure, changes: Changes) -> Floats:
 def change_network(figure: Figure, joint_set: str, changes: Changes) -> Network:
     """Return the network of a joint set with these numbers for the figure's parameters."""
     network = figure.joint_sets[joint_set].network
-    components = dict(network.components)
-    for parameter, numbers in changes:
-        for path in parameter.fields if parameter.joint_set == joint_set else ():
-            name, field = path.split(".")
-            value = parameter.change(components[name].parameters()[field], numbers)
-            components[name] = components[name].with_parameters({field: value})
-    return network.with_components(components)
+    return network.with_parameters(
+        {
+            name: parameter.change(network.parameter(name), numbers)
+            for parameter, numbers in changes
+            if parameter.joint_set == joint_set
+            for name in parameter.fields
+        }
+    )
 
 
 def human_parameters(figure: Figure) -> list[Parameter]:

@@ -6,16 +6,14 @@ and one entry of COMPONENTS.
 
 from __future__ import annotations
 
+from .bounded import JointCone, Scapula, Scapulothoracic
 from .component import ArrayComponent, Component
-from .curve import DEGREE, Curve
 from .figure import Control, Figure, FigurePose, JointSet, clip_of, sweep
 from .fit import fit_network
-from .joint_cone import JointCone
 from .network import Network
 from .program import Kind
-from .scapula import Scapula, Scapulothoracic
 from .transforms import Compensation, MatrixProduct, Rotation, Translation
-from .values import Dependency, OneToMany
+from .values import DEGREE, Curve, Dependency, OneToMany
 
 COMPONENTS: dict[str, type[Component]] = {
     kind.kind: kind

@@ -2,109 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import kernels, quat
 from ..arrays import Floats, Ints, Scalars
 from ..skeleton import Pose, check_joints
 from .component import error_weights
-from .figure import Figure, JointSet, SetRange, figure_program
+from .figure import Figure, JointSet, figure_program
 from .least_squares import minimize
 from .program import Program
 
 
-@dataclass(frozen=True, eq=False)
-class ControlProgram:
-    """The compiled program that some segments need, as `kernels.controls` reads it."""
+def control_task(
+    program: Program,
+    figure: Figure,
+    values: Floats,
+    free: Ints,
+    home: Floats,
+    aims: Mapping[str, Any],
+    stiffness: ArrayLike = 1.0,
+    comfort: ArrayLike = 0.0,
+) -> Any:
+    """Return the `Task` of `kernels.controls`.
 
-    program: Program
-    sets: Mapping[str, SetRange]
-
-    def task(
-        self,
-        figure: Figure,
-        values: Floats,
-        free: Ints,
-        home: Floats,
-        aims: Mapping[str, Any],
-        stiffness: Floats | None = None,
-        comfort: Floats | None = None,
-    ) -> Any:
-        """Return the `Task` of `kernels.controls`.
-
-        Parameters
-        ----------
-        figure
-            The figure that the program belongs to.
-        values
-            All controls (C,).
-        free
-            Indices (F,) of the controls that may change, ascending.
-        home
-            Shares (F,) of their ranges that the free controls should stay near.
-        aims
-            Fields of the task that describe what is wanted; the others are empty.
-        stiffness
-            Weights (F,) of staying near; 1 by default.
-        comfort
-            (2, F): the uncomfortable share at each end of a range, and its weight; 0 by default.
-        """
-        table = []
-        for name, span in self.sets.items():
-            inner = np.flatnonzero((free >= span.first_control) & (free < span.end_control))
-            start = int(inner[0]) if len(inner) else 0
-            rows, controls = (span.first_row, span.end_row), (span.first_control, span.end_control)
-            table.append((name, (*rows, start, len(inner), *controls)))
-        table.sort(key=lambda row: row[1][3] == 0)  # sets with free controls first
-        max_controls = max((row[3] for _, row in table), default=0)
-        active = [name for name, row in table if row[3] > 0]
-        low, _, high = figure.ranges
-        stiff = np.ones(len(free)) if stiffness is None else stiffness
-        ease = np.zeros((2, len(free))) if comfort is None else comfort
-        joints = len(figure.skeleton)
-        set_of = np.full(joints, -1)
-        for number, name in enumerate(active):
-            for segment in figure.joint_sets[name].network.outputs:
-                set_of[figure.skeleton.index(segment)] = number
-        no_aims = {
-            "order": np.zeros(0, np.int64),
-            "goals": np.zeros((0, kernels.ik_chain.GOAL.SIZE)),
-            "targets": np.zeros((0, 4)),
-            "above": np.zeros((0, joints), np.bool_),
-            "wanted": np.zeros((0, 12)),
-            "wanted_of": np.full(joints, -1),
-            "scales": np.ones(12),
-        }
-        return kernels.controls.Task(
-            code=self.program.code,
-            lists=self.program.lists,
-            numbers=self.program.numbers,
-            sizes=np.array([self.program.width, max(max_controls, 1)]),
-            sets=np.array([row for _, row in table], np.int64).reshape(-1, 6),
-            active=np.array([len(active)]),
-            free=free,
-            ranges=np.stack([low[free], (high - low)[free], home, stiff, *ease]),
-            values=np.array(values),
-            parents=figure.skeleton.parents,
-            set_of=set_of,
-            **{**no_aims, **aims},
-        )
-
-
-def program_for(figure: Figure, segments: Sequence[int]) -> ControlProgram | None:
-    """Return the program for segments, by index; None if one of their components is in Python."""
-    return _program_for(figure, tuple(sorted(segments)))
+    Parameters
+    ----------
+    program
+        The compiled program that the wanted segments need, from `program_for`.
+    figure
+        The figure that the program belongs to.
+    values
+        All controls (C,).
+    free
+        Indices (F,) of the controls that may change, ascending.
+    home
+        Shares (F,) of their ranges that the free controls should stay near.
+    aims
+        Fields of the task that describe what is wanted; the others are empty.
+    stiffness
+        Weights (F,) of staying near.
+    comfort
+        (2, F): the uncomfortable share at each end of a range, and its weight.
+    """
+    table = []
+    for name, span in program.sets.items():
+        inner = np.flatnonzero((free >= span.first_control) & (free < span.end_control))
+        start = int(inner[0]) if len(inner) else 0
+        rows, controls = (span.first_row, span.end_row), (span.first_control, span.end_control)
+        table.append((name, (*rows, start, len(inner), *controls)))
+    table.sort(key=lambda row: row[1][3] == 0)  # sets with free controls first
+    max_controls = max((row[3] for _, row in table), default=0)
+    active = [name for name, row in table if row[3] > 0]
+    low, _, high = figure.ranges
+    ranges = np.empty((6, len(free)))
+    ranges[:3] = low[free], (high - low)[free], home
+    ranges[3], ranges[4:] = stiffness, comfort
+    joints = len(figure.skeleton)
+    set_of = np.full(joints, -1)
+    for number, name in enumerate(active):
+        for segment in figure.joint_sets[name].network.outputs:
+            set_of[figure.skeleton.index(segment)] = number
+    no_aims = {
+        "order": np.zeros(0, np.int64),
+        "goals": np.zeros((0, kernels.ik_chain.GOAL.SIZE)),
+        "targets": np.zeros((0, 4)),
+        "above": np.zeros((0, joints), np.bool_),
+        "wanted": np.zeros((0, 12)),
+        "wanted_of": np.full(joints, -1),
+        "scales": np.ones(12),
+    }
+    return kernels.controls.Task(
+        code=program.code,
+        lists=program.lists,
+        numbers=program.numbers,
+        sizes=np.array([program.width, max(max_controls, 1)]),
+        sets=np.array([row for _, row in table], np.int64).reshape(-1, 6),
+        active=np.array([len(active)]),
+        free=free,
+        ranges=ranges,
+        values=np.array(values),
+        parents=figure.skeleton.parents,
+        set_of=set_of,
+        **{**no_aims, **aims},
+    )
 
 
 @lru_cache(maxsize=64)
-def _program_for(figure: Figure, segments: tuple[int, ...]) -> ControlProgram | None:
-    program, sets = figure_program(figure, {figure.skeleton.names[joint] for joint in segments})
-    return ControlProgram(program, sets) if program.is_compiled else None
+def program_for(figure: Figure, segments: frozenset[int]) -> Program | None:
+    """Return the program for segments, by index; None if one of their components is in Python."""
+    program = figure_program(figure, {figure.skeleton.names[joint] for joint in segments})
+    return program if program.is_compiled else None
 
 
 FIRST_CANDIDATES, FIRST_STARTS = 128, 8
@@ -185,15 +178,14 @@ class _SetInverse:
         self.scales = error_weights(1, figure.size)
         self.task = None
         segments = [figure.skeleton.index(name) for name in joint_set.network.outputs]
-        program = program_for(figure, segments)
+        program = program_for(figure, frozenset(segments))
         if program is not None:
             wanted_of = np.full(len(figure.skeleton), -1)
             wanted_of[segments] = np.arange(len(segments))
             wanted = np.zeros((len(segments), 12))
             aims = {"wanted": wanted, "wanted_of": wanted_of, "scales": self.scales}
-            self.task = program.task(
-                figure, figure.ranges[1], self.free, np.zeros(len(self.free)), aims
-            )
+            home = np.zeros(len(self.free))
+            self.task = control_task(program, figure, figure.ranges[1], self.free, home, aims)
 
     def values(self, shares: Floats) -> Floats:
         """Return the controls (..., F) that vary, for shares (..., F) of their ranges."""

@@ -16,7 +16,7 @@ from ..arrays import Floats, Mask, Scalars, floats
 from ..skeleton import POSITIONS, ROTATIONS, Clip, Pose, Skeleton
 from .component import check_names
 from .network import Network, plan_network, unknown_name
-from .program import WIDTH, Instruction, Program, Step, value_columns
+from .program import Instruction, Program, SetRange, Step, value_columns
 
 if TYPE_CHECKING:
     from .controls import FittedControls
@@ -96,28 +96,16 @@ class FigurePose(Pose):
     gaps: Mapping[str, Scalars]
 
 
-@dataclass(frozen=True, eq=False)
-class SetRange:
-    """The rows of a program's code, and the controls of a figure, that belong to a joint set."""
-
-    first_row: int
-    end_row: int
-    first_control: int
-    end_control: int
-
-
-def figure_program(
-    figure: Figure, segments: Container[str] | None = None
-) -> tuple[Program, dict[str, SetRange]]:
-    """Return the program that poses a figure, and the ranges of its joint sets in it.
+def figure_program(figure: Figure, segments: Container[str] | None = None) -> Program:
+    """Return the program that poses a figure.
 
     With `segments`, it poses only these: it has only the components that they need, and no gaps.
     """
-    count, control, gaps = len(figure.controls), 0, 0
+    count, control, stored = len(figure.controls), 0, 0
     width = max(count, 1)
     index = figure.skeleton.index
     steps: list[Step] = [Instruction(kernels.figure.LOAD, lists=(range(count),))]
-    ranges: dict[str, SetRange] = {}
+    sets: dict[str, SetRange] = {}
     for name, joint_set in figure.joint_sets.items():
         network, first_control, first_row = joint_set.network, control, len(steps)
         control_offsets = {name: control + k for k, name in enumerate(joint_set.controls)}
@@ -128,27 +116,27 @@ def figure_program(
                 continue
             network = network.part(needed)
         known = {name: control_offsets[name] for name in network.controls}
-        plan = plan_network(network, count, known)
-        transforms = [plan.offsets[source] for source in network.outputs.values()]
+        network_steps, offsets, end = plan_network(network, count, known)
+        transforms = [offsets[source] for source in network.outputs.values()]
         moved = [index(segment) for segment in network.outputs]
-        steps += [*plan.steps, Instruction(kernels.figure.POSE, lists=(moved, transforms))]
+        steps += [*network_steps, Instruction(kernels.figure.POSE, lists=(moved, transforms))]
         if segments is None and network.gaps:
-            stored = [plan.offsets[gap] for gap in network.gaps]
-            steps.append(Instruction(kernels.figure.STORE, lists=(stored,), offsets=(gaps,)))
-            gaps += len(stored)
-        width = max(width, plan.end)
-        ranges[name] = SetRange(first_row, len(steps), first_control, control)
+            gaps = [offsets[gap] for gap in network.gaps]
+            steps.append(Instruction(kernels.figure.STORE, lists=(gaps,), offsets=(stored,)))
+            stored += len(gaps)
+        width = max(width, end)
+        sets[name] = SetRange(first_row, len(steps), first_control, control)
     names, moved_segments = figure.skeleton.names, figure.moved_segments
     fixed = [joint for joint, name in enumerate(names) if name not in moved_segments]
     if fixed and segments is None:
-        identity_offset = count
-        identity = (np.eye(4)[:3].ravel(),)
+        identity = np.eye(4)[:3].ravel()
+        columns = value_columns(count, "matrix")
         steps += [
-            Instruction(kernels.figure.FILL, identity, (value_columns(identity_offset, "matrix"),)),
-            Instruction(kernels.figure.POSE, lists=(fixed, [identity_offset] * len(fixed))),
+            Instruction(kernels.figure.FILL, (identity,), (columns,)),
+            Instruction(kernels.figure.POSE, lists=(fixed, [count] * len(fixed))),
         ]
-        width = max(width, count + WIDTH["matrix"])
-    return Program(steps, width, figure.skeleton.offsets, gaps), ranges
+        width = max(width, columns.stop)
+    return Program(steps, width, figure.skeleton.offsets, stored, sets)
 
 
 Controls = Mapping[str, ArrayLike] | ArrayLike
@@ -207,7 +195,7 @@ class Figure:
 
     @cached_property
     def _program(self) -> Program:
-        return figure_program(self)[0]
+        return figure_program(self)
 
     @cached_property
     def gaps(self) -> tuple[str, ...]:
@@ -224,29 +212,19 @@ class Figure:
         joint_sets = self.joint_sets.values()
         return frozenset(name for joint_set in joint_sets for name in joint_set.network.outputs)
 
-    def pose(self, controls: Controls = (), *, strict: bool = False) -> FigurePose:
+    def pose(self, controls: Controls = ()) -> FigurePose:
         """Return the pose (...) that controls give.
 
         By name, "set.control", controls broadcast against each other, and those not named are
-        neutral; an array (..., C) has all in order. Controls out of range are clamped and reported,
-        or refused if `strict`.
+        neutral; an array (..., C) has all in order. Controls out of range are clamped and reported.
         """
         requested = self.values(controls)
         low, _, high = self.ranges
         used = np.clip(requested, low, high)
-        clamped: dict[str, Scalars] = {}
-        if (used != requested).any():
-            excess = requested - used
-            columns = {name: excess[..., k] for k, name in enumerate(self.controls)}
-            clamped = {name: column for name, column in columns.items() if column.any()}
-        if strict and clamped:
-            name, beyond = next(iter(clamped.items()))
-            allowed = self.controls[name]
-            worst = requested[..., list(self.controls).index(name)].ravel()[np.abs(beyond).argmax()]
-            raise ValueError(
-                f"the control {name!r} must be from {allowed.low:g} to {allowed.high:g} "
-                f"({allowed.unit}), got {worst:g}"
-            )
+        excess = requested - used
+        clamped = {
+            name: excess[..., k] for k, name in enumerate(self.controls) if excess[..., k].any()
+        }
         rotations, positions, stored = self._program.run(
             used.reshape(math.prod(used.shape[:-1]), used.shape[-1])
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -10,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats
 from .component import error_weights, stack_values
-from .least_squares import minimize
 from .network import Network, unknown_name
 from .program import WIDTH
 
@@ -49,30 +47,36 @@ def fit_network(
     distance that weighs as much as a radian. Values that the observations do not determine, such as
     the position of a centre along its axis, stay near their start.
     """
-    start = _parameter_values(network, parameters)
+    from scipy.optimize import least_squares
+
+    if not parameters:
+        raise ValueError("parameters must name at least one to fit, got none")
+    start = {name: network.parameter(name) for name in parameters}
+    ends = np.cumsum([value.size for value in start.values()])
     if not (np.isfinite(length) and length > 0.0):
         raise ValueError(f"length must be above 0 and finite, got {length}")
     columns, wanted, table = _observations(network, controls, observed)
     scale = error_weights(len(observed), length)
 
+    def change(numbers: Floats) -> Network:
+        parts = zip(start.items(), np.split(numbers, ends[:-1]), strict=True)
+        return network.with_parameters(
+            {name: part.reshape(value.shape) for (name, value), part in parts}
+        )
+
     def errors(numbers: Floats) -> Floats:
         try:
-            changed = change_parameters(network, parameters, numbers)
+            changed = change(numbers)
         except ValueError:
             return np.full(wanted.size, INVALID_ERROR)
         return np.asarray(((changed.rows(table)[:, columns] - wanted) * scale).ravel())
 
-    def residuals(points: Floats, _: Ints) -> Floats:
-        rows = [errors(numbers) for numbers in points.reshape(-1, len(start))]
-        return np.reshape(rows, (*points.shape[:-1], wanted.size))
-
-    minima = minimize(residuals, start[None], -np.inf, np.inf, max_steps=MAX_STEPS)
-    squares = np.square(minima.residuals).reshape(-1, 3, 4)
+    first = np.concatenate([value.ravel() for value in start.values()])
+    fit = least_squares(errors, first, ftol=1e-12, xtol=1e-12, gtol=1e-12, max_nfev=MAX_STEPS)
+    squares = np.square(fit.fun).reshape(-1, 3, 4)
     angle, shift = squares[..., :3].sum(axis=(1, 2)), squares[..., 3].sum(axis=1)
     return FittedNetwork(
-        change_parameters(network, parameters, minima.points[0]),
-        float(np.sqrt(angle.mean())),
-        length * float(np.sqrt(shift.mean())),
+        change(fit.x), float(np.sqrt(angle.mean())), length * float(np.sqrt(shift.mean()))
     )
 
 
@@ -101,34 +105,3 @@ def _observations(
     columns = np.concatenate([firsts[name] + np.arange(12) for name in observed])
     split = table.shape[1] - len(columns)
     return columns, table[:, split:], np.ascontiguousarray(table[:, :split])
-
-
-def _parameter_values(network: Network, parameters: Sequence[str]) -> Floats:
-    """Return the parameters' numbers in a row."""
-    if not parameters:
-        raise ValueError("parameters must name at least one to fit, got none")
-    numbers = []
-    for parameter in parameters:
-        name, _, field = parameter.partition(".")
-        if name not in network.components:
-            raise ValueError(unknown_name("component", name, tuple(network.components)))
-        values = network.components[name].parameters()
-        if field not in values:
-            raise ValueError(f"{name!r} has {unknown_name('parameter', field, tuple(values))}")
-        numbers.append(values[field].ravel())
-    return np.concatenate(numbers)
-
-
-def change_parameters(network: Network, parameters: Sequence[str], numbers: Floats) -> Network:
-    """Return the network with these numbers for its parameters."""
-    changes: dict[str, dict[str, Floats]] = defaultdict(dict)
-    first = 0
-    for parameter in parameters:
-        name, _, field = parameter.partition(".")
-        before = network.components[name].parameters()[field]
-        changes[name][field] = numbers[first : first + before.size].reshape(before.shape)
-        first += before.size
-    changed = {
-        name: network.components[name].with_parameters(values) for name, values in changes.items()
-    }
-    return network.with_components(changed)

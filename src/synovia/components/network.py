@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Self
 
 import numpy as np
@@ -61,36 +62,22 @@ def sources_of(components: Mapping[str, Component], wires: Mapping[str, str]) ->
     return sources
 
 
-def topological_order(
-    components: Mapping[str, Component], wires: Mapping[str, str], results: Iterable[str]
+def computation_order(
+    components: Mapping[str, Component], wires: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Return the components' names in an order in which each follows those that it reads from.
 
-    The components of one result are next to each other, by depth-first search; those that no result
-    needs come last. Raises ValueError for a cycle.
+    Raises ValueError for a cycle.
     """
-    needs: dict[str, list[str]] = {name: [] for name in components}
+    sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(components, ()))
     for target, source in wires.items():
         if "." in source:
-            needs[target.split(".")[0]].append(source.split(".")[0])
-    done: dict[str, None] = {}
-    wanted = [source.split(".")[0] for source in results if "." in source]
-    for first in (*wanted, *components):
-        path, pending = [first], [iter(needs[first])]
-        while path and first not in done:
-            before = next((name for name in pending[-1] if name not in done), None)
-            if before is None:
-                done[path.pop()] = None
-                pending.pop()
-            elif before in path:
-                cycle = [*path[path.index(before) :], before]
-                raise ValueError(
-                    f"a network must not have a cycle, got {' → '.join(reversed(cycle))}"
-                )
-            else:
-                path.append(before)
-                pending.append(iter(needs[before]))
-    return tuple(done)
+            sorter.add(target.split(".")[0], source.split(".")[0])
+    try:
+        return tuple(sorter.static_order())
+    except CycleError as error:
+        cycle = " → ".join(error.args[1])
+        raise ValueError(f"a network must not have a cycle, got {cycle}") from None
 
 
 def unknown_name(what: str, name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
@@ -105,24 +92,13 @@ def _hint(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
     return f"{meant}there are {', '.join(known) or 'none'}"
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The order in which a network is evaluated.
-
-    It has the steps, the offsets of the sources, and the size of the work space.
-    """
-
-    steps: tuple[Step, ...]
-    offsets: Mapping[str, int]
-    end: int
-
-
 def plan_network(
     network: Network, first: int = 0, controls: Mapping[str, int] | None = None
-) -> Plan:
-    """Return the steps of a network, whose values are in a work space from `first` on.
+) -> tuple[list[Step], dict[str, int], int]:
+    """Return the steps of a network, the offsets of its sources, and the end of its work space.
 
-    `controls` has the offsets of controls that are there already.
+    Its values are in a work space from `first` on. `controls` has the offsets of controls that are
+    there already.
     """
     offsets, end = dict(controls or {}), first
     for source, kind in network.sources.items():
@@ -145,7 +121,7 @@ def plan_network(
             steps.append(Instruction(kernels.figure.FILL, (numbers,), fill))
         written = [offsets[f"{name}.{port}"] for port in component.outputs]
         steps.append(component.bind(tuple(read), tuple(written)))
-    return Plan(tuple(steps), offsets, end)
+    return steps, offsets, end
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +160,7 @@ class Network:
         for name, source in self.outputs.items():
             if source not in sources:
                 raise ValueError(f"the output {name!r}: {unknown_name('source', source, sources)}")
-        order = topological_order(self.components, self.wires, self.outputs.values())
+        order = computation_order(self.components, self.wires)
         for name, value in (
             ("components", dict(self.components)),
             ("wires", dict(self.wires)),
@@ -214,14 +190,14 @@ class Network:
 
     @cached_property
     def _program(self) -> Program:
-        plan = plan_network(self)
+        steps, offsets, end = plan_network(self)
         read, written = (
-            [row for name in names for row in value_columns(plan.offsets[name], self.sources[name])]
+            [row for name in names for row in value_columns(offsets[name], self.sources[name])]
             for names in (self.controls, self.outputs.values())
         )
         load = Instruction(kernels.figure.LOAD, lists=(read,))
         store = Instruction(kernels.figure.STORE, lists=(written,), offsets=(0,))
-        return Program((load, *plan.steps, store), plan.end, stored=len(written))
+        return Program((load, *steps, store), end, stored=len(written))
 
     def __call__(self, controls: Mapping[str, Any]) -> dict[str, Floats]:
         """Return every output by name, (..., shape), for all controls, which broadcast."""
@@ -258,9 +234,26 @@ class Network:
             row += WIDTH[result]
         return derivatives
 
-    def with_components(self, components: Mapping[str, Component]) -> Self:
-        """Return the network with some components replaced by others of the same ports."""
-        return replace(self, components={**self.components, **components})
+    def parameter(self, name: str) -> Floats:
+        """Return the values of a parameter, by the name "component.parameter"."""
+        component, _, field = name.partition(".")
+        if component not in self.components:
+            raise ValueError(unknown_name("component", component, self.components))
+        values = self.components[component].parameters()
+        if field not in values:
+            raise ValueError(f"{component!r} has {unknown_name('parameter', field, values)}")
+        return values[field]
+
+    def with_parameters(self, values: Mapping[str, Floats]) -> Self:
+        """Return the network with other values of parameters, by "component.parameter"."""
+        changes: dict[str, dict[str, Floats]] = {}
+        for name, value in values.items():
+            component, _, field = name.partition(".")
+            changes.setdefault(component, {})[field] = value
+        changed = {
+            name: self.components[name].with_parameters(part) for name, part in changes.items()
+        }
+        return replace(self, components={**self.components, **changed})
 
     def part(self, outputs: Iterable[str]) -> Network:
         """Return the network of some of its outputs, with only the components that they need.

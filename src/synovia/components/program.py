@@ -6,11 +6,11 @@ three rows. The offset of a value is the index of its first number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby, pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,15 @@ def value_columns(offset: int, kind: Kind) -> range:
     return range(offset, offset + WIDTH[kind])
 
 
+class SetRange(NamedTuple):
+    """The rows of a program's code, and the controls of a figure, that belong to a joint set."""
+
+    first_row: int
+    end_row: int
+    first_control: int
+    end_control: int
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """Steps in the order in which they run; the first loads the controls."""
@@ -57,6 +66,8 @@ class Program:
     """(J, 3): positions of the segments at rest, relative to their parents."""
     stored: int = 0
     """Numbers that `STORE` instructions write for each pose."""
+    sets: Mapping[str, SetRange] = field(default_factory=dict)
+    """Rows and controls of each joint set of a figure."""
     code: Ints = field(init=False)
     lists: Ints = field(init=False)
     numbers: Floats = field(init=False)

@@ -55,6 +55,7 @@ class Rotation(Component):
     neutral: float = 0.0
 
     kind: ClassVar[str] = "rotation"
+    inputs: ClassVar = {"angle": "scalar"}
     mirror_signs: ClassVar = {"axis": -1, "centers": 1}
 
     def __post_init__(self) -> None:
@@ -76,32 +77,21 @@ class Rotation(Component):
             raise ValueError(f"Rotation.neutral must be finite, got {self.neutral}")
         object.__setattr__(self, "neutral", float(self.neutral))
 
-    @property
-    def inputs(self) -> Mapping[str, Kind]:
-        return {"angle": "scalar"}
-
     @cached_property
     def _arms(self) -> Vectors:
         """The vectors d (n, 3) of t = c + R d, by interval.
 
-        In an interval the rotation R(α - ν) is about its centre c. The intervals between it and the
-        neutral angle have moved the origin before; d holds their product.
+        In an interval the rotation R(α - ν) is about its centre c. Neighbours agree at the bound
+        between them: c + R d = c' + R d', so that d' = d + Rᵀ(c - c'). In the interval of the
+        neutral angle d is -c.
         """
-        neutral = float(np.clip(self.neutral, self.bounds[0], self.bounds[-1]))
-        last = len(self.centers) - 1
-        neutral_interval = int(np.clip(np.searchsorted(self.bounds, neutral) - 1, 0, last))
-        arms = np.empty_like(self.centers)
-        arms[neutral_interval] = -self.centers[neutral_interval]
-        for step in (1, -1):
-            interval = neutral_interval + step
-            while 0 <= interval < len(arms):
-                edge = self.bounds[interval] if step == 1 else self.bounds[interval + 1]
-                rotation = quat.to_matrix(quat.exp((edge - neutral) * self.axis))
-                before = interval - step
-                origin = self.centers[before] + rotation @ arms[before]
-                arms[interval] = rotation.T @ (origin - self.centers[interval])
-                interval += step
-        return arms
+        neutral = np.clip(self.neutral, self.bounds[0], self.bounds[-1])
+        inner = self.bounds[1:-1]
+        back = quat.exp((neutral - inner)[:, None] * self.axis)
+        changes = quat.rotate(back, self.centers[:-1] - self.centers[1:])
+        arms = np.concatenate([np.zeros((1, 3)), np.cumsum(changes, axis=0)])
+        start = np.searchsorted(inner, neutral)
+        return np.asarray(arms - arms[start] - self.centers[start])
 
     @cached_property
     def _packed(self) -> Floats:
@@ -161,18 +151,12 @@ class Translation(Component):
     directions: Floats = field(default_factory=lambda: np.eye(3))
 
     kind: ClassVar[str] = "translation"
+    inputs: ClassVar = dict.fromkeys("xyz", "scalar")
+    defaults: ClassVar = dict.fromkeys("xyz", np.zeros(()))
     mirror_signs: ClassVar = {"offset": 1, "directions": 1}
 
     def __post_init__(self) -> None:
         own(self, offset=(3,), directions=(3, 3))
-
-    @property
-    def inputs(self) -> Mapping[str, Kind]:
-        return dict.fromkeys("xyz", "scalar")
-
-    @property
-    def defaults(self) -> Mapping[str, Floats]:
-        return dict.fromkeys("xyz", np.zeros(()))
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
         packed = np.concatenate([self.offset, self.directions.ravel()])

@@ -15,7 +15,7 @@ import numpy as np
 from .. import kernels
 from ..arrays import Floats, Ints, Mask, Scalars
 from ..components import Figure, FigurePose
-from ..components.controls import program_for
+from ..components.controls import control_task, program_for
 from ..components.figure import Controls
 from ..components.network import unknown_name
 from ..model import LimitModel
@@ -169,7 +169,7 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
             above[row, goal.moved_by(skeleton, joint, [joint])] = True
             target = goal.targets_of([joint])[0]
             targets[row, : len(target)] = target
-        program = program_for(self.figure, np.flatnonzero(above.any(axis=0)).tolist())
+        program = program_for(self.figure, frozenset(np.flatnonzero(above.any(axis=0)).tolist()))
         if program is None:
             return None
         aims = {
@@ -179,8 +179,8 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
             "above": above,
         }
         home = self.shares_at(self.start)
-        return program.task(
-            self.figure, self.start, self.free, home, aims, self.stiffness, self.margins
+        return control_task(
+            program, self.figure, self.start, self.free, home, aims, self.stiffness, self.margins
         )
 
     def with_soft_factor(self, factor: float) -> Self:

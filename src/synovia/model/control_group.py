@@ -12,7 +12,7 @@ import numpy as np
 from .. import kernels, quat
 from ..arrays import Floats, Ints, Quats, Scalars, unit_quats
 from ..arrays import tolerance as rounding
-from ..components.controls import program_for
+from ..components.controls import control_task, program_for
 from ..components.figure import Figure
 from ..components.least_squares import minimize
 from ..skeleton import Lineage, Skeleton, lineage
@@ -260,7 +260,7 @@ class ControlGroup(Constraint):
         """The task of `kernels.controls`; None if a component is not compiled."""
         figure = self.figure
         joints = [figure.skeleton.index(name) for name in self.segments]
-        program = program_for(figure, joints)
+        program = program_for(figure, frozenset(joints))
         if program is None:
             return None
         goals = np.zeros((len(joints), kernels.ik_chain.GOAL.SIZE))
@@ -275,7 +275,7 @@ class ControlGroup(Constraint):
             "targets": np.zeros((len(joints), 4)),
             "above": above,
         }
-        return program.task(figure, figure.ranges[1], self._free, self._start, aims)
+        return control_task(program, figure, figure.ranges[1], self._free, self._start, aims)
 
     def _check(self, rotations: Quats) -> Quats:
         rotations = unit_quats("rotations", rotations)

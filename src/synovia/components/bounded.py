@@ -1,22 +1,110 @@
-"""Scapulae: two points of the bone kept on an ellipsoid, or the bone gliding on an ellipsoid."""
+"""Components that keep a bone in a region: in a reach cone, or on an ellipsoid."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from .. import kernels, quat
-from ..arrays import Floats, Vectors, check_orthonormal, own
+from ..arrays import TOLERANCE, Floats, Vectors, check_orthonormal, own
 from ..charts.chart import unit_axis
+from ..shapes import ReachCone
+from ..shapes.extent import tangent_basis
+from ..shapes.reach_cone.cone import check_cone
+from ..shapes.reach_cone.packing import slice_rows
 from .component import ArrayComponent, Component
-from .program import Instruction, Kind
+from .program import Instruction
 
+Towards = Literal["rest", "nearest"]
 COORDINATES = ("abduction", "elevation", "upward", "winging")
 """Inputs of `Scapulothoracic`, in radians."""
 X, Y, Z = np.eye(3)
+
+
+@dataclass(frozen=True, eq=False)
+class JointCone(Component):
+    """The input `matrix`, multiplied by a twist about the bone, then brought into `cone`.
+
+    The bone points along `rest` in its own frame. Where the matrix turns it to an illegal
+    direction, that is moved towards rest until it meets the cone, as in the paper, or to the
+    `nearest` legal one; then its twist goes to the nearest that is legal there. The twist is that
+    of a `DirectionTwist` chart, the input `twist` (radians) added; legal rotations are unchanged.
+    The input `center` is the joint's centre in the bone's frame, which may move, the field
+    `center` if it is not wired: the result has it where the input had.
+
+    The outputs `first`, `second` and `twist` are the new angles: turns about the two `axes` and
+    rest whose product, in that order, is the result's rotation. Unless given, the axes are two
+    across rest and each other. With a `sense` of -1 the twists, in and out, turn the other way, as
+    on the other side of the body; the cone's own limits do not.
+    """
+
+    cone: ReachCone
+    rest: Vectors
+    center: Vectors = field(default_factory=lambda: np.zeros(3))
+    axes: Floats = None  # type: ignore[assignment]
+    towards: Towards = "rest"
+    sense: float = 1.0
+
+    kind: ClassVar[str] = "joint-cone"
+    inputs: ClassVar = {"matrix": "matrix", "twist": "scalar", "center": "vector"}
+    outputs: ClassVar = {
+        "matrix": "matrix",
+        "first": "scalar",
+        "second": "scalar",
+        "twist": "scalar",
+    }
+    mirror_signs: ClassVar = {"rest": 1, "center": 1, "axes": -1}
+
+    def __post_init__(self) -> None:
+        check_cone("JointCone.cone", self.cone)
+        own(self, rest=(3,), center=(3,))
+        object.__setattr__(self, "rest", unit_axis(self.rest, "JointCone.rest"))
+        if self.axes is None:
+            object.__setattr__(self, "axes", -tangent_basis(self.rest))
+        own(self, axes=(2, 3))
+        units = np.stack([unit_axis(axis.copy(), "JointCone.axes") for axis in self.axes])
+        units.flags.writeable = False
+        object.__setattr__(self, "axes", units)
+        if self.towards not in get_args(Towards):
+            raise ValueError(
+                f"JointCone.towards must be one of {', '.join(get_args(Towards))}, "
+                f"got {self.towards!r}"
+            )
+        if self.sense not in (1.0, -1.0):
+            raise ValueError(f"JointCone.sense must be 1 or -1, got {self.sense}")
+        if not self.cone.contains_direction(self.rest):
+            raise ValueError(
+                f"JointCone.rest must be a legal direction of the cone, got {self.rest.tolist()}"
+            )
+
+    @property
+    def defaults(self) -> Mapping[str, Floats]:
+        return {"twist": np.zeros(()), "center": self.center}
+
+    def mirror(self, normal: Vectors) -> Self:
+        cone = self.cone.mirror(np.eye(4), np.zeros(4), normal)
+        parameters = {**self.reflected_parameters(normal), "cone": cone, "sense": -self.sense}
+        return self.from_dict({**self.to_dict(), **parameters})
+
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
+        pulls = float(self.towards == "rest")
+        # Heights are over edges' planes times the sines of their lengths.
+        rows = slice_rows(self.cone.points, self.cone.visible, self.cone.low, self.cone.high)
+        least = TOLERANCE * np.linalg.norm(rows[:, 6:9], axis=1).min()
+        packed = kernels.joint_cone.LAYOUT.pack(
+            rest=self.rest,
+            first=self.axes[0],
+            second=self.axes[1],
+            pull=pulls,
+            least_margin=-TOLERANCE,
+            least_height=-least,
+            sense=self.sense,
+        )
+        numbers, values = (packed, self.cone.packed), (*inputs, *outputs)
+        return Instruction(kernels.figure.JOINT_CONE, numbers, (values,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +128,14 @@ class Scapula(Component):
     axes: Floats = field(default_factory=lambda: np.eye(3))
 
     kind: ClassVar[str] = "scapula"
+    inputs: ClassVar = {"matrix": "matrix", "lift": "scalar", "rotation": "scalar"}
+    outputs: ClassVar = {
+        "matrix": "matrix",
+        "first": "scalar",
+        "second": "scalar",
+        "gap": "scalar",
+    }
+    gaps: ClassVar = ("gap",)
     mirror_signs: ClassVar = {"center": 1, "axis": -1, "pairs": 1, "axes": 1}
 
     def __post_init__(self) -> None:
@@ -50,18 +146,6 @@ class Scapula(Component):
         check_orthonormal("Scapula.axes", self.axes)
         if not (np.linalg.norm(self.pairs[:, 0], axis=-1) > 0.0).all():
             raise ValueError("Scapula.pairs must have first points away from the origin, got zero")
-
-    @property
-    def inputs(self) -> Mapping[str, Kind]:
-        return {"matrix": "matrix", "lift": "scalar", "rotation": "scalar"}
-
-    @property
-    def outputs(self) -> Mapping[str, Kind]:
-        return {"matrix": "matrix", "first": "scalar", "second": "scalar", "gap": "scalar"}
-
-    @property
-    def gaps(self) -> tuple[str, ...]:
-        return ("gap",)
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Instruction:
         shrink = self.axes / self.radii[:, None]
@@ -90,6 +174,8 @@ class Scapulothoracic(ArrayComponent):
     axes: Floats = field(default_factory=lambda: np.eye(3))
 
     kind: ClassVar[str] = "scapulothoracic"
+    inputs: ClassVar = dict.fromkeys(COORDINATES, "scalar")
+    defaults: ClassVar = dict.fromkeys(COORDINATES, np.zeros(()))
     mirror_signs: ClassVar = {"axes": 1}
 
     def __post_init__(self) -> None:
@@ -100,14 +186,6 @@ class Scapulothoracic(ArrayComponent):
             raise ValueError(f"Scapulothoracic.direction must be finite, got {self.direction}")
         object.__setattr__(self, "direction", float(self.direction))
         check_orthonormal("Scapulothoracic.axes", self.axes)
-
-    @property
-    def inputs(self) -> Mapping[str, Kind]:
-        return dict.fromkeys(COORDINATES, "scalar")
-
-    @property
-    def defaults(self) -> Mapping[str, Floats]:
-        return dict.fromkeys(COORDINATES, np.zeros(()))
 
     def evaluate(self, *inputs: Floats) -> tuple[Floats, ...]:
         abduction, elevation, upward, winging = inputs
