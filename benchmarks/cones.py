@@ -14,7 +14,7 @@ from timing import best
 from synovia import DirectionTwist, Limit, ReachCone, kernels
 from synovia.kernels.jit import kernel
 from synovia.native.build import load_outside
-from synovia.shapes.reach_cone.packing import slice_rows
+from synovia.shapes.reach_cone.star import slice_rows
 
 ROTATIONS = 200_000
 

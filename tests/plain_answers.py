@@ -100,8 +100,8 @@ def follow(key, native, plain):
         allowed = 1e3 if key in ROUGH else 1.0
         if key == "reach_cone.locate":  # a direction between two slices is in either
             same = given[2] == mine[2]
-            given = (*given[:2], given[3][same], given[4].reshape(-1, 2)[same])
-            mine = (*mine[:2], mine[3][same], mine[4].reshape(-1, 2)[same])
+            given = (*given[:2], given[3].reshape(-1, 2)[same])
+            mine = (*mine[:2], mine[3].reshape(-1, 2)[same])
         for k, (one, other) in enumerate(zip(given, mine, strict=True)):
             if isinstance(one, np.ndarray) and (key, k) not in TIES:
                 check(f"{key}, argument {k}", off(one, other), allowed)

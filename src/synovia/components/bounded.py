@@ -14,7 +14,7 @@ from ..charts.chart import unit_axis
 from ..shapes import ReachCone
 from ..shapes.extent import tangent_basis
 from ..shapes.reach_cone.cone import check_cone
-from ..shapes.reach_cone.packing import slice_rows
+from ..shapes.reach_cone.star import slice_rows
 from .component import ArrayComponent, Component
 from .program import Instruction
 

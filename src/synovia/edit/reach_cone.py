@@ -11,9 +11,14 @@ import numpy as np
 from ..arrays import TURN, Floats, Points, Vectors, floats, unit_vectors
 from ..shapes import ReachCone, Region, Union
 from ..shapes.directional import unit_directions
-from ..shapes.reach_cone.cone import LEAST_POINTS, nearest_on_edges
-from ..shapes.reach_cone.packing import slice_rows
-from ..shapes.reach_cone.star import StarError, broken_edge, polar
+from ..shapes.reach_cone.cone import LEAST_POINTS
+from ..shapes.reach_cone.star import (
+    StarError,
+    broken_edge,
+    nearest_on_edges,
+    polar,
+    slice_rows,
+)
 
 ALPHA = {3: 0.1667, 4: 0.1036, 5: 0.0850, 6: 0.0773, 7: 0.0700}
 ALPHA_BEYOND = 0.0625

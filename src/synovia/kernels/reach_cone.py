@@ -239,16 +239,16 @@ def margins_of(points, p, angles, margins):
         angles[i], margins[i], _foot, _twist = cone_margins(p, 1, x, given)
 
 
-@kernel("f8[] f8[] i8[] f8[] f8[]")
-def locate(directions, p, slices, heights, ranges):
-    """Write slices of flat directions, heights over their edges' planes, and twist limits."""
+@kernel("f8[] f8[] i8[] f8[]")
+def locate(directions, p, slices, ranges):
+    """Write slices and twist limits of flat directions."""
     first_slice, count = 1 + int(p[1 + HEADER.slices]), int(p[1 + HEADER.count])
-    for i in range(heights.shape[0]):
+    for i in range(slices.shape[0]):
         x = vec3_at(directions, 3 * i)
         v = (1.0 / norm(x)) * x
         at = find_slice(p, 1, v)
         slices[i] = (at - first_slice) // SLICE.SIZE % count
-        ranges[2 * i], ranges[2 * i + 1], heights[i] = twist_limits(p, 1, at, v)
+        ranges[2 * i], ranges[2 * i + 1], _height = twist_limits(p, 1, at, v)
 
 
 # Packing: which edges can be nearest, for each cell of a grid over the sphere.

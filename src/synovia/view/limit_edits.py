@@ -20,8 +20,7 @@ from ..mesh import coordinate_names
 from ..model import LimitModel
 from ..schema import Rotation, Vector, VectorList
 from ..shapes import ReachCone
-from ..shapes.reach_cone.cone import nearest_on_edges
-from ..shapes.reach_cone.star import StarError, from_polar
+from ..shapes.reach_cone.star import StarError, from_polar, nearest_on_edges
 from .hinges import move_end
 from .messages import Edge
 from .session import Scene, limit_to_edit, with_limits

@@ -9,18 +9,17 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 
 from ... import kernels
-from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, floats, own, unit_vectors
+from ...arrays import TURN, Floats, Ints, Points, Vectors, cross, floats, own
 from ...kernels.layout import CONE
 from ..directional import Directional, unit_directions
+from ..extent import tangent_basis
 from ..region import sample_points
 from .fit import fit_cone
-from .packing import edge_rows, pack_cone, slice_rows
-from .star import StarError, broken_edge, visible_point
+from .star import StarError, broken_edge, slice_rows, twist_gradients, visible_point
 
 LEAST_POINTS = 3
-SLACK = 1e-12  # how far past the end of an edge still counts as on it
-AT_CORNER = 1e-10  # how far from a vertex, in radians, a crossing counts as being there
-OPPOSITE = 1e-9  # chords that pass the centre closer than this have no direction there
+MOST_BUCKETS = 4096  # of azimuth, at most
+LEAST_SIDE, MOST_SIDE = 4, 64  # cells along each edge of the cube that lists nearby edges
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,29 +59,20 @@ class ReachCone(Directional):
                 f"ReachCone.points must have shape (n, 3), n at least {LEAST_POINTS}, "
                 f"got {points.shape}"
             )
-        found = visible_point(points) if self.visible is None else self.visible
-        visible = unit_directions("ReachCone.visible", found)
-        n = len(points)
-        for name, given in (("points", points), ("visible", visible)):
-            object.__setattr__(self, name, given)
+        visible = visible_point(points) if self.visible is None else self.visible
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "visible", unit_directions("ReachCone.visible", visible))
         for name in ("low", "high"):
-            limits = floats(f"ReachCone.{name}", getattr(self, name)).astype(np.float64)
-            object.__setattr__(self, name, np.full(n, limits) if limits.ndim == 0 else limits)
+            limits = floats(f"ReachCone.{name}", getattr(self, name))
+            object.__setattr__(self, name, np.broadcast_to(limits, limits.shape or len(points)))
         own(self)
         for name, around in (("visible_low", self.low), ("visible_high", self.high)):
             given = getattr(self, name)
             middle = np.mean(around) if given is None else floats(f"ReachCone.{name}", given)
             object.__setattr__(self, name, float(middle))
-        self._check_limits()
-        broken = broken_edge(self.points, self.visible)
-        if broken:
-            rule = "ReachCone.points must make a star about the visible point"
-            raise StarError(f"{rule}: {broken.why}", broken)
-
-    def _check_limits(self) -> None:
-        beyond = np.flatnonzero(self.low > self.high)
-        if len(beyond):
-            i = int(beyond[0])
+        crossed = np.flatnonzero(self.low > self.high)
+        if len(crossed):
+            i = int(crossed[0])
             raise ValueError(
                 f"ReachCone.low must not exceed ReachCone.high, got {self.low[i]:.6g} and "
                 f"{self.high[i]:.6g} at point {i}"
@@ -92,6 +82,10 @@ class ReachCone(Directional):
                 "ReachCone.visible_low must not exceed ReachCone.visible_high, got "
                 f"{self.visible_low:.6g} and {self.visible_high:.6g}"
             )
+        broken = broken_edge(self.points, self.visible)
+        if broken:
+            rule = "ReachCone.points must make a star about the visible point"
+            raise StarError(f"{rule}: {broken.why}", broken)
 
     @classmethod
     def fit(
@@ -119,8 +113,41 @@ class ReachCone(Directional):
 
     @cached_property
     def packed(self) -> Floats:
-        at_visible = (self.visible_low, self.visible_high)
-        return pack_cone(self.points, self.visible, self.low, self.high, at_visible)
+        edges, frame = edge_rows(self.points), tangent_basis(self.visible)
+        buckets, most = _buckets(self.points, frame)
+        planes = slice_rows(self.points, self.visible, self.low, self.high)
+        planes = planes[np.arange(len(planes) + most) % len(planes)]
+        layout = kernels.reach_cone.HEADER
+        table = layout.SIZE + planes.shape[1] * buckets
+        side = _power_of_two(2.0 * np.sqrt(len(edges)), LEAST_SIDE, MOST_SIDE)
+        parts = [planes.ravel(), edges.ravel(), table, _cell_rows(edges, side)]
+        begins = layout.SIZE + np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+        header = layout.pack(
+            size=begins[-1],
+            buckets=len(table),
+            most=most,
+            side=side,
+            slope=1.0 / np.hypot(1.0, self._steepest_twist()),
+            free=float(self.is_free),
+            visible=(self.visible_low, self.visible_high),
+            frame=frame,
+            slices=begins[0],
+            edges=begins[1],
+            table=begins[2],
+            cells=begins[3],
+            count=len(self.points),
+        )
+        return np.concatenate([[float(CONE)], header, *parts])
+
+    def _steepest_twist(self) -> float:
+        """Return the greatest change of the twist limits per radian of direction."""
+        at_start, at_end = np.moveaxis(twist_gradients(self.points, self.visible), 1, 0)
+        slopes = []
+        for limits, middle in ((self.low, self.visible_low), (self.high, self.visible_high)):
+            rise = (limits - middle)[:, None]
+            gradient = rise * at_start + np.roll(rise, -1, axis=0) * at_end
+            slopes.append(np.linalg.norm(gradient, axis=1).max())
+        return float(max(slopes))
 
     @property
     def is_free(self) -> bool:
@@ -134,28 +161,14 @@ class ReachCone(Directional):
         In slice i p_i is the weight of point i + 1, and -p_{i+1} that of point i: equation 6 of
         Wilhelms & Van Gelder has them the wrong way round.
         """
-        return self.locate(unit_directions("directions", directions))[2]
+        return self._locate(directions)[1]
 
-    def slices(self, directions: Vectors, last: Ints | None = None) -> Ints:
-        """Return the number of the slice (...) that each direction is in, legal or not.
+    def slices(self, directions: Vectors) -> Ints:
+        """Return the index of the slice (...) that each direction is in, legal or not.
 
-        Slice i lies between points i and i + 1, seen from the visible point. With `last`, the
-        slices of a moment ago, only what has left them is looked for.
+        Slice i lies between points i and i + 1, seen from the visible point.
         """
-        directions = unit_directions("directions", directions)
-        if last is None:
-            return self.locate(directions)[0]
-        last = np.broadcast_to(np.asarray(last), directions.shape[:-1])
-        if not np.issubdtype(last.dtype, np.integer):
-            raise ValueError(f"last must be numbers of slices, got {last.dtype}")
-        planes = slice_rows(self.points, self.visible, self.low, self.high)[last % len(self.points)]
-        into = np.sum(planes[..., 0:3] * directions, axis=-1) >= 0.0
-        short = np.sum(planes[..., 3:6] * directions, axis=-1) < 0.0
-        found = np.array(last % len(self.points), dtype=np.int64)
-        gone = ~(into & short)
-        if gone.any():
-            found[gone] = self.locate(directions[gone])[0]
-        return found
+        return self._locate(directions)[0]
 
     def left(self, points: Points) -> Floats:
         """Return what is left to the boundary (..., 2), in radians: in direction, and in twist.
@@ -168,35 +181,6 @@ class ReachCone(Directional):
         outputs = angles.reshape(-1), margins.reshape(-1)
         kernels.reach_cone.margins_of(flat.reshape(-1), self.packed, *outputs)
         return np.stack([angles, margins], axis=-1)
-
-    def exit(self, start: Points, end: Points) -> Exit:
-        """Return where the ways from `start` to `end` (..., 4) first leave the legal directions.
-
-        The way is theirs: the straight chord between the two directions, seen from the
-        centre, with the twist in proportion to the chord. Its share t is 1 if the boundary is not
-        met and 0 if the start is not legal. Between opposite directions the chord meets the
-        centre, where t is ½ unless both ends are legal.
-        """
-        start, end = np.broadcast_arrays(self._checked(start), self._checked(end))
-        inside = self.contains_direction(start[..., :3]), self.contains_direction(end[..., :3])
-        return first_crossing(self.points, start, end, *inside)
-
-    def pull(self, points: Points, rest: Vectors | None = None) -> Points:
-        """Return the points with illegal directions moved towards `rest` until they are legal.
-
-        They go along the great circle to `rest`, a legal direction (the visible point unless
-        given), and stop at the boundary; then the twist goes to the nearest legal one. Members
-        stay. This is not the nearest member: see `project`.
-        """
-        points = self._checked(points)
-        aim = self.visible if rest is None else unit_directions("rest", rest)
-        if not self.contains_direction(aim):
-            raise ValueError(f"rest must be a legal direction, got {aim.tolist()}")
-        inside = self.contains_direction(points[..., :3])
-        moved = pull_points(self.points, np.asarray(points, np.float64), aim, inside)
-        lost = ~np.isfinite(moved).all(axis=-1)  # opposite to rest, or past a vertex
-        moved[lost] = points[lost]
-        return np.asarray(self.project(moved).astype(points.dtype))
 
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> ReachCone:
         across = unit_directions("normal", normal)
@@ -217,123 +201,68 @@ class ReachCone(Directional):
         low, high = float(self.low.min()), float(self.high.max())
         return min(low, self.visible_low), max(high, self.visible_high)
 
-    def locate(self, directions: Vectors) -> tuple[Ints, Scalars, Floats]:
-        """Return the slices of unit directions (..., 3), heights, and ranges of the twist (..., 2).
-
-        Heights (...) are those over the planes of the slices' edges: at least 0 inside.
-        """
-        flat = np.ascontiguousarray(directions, dtype=np.float64)
-        batch = flat.shape[:-1]
-        found, height = np.empty(batch, np.int64), np.empty(batch)
-        limits = np.empty((*batch, 2))
+    def _locate(self, directions: Vectors) -> tuple[Ints, Floats]:
+        """Return the slices (...) of directions (..., 3), and the twist limits (..., 2) there."""
+        flat = np.ascontiguousarray(unit_directions("directions", directions))
+        slices, limits = np.empty(flat.shape[:-1], np.int64), np.empty((*flat.shape[:-1], 2))
         kernels.reach_cone.locate(
-            flat.reshape(-1), self.packed, found.reshape(-1), height.reshape(-1), limits.reshape(-1)
+            flat.reshape(-1), self.packed, slices.reshape(-1), limits.reshape(-1)
         )
-        return found, height, limits
+        return slices, limits
 
 
-def check_cone(name: str, value: object) -> None:
-    """Raise ValueError, by the name of what is given, unless it is a reach cone."""
-    if not isinstance(value, ReachCone):
-        raise ValueError(f"{name} must be a ReachCone, got {value!r:.80}")
+def edge_rows(points: Vectors) -> Floats:
+    """Return start, tangent, normal, cosine and sine of the length, and end of each edge."""
+    following = np.roll(points, -1, axis=0)
+    normal = cross(points, following - points)
+    sine = np.linalg.norm(normal, axis=1, keepdims=True)
+    normal = normal / sine
+    cosine = np.sum(points * following, axis=1, keepdims=True)
+    size = np.hypot(sine, cosine)
+    rows = [points, cross(normal, points), normal, cosine / size, sine / size, following]
+    return np.concatenate([*rows, np.zeros((len(points), 2))], axis=1)
 
 
-def nearest_on_edges(vertices: Vectors, directions: Vectors) -> tuple[Vectors, Ints]:
-    """Return the point of the polygon's edges nearest to each direction, and its edge's number."""
-    starts, ends = vertices, np.roll(vertices, -1, axis=0)
-    normals = unit_vectors(np.cross(starts, ends))
-    feet = directions[..., None, :] - (directions @ normals.T)[..., None] * normals
-    on_edge = np.sum(feet * np.cross(normals, starts), axis=-1) >= 0.0
-    on_edge &= np.sum(feet * np.cross(ends, normals), axis=-1) >= 0.0
-    length = np.linalg.norm(feet, axis=-1, keepdims=True)
-    feet = feet / np.where(length > 0.0, length, 1.0)
-    corner = np.where((directions @ starts.T >= directions @ ends.T)[..., None], starts, ends)
-    feet = np.where(on_edge[..., None], feet, corner)
-    number = np.linalg.norm(feet - directions[..., None, :], axis=-1).argmin(axis=-1)
-    return np.take_along_axis(feet, number[..., None, None], axis=-2)[..., 0, :], number
+def _buckets(points: Vectors, frame: Floats) -> tuple[Floats, int]:
+    """Return the first slice of each bucket of azimuth, and the most vertices in a bucket.
 
-
-@dataclass(frozen=True, eq=False)
-class Exit:
-    """Where ways first leave the legal directions: `points` (..., 4), and the share `t` (...)."""
-
-    points: Points
-    t: Scalars
-
-
-def first_crossing(
-    vertices: Vectors, start: Points, end: Points, inside: Mask, arrives: Mask
-) -> Exit:
-    """Return the first places where chords from `start` to `end` leave the polygon.
-
-    `inside` and `arrives` tell whether the starts and the ends are legal directions.
+    Azimuth is measured along a diamond instead of a circle, from 0 to 4.
     """
-    start, end = start.astype(np.float64), end.astype(np.float64)
-    t = _exit_shares(vertices, start[..., :3], end[..., :3]).min(axis=-1, initial=1.0)
-    opposite = np.linalg.norm(start[..., :3] + end[..., :3], axis=-1) < OPPOSITE
-    t = np.where(opposite, np.where(arrives, 1.0, 0.5), t)
-    t = np.where(inside, t, 0.0)
-    chord = start[..., :3] + t[..., None] * (end[..., :3] - start[..., :3])
-    length = np.linalg.norm(chord, axis=-1, keepdims=True)
-    direction = np.where(length > OPPOSITE, chord / np.maximum(length, OPPOSITE), start[..., :3])
-    direction = np.where((t == 0.0)[..., None], start[..., :3], direction)
-    direction = np.where((t == 1.0)[..., None], end[..., :3], direction)
-    twist = start[..., 3] + t * (end[..., 3] - start[..., 3])
-    return Exit(np.concatenate([direction, twist[..., None]], axis=-1), t)
+    u, v = points @ frame[0], points @ frame[1]
+    q = v / (np.abs(u) + np.abs(v))
+    diamond = 1.0 + np.where(u >= 0.0, q, 2.0 - q)
+    count = _power_of_two(len(points), 4, MOST_BUCKETS)
+    while True:
+        bucket = np.minimum(diamond * (0.25 * count), count - 1.0).astype(np.int64)
+        most = int(np.bincount(bucket).max())
+        if most == 1 or count >= MOST_BUCKETS:
+            break
+        count *= 2
+    order = np.argsort(diamond, kind="stable")
+    before = np.searchsorted(bucket[order], np.arange(count)) - 1
+    return order[before].astype(np.float64), most
 
 
-def pull_points(vertices: Vectors, points: Points, rest: Vectors, inside: Mask) -> Points:
-    """Return the points with outer directions moved to where their way to `rest` enters.
+def _power_of_two(least: float, low: int, high: int) -> int:
+    """Return the smallest power of two that is at least `least`, clipped to `low` and `high`."""
+    return min(max(low, 1 << int(np.ceil(np.log2(least)))), high)
 
-    Not a number where no such place is found.
+
+def _cell_rows(edges: Floats, side: int) -> Floats:
+    """Return the edges that can be nearest in each of 6 · side² cells of a cube, flat.
+
+    First the offset of each cell's list and the distance to the boundary, then the lists.
     """
-    directions = points[..., :3]
-    aim = np.broadcast_to(rest, directions.shape)
-    t = _crossings(vertices, directions, aim, 1.0).min(axis=-1)
-    found = np.isfinite(t)
-    chord = directions + np.where(found, t, 0.0)[..., None] * (aim - directions)
-    length = np.linalg.norm(chord, axis=-1, keepdims=True)
-    found &= length[..., 0] > OPPOSITE
-    chord = np.where(found[..., None], chord / np.where(found[..., None], length, 1.0), np.nan)
-    moved = np.where(inside[..., None], directions, chord)
-    return np.concatenate([moved, points[..., 3:]], axis=-1)
-
-
-def _exit_shares(vertices: Vectors, start: Vectors, end: Vectors) -> Floats:
-    """Return where chords leave the polygon over each edge (..., n); infinite if they do not.
-
-    At a vertex that points inwards, who crosses one edge leaves only if the other is left, too.
-    """
-    t = _crossings(vertices, start, end, -1.0)
-    before, after = np.roll(vertices, 1, axis=0), np.roll(vertices, -1, axis=0)
-    inward = np.einsum("ij,ij->i", np.cross(before, vertices), after) < 0.0
-    if not inward.any():
-        return t
-    left = (end - start) @ edge_rows(vertices)[:, 6:9].T < 0.0
-    crossing = np.isfinite(t)
-    place = (
-        start[..., None, :] + np.where(crossing, t, 0.0)[..., None] * (end - start)[..., None, :]
-    )
-    place /= np.maximum(np.linalg.norm(place, axis=-1, keepdims=True), OPPOSITE)
-    for corner, other in ((vertices, 1), (after, -1)):
-        turned = inward if other == 1 else np.roll(inward, -1)
-        at_corner = np.linalg.norm(place - corner, axis=-1) < AT_CORNER
-        stays = crossing & turned & at_corner & ~np.roll(left, other, axis=-1)
-        t = np.where(stays, np.inf, t)
-    return t
-
-
-def _crossings(vertices: Vectors, start: Vectors, end: Vectors, side: float) -> Floats:
-    """Return where chords cross each edge (..., n) outward (-1) or inward (1); infinite if not."""
-    edges = edge_rows(vertices)
-    normals = side * edges[:, 6:9]
-    before, after = start @ normals.T, end @ normals.T
-    rises = after - before
-    crosses = (rises > 0.0) & (before <= SLACK) & (after > 0.0)
-    t = np.where(crosses, np.clip(-before / np.where(crosses, rises, 1.0), 0.0, 1.0), np.inf)
-    along, across = start @ edges[:, 0:3].T, start @ edges[:, 3:6].T
-    share = np.where(crosses, t, 0.0)
-    along = along + share * (end @ edges[:, 0:3].T - along)
-    across = across + share * (end @ edges[:, 3:6].T - across)
-    short = across * edges[:, 9] - along * edges[:, 10]
-    return np.where((across >= -SLACK) & (short <= SLACK), t, np.inf)
+    starts = np.array([0, len(edges)], dtype=np.int64)
+    items = np.arange(len(edges), dtype=np.int64)
+    flat, coarse = np.ascontiguousarray(edges).ravel(), 0
+    while coarse < side:
+        fine = max(2 * coarse, 1)
+        fine_starts = np.empty(6 * fine * fine + 1, dtype=np.int64)
+        fine_items = np.empty(6 * len(items), dtype=np.int64)
+        count = kernels.reach_cone.refine(flat, coarse, starts, items, fine_starts, fine_items)
+        starts, items, coarse = fine_starts, fine_items[:count], fine
+    clear = np.zeros(len(starts))
+    kernels.reach_cone.clearances(flat, side, starts, items, clear)
+    rows = np.stack([starts + 2 * len(starts), clear], axis=1)
+    return np.concatenate([rows.ravel(), items])

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors, cross, unit_vectors
-from ..extent import tangent_basis
-from .packing import slice_rows
-from .star import argmax_by_group, from_polar, polar
+from ..extent import spread_directions
+from .star import argmax_by_group, from_polar, polar, twist_gradients
 
 # The price of a bend, relative to that of width. Steep ends of twists leave much of the true
 # neighbourhood out of a margin: with 0.5 as little as 85 % was covered, with 1.5 at least 90 %.
@@ -44,7 +43,7 @@ def fit_twists(
     kept = np.unique(
         np.concatenate([argmax_by_group(cell, -turned), argmax_by_group(cell, turned)])
     )
-    gradients = _gradients(corners, visible)
+    gradients = twist_gradients(corners, visible)
     for _ in range(ROUNDS):
         limits = _solve_limits(gradients, number[kept], weights[kept], turned[kept])
         missing = np.stack(
@@ -110,20 +109,6 @@ def _cells(number: Ints, weights: Floats) -> Ints:
     share = weights[:, 1] / np.maximum(weights[:, 0] + weights[:, 1], 1e-300)
     piece = np.minimum(share * RING_PIECES, RING_PIECES - 1).astype(np.int64)
     return np.asarray((number * RINGS + out) * RING_PIECES + piece)
-
-
-def _gradients(corners: Vectors, visible: Vectors) -> Floats:
-    """Return the gradients (n, 2, 2) in each slice, of limits of 1 at its start and at its end.
-
-    First the vertex, then two coordinates across; the visible point's limit takes both, negative.
-    The slope is greatest where the slice's plane triangle is nearest to the centre: see `steepest`.
-    """
-    rows = slice_rows(corners, visible, np.zeros(len(corners)), np.zeros(len(corners)))
-    weights = rows[:, 0:3] - rows[:, 3:6] + rows[:, 6:9]
-    size, depth = np.linalg.norm(weights, axis=1), rows[:, 6:9] @ visible
-    frames = tangent_basis(weights / size[:, None])
-    both = np.stack([-rows[:, 3:6], rows[:, 0:3]], axis=1)
-    return np.asarray(both @ np.swapaxes(frames, 1, 2) * (size / depth**2)[:, None, None])
 
 
 def _minimize(
@@ -232,15 +217,10 @@ def _middle(directions: Vectors) -> Vectors:
         mean = unit_vectors(mean)
         if (directions @ mean).min() > np.cos(MOST - 0.1):
             return mean
-    k = np.arange(2000) + 0.5
-    around, z = k * np.pi * (1.0 + np.sqrt(5.0)), 1.0 - 2.0 * k / 2000.0
-    ring = np.sqrt(1.0 - z * z)
-    everywhere = np.stack([ring * np.cos(around), ring * np.sin(around), z], axis=1)
-    nearest = np.full(len(everywhere), -1.0)
-    for first in range(0, len(directions), 4096):
-        part = everywhere @ directions[first : first + 4096].T
-        np.maximum(nearest, part.max(axis=1), out=nearest)
-    return np.asarray(-everywhere[int(nearest.argmin())])
+    from scipy.spatial import cKDTree
+
+    everywhere = spread_directions(2000)
+    return np.asarray(-everywhere[int(cKDTree(directions).query(everywhere)[0].argmax())])
 
 
 def _spread(azimuth: Scalars, angle: Scalars, vertices: int) -> Scalars:

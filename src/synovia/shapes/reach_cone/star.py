@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -31,30 +30,17 @@ class BrokenEdge:
     why: str
 
 
-@lru_cache(maxsize=64)
-def _frame_about(x: float, y: float, z: float) -> Floats:
-    """Return `tangent_basis` of one direction: fits and growth ask for the same again and again."""
-    frame = tangent_basis(np.array([x, y, z]))
-    frame.flags.writeable = False
-    return frame
-
-
 def polar(directions: Vectors, visible: Vectors) -> tuple[Scalars, Scalars]:
     """Return the azimuth of directions about `visible`, from -π to π, and the angle from it."""
-    frame = _frame_about(*visible.tolist())
-    u, v = directions @ frame[0], directions @ frame[1]
+    u, v = np.moveaxis(directions @ tangent_basis(visible).T, -1, 0)
     return np.arctan2(v, u), np.arctan2(np.hypot(u, v), directions @ visible)
 
 
 def from_polar(azimuth: Scalars, angle: Scalars, visible: Vectors) -> Vectors:
-    """Return the unit directions at these azimuths and angles from `visible`."""
-    frame = _frame_about(*visible.tolist())
-    ways = np.cos(azimuth), np.sin(azimuth), np.cos(angle), np.sin(angle)
-    along, aside, near, far = np.broadcast_arrays(*ways)
-    found = np.empty((*near.shape, 3))
-    for k in range(3):  # one by one: sums over rows of three would take longer
-        found[..., k] = near * visible[k] + far * (along * frame[0, k] + aside * frame[1, k])
-    return found
+    """Return the unit directions (..., 3) at these azimuths and angles from `visible`."""
+    across = np.stack([np.cos(azimuth), np.sin(azimuth)], axis=-1) @ tangent_basis(visible)
+    angle = np.asarray(angle)[..., None]
+    return np.asarray(np.cos(angle) * visible + np.sin(angle) * across)
 
 
 def argmax_by_group(group: Ints, values: Scalars) -> Ints:
@@ -127,3 +113,45 @@ def visible_point(points: Vectors) -> Vectors:
     if broken:
         raise StarError(f"{rule}: {broken.why}", broken)
     return unit_vectors(best)
+
+
+def slice_rows(points: Vectors, visible: Vectors, low: Floats, high: Floats) -> Floats:
+    """Return for each slice the normals of its two sides and its edge, and the limits there."""
+    following = np.roll(points, -1, axis=0)
+    rows = np.zeros((len(points), 16))
+    # Products with differences: those of a small cone's directions would lose half the digits.
+    rows[:, 0:3] = cross(visible, points - visible)
+    rows[:, 3:6] = np.roll(rows[:, 0:3], -1, axis=0)
+    rows[:, 6:9] = cross(points, following - points)
+    rows[:, 9:13] = np.stack([low, high, np.roll(low, -1), np.roll(high, -1)], axis=1)
+    return rows
+
+
+def twist_gradients(points: Vectors, visible: Vectors) -> Floats:
+    """Return the gradients (n, 2, 2) in each slice, for a twist limit of 1 at its start or end.
+
+    Rows are the two vertices, columns two coordinates across the direction. A limit of 1 at the
+    visible point has minus their sum. Limits are linear on the plane triangle of a slice, so that
+    per radian of direction they change fastest where that is nearest to the centre.
+    """
+    rows = slice_rows(points, visible, np.zeros(len(points)), np.zeros(len(points)))
+    normal = rows[:, 0:3] - rows[:, 3:6] + rows[:, 6:9]
+    size, depth = np.linalg.norm(normal, axis=1), rows[:, 6:9] @ visible
+    frames = tangent_basis(normal / size[:, None])
+    both = np.stack([-rows[:, 3:6], rows[:, 0:3]], axis=1)
+    return np.asarray(both @ np.swapaxes(frames, 1, 2) * (size / depth**2)[:, None, None])
+
+
+def nearest_on_edges(vertices: Vectors, directions: Vectors) -> tuple[Vectors, Ints]:
+    """Return the nearest point of the polygon's edges to each direction, and the edge's index."""
+    starts, ends = vertices, np.roll(vertices, -1, axis=0)
+    normals = unit_vectors(np.cross(starts, ends))
+    feet = directions[..., None, :] - (directions @ normals.T)[..., None] * normals
+    on_edge = np.sum(feet * np.cross(normals, starts), axis=-1) >= 0.0
+    on_edge &= np.sum(feet * np.cross(ends, normals), axis=-1) >= 0.0
+    length = np.linalg.norm(feet, axis=-1, keepdims=True)
+    feet = feet / np.where(length > 0.0, length, 1.0)
+    corner = np.where((directions @ starts.T >= directions @ ends.T)[..., None], starts, ends)
+    feet = np.where(on_edge[..., None], feet, corner)
+    edge = np.linalg.norm(feet - directions[..., None, :], axis=-1).argmin(axis=-1)
+    return np.take_along_axis(feet, edge[..., None, None], axis=-2)[..., 0, :], edge
