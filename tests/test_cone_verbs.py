@@ -14,7 +14,6 @@ from synovia.edit.reach_cone import (
     from_stereographic,
     move_point,
     relax,
-    reorder,
     set_twist,
     set_visible,
     simplify,
@@ -123,7 +122,6 @@ def test_edits_give_new_cones_or_say_why_not():
     assert np.array_equal(delete_point(added, 3).points, cone.points)
     moved = move_point(cone, 0, unit_vectors(cone.points[0] + 0.2 * cone.visible))
     assert angle_between(moved.points[0], cone.visible) < 0.7
-    assert np.array_equal(reorder(cone, [*range(1, 8), 0]).points, np.roll(cone.points, -1, axis=0))
     aside = unit_vectors(cone.visible + 0.1 * cone.points[0])
     assert np.abs(set_visible(cone, aside).visible - aside).max() < 1e-15
     assert set_twist(cone, -2.0, 2.0, 4).low[4] == -2.0
@@ -133,8 +131,6 @@ def test_edits_give_new_cones_or_say_why_not():
         (lambda: delete_point(three, 0), "at least 3 points"),
         (lambda: delete_point(cone, 8), "no point 8; this cone has points 0 to 7"),
         (lambda: move_point(cone, 0, cone.points[2]), "edge"),
-        (lambda: reorder(cone, [1, 0, 2, 3, 4, 5, 6, 7]), "edge"),
-        (lambda: reorder(cone, [0, 0]), "each of 0 to 7 once"),
         (lambda: set_visible(cone, -cone.visible), "must make a star"),
         (lambda: set_twist(cone, 1.0, 0.0, 2), "low must not exceed"),
         (lambda: add_point(cone, middle, 99), "as number 0 to 8"),

@@ -99,9 +99,6 @@ def test_a_broken_star_is_refused_with_its_edge(asking):
     np.testing.assert_allclose(header["edge"]["ends"], broken.ends)
     assert asking.cone is before
     assert "state" not in header  # nothing has changed
-    swapped = asking.edit("reorder-point", index=2, by=1)
-    assert swapped["edge"]["number"] in (1, 2, 3)
-    np.testing.assert_allclose(swapped["edge"]["ends"], before.points[[3, 2]])
     crossed = asking.edit("smooth", rounds=99)
     assert "more than 1000 points" in crossed["error"]
 
@@ -182,7 +179,6 @@ def test_the_page_gets_the_points_of_all_cones(union):
         ("move-point", {"index": 2, "point": [0.55, 0.3, 0.8]}),
         ("add-point", {"after": 6}),
         ("delete-point", {"index": 6}),
-        ("reorder-point", {"index": 0, "by": 6}),
         ("move-visible", {"point": [0.7, 0.1, 0.75]}),
         ("twist", {"index": 6, "lowDeg": -20, "highDeg": 75.5}),
         ("twist", {"index": None, "lowDeg": -20, "highDeg": 75.5}),

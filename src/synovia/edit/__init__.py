@@ -5,13 +5,13 @@ Functions dispatch on the class of the shape and have a default for shapes that 
 
 from .numbers import Family, Number, families, family_of, label, numbers, with_number
 from .reach_cone import cones, with_cones
-from .samples import add, counts_samples
 from .sculpt import (
+    add,
     add_sample,
     brush,
+    counts_samples,
     is_sculptable,
     level,
-    move_sample,
     pull,
     push,
     settle,
@@ -30,7 +30,6 @@ __all__ = [
     "is_sculptable",
     "label",
     "level",
-    "move_sample",
     "numbers",
     "pull",
     "push",

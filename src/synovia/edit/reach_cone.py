@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import TURN, Floats, Points, Vectors, floats, unit_vectors
 from ..shapes import ReachCone, Region, Union
-from ..shapes.directional import unit_directions
+from ..shapes.directional import angle_between, unit_directions
 from ..shapes.reach_cone.cone import LEAST_POINTS
 from ..shapes.reach_cone.star import (
     StarError,
@@ -95,18 +95,6 @@ def delete_point(cone: ReachCone, index: int) -> ReachCone:
     points = np.delete(cone.points, index, axis=0)
     return replace(
         cone, points=points, low=np.delete(cone.low, index), high=np.delete(cone.high, index)
-    )
-
-
-def reorder(cone: ReachCone, order: Sequence[int]) -> ReachCone:
-    """Return the cone with its vertices in this order, which holds each number once."""
-    numbers = np.asarray(order)
-    if sorted(numbers.tolist()) != list(range(len(cone.points))):
-        raise ValueError(
-            f"order must hold each of 0 to {len(cone.points) - 1} once, got {numbers.tolist()}"
-        )
-    return replace(
-        cone, points=cone.points[numbers], low=cone.low[numbers], high=cone.high[numbers]
     )
 
 
@@ -249,17 +237,11 @@ def _omission(cone: ReachCone, kept: Sequence[int], number: int) -> float:
     gone = (start + 1 + np.arange((end - start - 1) % n)) % n
     ends = cone.points[[start, end]]
     feet, _ = nearest_on_edges(ends, cone.points[gone])
-    share = _angle(ends[0], feet) / max(float(_angle(ends[0], ends[1])), 1e-12)
-    off = [_angle(cone.points[gone], feet)]
+    share = angle_between(ends[0], feet) / max(float(angle_between(ends[0], ends[1])), 1e-12)
+    off = [angle_between(cone.points[gone], feet)]
     for limits in (cone.low, cone.high):
         off.append(np.abs(limits[gone] - (limits[start] + share * (limits[end] - limits[start]))))
     return float(np.max(off))
-
-
-def _angle(one: Vectors, other: Vectors) -> Floats:
-    return np.asarray(
-        2.0 * np.arcsin(np.clip(0.5 * np.linalg.norm(one - other, axis=-1), 0.0, 1.0))
-    )
 
 
 def include_sample(cone: ReachCone, point: Points) -> ReachCone:
@@ -304,7 +286,12 @@ def _include_direction(cone: ReachCone, point: Points) -> ReachCone:
     corners = [number, after]
     low, fall = _needed_limits(share, -cone.visible_low, -cone.low[corners], -cone.low[around])
     high, rise = _needed_limits(share, cone.visible_high, cone.high[corners], cone.high[around])
-    lows[place], highs[place] = _in_order(-low, high, _near_middle(cone, point[3]))
+    if -low <= high:
+        lows[place], highs[place] = -low, high
+    else:  # crossed twice: the twist between them that is nearest to the sample's
+        middle = 0.5 * (cone.visible_low + cone.visible_high)
+        twist = point[3] - TURN * np.rint((point[3] - middle) / TURN)
+        lows[place] = highs[place] = np.clip(twist, high, -low)
     if cone.is_free:  # and stays so, whatever was rounded
         lows[place], highs[place], fall, rise = cone.low[number], cone.high[number], 0.0, 0.0
     return replace(
@@ -337,20 +324,6 @@ def _needed_limits(
     most = float(limits.max())
     lack = max(least - most, 0.0) / (1.0 + share[0] ** 2)
     return min(least, most) + lack, lack * abs(share[0])
-
-
-def _in_order(low: float, high: float, twist: float) -> tuple[float, float]:
-    """Return limits as they are, or where they cross twice the one between them nearest `twist`."""
-    if low <= high:
-        return low, high
-    between = min(max(twist, high), low)
-    return between, between
-
-
-def _near_middle(cone: ReachCone, twist: float) -> float:
-    """Return the twist, of those whole turns apart, nearest to the middle at the visible point."""
-    middle = 0.5 * (cone.visible_low + cone.visible_high)
-    return float(twist - TURN * np.rint((twist - middle) / TURN))
 
 
 def _include_twist(cone: ReachCone, point: Points) -> ReachCone:

@@ -27,7 +27,6 @@ from .limit_edits import (
     MovePoint,
     MoveVisible,
     Relax,
-    ReorderPoint,
     SetHingeEnd,
     SetNumber,
     Settle,
@@ -103,7 +102,6 @@ Edit = (
     MovePoint
     | AddPoint
     | DeletePoint
-    | ReorderPoint
     | MoveVisible
     | Twist
     | Smooth

@@ -180,21 +180,6 @@ class DeletePoint(ConeEdit):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReorderPoint(ConeEdit):
-    """Move a point of a cone by so many positions in the order."""
-
-    edit: Literal["reorder-point"]
-    index: int
-    by: int
-
-    def apply_to_cone(self, limit: Limit, cone: ReachCone) -> ReachCone:
-        """Return the cone with the point moved in the order."""
-        order = [index for index in range(len(cone.points)) if index != self.index]
-        order.insert((self.index + self.by) % len(cone.points), self.index)
-        return reach_cone.reorder(cone, order)
-
-
-@dataclass(frozen=True, kw_only=True)
 class MoveVisible(ConeEdit):
     """Move the visible point of a cone to a direction."""
 

@@ -19,17 +19,9 @@ import { type EditAnswer, Strokes } from "./strokes";
 
 const NUDGE_DEG = 1; // move of a point by an arrow key
 
-/** Advice after an edit that was refused. */
-const ADVICE: Record<string, string> = {
-  "reorder-point":
-    "The order is that in which points lie round the visible one: drag this point to its place, or " +
-    "delete it and double click there.",
-};
-
 /** The message about the last edit. */
 interface Status {
   text: string;
-  advice?: string | undefined;
   /** The number of the edge of a cone that made the edit impossible. */
   edge?: number | undefined;
   isRefused?: boolean;
@@ -204,8 +196,7 @@ export class Editing {
   /** Show why an edit was refused: the edge at fault is red, a ghost is where a point was to go. */
   private showRefusal({ message, edge }: Refusal, edit: EditRequest): void {
     if (edit.joint !== this.name) return; // another joint has been picked meanwhile
-    const advice = edge ? ADVICE[edit.edit] : undefined;
-    this.status.value = { text: message, advice, edge: edge?.number, isRefused: true };
+    this.status.value = { text: message, edge: edge?.number, isRefused: true };
     const vector = (point: number[] = []) => new Vector3().fromArray(point);
     this.handles?.showRefusal({
       edge: edge ? [vector(edge.ends[0]), vector(edge.ends[1])] : undefined,
@@ -231,7 +222,7 @@ export class Editing {
 
   /** The edited joint, undo and redo, and the result of the last edit. */
   Head = () => {
-    const { text, advice, edge, isRefused } = this.status.value;
+    const { text, edge, isRefused } = this.status.value;
     const { state } = this.store;
     const step = (which: "undo" | "redo", sign: string, label: string) => {
       const what = state.value[which];
@@ -255,7 +246,6 @@ export class Editing {
         </div>
         <p id="said" role="status" class={isRefused ? "missed" : "met"} data-edge={edge}>
           {text}
-          {advice && <span>{advice}</span>}
         </p>
       </div>
     );

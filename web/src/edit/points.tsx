@@ -129,14 +129,6 @@ export class PointsPanel {
     return this.location ? { part: this.location.part } : {};
   }
 
-  private async reorder(by: number): Promise<void> {
-    const { corner, actions } = this;
-    if (!corner) return;
-    const { part, index, cone } = corner;
-    if (await actions.apply({ edit: "reorder-point", part, index, by }))
-      actions.select(cone.first + ((index + by + cone.count) % cone.count));
-  }
-
   private valuesOf({ compass }: Region, outline: Outline, key: PointKey): Record<Field, number> {
     const [away, around] = anglesDeg(compass, directionOf(outline, key));
     const [low, high] = twistSpanAt(outline, key);
@@ -176,9 +168,6 @@ export class PointsPanel {
       name: `${each}`,
       label: labelOf(outline, each),
     }));
-    // Only the first point of the count is free; any other order breaks the star.
-    const isEarlierFree = corner?.index === 0;
-    const isLaterFree = corner !== undefined && corner.index === corner.cone.count - 1;
     return (
       <section class="points editing" aria-label="Points of the cone">
         <h3>Points</h3>
@@ -207,22 +196,6 @@ export class PointsPanel {
             onClick={() => void this.remove()}
           >
             Delete
-          </Button>
-          <Button
-            label="One place earlier in the order"
-            class={isEarlierFree ? "" : "dim"}
-            disabled={!corner}
-            onClick={() => void this.reorder(-1)}
-          >
-            Earlier
-          </Button>
-          <Button
-            label="One place later in the order"
-            class={isLaterFree ? "" : "dim"}
-            disabled={!corner}
-            onClick={() => void this.reorder(1)}
-          >
-            Later
           </Button>
         </div>
         <div class="line">

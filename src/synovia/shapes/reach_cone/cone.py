@@ -211,6 +211,12 @@ class ReachCone(Directional):
         return slices, limits
 
 
+def check_cone(name: str, value: object) -> None:
+    """Raise ValueError with `name` unless `value` is a reach cone."""
+    if not isinstance(value, ReachCone):
+        raise ValueError(f"{name} must be a ReachCone, got {value!r:.80}")
+
+
 def edge_rows(points: Vectors) -> Floats:
     """Return start, tangent, normal, cosine and sine of the length, and end of each edge."""
     following = np.roll(points, -1, axis=0)
