@@ -35,10 +35,10 @@ from synovia.kernels.rotation import (
     LANES,
     PX,
     X,
-    exp,
+    from_rotation_vector,
     load,
-    log,
     store,
+    to_rotation_vector,
     turn_in,
     turn_out,
 )
@@ -64,10 +64,10 @@ def convert(rotations, reference, out):
         n = min(LANES, count - start)
         load(rotations, 4 * start, 4, block, n)
         turn_in(reference, 0, block, n)
-        log(block, n)
+        to_rotation_vector(block, n)
         for i in range(3 * LANES):
             block[PX + i] = block[X + i]
-        exp(block, n)
+        from_rotation_vector(block, n)
         turn_out(reference, 0, -np.inf, block, n)
         store(block, n, start, out)
 

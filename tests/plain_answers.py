@@ -38,8 +38,8 @@ SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 # To 1e-9: what iterates, and what takes the arc cosine of numbers next to 1.
 ROUGH = {"ik_descent.descend_each"}
 ROUGH |= {"reach_cone.clearances", "controls.descend", "clamp.first_exit"}
-ROUGH |= {"runtime.exits", "runtime_ik.look_at", "runtime_ik.two_bone", "runtime.project_pose"}
-ROUGH |= {"gradient.measure"}  # differences of distances
+ROUGH |= {"runtime.exits", "runtime.look_at", "runtime.two_bone", "runtime.project_pose"}
+ROUGH |= {"limit.measure_gradients"}  # differences of distances
 ROUGH |= {"control_group.nearest_each", "pair.search"}
 # Numbers of the nearest of several, which may be as near as each other.
 TIES = {("distance_field_grid.nearest_in_lines", 5)}
@@ -137,11 +137,11 @@ def use_the_runtime(rng):
         runtime.measure(packed, k, turns.ravel(), distances)
         runtime.project(packed, k, turns.ravel(), out, distances)
         runtime.exits(packed, k, out[:12].copy(), turns[:3].ravel(), distances[:3])
-        kernels.runtime_ik.soften(packed, k, turns.ravel(), 0.2, 0.7, out, distances)
+        kernels.runtime.soften(packed, k, turns.ravel(), 0.2, 0.7, out, distances)
     runtime.project_pose(packed, turns[:5].flatten(), np.empty(4))
     rest, point, near = np.tile(quat.IDENTITY, 5), np.zeros(3), np.array([0.76, 0.05, 0.04])
-    kernels.runtime_ik.look_at(packed, rest, 1, 4, np.eye(6)[3], near + 0.3, np.empty(4))
-    kernels.runtime_ik.two_bone(packed, rest, 3, point, near, point, np.empty(4))
+    kernels.runtime.look_at(packed, rest, 1, 4, np.eye(6)[3], near + 0.3, np.empty(4))
+    kernels.runtime.two_bone(packed, rest, 3, point, near, point, np.empty(4))
 
 
 def use_ways(rng):

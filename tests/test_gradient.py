@@ -11,7 +11,7 @@ from synovia import Limit, kernels, quat
 from synovia.charts import RotationVector
 from synovia.shapes import Box
 
-MAX_SLOPE = kernels.gradient.MAX_SLOPE
+MAX_SLOPE = kernels.limit.MAX_SLOPE
 STEP, AROUND = 1e-6, 3e-5
 
 

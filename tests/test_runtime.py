@@ -37,7 +37,6 @@ from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import dependent, runtime
 from synovia.kernels import limit as limit_kernels
 from synovia.kernels import runtime_file as layout
-from synovia.kernels import runtime_ik as kernels
 from synovia.kernels.distance_field import HEADER as SHAPE_HEADER  # the longest of all shapes
 from synovia.kernels.hinges import TAIL
 from synovia.kernels.layout import BOX, CONE, ELLIPSOID, HINGES, KDOP, MAX_AXES, MAX_REACH, UNION
@@ -235,12 +234,12 @@ def solve_here(model):
         target = np.array([1.0, 0.25 * k, 0.5])
         pose = np.tile([1.0, 0.0, 0.0, 0.0], joints)
         aim = np.array([0, 0, 0, 0, 0, 1.0])
-        left = kernels.look_at(packed, pose, 1, joints - 1, aim, target, away)
+        left = runtime.look_at(packed, pose, 1, joints - 1, aim, target, away)
         looking, end = [left, *pose], 2 + k % 3
         near = model.skeleton.offsets[: end + 1].sum(axis=0)
         near += 0.03, 0.02, -0.01 * k
         pose = np.tile([1.0, 0.0, 0.0, 0.0], joints)
-        left = kernels.two_bone(packed, pose, end, point, near, (k % 2) * pole, away)
+        left = runtime.two_bone(packed, pose, end, point, near, (k % 2) * pole, away)
         found.append([looking, [left, *pose]])
     return np.array(found)
 

@@ -10,7 +10,7 @@ from oracles import random_quats
 from synovia import Pose, quat
 from synovia.ik import Reach, look_at, two_bone
 from synovia.io.packed_limits import packed_limits_bytes
-from synovia.kernels import runtime_ik as kernels
+from synovia.kernels import runtime
 
 MODELS = ["arm", *FAMILIES]
 
@@ -34,7 +34,7 @@ def test_looking_is_that_of_python_where_the_goal_is_met(name):
     for pose in starts(model, 12, rng):
         target = np.array([0.7, 1.2, 0.0]) + rng.normal(size=3)
         mine = pose.ravel().copy()
-        left = kernels.look_at(packed, mine, 1, 4, np.array([0, 0, 0, 1.0, 0, 0]), target, away)
+        left = runtime.look_at(packed, mine, 1, 4, np.array([0, 0, 0, 1.0, 0, 0]), target, away)
         found = mine.reshape(-1, 4)
         assert model.contains(Pose(found, skeleton.offsets)).all()
         theirs = look_at(
@@ -45,7 +45,7 @@ def test_looking_is_that_of_python_where_the_goal_is_met(name):
             skeleton.names[1:],
             axis=[1, 0, 0],
         )
-        if left <= kernels.MET:
+        if left <= runtime.MET:
             met += 1
             np.testing.assert_allclose(found, theirs.pose.rotations, atol=1e-9)
     assert met >= 3
@@ -62,7 +62,7 @@ def test_two_bones_are_those_of_python_where_the_triangle_closes(name):
         goal = Reach("Wrist", ends(skeleton, reachable[k]), point=[0.05, 0.0, 0.0])
         pole = rng.normal(size=3) if k % 2 else None
         mine = pose.ravel().copy()
-        left = kernels.two_bone(
+        left = runtime.two_bone(
             packed, mine, 3, goal.point, goal.target, np.zeros(3) if pole is None else pole, away
         )
         found = mine.reshape(-1, 4)
@@ -95,6 +95,6 @@ def test_numbers_that_are_none_leave_a_legal_pose(bad):
         vectors = np.ones((2, 3))
         vectors.flat[where] = bad
         pose = random_quats(5, np.random.default_rng(where)).ravel()
-        kernels.look_at(packed, pose, 0, 4, vectors.ravel().copy(), vectors[0], away)
-        kernels.two_bone(packed, pose, 3, vectors[0], vectors[1], vectors[0], away)
+        runtime.look_at(packed, pose, 0, 4, vectors.ravel().copy(), vectors[0], away)
+        runtime.two_bone(packed, pose, 3, vectors[0], vectors[1], vectors[0], away)
         assert model.contains(Pose(pose.reshape(-1, 4), skeleton.offsets)).all()

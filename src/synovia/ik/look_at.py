@@ -102,7 +102,7 @@ def look_at(
     batch, packed = variables.start(), np.array([ROUNDS, tolerance, *shares])
     run_in_threads(
         *(len(batch.targets), threads),
-        lambda rows: kernels.look_at.look_each(problem.chain, packed, *batch.arrays(rows)),
+        lambda rows: kernels.ik_descent.look_each(problem.chain, packed, *batch.arrays(rows)),
     )
     descend_unmet(variables, batch, settings)
     return variables.finish(batch)

@@ -16,7 +16,6 @@ from .figure import perform, write_segments
 from .ik_chain import GOAL, POSITION, REACH, STATE, STAY
 from .ik_goals import TURN_SHARE, find_gaps, place, refresh_rates, weigh
 from .jit import bundle, kernel
-from .transforms import transform_at
 from .vector import (
     IDENTITY,
     ZERO,
@@ -31,6 +30,7 @@ from .vector import (
     rotate,
     set_quat,
     set_vec3,
+    transform_at,
     vec3_at,
 )
 

@@ -1,5 +1,8 @@
 """Programs of joint components: all instructions on many poses in one call.
 
+The work space of a pose is an array of numbers. A value is named by the offset of its first number:
+a scalar has one, a vector three, a transform the twelve of its upper three rows.
+
 A program is `code` (instructions, COLUMNS), `lists` of offsets in the work space, and `numbers`, of
 which the segments' offsets come first. Columns of the code:
 
@@ -19,16 +22,23 @@ from __future__ import annotations
 
 from .jit import kernel
 from .joint_cone import joint_cone
+from .rotation import half_angle
 from .scapula import scapula
-from .transforms import (
-    compensation,
-    product,
+from .vector import (
+    IDENTITY,
+    about,
+    apply,
+    mat3_product,
+    matrix_of,
     quaternion_of,
-    rotation,
+    set_quat,
+    set_transform,
+    set_vec3,
     transform_at,
-    translation,
+    transposed,
+    vec3_at,
+    wrap_angle,
 )
-from .vector import set_quat, set_vec3, vec3_at
 
 IN, OUT, LOW, HIGH, EXTEND, COUNT, KNOTS = 1, 2, 3, 4, 5, 6, 7
 
@@ -82,6 +92,55 @@ def values(p, given, out):
     """Write the curve's value at each number."""
     for i in range(given.shape[0]):
         out[i] = evaluate(p, 0, given[i])
+
+
+@kernel
+def product(factors, out, work):
+    """Write the product of the transforms at the offsets `factors`, the last acting first."""
+    whole = transform_at(work, factors[0])
+    for k in range(1, factors.shape[0]):
+        whole = whole * transform_at(work, factors[k])
+    set_transform(work, out, whole.turn, whole.shift)
+
+
+@kernel
+def rotation(p, angle, out, work):
+    """Write the rotation by the number at `angle` about a common axis and an interval's own centre.
+
+    p: axis, neutral angle, least, greatest, number of intervals, their inner edges, then each
+    interval's centre c and arm d: the translation is c + R d, R the whole rotation.
+    """
+    given, interval, count = work[angle], 0, int(p[6])
+    for k in range(1, count):  # the inner edges ascend
+        interval = k if given > p[6 + k] else interval
+    clamped = p[4] if given < p[4] else (p[5] if given > p[5] else given)  # NaN stays
+    cosine, sine = half_angle(wrap_angle(clamped - p[3]))
+    turn, first = matrix_of(about(vec3_at(p, 0), cosine, sine)), 6 + count + 6 * interval
+    set_transform(work, out, turn, vec3_at(p, first) + apply(turn, vec3_at(p, first + 3)))
+
+
+@kernel
+def translation(p, along, out, work):
+    """Write the translation by an offset p[0:3] and by distances along three directions after it.
+
+    `along` are the offsets of the distances.
+    """
+    shift = vec3_at(p, 0) + work[along[0]] * vec3_at(p, 3) + work[along[1]] * vec3_at(p, 6)
+    shift = shift + work[along[2]] * vec3_at(p, 9)
+    set_transform(work, out, matrix_of(IDENTITY), shift)
+
+
+@kernel
+def compensation(p, between, ancestor, out, work):
+    """Write the rotation about the point p[0:3] that undoes the rotation of `ancestor`.
+
+    With B the product of the rotations `between` it and the segment, B⁻¹ A⁻¹ B undoes A alone.
+    """
+    point, turn = vec3_at(p, 0), transposed(transform_at(work, ancestor).turn)
+    for k in range(between.shape[0]):
+        other = transform_at(work, between[k]).turn
+        turn = mat3_product(transposed(other), mat3_product(turn, other))
+    set_transform(work, out, turn, point - apply(turn, point))
 
 
 FILL, PRODUCT, ROTATION, TRANSLATION, COMPENSATION = range(5)

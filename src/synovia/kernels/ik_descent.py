@@ -1,4 +1,4 @@
-"""Damped least squares within limits: steps that no limit forbids, problem after problem."""
+"""Damped least squares within limits, and turning joints towards a target one after the other."""
 
 from __future__ import annotations
 
@@ -29,19 +29,36 @@ from .ik_chain import (
     to_relative,
 )
 from .ik_goals import (
+    TURN_SHARE,
     find_discomfort,
     find_gaps,
     is_wish,
     legal_rotation,
     place,
+    place_one,
     refresh_discomfort,
     refresh_jacobian,
     refresh_rates,
+    remaining_turn,
     turn_by,
     weigh,
 )
 from .jit import kernel
-from .vector import ZERO, Vec3, conj, copy, dot, log, norm, quat_at, set_quat, set_vec3, vec3_at
+from .layout import Layout
+from .vector import (
+    ZERO,
+    Vec3,
+    conj,
+    copy,
+    dot,
+    log,
+    norm,
+    quat_at,
+    rotate,
+    set_quat,
+    set_vec3,
+    vec3_at,
+)
 
 ROUNDS = 6  # of the active-set method, at most
 MIN_ALONG = 1e-10  # radians; a projection that moves a joint less along its freedoms blocks nothing
@@ -425,3 +442,60 @@ def chain_lengths(chain, targets, q, p, numbers, beyond):
                 away = vec3_at(targets[i, g], 0) - vec3_at(world[top], POSITION)
                 beyond[i, g] = norm(away) > total * (1.0 + 1e-9)
         numbers[i, NUMBERS.length] = 1.0 if longest == 0.0 else longest
+
+
+LOOK = Layout("settings", rounds=1, tolerance=1, shares=0)
+"""Of `look_each`: most rounds over all joints; residual that counts as met; shares of movers."""
+
+
+@kernel
+def turn_head(head, center, turn):
+    """Turn the head by a rotation in the world about a center."""
+    arm = vec3_at(head, POSITION) - center
+    set_vec3(head, POSITION, center + rotate(turn, arm))
+    set_quat(head, 0, turn * quat_at(head, 0))
+
+
+@kernel
+def sweep(chain, settings, target, q, p, work, head):
+    """Turn all movers once, from the body to the head, each by its share of the remaining turn."""
+    parents, order, movers, world = chain.parents, chain.order, chain.movers, work.world
+    last, m = order[order.shape[0] - 1], 0
+    for k in range(order.shape[0]):
+        j = order[k]
+        place_one(parents, j, q, p, world)
+        if j == last:  # its exact place, not the one carried along
+            copy(world[j], head)
+        if m < movers.shape[0] and movers[m, MOVER.joint] == j:
+            before, own = quat_at(world[j], 0), quat_at(q[j], 0)
+            share = settings[LOOK.shares + m]
+            turn = rotate(conj(before), share * remaining_turn(chain.goals[0], target, head))
+            own = turn_by(own, turn)
+            legal, moved = legal_rotation(chain, m, to_relative(chain.ways[m], q, q, own))
+            set_quat(q[j], 0, from_relative(chain.ways[m], q, q, legal) if moved else own)
+            place_one(parents, j, q, p, world)
+            turn_head(head, vec3_at(world[j], POSITION), quat_at(world[j], 0) * conj(before))
+            m += 1
+
+
+@kernel("Chain f8[] f8[,,] f8[,,] f8[,,] f8[,] i8[,] b1[,]")
+def look_each(chain, settings, targets, q, p, numbers, counts, flags):
+    """Turn the movers of poses q (n, joints, 4), p (n, joints, 3) until the head's axis is right.
+
+    Adds the rounds taken, writes the squared residual, and True if the goal is met.
+    """
+    work, head, order = new_work(chain), np.zeros(7), chain.order
+    last = order[order.shape[0] - 1]
+    for i in range(q.shape[0]):
+        target, angle = targets[i, 0], 0.0
+        for k in range(order.shape[0]):
+            place_one(chain.parents, order[k], q[i], p[i], work.world)
+        copy(work.world[last], head)
+        for _ in range(int(settings[LOOK.rounds])):
+            sweep(chain, settings, target, q[i], p[i], work, head)
+            counts[i, COUNTS.steps] += 1
+            angle = TURN_SHARE * norm(remaining_turn(chain.goals[0], target, head))
+            flags[i, FLAGS.met] = angle <= settings[LOOK.tolerance]
+            if flags[i, FLAGS.met]:
+                break
+        numbers[i, NUMBERS.square] = angle * angle

@@ -38,6 +38,7 @@ from .vector import (
     rotate,
     set_quat,
     set_vec3,
+    shortest_turn,
     vec3_at,
 )
 
@@ -92,6 +93,21 @@ def aim_gap(c, d):
     across = cross(c, d)
     sine = norm(across)
     return (math.atan2(sine, dot(c, d)) / sine if sine > 1e-12 else 1.0) * across
+
+
+@kernel
+def remaining_turn(goal, target, head):
+    """Return the rotation vector, in the world, that turns the axis of a goal to the target.
+
+    `head` is the rotation and position in the world of the goal's joint. The vector is 0 if the
+    axis starts at the target.
+    """
+    rotation = quat_at(head, 0)
+    axis = rotate(rotation, vec3_at(goal, GOAL.axis))
+    start = vec3_at(head, POSITION) + rotate(rotation, vec3_at(goal, GOAL.point))
+    direction = vec3_at(target, 0) - start
+    far = norm(direction)
+    return shortest_turn((1.0 / norm(axis)) * axis, direction / far) if far > 1e-12 else ZERO
 
 
 @kernel

@@ -13,7 +13,6 @@ from .rotation import (
     half_angle,
     with_direction_and_twist,
 )
-from .transforms import quaternion_of, set_transform, transform_at
 from .vector import (
     Mat3,
     Vec3,
@@ -24,6 +23,9 @@ from .vector import (
     least_axis,
     matrix_of,
     norm,
+    quaternion_of,
+    set_transform,
+    transform_at,
     vec3_at,
     wrap_angle,
 )

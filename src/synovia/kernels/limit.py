@@ -27,32 +27,48 @@ from .rotation import (
     LANES,
     OFF_UNIT,
     OTHER_X,
+    PX,
     QW,
     W0,
     X,
-    exp,
-    exp_far,
     from_angles,
     from_direction_twist,
+    from_rotation_vector,
+    from_swing_twist,
     is_turn,
-    join,
-    join_far,
     lane_quat,
     lane_vec3,
     load,
-    log,
     set_lane_quat,
     set_lane_vec3,
-    split,
     store,
     to_angles,
     to_direction_twist,
+    to_rotation_vector,
+    to_swing_twist,
     turn_in,
     turn_out,
     turn_right,
 )
 from .shapes import region
-from .vector import TURN, Vec3, dot, norm, set_quat, set_vec3, vec3_at
+from .vector import (
+    TURN,
+    ZERO,
+    Quat,
+    Vec3,
+    about,
+    axis_vector,
+    conj,
+    dot,
+    log,
+    norm,
+    quat_at,
+    quat_dot,
+    set_quat,
+    set_vec3,
+    vec3_at,
+    wrap_angle,
+)
 
 HEADER = Layout(
     "limit",
@@ -75,6 +91,11 @@ HEADER = Layout(
 """Followed by the shape, and for hinges by `hinges.TAIL`."""
 LAYOUT = 5  # the version that these kernels read
 OTHER_LAYOUT = -1.0  # returned for a limit of another version, or one that is cut short
+
+NUDGE = 1e-5  # radians; rounding and the third derivative both cause errors of about 1e-10
+RIM = 1e-7  # radians; nearer to the boundary the projection gives no direction
+MAX_SLOPE = 10.0  # length of a gradient, per radian: longer ones occur only next to a chart's
+# singularities (opposite the axis, gimbal lock), where derivatives are unbounded, and across jumps
 
 
 @kernel
@@ -258,9 +279,9 @@ def enter(p, o, block, n):
     if is_turn(p, o + HEADER.into_right):
         turn_right(p, o + HEADER.into_right, block, n)
     if chart == ROTATION_VECTOR:
-        log(block, n)
+        to_rotation_vector(block, n)
     elif chart == SWING_TWIST:
-        split(block, n)
+        to_swing_twist(block, n)
     elif chart == EULER:
         to_angles(block, n)
     elif chart == DIRECTION_TWIST:
@@ -270,20 +291,26 @@ def enter(p, o, block, n):
 
 
 @kernel
+def remove_turns(flat, block, n):
+    """Replace the points at PX, PY, PZ by the shortest ones of the same rotations."""
+    for i in range(n):
+        point = lane_vec3(block, PX + i)
+        short = cover_near(swing_of(point, flat), ZERO)
+        twist = wrap_angle(point.z) if flat else short.z
+        set_lane_vec3(block, PX + i, Vec3(short.x, short.y, twist))
+
+
+@kernel
 def leave(p, o, tolerance, block, n):
     """Write the quaternions to go out: of the projected points, or what came in if inside."""
     chart = int(p[o + HEADER.chart])
-    near = p[o + HEADER.reach] ** 2 <= FAR and p[o + HEADER.reach_twist] ** 2 <= FAR
-    if chart == ROTATION_VECTOR:
-        if near:
-            exp(block, n)
+    if chart in (ROTATION_VECTOR, SWING_TWIST):
+        if max(p[o + HEADER.reach], p[o + HEADER.reach_twist]) > FAR:
+            remove_turns(chart == SWING_TWIST, block, n)
+        if chart == ROTATION_VECTOR:
+            from_rotation_vector(block, n)
         else:
-            exp_far(block, n)
-    elif chart == SWING_TWIST:
-        if near:
-            join(block, n)
-        else:
-            join_far(block, n)
+            from_swing_twist(block, n)
     elif chart == EULER:
         from_angles(block, n)
     elif chart == DIRECTION_TWIST:
@@ -417,3 +444,85 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
                 set_quat(out, first + stride * i, lane_quat(block, QW + i))
                 distances[start + i, k] = block[DISTANCE + i]
     return off_unit(block)
+
+
+@kernel
+def differences(p, o, block, listed, count, slopes):
+    """Write gradients of `count` listed lanes by central differences over turns about each axis."""
+    trial = np.empty(BLOCK)
+    for axis in range(3):
+        for side in range(2):
+            angle = NUDGE if side == 0 else -NUDGE
+            turn = about(axis_vector(axis), np.cos(0.5 * angle), np.sin(0.5 * angle))
+            for k in range(count):
+                set_lane_quat(trial, W0 + k, lane_quat(block, W0 + listed[k]) * turn)
+            measure_lanes(p, o, trial, count)
+            for k in range(count):
+                at, distance = axis * LANES + listed[k], trial[DISTANCE + k]
+                slopes[at] = distance if side == 0 else (slopes[at] - distance) * (0.5 / NUDGE)
+
+
+@kernel
+def bound_slopes(p, o, block, listed, count, slopes):
+    """Replace gradients of `count` listed lanes by gradients of length 1.
+
+    Outside, it is the gradient of the angle to the projection r: with r⁻¹ q = exp(v), v / |v|.
+    Inside, the gradient keeps its direction.
+    """
+    trial = np.empty(BLOCK)
+    for k in range(count):
+        set_lane_quat(trial, W0 + k, lane_quat(block, W0 + listed[k]))
+    make_legal(p, o, 0.0, trial, count)
+    for k in range(count):
+        i = listed[k]
+        move = log(conj(lane_quat(trial, QW + k)) * lane_quat(trial, W0 + k))
+        move = move if norm(move) > RIM else lane_vec3(slopes, i)
+        set_lane_vec3(slopes, i, move / norm(move))
+
+
+@kernel
+def measure_block(p, o, least, block, slopes, n):
+    """Write distances of the given rotations, and gradients of at most MAX_SLOPE.
+
+    `slopes` has three rows of lanes: gradients by the vector ω of a rotation q · exp(ω). Gradients
+    of members at most `least` outside are 0.
+    """
+    listed, count = np.empty(LANES, np.int64), 0
+    measure_lanes(p, o, block, n)
+    for i in range(n):
+        set_lane_vec3(slopes, i, ZERO)
+        listed[count] = i
+        count += 0 if block[DISTANCE + i] <= least else 1
+    if count == 0:
+        return
+    differences(p, o, block, listed, count, slopes)
+    count = 0
+    for i in range(n):
+        listed[count] = i
+        count += 1 if norm(lane_vec3(slopes, i)) > MAX_SLOPE else 0
+    if count > 0:
+        bound_slopes(p, o, block, listed, count, slopes)
+
+
+@kernel("f8[] i8[] f8[] f8 f8[,] f8[]", "f4[] i8[] f8[] f8 f4[,] f4[]")
+def measure_gradients(rotations, offsets, p, least, distances, gradients):
+    """Write signed distances (n, limits) of unit quaternions, and gradients by their components.
+
+    `rotations` (n, limits, 4) and `gradients` are flat; the limit of each column is at `offsets` of
+    `p`. Gradients where the distance is at most `least` are 0. Returns 0, or OTHER_LAYOUT.
+    """
+    block, slopes = np.zeros(BLOCK), np.empty(3 * LANES)
+    stride = 4 * offsets.shape[0]
+    for k in range(offsets.shape[0]):
+        if not is_whole(p, offsets[k]):
+            return OTHER_LAYOUT
+        for start in range(0, distances.shape[0], LANES):
+            n, first = min(LANES, distances.shape[0] - start), start * stride + 4 * k
+            load(rotations, first, stride, block, n)
+            measure_block(p, offsets[k], least, block, slopes, n)
+            for i in range(n):
+                q, g = quat_at(rotations, first + stride * i), lane_vec3(slopes, i)
+                # What is not a number stays none.
+                distances[start + i, k] = block[DISTANCE + i] + 0.0 * quat_dot(q, q)
+                set_quat(gradients, first + stride * i, 2.0 * q * Quat(0.0, g.x, g.y, g.z))
+    return 0.0

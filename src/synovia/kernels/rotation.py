@@ -25,7 +25,6 @@ from .vector import (
     vec3_at,
     wrap_angle,
 )
-from .vector import exp as exp_vector
 
 # Circular functions as polynomials in u, by Chebyshev interpolation on the interval named: without
 # branches and library calls, loops become vector code.
@@ -99,7 +98,7 @@ OTHER_X = 27 * LANES  # the second solution of hinges, three rows
 BLOCK = 30 * LANES
 
 MAX_OFF = 0.5  # of |q|² − 1: a quaternion that is farther off is no rotation
-FAR = (2.5 * math.pi) ** 2  # |vector|² beyond which `exp` leaves its polynomials
+FAR = 2.5 * math.pi  # radians: longer vectors are beyond the polynomials' range
 
 
 @kernel
@@ -192,7 +191,7 @@ def turn_out(a, o, tolerance, block, n):
 
 
 @kernel
-def log(block, n):
+def to_rotation_vector(block, n):
     """Write the rotation vectors, at most π long, of the quaternions in the chart's frame.
 
     With s and w the vector's length and the scalar, tan(angle/4) = s/(|w| + 1): one division and a
@@ -216,7 +215,7 @@ def half_angle(angle):
 
 
 @kernel
-def exp(block, n):
+def from_rotation_vector(block, n):
     """Write the quaternions of the rotation vectors at PX, PY, PZ."""
     for i in range(n):
         v = lane_vec3(block, PX + i)
@@ -229,14 +228,7 @@ def exp(block, n):
 
 
 @kernel
-def exp_far(block, n):
-    """As `exp`, for vectors of any length."""
-    for i in range(n):
-        set_lane_quat(block, QW + i, exp_vector(lane_vec3(block, PX + i)))
-
-
-@kernel
-def split(block, n):
+def to_swing_twist(block, n):
     """Write the swing across z and the twist about z of the quaternions as points.
 
     q = swing · twist. The twist (w, z)/√(w² + z²) is folded to at most π. Where the swing is π,
@@ -246,7 +238,7 @@ def split(block, n):
         w, x, y, z = lane_quat(block, QW + i)
         across = x * x + y * y
         cosine = np.sqrt(w * w + z * z)
-        # Twist (c, s) = (w, z)/cosine, swing = q · twist⁻¹; tan(angle/4) of each as in `log`.
+        # Twist (c, s) = (w, z)/cosine, swing = q · twist⁻¹; tan(angle/4) of each as above.
         # One division for three.
         safe = max(cosine, 1e-18)
         swinging, twisting = cosine + 1.0, abs(w) + safe
@@ -262,7 +254,7 @@ def split(block, n):
 
 
 @kernel
-def join(block, n):
+def from_swing_twist(block, n):
     """Write the quaternions swing · twist of the points at PX, PY, PZ."""
     for i in range(n):
         x, y, twist = lane_vec3(block, PX + i)
@@ -275,15 +267,6 @@ def join(block, n):
 
 
 @kernel
-def join_far(block, n):
-    """As `join`, for swings and twists of any size."""
-    for i in range(n):
-        x, y, twist = lane_vec3(block, PX + i)
-        swing = exp_vector(Vec3(x, y, 0.0))
-        set_lane_quat(block, QW + i, swing * exp_vector(Vec3(0.0, 0.0, twist)))
-
-
-@kernel
 def direction_and_twist(axis, q):
     """Return the direction to which a quaternion rotates an axis, and the twist about it.
 
@@ -293,7 +276,7 @@ def direction_and_twist(axis, q):
     v = Vec3(q.x, q.y, q.z)
     along = dot(v, axis)
     direction = (q.w * q.w - dot(v, v)) * axis + 2.0 * (along * v + q.w * cross(v, axis))
-    # tan(twist/4), as in `split`.
+    # tan(twist/4), as in `to_swing_twist`.
     e = along / max(abs(q.w) + np.sqrt(q.w * q.w + along * along), 1e-18)
     e = e if q.w >= 0.0 else -e
     # Lengths are 1 but for rounding: one step of Newton's method for 1/√ needs no root.

@@ -15,7 +15,6 @@ import numpy as np
 from .jit import kernel
 from .layout import Layout
 from .rotation import half_angle
-from .transforms import set_transform, transform_at
 from .vector import (
     ZERO,
     about,
@@ -26,6 +25,8 @@ from .vector import (
     mat3_product,
     matrix_of,
     norm,
+    set_transform,
+    transform_at,
     vec3_at,
 )
 

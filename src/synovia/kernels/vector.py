@@ -1,4 +1,4 @@
-"""Vectors and quaternions of the kernel language: records with operators, passed by value.
+"""Vectors, quaternions and transforms of the kernel language: records, passed by value.
 
 Quaternions are Hamilton's, w first; `p * q` applies q first. Angles are in radians.
 """
@@ -356,3 +356,57 @@ def shortest_turn(a, b):
     middle = a + b
     angle = 2.0 * math.atan2(sine, 0.5 * dot(middle, middle))
     return (angle / sine if sine > 0.0 else 1.0) * across
+
+
+@record
+class Transform(NamedTuple):
+    """The map x → turn x + shift; `a * b` applies b first."""
+
+    turn: Mat3
+    shift: Vec3
+
+    def __mul__(self, other):
+        shift = apply(self.turn, other.shift) + self.shift
+        return Transform(mat3_product(self.turn, other.turn), shift)
+
+
+@kernel
+def transform_at(work, o):
+    """Return the transform at an offset: the upper three rows of its matrix."""
+    turn = Mat3(vec3_at(work, o), vec3_at(work, o + 4), vec3_at(work, o + 8))
+    return Transform(turn, Vec3(work[o + 3], work[o + 7], work[o + 11]))
+
+
+@kernel
+def set_transform(work, o, turn, shift):
+    """Write the transform x → turn x + shift to an offset."""
+    set_vec3(work, o, turn.a)
+    set_vec3(work, o + 4, turn.b)
+    set_vec3(work, o + 8, turn.c)
+    work[o + 3], work[o + 7], work[o + 11] = shift.x, shift.y, shift.z
+
+
+@kernel
+def quaternion_of(turn):
+    """Return the quaternion of a rotation matrix, w at least 0."""
+    quat, _ = largest_quat(turn)
+    scale = 1.0 / np.sqrt(quat_dot(quat, quat))
+    return (-scale if quat.w < 0.0 else scale) * quat
+
+
+@kernel("i8[] f8[,,] f8[,,]")
+def forward(parents, rotations, positions):
+    """Turn rotations (n, J, 4) and positions (n, J, 3) relative to parents into those in the world.
+
+    In place: a parent is in the world when its children are read.
+    """
+    for item in range(rotations.shape[0]):
+        for j in range(parents.shape[0]):
+            up = parents[j]
+            if up < 0:
+                continue
+            parent, own = quat_at(rotations[item, up], 0), rotations[item, j]
+            position = positions[item]
+            moved = rotate(parent, vec3_at(position[j], 0))
+            set_vec3(position[j], 0, vec3_at(position[up], 0) + moved)
+            set_quat(own, 0, parent * quat_at(own, 0))

@@ -300,17 +300,17 @@ def _least_confirmed(
 
 def first_in_cell(points: Points, cell: float) -> Ints:
     """Return, for each of `points` (n, 3), the index of the first point in its cell (`thin`)."""
-    from ..kernels import learn
-
     points = rows("points", points, 3)
     if points.ndim != 2:
         raise ValueError(f"points must have shape (n, 3), got {points.shape}")
     check_positive("cell", cell, "")
-    flat = np.ascontiguousarray(points, dtype=np.float64)
-    table = np.full(1 << (2 * len(flat)).bit_length(), -1, dtype=np.int64)
-    out = np.empty(len(flat), dtype=np.int64)
-    learn.first_in_cell(flat, float(cell), table, out)
-    return out
+    cells = np.floor(points / cell)
+    order = np.lexsort(cells.T)  # stable: the first point of each cell comes first
+    begins = np.ones(len(points), dtype=bool)
+    begins[1:] = (np.diff(cells[order], axis=0) != 0.0).any(axis=1)
+    first = np.empty(len(points), dtype=np.int64)
+    first[order] = order[begins][np.cumsum(begins) - 1]
+    return first
 
 
 def _cells(rotations: Quats, cell: float) -> tuple[Ints, Ints]:

@@ -288,7 +288,7 @@ class Limit:
         Gradients are by the components of the quaternion, and orthogonal to it. They come from
         central differences, to about 1e-9. Where two feet are equally near or faces meet, the
         gradient is one of those nearby. Where the distance changes by more than
-        `kernels.gradient.MAX_SLOPE` radians per radian of rotation, next to a chart's
+        `kernels.limit.MAX_SLOPE` radians per radian of rotation, next to a chart's
         singularities, it is the gradient of the angle to the projection instead.
         """
         rotations = unit_quats("rotations", rotations)
@@ -298,12 +298,12 @@ class Limit:
         distances, gradients = np.empty(source.shape[:-1], source.dtype), np.empty_like(source)
         outputs = distances.reshape(-1, 1), gradients.reshape(-1)
         first = np.zeros(1, np.int64)
-        kernels.gradient.measure(source.reshape(-1), first, self.packed, -np.inf, *outputs)
+        kernels.limit.measure_gradients(source.reshape(-1), first, self.packed, -np.inf, *outputs)
         return distances, gradients
 
     def _distance_and_differences(self, rotations: Quats) -> tuple[Scalars, Floats]:
         """As `distance_and_gradient`, for limits that kernels do not evaluate."""
-        nudge, distances = kernels.gradient.NUDGE, self.distance(rotations)
+        nudge, distances = kernels.limit.NUDGE, self.distance(rotations)
         ahead, behind = (
             [self.distance(quat.mul(rotations, quat.exp(step * axis))) for axis in np.eye(3)]
             for step in (nudge, -nudge)
@@ -311,9 +311,9 @@ class Limit:
         slopes = (np.stack(ahead, axis=-1) - np.stack(behind, axis=-1)) / (2.0 * nudge)
         length = np.linalg.norm(slopes, axis=-1, keepdims=True)
         away = quat.log(quat.mul(quat.inverse(self.project(rotations)), rotations))
-        away = np.where((distances > kernels.gradient.RIM)[..., None], away, slopes)
-        size = np.maximum(np.linalg.norm(away, axis=-1, keepdims=True), kernels.gradient.RIM)
-        slopes = np.where(length > kernels.gradient.MAX_SLOPE, away / size, slopes)
+        away = np.where((distances > kernels.limit.RIM)[..., None], away, slopes)
+        size = np.maximum(np.linalg.norm(away, axis=-1, keepdims=True), kernels.limit.RIM)
+        slopes = np.where(length > kernels.limit.MAX_SLOPE, away / size, slopes)
         by_rotation = np.concatenate([np.zeros_like(length), 2.0 * slopes], axis=-1)
         return distances, quat.mul(rotations, by_rotation.astype(rotations.dtype))
 

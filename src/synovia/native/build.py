@@ -49,9 +49,9 @@ FAST_GCC = [*FAST, "-fno-thread-jumps", "--param=vect-max-version-for-alias-chec
 LEAN_GCC = ["-O2", "-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "-funswitch-loops"]
 AVX2 = ["-mavx2", "-mfma", "-mbmi", "-mbmi2"]
 AVX512 = [*AVX2, "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mprefer-vector-width=512"]
-COLD = ["runtime", "runtime_file", "runtime_ik"]
+COLD = ["runtime", "runtime_file"]
 """Modules that are compiled without AVX: the C runtime, which Python only tests."""
-HOT = ["limit", "gradient"]
+HOT = ["limit"]
 """Modules that are compiled for AVX-512 too: batches of rotations, where most time is spent."""
 KEPT_SECONDS = 14 * 24 * 3600.0  # compiled objects that were not used for so long are deleted
 SANITIZE = ("-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined")

@@ -245,7 +245,7 @@ double synovia_first_exit(const SynoviaLimits *limits, int limit, const double p
 double synovia_soften(const SynoviaLimits *limits, int limit, const double rotation[4],
                       double radius, double falloff, double out[4]) {
     double distance = 0.0;
-    runtime_ik_soften(synovia_file(limits), limit, synovia_array(rotation, 4), radius, falloff,
+    runtime_soften(synovia_file(limits), limit, synovia_array(rotation, 4), radius, falloff,
                       synovia_array(out, 4), synovia_array(&distance, 1));
     return distance;
 }
@@ -260,7 +260,7 @@ double synovia_look_at(const SynoviaLimits *limits, double *rotations, int first
     double aim[6] = {0.0, 0.0, 0.0, axis[0], axis[1], axis[2]};
     for (int k = 0; k < 3 && point != NULL; k++) aim[k] = point[k];
     if (!synovia_is_joint(limits, first) || !synovia_is_joint(limits, last)) return -1.0;
-    return runtime_ik_look_at(synovia_file(limits),
+    return runtime_look_at(synovia_file(limits),
                               synovia_array(rotations, 4 * (size_t)synovia_joint_count(limits)),
                               first, last, synovia_array(aim, 6), synovia_array(target, 3),
                               synovia_array(distances, (size_t)synovia_limit_count(limits)));
@@ -271,7 +271,7 @@ double synovia_two_bone(const SynoviaLimits *limits, double *rotations, int end,
                         double *distances) {
     const double none[3] = {0.0, 0.0, 0.0};
     if (!synovia_is_joint(limits, end)) return -1.0;
-    return runtime_ik_two_bone(synovia_file(limits),
+    return runtime_two_bone(synovia_file(limits),
                                synovia_array(rotations, 4 * (size_t)synovia_joint_count(limits)),
                                end, synovia_array(point != NULL ? point : none, 3),
                                synovia_array(target, 3),

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ..kernels import runtime, runtime_file, runtime_ik
+from ..kernels import runtime, runtime_file
 from .build import FLAGS, replace_file, run, zig_compiler
 from .entries import translate_modules
 
@@ -24,7 +24,7 @@ def offset_named(layout: str, field: str) -> int:
 
 def header_text() -> str:
     """Return the text of `synovia.h`."""
-    library = translate_modules([runtime, runtime_file, runtime_ik])
+    library = translate_modules([runtime, runtime_file])
     made = library.whole.order
     if asking := [each.name for each in made if each.allocates]:
         raise SyntaxError(f"the runtime must not allocate, but {', '.join(asking)} does")

@@ -232,7 +232,7 @@ def forward(skeleton: Skeleton, pose: Pose) -> tuple[Vectors, Quats]:
     rotations = np.array(pose.rotations, np.float64, order="C")
     positions = np.array(pose.positions, np.float64, order="C")
     joints = len(skeleton)
-    kernels.transforms.forward(
+    kernels.vector.forward(
         skeleton.parents, rotations.reshape(-1, joints, 4), positions.reshape(-1, joints, 3)
     )
     return (

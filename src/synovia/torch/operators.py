@@ -65,7 +65,7 @@ def project(limit: Limit, rotations: Tensor, *, form: Form = "quaternion") -> Te
 
 @dataclass(frozen=True, eq=False)
 class JointLimits:
-    """Limits of several joints, and whether `kernels.gradient` evaluates all of them."""
+    """Limits of several joints, and whether `kernels.limit` evaluates all of them."""
 
     limits: tuple[Limit, ...]
 
@@ -82,7 +82,7 @@ class JointLimits:
         distances, gradients = np.empty(rotations.shape[:-1], rotations.dtype), rotations.copy()
         if all(limit.compiled for limit in self.limits):
             flat = distances.reshape(-1, len(self.limits)), gradients.reshape(-1)
-            kernels.gradient.measure(rotations.reshape(-1), *self.packed, least, *flat)
+            kernels.limit.measure_gradients(rotations.reshape(-1), *self.packed, least, *flat)
         else:
             for k, limit in enumerate(self.limits):
                 distances[..., k], gradients[..., k, :] = limit.distance_and_gradient(

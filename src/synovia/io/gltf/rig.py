@@ -267,7 +267,7 @@ def _frames(above: Ints, local_rotations: Quats, scales: Vectors) -> Quats:
     mirrors = np.concatenate([(signs > 0).all(-1, keepdims=True), signs > 0], -1).astype(float)
     mirrors[mirrors[:, 0] > 0, 1:] = 0.0
     rotations = np.ascontiguousarray(mul(local_rotations, mirrors))[None]
-    kernels.transforms.forward(above, rotations, np.zeros((1, len(above), 3)))
+    kernels.vector.forward(above, rotations, np.zeros((1, len(above), 3)))
     return normalize(rotations[0])
 
 
