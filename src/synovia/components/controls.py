@@ -110,7 +110,6 @@ SEARCH_RADII = (0.1, 0.03, 0.01)  # shares of the ranges: of the last starts, ar
 STEPS = 60  # of one descent
 REPEAT_RATIO = 0.5  # a descent that lessens the least sum of squares to this share is repeated
 EXACT = 1e-12  # root of the sum of squares at which a descent ends
-DAMPING, LEAST_DAMPING = 0.3, 1e-16  # of the compiled descent: times the sum of squares; at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,12 +207,11 @@ class _SetInverse:
                 enough=EXACT**2,
             )
             return minima.points[0], float(minima.squares[0])
-        names, shares = kernels.controls, start.copy()
-        results = np.empty(names.ERRORS + len(start))
-        settings = np.array([STEPS, 0.0, 1.0, DAMPING, LEAST_DAMPING, EXACT**2])
+        shares, results = start.copy(), np.empty(len(start))
+        plan = kernels.controls.PLAN._replace(steps=STEPS, enough=EXACT**2)
         task = self.task._replace(wanted=np.ascontiguousarray(target))
-        names.descend(task, settings, shares, results)
-        return shares, float(results[names.SQUARE])
+        _steps, square = kernels.controls.descend(task, plan, shares, results)
+        return shares, square
 
     def solve(self, target: Floats, tolerance: float) -> Floats:
         """Return the best controls (F,): from neutral, from random starts, and around the best."""

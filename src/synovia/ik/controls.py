@@ -209,17 +209,17 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         )
 
     def descend(self, trials: ControlTrials, iterations: int) -> None:
-        kernel = kernels.controls
         for row in range(len(trials.met)):
             share = trials.shares[row]
             if self.task is None:
                 steps = self._descend_in_numpy(trials, row, iterations)
             else:
-                results = np.empty(kernel.ERRORS + len(self.task.goals) + len(share))
-                kernel.descend(self.task, self._packed(iterations), share, results)
-                steps, trials.squares[row] = int(results[kernel.STEPS]), results[kernel.SQUARE]
-                trials.errors[row] = results[kernel.ERRORS : kernel.ERRORS + len(self.demands)]
-                trials.downhill[row] = results[kernel.ERRORS + len(self.task.goals) :]
+                results, goals = np.empty(len(self.task.goals) + len(share)), len(self.task.goals)
+                steps, trials.squares[row] = kernels.controls.descend(
+                    self.task, self._plan(iterations), share, results
+                )
+                trials.errors[row] = results[: len(self.demands)]
+                trials.downhill[row] = results[goals:]
             trials.steps[row] += steps
             trials.met[row] = trials.errors[row].max(initial=0.0) <= self.tolerance
 
@@ -273,7 +273,7 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         if self.task is None:
             return np.asarray(np.square(self.residuals(self.values(shares))).sum(axis=1))
         squares = np.empty(len(shares))
-        kernels.controls.measure_each(self.task, self._packed(0), shares, squares)
+        kernels.controls.measure_each(self.task, self._plan(0), shares, squares)
         return squares
 
     @property
@@ -281,9 +281,15 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         """The weight with which controls stay at their start, unless a goal says otherwise."""
         return 0.0 if self.soft_goals else SOFT_WEIGHT * self.soft_factor
 
-    def _packed(self, iterations: int) -> Floats:
-        settings = [iterations, self._start_weight, 1.0 / self.length]
-        return np.array([*settings, self.damping, LEAST_DAMPING, 0.0])
+    def _plan(self, iterations: int) -> Any:
+        """Return the plan of `kernels.controls` for a descent."""
+        return kernels.controls.PLAN._replace(
+            steps=iterations,
+            stay=self._start_weight,
+            scale=1.0 / self.length,
+            damping=self.damping,
+            least_damping=LEAST_DAMPING,
+        )
 
     @cached_property
     def model(self) -> LimitModel:

@@ -64,7 +64,7 @@ def descend(task, tolerances, slack, target, steps, shares, work):
 def measure(task, tolerances, target, shares, work):
     """Pose the segments by shares (F,); return the squared distance beyond the tolerances."""
     pose_controls(task, shares, False, work)
-    return evaluate(task, plan_of(0.0, 1.0), tolerances, target, shares, work)[0]
+    return evaluate(task, plan_of(0.0, 1.0), tolerances, target, shares, work)
 
 
 @kernel
@@ -199,12 +199,12 @@ def choose_starts(library, far, squares, chosen):
 
 
 @kernel
-def race(task, tolerances, target, runners, squares, work):
+def race(task, tolerances, target, runners, work):
     """Descend from rows of shares (n, F): a few steps each, then the best continue.
 
     Returns the sum of squares of the best, or of the first member, and copies it to the first row.
     """
-    n, best = runners.shape[0], -1
+    squares, n, best = np.empty(NEAR_STARTS + FAR_STARTS), runners.shape[0], -1
     for k in range(n):
         squares[k] = descend(task, tolerances, 1.0, target, RACE_STEPS, runners[k], work)
         if squares[k] <= ENOUGH:
@@ -248,45 +248,24 @@ def rank_stored(task, tolerances, target, stored, squares):
 
 
 @kernel
-def race_from(task, tolerances, library, target, chosen, runners, squares, work):
-    """Run `race` from chosen rows of the library; return the least sum of squares, of runner 1."""
-    count = chosen.shape[0]
-    for k in range(count):
-        copy(library[chosen[k]], runners[1 + k])
-    return race(task, tolerances, target, runners[1 : 1 + count], squares, work)
-
-
-@kernel
-def take_nearer(square, now, runners):
-    """Copy runner 1 to runner 0 if its sum of squares, `now`, is less; return the lesser."""
-    if now < square:
-        copy(runners[1], runners[0])
-    return min(now, square)
-
-
-@kernel
-def find_elsewhere(task, tolerances, library, target, stored_squares, runners, squares, work):
+def find_elsewhere(task, tolerances, library, target, square, stored_squares, runners, work):
     """Search for a nearer pose than that of runner 0, which is replaced; return its sum of squares.
 
-    It starts at the nearest stored controls, and with many controls at others as well.
+    `square` is that of runner 0. The search starts at the nearest stored controls and at others;
+    with many controls it goes on with the next nearest while a member is likely.
     """
-    chosen, square = np.zeros(NEAR_STARTS + FAR_STARTS, np.int64), squares[0]
-    far = FAR_STARTS if runners.shape[1] >= MANY_CONTROLS else FEW_STARTS
-    starts = chosen[: choose_starts(library, far, stored_squares, chosen)]
-    now = race_from(task, tolerances, library, target, starts, runners, squares, work)
-    return take_nearer(square, now, runners)
-
-
-@kernel
-def find_missed(task, tolerances, library, target, stored_squares, runners, squares, work):
-    """Continue `find_elsewhere` with the next nearest stored controls while a member is likely."""
-    chosen, square = np.zeros(NEAR_STARTS, np.int64), squares[0]
-    for _ in range(NEXT_ROUNDS):
-        starts = chosen[: choose_starts(library, 0, stored_squares, chosen)]
-        if starts.shape[0] == 0 or square <= ENOUGH or square > CLOSE:
+    chosen, many = np.zeros(NEAR_STARTS + FAR_STARTS, np.int64), runners.shape[1] >= MANY_CONTROLS
+    for k in range(1 + NEXT_ROUNDS if many else 1):
+        far = 0 if k > 0 else (FAR_STARTS if many else FEW_STARTS)
+        count = choose_starts(library, far, stored_squares, chosen)
+        if count == 0 or square <= ENOUGH or (k > 0 and square > CLOSE):
             break
-        now = race_from(task, tolerances, library, target, starts, runners, squares, work)
-        square = take_nearer(square, now, runners)
+        for c in range(count):
+            copy(library[chosen[c]], runners[1 + c])
+        now = race(task, tolerances, target, runners[1 : 1 + count], work)
+        if now < square:
+            copy(runners[1], runners[0])
+            square = now
     return square
 
 
@@ -299,32 +278,24 @@ def nearest_each(task, tolerances, library, stored, targets, shares, search, fou
     as well, if that does not find a member; or `FOLLOW`: descend from the result of the row before,
     for the first row from its own `shares`.
     """
-    work = new_work(task)
+    work, free = new_work(task), task.free.shape[0]
     start_pose(task, work)
-    free = task.free.shape[0]
-    stored_squares, squares = np.empty(library.shape[0]), np.empty(1 + NEAR_STARTS + FAR_STARTS)
+    stored_squares = np.empty(library.shape[0])
     runners = np.empty((1 + NEAR_STARTS + FAR_STARTS, free))
     for i in range(targets.shape[0]):
-        here, target, follow = shares[i], targets[i], search == FOLLOW
-        if free > 0:
-            first = 0
-            if not follow:
-                first = rank_stored(task, tolerances, target, stored, stored_squares)
-            copy(shares[max(i - 1, 0)] if follow else library[first], here)
+        here, target = shares[i], targets[i]
+        if free > 0 and search == FOLLOW:
+            copy(shares[max(i - 1, 0)], here)
+        elif free > 0:
+            copy(library[rank_stored(task, tolerances, target, stored, stored_squares)], here)
         square = fit_from(task, tolerances, target, here, work)
         if free > 0 and square > ENOUGH:
             copy(here, runners[0])
             now = settle(task, tolerances, target, square, runners[0], work)
-            if search == COLD and now > ENOUGH:
-                squares[0] = now
+            if search == COLD:
                 now = find_elsewhere(
-                    task, tolerances, library, target, stored_squares, runners, squares, work
+                    task, tolerances, library, target, now, stored_squares, runners, work
                 )
-                if free >= MANY_CONTROLS:
-                    squares[0] = now
-                    now = find_missed(
-                        task, tolerances, library, target, stored_squares, runners, squares, work
-                    )
             if now < square:
                 copy(runners[0], here)
             measure(task, tolerances, target, here, work)

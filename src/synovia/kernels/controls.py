@@ -7,13 +7,12 @@ only, so only these blocks of the Jacobian are computed.
 
 from __future__ import annotations
 
-import math
 from collections import namedtuple
 
 import numpy as np
 
 from .figure import perform, write_segments
-from .ik_chain import GOAL, POSITION, REACH, STATE, STAY
+from .ik_chain import GOAL, POSITION, REACH, STATE, STAY, solve_positive
 from .ik_goals import TURN_SHARE, find_gaps, place, refresh_rates, weigh
 from .jit import bundle, kernel
 from .vector import (
@@ -63,33 +62,24 @@ Task = bundle(
 # end that is uncomfortable, and the weight of discomfort.
 LOW, WIDTH, HOME, STIFFNESS, MARGIN, UNEASE = range(6)
 
-# Settings: maximum number of steps, weight of staying near, 1 over the length of a chain, initial
-# damping as a share of the sum of squares, minimum damping, and a sum of squares that is enough.
-ITERATIONS, STAY_WEIGHT, SCALE, DAMPING, LEAST_DAMPING, ENOUGH = range(6)
-# Results: steps taken, sum of squares, largest error of a goal; then errors of goals, then Jᵀ r,
-# half the rate at which the sum of squares falls with each share.
-STEPS, SQUARE, WORST, ERRORS = range(4)
-
-Plan = namedtuple(
+Plan = bundle(
     "Plan",
-    [  # all floats
-        "steps",  # at most
-        "stay",  # weight of staying near
-        "scale",  # 1 over the length of a chain
-        "damping",  # at first, as a share of the sum of squares
-        "least_damping",
-        "floor",  # of the share
-        "enough",  # sum of squares that ends the search
-        "patience",  # the search ends after so many steps
-        "ratio",  # that leave more than this share of the sum of squares
-        "slack",  # share of the tolerances of `STAY` that is subtracted from angles; 0 for goals
-    ],
+    steps="f8",  # at most
+    stay="f8",  # weight of staying near
+    scale="f8",  # 1 over the length of a chain
+    damping="f8",  # at first, as a share of the sum of squares
+    least_damping="f8",
+    floor="f8",  # of the share
+    enough="f8",  # sum of squares that ends the search
+    patience="f8",  # the search ends after so many steps
+    ratio="f8",  # that leave more than this share of the sum of squares
+    slack="f8",  # share of the tolerances of `STAY` that is subtracted from angles; 0 for goals
 )
+PLAN = Plan(0.0, 0.0, 1.0, 0.3, 1e-16, 1e-4, 0.0, 4.0, 0.995**2, 0.0)
+"""The plan of descents to goals; callers replace some of its values."""
 
 TRIES = 8  # increases of the damping in one step, at most
 MAX_STEP = 0.3  # share of its range that a control may move in one step
-STALL_STEPS, STALL_RATIO = 4.0, 0.995**2  # of squares; see `Plan`
-FLOOR = 1e-4  # see `Plan`
 NO_TOLERANCES = np.zeros(0)
 STEP = 1e-7  # share of a range, for derivatives by differences: relative errors of some 1e-7
 MIN_ROOM = 0.1  # least share of a range by which distances from the start are divided
@@ -104,15 +94,14 @@ Work = namedtuple(
         "moves",  # (J, most controls, 6) rotation vector and translation per share, parent's frame
         "world",  # (J, 7)
         "state",  # (G, STATE.SIZE)
-        "residuals",  # (3 G)
-        "jacobian",  # (F, 3 G)
-        "normal",  # (2, F, F) Jᵀ J, and the factor of its free part
-        "vectors",  # (5, F) see below
-        "numbers",  # (F,) indices of the variables that are free in a step
+        "residuals",  # (3 G + 12 W)
+        "jacobian",  # (F, 3 G + 12 W) rates at which residuals close
+        "normal",  # (3, F, F) Jᵀ J, and what `propose` solves, with its factor
+        "vectors",  # (4, F) see below
     ],
 )
-DOWN, MOVE, TRIAL, SOLUTION, FIXED = range(5)
-"""Rows of `vectors`: Jᵀ r, the step, shares after it, its solution, 1 where a step is fixed."""
+DOWN, MOVE, TRIAL, FIXED = range(4)
+"""Rows of `vectors`: Jᵀ r, the step, shares after it, 1 where a step is fixed."""
 
 
 @kernel
@@ -120,6 +109,7 @@ def new_work(task):
     """Return the tables to solve with."""
     rows, directions = task.sizes[0], task.sizes[1]
     joints, goals, free = task.parents.shape[0], task.goals.shape[0], task.free.shape[0]
+    errors = 3 * goals + 12 * task.wanted.shape[0]
     return Work(
         np.empty(rows),
         np.empty(rows),
@@ -128,11 +118,10 @@ def new_work(task):
         np.zeros((joints, directions, 6)),
         np.zeros((joints, 7)),
         np.zeros((goals, STATE.SIZE)),
-        np.zeros(3 * goals),
-        np.zeros((free, 3 * goals)),
-        np.zeros((2, free, free)),
-        np.zeros((5, free)),
-        np.zeros(free, np.int64),
+        np.zeros(errors),
+        np.zeros((free, errors)),
+        np.zeros((3, free, free)),
+        np.zeros((4, free)),
     )
 
 
@@ -229,15 +218,48 @@ def end_excess(share, margin):
 
 
 @kernel
-def transform_error(task, j, i, work):
-    """Return the weighted residual of number i of the transform of segment j."""
-    q, p, wanted = work.q, work.p, task.wanted
-    r, c = i // 4, i % 4
-    if c == 3:
-        here = p[j, r] - task.numbers[3 * j + r]
-    else:
-        here = rotate(quat_at(q[j], 0), axis_vector(c))[r]
-    return task.scales[i] * (wanted[task.wanted_of[j], i] - here)
+def range_terms(task, plan, share, c):
+    """Return the square of what control c costs by its share alone, and its terms of Jᵀ r and Jᵀ J.
+
+    It costs to leave home, and to come near to an end.
+    """
+    away = share - task.ranges[HOME, c]
+    stay = stay_slope(share, task.ranges[HOME, c], plan.stay * task.ranges[STIFFNESS, c]) ** 2
+    near, ease = end_excess(share, task.ranges[MARGIN, c]), task.ranges[UNEASE, c] ** 2
+    square, down = stay * away * away + ease * near * near, ease * near - stay * away
+    return square, down, stay + (ease if near != 0.0 else 0.0)
+
+
+@kernel
+def transform_residuals(task, work):
+    """Write the weighted residuals of target transforms; return their sum of squares."""
+    square, first = 0.0, 3 * task.goals.shape[0]
+    for j in range(task.parents.shape[0] if task.wanted.shape[0] > 0 else 0):
+        row = task.wanted_of[j]
+        for i in range(12 if row >= 0 else 0):
+            r, c = i // 4, i % 4
+            if c == 3:
+                value = work.p[j, r] - task.numbers[3 * j + r]
+            else:
+                value = rotate(quat_at(work.q[j], 0), axis_vector(c))[r]
+            error = task.scales[i] * (task.wanted[row, i] - value)
+            work.residuals[first + 12 * row + i] = error
+            square += error * error
+    return square
+
+
+@kernel
+def transform_rates(task, work):
+    """Write the rows of the Jacobian for target transforms."""
+    for j in range(task.parents.shape[0] if task.wanted.shape[0] > 0 else 0):
+        row, s = 3 * task.goals.shape[0] + 12 * task.wanted_of[j], task.set_of[j]
+        for d in range(task.sets[s, COUNT] if task.wanted_of[j] >= 0 and s >= 0 else 0):
+            moves, rates = work.moves[j, d], work.jacobian[task.sets[s, FIRST] + d]
+            for c in range(3):
+                rate = cross(vec3_at(moves, 0), rotate(quat_at(work.q[j], 0), axis_vector(c)))
+                for r in range(3):
+                    rates[row + 4 * r + c] = task.scales[4 * r + c] * rate[r]
+                rates[row + 4 * c + 3] = task.scales[4 * c + 3] * moves[3 + c]
 
 
 @kernel
@@ -285,30 +307,15 @@ def slack_rates(task, tolerances, share, work):
 
 @kernel
 def evaluate(task, plan, tolerances, target, shares, work):
-    """Write the residuals of the posed segments; return the sum of squares, and the largest error.
-
-    The largest error is that of goals, without `STAY`.
-    """
+    """Write the residuals of the posed segments; return the sum of squares."""
     place(task.parents, task.order, work.q, work.p, work.world)
     find_gaps(task.goals, target, work.q, work.world, work.state)
-    square, worst = weigh(task.goals, plan.scale, work.state, work.residuals)
+    square, _worst = weigh(task.goals, plan.scale, work.state, work.residuals)
     if plan.slack > 0.0:
         square = dead_zone(task, tolerances, plan.slack, work)
     for c in range(shares.shape[0]):
-        home = task.ranges[HOME, c]
-        if shares[c] != home:
-            weight = plan.stay * task.ranges[STIFFNESS, c]
-            slope = stay_slope(shares[c], home, weight)
-            square += (slope * (shares[c] - home)) ** 2
-        if task.ranges[UNEASE, c] > 0.0:
-            near = end_excess(shares[c], task.ranges[MARGIN, c])
-            square += (task.ranges[UNEASE, c] * near) ** 2
-    if task.wanted.shape[0] > 0:
-        for j in range(task.parents.shape[0]):
-            if task.wanted_of[j] >= 0:
-                for i in range(12):
-                    square += transform_error(task, j, i, work) ** 2
-    return square, worst
+        square += range_terms(task, plan, shares[c], c)[0]
+    return square + transform_residuals(task, work)
 
 
 @kernel
@@ -334,7 +341,7 @@ def add_joint(task, j, d, column, work):
 
 @kernel
 def refresh_jacobian(task, work):
-    """Write the Jacobian of the goals: the rates at which residuals close."""
+    """Write the Jacobian: the rates at which residuals close."""
     jacobian = work.jacobian
     for c in range(jacobian.shape[0]):
         for a in range(jacobian.shape[1]):
@@ -345,105 +352,46 @@ def refresh_jacobian(task, work):
         if s >= 0:
             for d in range(task.sets[s, COUNT]):
                 add_joint(task, j, d, task.sets[s, FIRST] + d, work)
-
-
-@kernel
-def add_transform(task, j, errors, columns, work):
-    """Add the terms of a target transform to the lower half of Jᵀ J, and to Jᵀ r.
-
-    `errors` (12,) and `columns` (controls, 12) are buffers for its residuals and their rates.
-    """
-    s = task.set_of[j]
-    first, count = task.sets[s, FIRST], task.sets[s, COUNT]
-    q, moves, scales = work.q, work.moves, task.scales
-    for i in range(12):
-        errors[i] = transform_error(task, j, i, work)
-    for d in range(count):
-        turn = vec3_at(moves[j, d], 0)
-        for c in range(3):
-            rate = cross(turn, rotate(quat_at(q[j], 0), axis_vector(c)))
-            for r in range(3):
-                columns[d, 4 * r + c] = scales[4 * r + c] * rate[r]
-            columns[d, 4 * c + 3] = scales[4 * c + 3] * moves[j, d, 3 + c]
-        for b in range(d + 1):
-            total = 0.0
-            for i in range(12):
-                total += columns[d, i] * columns[b, i]
-            work.normal[0, first + d, first + b] += total
-        total = 0.0
-        for i in range(12):
-            total += columns[d, i] * errors[i]
-        work.vectors[DOWN, first + d] += total
-
-
-@kernel
-def linear_system(work):
-    """Write the lower half of Jᵀ J, and Jᵀ r, of the goals."""
-    normal, vectors, jacobian, residuals = work.normal, work.vectors, work.jacobian, work.residuals
-    for a in range(jacobian.shape[0]):
-        for b in range(a + 1):
-            total = 0.0
-            for k in range(jacobian.shape[1]):
-                total += jacobian[a, k] * jacobian[b, k]
-            normal[0, a, b] = total
-        total = 0.0
-        for k in range(jacobian.shape[1]):
-            total += jacobian[a, k] * residuals[k]
-        vectors[DOWN, a] = total
+    transform_rates(task, work)
 
 
 @kernel
 def linearize(task, plan, tolerances, target, shares, work):
     """Write the lower half of Jᵀ J, and Jᵀ r, for segments that are posed and evaluated."""
-    if work.jacobian.shape[1] > 0:
-        refresh_rates(task.goals, target, plan.scale, work.world, work.state)
-        if plan.slack > 0.0:
-            slack_rates(task, tolerances, plan.slack, work)
-        refresh_jacobian(task, work)
-    linear_system(work)
+    refresh_rates(task.goals, target, plan.scale, work.world, work.state)
+    if plan.slack > 0.0:
+        slack_rates(task, tolerances, plan.slack, work)
+    refresh_jacobian(task, work)
+    jacobian, residuals = work.jacobian, work.residuals
     for a in range(shares.shape[0]):
-        home = task.ranges[HOME, a]
-        slope = stay_slope(shares[a], home, plan.stay * task.ranges[STIFFNESS, a])
-        work.vectors[DOWN, a] += slope * slope * (home - shares[a])
-        work.normal[0, a, a] += slope * slope
-        near, slope = end_excess(shares[a], task.ranges[MARGIN, a]), task.ranges[UNEASE, a]
-        if near != 0.0:
-            work.vectors[DOWN, a] += slope * slope * near
-            work.normal[0, a, a] += slope * slope
-    if task.wanted.shape[0] > 0:
-        errors, columns = np.empty(12), np.empty((task.sizes[1], 12))
-        for j in range(task.parents.shape[0]):
-            if task.wanted_of[j] >= 0 and task.set_of[j] >= 0:
-                add_transform(task, j, errors, columns, work)
+        _square, down, curvature = range_terms(task, plan, shares[a], a)
+        for k in range(residuals.shape[0]):
+            down += jacobian[a, k] * residuals[k]
+        work.vectors[DOWN, a] = down
+        for b in range(a + 1):
+            total = curvature if b == a else 0.0
+            for k in range(residuals.shape[0]):
+                total += jacobian[a, k] * jacobian[b, k]
+            work.normal[0, a, b] = total
 
 
 @kernel
-def solve_free(damping, n, work):
-    """Write the step of the n free variables by Cholesky decomposition; the others are fixed."""
-    normal, vectors, number = work.normal, work.vectors, work.numbers
-    for i in range(n):
-        a = number[i]
-        value = vectors[DOWN, a]
-        for b in range(vectors.shape[1]):
-            if vectors[FIXED, b] > 0.0:
-                high, low = max(a, b), min(a, b)
-                value -= normal[0, high, low] * vectors[MOVE, b]
-        for k in range(i):
-            total = normal[0, a, number[k]]
-            for m in range(k):
-                total -= normal[1, i, m] * normal[1, k, m]
-            normal[1, i, k] = total * normal[1, k, k]
-        total = normal[0, a, a] + damping
-        for k in range(i):
-            total -= normal[1, i, k] * normal[1, i, k]
-            value -= normal[1, i, k] * vectors[SOLUTION, k]
-        normal[1, i, i] = 1.0 / math.sqrt(max(total, 1e-30))  # inverted once
-        vectors[SOLUTION, i] = value * normal[1, i, i]
-    for i in range(n - 1, -1, -1):
-        vectors[SOLUTION, i] *= normal[1, i, i]
-        for k in range(i):
-            vectors[SOLUTION, k] -= normal[1, i, k] * vectors[SOLUTION, i]
-        vectors[MOVE, number[i]] = vectors[SOLUTION, i]
+def solve_free(damping, work):
+    """Write the step of the free variables; that of the fixed ones is given."""
+    normal, step, fixed = work.normal, work.vectors[MOVE], work.vectors[FIXED]
+    for a in range(step.shape[0]):
+        free_a = fixed[a] == 0.0
+        if free_a:
+            step[a] = work.vectors[DOWN, a]
+        for b in range(a):
+            coupling = normal[0, a, b]
+            normal[1, a, b] = coupling if free_a and fixed[b] == 0.0 else 0.0
+        normal[1, a, a] = normal[0, a, a] + damping if free_a else 1.0
+    for a in range(step.shape[0]):
+        for b in range(step.shape[0]):
+            if fixed[a] == 0.0 and fixed[b] > 0.0:
+                step[a] -= normal[0, max(a, b), min(a, b)] * step[b]
+    solve_positive(normal[1], normal[2], step)
 
 
 @kernel
@@ -452,46 +400,35 @@ def propose(shares, damping, work):
 
     The step of the others is then solved again.
     """
-    vectors, number, free = work.vectors, work.numbers, shares.shape[0]
-    for c in range(free):
-        vectors[MOVE, c], vectors[FIXED, c] = 0.0, 0.0
-    while True:
-        n = 0
-        for c in range(free):
-            if vectors[FIXED, c] == 0.0:
-                number[n] = c
-                n += 1
-        if n == 0:
-            break
-        solve_free(damping, n, work)
-        left = 0
-        for i in range(n):
-            c = number[i]
-            there = shares[c] + vectors[MOVE, c]
-            if there < 0.0 or there > 1.0:
-                vectors[MOVE, c] = (0.0 if there < 0.0 else 1.0) - shares[c]
-                vectors[FIXED, c] = 1.0
-                left += 1
-        if left == 0:
-            break
+    move, fixed, again = work.vectors[MOVE], work.vectors[FIXED], True
+    for c in range(shares.shape[0]):
+        fixed[c] = 0.0
+    while again:
+        solve_free(damping, work)
+        again = False
+        for c in range(shares.shape[0]):
+            there = shares[c] + move[c]
+            if fixed[c] == 0.0 and (there < 0.0 or there > 1.0):
+                move[c], fixed[c] = (0.0 if there < 0.0 else 1.0) - shares[c], 1.0
+                again = True
     longest = MAX_STEP
-    for c in range(free):
-        longest = max(longest, abs(vectors[MOVE, c]))
-    for c in range(free):
-        there = shares[c] + MAX_STEP / longest * vectors[MOVE, c]
-        vectors[TRIAL, c] = min(max(there, 0.0), 1.0)
+    for c in range(shares.shape[0]):
+        longest = max(longest, abs(move[c]))
+    for c in range(shares.shape[0]):
+        there = shares[c] + MAX_STEP / longest * move[c]
+        work.vectors[TRIAL, c] = min(max(there, 0.0), 1.0)
 
 
 @kernel
 def descend_shares(task, plan, tolerances, target, shares, work):
     """Minimise over shares (F,), in place, until steps no longer help.
 
-    This is the method of Levenberg and Marquardt. Returns the number of steps, the sum of squares
-    and the largest error of a goal; the segments are then posed by these shares.
+    This is the method of Levenberg and Marquardt. Returns the number of steps and the sum of
+    squares; the segments are then posed by these shares.
     """
     damping, stalled, count = plan.damping, 0, 0
     pose_controls(task, shares, True, work)
-    square, worst = evaluate(task, plan, tolerances, target, shares, work)
+    square = evaluate(task, plan, tolerances, target, shares, work)
     while count < plan.steps and stalled < plan.patience and square > plan.enough:
         linearize(task, plan, tolerances, target, shares, work)
         count += 1
@@ -500,10 +437,10 @@ def descend_shares(task, plan, tolerances, target, shares, work):
             propose(shares, damping * square + plan.least_damping, work)
             trial = work.vectors[TRIAL]
             pose_controls(task, trial, not again, work)  # the first is usually accepted
-            now, worst_now = evaluate(task, plan, tolerances, target, trial, work)
+            now = evaluate(task, plan, tolerances, target, trial, work)
             if now < square:
                 copy(trial, shares)
-                square, worst, taken = now, worst_now, True
+                square, taken = now, True
                 break
             damping, again = 6.0 * damping + 1e-4, True
         if again:
@@ -514,46 +451,33 @@ def descend_shares(task, plan, tolerances, target, shares, work):
         if square < 0.5 * before:
             damping = max(0.3 * damping, plan.floor)
         stalled = stalled + 1 if square > plan.ratio * before else 0
-    return count, square, worst
+    return count, square
 
 
-@kernel
-def plan_by(settings):
-    """Return the plan of a descent to goals."""
-    return Plan(
-        settings[ITERATIONS],
-        settings[STAY_WEIGHT],
-        settings[SCALE],
-        settings[DAMPING],
-        settings[LEAST_DAMPING],
-        FLOOR,
-        settings[ENOUGH],
-        STALL_STEPS,
-        STALL_RATIO,
-        0.0,
-    )
+@kernel("Task Plan f8[] f8[]")
+def descend(task, plan, shares, found):
+    """Minimise over shares (F,), in place, until steps no longer help.
 
-
-@kernel("Task f8[] f8[] f8[]")
-def descend(task, settings, shares, found):
-    """Minimise over shares (F,), in place, until steps no longer help; write the results."""
-    work, plan, goals = new_work(task), plan_by(settings), task.goals
+    Returns the number of steps and the sum of squares. Writes the errors of goals, then Jᵀ r, half
+    the rate at which the sum of squares falls with each share.
+    """
+    work, goals = new_work(task), task.goals
     start_pose(task, work)
-    count, square, worst = descend_shares(task, plan, NO_TOLERANCES, task.targets, shares, work)
+    count, square = descend_shares(task, plan, NO_TOLERANCES, task.targets, shares, work)
     linearize(task, plan, NO_TOLERANCES, task.targets, shares, work)
-    found[STEPS], found[SQUARE], found[WORST] = count, square, worst
     for g in range(goals.shape[0]):
-        unit = settings[SCALE] if goals[g, GOAL.kind] == REACH else TURN_SHARE
-        found[ERRORS + g] = unit * norm(vec3_at(work.state[g], STATE.gap))
+        unit = plan.scale if goals[g, GOAL.kind] == REACH else TURN_SHARE
+        found[g] = unit * norm(vec3_at(work.state[g], STATE.gap))
     for c in range(shares.shape[0]):
-        found[ERRORS + goals.shape[0] + c] = work.vectors[DOWN, c]
+        found[goals.shape[0] + c] = work.vectors[DOWN, c]
+    return count, square
 
 
-@kernel("Task f8[] f8[,] f8[]")
-def measure_each(task, settings, table, squares):
+@kernel("Task Plan f8[,] f8[]")
+def measure_each(task, plan, table, squares):
     """Write the sum of squared residuals for each row of shares (n, F)."""
-    work, plan = new_work(task), plan_by(settings)
+    work = new_work(task)
     start_pose(task, work)
     for i in range(table.shape[0]):
         pose_controls(task, table[i], False, work)
-        squares[i], _ = evaluate(task, plan, NO_TOLERANCES, task.targets, table[i], work)
+        squares[i] = evaluate(task, plan, NO_TOLERANCES, task.targets, table[i], work)

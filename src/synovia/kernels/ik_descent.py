@@ -26,6 +26,7 @@ from .ik_chain import (
     from_relative,
     new_work,
     refresh_basis,
+    solve_positive,
     to_relative,
 )
 from .ik_goals import (
@@ -88,45 +89,29 @@ def multiply_out(jacobian, gram):
 
 
 @kernel
-def begin_free(residuals, jacobian, gram, steps, counts):
-    """Start with all variables free."""
+def begin_free(damping, residuals, jacobian, gram, steps, counts):
+    """Start with all variables free, and damped."""
     rows = residuals.shape[1]
     for a in range(rows):
         residuals[FREE, a] = residuals[ALL, a]
         for b in range(a + 1):
-            gram[FREE, a, b] = gram[ALL, a, b]
+            gram[FREE, a, b] = gram[ALL, a, b] + (damping if a == b else 0.0)
     for k in range(jacobian.shape[1]):
         steps[FIXED, k] = 0.0
-        for a in range(rows):
-            jacobian[FREE, k, a] = jacobian[ALL, k, a]
+        copy(jacobian[ALL, k], jacobian[FREE, k])
     for m in range(counts.shape[0]):
         counts[m] = 0
 
 
 @kernel
-def dual_solve(damping, residuals, jacobian, gram, steps):
-    """Write the free step x = Jᵀ (J Jᵀ + μ)⁻¹ r, by Cholesky decomposition."""
-    rows, y = residuals.shape[1], residuals[FACTOR]
-    for a in range(rows):
-        for b in range(a):
-            total = gram[FREE, a, b]
-            for k in range(b):
-                total -= gram[FACTOR, a, k] * gram[FACTOR, b, k]
-            gram[FACTOR, a, b] = total * gram[FACTOR, b, b]
-        total, value = gram[FREE, a, a] + damping, residuals[FREE, a]
-        for k in range(a):
-            total -= gram[FACTOR, a, k] * gram[FACTOR, a, k]
-            value -= gram[FACTOR, a, k] * y[k]
-        inverse = 1.0 / np.sqrt(max(total, 1e-14))
-        gram[FACTOR, a, a] = inverse  # so that nothing is divided again
-        y[a] = value * inverse
-    for a in range(rows - 1, -1, -1):
-        y[a] *= gram[FACTOR, a, a]
-        for k in range(a):
-            y[k] -= gram[FACTOR, a, k] * y[a]
+def dual_solve(residuals, jacobian, gram, steps):
+    """Write the free step x = Jᵀ (J Jᵀ + μ)⁻¹ r."""
+    y = residuals[FACTOR]
+    copy(residuals[FREE], y)
+    solve_positive(gram[FREE], gram[FACTOR], y)
     for k in range(jacobian.shape[1]):
         total = 0.0
-        for a in range(rows):
+        for a in range(y.shape[0]):
             total += jacobian[FREE, k, a] * y[a]
         steps[STEP, k] = total
 
@@ -229,9 +214,9 @@ def propose(chain, work, q, p, unlimited, damping, longest):
     movers, slides, ways, basis = chain.movers, chain.slides, chain.ways, work.basis
     residuals, jacobian, gram = work.residuals, work.jacobian, work.gram
     steps, normals, counts, trial = work.steps, work.normals, work.counts, work.trial_q
-    begin_free(residuals, jacobian, gram, steps, counts)
+    begin_free(damping, residuals, jacobian, gram, steps, counts)
     for number in range(ROUNDS):
-        dual_solve(damping, residuals, jacobian, gram, steps)
+        dual_solve(residuals, jacobian, gram, steps)
         shorten(movers, longest, steps)
         first, again = 0, False
         for m in range(movers.shape[0]):
