@@ -7,15 +7,15 @@ from pathlib import Path
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
-from synovia.view import open_browser
+from synovia import view
 
 URL = "http://127.0.0.1:8123/se&cret/"
 
 
 def test_the_browser_is_not_given_the_token(monkeypatch):
     opened = []
-    monkeypatch.setattr(open_browser.webbrowser, "open", opened.append)
-    with open_browser.open_browser(URL):
+    monkeypatch.setattr(view.webbrowser, "open", opened.append)
+    with view.open_browser(URL):
         (given,) = opened
         assert "cret" not in given
         file = Path(url2pathname(urlparse(given).path))

@@ -18,7 +18,6 @@ from websockets.sync.client import connect
 
 from clips import clip
 from synovia import LimitModel, show
-from synovia.view import listener as listener_module
 from synovia.view import messages
 from synovia.view.server import Guard, PageServer
 from synovia.view.session import scene_of
@@ -199,16 +198,6 @@ def test_doubled_names_are_refused(server, twice):
     assert fetched(server, f"/{server.guard.token}/", more=more)[0] == 400
 
 
-def test_strangers_who_say_nothing_are_hung_up_on(server, monkeypatch):
-    monkeypatch.setattr(listener_module, "MAX_UNAUTHENTICATED", 3)
-    where = ("127.0.0.1", server.guard.port)
-    with contextlib.ExitStack() as stack, page(server) as line:
-        idle = [stack.enter_context(socket.create_connection(where, timeout=60)) for _ in range(6)]
-        assert fetched(server, f"/{server.guard.token}/")[0] == 200
-        assert [each.recv(1) for each in idle[:3]] == [b"", b"", b""]  # the oldest went
-        assert "error" not in asked(line, "open")[0]  # who has the token stays
-
-
 def test_slow_requests_have_a_time(scene, server, monkeypatch):
     monkeypatch.setattr(server_module, "REQUEST_SECONDS", 0.2)
     there = PageServer(scene)
@@ -239,7 +228,7 @@ def test_accepting_goes_on_after_errors(server, monkeypatch):
 
 
 def test_pages_are_not_without_number(server, monkeypatch):
-    monkeypatch.setattr(server_module, "MOST_PAGES", 1)
+    monkeypatch.setattr(server_module, "MAX_PAGES", 1)
     with page(server) as line:
         asked(line, "open")
         with pytest.raises(InvalidStatus, match="503"):
@@ -252,7 +241,7 @@ def test_an_end_that_nobody_asked_for_is_an_error(scene, server, monkeypatch):
 
     there = PageServer(scene)
     try:
-        monkeypatch.setattr(listener_module.Listener, "accept", fail)
+        monkeypatch.setattr(server_module.Listener, "accept", fail)
         socket.create_connection(("127.0.0.1", there.guard.port), timeout=60).close()
         with pytest.raises(OSError, match="ended: no more threads"):
             there.wait()

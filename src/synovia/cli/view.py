@@ -126,8 +126,8 @@ def view(
     """
     from .. import io
     from ..io import clip_suffix, split_clip
+    from ..view import open_browser
     from ..view.folder import show_clip
-    from ..view.open_browser import open_browser
     from ..view.server import PageServer
     from ..view.session import scene_of, start_of
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
-from collections.abc import Mapping
+import tempfile
+import webbrowser
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..components import Figure
@@ -122,3 +127,29 @@ def frame_html(url: str) -> str:
         f'<iframe src="{escape(url)}" title="Synovia" width="100%" height="{FRAME_HEIGHT_PX}" '
         'style="border: 0; border-radius: 8px" referrerpolicy="no-referrer"></iframe>'
     )
+
+
+def redirect_html(url: str) -> str:
+    """Return a page that redirects to `url` at once."""
+    link = escape(url)
+    return (
+        '<!doctype html>\n<meta charset="utf-8">\n<title>Synovia</title>\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f'<meta http-equiv="refresh" content="0; url={link}">\n'
+        f'<p><a href="{link}">Open the page</a></p>\n'
+    )
+
+
+@contextlib.contextmanager
+def open_browser(url: str) -> Iterator[None]:
+    """Open `url` through a redirect file that only its owner can read.
+
+    Arguments of processes are visible to all users of a machine, and the link contains a token.
+    The file is removed at the end.
+    """
+    with tempfile.TemporaryDirectory(prefix="synovia-") as folder:  # which has mode 0700
+        path = Path(folder) / "page.html"
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(redirect_html(url).encode())
+        webbrowser.open(path.as_uri())
+        yield

@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 import gzip
 import ipaddress
+import os
 import re
 import secrets
 import socket
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
@@ -25,7 +28,6 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from . import messages
 from .answers import Call, PageConnection, answer_call
-from .listener import REQUEST_SECONDS, Listener, PageSocket
 from .session import Scene, Session
 
 # Who may talk to the page's server: those who have the link, from the page itself.
@@ -160,10 +162,55 @@ and browsers do not run text."""
 
 DEFLATE = {"level": 6, "memLevel": 8}
 """Compression of the socket: that of gzip, which is much better than the library's default."""
-MOST_PAGES = 32
-"""Pages at a time."""
-KEEP_SECONDS = 0.5
-"""Seconds between looks whether there are edits to keep."""
+MAX_PAGES = 32  # at a time
+KEEP_SECONDS = 0.5  # between checks for unsaved edits to keep
+REQUEST_SECONDS = 5.0  # in which a connection must have sent its request
+BACKLOG = 128  # connections that the system keeps until they are accepted
+POLL_SECONDS = 0.2  # after which the listener checks whether it was closed
+PAUSE_SECONDS = 0.02  # after a connection could not be accepted
+
+
+class Listener(socket.socket):
+    """A listening socket that accepts again after any error, until it is closed.
+
+    When no file descriptors are left, it waits until idle connections have been closed.
+    """
+
+    def __init__(self, family: socket.AddressFamily, address: str, port: int) -> None:
+        super().__init__(family, socket.SOCK_STREAM)
+        try:
+            if os.name == "posix":  # elsewhere it would share a port with others
+                self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                self.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            self.bind((address, port))
+            self.listen(BACKLOG)
+        except BaseException:
+            self.close()
+            raise
+        self.settimeout(POLL_SECONDS)
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Return the next connection and its address; OSError only after `close`."""
+        while True:
+            try:
+                return super().accept()
+            except TimeoutError:
+                pass
+            except OSError:
+                if self.fileno() < 0:
+                    raise
+                time.sleep(PAUSE_SECONDS)
+
+
+class PageSocket(ServerConnection):
+    """A connection whose threads end when it is closed before its first request."""
+
+    def close_socket(self) -> None:
+        """Close the socket, and wake the thread that may still wait for the request."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        super().close_socket()
 
 
 class PageServer:
@@ -278,11 +325,10 @@ class PageServer:
         if wanted is None:
             reason = "the link lacks its token: use the whole link\n"
             return self._response(HTTPStatus.FORBIDDEN, reason)
-        self._listener.authenticate(connection.socket)
         if wanted == SOCKET:
             if not self.guard.allows_origin(origin, host):
                 return self._response(HTTPStatus.FORBIDDEN, "only the page may open the socket\n")
-            if len(self._connections) >= MOST_PAGES:
+            if len(self._connections) >= MAX_PAGES:
                 return self._response(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open\n")
             return None
         if wanted not in self._files:
