@@ -350,7 +350,8 @@ def test_xml_of_other_tools_is_no_figure(tmp_path):
 def test_the_page_checks_groups_and_keeps_them_through_edits():
     from synovia.view.display import check_clip
     from synovia.view.messages import Empty
-    from synovia.view.session import Session, scene_of
+    from synovia.view.scene import scene_of
+    from synovia.view.session import Session
 
     clip = clip_of(BODY, anywhere(3))
     rotations = quat.mul(clip.pose.rotations, quat.exp([0.0, 0.0, 0.3]))

@@ -28,7 +28,8 @@ from synovia.rigs import (
     limits_on_rig,
 )
 from synovia.skeleton import forward, lineage
-from synovia.view.session import Session, scene_of
+from synovia.view.scene import scene_of
+from synovia.view.session import Session
 
 every_limb = pytest.mark.parametrize("limb", LIMBS.values(), ids=LIMBS)
 

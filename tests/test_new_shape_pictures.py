@@ -21,7 +21,8 @@ from synovia.shapes import SHAPES, Box, Directional
 from synovia.shapes.mesh import shape_surface
 from synovia.view import messages
 from synovia.view.answers import answer
-from synovia.view.session import Session, scene_of
+from synovia.view.scene import scene_of
+from synovia.view.session import Session
 
 Ball, Torus = load("shapes", "ball").Ball, load("shapes", "torus").Torus
 REFERENCE = quat.exp(np.array([0.4, -0.3, 0.2]))

@@ -16,9 +16,10 @@ from clips import clip
 from synovia import LimitModel, forward
 from synovia.view import messages
 from synovia.view.answers import answer
-from synovia.view.groups import group_joints
+from synovia.view.human import group_joints
+from synovia.view.scene import scene_of
 from synovia.view.server import PageServer, page_files
-from synovia.view.session import Session, scene_of
+from synovia.view.session import Session
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = [

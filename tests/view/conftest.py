@@ -6,7 +6,7 @@ import pytest
 
 from clips import clip
 from synovia import LimitModel
-from synovia.view.session import scene_of
+from synovia.view.scene import scene_of
 from view.browser import visit
 
 

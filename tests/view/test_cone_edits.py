@@ -12,7 +12,8 @@ from synovia.edit.reach_cone import delete_point, move_point
 from synovia.view import messages
 from synovia.view.answers import answer
 from synovia.view.limit_edits import new_cone_limit
-from synovia.view.session import Session, scene_of, with_limits
+from synovia.view.scene import scene_of, with_limits
+from synovia.view.session import Session
 
 NAMES = ("Hips", "LeftArm", "LeftHand", "RightArm")
 

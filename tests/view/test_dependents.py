@@ -16,7 +16,8 @@ from synovia.model import couple
 from synovia.text import percent
 from synovia.view.answers import answer
 from synovia.view.messages import unpack
-from synovia.view.session import Session, scene_of, with_limits
+from synovia.view.scene import scene_of, with_limits
+from synovia.view.session import Session
 from test_dependent_model import DOWN, HINGE, LEG, clip_of, leg_model
 from view.browser import arc_share, text_of, visit
 

@@ -16,7 +16,8 @@ from synovia.view.answers import answer
 from synovia.view.editing import write_limits
 from synovia.view.families import families
 from synovia.view.folder import Folder
-from synovia.view.session import Session, scene_of, with_limits
+from synovia.view.scene import scene_of, with_limits
+from synovia.view.session import Session
 
 ARM = "LeftArm"
 PEOPLE = ("ann", "bo", "cy")

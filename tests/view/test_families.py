@@ -20,7 +20,8 @@ from synovia.shapes import SHAPES
 from synovia.shapes.mesh import shape_surface
 from synovia.view import answers, messages
 from synovia.view.families import families
-from synovia.view.session import Session, scene_of
+from synovia.view.scene import scene_of
+from synovia.view.session import Session
 
 ARM = "LeftArm"
 

@@ -21,10 +21,12 @@ from synovia.components.figure import clip_of
 from synovia.demo import wild
 from synovia.io import limits_bytes
 from synovia.population import limits_for
-from synovia.view import messages, uploads
+from synovia.view import messages
+from synovia.view import session as session_module
 from synovia.view.answers import answer
 from synovia.view.folder import Folder
-from synovia.view.session import Session, scene_of, with_limits
+from synovia.view.scene import scene_of, with_limits
+from synovia.view.session import Session
 from synovia.view.standalone import request_key, standalone_html
 
 
@@ -111,7 +113,7 @@ def test_what_cannot_be_read_is_told_by_its_name(session, name, content, said):
 
 
 def test_files_too_large_or_not_whole_are_refused(session, monkeypatch):
-    monkeypatch.setattr(uploads, "MAX_BYTES", 3 << 20)
+    monkeypatch.setattr(session_module, "MAX_BYTES", 3 << 20)
     told = ask(session, "send", b"x", upload="u", name="a.bvh", size=(3 << 20) + 1)[0]
     assert "1 to 3 MiB" in told["error"]
     assert ask(session, "send", b"x", upload="u", name="a.bvh", size=2)[0]["received"] == 1

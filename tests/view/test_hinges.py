@@ -7,8 +7,8 @@ import pytest
 
 from synovia import Clip, Pose, forward, human, human_limits, quat
 from synovia.limit.hinge import hinge_path
-from synovia.view.hinges import move_end
-from synovia.view.session import scene_of
+from synovia.view.limit_edits import move_end
+from synovia.view.scene import scene_of
 from view.browser import arc_share, visit
 
 BODY = human()

@@ -6,7 +6,8 @@ import pytest
 
 from clips import clip
 from synovia import LimitModel
-from synovia.view.session import MAX_VERSIONS, History, Version, scene_of
+from synovia.view.scene import scene_of
+from synovia.view.session import MAX_VERSIONS, History, Version
 
 SCENE = scene_of(LimitModel({}, clip().skeleton), clip())
 

@@ -10,8 +10,8 @@ import pytest
 from synovia import Clip, Pose, quat
 from synovia.population import angles_of, limits_for
 from synovia.population.bands import ClinicalJoint, joint_bands, links
-from synovia.view.clinical import alignment_of
-from synovia.view.session import scene_of
+from synovia.view.human import alignment_of
+from synovia.view.scene import scene_of
 from twins import walker
 from view.browser import frame_of, visit
 

@@ -11,7 +11,7 @@ from synovia import human
 from synovia.anatomy import limits_of
 from synovia.body.asset import load_human
 from synovia.view.answers import HANDLERS
-from synovia.view.session import scene_of
+from synovia.view.scene import scene_of
 from view.browser import visit
 
 

@@ -10,7 +10,7 @@ import pytest
 from synovia import LimitModel, quat
 from synovia.view.answers import HANDLERS
 from synovia.view.limit_edits import new_cone_limit
-from synovia.view.session import scene_of
+from synovia.view.scene import scene_of
 from view.browser import PATIENCE, visit
 from view.test_cone_edits import two_arms, two_cones
 

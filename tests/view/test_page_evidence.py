@@ -13,7 +13,7 @@ from synovia.limit import gained_and_lost
 from synovia.rigs import recognize
 from synovia.text import percent
 from synovia.view.folder import Folder
-from synovia.view.session import scene_of, with_limits
+from synovia.view.scene import scene_of, with_limits
 from twins import walker
 from view.browser import text_of, visit
 from view.test_page_exchange import choose, drop

@@ -14,7 +14,7 @@ from synovia import Box, Limit, LimitModel, RotationVector, load_clip, save_clip
 from synovia.demo import wild
 from synovia.io import fbx
 from synovia.view.folder import Folder
-from synovia.view.session import scene_of
+from synovia.view.scene import scene_of
 from view.browser import UNDRAWN, visit
 
 TIMES = """async (text) => {

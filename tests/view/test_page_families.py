@@ -10,7 +10,7 @@ from oracles import EXHAUSTIVE
 from synovia import LimitModel, quat
 from synovia.limit.softening import Beyond
 from synovia.text import percent
-from synovia.view.session import scene_of
+from synovia.view.scene import scene_of
 from view.browser import visit
 
 ARM = "LeftArm"

@@ -11,7 +11,7 @@ from clips import clip
 from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, forward
 from synovia import load_limits as load
 from synovia import save_limits as write
-from synovia.view.session import scene_of, with_limits
+from synovia.view.scene import scene_of, with_limits
 from view.browser import visit
 
 

@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 from clips import clip
 from synovia import LimitModel, Pose
 from synovia.text import percent
-from synovia.view.session import scene_of
+from synovia.view.scene import scene_of
 from view.browser import frame_of, text_of, visit
 from view.test_cone_edits import two_arms
 

@@ -10,8 +10,8 @@ import pytest
 from clips import clip
 from synovia import Clip, LimitModel, Pose, forward, human, quat
 from synovia.anatomy import limits_of
+from synovia.view.scene import RAISED_ARM, scene_of, start_of
 from synovia.view.server import PageServer
-from synovia.view.session import RAISED_ARM, scene_of, start_of
 from view.browser import frame_of, text_of, visit
 
 BODY = human()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from synovia import Clip, Pose, forward, human, human_limits, quat
-from synovia.view.session import scene_of
+from synovia.view.scene import scene_of
 from view.browser import text_of, visit
 from view.test_page_cones import cone_of, drag, place
 from view.test_page_cones import seen as cone_page  # noqa: F401  a fixture

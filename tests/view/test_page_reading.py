@@ -9,7 +9,7 @@ import pytest
 
 from joints import figure, round_cone
 from synovia import Box, DirectionTwist, Limit, LimitModel, RotationVector
-from synovia.view.session import scene_of
+from synovia.view.scene import scene_of
 from view.browser import needed, visit
 
 NAMED = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clips import chain, clip
 from synovia import Clip, LimitModel, Skeleton
-from synovia.view.session import scene_of
+from synovia.view.scene import scene_of
 from view.browser import text_of, visit
 
 

@@ -12,7 +12,7 @@ from clips import chain
 from joints import figure
 from synovia import Box, Limit, LimitModel, Pose, RotationVector, forward
 from synovia.view.answers import answer_call
-from synovia.view.session import scene_of, with_limits
+from synovia.view.scene import scene_of, with_limits
 from view.browser import PATIENCE, frame_of, text_of, visit
 
 

@@ -10,7 +10,7 @@ import pytest
 from clips import clip
 from synovia import Clip, LimitModel, Pose
 from synovia.view.limit_edits import new_cone_limit
-from synovia.view.session import scene_of
+from synovia.view.scene import scene_of
 from view.browser import visit
 from view.test_page_cones import cone_of, field, history, picked
 

@@ -12,7 +12,8 @@ from synovia.ik.drag import controls_of, with_free_root
 from synovia.rigs import canonical_skeleton
 from synovia.view import messages
 from synovia.view.answers import answer
-from synovia.view.session import Session, scene_of
+from synovia.view.scene import scene_of
+from synovia.view.session import Session
 
 BODY = human()
 BONES = BODY.skeleton

@@ -15,8 +15,9 @@ from synovia import Box, Limit, LimitModel, RotationVector
 from synovia.view.answers import answer
 from synovia.view.display import head_joint, look_axis, up_axis
 from synovia.view.messages import unpack
+from synovia.view.scene import scene_of
 from synovia.view.server import PageServer
-from synovia.view.session import Session, scene_of
+from synovia.view.session import Session
 from view.browser import needed
 
 

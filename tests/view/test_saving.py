@@ -27,7 +27,8 @@ from synovia.view import editing
 from synovia.view.answers import answer
 from synovia.view.editing import sibling_path
 from synovia.view.messages import unpack
-from synovia.view.session import Scene, Session, scene_of, with_limits
+from synovia.view.scene import Scene, scene_of, with_limits
+from synovia.view.session import Session
 from view.browser import needed
 
 OURS = {"Hips": "pelvis", "Chest": "torso", "LeftArm": "arm.L", "LeftForeArm": "elbow.L"}

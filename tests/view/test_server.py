@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import mimetypes
@@ -19,8 +18,8 @@ from websockets.sync.client import connect
 from clips import clip
 from synovia import LimitModel, show
 from synovia.view import messages
+from synovia.view.scene import scene_of
 from synovia.view.server import Guard, PageServer
-from synovia.view.session import scene_of
 
 server_module = sys.modules["synovia.view.server"]
 

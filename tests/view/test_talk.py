@@ -16,8 +16,8 @@ from clips import clip
 from synovia import LimitModel, quat
 from synovia.view import messages
 from synovia.view.answers import HANDLERS, SLOW_REQUESTS, parse_call
+from synovia.view.scene import scene_of
 from synovia.view.server import PageServer
-from synovia.view.session import scene_of
 
 WAIT = 60.0
 FAR = quat.exp([0.0, 0.0, 2.0]).tolist()

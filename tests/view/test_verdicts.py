@@ -12,7 +12,8 @@ from synovia.view.display import check_clip
 from synovia.view.messages import Empty
 from synovia.view.poses import outside_deg
 from synovia.view.reasons import WhyRequest, explain
-from synovia.view.session import Session, scene_of, with_limits
+from synovia.view.scene import scene_of, with_limits
+from synovia.view.session import Session
 from twins import walker
 
 

@@ -128,8 +128,8 @@ def view(
     from ..io import clip_suffix, split_clip
     from ..view import open_browser
     from ..view.folder import show_clip
+    from ..view.scene import scene_of, start_of
     from ..view.server import PageServer
-    from ..view.session import scene_of, start_of
 
     if hosts and allow_remote is None:
         raise click.UsageError("--host names a machine for others: it needs --allow-remote")

@@ -92,8 +92,8 @@ def show(
     In a notebook it shows itself; `notebook` is the origin of that, such as
     "https://lab.example:8888", where it is not one on this machine.
     """
+    from .scene import scene_of, start_of
     from .server import PageServer
-    from .session import scene_of, start_of
 
     origins = LOCAL_ORIGINS if notebook is None else (check_origin(notebook),)
     file = None if save_to is None else limits_path(save_to)

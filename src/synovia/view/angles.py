@@ -22,12 +22,13 @@ from ..population.motion import RANGE_COLUMNS, AngleCurve
 from ..rigs import Alignment
 from ..skeleton import Pose, forward
 from ..text import csv_text, file_stem
-from .clinical import alignment_of, links_of
 from .drags import FigureRequest, Pulled, TurnRequest, rotate_joint
 from .folder import human_source
+from .human import alignment_of, links_of
 from .messages import Empty, JointRequest
 from .poses import PoseAnswer, PoseRequest, pose_answer, pose_from
-from .session import Scene, Session
+from .scene import Scene
+from .session import Session
 
 NOT_HUMAN = "angles need a human: Files, Map joints … says which joint is which"
 

@@ -17,7 +17,6 @@ from ..schema import decode
 from ..shapes.reach_cone.star import StarError
 from . import (
     angles,
-    bodies,
     comparing,
     dependents,
     display,
@@ -27,11 +26,11 @@ from . import (
     files,
     fitting,
     folder,
+    human,
     messages,
     poses,
     reasons,
     repairing,
-    samples,
 )
 from .limit_edits import broken_edge
 from .messages import Empty
@@ -39,8 +38,8 @@ from .session import Session
 
 HANDLERS: dict[str, Callable[[Session, Any], object]] = {
     "open": display.open_scene,
-    "body": bodies.body_shape,
-    "mesh": bodies.own_mesh,
+    "body": human.body_shape,
+    "mesh": human.own_mesh,
     "check": display.check_clip,
     "clamp": display.clamp_clip,
     "angles": angles.joint_angles,
@@ -66,8 +65,8 @@ HANDLERS: dict[str, Callable[[Session, Any], object]] = {
     "undo": editing.undo,
     "redo": editing.redo,
     "family": families.describe_families,
-    "observed": samples.observed_rotations,
-    "recall": samples.observed_pose,
+    "observed": reasons.observed_rotations,
+    "recall": reasons.observed_pose,
     "compare": comparing.compare_limits,
     "judge": families.judge_family,
     "save": editing.save,

@@ -27,7 +27,8 @@ from .families import Source
 from .files import FileRequest, read_upload
 from .messages import Empty, JointRequest
 from .poses import PoseRequest, limit_in_pose, pose_from
-from .session import Scene, Session
+from .scene import Scene
+from .session import Session
 
 ComparedLimits = Literal["opened", "saved", "mirror", "file"]
 """What a limit is compared with: itself before, its partner, or another file."""
@@ -269,7 +270,7 @@ def _find(session: Session, name: str, key: str) -> Candidate:
 
 def use_other(session: Session, request: FileRequest) -> Empty:
     """Compare with uploaded limits from now on; the page's limits do not change."""
-    upload = session.uploads.take(request.upload)
+    upload = session.take_upload(request.upload)
     if not upload.name.lower().endswith(SUFFIX):
         raise ValueError(f"{upload.name}: limits end in {SUFFIX}")
     session.compared = upload.name, read_upload(upload, SUFFIX, load_limits)

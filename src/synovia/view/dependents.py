@@ -16,11 +16,11 @@ from ..model import LimitModel
 from ..shapes import as_directional
 from ..skeleton import lineage
 from .display import Picture, bone_of, pictures_of
-from .hinges import MIN_RANGE
-from .limit_edits import ModelEdit
+from .limit_edits import MIN_RANGE, ModelEdit
 from .messages import JointRequest
 from .poses import PoseRequest, driver_rotations, limit_in_pose, pose_from
-from .session import Scene, Session
+from .scene import Scene
+from .session import Session
 
 LABELS = {"low": "From", "high": "To", "margin": "Margin"}
 """Labels of the numbers that a driver changes."""

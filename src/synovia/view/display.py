@@ -20,13 +20,12 @@ from ..limit import Limit
 from ..limit.softening import parse_softening
 from ..mesh import DRAFT, Quality, sheet_and_boundary
 from ..skeleton import Clip, Pose, Skeleton, forward, partner
-from .clinical import hinge_angle
-from .groups import common_names, group_joints
-from .hinges import Hinge, hinge_of
+from .human import Hinge, common_names, group_joints, hinge_angle, hinge_of
 from .limit_edits import ConePoints, ShapeNumber, cone_points, describe_numbers
 from .messages import Differences, Empty, JointRequest, SmoothFloats, SmoothInts, State
 from .poses import position_step
-from .session import Scene, Session, Start
+from .scene import Scene, Start
+from .session import Session
 
 
 @dataclass(frozen=True, kw_only=True)

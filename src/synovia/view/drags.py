@@ -44,7 +44,8 @@ from .poses import (
     pose_from,
     unit_rotation,
 )
-from .session import Scene, Session
+from .scene import Scene
+from .session import Session
 
 NEAR_LIMIT = np.radians(0.5)  # a joint this near to its limit is reported to be at it
 

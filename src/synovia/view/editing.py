@@ -36,7 +36,8 @@ from .limit_edits import (
     new_cone_limit,
 )
 from .messages import Empty
-from .session import Scene, Session, limit_to_edit, with_limits
+from .scene import Scene, limit_to_edit, with_limits
+from .session import Session
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,13 +261,7 @@ class RecoverRequest:
 
 def recover(session: Session, request: RecoverRequest) -> Empty:
     """Restore or delete the unsaved edits of the last session."""
-    leftover = session.leftover
-    if leftover is None:
-        raise ValueError("there are no unsaved edits of the last session")
-    if request.restore:
-        session.restore(leftover)
-    else:
-        session.forget(leftover)
+    session.recover(restore=request.restore)
     return Empty()
 
 

@@ -20,8 +20,9 @@ from ..shapes import SHAPES
 from ..skeleton import Clip, Skeleton
 from .limit_edits import ModelEdit
 from .messages import JointRequest
-from .samples import kept_samples
-from .session import Scene, Session, limit_to_edit, with_limits
+from .reasons import kept_samples
+from .scene import Scene, limit_to_edit, with_limits
+from .session import Session
 
 EvidenceSource = Literal["samples", "clip", "limit"]
 """What a limit is made from: kept samples, the clip, or the present limit."""

@@ -28,12 +28,12 @@ from ..schema import Numbers
 from ..skeleton import Clip, Pose, Skeleton, forward
 from ..text import VIOLATION_COLUMNS, csv_text, file_stem
 from .angles import angles_table, ranges_table, report_page
-from .clinical import remember_alignment
 from .folder import MAX_DROPPED, remember_clips, show_clip
+from .human import remember_alignment
 from .messages import Empty
 from .poses import PoseRequest, pose_from
-from .session import Session, scene_of
-from .uploads import Upload
+from .scene import scene_of
+from .session import Session, Upload
 
 ASF, AMC = ".asf", ".amc"
 Kind = TypeVar("Kind", list[Clip], LimitModel)
@@ -82,12 +82,12 @@ class Loaded:
 def receive_piece(session: Session, request: SendRequest) -> Received:
     """Append a piece to an uploaded file, and return how many bytes it has."""
     upload, name, size, piece = request.upload, request.name, request.size, request.content
-    return Received(received=session.uploads.receive(upload, name, size, piece))
+    return Received(received=session.receive(upload, name, size, piece))
 
 
 def load_upload(session: Session, request: LoadRequest) -> Loaded:
     """Show an uploaded clip, or use uploaded limits."""
-    upload = session.uploads.take(request.upload)
+    upload = session.take_upload(request.upload)
     if not upload.name.lower().endswith(SUFFIX):
         clips, suffix = remember_upload(session, upload)
         show_clip(session, clips[0], suffix)
@@ -104,7 +104,7 @@ def keep_upload(session: Session, request: FileRequest) -> Empty:
 
     An ASF file is kept for AMC files that follow.
     """
-    upload = session.uploads.take(request.upload)
+    upload = session.take_upload(request.upload)
     if clip_suffix(upload.name) == ASF:
         session.skeleton_file = bytes(upload.content)
     else:

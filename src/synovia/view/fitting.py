@@ -88,7 +88,7 @@ class FitJob:
         """The present progress, or the result."""
         path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", f"{__package__}.fit_worker"],
+            [sys.executable, "-c", f"from {__name__} import main; main()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": path},
@@ -243,6 +243,23 @@ def cancel_fit(session: Session, request: Empty) -> Fitting:
     if session.fitting is not None:
         session.fitting.stop()
     return report_progress(session, request)
+
+
+def main() -> None:
+    """Read a task from standard input, and write its messages to standard output."""
+    if hasattr(os, "nice"):
+        os.nice(5)  # the page's server has priority
+    task = pickle.load(sys.stdin.buffer)
+    out, sys.stdout = sys.stdout.buffer, sys.stderr  # only messages go to standard output
+
+    def send(message: object) -> None:
+        try:
+            pickle.dump(message, out)
+            out.flush()
+        except BrokenPipeError:
+            os._exit(1)  # the server has ended
+
+    run_task(task, send)
 
 
 def run_task(task: FitTask, send: Callable[[tuple[Any, ...]], None]) -> None:

@@ -18,7 +18,8 @@ from ..population import limits_for
 from ..population.sources import Source as HumanSource
 from ..skeleton import Clip
 from .messages import Empty
-from .session import EDITED_KEY, Session, scene_of
+from .scene import EDITED_KEY, scene_of
+from .session import Session
 
 MAX_DROPPED = 256  # dropped clips that are kept; another one replaces the oldest
 STRIP_COLUMNS = 48  # of the small picture of a clip over time

@@ -16,15 +16,16 @@ from ..arrays import Floats, Ints, Quats, Vectors, Within, unit_quats
 from ..charts import DirectionTwist
 from ..edit import Number, reach_cone
 from ..limit import Limit
+from ..limit.hinge import hinge_path
 from ..mesh import coordinate_names
 from ..model import LimitModel
 from ..schema import Rotation, Vector, VectorList
 from ..shapes import ReachCone
 from ..shapes.reach_cone.star import StarError, from_polar, nearest_on_edges
-from .hinges import move_end
 from .messages import Edge
-from .session import Scene, limit_to_edit, with_limits
+from .scene import Scene, limit_to_edit, with_limits
 
+MIN_RANGE = np.radians(1.0)  # a limit with a smaller range is not shown as a hinge
 MAX_CENTERS = 32  # points that one request may brush
 MAX_POINTS = 1000  # of a smoothed cone: the page stays interactive
 NEW_CONE_POINTS = 8
@@ -313,7 +314,7 @@ class AddSample(LimitEdit):
         rotation = unit_quats("rotation", self.rotation)
         if not edit.counts_samples(limit.shape) and limit.contains(rotation):
             raise ValueError("this pose is inside already")
-        return replace(limit, shape=edit.add(limit.shape, limit.nearest_cover(rotation)[None]))
+        return _with_sample(limit, rotation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,13 +328,13 @@ class SetNumber(LimitEdit):
 
     def apply(self, limit: Limit) -> Limit:
         """Return the limit with another number."""
-        known = {(number.field, number.index): number for number in _numbers(limit)}
-        if (self.field, self.index) not in known:
+        numbers = {(number.field, number.index): number for number in _numbers(limit)}
+        number = numbers.get((self.field, self.index))
+        if number is None:
             raise ValueError(f"{_a_shape(limit)} has no number {self.field!r:.40} [{self.index}]")
         angle = float(np.radians(self.deg))
-        _check_number(known[self.field, self.index], angle)
-        shape = edit.with_number(limit.shape, self.field, self.index, angle)
-        return replace(limit, shape=shape)
+        _check_number(number, angle)
+        return _with_number(limit, number, angle)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -346,13 +347,59 @@ class SetHingeEnd(LimitEdit):
 
     def apply(self, limit: Limit) -> Limit:
         """Return the limit with one end at another angle."""
-        moved = move_end(limit, float(np.radians(self.deg)), high=self.side == "high")
-        if moved is None:
-            raise ValueError(
-                f"{_a_shape(limit)} cannot be pulled in at one end: change its numbers, or its "
-                "family"
-            )
-        return moved
+        return move_end(limit, float(np.radians(self.deg)), high=self.side == "high")
+
+
+def move_end(limit: Limit, angle: float, *, high: bool) -> Limit:
+    """Return the limit of a hinge with one end at an angle from its reference, in radians.
+
+    To move it outwards, the rotation there is added to the shape as a sample. To move it inwards,
+    a number of the shape's widest range is changed; ValueError if no number has that effect.
+    """
+    path = hinge_path(limit)
+    if path is None:
+        raise ValueError("this joint is no hinge: it turns about more than one axis")
+    low_end, high_end = (path.low, angle) if high else (angle, path.high)
+    if high_end - low_end < MIN_RANGE:
+        ends_deg = np.degrees([low_end, high_end])
+        raise ValueError(
+            f"a range must not end before it starts: {ends_deg[0]:.6g} to {ends_deg[1]:.6g} degrees"
+        )
+    outwards = 1.0 if high else -1.0
+    if outwards * (angle - (path.high if high else path.low)) > 0.0:
+        return _with_sample(limit, path.at(angle))
+    numbers = _numbers(limit)
+    ranges: dict[str, dict[str, Number]] = {}
+    for number in numbers:
+        ranges.setdefault(number.row, {})[number.column] = number
+    pairs = [
+        (ends["from"], ends["to"]) for ends in ranges.values() if {"from", "to"} <= ends.keys()
+    ]
+    widest = max(pairs, key=lambda pair: pair[1].value - pair[0].value, default=())
+    target = path.at(angle)
+    inside, outside = (path.at(angle - sign * outwards * 0.5 * MIN_RANGE) for sign in (1.0, -1.0))
+    for number in widest:
+        legal, illegal = number.value, sum(end.value for end in widest) - number.value
+        for _ in range(40):
+            middle = 0.5 * (legal + illegal)
+            is_legal = _with_number(limit, number, middle).contains(target)
+            legal, illegal = (middle, illegal) if is_legal else (legal, middle)
+        result = _with_number(limit, number, legal)
+        if result.contains(inside) and not result.contains(outside):
+            return result
+    raise ValueError(
+        f"{_a_shape(limit)} cannot be pulled in at one end: change its numbers, or its family"
+    )
+
+
+def _with_number(limit: Limit, number: Number, value: float) -> Limit:
+    """Return the limit with another value of a number of its shape, in radians."""
+    return replace(limit, shape=edit.with_number(limit.shape, number.field, number.index, value))
+
+
+def _with_sample(limit: Limit, rotation: Quats) -> Limit:
+    """Return the limit extended to contain a rotation (4,)."""
+    return replace(limit, shape=edit.add(limit.shape, limit.nearest_cover(rotation)[None]))
 
 
 def describe_numbers(limit: Limit) -> list[ShapeNumber]:

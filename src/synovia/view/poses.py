@@ -18,7 +18,8 @@ from ..model.report import NEGLIGIBLE
 from ..schema import Numbers
 from ..skeleton import Clip, Pose, lineage, partner
 from ..skeleton.names import mirror_normal
-from .session import Scene, Session
+from .scene import Scene
+from .session import Session
 
 PAGE_ROUNDING = 1e-4  # radians; the page's rotations of a frame differ by less from the clip's
 CONTROL_TOLERANCE = 1e-5  # of controls fitted to a pose in single precision, as the page sends it

@@ -28,7 +28,8 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from . import messages
 from .answers import Call, PageConnection, answer_call
-from .session import Scene, Session
+from .scene import Scene
+from .session import Session
 
 # Who may talk to the page's server: those who have the link, from the page itself.
 
