@@ -10,6 +10,7 @@ import synovia
 from rigs import RIGS, rig
 from synovia import Clip, Pose, forward, quat
 from synovia.anatomy import limits_of
+from synovia.demo import wild
 from synovia.model import LimitModel
 from synovia.population import (
     angles_of,
@@ -301,3 +302,20 @@ def test_tables_have_a_row_for_each_frame_and_each_axis():
     for curve, row in zip(found.curves, ranges, strict=True):
         assert row[5] == pytest.approx(np.degrees(curve.angles.min()))
         assert np.degrees(curve.angles[row[8]]) == pytest.approx(row[7])
+
+
+def test_curves_have_the_angles_of_findings():
+    """Twist that a rig puts elsewhere along a limb counts where the limits put it."""
+    clip = wild()
+    human = limits_for(clip)
+    _, findings = human.check(clip)
+    raw = human.alignment.canonical_rotations(clip.pose)
+    differs = 0
+    for finding in findings:
+        curves = clip_angles(human.model, human.alignment, clip, roles=[finding.role]).curves
+        for curve in curves:
+            angle = finding.angles[curve.axis.name]
+            assert curve.angles[finding.frame] == pytest.approx(angle, abs=1e-6)
+        before = angles_of(finding.role, raw[finding.role])[finding.frame]
+        differs += not np.allclose(before, list(finding.angles.values()), atol=np.radians(5.0))
+    assert differs >= 3

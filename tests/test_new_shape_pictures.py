@@ -196,7 +196,7 @@ def test_the_page_has_its_picture_and_its_family(limit):
 
 
 @pytest.mark.parametrize("family", ["ball", "torus", "cap"])
-def test_a_limit_is_refitted_to_it_and_judged(family):
+def test_a_limit_is_refitted_to_it(family):
     model = LimitModel.fit([clip(size=0.5, frames=60)], "box", joints=[ARM])
     session = Session(scene_of(model, clip("wild", size=0.6, frames=60)))
     chart = SHAPES[family].charts[0]
@@ -206,8 +206,6 @@ def test_a_limit_is_refitted_to_it_and_judged(family):
         assert "error" not in header
         assert header["family"] == family
         assert len(arrays["triangles"]) > 20
-    judged, _ = ask(session, "judge", **{**given, "from": "clip"})
-    assert judged["parts"] == 5
     ask(session, "undo", joint=ARM)
     assert session.scene.model.limits[ARM].shape.name == "box"
 

@@ -1,10 +1,9 @@
-"""Families at the page: refits, judgements, brush and numbers are what the library makes."""
+"""Families at the page: refits, brush and numbers are what the library makes."""
 
 from __future__ import annotations
 
 import json
 import re
-import warnings
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from clips import clip, person
 from synovia import Box, Limit, LimitModel, RotationVector, quat
 from synovia.edit import push
 from synovia.io.limits import FILES
-from synovia.learn import flips
-from synovia.limit import chart_for
 from synovia.schema import encode
 from synovia.shapes import SHAPES
 from synovia.shapes.mesh import shape_surface
@@ -118,63 +115,6 @@ def test_kept_samples_are_refitted_whole(populous):
     )
     assert len(ask(session, "observed", joint=ARM, most=7)[1]["rotations"]) <= 7
     assert ask(session, "observed", joint="LeftHand", most=7)[0]["count"] == 0
-
-
-def held_out(rest, left, family, chart, margin):
-    kind = families()[family]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        limit = Limit.fit(
-            rest,
-            kind.shape,
-            chart,
-            margin=margin,
-            axis=[1.0, 0.0, 0.0] if "twist" in chart else None,
-            **dict(kind.options),
-        )
-    return 1.0 - limit.contains(left).mean()
-
-
-@pytest.mark.parametrize("family", ["box", "ellipsoid", "reach-cone"])
-def test_a_family_is_judged_by_parts_of_the_clip_left_out(session, family):
-    given = chosen(family, margin_deg=1.0)
-    header, _ = ask(session, "judge", **given)
-    assert (header["parts"], header["basis"]) == (5, "5 parts of this clip")
-    moved = session.scene.clip.pose.rotations[:, 2]
-    assert not flips(moved, session.scene.clip.frame_time).any()
-    chart = chart_for(families()[family].shape, None)
-    shares = []
-    for part in range(5):
-        found = ask(session, "judge", **given, part=part)[0]["outside"]
-        rest = [moved[: 30 * part], moved[30 * (part + 1) :]]
-        left = moved[30 * part : 30 * (part + 1)]
-        shares.append(held_out(rest, left, family, chart, np.radians(1.0)))
-        assert found == pytest.approx(shares[-1])
-    assert max(shares) > 0.0
-    ask(session, "edit", **given)
-    volume = session.scene.model.limits[ARM].volume(4000)
-    assert header["share"] == pytest.approx(volume)
-
-
-def test_a_family_is_judged_by_people_left_out(populous):
-    session = Session(populous)
-    given = chosen("kdop", source="samples", margin_deg=2.0)
-    header, _ = ask(session, "judge", **given)
-    assert (header["parts"], header["basis"]) == (3, "3 people")
-    samples = populous.source.samples[ARM]
-    shares = []
-    for part, sample in enumerate(samples):
-        rest = [each.rotations for each in samples if each is not sample]
-        shares.append(held_out(rest, sample.rotations, "kdop", "swing-twist", np.radians(2.0)))
-        assert ask(session, "judge", **given, part=part)[0]["outside"] == pytest.approx(shares[-1])
-    assert max(shares) > 0.0
-
-
-def test_a_short_clip_is_not_judged():
-    model = LimitModel.fit([clip(frames=60)], "box", joints=[ARM])
-    session = Session(scene_of(model, clip(frames=6)))
-    header, _ = ask(session, "judge", **chosen("box"))
-    assert (header["parts"], header["basis"]) == (0, "a clip too short to be cut in parts")
 
 
 @pytest.mark.parametrize(

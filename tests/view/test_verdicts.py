@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from synovia import Pose, quat
+from synovia.demo import wild
 from synovia.population import limits_for
+from synovia.view.angles import AnglesRequest, joint_angles
 from synovia.view.display import check_clip
 from synovia.view.messages import Empty
 from synovia.view.poses import outside_deg
@@ -44,3 +47,15 @@ def test_unusual_joints_have_negative_angles():
             np.testing.assert_allclose(why.outside_deg, abs(angles[frame, place]), rtol=0.02)
     session.edit(lambda model: with_limits(model, {**model.limits}), "nothing", None)
     assert session.scene.model.usual is not None
+
+
+def test_the_panel_has_the_angles_of_findings():
+    clip = wild()
+    human = limits_for(clip)
+    session = Session(scene_of(human.model, clip))
+    for finding in human.check(clip)[1]:
+        rotations = clip.pose.rotations[finding.frame].ravel()
+        request = AnglesRequest(frame=finding.frame, rotations=rotations, joint=finding.joint)
+        shown = {axis.name: axis.deg for axis in joint_angles(session, request).axes}
+        expected = {name: np.degrees(angle) for name, angle in finding.angles.items()}
+        assert shown == pytest.approx(expected, abs=1e-4)

@@ -20,12 +20,6 @@ export function formatPercent(share: number): string {
 export const formatShare = (share: number): string =>
   share === 0 ? "a thin region" : `${formatPercent(share)} of all rotations`;
 
-/** A label in the middle of a sentence: an oriented box, a k-DOP. */
-export function withArticle(label: string): string {
-  const name = /^[A-Z][a-z]/.test(label) ? label[0]?.toLowerCase() + label.slice(1) : label;
-  return `${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`;
-}
-
 const UNITS: Record<string, string> = { degrees: "°", radians: " rad", length: "", share: "" };
 
 /** A control's value without its unit, with the decimals that matter. */

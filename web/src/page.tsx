@@ -252,7 +252,6 @@ export class Page {
           {isEditing && (
             <>
               <families.Fit />
-              <families.Comparison />
               <editing.hinge.Panel />
             </>
           )}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatDegrees, formatPercent, formatShare, withArticle } from "../src/format";
+import { formatDegrees, formatPercent, formatShare } from "../src/format";
 import { findViolations } from "../src/time/window";
 
 test.each([
@@ -40,13 +40,4 @@ test("without limits there are no violations", () => {
   const { worst, starts } = findViolations(new Float32Array(), 0, 2);
   expect(worst).toEqual([]);
   expect(starts).toEqual([false, false]);
-});
-
-test.each([
-  ["Oriented box", "an oriented box"],
-  ["k-DOP", "a k-DOP"],
-  ["Theta-phi table", "a theta-phi table"],
-  ["Ellipsoid", "an ellipsoid"],
-])("%s in a sentence is %s", (label, text) => {
-  expect(withArticle(label)).toBe(text);
 });

@@ -17,7 +17,7 @@ from ..population import (
     limits_on,
 )
 from ..population.angles import ends_of
-from ..population.bands import ClinicalJoint, joint_bands
+from ..population.bands import ClinicalJoint, joint_bands, judged_pose
 from ..population.motion import RANGE_COLUMNS, AngleCurve
 from ..rigs import Alignment
 from ..skeleton import Pose, forward
@@ -136,9 +136,9 @@ def human_limits_of(session: Session) -> HumanLimits | None:
     return human if human.model.names == scene.model.names else None
 
 
-def _batch(pose: Pose) -> Pose:
-    """Return a batch of one pose."""
-    return Pose(pose.rotations[None], pose.positions[None])
+def _judged(scene: Scene, pose: Pose) -> Pose:
+    """Return a batch of one pose, with twist along limbs where the limits put it."""
+    return judged_pose(scene.model, Pose(pose.rotations[None], pose.positions[None]))
 
 
 def joint_angles(session: Session, request: AnglesRequest) -> JointAngles:
@@ -148,7 +148,7 @@ def joint_angles(session: Session, request: AnglesRequest) -> JointAngles:
     if linked is None:
         return JointAngles(joint=request.joint, name="", axes=[])
     alignment, links = linked
-    angles, bands, _ = joint_bands(links, alignment, _batch(pose_from(scene, request)))
+    angles, bands, _ = joint_bands(links, alignment, _judged(scene, pose_from(scene, request)))
     role = links[0].role
     axes = _describe(role, angles[0], bands[0])
     return JointAngles(joint=request.joint, name=joint_name(role), axes=axes)
@@ -188,10 +188,11 @@ def set_joint_angle(session: Session, request: AngleRequest) -> Pulled | PoseAns
     if linked is None:
         raise ValueError(f"{request.joint} has no clinical angles")
     (alignment, links), pose = linked, pose_from(scene, request)
-    _, bands, best = joint_bands(links, alignment, _batch(pose))
+    judged = _judged(scene, pose)
+    _, bands, best = joint_bands(links, alignment, judged)
     if not 0 <= request.axis < len(best):
         raise ValueError(f"axis must be from 0 to {len(best) - 1}, got {request.axis}")
-    joint = ClinicalJoint(best[request.axis], alignment, _batch(pose))
+    joint = ClinicalJoint(best[request.axis], alignment, judged)
     axis, band = joint.axes[request.axis], bands[0, request.axis]
     is_limited = request.limits and not np.isnan(band).any()
     low, high = band if is_limited else (axis.low, axis.high)

@@ -68,7 +68,6 @@ HANDLERS: dict[str, Callable[[Session, Any], object]] = {
     "observed": reasons.observed_rotations,
     "recall": reasons.observed_pose,
     "compare": comparing.compare_limits,
-    "judge": families.judge_family,
     "save": editing.save,
     "recover": editing.recover,
     "download": editing.download,

@@ -1,4 +1,4 @@
-"""Families of limits at the page: evidence, refits as edits, and how good each is."""
+"""Families of limits at the page: evidence for a joint, and refits as edits."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from operator import attrgetter
 from typing import Annotated, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .. import edit, learn
-from ..arrays import Quats, Vectors, Within
+from ..arrays import Vectors, Within
 from ..limit import Limit, chart_for, has_axis
 from ..model import LimitModel
 from ..shapes import SHAPES
@@ -59,30 +58,6 @@ class Refit(Choice, ModelEdit):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeRequest(Choice):
-    """A request to evaluate a choice: as a whole, or one of its folds."""
-
-    joint: str
-    part: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Judgement:
-    """The share of all rotations that a choice allows, and by what it can be judged."""
-
-    share: float
-    parts: int
-    basis: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartJudgement:
-    """The share of a part's frames that is outside the limit of the others."""
-
-    outside: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class FamilyName:
     """A family of limits, and its name for people."""
 
@@ -122,7 +97,6 @@ class Making:
 
     choice: Choice
     known: bool
-    fitted: bool
     remarks: list[str]
     cost: Cost | None
 
@@ -190,58 +164,6 @@ def _sample_evidence(samples: Sequence[learn.Sample], skeleton: Skeleton, name: 
 def trim_evidence(evidence: Evidence) -> learn.TrimResult:
     """Return the evidence without outliers."""
     return learn.trim(evidence.takes, evidence.trim)
-
-
-TIME_FOLDS = 5  # consecutive parts of a single clip, for cross-validation
-MIN_FOLD_FRAMES = 10  # in a clip, to divide it into parts
-
-
-def judge_family(session: Session, request: JudgeRequest) -> Judgement | PartJudgement:
-    """Return the volume of a joint's limit in a family, and the number of folds to judge it by.
-
-    If the request has a `part`, return instead the share of that fold's frames that is outside a
-    limit fitted to the other folds. The mean over all folds is the held-out rejection. Each fold
-    is one request, so that a page can stop in between.
-    """
-    scene, name, choice = session.scene, request.joint, choice_of(request)
-    if choice.from_ == FROM_LIMIT:
-        raise ValueError("only what is made from evidence can be judged by evidence left out")
-    if name not in scene.model.limits:
-        raise ValueError(f"{name} has no limit to judge")
-    evidence = evidence_of(scene, scene.model.limits[name], name, choice.from_)
-    folds, basis = folds_of(evidence)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # refitting reports them
-        part = request.part
-        if part is None:
-            share = fit_limit(evidence, choice).volume(4000)
-            return Judgement(share=share, parts=len(folds), basis=basis)
-        if not 0 <= part < len(folds):
-            raise ValueError(f"part must be from 0 to {len(folds) - 1}, got {part}")
-        rest, held_out = folds[part]
-        outside = 1.0 - float(fit_limit(rest, choice).contains(held_out).mean())
-    return PartJudgement(outside=outside)
-
-
-@lru_cache(maxsize=32)
-def folds_of(evidence: Evidence) -> tuple[list[tuple[Evidence, Quats]], str]:
-    """Return folds for cross-validation by people, clips or parts of a clip, and a description.
-
-    A fold is the evidence without a part, and the rotations (n, 4) of that part.
-    """
-    for attribute, words in (("performer", "people"), ("clip", "clips")):
-        if folds := learn.leave_one_out(evidence.takes, attrgetter(attribute)):
-            return _as_evidence(evidence, folds), f"{len(folds)} {words}"
-    if len(evidence.takes) != 1 or evidence.takes[0].thinned:
-        return [], "samples of one clip, which cannot be parted in time"
-    if len(evidence.takes[0].rotations) < MIN_FOLD_FRAMES:
-        return [], "a clip too short to be cut in parts"
-    folds = learn.leave_parts_out(evidence.takes[0], TIME_FOLDS)
-    return _as_evidence(evidence, folds), f"{TIME_FOLDS} parts of this clip"
-
-
-def _as_evidence(evidence: Evidence, folds: Sequence[learn.Fold]) -> list[tuple[Evidence, Quats]]:
-    return [(replace(evidence, takes=fold.rest), fold.held_out) for fold in folds]
 
 
 MARGIN = 0.05  # radians; the default of `LimitModel.fit`, for limits without a recorded margin
@@ -370,36 +292,24 @@ def _convert(scene: Scene, limit: Limit, name: str, choice: Choice) -> tuple[Lim
 def describe_choice(scene: Scene, name: str) -> Making:
     """Return how a joint's limit was made, as far as that is recorded."""
     limit = scene.model.limits[name]
-    made = FIT_RECORDS.get(limit)
-    known = made is not None or _is_original(scene, name)
-    if made is None:
-        # The clip on the page becomes evidence only if the user chooses it.
-        has_samples = _is_original(scene, name) and kept_samples(scene, name)
-        choice = Choice(
-            family=edit.family_of(limit.shape),
-            chart=limit.chart.name,
-            margin_deg=round(float(np.degrees(_recorded_margin(scene, name))), 4),
-            from_=FROM_SAMPLES if has_samples else FROM_LIMIT,
-        )
-        return Making(choice=choice, known=known, fitted=False, remarks=[], cost=None)
-    return Making(
-        choice=made.choice,
-        known=known,
-        fitted=made.choice.from_ != FROM_LIMIT,
-        remarks=list(made.warnings),
-        cost=made.cost,
+    record = FIT_RECORDS.get(limit)
+    if record is not None:
+        remarks = list(record.warnings)
+        return Making(choice=record.choice, known=True, remarks=remarks, cost=record.cost)
+    original = provenance = None
+    if scene.source is not None:
+        source_name = scene.names.get(name, "")
+        original = scene.source.limits.get(source_name)
+        joints = scene.source.provenance.get("joints")
+        provenance = joints.get(source_name) if isinstance(joints, dict) else None
+    is_original = original is not None and original.shape is limit.shape
+    margin = provenance.get("margin") if isinstance(provenance, dict) else None
+    margin_deg = np.degrees(margin if isinstance(margin, int | float) else MARGIN)
+    # The clip on the page becomes evidence only if the user chooses it.
+    choice = Choice(
+        family=edit.family_of(limit.shape),
+        chart=limit.chart.name,
+        margin_deg=round(float(margin_deg), 4),
+        from_=FROM_SAMPLES if is_original and kept_samples(scene, name) else FROM_LIMIT,
     )
-
-
-def _is_original(scene: Scene, name: str) -> bool:
-    """Return whether a joint's limit has the shape that was loaded."""
-    given = scene.source.limits.get(scene.names.get(name, "")) if scene.source is not None else None
-    return given is not None and given.shape is scene.model.limits[name].shape
-
-
-def _recorded_margin(scene: Scene, name: str) -> float:
-    """Return the margin in radians that the provenance has for a joint, or the default."""
-    joints = scene.source.provenance.get("joints") if scene.source is not None else None
-    row = joints.get(scene.names.get(name)) if isinstance(joints, dict) else None
-    margin = row.get("margin") if isinstance(row, dict) else None
-    return float(margin) if isinstance(margin, int | float) else MARGIN
+    return Making(choice=choice, known=is_original, remarks=[], cost=None)

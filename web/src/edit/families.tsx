@@ -1,10 +1,9 @@
-// The family of the picked joint's limit: chosen, refitted from evidence, judged and compared.
+// The family of the picked joint's limit: chosen, and refitted from evidence.
 
 import { effect, signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Vector3 } from "three";
-import type { Connection } from "../connection";
-import { formatDegrees, formatPercent, withArticle } from "../format";
+import { formatDegrees, formatPercent } from "../format";
 import { rotationVector, wFirst } from "../pose/kinematics";
 import type {
   Choice,
@@ -28,50 +27,6 @@ import { Brush } from "./brush";
 import type { Editing } from "./editing";
 import type { EditAnswer, Strokes } from "./strokes";
 
-interface Judged {
-  /** Of all rotations. */
-  share: number;
-  /** The share of held-out frames outside; undefined if nothing can be held out. */
-  outside: number | undefined;
-  /** What was held out. */
-  basis: string;
-}
-
-/** Judges choices of a family, part by part, so that another request need not wait. */
-class Judge {
-  private requests = 0;
-
-  constructor(
-    private connection: Connection,
-    private known: Map<string, Judged>,
-  ) {}
-
-  stop(): void {
-    this.requests++;
-  }
-
-  /** The judgement of a choice; undefined if it was stopped. */
-  async judge(joint: string, choice: Choice): Promise<Judged | undefined> {
-    const request = ++this.requests;
-    const { family, chart, marginDeg, from } = choice;
-    const key = JSON.stringify([joint, family, chart, marginDeg, from]);
-    const before = this.known.get(key);
-    if (before) return before;
-    const whole = await this.connection.ask("judge", { ...choice, joint });
-    if (!("parts" in whole)) return undefined;
-    const { share, parts, basis } = whole;
-    let sum = 0;
-    for (let part = 0; part < parts; part++) {
-      if (request !== this.requests) return undefined;
-      const answer = await this.connection.ask("judge", { ...choice, joint, part });
-      if ("outside" in answer) sum += answer.outside;
-    }
-    const judged = { share, outside: parts ? sum / parts : undefined, basis };
-    this.known.set(key, judged);
-    return request === this.requests ? judged : undefined;
-  }
-}
-
 export class Families {
   readonly brush: Brush;
   private strokes: Strokes;
@@ -80,13 +35,6 @@ export class Families {
   /** How the limit was made, as known from the last answer. */
   private making = signal<Making | undefined>(undefined);
   private choice = signal<Choice | undefined>(undefined);
-  private judged = signal<Judged | undefined>(undefined);
-  private judge: Judge;
-  /** The table of all families. */
-  private isCompared = signal(false);
-  private comparison = signal<Map<string, Judged | string>>(new Map());
-  private comparisonJudge: Judge;
-  private comparedKey = "";
   private described = "";
 
   constructor(
@@ -94,24 +42,15 @@ export class Families {
     editing: Editing,
   ) {
     this.strokes = editing.strokes;
-    const known = new Map<string, Judged>();
-    this.judge = new Judge(store.connection, known);
-    this.comparisonJudge = new Judge(store.connection, known);
     this.brush = new Brush(this.strokes, () => this.presentVector());
     editing.onAnswer = (answer) => this.receiveEdit(answer);
     let shown: string | undefined;
     effect(() => {
       const name = store.pickedName.value;
       void store.edition.value;
-      if (name !== shown) {
-        this.answer.value = this.making.value = this.judged.value = undefined;
-        this.stopComparison();
-      }
+      if (name !== shown) this.answer.value = this.making.value = undefined;
       shown = name;
       if (name !== undefined) void this.describe(name);
-    });
-    effect(() => {
-      if (this.isCompared.value && this.answer.value) void this.compareAll();
     });
   }
 
@@ -135,22 +74,13 @@ export class Families {
     this.described = joint;
     this.margin.value = choice.marginDeg;
     this.choice.value = choice;
-    this.keepMaking(answer);
+    this.making.value = answer;
     this.answer.value = answer;
-    if (!answer.fitted) return;
-    const judged = await this.judge.judge(joint, choice);
-    if (judged && matters()) this.judged.value = judged;
   }
 
   /** Handle an answer in the middle of a drag perhaps: the form stays as it is. */
   private receiveEdit(answer: EditAnswer): void {
-    if ("choice" in answer) this.keepMaking(answer);
-  }
-
-  private keepMaking(making: Making): void {
-    this.making.value = making;
-    this.judged.value = undefined;
-    this.judge.stop();
+    if ("choice" in answer) this.making.value = answer;
   }
 
   private chartsOf(family: string): string[] {
@@ -182,56 +112,12 @@ export class Families {
     void this.strokes.apply({ edit: "add-sample", rotation }, "Added: this pose is inside.");
   }
 
-  /** The source that families are compared by: observed frames, if there are some. */
-  private get evidence(): EvidenceSource {
-    const from = this.choice.value?.from ?? "limit";
-    if (from !== "limit") return from;
-    const source = this.answer.value?.sources.find(({ why }) => !why)?.name;
-    return (source as EvidenceSource) ?? "limit";
-  }
-
-  private stopComparison(): void {
-    this.comparisonJudge.stop();
-    this.comparedKey = "";
-    this.comparison.value = new Map();
-  }
-
-  private async compareAll(): Promise<void> {
-    const joint = this.store.pickedName.peek();
-    const choice = this.choice.peek();
-    if (!choice || joint === undefined) return;
-    const from = this.evidence;
-    const key = JSON.stringify([joint, choice.marginDeg, from, choice.chart]);
-    if (key === this.comparedKey) return;
-    this.stopComparison();
-    this.comparedKey = key;
-    if (from === "limit") return;
-    for (const { name, charts } of this.answer.peek()?.families ?? []) {
-      const chart = choice.chart && charts.includes(choice.chart) ? choice.chart : null;
-      let result: Judged | string | undefined;
-      try {
-        const changes = { family: name, chart, from };
-        result = await this.comparisonJudge.judge(joint, { ...choice, ...changes });
-      } catch (error) {
-        result = (error as Error).message;
-      }
-      if (key !== this.comparedKey) return;
-      if (result) this.comparison.value = new Map(this.comparison.value).set(name, result);
-    }
-  }
-
   private listFacts(): [string, string][] {
     const region = this.store.region.value;
-    const { cost = null, fitted = false } = this.making.value ?? {};
+    const { cost = null } = this.making.value ?? {};
     const facts: [string, string][] = [
       ["Volume", region ? `${formatPercent(region.share)} of all rotations` : "…"],
     ];
-    if (fitted) {
-      const { outside, basis } = this.judged.value ?? {};
-      const isKnown = outside !== undefined;
-      const text = isKnown ? `${formatPercent(outside)} outside, by ${basis}` : `– (${basis})`;
-      facts.push(["Held out", this.judged.value ? text : "…"]);
-    }
     if (cost) {
       facts.push(["Gained", formatPercent(cost.gained)], ["Lost", formatPercent(cost.lost)]);
       facts.push(["Off by", `at most ${formatDegrees(cost.errorDeg)}`]);
@@ -294,56 +180,6 @@ export class Families {
           <Facts rows={this.listFacts()} />
         </dl>
       </section>
-    );
-  };
-
-  /** All families with their volume and held-out error. */
-  Comparison = () => {
-    const { families = [] } = this.answer.value ?? {};
-    if (this.store.pickedName.value === undefined) return null;
-    const hasEvidence = this.evidence !== "limit";
-    const results = [...this.comparison.value.values()];
-    const last = results.filter((result) => typeof result !== "string").at(-1);
-    const caption = !hasEvidence
-      ? "Families are compared by evidence: choose some under From."
-      : last && `Held out: ${last.basis}`;
-    return (
-      <Details class="comparison" summary="Compare all families" open={this.isCompared}>
-        <table>
-          <caption>{caption}</caption>
-          <thead>
-            <tr>
-              <th>Family</th>
-              <th>Volume</th>
-              <th>Held out</th>
-            </tr>
-          </thead>
-          <tbody>
-            {(hasEvidence && this.isCompared.value ? families : []).map(({ name, label }) => {
-              const result = this.comparison.value.get(name);
-              const isError = typeof result === "string";
-              const volume = isError || !result ? "…" : formatPercent(result.share);
-              const outside = isError ? undefined : result?.outside;
-              const held = outside === undefined ? "–" : formatPercent(outside);
-              return (
-                <tr key={name}>
-                  <td>
-                    <Button
-                      label={`Make it ${withArticle(label)}`}
-                      aria-pressed={name === this.choice.value?.family}
-                      onClick={() => this.refit({ from: this.evidence, family: name })}
-                    >
-                      {label}
-                    </Button>
-                  </td>
-                  <td>{volume}</td>
-                  <td title={isError ? result : ""}>{isError ? "fails" : result ? held : "…"}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </Details>
     );
   };
 

@@ -1,12 +1,12 @@
 // Comparison of the picked joint's limit with another, on the sphere and in percent. Limits that
-// depend on another joint are compared in the present pose, and as pairs with that joint.
+// depend on another joint are compared in the present pose.
 
 import { effect, signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { Latest, sendFile } from "../connection";
 import { formatPercent } from "../format";
 import { report } from "../notes";
-import type { ComparedLimits, Comparison, PairShares } from "../protocol";
+import type { ComparedLimits, Comparison } from "../protocol";
 import { createDifference, GAINED, LOST } from "../stage/difference";
 import type { Stage } from "../stage/stage";
 import type { Store } from "../store";
@@ -130,7 +130,7 @@ export class Comparing {
   private renderResult() {
     const comparison = this.comparison.value;
     if (!comparison) return null;
-    const { others, to, gained, lost, drivers, pairs } = comparison;
+    const { others, to, gained, lost, drivers } = comparison;
     if (!to) return others.find(({ name }) => name === this.chosen.value)?.why;
     return (
       <>
@@ -145,15 +145,7 @@ export class Comparing {
         <span>
           {`of all rotations${drivers.length ? `, as ${drivers.join(" and ")} is now` : ""}`}
         </span>
-        {pairs && <span class="pairs">{formatPairs(pairs, drivers[0] ?? "")}</span>}
       </>
     );
   }
-}
-
-/** Gains and losses as pairs with the driver; of thin limits no share of all pairs is known. */
-function formatPairs({ gained, lost, added, removed }: PairShares, driver: string): string {
-  const all = `gained ${formatPercent(gained)}, lost ${formatPercent(lost)} of all; `;
-  const own = `${formatPercent(added)} of them are new, ${formatPercent(removed)} of those before gone`;
-  return `Pairs with ${driver}: ${gained + lost > 0 ? all : ""}${own}`;
 }
