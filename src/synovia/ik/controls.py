@@ -1,6 +1,7 @@
 """Inverse kinematics over the controls of a figure, within their ranges.
 
-The variables are shares, from 0 to 1, of the ranges of the controls.
+The variables are shares, from 0 to 1, of the ranges of the controls. A model whose limits are all
+groups of one figure is solved over the controls of that figure.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from .. import kernels
+from .. import kernels, quat
 from ..arrays import Floats, Ints, Mask, Scalars
 from ..components import Figure, FigurePose
 from ..components.controls import control_task, program_for
 from ..components.figure import Controls
 from ..components.network import unknown_name
 from ..model import LimitModel
-from ..skeleton import Skeleton, forward
+from ..skeleton import Pose, Skeleton, check_joints, forward
 from .descent import ControlCoordinates, Differentiable, descend
 from .goals import (
     SOFT_WEIGHT,
@@ -33,37 +34,24 @@ from .goals import (
     weighted_residuals,
 )
 from .problem import goal_table, scale_weights
-from .search import (
-    SOFT_FACTOR,
-    Rows,
-    SearchSettings,
-    Variables,
-    check_above_0,
-    search,
-)
-from .solution import ControlSolution
+from .search import SOFT_FACTOR, SearchSettings, Trials, Variables, check_above_0, search
+from .solution import ControlSolution, Solution
 
 DAMPING = 0.3  # initial damping, relative to the sum of squares
-LIGHT_DAMPING = 1e-4  # the same in `polish`, since more damping ends a descent early
 LEAST_DAMPING = 1e-10  # added to the damping, so that systems are never singular
 CANDIDATES = 256  # random controls that are ranked in a race
 NEAR_SPREAD = 0.2  # standard deviation of candidates near the present controls, in shares
 FIRST_RESTARTS = 3  # random starts that are tried before all others
-POLISH_ROUNDS, POLISH_RATIO = 6, 0.999  # repeated while the sum of squares falls below this share
 END_TOLERANCE = 1e-6  # shares of a range
 MIN_SLOPE = 0.02  # of the error: a control that could reduce it by less does not block
-JOINT_DAMPING = 1e-4  # of steps of several controls beyond their ends, in shares of ranges
-JOINT_RATIO = 0.95  # such steps must leave at most this share of the error without them
+OFFSET_TOLERANCE = 1e-3  # deviation of offsets from the figure's, as a share of its size
 
 
 @dataclass(eq=False)
-class ControlTrials(Rows):
+class ControlTrials(Trials):
     """Shares (n, F) of ranges, and the results of descents from them."""
 
     shares: Floats
-    squares: Scalars
-    steps: Ints
-    met: Mask
     errors: Floats
     """(n, D): errors of the goals that are not soft, as the tolerance counts them."""
     downhill: Floats
@@ -91,7 +79,6 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
     """(2, F): margin at the ends of each range, as a share of it, and its weight."""
     tolerance: float
     soft_factor: float = 1.0
-    damping: float = DAMPING
     task: Any = None
     """Bundle for `kernels.controls`; None if a component or a goal is not compiled."""
 
@@ -118,27 +105,24 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         for goal in goals:  # the last goal for a control counts
             values = goal.range_margins(figure, changing)
             margins = np.where(values[1] > 0.0, values, margins)
-        paths = [_moving_joints(goal, skeleton) for goal in demands]
-        joints = {joint for goal in soft_goals for joint in _moving_joints(goal, skeleton)}
-        names = {skeleton.names[joint] for joint in joints.union(*paths)}
-        has_effect = [
-            bool(moving[c] & names) or weight > 0.0
-            for c, weight in zip(changing, margins[1], strict=True)
+        paths = [_moving_joints(goal, skeleton) for goal in (*demands, *soft_goals)]
+        effects = np.zeros((len(paths), len(changing)), np.bool_)
+        for row, path in zip(effects, paths, strict=True):
+            names = {skeleton.names[joint] for joint in path}
+            row[:] = [not names.isdisjoint(moving[control]) for control in changing]
+        used = effects.any(axis=0) | (margins[1] > 0.0)
+        free = np.array(changing, np.int64)[used]
+        lengths = [
+            np.linalg.norm(skeleton.offsets[path[:-1]], axis=1).sum()
+            for path in paths[: len(demands)]
         ]
-        free = np.array(changing, np.int64)[has_effect]
-        drives = [
-            [bool(moving[c] & {skeleton.names[joint] for joint in path}) for c in free]
-            for path in paths
-        ]
-        lengths = [np.linalg.norm(skeleton.offsets[path[:-1]], axis=1).sum() for path in paths]
         longest = kernels.controls.MAX_STEP
         problem = cls(
             ControlCoordinates(figure, free, in_shares=True, max_step=longest),
-            *(start, demands, soft_goals),
-            np.array(drives, np.bool_).reshape(len(demands), len(free)),
+            *(start, demands, soft_goals, effects[: len(demands), used]),
             max(lengths, default=0.0) or 1.0,
             np.ones(len(free)) if stiffness is None else stiffness[free],
-            margins[:, has_effect],
+            margins[:, used],
             tolerance,
         )
         return replace(problem, task=problem._task())
@@ -200,12 +184,8 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         """Return trials at shares (n, F), not yet measured."""
         n = len(shares)
         return ControlTrials(
-            shares.copy(),
-            np.full(n, np.inf),
-            np.zeros(n, np.int64),
-            np.zeros(n, np.bool_),
-            np.zeros((n, len(self.demands))),
-            np.zeros(shares.shape),
+            *(np.full(n, np.inf), np.zeros(n, np.int64), np.zeros(n, np.bool_)),
+            *(shares.copy(), np.zeros((n, len(self.demands))), np.zeros(shares.shape)),
         )
 
     def descend(self, trials: ControlTrials, iterations: int) -> None:
@@ -226,7 +206,7 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
     def _descend_in_numpy(self, trials: ControlTrials, row: int, iterations: int) -> int:
         """Do what `kernels.controls.descend` does, and return the number of steps."""
         point, residuals, steps = descend(
-            *(self, self.values(trials.shares[row])), iterations=iterations, damping=self.damping
+            *(self, self.values(trials.shares[row])), iterations=iterations, damping=DAMPING
         )
         trials.shares[row], trials.squares[row] = self.shares_at(point), residuals @ residuals
         if self.demands:
@@ -257,17 +237,6 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         shares = np.where(only_needed, rng.random(shape), others)
         return self.trials(shares[np.argsort(self.squares(shares))[race]])
 
-    def polish(self, trials: ControlTrials, iterations: int) -> None:
-        """Descend again with little damping, which follows the ends of ranges farther."""
-        light = replace(self, damping=LIGHT_DAMPING)
-        for _ in range(POLISH_ROUNDS):
-            before = trials.squares.copy()
-            if trials.met.all():
-                break
-            light.descend(trials, iterations)
-            if not (trials.squares < POLISH_RATIO * before).any():
-                break
-
     def squares(self, shares: Floats) -> Floats:
         """Return the sums of squares (n,) of the residuals for shares (n, F)."""
         if self.task is None:
@@ -287,7 +256,7 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
             steps=iterations,
             stay=self._start_weight,
             scale=1.0 / self.length,
-            damping=self.damping,
+            damping=DAMPING,
             least_damping=LEAST_DAMPING,
         )
 
@@ -328,42 +297,13 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         return (share >= 1.0 - END_TOLERANCE).astype(np.int64) - (share <= END_TOLERANCE)
 
     def blocking(self, share: Floats) -> Mask:
-        """Return a mask (F,) of the controls at an end whose range keeps errors from decreasing.
-
-        These are the controls that would reduce errors alone beyond their end; if there are none,
-        those that would together, as both ankles do in a crouch with flat feet.
-        """
-        ends = self.ends(share)
-        if not ends.any():
-            return np.zeros(len(share), np.bool_)
+        """Return a mask (F,) of the controls at an end that would reduce errors beyond it."""
         demands = self.with_soft_factor(0.0)
         # A little inside: rounding may put a control beyond its end, where nothing moves.
         trials = demands.trials(np.clip(share, END_TOLERANCE, 1.0 - END_TOLERANCE)[None])
         demands.descend(trials, 0)
-        alone = trials.downhill[0] * ends > MIN_SLOPE * np.sqrt(trials.squares[0])
-        return np.asarray(alone if alone.any() else demands._block_together(trials.shares[0], ends))
-
-    def _block_together(self, share: Floats, ends: Ints) -> Mask:
-        """Return a mask (F,) of the controls at an end that the best joint step takes beyond it.
-
-        It is empty unless that step beats the best step of the controls within their ranges.
-        """
-        residuals = self.residuals(self.values(share))
-        slopes = self.jacobian(self.values(share), residuals)
-
-        def solve_step(free: Mask) -> tuple[Floats, float]:
-            columns, step = slopes[:, free], np.zeros(len(share))
-            square = columns.T @ columns + JOINT_DAMPING * np.eye(columns.shape[1])
-            step[free] = np.linalg.solve(square, -columns.T @ residuals)
-            return step, float(np.linalg.norm(residuals + slopes @ step))
-
-        free = np.ones(len(share), np.bool_)
-        step, error = solve_step(free)
-        while (inwards := free & (step * ends < 0.0)).any():
-            free &= ~inwards
-            step, error = solve_step(free)
-        _, error_within = solve_step(ends == 0)
-        return (step * ends > 0.0) & (error < JOINT_RATIO * error_within)
+        slopes = trials.downhill[0] * self.ends(share)
+        return np.asarray(slopes > MIN_SLOPE * np.sqrt(trials.squares[0]))
 
 
 def _moving_joints(goal: Goal, skeleton: Skeleton) -> list[int]:
@@ -527,3 +467,102 @@ def _stiffness(figure: Figure, factors: Mapping[str, float] | None) -> Floats:
             raise ValueError(f"stiffness: {unknown_name('control or joint set', key, choices)}")
         stiffness[indices] = value
     return stiffness
+
+
+def solve_groups(
+    model: LimitModel,
+    pose: Pose,
+    goals: Sequence[Goal],
+    joints: Sequence[str] | None,
+    *,
+    settings: SearchSettings,
+    stiffness: Mapping[str, float] | None = None,
+) -> Solution:
+    """Return a pose that controls of a figure produce and that meets goals, starting from `pose`.
+
+    All limits of the model must be groups of that figure. Groups move that contain one of
+    `joints`; all unless given. Other parameters are as for `solve_controls`.
+    """
+    figure, root = _figure_of_groups(model)
+    skeleton = model.skeleton
+    check_joints(skeleton, pose)
+    for goal in goals:
+        goal.check(skeleton)
+    for name in joints or ():
+        skeleton.index(name)
+    rotations, dtype = pose.rotations.astype(np.float64), pose.rotations.dtype
+    names, only = list(figure.controls), list[str]()
+    start = np.tile(figure.ranges[1], (*rotations.shape[:-2], 1))
+    for group in model.groups:
+        nearest = group.nearest(rotations[..., [skeleton.index(name) for name in group.joints], :])
+        start[..., [names.index(name) for name in group.controls]] = nearest.controls
+        if joints is None or not set(joints).isdisjoint(group.joints):
+            only.extend(group.controls)
+    # Transform goals to the figure's frame, where the root is at rest; rename their joints.
+    rotation = quat.inverse(rotations[..., root, :])
+    center = figure.skeleton.offsets[root]
+    translation = center - quat.rotate(rotation, pose.positions[..., root, :])
+    segments = dict(zip(skeleton.names, figure.skeleton.names, strict=True))
+    solution = solve_controls(
+        *(figure, start, [goal.in_frame(rotation, translation, segments) for goal in goals]),
+        only=only,
+        stiffness=stiffness,
+        settings=settings,
+    )
+    turned, positions = solution.pose.rotations.copy(), solution.pose.positions.copy()
+    turned[..., root, :] = pose.rotations[..., root, :]
+    positions[..., root, :] = pose.positions[..., root, :]
+    corrected = quat.angle_between(figure.pose(start).rotations, rotations)
+    corrected[..., root] = 0.0
+    posed, errors = Pose(turned, positions), solution.errors.copy()
+    for k, goal in enumerate(goals):
+        if not goal.on_ranges:
+            errors[..., k] = errors_of([goal], model, posed)[..., 0]
+    return replace(
+        solution,
+        pose=Pose(turned.astype(dtype), positions.astype(dtype)),
+        errors=errors,
+        start_correction=np.broadcast_to(corrected, turned.shape[:-1]),
+        goals=tuple(goals),
+        skeleton=skeleton,
+    )
+
+
+def _figure_of_groups(model: LimitModel) -> tuple[Figure, int]:
+    """Return the figure of all groups of a model, and the index of its root.
+
+    Raises ValueError unless the model has one figure, and its skeleton.
+    """
+    figures = {id(group.figure): group.figure for group in model.groups}
+    figure = next(iter(figures.values()))
+    segments, skeleton = figure.skeleton, model.skeleton
+    names = {
+        segment: joint
+        for group in model.groups
+        for segment, joint in zip(group.segments, group.joints, strict=True)
+    }
+    matches = (
+        len(figures) == 1
+        and not model.limits
+        and figure.moved_segments <= names.keys()
+        and np.array_equal(segments.parents, skeleton.parents)
+        and all(
+            names.get(segment, joint) == joint
+            for segment, joint in zip(segments.names, skeleton.names, strict=True)
+        )
+    )
+    if not matches:
+        raise ValueError(
+            "inverse kinematics within groups takes all groups of one figure, and a skeleton "
+            f"with the same joints as {figure.name!r} in the same order, and no others"
+        )
+    roots = np.flatnonzero(segments.parents < 0)
+    if len(roots) != 1 or segments.names[int(roots[0])] in figure.moved_segments:
+        raise ValueError("a figure to be solved for must have one root, which no control moves")
+    deviations = np.linalg.norm((segments.offsets - skeleton.offsets)[1:], axis=-1)
+    if deviations.max(initial=0.0) > OFFSET_TOLERANCE * figure.size:
+        raise ValueError(
+            "the skeleton must have the figure's bones; "
+            f"{segments.names[int(deviations.argmax()) + 1]} is {deviations.max():.3g} elsewhere"
+        )
+    return figure, int(roots[0])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,8 +13,8 @@ from .. import kernels
 from ..arrays import Floats, Vectors, floats
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton
+from .controls import solve_groups
 from .goals import Aim
-from .groups import GroupSolver
 from .problem import pack
 from .search import GOAL_TOLERANCE, SearchSettings, descend_unmet
 from .solution import Solution
@@ -80,7 +81,7 @@ def look_at(
     if isinstance(joints, str) or len(joints) == 0:
         raise ValueError(f"joints must be a list of names, at least one, got {joints!r}")
     settings = SearchSettings(tolerance=tolerance, threads=threads)
-    shares = _shares(weights, len(joints))
+    values = _weights(weights, len(joints))
     goal = Aim(
         joints[-1],
         target,
@@ -92,28 +93,44 @@ def look_at(
         raise ValueError(f"joints must go from the body to the head, got {', '.join(joints)}")
     fitted = model.for_skeleton(skeleton)
     if fitted.groups:
-        return GroupSolver.of(fitted).look(pose, goal, joints, weights, tolerance=tolerance)
+        settings = replace(settings, restarts=0)
+        weighted = {name: share for name, share in zip(joints, values, strict=True) if share > 0.0}
+        stiffness = _stiffness(fitted, weighted)
+        return solve_groups(
+            *(fitted, pose, [goal], [*weighted]), settings=settings, stiffness=stiffness
+        )
     problem = pack(model, skeleton, pose, [goal], joints)
     missing = set(indices) - set(problem.movers)
     if missing:
         aside = ", ".join(skeleton.names[j] for j in sorted(missing))
         raise ValueError(f"joints must be on the way to {joints[-1]}, got {aside} beside it")
     variables = JointVariables(problem, settings)
+    shares = values / np.cumsum(values[::-1])[::-1]  # of the remaining rotation; 1 for the last
     batch, packed = variables.start(), np.array([ROUNDS, tolerance, *shares])
     run_in_threads(
         *(len(batch.targets), threads),
-        lambda rows: kernels.ik_descent.look_each(problem.chain, packed, *batch.arrays(rows)),
+        lambda rows: kernels.ik_descent.look_each(problem.chain, packed, batch.rows(rows)),
     )
     descend_unmet(variables, batch, settings)
     return variables.finish(batch)
 
 
-def _shares(weights: ArrayLike | None, count: int) -> Floats:
-    """Return the share (count,) of the remaining rotation that each joint takes; 1 for the last."""
+def _weights(weights: ArrayLike | None, count: int) -> Floats:
+    """Return the checked weights (count,), 1 unless given."""
     values = np.ones(count) if weights is None else floats("weights", weights)
     if values.shape != (count,) or (values < 0.0).any() or not values[-1] > 0.0:
         raise ValueError(
             f"weights must be {count} numbers of at least 0, one for each joint, the last above 0, "
             f"got {weights!r:.80}"
         )
-    return np.asarray(values / np.cumsum(values[::-1])[::-1])
+    return values
+
+
+def _stiffness(model: LimitModel, weights: Mapping[str, float]) -> dict[str, float]:
+    """Return the stiffness of the controls of groups: the inverse of their joints' mean weight."""
+    stiffness: dict[str, float] = {}
+    for group in model.groups:
+        values = [weights[name] for name in group.joints if name in weights]
+        if values:
+            stiffness |= dict.fromkeys(group.controls, len(values) / sum(values))
+    return stiffness

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
-from typing import ClassVar, Generic, Protocol, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -63,39 +63,26 @@ def check_above_0(name: str, number: float) -> None:
         raise ValueError(f"{name} must be above 0 and finite, got {number!r}")
 
 
-class Rows:
-    """Base of dataclasses of arrays that have one row for each trial."""
+@dataclass(eq=False)
+class Trials:
+    """Arrays that have one row for each trial, with the results of a descent."""
+
+    squares: Scalars
+    """(n,): sums of squares of the weighted residuals."""
+    steps: Ints
+    """(n,): numbers of steps."""
+    met: Mask
+    """(n,): True where all goals but the soft ones are met."""
 
     def take(self, rows: Ints) -> Self:
         """Return a copy of some rows."""
-        return type(self)(*(np.ascontiguousarray(array[rows]) for array in vars(self).values()))
+        arrays = vars(self).items()
+        return type(self)(**{name: np.ascontiguousarray(array[rows]) for name, array in arrays})
 
     def put(self, rows: Ints, other: Self) -> None:
         """Replace some rows by those of `other`."""
         for name, array in vars(other).items():
             getattr(self, name)[rows] = array
-
-
-class Trials(Protocol):
-    """Rows with the results of a descent."""
-
-    @property
-    def squares(self) -> Scalars:
-        """Sums of squares of the weighted residuals (n,)."""
-
-    @property
-    def steps(self) -> Ints:
-        """Numbers of steps (n,)."""
-
-    @property
-    def met(self) -> Mask:
-        """Whether all goals but the soft ones are met (n,)."""
-
-    def take(self, rows: Ints) -> Self:
-        """Return a copy of some rows."""
-
-    def put(self, rows: Ints, other: Self) -> None:
-        """Replace some rows by those of `other`."""
 
 
 T = TypeVar("T", bound=Trials)
@@ -126,9 +113,6 @@ class Variables(ABC, Generic[T]):
         `initial` are the rows where the search began, `current` the best so far.
         """
 
-    def polish(self, trials: T, iterations: int) -> None:
-        """Reduce the errors of unmet rows further, in place, after all races."""
-
 
 def search(variables: Variables[T], trials: T, settings: SearchSettings) -> None:
     """Run the whole search for trials, in place: descend, then restart where goals are unmet."""
@@ -143,7 +127,6 @@ def restart(variables: Variables[T], trials: T, initial: T, settings: SearchSett
         unmet = np.flatnonzero(~trials.met)
         if len(unmet) and race.start < race.stop:
             _run_race(variables, trials, unmet, initial.take(unmet), race, settings)
-    variables.polish(trials, settings.iterations)
 
 
 def descend_from_start(

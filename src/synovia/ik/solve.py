@@ -14,14 +14,14 @@ from .. import kernels
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, forward, lineage
+from .controls import solve_groups
 from .descent import Differentiable, JointCoordinates, Point, descend
 from .goals import Goal, JointGoal, check_goals, errors_of, weighted_residuals
-from .groups import GroupSolver
 from .problem import Problem, pack, scale_weights
 from .search import (
     SOFT_FACTOR,
-    Rows,
     SearchSettings,
+    Trials,
     Variables,
     search,
 )
@@ -39,57 +39,25 @@ ROUND_RATIO = 0.99  # rounds continue while errors fall below this share
 
 
 @dataclass(eq=False)
-class Batch(Rows):
-    """Arrays with one row for each problem, which the kernels write to."""
+class Batch(Trials):
+    """Poses, one row for each problem, which the kernels write to."""
 
     targets: Floats
+    """(n, targets, 4)."""
     rotations: Quats
     positions: Vectors
-    numbers: Floats
-    """(n, 2 + targets): `lengths`, `squares` and `errors`."""
-    counts: Ints
-    """(n, 2): `unlimited` and `steps`."""
-    flags: Mask
-    """(n, 1 + movers): `met` and `blocked`."""
+    lengths: Scalars
+    """(n,): lengths of the chains."""
+    errors: Floats
+    """(n, targets): lengths or radians; written by a descent of 0 steps."""
+    unlimited: Ints
+    """(n,): index of the mover whose limit is ignored; -1 for none."""
+    blocked: Mask
+    """(n, movers): True for movers that their limits block; written by a descent of 0 steps."""
 
-    @property
-    def lengths(self) -> Scalars:
-        """Lengths of the chains (n,)."""
-        return self.numbers[:, kernels.ik_chain.NUMBERS.length]
-
-    @property
-    def squares(self) -> Scalars:
-        """Sums of squares of the weighted residuals (n,)."""
-        return self.numbers[:, kernels.ik_chain.NUMBERS.square]
-
-    @property
-    def errors(self) -> Floats:
-        """Errors (n, targets), lengths or radians; written by a descent of 0 steps."""
-        return self.numbers[:, kernels.ik_chain.NUMBERS.errors :]
-
-    @property
-    def unlimited(self) -> Ints:
-        """Index of the mover whose limit is ignored (n,); -1 for none."""
-        return self.counts[:, kernels.ik_chain.COUNTS.unlimited]
-
-    @property
-    def steps(self) -> Ints:
-        """Numbers of steps (n,)."""
-        return self.counts[:, kernels.ik_chain.COUNTS.steps]
-
-    @property
-    def met(self) -> Mask:
-        """True where all goals but the soft ones are met (n,)."""
-        return self.flags[:, kernels.ik_chain.FLAGS.met]
-
-    @property
-    def blocked(self) -> Mask:
-        """True for movers that their limits block (n, movers); written by a descent of 0 steps."""
-        return self.flags[:, kernels.ik_chain.FLAGS.blocked :]
-
-    def arrays(self, rows: slice) -> tuple[Any, ...]:
-        """Return some rows of all arrays, in the order of the kernels' arguments."""
-        return tuple(array[rows] for array in vars(self).values())
+    def rows(self, rows: slice) -> Any:
+        """Return views of some rows for the kernels, a `kernels.ik_chain.Trials`."""
+        return kernels.ik_chain.Trials(**{k: array[rows] for k, array in vars(self).items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,15 +69,19 @@ class JointVariables(Variables[Batch]):
 
     def start(self) -> Batch:
         """Return all problems at their legal start."""
-        problem, layout = self.problem, kernels.ik_chain
-        count, n = len(problem.model.skeleton), len(problem.targets)
+        problem = self.problem
+        (n, targets, _), count = problem.targets.shape, len(problem.model.skeleton)
         batch = Batch(
-            problem.targets,
-            np.array(problem.start.rotations.reshape(n, count, 4), order="C"),
-            np.array(problem.start.positions.reshape(n, count, 3), order="C"),
-            np.zeros((n, layout.NUMBERS.errors + len(problem.chain.goals))),
-            np.tile([-1, 0], (n, 1)),
-            np.zeros((n, layout.FLAGS.blocked + len(problem.chain.movers)), np.bool_),
+            squares=np.zeros(n),
+            steps=np.zeros(n, np.int64),
+            met=np.zeros(n, np.bool_),
+            targets=problem.targets,
+            rotations=np.array(problem.start.rotations.reshape(n, count, 4), order="C"),
+            positions=np.array(problem.start.positions.reshape(n, count, 3), order="C"),
+            lengths=np.zeros(n),
+            errors=np.zeros((n, targets)),
+            unlimited=np.full(n, -1),
+            blocked=np.zeros((n, len(problem.movers)), np.bool_),
         )
         self._out_of_reach(batch)
         return batch
@@ -123,7 +95,7 @@ class JointVariables(Variables[Batch]):
         packed = np.array([iterations, settings.largest_step, settings.tolerance], np.float64)
 
         def descend_rows(rows: slice) -> None:
-            kernels.ik_descent.descend_each(self.problem.chain, packed, *trials.arrays(rows))
+            kernels.ik_descent.descend_each(self.problem.chain, packed, trials.rows(rows))
 
         run_in_threads(len(trials.targets), settings.threads, descend_rows)
 
@@ -162,10 +134,8 @@ class JointVariables(Variables[Batch]):
             return ranks
 
         def rank_rows(rows: slice) -> None:
-            kernels.ik_descent.rank_each(
-                *(problem.chain, initial.targets[rows], initial.numbers[rows], problem.library),
-                *(initial.rotations[rows], initial.positions[rows], scores[rows], ranks[rows]),
-            )
+            part = initial.rows(rows), problem.library, scores[rows], ranks[rows]
+            kernels.ik_descent.rank_each(problem.chain, *part)
 
         run_in_threads(n, self.settings.threads, rank_rows)
         return ranks
@@ -221,10 +191,7 @@ class JointVariables(Variables[Batch]):
     def _out_of_reach(self, batch: Batch) -> Mask:
         """Write the lengths of the chains; return a mask (n, targets) of targets farther away."""
         beyond = np.zeros((len(batch.targets), len(self.problem.chain.goals)), np.bool_)
-        kernels.ik_descent.chain_lengths(
-            *(self.problem.chain, batch.targets, batch.rotations, batch.positions),
-            *(batch.numbers, beyond),
-        )
+        kernels.ik_descent.chain_lengths(self.problem.chain, batch.rows(slice(None)), beyond)
         return beyond
 
     def _blocked_angles(self, batch: Batch) -> Floats:
@@ -484,7 +451,7 @@ def solve(
     if fitted.groups:
         if pinned or free_root:
             raise ValueError("limits of a figure's groups take no pins and no free root")
-        return GroupSolver.of(fitted).solve(pose, check_goals(goals), joints, settings=settings)
+        return solve_groups(fitted, pose, check_goals(goals), joints, settings=settings)
     problem = pack(model, skeleton, pose, goals, joints, pinned, free_root)
     if not problem.model.dependents or problem.batch != ():
         return _search_by_priority(JointVariables(problem, settings))

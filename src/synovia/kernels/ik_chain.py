@@ -58,9 +58,20 @@ Chain = bundle(
     tolerance="f8",  # radians, of limits
 )
 
-NUMBERS = Layout("problem's numbers", length=1, square=1, errors=0)  # errors of all goals last
-COUNTS = Layout("problem's counts", unlimited=1, steps=1)  # mover without its limit, or -1
-FLAGS = Layout("problem's flags", met=1, blocked=0)  # of all movers last
+Trials = bundle(
+    "Trials",  # n problems with one chain, a row each
+    targets="f8[,,]",  # (n, goals, 4)
+    rotations="f8[,,]",  # (n, joints, 4)
+    positions="f8[,,]",  # (n, joints, 3)
+    lengths="f8[]",  # of the chains
+    squares="f8[]",  # sums of squares of the weighted residuals
+    errors="f8[,]",  # (n, goals) lengths or radians
+    unlimited="i8[]",  # mover whose limit is ignored, or -1
+    steps="i8[]",
+    met="b1[]",  # all goals but the soft ones
+    blocked="b1[,]",  # (n, movers) by their limits
+)
+
 SETTINGS = Layout("settings", iterations=1, largest_step=1, goal_tolerance=1)
 
 STATE = Layout("state of a goal", point=3, gap=3, by_move=9, by_turn=9)

@@ -7,14 +7,11 @@ import numpy as np
 from .ik_chain import (
     ALL,
     BEFORE,
-    COUNTS,
     FACTOR,
     FIXED,
-    FLAGS,
     FREE,
     GOAL,
     MOVER,
-    NUMBERS,
     POSITION,
     REACH,
     SETTINGS,
@@ -297,15 +294,15 @@ def linearize(chain, targets, scale, q, work):
     refresh_jacobian(chain.movers, chain.slides, goals, chain.moves, basis, world, state, jacobian)
 
 
-@kernel("Chain f8[] f8[,,] f8[,,] f8[,,] f8[,] i8[,] b1[,]")
-def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
-    """Bring poses q (n, joints, 4), p (n, joints, 3) nearer to their goals, until met or stalled.
+@kernel("Chain f8[] Trials")
+def descend_each(chain, settings, trials):
+    """Bring poses nearer to their goals, until they are met or the descent stalls.
 
-    `numbers` have the length of each chain, `counts` the mover whose limit is left out of account,
-    if there is one. Adds the steps taken, writes the square of what is left, and whether all goals
-    are met. Where no steps are asked for, also how far goals are from being met, lengths or angles,
-    and which movers their limits block, of the unmet.
+    Adds to `steps`, and writes `squares` and `met`; if the settings allow no step, also `errors`,
+    and `blocked` where goals are unmet.
     """
+    targets, q, p = trials.targets, trials.rotations, trials.positions
+    lengths, unlimited, met = trials.lengths, trials.unlimited, trials.met
     work = new_work(chain)
     movers, slides, goals = chain.movers, chain.slides, chain.goals
     basis, state, residuals, steps = work.basis, work.state, work.residuals, work.steps
@@ -319,7 +316,7 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
         target, q_i, p_i = targets[i], q[i], p[i]
         copy_rows(q_i, trial_q)
         copy_rows(p_i, trial_p)
-        scale, damping, stalled, count = 1.0 / numbers[i, NUMBERS.length], DAMPING, 0, 0
+        scale, damping, stalled, count = 1.0 / lengths[i], DAMPING, 0, 0
         square, worst = evaluate(chain, target, scale, q_i, p_i, work, r)
         while count < most and stalled < STALLED and (wishes or worst > enough):
             count += 1
@@ -328,7 +325,7 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
             taken, last = False, square
             for _ in range(TRIES):
                 strength = damping * square + 1e-10
-                propose(chain, work, q_i, p_i, counts[i, COUNTS.unlimited], strength, longest)
+                propose(chain, work, q_i, p_i, unlimited[i], strength, longest)
                 now, worst_now = evaluate(chain, target, scale, trial_q, trial_p, work, trial_r)
                 if now < square:
                     accept_trial(movers, slides, trial_q, trial_p, q_i, p_i)
@@ -341,19 +338,19 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
             if square < 0.5 * last:
                 damping = max(0.3 * damping, 1e-4)
             stalled = stalled + 1 if square > PROGRESS * last else 0
-        counts[i, COUNTS.steps] += count
-        numbers[i, NUMBERS.square], flags[i, FLAGS.met] = square, worst <= enough
+        trials.steps[i] += count
+        trials.squares[i], met[i] = square, worst <= enough
         if most > 0:
             continue
         for g in range(goals.shape[0]):
-            numbers[i, NUMBERS.errors + g] = norm(vec3_at(state[g], STATE.gap))
+            trials.errors[i, g] = norm(vec3_at(state[g], STATE.gap))
         if worst <= enough:
             continue
         linearize(chain, target, scale, q_i, work)
         first = 0
         for m in range(movers.shape[0]):
             own, n = quat_at(q_i[movers[m, MOVER.joint]], 0), movers[m, MOVER.freedoms]
-            flags[i, FLAGS.blocked + m] = False
+            trials.blocked[i, m] = False
             limited = movers[m, MOVER.limit] >= 0
             if limited and probe(first, n, FLAT * FLAT * square, residuals, jacobian, steps):
                 wanted = turned(own, n, first, steps, basis[m])
@@ -362,22 +359,23 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
                 if moved:
                     legal = from_relative(chain.ways[m], q_i, q_i, legal)
                     removed = norm(log(conj(wanted) * legal))
-                    flags[i, FLAGS.blocked + m] = removed > TAKEN * PROBE
+                    trials.blocked[i, m] = removed > TAKEN * PROBE
             first += n
 
 
-@kernel("Chain f8[,,] f8[,] f8[,,] f8[,,] f8[,,] f8[,] i8[,]")
-def rank_each(chain, targets, numbers, library, q, p, scores, ranks):
+@kernel("Chain Trials f8[,,] f8[,] i8[,]")
+def rank_each(chain, trials, library, scores, ranks):
     """Write the stored poses (n, wanted) that are nearest to the goals, best first.
 
-    `library` (stored, movers, 4) has the rotations of movers, q and p those of all others.
+    `library` (stored, movers, 4) has the rotations of movers, the trials those of all others.
     """
+    targets, q, p = trials.targets, trials.rotations, trials.positions
     work = new_work(chain)
     parents, order, goals, movers = chain.parents, chain.order, chain.goals, chain.movers
     world, state, residuals = work.world, work.state, work.residuals[ALL]
     pose, wanted = work.trial_q, ranks.shape[1]
     for i in range(q.shape[0]):
-        target, p_i, scale = targets[i], p[i], 1.0 / numbers[i, NUMBERS.length]
+        target, p_i, scale = targets[i], p[i], 1.0 / trials.lengths[i]
         copy_rows(q[i], pose)
         count = 0
         for number in range(library.shape[0]):
@@ -396,14 +394,15 @@ def rank_each(chain, targets, numbers, library, q, p, scores, ranks):
                 count = min(count + 1, wanted)
 
 
-@kernel("Chain f8[,,] f8[,,] f8[,,] f8[,] b1[,]")
-def chain_lengths(chain, targets, q, p, numbers, beyond):
+@kernel("Chain Trials b1[,]")
+def chain_lengths(chain, trials, beyond):
     """Write how long chains are along their bones, and which targets are farther (n, goals).
 
     A chain goes from the first joint that may turn to the point that is to reach; the longest of a
     problem counts, or 1 where nothing has a length. A root that slides goes anywhere.
     """
     work = new_work(chain)
+    targets, q, p = trials.targets, trials.rotations, trials.positions
     movers, goals, world = chain.movers.shape[0], chain.goals, work.world
     for i in range(q.shape[0]):
         place(chain.parents, chain.order, q[i], p[i], world)
@@ -426,7 +425,7 @@ def chain_lengths(chain, targets, q, p, numbers, beyond):
             if goals[g, GOAL.kind] == REACH and not slides:
                 away = vec3_at(targets[i, g], 0) - vec3_at(world[top], POSITION)
                 beyond[i, g] = norm(away) > total * (1.0 + 1e-9)
-        numbers[i, NUMBERS.length] = 1.0 if longest == 0.0 else longest
+        trials.lengths[i] = 1.0 if longest == 0.0 else longest
 
 
 LOOK = Layout("settings", rounds=1, tolerance=1, shares=0)
@@ -463,13 +462,14 @@ def sweep(chain, settings, target, q, p, work, head):
             m += 1
 
 
-@kernel("Chain f8[] f8[,,] f8[,,] f8[,,] f8[,] i8[,] b1[,]")
-def look_each(chain, settings, targets, q, p, numbers, counts, flags):
-    """Turn the movers of poses q (n, joints, 4), p (n, joints, 3) until the head's axis is right.
+@kernel("Chain f8[] Trials")
+def look_each(chain, settings, trials):
+    """Turn the movers of poses until the head's axis points at the target.
 
-    Adds the rounds taken, writes the squared residual, and True if the goal is met.
+    Adds the rounds taken to `steps`, and writes `squares` and `met`.
     """
     work, head, order = new_work(chain), np.zeros(7), chain.order
+    targets, q, p, met = trials.targets, trials.rotations, trials.positions, trials.met
     last = order[order.shape[0] - 1]
     for i in range(q.shape[0]):
         target, angle = targets[i, 0], 0.0
@@ -478,9 +478,9 @@ def look_each(chain, settings, targets, q, p, numbers, counts, flags):
         copy(work.world[last], head)
         for _ in range(int(settings[LOOK.rounds])):
             sweep(chain, settings, target, q[i], p[i], work, head)
-            counts[i, COUNTS.steps] += 1
+            trials.steps[i] += 1
             angle = TURN_SHARE * norm(remaining_turn(chain.goals[0], target, head))
-            flags[i, FLAGS.met] = angle <= settings[LOOK.tolerance]
-            if flags[i, FLAGS.met]:
+            met[i] = angle <= settings[LOOK.tolerance]
+            if met[i]:
                 break
-        numbers[i, NUMBERS.square] = angle * angle
+        trials.squares[i] = angle * angle
