@@ -41,7 +41,6 @@ DAMPING = 0.3  # initial damping, relative to the sum of squares
 LEAST_DAMPING = 1e-10  # added to the damping, so that systems are never singular
 CANDIDATES = 256  # random controls that are ranked in a race
 NEAR_SPREAD = 0.2  # standard deviation of candidates near the present controls, in shares
-FIRST_RESTARTS = 3  # random starts that are tried before all others
 END_TOLERANCE = 1e-6  # shares of a range
 MIN_SLOPE = 0.02  # of the error: a control that could reduce it by less does not block
 OFFSET_TOLERANCE = 1e-3  # deviation of offsets from the figure's, as a share of its size
@@ -81,8 +80,6 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
     soft_factor: float = 1.0
     task: Any = None
     """Bundle for `kernels.controls`; None if a component or a goal is not compiled."""
-
-    finalists = 2
 
     @classmethod
     def of(
@@ -215,12 +212,8 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         trials.downhill[row] = -self.jacobian(point, residuals).T @ residuals
         return steps
 
-    def races(self, restarts: int) -> list[slice]:
-        count = restarts if len(self.free) else 0
-        return [slice(0, min(FIRST_RESTARTS, count)), slice(FIRST_RESTARTS, count)] * 2
-
     def other_starts(
-        self, initial: ControlTrials, current: ControlTrials, race: slice
+        self, initial: ControlTrials, current: ControlTrials, ranks: slice
     ) -> ControlTrials:
         """Return the best of random controls.
 
@@ -235,7 +228,7 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         even_rows = (np.arange(CANDIDATES) % 2 == 0)[:, None]
         others = np.where(needed & even_rows, nearby, current.shares)
         shares = np.where(only_needed, rng.random(shape), others)
-        return self.trials(shares[np.argsort(self.squares(shares))[race]])
+        return self.trials(shares[np.argsort(self.squares(shares))[ranks]])
 
     def squares(self, shares: Floats) -> Floats:
         """Return the sums of squares (n,) of the residuals for shares (n, F)."""

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from ..arrays import Ints, Mask, Scalars, whole_number
 
 GOAL_TOLERANCE = 2e-4  # a goal is met below this share of the chain's length
 SOFT_FACTOR = 1e-3  # factor of soft weights where the other goals are not met beside them
+FIRST_RESTARTS = 2  # restarts that are tried before all others
 RACE_STEPS = 4  # steps from each other start, before the best continue
 BETTER_START = 0.9  # a later start must leave at most this share of the error
 
@@ -91,9 +91,6 @@ T = TypeVar("T", bound=Trials)
 class Variables(ABC, Generic[T]):
     """Variables that give poses, and goals for these poses. Rows of trials are independent."""
 
-    finalists: ClassVar[int] = 1
-    """Number of trials that continue after each race."""
-
     @abstractmethod
     def descend(self, trials: T, iterations: int) -> None:
         """Take at most so many damped Gauss–Newton steps, in place; 0 steps only measure."""
@@ -103,12 +100,8 @@ class Variables(ABC, Generic[T]):
         """Return the variables with soft goals of almost no weight; None without soft goals."""
 
     @abstractmethod
-    def races(self, restarts: int) -> Iterable[slice]:
-        """Return, for each race, the slice of the ranked other starts that take part."""
-
-    @abstractmethod
-    def other_starts(self, initial: T, current: T, race: slice) -> T:
-        """Return other starts for each row, those of the first row first.
+    def other_starts(self, initial: T, current: T, ranks: slice) -> T:
+        """Return other starts for each row by their ranks, those of the first row first.
 
         `initial` are the rows where the search began, `current` the best so far.
         """
@@ -122,11 +115,28 @@ def search(variables: Variables[T], trials: T, settings: SearchSettings) -> None
 
 
 def restart(variables: Variables[T], trials: T, initial: T, settings: SearchSettings) -> None:
-    """Continue unmet rows from other starts, in place; `initial` are the rows at their start."""
-    for race in variables.races(settings.restarts):
+    """Continue unmet rows from other starts, in place; `initial` are the rows at their start.
+
+    A few steps are taken from each start, then the best one continues. A few starts are tried
+    before all others.
+    """
+    first = min(FIRST_RESTARTS, settings.restarts)
+    for ranks in (slice(0, first), slice(first, settings.restarts)):
         unmet = np.flatnonzero(~trials.met)
-        if len(unmet) and race.start < race.stop:
-            _run_race(variables, trials, unmet, initial.take(unmet), race, settings)
+        if len(unmet) == 0 or ranks.start == ranks.stop:
+            break
+        current = trials.take(unmet)
+        runners = variables.other_starts(initial.take(unmet), current, ranks)
+        variables.descend(runners, RACE_STEPS)
+        squares = runners.squares.reshape(len(unmet), -1)
+        race_steps = runners.steps.reshape(squares.shape).sum(axis=1)
+        best = runners.take(squares.argmin(axis=1) + squares.shape[1] * np.arange(len(unmet)))
+        best_steps = best.steps.copy()
+        variables.descend(best, settings.iterations)
+        total_steps = current.steps + race_steps + best.steps - best_steps
+        better = np.flatnonzero((best.squares < current.squares) | best.met)
+        trials.put(unmet[better], best.take(better))
+        trials.steps[unmet] = total_steps
 
 
 def descend_from_start(
@@ -151,31 +161,3 @@ def descend_unmet(variables: Variables[T], trials: T, settings: SearchSettings) 
         part = trials.take(unmet)
         variables.descend(part, settings.iterations)
         trials.put(unmet, part)
-
-
-def _run_race(
-    variables: Variables[T],
-    trials: T,
-    unmet: Ints,
-    initial: T,
-    race: slice,
-    settings: SearchSettings,
-) -> None:
-    """Try other starts for unmet rows: a few steps from each, then the best continue."""
-    runners = variables.other_starts(initial, trials.take(unmet), race)
-    variables.descend(runners, RACE_STEPS)
-    count = len(runners.met) // len(unmet)
-    order = np.argsort(runners.squares.reshape(-1, count), axis=1, kind="stable")
-    order += count * np.arange(len(unmet))[:, None]
-    trials.steps[unmet] += runners.steps.reshape(-1, count).sum(axis=1)
-    for rank in range(min(variables.finalists, count)):
-        rows = np.flatnonzero(~trials.met[unmet])
-        if len(rows) == 0:
-            break
-        finalists = runners.take(order[rows, rank])
-        race_steps = finalists.steps.copy()
-        variables.descend(finalists, settings.iterations)
-        total_steps = trials.steps[unmet[rows]] + finalists.steps - race_steps
-        better = np.flatnonzero((finalists.squares < trials.squares[unmet[rows]]) | finalists.met)
-        trials.put(unmet[rows[better]], finalists.take(better))
-        trials.steps[unmet[rows]] = total_steps

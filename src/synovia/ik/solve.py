@@ -28,7 +28,6 @@ from .search import (
 from .solution import Solution
 
 MIN_THREADED = 16  # smaller batches are not worth a second thread
-FIRST_RESTARTS = 2  # restarts that are tried before all others
 UNLIMITED_STEPS = 20  # steps of a descent without the limit of one joint
 BLOCKING_RATIO = 0.99  # a limit blocks if at most this share of the error is left without it
 DAMPING = 0.3  # initial damping, relative to the sum of squares
@@ -108,37 +107,33 @@ class JointVariables(Variables[Batch]):
         soft = self.problem.mark_rows([goal.soft for goal in self.problem.goals])
         return self.reweighted(np.where(soft, SOFT_FACTOR, 1.0)) if soft.any() else None
 
-    def races(self, restarts: int) -> list[slice]:
-        first = min(FIRST_RESTARTS, restarts)
-        return [slice(0, first), slice(first, restarts)]
-
-    def other_starts(self, initial: Batch, current: Batch, race: slice) -> Batch:
+    def other_starts(self, initial: Batch, current: Batch, ranks: slice) -> Batch:
         """Return the stored legal poses that are nearest to the goals."""
         problem, library = self.problem, self.problem.library
-        ranks = self._rank(initial, min(race.stop, len(library)))[:, race]
-        starts = initial.take(np.repeat(np.arange(len(initial.targets)), ranks.shape[1]))
-        starts.rotations[:, problem.movers] = library[ranks.ravel()]
+        nearest = self._nearest_stored(initial, min(ranks.stop, len(library)))[:, ranks]
+        starts = initial.take(np.repeat(np.arange(len(initial.targets)), nearest.shape[1]))
+        starts.rotations[:, problem.movers] = library[nearest.ravel()]
         if problem.plan.from_ancestor:  # joints between may have other rotations in each problem
             legal = problem.model.project(Pose(starts.rotations, starts.positions))
             starts.rotations[...] = legal.rotations
         return starts
 
-    def _rank(self, initial: Batch, count: int) -> Ints:
+    def _nearest_stored(self, initial: Batch, count: int) -> Ints:
         """Return the indices (n, count) of the stored poses nearest to the goals, best first."""
         n, problem = len(initial.targets), self.problem
-        ranks, scores = np.zeros((n, count), np.int64), np.empty((n, count))
+        nearest, scores = np.zeros((n, count), np.int64), np.empty((n, count))
         if problem.is_numerical:
             for row in range(n):
                 squares = NumericalJoints(problem, initial, row, self.settings).library_squares()
-                ranks[row] = np.argsort(squares, kind="stable")[:count]
-            return ranks
+                nearest[row] = np.argsort(squares, kind="stable")[:count]
+            return nearest
 
         def rank_rows(rows: slice) -> None:
-            part = initial.rows(rows), problem.library, scores[rows], ranks[rows]
+            part = initial.rows(rows), problem.library, scores[rows], nearest[rows]
             kernels.ik_descent.rank_each(problem.chain, *part)
 
         run_in_threads(n, self.settings.threads, rank_rows)
-        return ranks
+        return nearest
 
     def relative_errors(self, batch: Batch) -> Floats:
         """Measure errors in place, and return them (n, targets) relative to the chain's length."""
