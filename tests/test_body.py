@@ -179,12 +179,15 @@ def test_a_skin_is_around_the_bones_and_follows_them(figure, body):
         assert skin[:, axis].max() > bones[:, axis].max() - 0.01
 
 
-def test_the_kneecap_stays_below_the_skin_as_the_knee_bends(figure, body):
+def test_bones_stay_below_the_skin_as_the_knee_bends(figure, body):
     patella = first_of(body, "LeftPatella")
+    shin = first_of(body, "LeftLowerLeg") | first_of(body, "LeftFibula")
     for degrees in (0.0, 45.0, 90.0, 120.0, 140.0):
         pose = figure.pose({"left_knee.flexion": degrees})
         bones, skin = (body.vertices(mesh, pose) for mesh in (body.bones, body.skin))
         assert winding(bones[patella], skin, body.skin.triangles).min() > 0.5
+        inside = winding(bones[shin], skin, body.skin.triangles) > 0.5
+        assert inside.mean() > 0.98
 
 
 def test_hanging_hands_are_beside_the_thighs(figure, body):

@@ -13,31 +13,22 @@ from __future__ import annotations
 import argparse
 import json
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from body.bones import Bone, human_bones, reference_human
+from body.cover import cover_bones
 from body.skin import bind_pose, make_skin
+from body.surface import WeightedMesh
 
 from synovia import Skeleton, forward, quat
-from synovia.arrays import Floats, Ints, Vectors
+from synovia.arrays import Floats, Vectors
 
 OUT = Path(__file__).parents[1] / "src/synovia/body/human.glb"
 STEP = 0.00025  # metres: an angle of 1 degree on the smallest triangles
 UNSIGNED_BYTE, SHORT, UNSIGNED_SHORT, FLOAT = 5121, 5122, 5123, 5126
 VERTICES, TRIANGLES = 34962, 34963  # targets of buffer views
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedMesh:
-    """Vertices (n, 3) in the bind pose, triangles (m, 3), segments (n, 4) and weights (n, 4)."""
-
-    vertices: Vectors
-    triangles: Ints
-    segments: Ints
-    weights: Floats
 
 
 def main() -> None:
@@ -47,8 +38,10 @@ def main() -> None:
     out = parser.parse_args().out
     skeleton = reference_human().skeleton
     surface, segments, weights = make_skin()
+    bones = join_bones(skeleton)
     skin = WeightedMesh(surface.vertices, surface.triangles, segments, weights)
-    out.write_bytes(write_glb(skeleton, {"bones": join_bones(skeleton), "skin": skin}))
+    meshes = {"bones": bones, "skin": cover_bones(skin, bones)}
+    out.write_bytes(write_glb(skeleton, meshes))
     print(f"{out.name}: {out.stat().st_size / 1000:.0f} kB")
 
 

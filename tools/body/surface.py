@@ -32,6 +32,16 @@ class Surface:
         return replace(self, vertices=vertices, triangles=triangles)
 
 
+@dataclass(frozen=True, eq=False)
+class WeightedMesh:
+    """Vertices (n, 3) in the bind pose, triangles (m, 3), segments (n, 4) and weights (n, 4)."""
+
+    vertices: Vectors
+    triangles: Ints
+    segments: Ints
+    weights: Floats
+
+
 def without_shares(vertices: Vectors, triangles: Ints) -> Surface:
     """Return a surface whose vertices all follow the first joint."""
     return Surface(vertices, triangles, np.zeros(len(vertices)))
