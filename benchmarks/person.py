@@ -20,9 +20,8 @@ import numpy as np
 
 from synovia import Figure, human, load_clip, quat
 from synovia.anatomy import MarkerTracks, Observations, fit_figure
-from synovia.anatomy.bundle_adjustment import BundleProblem
+from synovia.anatomy.bundle_adjustment import BundleProblem, human_parameters
 from synovia.anatomy.observations import middle_of
-from synovia.anatomy.parameters import human_parameters
 from synovia.skeleton import forward
 
 SIDES = ("Left", "Right")

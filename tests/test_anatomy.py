@@ -11,8 +11,7 @@ import pytest
 import synovia
 from synovia import Pose, quat
 from synovia.anatomy import cervical_shao_2003
-from synovia.anatomy.human import human
-from synovia.anatomy.knee import knee
+from synovia.anatomy.human import human, knee
 from synovia.anatomy.part import Part, join
 from synovia.anatomy.spine import MOVES, REGIONS, levels, rib, span
 from synovia.components import Control, JointSet, Network, Rotation

@@ -33,7 +33,7 @@ def test_takes_whose_markers_come_in_another_order_go_together(tmp_path):
 def test_takes_with_other_markers_are_told_apart(tmp_path):
     one = load_markers(written(tmp_path, "a", ["0,LASI,0,1,0", "0,RASI,1,1,0"]))
     other = load_markers(written(tmp_path, "b", ["0,LASI,0,1,0"]))
-    with pytest.raises(ValueError, match="the same markers, a has RASI, b not"):
+    with pytest.raises(ValueError, match="the same markers, b and a differ in RASI"):
         observe_markers([one, other], human().skeleton.names)
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -30,7 +29,123 @@ from ..components.least_squares import (
 )
 from ..skeleton import Pose, forward
 from .observations import POINT_NOISE, ROTATION_NOISE, Observations, rigid_fit
-from .parameters import Changes, Parameter, change_figure, change_network, change_offsets
+from .part import SIDES
+
+LENGTH_SPREAD = 0.15  # standard deviation of a bone's length, as a share of it
+ACROSS_SPREAD, GIRDLE_SPREAD = 0.015, 0.005
+"""Least standard deviations of a joint's coordinates in metres; the second in the girdle."""
+STRETCH_SPREAD = 0.15  # standard deviation of factors of a clavicle's or spine's length
+AXIS_SPREAD = np.radians(8.0)  # standard deviation of the direction of a hinge's axis
+CURVE_SPREAD = 0.5  # standard deviation of the factor of a curve's values
+
+JOINTS = ("UpperLeg", "LowerLeg", "Foot", "Toes", "Clavicle", "UpperArm", "LowerArm", "Hand")
+"""Segments whose joint's centre, in the segment before, is a parameter."""
+GIRDLE = ("Clavicle", "UpperArm")
+AXES = {
+    "elbow": ("flexion-turn", "pronation-turn"),
+    "knee": ("flexion",),
+    "toes": ("flexion-turn",),
+}
+"""The hinges, by joint set, whose axes are parameters."""
+CURVES = {"knee": ("tibia-rotation", "tibia-adduction")}
+REGIONS = {"lumbar": "L", "thoracic": "T", "cervical": "C"}
+"""Joint sets of the spine, which are as a whole longer or shorter, and how their bones begin."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """Numbers (n,) of a figure: their start values and their standard deviations between people.
+
+    They replace the offsets of `segments`, in metres, and the `fields` ("component.field") of
+    components in the network of `joint_set`. With `is_factor`, the one number multiplies them.
+    """
+
+    name: str
+    start: Floats
+    spread: Floats
+    segments: tuple[str, ...] = ()
+    joint_set: str = ""
+    fields: tuple[str, ...] = ()
+    is_factor: bool = False
+
+    @property
+    def is_center(self) -> bool:
+        """True for the centre of a joint: the offset of one segment."""
+        return bool(self.segments) and not self.is_factor
+
+    def change(self, before: Floats, numbers: Floats) -> Floats:
+        """Return the new value of an offset or a field, from the value `before` and the numbers."""
+        return numbers[0] * before if self.is_factor else numbers.reshape(before.shape)
+
+
+def change_figure(figure: Figure, changes: Sequence[tuple[Parameter, Floats]]) -> Figure:
+    """Return the figure with new numbers for some of its parameters."""
+    offsets = figure.skeleton.offsets.copy()
+    values: dict[str, dict[str, Floats]] = {}
+    for parameter, numbers in changes:
+        for segment in parameter.segments:
+            joint = figure.skeleton.index(segment)
+            offsets[joint] = parameter.change(offsets[joint], numbers)
+        for field_name in parameter.fields:
+            before = figure.joint_sets[parameter.joint_set].network.parameter(field_name)
+            new_values = values.setdefault(parameter.joint_set, {})
+            new_values[field_name] = parameter.change(before, numbers)
+    joint_sets = dict(figure.joint_sets)
+    for name, new_values in values.items():
+        network = joint_sets[name].network.with_parameters(new_values)
+        joint_sets[name] = replace(joint_sets[name], network=network)
+    skeleton = replace(figure.skeleton, offsets=offsets)
+    return replace(figure, skeleton=skeleton, joint_sets=joint_sets)
+
+
+def human_parameters(figure: Figure) -> list[Parameter]:
+    """Return the parameters of a human figure: joint centres, hinge axes, curves and lengths.
+
+    They start at the figure's own values, so a fitted figure can be fitted again.
+    """
+    skeleton, parameters = figure.skeleton, list[Parameter]()
+
+    def add_factor(
+        name: str, spread: float, segments: Sequence[str], joint_set: str, fields: Sequence[str]
+    ) -> None:
+        numbers = np.ones(1), np.array([spread])
+        parameters.append(
+            Parameter(name, *numbers, tuple(segments), joint_set, tuple(fields), is_factor=True)
+        )
+
+    for side in SIDES:
+        for joint in JOINTS:
+            segment, least = side + joint, GIRDLE_SPREAD if joint in GIRDLE else ACROSS_SPREAD
+            offset = skeleton.offsets[skeleton.index(segment)]
+            spread = np.maximum(least, LENGTH_SPREAD * np.abs(offset))
+            parameters.append(Parameter(segment, offset, spread, (segment,)))
+        # The scapula, and where its joint is, go with the length of the clavicle.
+        length, shoulder = f"{side}Clavicle length", f"{side.lower()}_shoulder"
+        add_factor(length, STRETCH_SPREAD, [f"{side}Scapula"], shoulder, ["acromion.offset"])
+        for joint, parts in AXES.items():
+            joint_set = f"{side.lower()}_{joint}"
+            for path in (f"{part}.axis" for part in parts):
+                axis = figure.joint_sets[joint_set].network.parameter(path)
+                name, spread = f"{joint_set}.{path}", np.full(3, AXIS_SPREAD)
+                parameters.append(Parameter(name, axis, spread, (), joint_set, (path,)))
+        for joint, curves in CURVES.items():
+            joint_set = f"{side.lower()}_{joint}"
+            for path in (f"map.{curve}" for curve in curves):
+                add_factor(f"{joint_set}.{path}", CURVE_SPREAD, [], joint_set, [path])
+    for region, letter in REGIONS.items():
+        ends = {"thoracic": "Sternum", "cervical": "Head"}
+        segments = [
+            name
+            for name in skeleton.names
+            if (name[0] == letter and name[1:].isdigit()) or name == ends.get(region)
+        ]
+        components = figure.joint_sets[region].network.components
+        centers = [
+            f"{name}.centers" for name, part in components.items() if "centers" in part.parameters()
+        ]
+        add_factor(f"{region} length", STRETCH_SPREAD, segments, region, centers)
+    return parameters
+
 
 CONTROL_SPREAD = 2.0  # of a control's range, about its neutral value: holds only what is not seen
 START_SPREAD = 0.3
@@ -62,9 +177,10 @@ class BundleProblem:
     _figures: dict[bytes, Figure] = field(init=False, default_factory=dict)
 
     @cached_property
-    def owners(self) -> list[Parameter]:
-        """The parameter that each number belongs to."""
-        return [parameter for parameter in self.parameters for _ in parameter.start]
+    def owners(self) -> Ints:
+        """Indices (P,) of the parameters that the numbers belong to."""
+        counts = [len(parameter.start) for parameter in self.parameters]
+        return np.repeat(np.arange(len(counts)), counts)
 
     @cached_property
     def start(self) -> Floats:
@@ -111,13 +227,6 @@ class BundleProblem:
             shared[second:].reshape(-1, 3),
         )
 
-    def changes(self, numbers: Floats) -> Changes:
-        """Return the parameters that differ from their start, each with its numbers."""
-        ends = np.cumsum([0, *(len(parameter.start) for parameter in self.parameters)]).tolist()
-        parts = [numbers[first:last] for first, last in pairwise(ends)]
-        pairs = zip(self.parameters, parts, strict=True)
-        return [(p, values) for p, values in pairs if not np.array_equal(values, p.start)]
-
     def figure_at(self, shared: Floats) -> Figure:
         """Return the figure with these parameters; the last few are cached."""
         numbers = self.split(shared)[0]
@@ -125,7 +234,9 @@ class BundleProblem:
         if key not in self._figures:
             if len(self._figures) >= CACHED_FIGURES:
                 self._figures.clear()
-            self._figures[key] = change_figure(self.figure, self.changes(numbers))
+            parts = [numbers[self.owners == k] for k in range(len(self.parameters))]
+            changes = list(zip(self.parameters, parts, strict=True))
+            self._figures[key] = change_figure(self.figure, changes)
         return self._figures[key]
 
     def values(self, frames: Floats) -> Floats:
@@ -133,9 +244,9 @@ class BundleProblem:
         low, _, high = self.figure.ranges
         return low + np.clip(frames[..., :-ROOT], 0.0, 1.0) * (high - low)
 
-    def pose(self, shared: Floats, frames: Floats) -> Pose:
-        """Return the poses (...) of frames (..., C + 6), with their roots."""
-        pose = self.figure_at(shared).pose(self.values(frames))
+    def pose(self, figure: Figure, frames: Floats) -> Pose:
+        """Return the poses (...) of a figure in frames (..., C + 6), with their roots."""
+        pose = figure.pose(self.values(frames))
         rotations, positions = pose.rotations.copy(), pose.positions.copy()
         rotations[..., self.root, :] = quat.exp(frames[..., -ROOT:-3])
         positions[..., self.root, :] = frames[..., -3:]
@@ -173,9 +284,8 @@ class BundleProblem:
         """
         low, neutral, high = self.figure.ranges
         deviations = (frames[..., :-ROOT] - (neutral - low) / (high - low)) / self.control_spread
-        return np.concatenate(
-            [self.compare(shared, self.pose(shared, frames), rows), deviations], axis=-1
-        )
+        pose = self.pose(self.figure_at(shared), frames)
+        return np.concatenate([self.compare(shared, pose, rows), deviations], axis=-1)
 
     def all_residuals(self, estimate: Estimate) -> Floats:
         """Return the residuals (F, R + C) of all frames."""
@@ -219,34 +329,25 @@ class BundleProblem:
     def shared_rates(self, estimate: Estimate) -> Floats:
         """Return rates (S, F, R + C) of the residuals along the shared variables."""
         rows, shared = np.arange(len(estimate.frames)), estimate.shared
-        pose = self.pose(shared, estimate.frames)
+        pose = self.pose(self.figure_at(shared), estimate.frames)
         before = self.compare(shared, pose, rows)
         rates = np.zeros((len(shared), len(rows), before.shape[1] + len(self.figure.controls)))
         for k in np.flatnonzero(self.spread > 0.0).tolist():
             moved = shared.copy()
             moved[k] += STEP
-            changed = self._change_pose(pose, moved, k, estimate) if k < len(self.owners) else pose
-            after = self.compare(moved, changed, rows)
+            moved_pose = pose
+            if k < len(self.owners):
+                moved_pose = self.pose(self._moved_figure(shared, moved, k), estimate.frames)
+            after = self.compare(moved, moved_pose, rows)
             rates[k, :, : before.shape[1]] = (after - before) / (moved[k] - shared[k])
         return rates
 
-    def _change_pose(self, pose: Pose, moved: Floats, k: int, estimate: Estimate) -> Pose:
-        """Return the poses (F,) after parameter k has changed: only its joint set is posed."""
-        owner, changes = self.owners[k], self.changes(self.split(moved)[0])
-        skeleton = self.figure_at(estimate.shared).skeleton
-        offsets = change_offsets(self.figure, changes)
-        rotations, positions = pose.rotations.copy(), pose.positions + (offsets - skeleton.offsets)
-        if owner.joint_set:
-            network = change_network(self.figure, owner.joint_set, changes)
-            joint_set = replace(self.figure.joint_sets[owner.joint_set], network=network)
-            part = Figure(replace(skeleton, offsets=offsets), {owner.joint_set: joint_set})
-            columns = [list(self.figure.controls).index(name) for name in part.controls]
-            posed = part.pose(self.values(estimate.frames)[:, columns])
-            moving = [skeleton.index(name) for name in network.outputs]
-            rotations[:, moving], positions[:, moving] = (
-                values[:, moving] for values in (posed.rotations, posed.positions)
-            )
-        return Pose(rotations, positions)
+    def _moved_figure(self, shared: Floats, moved: Floats, k: int) -> Figure:
+        """Return the figure after its number k has changed from `shared` to `moved`."""
+        parameter, columns = self.parameters[self.owners[k]], self.owners == self.owners[k]
+        before, numbers = (values[: len(columns)][columns] for values in (shared, moved))
+        change = numbers / before if parameter.is_factor else numbers
+        return change_figure(self.figure_at(shared), [(parameter, change)])
 
 
 MIN_DAMPING, MAX_DAMPING = 1e-9, 1e6  # times the diagonal
@@ -292,10 +393,22 @@ def start_estimate(problem: BundleProblem) -> Estimate:
     rows = np.arange(observed.frames)
     squares = np.square(problem.residuals(starts, rows, problem.start)).sum(axis=-1)
     order = squares.argsort(axis=0)[:STARTS]
-    tried = starts[order, rows].reshape(-1, starts.shape[-1])
-    minima = problem.solve_frames(problem.start, tried, np.tile(rows, STARTS), FRAME_STEPS)
-    best = minima.squares.reshape(STARTS, -1).argmin(axis=0)
-    return Estimate(problem.start, minima.points.reshape(STARTS, observed.frames, -1)[best, rows])
+    frames, _ = _best_descents(problem, problem.start, starts[order, rows], rows)
+    return Estimate(problem.start, frames)
+
+
+def _best_descents(
+    problem: BundleProblem, shared: Floats, starts: Floats, rows: Ints
+) -> tuple[Floats, Scalars]:
+    """Return the best variables (n, C + 6) of descents from several starts, and their costs (n,).
+
+    `starts` (k, n, C + 6) are those of the frames with indices `rows` (n,).
+    """
+    points, all_rows = starts.reshape(-1, starts.shape[-1]), np.tile(rows, len(starts))
+    minima = problem.solve_frames(shared, points, all_rows, FRAME_STEPS)
+    squares = minima.squares.reshape(len(starts), -1)
+    best, frame = squares.argmin(axis=0), np.arange(len(rows))
+    return minima.points.reshape(starts.shape)[best, frame], squares[best, frame]
 
 
 def _both_sides(pose: Mapping[str, float], names: Mapping[str, object]) -> dict[str, float]:
@@ -331,13 +444,10 @@ def restart_frames(problem: BundleProblem, estimate: Estimate) -> Estimate:
         draws[..., columns] = rng.random((RESTARTS, len(bad), len(columns)))
         squares = np.square(problem.residuals(draws, bad, estimate.shared)).sum(axis=-1)
         starts.append(draws[squares.argmin(axis=0), np.arange(len(bad))])
-    rows = np.tile(bad, len(starts))
-    minima = problem.solve_frames(estimate.shared, np.concatenate(starts), rows, FRAME_STEPS)
-    squares = minima.squares.reshape(len(starts), len(bad))
-    best = squares.argmin(axis=0) * len(bad) + np.arange(len(bad))
-    better = squares.min(axis=0) < costs[bad]
+    new_frames, new_costs = _best_descents(problem, estimate.shared, np.array(starts), bad)
+    better = new_costs < costs[bad]
     frames = estimate.frames.copy()
-    frames[bad[better]] = minima.points[best[better]]
+    frames[bad[better]] = new_frames[better]
     return replace(estimate, frames=frames)
 
 

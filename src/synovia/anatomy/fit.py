@@ -18,6 +18,7 @@ from .bundle_adjustment import (
     BundleProblem,
     Estimate,
     adjust,
+    human_parameters,
     plausible_frames,
     restart_frames,
     solve_frames,
@@ -34,7 +35,6 @@ from .observations import (
     observe_markers,
     observe_rig,
 )
-from .parameters import human_parameters
 from .part import REFERENCE_HEIGHT, SIDES
 
 FRAMES = 150  # of a fit, by default: more change lengths by less than their standard errors

@@ -9,11 +9,11 @@ from typing import Self
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Ints, Quats, Vectors
+from ..arrays import Floats, Ints, Quats, Vectors, evenly_spaced
 from ..rigs import Rig, align, recognize
 from ..skeleton import Clip, Pose, forward, list_names
 from .human import human
-from .part import MIRROR_NORMAL, load_tables, mirror_point
+from .part import MIRROR_NORMAL, SIDES, load_tables, mirror_point
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inches": 0.0254, "units of 5.64 cm": 0.0254 / 0.45}
 """Units of length of captures, in metres; the last is that of CMU's skeletons."""
@@ -100,14 +100,10 @@ def observe_rig(clips: Sequence[Clip], names: Mapping[str, str] | None = None) -
         np.concatenate([getattr(clip.pose, name) for clip in clips]).astype(np.float64)
         for name in ("rotations", "positions")
     )
-    rows = _evenly_spaced_rows(len(local_rotations))
+    rows = evenly_spaced(len(local_rotations), MAX_FRAMES)
     positions, rotations = forward(skeleton, Pose(local_rotations[rows], local_positions[rows]))
     unit, scale = _rig_unit(rig)
-    limbs = {
-        f"{side.lower()}{bone}": f"{side}{bone}"
-        for side in ("Left", "Right")
-        for bone in LIMB_POINTS
-    }
+    limbs = {f"{side.lower()}{bone}": f"{side}{bone}" for side in SIDES for bone in LIMB_POINTS}
     points = {role: segment for role, segment in {**TRUNK_POINTS, **limbs}.items() if role in roles}
     rotated = {
         role: segment
@@ -117,7 +113,11 @@ def observe_rig(clips: Sequence[Clip], names: Mapping[str, str] | None = None) -
 
     def rotation(role: str, segment: str) -> Quats:
         bone = quat.mul(axes, rotations[:, skeleton.index(roles[role])])
-        return quat.mul(quat.mul(bone, frames[role]), _hanging(segment))
+        in_t_pose = quat.mul(bone, frames[role])
+        if not segment.endswith(("UpperArm", "LowerArm", "Hand")):
+            return in_t_pose
+        quarter = 0.5 * np.pi if segment.startswith("Left") else -0.5 * np.pi
+        return quat.mul(in_t_pose, quat.exp(np.array([0.0, 0.0, quarter])))  # to hanging arms
 
     point_joints = [skeleton.index(roles[role]) for role in points]
     return Observations(
@@ -131,19 +131,6 @@ def observe_rig(clips: Sequence[Clip], names: Mapping[str, str] | None = None) -
         np.full(len(rotated), REST_SPREAD),
         unit,
     )
-
-
-def _hanging(segment: str) -> Quats:
-    """Return the rotation from the human's rest pose, with hanging arms, to a T-pose."""
-    if not segment.endswith(("UpperArm", "LowerArm", "Hand")):
-        return quat.IDENTITY
-    side = 1.0 if segment.startswith("Left") else -1.0
-    return quat.exp(np.array([0.0, 0.0, 0.5 * np.pi * side]))
-
-
-def _evenly_spaced_rows(count: int) -> Ints:
-    """Return indices of at most `MAX_FRAMES` of `count` frames, evenly spaced."""
-    return np.unique(np.linspace(0, count - 1, MAX_FRAMES).astype(np.int64))
 
 
 def _rig_unit(rig: Rig) -> tuple[str, float]:
@@ -213,13 +200,10 @@ def observe_markers(
                 f"no marker {unknown[0]!r} is known: say its segment in a table; known are "
                 f"{list_names(sorted(known), 60)}"
             )
-        unshared = sorted(set(track.names) ^ set(names))
-        if unshared:
-            pair = (track, tracks[0])
-            having, lacking = pair if unshared[0] in track.names else pair[::-1]
+        if set(track.names) != set(names):
             raise ValueError(
-                f"tracks must have the same markers, {having.name} has {unshared[0]}, "
-                f"{lacking.name} not"
+                f"tracks must have the same markers, {track.name} and {tracks[0].name} differ in "
+                f"{list_names(sorted(set(track.names) ^ set(names)))}"
             )
     for name in names:
         if known[name][0] not in segments:
@@ -228,26 +212,22 @@ def observe_markers(
     points = np.concatenate(
         [track.points[:, order] for track, order in zip(tracks, columns, strict=True)]
     )
-    points = points[np.isfinite(points).all(axis=-1).any(axis=-1)]  # frames without any say nothing
-    if not len(points):
-        raise ValueError("markers must be seen in some frame, none ever is")
-    points = points[_evenly_spaced_rows(len(points))]
-    unseen = [name for k, name in enumerate(names) if np.isnan(points[:, k]).any(axis=-1).all()]
-    if unseen:
+    is_seen = np.isfinite(points).all(axis=-1)
+    points = points[is_seen.any(axis=1)]
+    points = points[evenly_spaced(len(points), MAX_FRAMES)]
+    unseen = np.array(names)[~np.isfinite(points).all(axis=-1).any(axis=0)]
+    if len(unseen):
         raise ValueError(f"markers must be seen in some frame, {', '.join(unseen)} never is")
     span = float(np.nanmax(np.nanmax(points, axis=1) - np.nanmin(points, axis=1)))
     unit = choose_unit(span, MARKER_SPANS, ("m", "cm", "mm"))
+    marker_segments = tuple(known[name][0] for name in names)
     positions = [known[name][1] for name in names]
+    pairs = zip(positions, marker_segments, strict=True)
     return Observations(
         names,
         points * UNITS[unit],
-        tuple(known[name][0] for name in names),
-        np.array(
-            [
-                middle_of(known[name][0]) if position is None else position
-                for name, position in zip(names, positions, strict=True)
-            ]
-        ),
+        marker_segments,
+        np.array([middle_of(segment) if p is None else p for p, segment in pairs]),
         np.array([UNKNOWN_MARKER_SPREAD if p is None else MARKER_SPREAD for p in positions]),
         np.zeros((len(points), 0, 4)),
         (),
