@@ -42,24 +42,6 @@ class Builder:
             entry["max"] = rows.max(0).astype(float).tolist()
         return self.add({"bufferView": self.view(rows.tobytes()), **entry, **more})
 
-    def sparse(self, values, base=None):
-        """Add an accessor of which every second row stands apart."""
-        values = np.asarray(values, "<f4")
-        rows = np.arange(0, len(values), 2)
-        rest = np.where(np.isin(np.arange(len(values)), rows)[:, None], 0.5, values)
-        entry = {"componentType": 5126, "count": len(values), "type": KINDS[values.shape[1]]}
-        if base != "zeros":
-            entry["bufferView"] = self.view(rest.astype("<f4").tobytes())
-        entry["sparse"] = {
-            "count": len(rows),
-            "indices": {
-                "bufferView": self.view(rows.astype("<u2").tobytes()),
-                "componentType": 5123,
-            },
-            "values": {"bufferView": self.view(values[rows].tobytes())},
-        }
-        return self.add(entry)
-
     def add(self, accessor):
         self.root.setdefault("accessors", []).append(accessor)
         return len(self.root["accessors"]) - 1
@@ -177,7 +159,7 @@ def walking():
     tangents = 0.3 * np.diff(quats(5, 3), axis=0)
     spline = np.stack([tangents, keys, -tangents], axis=1).reshape(-1, 4)
     made.channel(walk, 2, "rotation", TIMES[::4], spline, "CUBICSPLINE")
-    made.channel(walk, 4, "rotation", TIMES[::6], made.sparse(quats(3, 4)))
+    made.channel(walk, 4, "rotation", TIMES[::6], made.accessor(quats(3, 4)))
     made.channel(walk, 6, "rotation", TIMES[::3], made.accessor(quats(5, 5), "i2"), "STEP")
     for node in (1, 2, 4, 6):
         made.channel(wave, node, "rotation", times, made.accessor(quats(FRAMES, 10 + node)))
@@ -217,10 +199,6 @@ def elements(root, data, number):
     found = (
         rows(accessor, count, code, width) if "bufferView" in accessor else np.zeros((count, width))
     )
-    if sparse := accessor.get("sparse"):
-        kind = next(k for k, c in CODES.items() if c == sparse["indices"]["componentType"])
-        places = rows(sparse["indices"], sparse["count"], kind, 1)[:, 0]
-        found[places] = rows(sparse["values"], sparse["count"], code, width)
     found = found.astype(float)
     return np.maximum(found / np.iinfo(code).max, -1) if accessor.get("normalized") else found
 

@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from clips import clip
-from synovia import Pose, load_clip, quat, save_clip
+from synovia import Pose, load_clip, quat
 from synovia.io.euler import nearest_angles, rotations_about
 from synovia.skeleton import forward
-from synovia.skeleton.world import resample, with_unit, with_up
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "cmu_asfamc"
 ASF = """# a small skeleton (made for tests)
@@ -155,10 +153,6 @@ def test_the_root_has_an_order_a_position_and_an_orientation(tmp_path):
     assert_rotations(found.pose.rotations[:, 0], from_scipy(offset * motion))
     wanted = np.array([4, 5, 6]) + offset.apply([[0, 2, 0], [0, 2.25, 0]])
     np.testing.assert_allclose(found.pose.positions[:, 0], wanted)
-    save_clip(found, tmp_path / "back.amc")
-    np.testing.assert_array_equal(
-        load_clip(tmp_path / "back.amc").origin.values, found.origin.values
-    )
 
 
 def test_limits_are_a_table_by_bone_and_freedom_in_radians(tmp_path):
@@ -189,24 +183,11 @@ def test_radians_degrees_case_comments_and_line_ends_make_no_difference(tmp_path
     assert_rotations(found.skeleton.rest_rotations, wanted.skeleton.rest_rotations)
 
 
-def test_radians_are_written_as_exactly_as_degrees(tmp_path):
-    header = ":FULLY-SPECIFIED\n:FORCE-ALL-JOINTS-BE-3DOF\n:RADIANS\n"
-    rows = {"root": ROWS["root"], "thigh": [[1, 2, 3]] * 2, "shank": [[4, 5, 6]] * 2}
-    rows |= {"hip": [[1, 1, 1]] * 2, "arm": [[2, 2, 2]] * 2}
-    found = load_clip(write(tmp_path, amc_text(rows, header), ASF.replace("name hip", "NAME hip")))
-    turned = quat.mul(found.pose.rotations, quat.exp(np.array([0.1, 0.2, 0.3])))
-    save_clip(replace(found, pose=found.pose.with_rotations(turned)), tmp_path / "walk_2.amc")
-    assert ":RADIANS" in (tmp_path / "walk_2.amc").read_text()
-    assert_rotations(load_clip(tmp_path / "walk_2.amc").pose.rotations, turned, 1e-7)
-
-
 def test_names_may_be_latin_1(tmp_path):
     path = write(tmp_path, amc_text().replace("arm", "Ärm"), ASF.replace("arm", "Ärm"))
     found = load_clip(path)
     assert found.skeleton.names[-1] == "Ärm"
-    save_clip(found, tmp_path / "back.amc")
-    assert (tmp_path / "back.amc").read_bytes().count(b"\xc4rm 77.0") == 1
-    assert load_clip(tmp_path / "back.amc").skeleton.names == found.skeleton.names
+    assert_rotations(found.pose.rotations, load_clip(write(tmp_path)).pose.rotations)
 
 
 def test_all_joints_may_be_forced_to_three_freedoms(tmp_path):
@@ -215,11 +196,6 @@ def test_all_joints_may_be_forced_to_three_freedoms(tmp_path):
     found = load_clip(write(tmp_path, amc_text(rows, header)))
     wanted = from_scipy(Rotation.from_euler("xyz", [1, 2, 3], degrees=True))
     assert_rotations(found.pose.rotations[0, 1], wanted)
-    save_clip(found, tmp_path / "back.amc")
-    assert b"FORCE-ALL" in (tmp_path / "back.amc").read_bytes()
-    np.testing.assert_array_equal(
-        load_clip(tmp_path / "back.amc").origin.values, found.origin.values
-    )
 
 
 def test_frames_that_are_irregular_are_told(tmp_path):
@@ -259,52 +235,6 @@ def test_the_skeleton_is_found_beside_the_motion(tmp_path):
         load_clip(tmp_path / "other.amc")
 
 
-def test_what_was_read_is_written_the_same(tmp_path):
-    found = load_clip(write(tmp_path))
-    save_clip(found, tmp_path / "walk_2.amc")
-    assert not (tmp_path / "walk_2.asf").exists()  # walk.asf serves
-    again = load_clip(tmp_path / "walk_2.amc")
-    np.testing.assert_array_equal(again.origin.values, found.origin.values)
-    (tmp_path / "far").mkdir()
-    turned = with_unit(with_up(found, "z"), 1.0)
-    save_clip(turned, tmp_path / "far" / "other.amc")
-    assert (tmp_path / "far" / "other.asf").read_text() == ASF
-    again = load_clip(tmp_path / "far" / "other.amc")
-    assert_rotations(again.pose.rotations, found.pose.rotations)
-    np.testing.assert_allclose(again.pose.positions, found.pose.positions)
-
-
-def test_joints_that_did_not_change_keep_their_numbers(tmp_path):
-    found = load_clip(write(tmp_path))
-    turn = quat.exp(np.array([0.0, 1e-3, 0.0]))
-    rotations = np.array(found.pose.rotations)
-    rotations[:, 2] = quat.mul(rotations[:, 2], turn)
-    save_clip(replace(found, pose=found.pose.with_rotations(rotations)), tmp_path / "walk_2.amc")
-    again = load_clip(tmp_path / "walk_2.amc")
-    assert_rotations(again.pose.rotations, rotations, 1e-7)
-    kept = [*range(6), *range(9, 12)]
-    np.testing.assert_array_equal(again.origin.values[:, kept], found.origin.values[:, kept])
-
-
-def test_motion_without_freedoms_is_lost_with_a_word(tmp_path):
-    found = load_clip(write(tmp_path))
-    rotations = np.array(found.pose.rotations)
-    axes = found.skeleton.rest_rotations[4]
-    across = quat.mul(quat.mul(axes, quat.exp(np.radians([0.0, 0.0, 10.0]))), quat.inverse(axes))
-    rotations[1, 4] = quat.mul(rotations[1, 4], across)
-    save = replace(found, pose=found.pose.with_rotations(rotations))
-    with pytest.warns(
-        UserWarning, match=r"walk\.asf has no freedoms .* 1 bones; .* 10 deg.*, at arm"
-    ):
-        save_clip(save, tmp_path / "walk_2.amc")
-    again = load_clip(tmp_path / "walk_2.amc")
-    assert_rotations(again.pose.rotations[:, :4], rotations[:, :4])
-    positions = np.array(found.pose.positions)
-    positions[:, 3, 0] += 0.5
-    with pytest.warns(UserWarning, match=r"lost moves of joints by up to 0\.5, at shank"):
-        save_clip(replace(found, pose=Pose(found.pose.rotations, positions)), tmp_path / "w_2.amc")
-
-
 @pytest.mark.parametrize("order", ["x", "zy", "xz", "YX"])
 def test_few_axes_rotate_as_near_as_they_can(order):
     rng = np.random.default_rng(3)
@@ -322,33 +252,6 @@ def test_few_axes_rotate_as_near_as_they_can(order):
     exact = rotations_about(rng.uniform(-3, 3, (50, len(order))), order)
     again = rotations_about(nearest_angles(exact, order), order)
     assert quat.angle_between(again, exact).max() < 1e-7
-
-
-def test_another_skeleton_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"out\.amc: AMC holds motion for the skeleton of an ASF"):
-        save_clip(clip(frames=3), tmp_path / "out.amc")
-    found = load_clip(write(tmp_path))
-    save_clip(with_unit(found, 1.0), tmp_path / "walk_2.amc")
-    np.testing.assert_allclose(
-        load_clip(tmp_path / "walk_2.amc").origin.values, found.origin.values, atol=1e-9
-    )
-
-
-def test_a_skeleton_of_somebody_else_is_not_replaced(tmp_path):
-    path = write(tmp_path)
-    found, before = load_clip(path), path.read_bytes()
-    path.with_suffix(".asf").write_text(ASF.replace("length 5.0", "length 6.0"))
-    with pytest.raises(ValueError, match=r"walk.*\.asf: expected the skeleton of walk.*, got ano"):
-        save_clip(found, path)
-    assert path.read_bytes() == before
-
-
-@pytest.mark.filterwarnings("ignore:.*has no freedoms")
-def test_another_rate_is_written(tmp_path):
-    found = load_clip(write(tmp_path))
-    save_clip(resample(found, 1 / 240), tmp_path / "walk_2.amc")
-    again = load_clip(tmp_path / "walk_2.amc")
-    assert (again.frames, again.frame_time) == (3, 1 / 240)
 
 
 BROKEN_AMC = [
@@ -374,7 +277,7 @@ BROKEN_ASF = [
     (("length 5.0", "length 5 6"), "27: expected 1 numbers after length, got "),
     (("10 20 30 XYZ", "10 20 30"), "28: expected an order of the axes such as XYZ, got "),
     (("dof ry", "dof ry l"), "49: expected some of rx, ry, rz, each once, got 'dof ry l'"),
-    (("(-10 170)", ""), "42: expected two limits for each of 2 freedoms of shank, or none, not 2"),
+    (("(-10 170)", ""), "41: expected two limits for each of 2 freedoms of shank, or none, not 2"),
     (("(-10 170)", "(-10 x)"), "41: expected 1 numbers after limits, got "),
     (("name thigh", "name hip"), "25: expected name and a word that no other bone has, got "),
     (("name thigh\n", "\n"), "33: expected name in the bone that began in line 23, got 'end'"),
@@ -436,10 +339,7 @@ def test_amc_equals_its_bvh_twin(amc, bvh):
 
 @needs_data
 @pytest.mark.parametrize("name", ["01_01", "07_05-walk", "11_01", "131_04-dance"])
-def test_real_files_are_read_and_come_back(tmp_path, name):
+def test_real_files_are_read(name):
     found = load_clip(DATA / f"{name}.amc")
     assert len(found.skeleton) == 31
     assert len(found.origin.limits) == 28
-    save_clip(found, tmp_path / "out.amc")
-    again = load_clip(tmp_path / "out.amc")
-    np.testing.assert_array_equal(again.origin.values, found.origin.values)

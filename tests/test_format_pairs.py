@@ -13,7 +13,7 @@ from synovia.skeleton import forward, with_up
 
 SINGLE = {".glb", ".gltf"}
 """These hold float32."""
-WHOLE = [suffix for suffix in writable_suffixes() if suffix not in (".vrm", ".vrma", ".amc")]
+WHOLE = [suffix for suffix in writable_suffixes() if suffix not in (".vrm", ".vrma")]
 """These hold the joints of SMPL; AMC and VRM hold those of a file that exists."""
 PAIRS = [
     (one, other) for one, other in itertools.permutations(WHOLE, 2) if not {one, other} <= SINGLE
@@ -65,7 +65,7 @@ def test_joints_are_where_they_were(walk, suffix, tmp_path):
 
 
 def test_every_format_of_ours_is_written_or_said_to_be_read_only():
-    assert set(CLIP_FORMATS) - set(writable_suffixes()) == {".asf", ".fbx"}
+    assert set(CLIP_FORMATS) - set(writable_suffixes()) == {".amc", ".asf", ".fbx"}
 
 
 def test_a_vrm_is_only_written_as_a_copy_of_one(walk, tmp_path):

@@ -112,7 +112,7 @@ def test_what_joints_share_is_not_overwritten(tmp_path, share):
 
 
 @pytest.mark.parametrize("joint", ["spine", "arm", "leg"])
-def test_splines_sparse_and_quantised_keys_become_new_ones(tmp_path, joint):
+def test_splines_and_quantised_keys_become_new_ones(tmp_path, joint):
     made = walking()
     clip = turned(read(tmp_path, made, "Walk"), joint)
     root, data = split(written(clip, tmp_path / "b.glb"))
@@ -190,7 +190,7 @@ def test_a_joint_below_an_uneven_scale_must_stay_as_it_is(tmp_path):
     assert_same_motion(
         read(tmp_path, written(turned(clip, "spine"), tmp_path / "b.glb")), turned(clip, "spine")
     )
-    with pytest.raises(ValueError, match=r"c\.glb: nodes\[2\]\.scale: expected one scale"):
+    with pytest.raises(ValueError, match=r"c\.glb: nodes\[4\]: expected one scale"):
         save_clip(turned(clip, "arm"), tmp_path / "c.glb")
     assert not (tmp_path / "c.glb").exists()
 

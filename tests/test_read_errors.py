@@ -113,7 +113,7 @@ def test_files_of_markers_are_refused_with_advice(tmp_path, command, suffix):
 
 
 def test_too_many_joints_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("synovia.io.bounds.MAX_JOINTS", 200)
+    monkeypatch.setattr("synovia.io.skeletons.MAX_JOINTS", 200)
     count = 201
     nodes = [{"name": f"n{k}", "children": [k + 1]} for k in range(count)]
     root = {"asset": {"version": "2.0"}, "nodes": [*nodes[:-1], {"name": "last"}]}

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from clips import clip
 from synovia import Clip, Pose, Skeleton, load_clip, quat, save_clip
 from synovia.cli import main
-from synovia.io.table import MARK
+from synovia.io.tables import MARK
 
 
 def every_field(dtype=np.float64):

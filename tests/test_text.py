@@ -47,7 +47,7 @@ def test_tables_are_written_in_one_place():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "csv.writer"
     }
-    assert writers == {"text.py", "io/table.py"}
+    assert writers == {"text.py", "io/tables.py"}
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def _files_of(argument: str) -> Iterator[ClipFile]:
 
 def _files_listed(manifest: Path) -> Iterator[ClipFile]:
     """Yield the files of a table: column path, relative to the table, and optionally performer."""
-    from ..io.lines import csv_table
+    from ..io.tables import csv_table
 
     for where, row in csv_table(manifest, ("path",), ("path",)):
         path = manifest.parent / row["path"]
@@ -188,7 +188,7 @@ def _name_parts(file: ClipFile) -> tuple[str, ...]:
 
 def performers_by_clip(pattern: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
     """Return the performer of each clip by the clip's name; `pattern` is that of `--performer`."""
-    from ..io.lines import csv_table
+    from ..io.tables import csv_table
     from ..learn import performer_of, performers_of
 
     if pattern is None:
@@ -228,7 +228,7 @@ def load_takes(
 
 def joint_names(maps: Sequence[str]) -> dict[str, str]:
     """Return the mapping of `--map`: names in the clip to names in the limits."""
-    from ..io.lines import csv_table
+    from ..io.tables import csv_table
 
     files = [text for text in maps if text.lower().endswith(".csv")]
     names = options.parse_pairs(
@@ -344,7 +344,7 @@ def load_points(file: Path, frames: int) -> Vectors:
     """
     import numpy as np
 
-    from ..io.lines import csv_rows
+    from ..io.tables import csv_rows
 
     rows, columns = csv_rows(file), list(AXES)
     titles = [cell.lower() for cell in rows[0][1]] if rows else []

@@ -177,12 +177,12 @@ def fit_human(
     """Fit the human to captures, write it, and print the residuals by segment."""
     from ..anatomy import fit_figure
     from ..io import load_marker_table, load_markers, save_figure
-    from ..io.markers import SUFFIX
+    from ..io.tables import MARKERS_SUFFIX
 
     if output is None or output.suffix.lower() != ".xml":
         raise click.UsageError(f"--fit writes a figure: give -o and a .xml file, got {output}")
     options.check_output(output, force=force)
-    tracks = [path for path in arguments if path.lower().endswith(SUFFIX)]
+    tracks = [path for path in arguments if path.lower().endswith(MARKERS_SUFFIX)]
     clips = [path for path in arguments if path not in tracks]
     if tracks and clips:
         raise click.UsageError(

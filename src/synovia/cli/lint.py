@@ -44,7 +44,7 @@ COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 def lint(file: Path, against: tuple[str, ...], as_json: bool) -> None:
     """Show what is wrong with the ranges in a model of another tool.
 
-    FILE is MJCF, URDF, OpenSim, USD or ASF. Looked for are ends that
+    FILE is MJCF, URDF, OpenSim or ASF. Looked for are ends that
     are exchanged, units mistaken, rest poses outside, ranges that allow everything, gimbal lock
     inside, couplings that drive joints beyond their ranges, axes not of unit length,
     sides that are not mirror images, and ranges that captures break or hardly use. Each with its

@@ -23,9 +23,8 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Ints, Mask, Points, Quats, Within
-from ..io.bounds import MAX_FRAME_TIME, MIN_FRAME_TIME
 from ..io.files import atomic_write
-from ..io.stored_skeleton import StoredSkeleton
+from ..io.skeletons import MAX_FRAME_TIME, MIN_FRAME_TIME, StoredSkeleton
 from ..learn import Take, flips, invented_first_frame
 from ..learn.duplicates import fingerprint
 from ..learn.takes import flips_by_steps

@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING
 
 from ..lazy import lazy_getattr
 from ..skeleton import Clip
-from .bounds import check_clip
 from .encoding import errors_name
 from .format import ClipFormat, FormatEntry, ReadOptions
+from .skeletons import check_clip
 
 if TYPE_CHECKING:
     from .figure import figure_schema, load_figure, load_network, save_figure, save_network
     from .limits import limits_bytes, load_limits, save_limits
-    from .markers import load_marker_table, load_markers
     from .schema import limits_schema
     from .smpl import clip_from_poses, poses_of
+    from .tables import load_marker_table, load_markers
 
 
 CLIP_FORMATS: dict[str, FormatEntry] = {
     ".bvh": FormatEntry("BVH", "synovia.io.bvh:BVH"),
-    ".amc": FormatEntry("ASF/AMC", "synovia.io.amc:AMC"),
-    ".asf": FormatEntry("ASF/AMC", "synovia.io.amc:ASF", writable=False),
+    ".amc": FormatEntry("ASF/AMC", "synovia.io.acclaim:AMC", writable=False),
+    ".asf": FormatEntry("ASF/AMC", "synovia.io.acclaim:ASF", writable=False),
     ".glb": FormatEntry("glTF, VRM", "synovia.io.gltf:GLTF"),
     ".gltf": FormatEntry("glTF, VRM", "synovia.io.gltf:GLTF"),
     ".vrm": FormatEntry("glTF, VRM", "synovia.io.gltf:GLTF"),
     ".vrma": FormatEntry("glTF, VRM", "synovia.io.gltf:VRMA"),
     ".npz": FormatEntry("SMPL, AMASS", "synovia.io.smpl:NPZ"),
-    ".motion.csv": FormatEntry("tables", "synovia.io.table:CSV"),
+    ".motion.csv": FormatEntry("tables", "synovia.io.tables:CSV"),
     ".fbx": FormatEntry("FBX", "synovia.io.fbx:FBX", writable=False),
 }
 """The registry of clip formats, by suffix in lower case."""
@@ -150,7 +150,7 @@ __getattr__ = lazy_getattr(
     __name__,
     {
         "figure": ("figure_schema", "load_figure", "load_network", "save_figure", "save_network"),
-        "markers": ("load_marker_table", "load_markers"),
+        "tables": ("load_marker_table", "load_markers"),
         "limits": ("limits_bytes", "load_limits", "save_limits"),
         "schema": ("limits_schema",),
         "smpl": ("clip_from_poses", "poses_of"),

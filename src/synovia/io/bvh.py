@@ -13,11 +13,11 @@ import numpy as np
 from ..arrays import Floats, tolerance
 from ..quat import angle_between
 from ..skeleton import CHANNELS, POSITIONS, ROTATIONS, Clip, Pose, Skeleton
-from .bounds import MAX_FRAME_TIME, MIN_FRAME_TIME
 from .euler import euler_angles_deg, nearest_angles, rotations_about
 from .files import atomic_file, read_file
 from .format import ClipFormat, ReadOptions, only_clip
 from .lines import BYTE_ORDER_MARK, LineReader, decode_text, parse_numbers
+from .skeletons import MAX_FRAME_TIME, MIN_FRAME_TIME
 
 MAX_FRAMES = 10**9  # larger counts of frames are taken for mistakes
 _BRACE = re.compile(rb"([{}])")
@@ -196,7 +196,7 @@ def _read_rows(reader: LineReader, width: int, declared: int) -> Floats:
     row, and numbers at its end for which there is no channel are dropped, with a warning.
     """
     first = reader.number + 1
-    values = reader.numbers(reader.rest, first)
+    values = reader.numbers(reader.rest, range(first, len(reader.lines) + 1))
     if values.size == width * declared and width:
         return values.reshape(declared, width)
     if not width:
@@ -205,7 +205,7 @@ def _read_rows(reader: LineReader, width: int, declared: int) -> Floats:
     longer = 0
     for number, line in enumerate(reader.rest, start=first):
         if line.strip():
-            row = reader.numbers([line], number)
+            row = reader.numbers([line], [number])
             if len(row) < width:
                 rule = f"expected {width} numbers, as many as there are channels"
                 reader.fail_at(number, rule, len(row))

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..schema import DecodeError
 from ..schema import quote_value as quote_value
+from .lines import decode_utf8
 
 MAX_DEPTH = 64
 DEPTH_RULE = f"at most {MAX_DEPTH} lists and objects inside each other"
@@ -59,13 +60,7 @@ class _DuplicateKey:
 
 def parse_json(path: str, content: bytes) -> Any:
     """Return the JSON in the file at `path`; errors of syntax name the line."""
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = content[error.start]
-        raise ValueError(f"{path}:{line}: expected UTF-8, got the byte 0x{byte:02x}") from None
+    text = decode_utf8(path, content)
     try:
         return json.loads(text, object_pairs_hook=_members, parse_int=_integer)
     except json.JSONDecodeError as error:

@@ -15,8 +15,8 @@ from ..components import COMPONENTS, Component, Control, Curve, Figure, JointSet
 from ..schema import LISTS, MAX_NUMBER, DeclaredField, declared_fields
 from ..shapes import SHAPES, Region
 from ..skeleton import Skeleton
-from .bounds import check_skeleton
 from .files import atomic_write, read_file
+from .skeletons import check_skeleton
 from .xml import Element, format_element, format_numbers, make_element, parse_xml
 
 DEFAULT_SHAPE = "reach-cone"  # of a <cone> without a type

@@ -36,12 +36,11 @@ from ..schema import (
 from ..shapes import SHAPES, Offset, Region, Turned
 from ..skeleton import Skeleton
 from . import old_limits, packed_limits
-from .bounds import check_skeleton
 from .encoding import check_json, errors_name, json_text, parse_json
 from .figure import figure_text, parse_figure
 from .files import atomic_write, read_file
 from .ranges import limits_from_ranges, range_suffix, read_ranges
-from .stored_skeleton import StoredSkeleton
+from .skeletons import StoredSkeleton, check_skeleton
 
 FORMAT: Final = "synovia-limits"
 VERSION: Final = 2
@@ -132,8 +131,7 @@ class LimitsFile:
 def load_limits(path: str | PathLike[str]) -> LimitModel:
     """Return the model in the limits file at `path`.
 
-    Ranges of other tools are read as limits of hinges: MJCF (with MuJoCo), URDF, OpenSim, USD
-    (with usd-core) and ASF.
+    Ranges of other tools are read as limits of hinges: MJCF (with MuJoCo), URDF, OpenSim and ASF.
     """
     if range_suffix(path):
         return limits_from_ranges(read_ranges(path))

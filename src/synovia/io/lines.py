@@ -1,9 +1,7 @@
-"""Text and CSV files, line by line: errors name the file and the line."""
+"""Text files, line by line: errors name the file and the line."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import warnings
 from collections.abc import Sequence
@@ -59,12 +57,12 @@ class LineReader:
         """Raise ValueError that names the file, the line, the rule and the value."""
         raise ValueError(f"{self.path}:{number}: {rule}, got {value}")
 
-    def numbers(self, lines: Sequence[bytes], first: int) -> Floats:
-        """Return all numbers in `lines` of the file; `first` is the number of the first line."""
+    def numbers(self, lines: Sequence[bytes], line_numbers: Sequence[int]) -> Floats:
+        """Return all numbers in some lines of the file."""
         values = parse_numbers(b"\n".join(lines))
         if values is not None:
             return values
-        for number, line in enumerate(lines, start=first):
+        for number, line in zip(line_numbers, lines, strict=True):
             for word in line.split():
                 if parse_numbers(word) is None:
                     self.fail_at(number, "expected finite numbers", quote_line(word))
@@ -100,58 +98,16 @@ def quote_line(text: bytes) -> str:
 
 
 def read_text(path: str | PathLike[str]) -> str:
-    """Return the text of a file in UTF-8; ValueError names the line of other bytes."""
-    content = read_file(path)
+    """Return the text of a file in UTF-8."""
+    return decode_utf8(fspath(path), read_file(path))
+
+
+def decode_utf8(path: str, content: bytes) -> str:
+    """Return the text in the bytes of a file in UTF-8; ValueError names the line of other bytes."""
+    content = content.removeprefix(BYTE_ORDER_MARK)
     try:
-        return content.decode("utf-8-sig")
+        return content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         byte = f"the byte 0x{content[error.start]:02x}"
-        raise ValueError(f"{fspath(path)}:{line}: expected UTF-8, got {byte}") from None
-
-
-def csv_rows(path: str | PathLike[str]) -> list[tuple[str, list[str]]]:
-    """Return the rows of a CSV file that are not blank, each with its location "path:line".
-
-    Cells are stripped. ValueError if columns are separated by semicolons or tabs.
-    """
-    rows = []
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), skipinitialspace=True)
-    try:
-        for row in reader:
-            cells = [cell.strip() for cell in row]
-            location = f"{fspath(path)}:{reader.line_num}"
-            if len(cells) == 1 and (";" in cells[0] or "\t" in cells[0]):
-                raise ValueError(
-                    f"{location}: columns must be separated by commas, got {cells[0]!r:.80}"
-                )
-            if any(cells):
-                rows.append((location, cells))
-    except csv.Error as error:
-        raise ValueError(f"{fspath(path)}:{reader.line_num}: {error}") from None
-    return rows
-
-
-def csv_table(
-    path: str | PathLike[str], columns: Sequence[str], filled: Sequence[str] = ()
-) -> list[tuple[str, dict[str, str]]]:
-    """Return the rows of a CSV file by the titles of its first row, each with "path:line".
-
-    Missing cells are empty. Raises ValueError unless all `columns` are among the titles, and if a
-    cell of the columns `filled` is empty.
-    """
-    rows = csv_rows(path)
-    titles = rows[0][1] if rows else []
-    if not set(columns) <= set(titles):
-        raise ValueError(
-            f"{fspath(path)}:1: expected the columns {','.join(columns)}, "
-            f"got {','.join(titles)!r:.80}"
-        )
-    table = []
-    for location, cells in rows[1:]:
-        row = dict.fromkeys(titles, "") | dict(zip(titles, cells, strict=False))
-        if not all(row[column] for column in filled):
-            got = ",".join(row[column] for column in filled)
-            raise ValueError(f"{location}: expected {' and '.join(filled)}, got {got!r:.80}")
-        table.append((location, row))
-    return table
+        raise ValueError(f"{path}:{line}: expected UTF-8, got {byte}") from None

@@ -18,7 +18,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from .files import read_file
-from .ranges import Coupling, HingeRange, RangesBuilder, RangesFile
+from .ranges import Coupling, HingeRange, RangedBody, RangesFile
 from .xml import Element, format_element, parse_xml
 
 MAX_DEPTH = 200  # bodies within bodies; a human has fewer than 20
@@ -111,8 +111,7 @@ def _formatted_lines(element: Element) -> Iterator[Element]:
 def _find_source(text: str, lines: Sequence[Element]) -> Element:
     """Return the element of the line that MuJoCo names in `text`; the root if it names none."""
     match = _LINE.search(text)
-    number = int(match[1]) if match else 1
-    return lines[number - 1]
+    return lines[int(match[1]) - 1 if match else 0]
 
 
 class _Spec:
@@ -123,28 +122,26 @@ class _Spec:
         self.unit = np.pi / 180.0 if spec.compiler.degree else 1.0
 
     def ranges(self) -> RangesFile:
-        builder = RangesBuilder()
-        stack = [(-1, body) for body in reversed(self.spec.worldbody.bodies)]
+        bodies: list[RangedBody] = []
+        stack: list[tuple[str | None, Any]]
+        stack = [(None, body) for body in reversed(self.spec.worldbody.bodies)]
         while stack:
             parent, body = stack.pop()
-            name = body.name or f"body_{len(builder.names)}"
-            index = builder.add_joint(name, parent, *self.placement(body))
-            builder.hinges += self.hinges(body, name, builder.rest[index])
-            stack += [(index, child) for child in reversed(body.bodies)]
-        if not builder.names:
+            name = body.name or f"body_{len(bodies)}"
+            bodies.append(RangedBody(name, parent, *self.placement(body), self.hinges(body, name)))
+            stack += [(name, child) for child in reversed(body.bodies)]
+        if not bodies:
             self.lines[0].fail("expected a body in <worldbody>, got none")
+        hinges = {hinge.name for body in bodies for hinge in body.hinges}
         with self.lines[0].locate_errors():
-            skeleton = builder.skeleton("z")
-        hinges = tuple(builder.hinges)
-        limited = {hinge.name for hinge in hinges}
-        return RangesFile(
-            self.path,
-            skeleton,
-            hinges,
-            tuple(self.couplings(limited)),
-            tuple(self.slants(limited)),
-            bool(self.spec.compiler.degree),
-        )
+            return RangesFile.of_bodies(
+                self.path,
+                bodies,
+                "z",
+                couplings=tuple(self.couplings(hinges)),
+                slants=tuple(self.slants(hinges)),
+                degrees=bool(self.spec.compiler.degree),
+            )
 
     def numbers(self, element: Any, what: str, values: Any) -> Floats:
         """Return an element's numbers as an array; ValueError with its place if one is NaN."""
@@ -156,7 +153,9 @@ class _Spec:
 
     def placement(self, element: Any) -> tuple[Vectors, Quats]:
         """Return the position (3,) and rotation (4,) of a body or a frame in the parent body."""
-        position, rotation = self.numbers(element, "pos", element.pos), self.orientation(element)
+        position = self.numbers(element, "pos", element.pos)
+        with np.errstate(invalid="ignore"):  # of axes without a length
+            rotation = self.numbers(element, "orientation", self.orientation(element))
         if element.frame is None:
             return position, rotation
         offset, frame = self.placement(element.frame)
@@ -164,45 +163,36 @@ class _Spec:
 
     def orientation(self, element: Any) -> Quats:
         """Return the rotation (4,) of a body or a frame in its own frame or its parent."""
-        with np.errstate(invalid="ignore"):  # of axes without a length
-            return self.numbers(element, "orientation", self.read_orientation(element))
-
-    def read_orientation(self, body: Any) -> Quats:
-        kinds, alt = self.mujoco.mjtOrientation, body.alt
+        kinds, alt = self.mujoco.mjtOrientation, element.alt
         if alt.type == kinds.mjORIENTATION_AXISANGLE:
             axis = np.array(alt.axisangle[:3])
             return quat.exp(axis / np.linalg.norm(axis) * alt.axisangle[3] * self.unit)
         if alt.type == kinds.mjORIENTATION_XYAXES:
             x, y = np.array(alt.xyaxes[:3]), np.array(alt.xyaxes[3:])
-            x = x / np.linalg.norm(x)
-            y = y - (x @ y) * x
-            y = y / np.linalg.norm(y)
-            return quat.from_matrix(np.stack([x, y, np.cross(x, y)], axis=1))
+            z = np.cross(x, y)
+            columns = np.stack([x, np.cross(z, x), z], axis=1)
+            return quat.from_matrix(columns / np.linalg.norm(columns, axis=0))
         if alt.type == kinds.mjORIENTATION_ZAXIS:
             z = np.array(alt.zaxis)
             return quat.between(np.array([0.0, 0.0, 1.0]), z / np.linalg.norm(z))
         if alt.type == kinds.mjORIENTATION_EULER:
-            return self.euler(np.array(alt.euler) * self.unit)
-        return quat.normalize(np.array(body.quat, dtype=np.float64))
+            letters = (chr(c) if isinstance(c, int) else c for c in self.spec.compiler.eulerseq)
+            total = quat.IDENTITY
+            for letter, angle in zip(letters, np.array(alt.euler) * self.unit, strict=False):
+                rotation = quat.exp(angle * np.eye(3)["xyz".index(letter.lower())])
+                is_moving = letter.islower()  # capitals are fixed axes
+                total = quat.mul(total, rotation) if is_moving else quat.mul(rotation, total)
+            return total
+        return quat.normalize(np.array(element.quat, dtype=np.float64))
 
-    def euler(self, angles: Floats) -> Quats:
-        """Return the rotation of Euler angles: small letters are moving axes, capitals fixed."""
-        total = quat.IDENTITY
-        sequence = "".join(chr(c) if isinstance(c, int) else c for c in self.spec.compiler.eulerseq)
-        for letter, angle in zip(sequence, angles, strict=False):
-            rotation = quat.exp(angle * np.eye(3)["xyz".index(letter.lower())])
-            pair = (total, rotation) if letter.islower() else (rotation, total)
-            total = quat.mul(*pair)
-        return total
-
-    def hinges(self, body: Any, joint: str, rest: Quats) -> list[HingeRange]:
+    def hinges(self, body: Any, joint: str) -> list[HingeRange]:
         kinds, hinges = self.mujoco.mjtJoint, []
         for k, hinge in enumerate(body.joints):
             if hinge.type not in (kinds.mjJNT_HINGE, kinds.mjJNT_BALL):
                 continue
             ball = hinge.type == kinds.mjJNT_BALL
             low, high = (self.unit * self.numbers(hinge, "range", hinge.range)).tolist()
-            reference = float(self.numbers(hinge, "ref", hinge.ref)) * self.unit * (not ball)
+            zero = 0.0 if ball else self.unit * float(self.numbers(hinge, "ref", hinge.ref))
             if not self.is_limited(hinge.limited, low, high):
                 low, high = -np.inf, np.inf
             axis = self.numbers(hinge, "axis", hinge.axis)
@@ -213,12 +203,12 @@ class _Spec:
                 HingeRange(
                     hinge.name or f"{joint}_{k + 1}",
                     joint,
-                    quat.rotate(rest, quat.rotate(frame, unit)),
-                    low - reference,
-                    high - reference,
+                    quat.rotate(frame, unit),
+                    low - zero,
+                    high - zero,
                     length,
                     self.line(hinge),
-                    reference,
+                    zero,
                     ball,
                 )
             )
@@ -238,37 +228,26 @@ class _Spec:
     def source(self, element: Any) -> Element:
         return _find_source(str(element.info), self.lines)
 
-    def couplings(self, hinges: set[str]) -> list[Coupling]:
-        """Return the active equalities of two hinges: polynomials of degree 4, in radians."""
-        kind = self.mujoco.mjtEq.mjEQ_JOINT
-        return [
-            Coupling(
-                equality.name1,
-                equality.name2,
-                tuple(self.numbers(equality, "polycoef", equality.data[:5]).tolist()),
-                self.line(equality),
-            )
-            for equality in self.spec.equalities
-            if equality.type == kind
-            and equality.active
-            and {equality.name1, equality.name2} <= hinges
-        ]
+    def couplings(self, hinges: set[str]) -> Iterator[Coupling]:
+        """Yield the active equalities of two hinges: polynomials of degree 4, in radians."""
+        for equality in self.spec.equalities:
+            driven, driver = equality.name1, equality.name2
+            is_joint = equality.type == self.mujoco.mjtEq.mjEQ_JOINT
+            if is_joint and equality.active and {driven, driver} <= hinges:
+                coefficients = self.numbers(equality, "polycoef", equality.data[:5]).tolist()
+                yield Coupling(driven, driver, tuple(coefficients), self.line(equality))
 
-    def slants(self, hinges: set[str]) -> list[tuple[dict[str, float], float, float]]:
-        slants = []
+    def slants(self, hinges: set[str]) -> Iterator[tuple[dict[str, float], float, float]]:
+        """Yield the limited sums of angles: shares by hinge, and low and high in radians."""
         for tendon in self.spec.tendons:
             low, high = self.numbers(tendon, "range", tendon.range).tolist()
             if not self.is_limited(tendon.limited, low, high):
                 continue
             joints = [w for w in tendon.path if w.type == self.mujoco.mjtWrap.mjWRAP_JOINT]
-            for wrap in joints:
-                if wrap.target is None:
-                    self.source(tendon).fail(
-                        f"the tendon {tendon.name!r:.80} must name joints of the model, got another"
-                    )
-            shares = {
-                wrap.target.name: float(self.numbers(tendon, "coef", wrap.coef)) for wrap in joints
-            }
+            if any(wrap.target is None for wrap in joints):
+                self.source(tendon).fail(
+                    f"the tendon {tendon.name!r:.80} must name joints of the model, got another"
+                )
+            shares = {w.target.name: float(self.numbers(tendon, "coef", w.coef)) for w in joints}
             if shares and set(shares) <= hinges:
-                slants.append((shares, low, high))
-        return slants
+                yield shares, low, high

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Quats, Vectors
+from ..arrays import Quats, Vectors
 from .files import read_file
-from .ranges import RangesBuilder, RangesFile, group_by
+from .ranges import HingeRange, RangedBody, RangesFile
 from .xml import Element, parse_xml
 
 MAX_DEPTH = 64  # of XML elements
-_AXES = {
-    "PinJoint": ((0.0, 0.0, 1.0),),
-    "UniversalJoint": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
-    "BallJoint": (),
-    "GimbalJoint": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+JOINT_AXES = {
+    "CustomJoint": "",
+    "WeldJoint": "",
+    "FreeJoint": "",
+    "BallJoint": "",
+    "PinJoint": "z",
+    "UniversalJoint": "xy",
+    "GimbalJoint": "xyz",
 }
-"""Axes of joints of a fixed kind, in the parent's frame, from the outermost."""
-
-
-@dataclass
-class _OpenSimJoint:
-    """A joint between two bodies.
-
-    `position` (3,) and `before` (4,) are those of its frame in the parent, `after` (4,) the
-    rotation of its frame in the child. `axes` are pairs of a coordinate's name and an axis (3,).
-    """
-
-    element: Element
-    parent: str
-    child: str
-    position: Vectors
-    before: Quats
-    after: Quats
-    axes: list[tuple[str, Vectors]] = field(default_factory=list)
+"""Kinds of joints, and the axes that are the same in all joints of a kind, from the outermost."""
 
 
 def read_opensim_ranges(path: Path) -> RangesFile:
@@ -49,99 +35,83 @@ def read_opensim_ranges(path: Path) -> RangesFile:
     root = parse_xml(str(path), read_file(path), MAX_DEPTH)
     if root.tag != "OpenSimDocument":
         root.fail(f"expected <OpenSimDocument>, got <{root.tag}>")
-    joints = [
-        _read_joint(element)
-        for tag in ("CustomJoint", "WeldJoint", "FreeJoint", *_AXES)
-        for element in _below(root, tag)
-    ]
+    coordinates = _by_name(root, "Coordinate")
+    joints = list(root.below(*JOINT_AXES))
     if not joints:
         root.fail("expected joints of version 4 of the format, got none")
-    coordinates = {
-        element.attributes.get("name", ""): element for element in _below(root, "Coordinate")
-    }
-    by_parent = group_by(joints, lambda joint: joint.parent)
-    builder = RangesBuilder()
-    stack = [(-1, joint) for joint in reversed(by_parent.get("ground", []))]
-    while stack:
-        parent, joint = stack.pop()
-        if joint.child in builder.names:
-            joint.element.fail(f"expected a tree of bodies, got {joint.child!r:.40} twice")
-        frame = quat.mul(builder.rest_rotation(parent), joint.before)
-        rotation = quat.mul(joint.before, quat.inverse(joint.after))
-        index = builder.add_joint(joint.child, parent, joint.position, rotation)
-        for name, axis in joint.axes:
-            low, high, line = _range(coordinates.get(name))
-            with joint.element.locate_errors():
-                builder.add_hinge(name, axis, frame, low, high, line or joint.element.line)
-        stack += [(index, below) for below in reversed(by_parent.get(joint.child, []))]
-    with root.locate_errors():
-        skeleton = builder.skeleton("y")
-    return RangesFile(path, skeleton, tuple(builder.hinges))
+    bodies = [_read_body(joint, coordinates) for joint in joints]
+    elements = {body.name: joint for body, joint in zip(bodies, joints, strict=True)}
+    with root.locate_errors(elements):
+        return RangesFile.of_bodies(path, bodies, "y")
 
 
-def _range(coordinate: Element | None) -> tuple[float, float, int]:
-    """Return the range of a coordinate in radians, and its line; infinite and 0 without one."""
-    parts = {child.tag: child for child in coordinate.children} if coordinate else {}
-    if "range" not in parts or "clamped" not in parts:
-        return -np.inf, np.inf, 0
-    if parts["clamped"].text.strip().lower() != "true":
-        return -np.inf, np.inf, 0
-    low, high = parts["range"].numbers(parts["range"].text, (2,)).tolist()
-    return low, high, parts["range"].line
+def _by_name(element: Element, tag: str) -> dict[str, Element]:
+    return {part.attributes.get("name", ""): part for part in element.below(tag)}
 
 
-def _read_joint(element: Element) -> _OpenSimJoint:
-    parts = {child.tag: child for child in element.children}
-    frames = {
-        frame.attributes.get("name", ""): frame for frame in _below(element, "PhysicalOffsetFrame")
-    }
-    parent, position, before = _end(element, parts, frames, "parent")
-    child, _, after = _end(element, parts, frames, "child")
-    names = [coordinate.attributes.get("name", "") for coordinate in _below(element, "Coordinate")]
-    fixed = zip(names, _AXES.get(element.tag, ()), strict=False)
-    axes = [(name, np.array(axis)) for name, axis in fixed]
-    for transform in _below(element, "TransformAxis"):
-        if transform.attributes.get("name", "").startswith("rotation"):
-            inner = {child.tag: child for child in transform.children}
-            words = inner["coordinates"].text.split() if "coordinates" in inner else []
-            sign = _sign(transform)
-            if len(words) == 1 and "axis" in inner and sign:
-                axis = inner["axis"].numbers(inner["axis"].text, (3,))
-                axes.append((words[0], sign * axis))
-    return _OpenSimJoint(element, parent, child, position, before, after, axes)
+def _read_body(joint: Element, coordinates: Mapping[str, Element]) -> RangedBody:
+    """Return the body that a joint moves."""
+    parent, position, before = _end(joint, "parent")
+    child, _, after = _end(joint, "child")
+    hinges = []
+    for name, axis in _axes(joint):
+        low, high, line = _range(coordinates.get(name))
+        axis = quat.rotate(after, axis)
+        with joint.locate_errors():
+            hinges.append(HingeRange.about(axis, name, child, low, high, line or joint.line))
+    rotation = quat.mul(before, quat.inverse(after))
+    return RangedBody(child, None if parent == "ground" else parent, position, rotation, hinges)
+
+
+def _end(joint: Element, side: str) -> tuple[str, Vectors, Quats]:
+    """Return the body at one end of a joint, and the position and rotation of the joint in it."""
+    socket = joint.child(f"socket_{side}_frame")
+    if socket is None:
+        joint.fail(f"<{joint.tag}> must have <socket_{side}_frame>, got none")
+    name = _last_part(socket)
+    frame = _by_name(joint, "PhysicalOffsetFrame").get(name)
+    if frame is None:
+        return name, np.zeros(3), quat.IDENTITY
+    body = frame.child("socket_parent")
+    if body is None:
+        frame.fail("<PhysicalOffsetFrame> must have <socket_parent>, got none")
+    rotation = quat.from_euler(frame.vector("orientation"), "XYZ")
+    return _last_part(body), frame.vector("translation"), rotation
+
+
+def _last_part(socket: Element) -> str:
+    """Return the name of the frame that a socket has the path of."""
+    return socket.text.strip().rsplit("/", 1)[-1]
+
+
+def _axes(joint: Element) -> Iterator[tuple[str, Vectors]]:
+    """Yield the names of a joint's coordinates that are angles, and their axes (3,) in its frame.
+
+    A coordinate of a CustomJoint is an angle if the function of its axis is plus or minus one.
+    """
+    for name, axis in zip(_by_name(joint, "Coordinate"), JOINT_AXES[joint.tag], strict=False):
+        yield name, np.eye(3)["xyz".index(axis)]
+    for transform in joint.below("TransformAxis"):
+        coordinates, sign = transform.child("coordinates"), _sign(transform)
+        names = coordinates.text.split() if coordinates else []
+        is_rotation = transform.attributes.get("name", "").startswith("rotation")
+        if is_rotation and len(names) == 1 and transform.child("axis") and sign:
+            yield names[0], sign * transform.vector("axis")
 
 
 def _sign(axis: Element) -> float:
     """Return 1 or -1 if the angle about an axis is its coordinate or the opposite, else 0."""
-    for element in _below(axis, "coefficients"):
-        values: Floats = element.numbers(element.text)
-        is_plain = len(values) == 2 and abs(values[0]) == 1.0 and values[1] == 0.0
-        return float(values[0]) if is_plain else 0.0
-    return 0.0 if _below(axis, "SimmSpline") else 1.0
+    for element in axis.below("coefficients"):
+        slope, *rest = element.numbers(element.text).tolist()
+        return slope if abs(slope) == 1.0 and rest == [0.0] else 0.0
+    return 0.0 if any(axis.below("SimmSpline")) else 1.0
 
 
-def _end(
-    joint: Element, parts: dict[str, Element], frames: dict[str, Element], side: str
-) -> tuple[str, Vectors, Quats]:
-    """Return the body at one end of a joint, and the position and rotation of the joint in it."""
-    key = f"socket_{side}_frame"
-    if key not in parts:
-        joint.fail(f"<{joint.tag}> must have <{key}>, got none")
-    name = parts[key].text.strip().rsplit("/", 1)[-1]
-    if name not in frames:
-        return name, np.zeros(3), quat.IDENTITY
-    inner = {child.tag: child for child in frames[name].children}
-    body = inner["socket_parent"].text.strip().rsplit("/", 1)[-1]
-    position, angles = (
-        inner[tag].numbers(inner[tag].text, (3,)) if tag in inner else np.zeros(3)
-        for tag in ("translation", "orientation")
-    )
-    return body, position, quat.from_euler(angles, "XYZ")
-
-
-def _below(element: Element, tag: str) -> list[Element]:
-    """Return the elements with a tag below an element, in order of depth."""
-    matches = [child for child in element.children if child.tag == tag]
-    for child in element.children:
-        matches += _below(child, tag)
-    return matches
+def _range(coordinate: Element | None) -> tuple[float, float, int]:
+    """Return the range of a coordinate in radians, and its line; infinite and 0 without one."""
+    limits = coordinate and coordinate.child("range")
+    clamped = coordinate and coordinate.child("clamped")
+    if not limits or not clamped or clamped.text.strip().lower() != "true":
+        return -np.inf, np.inf, 0
+    low, high = limits.numbers(limits.text, (2,)).tolist()
+    return low, high, limits.line

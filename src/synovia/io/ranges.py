@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pkgutil
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -20,19 +20,16 @@ from ..charts import Hinges, RotationVector
 from ..limit import Limit
 from ..model import LimitModel
 from ..shapes import Box, Ellipsoid
-from ..skeleton import Skeleton
-from .bounds import check_skeleton
+from ..skeleton import Axis, Skeleton
 from .encoding import errors_name
+from .skeletons import check_skeleton
 
 RANGE_FORMATS: dict[str, str] = {
     ".xml": "synovia.io.mjcf_ranges:read_mjcf_ranges",
     ".mjcf": "synovia.io.mjcf_ranges:read_mjcf_ranges",
     ".urdf": "synovia.io.urdf:read_urdf_ranges",
     ".osim": "synovia.io.opensim:read_opensim_ranges",
-    ".usda": "synovia.io.usd:read_usd_ranges",
-    ".usdc": "synovia.io.usd:read_usd_ranges",
-    ".usd": "synovia.io.usd:read_usd_ranges",
-    ".asf": "synovia.io.asf:read_asf_ranges",
+    ".asf": "synovia.io.acclaim:read_asf_ranges",
 }
 """The registry of files with ranges: by suffix, the function that reads them."""
 FULL = np.pi  # radians in both directions: range of a hinge without one
@@ -59,6 +56,16 @@ class HingeRange:
     zero: float = 0.0
     ball: bool = False
 
+    @classmethod
+    def about(
+        cls, axis: Vectors, name: str, joint: str, low: float, high: float, line: int = 0
+    ) -> Self:
+        """Return a hinge about an axis (3,) of any length but 0."""
+        length = float(np.linalg.norm(axis))
+        if not length > 0.0:
+            raise ValueError(f"expected an axis of {name!r:.40} that points somewhere, got zero")
+        return cls(name, joint, axis / length, low, high, length, line)
+
     @property
     def is_limited(self) -> bool:
         """True if the file has a range."""
@@ -83,6 +90,21 @@ class Coupling:
 
 
 @dataclass(frozen=True, eq=False)
+class RangedBody:
+    """A body of a file: position (3,) and rotation (4,) at rest in its parent, and its hinges.
+
+    Hinges are in order from the outermost, and their axes in the body's own frame at rest. A root
+    has no parent.
+    """
+
+    name: str
+    parent: str | None
+    position: Vectors
+    rotation: Quats
+    hinges: Sequence[HingeRange] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class RangesFile:
     """The hinges of a file's joints; those of one joint are in order from the outermost.
 
@@ -97,62 +119,58 @@ class RangesFile:
     slants: tuple[tuple[dict[str, float], float, float], ...] = ()
     degrees: bool = False
 
+    @classmethod
+    def of_bodies(
+        cls,
+        path: Path,
+        bodies: Iterable[RangedBody],
+        up: Axis,
+        unit: float = 1.0,
+        **others: Any,
+    ) -> Self:
+        """Return a file whose joints are the bodies below roots, depth first.
+
+        `unit` is that of lengths, in metres. ValueError if a name is used twice, as in a loop.
+        """
+        children = group_by(bodies, lambda body: body.parent)
+        indices: dict[str, int] = {}
+        parents, offsets, rotations, hinges = [], list[Vectors](), list[Quats](), []
+        stack = children.get(None, [])[::-1]
+        while stack:
+            body = stack.pop()
+            if body.name in indices:
+                raise ValueError(f"expected a tree of bodies, got {body.name!r:.60} twice")
+            parent = -1 if body.parent is None else indices[body.parent]
+            above = rotations[parent] if parent >= 0 else quat.IDENTITY
+            indices[body.name] = len(indices)
+            parents.append(parent)
+            offsets.append(quat.rotate(above, body.position))
+            rotations.append(quat.mul(above, body.rotation))
+            rotation = rotations[-1]
+            hinges += [replace(h, axis=quat.rotate(rotation, h.axis)) for h in body.hinges]
+            stack += reversed(children.get(body.name, []))
+        skeleton = Skeleton(
+            tuple(indices),
+            np.array(parents),
+            np.array(offsets),
+            rest_rotations=np.array(rotations),
+            up=up,
+            unit=unit,
+        )
+        return cls(path, skeleton, tuple(hinges), **others)
+
     def by_joint(self) -> dict[str, list[HingeRange]]:
         """Return the hinges of each joint that has some, in order."""
         return group_by(self.hinges, lambda hinge: hinge.joint)
 
 
-@dataclass
-class RangesBuilder:
-    """Joints and hinges of a file, collected parents first."""
-
-    names: list[str] = field(default_factory=list)
-    parents: list[int] = field(default_factory=list)
-    offsets: list[Vectors] = field(default_factory=list)
-    rest: list[Quats] = field(default_factory=list)
-    hinges: list[HingeRange] = field(default_factory=list)
-
-    def rest_rotation(self, joint: int) -> Quats:
-        """Return the rotation (4,) of a joint's frame at rest; the identity for -1."""
-        return self.rest[joint] if joint >= 0 else quat.IDENTITY
-
-    def add_joint(self, name: str, parent: int, position: Vectors, rotation: Quats) -> int:
-        """Add a joint, with its position (3,) and rotation (4,) in its parent's frame.
-
-        Returns its index. The index of the parent is -1 for a root.
-        """
-        above = self.rest_rotation(parent)
-        self.names.append(name)
-        self.parents.append(parent)
-        self.offsets.append(quat.rotate(above, position))
-        self.rest.append(quat.mul(above, rotation))
-        return len(self.names) - 1
-
-    def add_hinge(
-        self, name: str, axis: Vectors, frame: Quats, low: float, high: float, line: int = 0
-    ) -> None:
-        """Add a hinge of the joint that was added last; ValueError for an axis of length 0.
-
-        `axis` (3,) of any length is in the frame with the rotation `frame` (4,) at rest.
-        """
-        length = float(np.linalg.norm(axis))
-        if not length > 0.0:
-            raise ValueError(f"expected an axis of {name!r:.40} that points somewhere, got zero")
-        axis = quat.rotate(frame, axis / length)
-        self.hinges.append(HingeRange(name, self.names[-1], axis, low, high, length, line))
-
-    def skeleton(self, up: Literal["y", "z"], unit: float = 1.0) -> Skeleton:
-        """Return the skeleton; `unit` is that of its lengths, in metres."""
-        tree = (tuple(self.names), np.array(self.parents), np.array(self.offsets))
-        return Skeleton(*tree, rest_rotations=np.array(self.rest), up=up, unit=unit)
-
-
 Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
 
 
-def group_by(items: Iterable[Item], key: Callable[[Item], str]) -> dict[str, list[Item]]:
+def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
     """Return lists of items with the same key, in order."""
-    groups: dict[str, list[Item]] = {}
+    groups: dict[Key, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups

@@ -7,7 +7,6 @@ the body in a file, with the pelvis (MANO: the wrist) as the origin. See docs/fo
 from __future__ import annotations
 
 import io
-import math
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,103 +22,86 @@ from numpy.typing import ArrayLike
 from .. import quat
 from ..arrays import Floats, Mask, Quats, Vectors, floats, rows, unit_quats
 from ..skeleton import Axis, Clip, Pose, Skeleton, with_unit, with_up
-from .bounds import MAX_LENGTH, check_numbers
 from .files import atomic_write, read_file
 from .format import ClipFormat, ReadOptions, only_clip
+from .skeletons import MAX_LENGTH, check_numbers
 
 MAX_ANGLE = 1e6  # radians: larger rotation vectors are taken for mistakes
 MAX_EXPANSION = 200  # bytes of compressed content per byte of its file
 SMALL_CONTENT = 2**26  # bytes of compressed content that any file may have
+UNIT_MATRIX_SLACK = 1e-3  # tolerance of the orthonormality of rotation matrices
 SIDES = ("left", "right")
-_BODY = {
-    "pelvis": "",
-    "left_hip": "pelvis",
-    "right_hip": "pelvis",
-    "spine1": "pelvis",
-    "left_knee": "left_hip",
-    "right_knee": "right_hip",
-    "spine2": "spine1",
-    "left_ankle": "left_knee",
-    "right_ankle": "right_knee",
-    "spine3": "spine2",
-    "left_foot": "left_ankle",
-    "right_foot": "right_ankle",
-    "neck": "spine3",
-    "left_collar": "spine3",
-    "right_collar": "spine3",
-    "head": "neck",
-    "left_shoulder": "left_collar",
-    "right_shoulder": "right_collar",
-    "left_elbow": "left_shoulder",
-    "right_elbow": "right_shoulder",
-    "left_wrist": "left_elbow",
-    "right_wrist": "right_elbow",
-}
-_FACE = {"jaw": "head", "left_eye_smplhf": "head", "right_eye_smplhf": "head"}
-_PALMS = {f"{side}_hand": f"{side}_wrist" for side in SIDES}
-_FINGERS = {
-    f"{side}_{finger}{n}": f"{side}_{finger}{n - 1}" if n > 1 else f"{side}_wrist"
+_BODY = [
+    *("pelvis", "left_hip", "right_hip", "spine1", "left_knee", "right_knee", "spine2"),
+    *("left_ankle", "right_ankle", "spine3", "left_foot", "right_foot", "neck", "left_collar"),
+    *("right_collar", "head", "left_shoulder", "right_shoulder", "left_elbow", "right_elbow"),
+    *("left_wrist", "right_wrist"),
+]
+_FACE = ["jaw", "left_eye_smplhf", "right_eye_smplhf"]
+_PALMS = ["left_hand", "right_hand"]
+_LEFT_FINGERS, _RIGHT_FINGERS = (
+    [
+        f"{side}_{name}{n}"
+        for name in ("index", "middle", "pinky", "ring", "thumb")
+        for n in (1, 2, 3)
+    ]
     for side in SIDES
-    for finger in ("index", "middle", "pinky", "ring", "thumb")
-    for n in (1, 2, 3)
-}
+)
 MANO = 16
 """Number of joints of a MANO hand."""
-KINDS: dict[int, tuple[str, dict[str, str]]] = {
-    24: ("SMPL", _BODY | _PALMS),
-    52: ("SMPL-H", _BODY | _FINGERS),
-    55: ("SMPL-X", _BODY | _FACE | _FINGERS),
+KINDS: dict[int, tuple[str, list[str]]] = {
+    24: ("SMPL", _BODY + _PALMS),
+    52: ("SMPL-H", _BODY + _LEFT_FINGERS + _RIGHT_FINGERS),
+    55: ("SMPL-X", _BODY + _FACE + _LEFT_FINGERS + _RIGHT_FINGERS),
     22: ("SMPL without hands", _BODY),
-    MANO: (
-        "MANO",
-        {"right_wrist": ""} | {n: p for n, p in _FINGERS.items() if n.startswith("right")},
-    ),
+    MANO: ("MANO", ["right_wrist", *_RIGHT_FINGERS]),
 }
-"""Names of the models, and their joints in the order of their poses, with their parents.
+"""Names of the models, and their joints in the order of their poses.
 
 MANO's are those of a right hand."""
 
-_OFFSETS_MM: Mapping[str, tuple[float, float, float]] = {
-    "pelvis": (0, 0, 0),
-    "hip": (69, -91, -6),
-    "knee": (36, -379, -7),
-    "ankle": (-15, -398, -43),
-    "foot": (26, -52, 121),
-    "spine1": (0, 109, -27),
-    "spine2": (0, 135, 1),
-    "spine3": (0, 53, 25),
-    "neck": (0, 214, -43),
-    "head": (0, 65, 51),
-    "jaw": (0, -5, 20),
-    "eye_smplhf": (32, 50, 80),
-    "collar": (80, 120, -36),
-    "shoulder": (94, 32, -9),
-    "elbow": (257, -13, -24),
-    "wrist": (252, 8, -3),
-    "hand": (84, -7, -13),
-    "index1": (102, -9, 19),
-    "index2": (32, 2, 3),
-    "index3": (22, -2, 0),
-    "middle1": (109, -6, -4),
-    "middle2": (31, 1, -4),
-    "middle3": (23, -2, -4),
-    "pinky1": (84, -14, -44),
-    "pinky2": (15, -1, -12),
-    "pinky3": (15, -2, -11),
-    "ring1": (97, -9, -27),
-    "ring2": (28, 1, -5),
-    "ring3": (23, -2, -7),
-    "thumb1": (41, -18, 26),
-    "thumb2": (17, 1, 25),
-    "thumb3": (20, -5, 15),
+Triple = tuple[float, float, float]
+_BONES: Mapping[str, tuple[str, Triple]] = {
+    "pelvis": ("", (0, 0, 0)),
+    "hip": ("pelvis", (69, -91, -6)),
+    "knee": ("hip", (36, -379, -7)),
+    "ankle": ("knee", (-15, -398, -43)),
+    "foot": ("ankle", (26, -52, 121)),
+    "spine1": ("pelvis", (0, 109, -27)),
+    "spine2": ("spine1", (0, 135, 1)),
+    "spine3": ("spine2", (0, 53, 25)),
+    "neck": ("spine3", (0, 214, -43)),
+    "head": ("neck", (0, 65, 51)),
+    "jaw": ("head", (0, -5, 20)),
+    "eye_smplhf": ("head", (32, 50, 80)),
+    "collar": ("spine3", (80, 120, -36)),
+    "shoulder": ("collar", (94, 32, -9)),
+    "elbow": ("shoulder", (257, -13, -24)),
+    "wrist": ("elbow", (252, 8, -3)),
+    "hand": ("wrist", (84, -7, -13)),
+    "index1": ("wrist", (102, -9, 19)),
+    "index2": ("index1", (32, 2, 3)),
+    "index3": ("index2", (22, -2, 0)),
+    "middle1": ("wrist", (109, -6, -4)),
+    "middle2": ("middle1", (31, 1, -4)),
+    "middle3": ("middle2", (23, -2, -4)),
+    "pinky1": ("wrist", (84, -14, -44)),
+    "pinky2": ("pinky1", (15, -1, -12)),
+    "pinky3": ("pinky2", (15, -2, -11)),
+    "ring1": ("wrist", (97, -9, -27)),
+    "ring2": ("ring1", (28, 1, -5)),
+    "ring3": ("ring2", (23, -2, -7)),
+    "thumb1": ("wrist", (41, -18, 26)),
+    "thumb2": ("thumb1", (17, 1, 25)),
+    "thumb3": ("thumb2", (20, -5, 15)),
 }
-"""Offsets from the parent joint at rest in mm, left side: x left, y up, z forward.
+"""Parent, and offset from it at rest in mm, left side: x left, y up, z forward.
 
 Joint positions of the mean body of no gender: SMPL's body joints, left and right averaged, and
 SMPL-X's fingers, as published in the MuJoCo models of PHC and UniPhys (smpl_humanoid.xml,
 smplx_humanoid.xml). Jaw and eyes are estimates.
 """
-_TIPS_MM: Mapping[str, tuple[float, float, float]] = {
+_TIPS_MM: Mapping[str, Triple] = {
     "head": (0, 180, 0),
     "foot": (-3, 5, 70),
     "hand": (95, 0, -10),
@@ -142,45 +124,55 @@ def smpl_skeleton(joints: int, side: str = "right") -> Skeleton:
     if joints not in KINDS:
         raise ValueError(f"joints must be {_choices(KINDS)}, got {joints}")
     parents = _parents(joints, side)
-    names = tuple(parents)
+    names = list(parents)
     ends = [name for name in names if _bare(name) in _TIPS_MM and name not in parents.values()]
-    offsets = np.array([_in_metres(name, _OFFSETS_MM) for name in names])
+    offsets = np.array([_in_metres(name, _BONES[_bare(name)][1]) for name in names])
     offsets[0] = 0.0
     return Skeleton(
-        names,
+        tuple(names),
         np.array([names.index(parent) if parent else -1 for parent in parents.values()]),
         offsets,
         end_parents=np.array([names.index(name) for name in ends]),
-        end_offsets=np.array([_in_metres(name, _TIPS_MM) for name in ends]),
+        end_offsets=np.array([_in_metres(name, _TIPS_MM[_bare(name)]) for name in ends]),
         up="z",
         unit=1.0,
     )
 
 
 def _parents(joints: int, side: str) -> dict[str, str]:
-    """Return the names of the joints with their parents; `side` is that of MANO's hand."""
-    parents = KINDS[joints][1]
-    if joints != MANO or side == "right":
-        return parents
-    return {
-        name.replace("right", "left"): parent.replace("right", "left")
-        for name, parent in parents.items()
-    }
+    """Return the names of the joints with their parents, "" for the root's.
+
+    `side` is that of MANO's hand.
+    """
+    names = KINDS[joints][1]
+    if joints == MANO and side == "left":
+        names = [name.replace("right", "left") for name in names]
+    parents = {}
+    for name in names:
+        parent = _BONES[_bare(name)][0]
+        candidates = (name.replace(_bare(name), parent), parent)  # of this side, and in the middle
+        parents[name] = next((each for each in candidates if each in names), "")
+    return parents
 
 
 def _bare(name: str) -> str:
     return name.removeprefix("left_").removeprefix("right_")
 
 
-def _in_metres(name: str, table: Mapping[str, tuple[float, float, float]]) -> Vectors:
-    """Return the vector (3,) of a joint from a table of left sides in mm, in metres."""
+def _in_metres(name: str, left_mm: Triple) -> Vectors:
+    """Return a vector (3,) of a joint in metres, from that of the left side in mm."""
     sign = -1.0 if name.startswith("right_") else 1.0
-    return np.array(table[_bare(name)]) * [sign, 1.0, 1.0] / 1000.0 + 0.0
+    return np.array(left_mm) * [sign, 1.0, 1.0] / 1000.0 + 0.0
 
 
 Form = Literal["flat", "rotation-vector", "6d", "matrix", "quaternion"]
-UNIT_MATRIX_SLACK = 1e-3
-"""Tolerance of the orthonormality of rotation matrices."""
+_WRITE: Mapping[str, Callable[[Quats], Floats]] = {
+    "flat": lambda rotations: quat.log(rotations).reshape(len(rotations), -1),
+    "rotation-vector": quat.log,
+    "6d": quat.to_6d,
+    "matrix": quat.to_matrix,
+    "quaternion": lambda rotations: rotations,
+}
 
 
 def clip_from_poses(
@@ -216,8 +208,15 @@ def clip_from_poses(
     >>> clip.frames, len(clip.skeleton), clip.skeleton.names[1]
     (10, 24, 'left_hip')
     """
-    rotations = _rotations(floats("poses", poses).astype(np.float64))
-    frames, joints = rotations.shape[:2]
+    values = floats("poses", poses)
+    form, joints = _form(values.shape)
+    if joints not in KINDS:
+        raise ValueError(
+            "poses must have shape (frames, 3 joints), or (frames, joints) and 3, 4, 6 or 3 x 3 "
+            f"numbers, for {_choices(KINDS)} joints, got {values.shape}"
+        )
+    rotations = _rotations("poses", values, form, joints)
+    frames = len(rotations)
     positions = np.zeros((frames, 3)) if trans is None else rows("trans", trans, 3)
     if positions.shape != (frames, 3):
         raise ValueError(f"trans must have shape ({frames}, 3), got {positions.shape}")
@@ -231,46 +230,48 @@ def poses_of(clip: Clip, form: Form = "flat") -> tuple[Floats, Vectors]:
     `form` is "flat" for rotation vectors (N, 3 J), else "rotation-vector" (N, J, 3), "6d"
     (N, J, 6), "matrix" (N, J, 3, 3) or "quaternion" (N, J, 4); `clip_from_poses` takes all.
     """
-    convert: Mapping[str, Callable[[Quats], Floats]] = {
-        "flat": lambda rotations: quat.log(rotations).reshape(len(rotations), -1),
-        "rotation-vector": quat.log,
-        "6d": quat.to_6d,
-        "matrix": quat.to_matrix,
-        "quaternion": lambda rotations: rotations,
-    }
-    if form not in convert:
-        raise ValueError(f"form must be {_choices(convert)}, got {form!r}")
+    if form not in _WRITE:
+        raise ValueError(f"form must be {_choices(_WRITE)}, got {form!r}")
     rotations, trans = _in_order(clip, clip.name or "clip")
-    return convert[form](rotations), trans
+    return _WRITE[form](rotations), trans
 
 
-def _rotations(poses: Floats) -> Quats:
-    """Return the rotations (N, J, 4) of poses in any form."""
-    match poses.shape:
-        case (frames, width) if width % 3 == 0 and width // 3 in KINDS:
-            return quat.exp(poses.reshape(frames, width // 3, 3))
-        case (_, joints, 3) if joints in KINDS:
-            return quat.exp(poses)
-        case (_, joints, 4) if joints in KINDS:
-            return unit_quats("poses", poses)
-        case (_, joints, 6) if joints in KINDS:
-            area = np.linalg.norm(np.cross(poses[..., :3], poses[..., 3:]), axis=-1)
-            _check_all(area > 1e-6, "poses must have columns in two directions")
-            return quat.from_6d(poses)
-        case (_, joints, 3, 3) if joints in KINDS:
-            return _from_matrices("poses", poses)
-    raise ValueError(
-        "poses must have shape (frames, 3 joints), or (frames, joints) and 3, 4, 6 or 3 x 3 "
-        f"numbers, for {_choices(KINDS)} joints, got {poses.shape}"
-    )
+def _form(shape: tuple[int, ...]) -> tuple[Form, int]:
+    """Return the form of rotations in an array with frames first, and of how many joints; or 0."""
+    match shape[1:]:
+        case (3, 3):
+            return "matrix", 1
+        case (joints, 3, 3):
+            return "matrix", joints
+        case (joints, 3):
+            return "rotation-vector", joints
+        case (joints, 4):
+            return "quaternion", joints
+        case (joints, 6):
+            return "6d", joints
+        case (width,) if width % 3 == 0:
+            return "flat", width // 3
+    return "flat", 0
 
 
-def _from_matrices(name: str, matrices: Floats) -> Quats:
-    """Return the rotations (..., 4) of matrices (..., 3, 3); ValueError if one is no rotation."""
-    error = np.abs(np.einsum("...ji,...jk->...ik", matrices, matrices) - np.eye(3)).max((-2, -1))
-    is_rotation = (error <= UNIT_MATRIX_SLACK) & (np.linalg.det(matrices) > 0.0)
-    _check_all(is_rotation, f"{name} must be rotation matrices")
-    return quat.from_matrix(matrices)
+def _rotations(location: str, values: Floats, form: Form, joints: int) -> Quats:
+    """Return the rotations (N, joints, 4) in an array; ValueError if some are none."""
+    values, frames = values.astype(np.float64), len(values)
+    if form == "matrix":
+        matrices = values.reshape(frames, joints, 3, 3)
+        gram = np.einsum("...ji,...jk->...ik", matrices, matrices)
+        is_unit = np.abs(gram - np.eye(3)).max((-2, -1)) <= UNIT_MATRIX_SLACK
+        is_rotation = is_unit & (np.linalg.det(matrices) > 0.0)
+        _check_all(is_rotation, f"{location} must be rotation matrices")
+        return quat.from_matrix(matrices)
+    if form == "quaternion":
+        return unit_quats(location, values)
+    if form == "6d":
+        area = np.linalg.norm(np.cross(values[..., :3], values[..., 3:]), axis=-1)
+        _check_all(area > 1e-6, f"{location} must have columns in two directions")
+        return quat.from_6d(values)
+    check_numbers(location, values, MAX_ANGLE)
+    return quat.exp(values.reshape(frames, joints, 3))
 
 
 def _check_all(fine: Mask, rule: str) -> None:
@@ -294,10 +295,12 @@ def _in_order(clip: Clip, location: str) -> tuple[Quats, Vectors]:
     models = [
         (kind, _parents(joints, side)) for joints, (kind, _) in KINDS.items() for side in SIDES
     ]
-    shared = [len(parents.keys() & above.keys()) for _, parents in models]
-    # The model that shares the most joints, and has the fewest others; SMPL if none shares any.
-    best = min(range(len(models)), key=lambda k: (-shared[k], len(models[k][1]) * bool(shared[k])))
-    kind, parents = models[best]
+
+    def mismatch(model: tuple[str, dict[str, str]]) -> tuple[int, int]:
+        shared = len(model[1].keys() & above.keys())
+        return -shared, len(model[1]) * bool(shared)  # SMPL if none shares any
+
+    kind, parents = min(models, key=mismatch)
     for name in [*parents, *above]:
         if above.get(name) != parents.get(name):
             what = "is missing" if name not in above else "is none of them"
@@ -349,6 +352,24 @@ class _Npz:
     path: Path
     members: dict[str, bytes]
 
+    @classmethod
+    def open(cls, path: Path) -> _Npz:
+        """Return the content of a file; what would expand to too many bytes is refused."""
+        content = read_file(path)
+        allowed = max(SMALL_CONTENT, MAX_EXPANSION * len(content))
+        try:
+            archive = zipfile.ZipFile(io.BytesIO(content))
+            files = archive.infolist()
+            size = sum(file.file_size for file in files)
+            if size <= allowed:
+                members = {file.filename.removesuffix(".npy"): archive.read(file) for file in files}
+                return cls(path, members)
+        except Exception as error:  # zipfile raises many kinds for damaged files
+            rule = "expected an npz, a zip of arrays"
+            raise ValueError(f"{path}: {rule}, got {error!r:.120}") from error
+        rule = f"expected at most {allowed} bytes in a file of {len(content)}"
+        raise ValueError(f"{path}: {rule}, got {size}")
+
     def array(self, key: str) -> Floats:
         """Return an array of numbers; ValueError names the file and the key."""
         try:
@@ -364,38 +385,33 @@ class _Npz:
         """Return the first of `keys` that the file has."""
         return next((key for key in keys if key in self.members), None)
 
+    def frame_time(self) -> float | None:
+        """Return the seconds from frame to frame; None if the file does not state them."""
+        key = self.first(RATES)
+        if key is None:
+            return None
+        rate = self.array(key)
+        if rate.size != 1 or not rate.item() > 0:
+            got = f"{rate.tolist()!r:.80}"
+            raise ValueError(f"{self.path}: {key}: expected one number above 0, got {got}")
+        return 1.0 / float(rate.item())
+
 
 def _read_npy(content: bytes) -> Any:
     """Return the array in an npy file; arrays of Python objects are refused."""
     return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
 
 
-def _open_npz(path: Path) -> _Npz:
-    content = read_file(path)
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
-        files = archive.infolist()
-        allowed = max(SMALL_CONTENT, MAX_EXPANSION * len(content))
-        size = sum(file.file_size for file in files)
-        if size <= allowed:
-            members = {file.filename.removesuffix(".npy"): archive.read(file) for file in files}
-            return _Npz(path, members)
-    except Exception as error:  # zipfile raises many kinds for damaged files
-        raise ValueError(f"{path}: expected an npz, a zip of arrays, got {error!r:.120}") from error
-    got = f"got {size}"
-    raise ValueError(f"{path}: expected at most {allowed} bytes in a file of {len(content)}, {got}")
-
-
 def read_npz(path: Path, _options: ReadOptions) -> Clip:
     """Return the clip in an npz file of AMASS or of SMPL's own programs."""
-    npz = _open_npz(path)
+    npz = _Npz.open(path)
     if why := _no_motion(npz.members):
         raise ValueError(f"{path}: {why}")
     rotations, trans = _motion(npz)
     is_hand = rotations.shape[1] == MANO
     if npz.first(POSITIONS) is None and not is_hand:
         warnings.warn(f"{path}: no trans: the pelvis stays at the origin", stacklevel=3)
-    frame_time = _frame_time(npz)
+    frame_time = npz.frame_time()
     if frame_time is None:
         warnings.warn(
             f"{path}: no {' or '.join(RATES[:2])}: taken to have {DEFAULT_FPS:g} frames a second",
@@ -439,13 +455,22 @@ def skip_npz(path: Path) -> str | None:
 def _motion(npz: _Npz) -> tuple[Quats, Vectors]:
     """Return the rotations (N, J, 4) and the pelvis' positions (N, 3) of a file."""
     joints, spans = _layout(npz)
-    arrays = {key: _part(npz, key, stop - start) for key, (start, stop) in spans.items()}
-    frames = len(next(iter(arrays.values())))
+    parts = {}
+    for key, (start, stop) in spans.items():
+        values, location = npz.array(key), f"{npz.path}: {key}"
+        form, count = _form(values.shape)
+        if count != stop - start:
+            raise ValueError(
+                f"{location}: expected frames of {3 * (stop - start)} numbers, or as many rotation "
+                f"matrices, got the shape {values.shape}"
+            )
+        parts[key] = _rotations(location, values, form, count)
+    frames = len(next(iter(parts.values())))
     rotations = np.tile(quat.IDENTITY, (frames, joints, 1))
-    for key, values in arrays.items():
-        if len(values) != frames:
-            raise ValueError(f"{npz.path}: {key}: expected {frames} frames, got {len(values)}")
-        rotations[:, slice(*spans[key])] = values
+    for key, part in parts.items():
+        if len(part) != frames:
+            raise ValueError(f"{npz.path}: {key}: expected {frames} frames, got {len(part)}")
+        rotations[:, slice(*spans[key])] = part
     position_key = npz.first(POSITIONS)
     if position_key is None:
         return rotations, np.zeros((frames, 3))
@@ -463,66 +488,29 @@ def _layout(npz: _Npz) -> tuple[int, Spans]:
     """
     if (key := npz.first(WHOLE)) is not None:
         shape = npz.array(key).shape
-        joints = _joint_count(shape)
+        joints = _form(shape)[1]
         if joints not in KINDS:
-            widths_text = ", ".join(f"{3 * count} ({kind})" for count, (kind, _) in KINDS.items())
+            widths = ", ".join(f"{3 * count} ({kind})" for count, (kind, _) in KINDS.items())
             raise ValueError(
-                f"{npz.path}: {key}: expected frames of {widths_text} numbers, or as many rotation "
+                f"{npz.path}: {key}: expected frames of {widths} numbers, or as many rotation "
                 f"matrices, got the shape {shape}"
             )
         return joints, {key: (0, joints)}
     parts = (*ROOT, *BODY, *FACE, *HANDS)
-    counts = {key: _joint_count(npz.array(key).shape) for key in parts if key in npz.members}
+    counts = {key: _form(npz.array(key).shape)[1] for key in parts if key in npz.members}
     for key in HANDS:
         if counts.get(key) not in (None, 15, 30):
             del counts[key]
             warnings.warn(
                 f"{npz.path}: {key} holds no rotations of fingers, left out", stacklevel=4
             )
+    joints = 24 if 23 in [counts.get(key) for key in BODY] else 22
     if not {*FACE[:4]}.isdisjoint(counts):
         joints = 55
     elif not {*HANDS}.isdisjoint(counts):
         joints = 52
-    else:
-        joints = 24 if 23 in [counts.get(key) for key in BODY] else 22
     spans = _part_spans(joints)
     return joints, {key: spans[key] for key in counts if key in spans}
-
-
-def _joint_count(shape: tuple[int, ...]) -> int | None:
-    """Return the number of joints of an array with frames first; None for other shapes."""
-    count = math.prod(shape[1:])
-    if shape[-2:] == (3, 3) and len(shape) in (3, 4):
-        return count // 9
-    flat = len(shape) == 2 or (len(shape) == 3 and shape[2] == 3)
-    return count // 3 if flat and count % 3 == 0 else None
-
-
-def _part(npz: _Npz, key: str, joints: int) -> Quats:
-    """Return the rotations (N, joints, 4) in an array of rotation vectors or matrices."""
-    values, location = npz.array(key), f"{npz.path}: {key}"
-    if _joint_count(values.shape) != joints:
-        raise ValueError(
-            f"{location}: expected frames of {3 * joints} numbers, or as many rotation matrices, "
-            f"got the shape {values.shape}"
-        )
-    check_numbers(location, values, MAX_ANGLE)
-    values = values.astype(np.float64)
-    if values.shape[-2:] == (3, 3):
-        return _from_matrices(location, values.reshape(-1, joints, 3, 3))
-    return quat.exp(values.reshape(-1, joints, 3))
-
-
-def _frame_time(npz: _Npz) -> float | None:
-    """Return the seconds from frame to frame; None if the file does not state them."""
-    key = npz.first(RATES)
-    if key is None:
-        return None
-    rate = npz.array(key)
-    if rate.size != 1 or not rate.item() > 0:
-        got = f"{rate.tolist()!r:.80}"
-        raise ValueError(f"{npz.path}: {key}: expected one number above 0, got {got}")
-    return 1.0 / float(rate.item())
 
 
 def write_npz(clips: Sequence[Clip], path: Path) -> None:
@@ -587,7 +575,7 @@ def _patch(
     """Return a file's members with new motion; unchanged rotations keep their numbers."""
     members = dict(origin.members)
     frames, joints = rotations.shape[:2]
-    old_time, old_frames = _frame_time(origin), len(_motion(origin)[0])
+    old_time, old_frames = origin.frame_time(), len(_motion(origin)[0])
     copies = {key: span for key, span in _part_spans(joints).items() if key in members}
     for key, (start, stop) in (copies | _layout(origin)[1]).items():
         members[key] = _npy(_rewritten(origin.array(key), rotations[:, start:stop]))
@@ -617,14 +605,12 @@ def _patch(
 
 def _rewritten(values: Floats, rotations: Quats) -> Floats:
     """Return an array like `values` that holds other rotations; equal ones keep their numbers."""
-    matrices = values.shape[-2:] == (3, 3)
-    new = quat.to_matrix(rotations) if matrices else quat.log(rotations)
-    old = values.reshape(len(values), -1, *new.shape[2:])
+    form, joints = _form(values.shape)
+    new = _WRITE["rotation-vector" if form == "flat" else form](rotations)
+    old = values.reshape(len(values), joints, *new.shape[2:])
     if old.shape == new.shape:
-        wide = old.astype(np.float64)
-        same = (quat.from_matrix(wide) if matrices else quat.exp(wide)) == rotations
-        unchanged = same.all(axis=-1).reshape(same.shape[:2] + (1,) * (new.ndim - 2))
-        new = np.where(unchanged, old, new)
+        is_same = (_rotations("poses", values, form, joints) == rotations).all(axis=-1)
+        new = np.where(is_same.reshape(is_same.shape + (1,) * (new.ndim - 2)), old, new)
     return new.reshape(len(rotations), *values.shape[1:]).astype(_float_type(values))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,14 +11,15 @@ import numpy as np
 from .. import quat
 from ..arrays import Quats, Vectors
 from .files import read_file
-from .ranges import Coupling, RangesBuilder, RangesFile, group_by
+from .ranges import Coupling, HingeRange, RangedBody, RangesFile, group_by
 from .xml import Element, parse_xml
 
 MAX_DEPTH = 12  # of XML elements
+MAX_HINGES = 3  # of one joint
 ROTATING = ("revolute", "continuous")  # types of joints
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class _UrdfJoint:
     """A joint between two links; `position` (3,) and `rotation` (4,) are in the parent link."""
 
@@ -32,6 +33,11 @@ class _UrdfJoint:
     def rotates(self) -> bool:
         return self.element.attributes.get("type") in ROTATING
 
+    @property
+    def is_at_parent(self) -> bool:
+        """True if the joint's frame is that of the parent link."""
+        return not (self.position.any() or self.rotation[1:].any())
+
 
 def read_urdf_ranges(path: Path) -> RangesFile:
     """Return the links of a URDF as joints, and the ranges of its revolute joints.
@@ -43,88 +49,67 @@ def read_urdf_ranges(path: Path) -> RangesFile:
     if root.tag != "robot":
         root.fail(f"expected <robot>, got <{root.tag}>")
     joints = [_read_joint(element) for element in root.children if element.tag == "joint"]
-    links = {
-        element.attributes.get("name", ""): element
-        for element in root.children
-        if element.tag == "link"
-    }
-    by_parent = group_by(joints, lambda joint: joint.parent)
+    links = {part.attributes.get("name", ""): part for part in root.children if part.tag == "link"}
     tops = [name for name in links if name not in {joint.child for joint in joints}]
     if len(tops) != 1:
         root.fail(f"expected one link that is no joint's child, got {len(tops)}")
-    builder = RangesBuilder()
-    builder.add_joint(tops[0], -1, np.zeros(3), quat.IDENTITY)
-    stack = [(0, joint) for joint in reversed(by_parent.get(tops[0], []))]
-    while stack:
-        parent, first = stack.pop()
-        chain = _chain(first, by_parent, links)
-        link = chain[-1].child
-        index = builder.add_joint(link, parent, first.position, first.rotation)
-        for joint in chain:
-            if joint.rotates:
-                _add_hinge(builder, joint.element, link)
-        stack += [(index, joint) for joint in reversed(by_parent.get(link, []))]
-        if len(builder.names) > len(links):
-            root.fail("expected a tree of links, got a loop")
-    with root.locate_errors():
-        skeleton = builder.skeleton("z")
-    return RangesFile(path, skeleton, tuple(builder.hinges), tuple(_couplings(joints)))
+    by_parent = group_by(joints, lambda joint: joint.parent)
+    bodies = [RangedBody(tops[0], None, np.zeros(3), quat.IDENTITY)]
+    stack = by_parent.get(tops[0], [])[::-1]
+    while stack and len(bodies) <= len(joints):  # a loop has no end, and is refused below
+        chain = _chain(stack.pop(), by_parent, links)
+        first, link = chain[0], chain[-1].child
+        hinges = [_hinge(joint.element, link) for joint in chain if joint.rotates]
+        bodies.append(RangedBody(link, first.parent, first.position, first.rotation, hinges))
+        stack += reversed(by_parent.get(link, []))
+    with root.locate_errors({joint.child: joint.element for joint in joints}):
+        return RangesFile.of_bodies(path, bodies, "z", couplings=tuple(_couplings(joints)))
 
 
 def _read_joint(element: Element) -> _UrdfJoint:
-    parts = {child.tag: child for child in element.children}
-    for tag in ("parent", "child"):
-        if "link" not in (parts[tag].attributes if tag in parts else {}):
-            element.fail(f"<joint> must have <{tag} link=…>, got none")
-    origin = parts.get("origin")
-    position: Vectors = np.zeros(3)
-    rotation = quat.IDENTITY
-    if origin is not None:
-        position = origin.numbers(origin.attributes.get("xyz", "0 0 0"), (3,))
-        angles = origin.numbers(origin.attributes.get("rpy", "0 0 0"), (3,))
-        rotation = quat.from_euler(angles[::-1], "ZYX")
-    parent, child = (parts[tag].attributes["link"] for tag in ("parent", "child"))
-    return _UrdfJoint(element, parent, child, position, rotation)
+    parent, child = _linked(element, "parent"), _linked(element, "child")
+    rotation = quat.from_euler(element.vector("origin", "rpy")[::-1], "ZYX")
+    return _UrdfJoint(element, parent, child, element.vector("origin", "xyz"), rotation)
+
+
+def _linked(joint: Element, tag: str) -> str:
+    """Return the name of the link at one end of a joint."""
+    end = joint.child(tag)
+    if end is None or "link" not in end.attributes:
+        joint.fail(f"<joint> must have <{tag} link=…>, got none")
+    return end.attributes["link"]
 
 
 def _chain(
-    first: _UrdfJoint, by_parent: dict[str, list[_UrdfJoint]], links: dict[str, Element]
+    first: _UrdfJoint, by_parent: Mapping[str, list[_UrdfJoint]], links: Mapping[str, Element]
 ) -> list[_UrdfJoint]:
     """Return up to three joints that rotate the link of the last one about one position."""
     chain = [first]
-    while len(chain) < 3 and chain[-1].rotates:
-        below = by_parent.get(chain[-1].child, [])
-        link = links.get(chain[-1].child)
+    while len(chain) < MAX_HINGES and chain[-1].rotates:
+        link, below = links.get(chain[-1].child), by_parent.get(chain[-1].child, [])
         is_bare = link is None or all(part.tag == "inertial" for part in link.children)
-        if len(below) != 1 or not is_bare or not below[0].rotates:
+        if not (is_bare and len(below) == 1 and below[0].rotates and below[0].is_at_parent):
             break
-        if below[0].position.any() or below[0].rotation[1:].any():
-            break
-        chain.append(below[0])
+        chain += below
     return chain
 
 
-def _add_hinge(builder: RangesBuilder, element: Element, link: str) -> None:
-    parts = {child.tag: child for child in element.children}
-    axis = np.array([1.0, 0.0, 0.0])
-    if "axis" in parts:
-        axis = parts["axis"].numbers(parts["axis"].attributes.get("xyz", "1 0 0"), (3,))
-    low, high, line = -np.inf, np.inf, element.line
-    if "limit" in parts and element.attributes.get("type") == "revolute":
-        limit = parts["limit"]
+def _hinge(joint: Element, link: str) -> HingeRange:
+    low, high, line = -np.inf, np.inf, joint.line
+    limit = joint.child("limit")
+    if limit and joint.attributes.get("type") == "revolute":
         low, high = (limit.number(limit.attributes.get(key, "0")) for key in ("lower", "upper"))
         line = limit.line
-    with parts.get("axis", element).locate_errors():
-        name = element.attributes.get("name", link)
-        builder.add_hinge(name, axis, builder.rest[-1], low, high, line)
+    axis = joint.vector("axis", "xyz", "1 0 0")
+    with (joint.child("axis") or joint).locate_errors():
+        return HingeRange.about(axis, joint.attributes.get("name", link), link, low, high, line)
 
 
 def _couplings(joints: list[_UrdfJoint]) -> Iterator[Coupling]:
     """Yield the joints that mimic others."""
     for joint in joints:
-        for mimic in joint.element.children:
-            if mimic.tag == "mimic":
-                ratio = mimic.number(mimic.attributes.get("multiplier", "1"))
-                offset = mimic.number(mimic.attributes.get("offset", "0"))
-                driven = joint.element.attributes.get("name", "")
-                yield Coupling(driven, mimic.attributes["joint"], (offset, ratio), mimic.line)
+        if mimic := joint.element.child("mimic"):
+            ratio = mimic.number(mimic.attributes.get("multiplier", "1"))
+            offset = mimic.number(mimic.attributes.get("offset", "0"))
+            driven, driver = joint.element.attributes.get("name", ""), mimic.attributes["joint"]
+            yield Coupling(driven, driver, (offset, ratio), mimic.line)

@@ -12,7 +12,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, Vectors
 
 MAX_DEPTH = 8  # elements within elements; ours have five
 _NUMBER = re.compile(r"-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|-?inf", re.ASCII)
@@ -78,6 +78,28 @@ class Element:
         if shape is not None and math.prod(shape) != len(numbers):
             self.fail(f"expected {' × '.join(map(str, shape)) or 1} numbers, got {len(numbers)}")
         return np.array(numbers, dtype=np.float64).reshape(-1 if shape is None else shape)
+
+    def child(self, tag: str) -> Element | None:
+        """Return the last child with a tag; None if there is none."""
+        return next((child for child in reversed(self.children) if child.tag == tag), None)
+
+    def below(self, *tags: str) -> Iterator[Element]:
+        """Yield the elements with these tags below this one, depth first."""
+        for child in self.children:
+            if child.tag in tags:
+                yield child
+            yield from child.below(*tags)
+
+    def vector(self, tag: str, attribute: str = "", default: str = "0 0 0") -> Vectors:
+        """Return three numbers in an attribute of the child with a tag, or in its text.
+
+        The numbers are those of `default` if the child or the attribute is missing.
+        """
+        child = self.child(tag)
+        if child is None:
+            return self.numbers(default, (3,))
+        text = child.attributes.get(attribute, default) if attribute else child.text
+        return child.numbers(text, (3,))
 
     @contextmanager
     def locate_errors(self, *parts: Mapping[str, Element]) -> Iterator[None]:

@@ -11,11 +11,10 @@ import numpy as np
 
 from ...arrays import Floats, Ints, Scalars
 from ...quat import IDENTITY, angle_between, normalize, slerp
-from ...skeleton import Clip, Pose
+from ...skeleton import Clip, Pose, list_names
 from ...skeleton.world import MAX_FRAMES
 from ..format import ReadOptions
-from .document import Document, fail
-from .objects import Sampler
+from .document import Document, Sampler, fail
 from .rig import GltfRig, read_rig, refuse_uneven, unique_names
 
 STILL_FRAME_TIME = 1.0 / 30.0  # seconds: frame time of a clip with one frame
@@ -28,6 +27,7 @@ GRID_SLACK = 0.02  # frames from a key to its frame: some exporters round times
 FINE_SLACK = 1e-3  # the same for spacings that are parts of the shortest gap
 MAX_POSES = 4 * 10**6  # frames × joints, or keys, beyond one per byte of the file
 SCALE_SLACK = 1e-3  # relative change of a scale that counts as none
+MAX_NAMED = 40  # clips in an error message
 STILL = 1e-6  # radians: largest rotation of a joint that must be still
 
 
@@ -97,7 +97,7 @@ def read_gltf(path: Path, options: ReadOptions) -> Clip:
             f"animations[{animation}]: expected at most {most} poses of joints, "
             f"got {grid.count} frames of {len(rig.nodes)} joints"
         )
-    pose = _pose(document, rig, moving, grid)
+    pose = _pose(rig, moving, grid)
     scaled = [rig.skeleton.names[track.joint] for track in tracks if _is_scaled(track, rig)]
     if scaled:
         warnings.warn(
@@ -145,23 +145,18 @@ def _animation_names(document: Document) -> list[str]:
 def _choose(document: Document, wanted: str) -> tuple[int | None, str]:
     """Return the index and the name of the wanted animation; None for the rest pose."""
     names = _animation_names(document)
+    known = list_names((name[:60] for name in names), MAX_NAMED)
     if wanted and wanted not in names:
-        raise ValueError(f"no clip {wanted!r:.60}; this file has {_list(names) or 'none'}")
+        raise ValueError(f"no clip {wanted!r:.60}; this file has {known or 'none'}")
     if len(names) > 1 and not wanted:
         raise ValueError(
-            f"expected one of its clips, as in {document.path.name}#{names[0]:.60}; "
-            f"it has {_list(names)}"
+            f"expected one of its clips, as in {document.path.name}#{names[0]:.60}; it has {known}"
         )
     if not names:
         return None, ""
     number = names.index(wanted) if wanted else 0
     is_named = bool(document.gltf.animations[number].name)
     return number, names[number] if is_named or len(names) > 1 else ""
-
-
-def _list(names: list[str]) -> str:
-    more = f" and {len(names) - 40} more" if len(names) > 40 else ""
-    return ", ".join(name[:60] for name in names[:40]) + more
 
 
 def _frame_time_hint(document: Document, animation: int) -> float:
@@ -194,35 +189,29 @@ def read_tracks(document: Document, rig: GltfRig, number: int) -> list[Track]:
                 fail(location, f"at most {most} keys", "more")
         times, values = arrays[sampler.input], arrays[sampler.output]
         _check_keys(document, sampler, times, path)
+        times, joint, mode = times[:, 0], joint_of[node], sampler.interpolation
         if path == "rotation":
             values = _quaternions(sampler, values)
-        tracks[node, path] = Track(
-            joint_of[node],
-            channel_number,
-            path,
-            sampler.interpolation,
-            sampler.input,
-            times[:, 0],
-            values,
-        )
+        tracks[node, path] = Track(joint, channel_number, path, mode, sampler.input, times, values)
     return list(tracks.values())
 
 
 def _check_keys(document: Document, sampler: Sampler, times: Floats, path: str) -> None:
     """Raise ValueError unless a sampler has times, and a value of the right kind for each."""
     inputs, outputs = (document.gltf.accessors[n] for n in (sampler.input, sampler.output))
-    mode = sampler.interpolation
+    input_location, output_location = f"accessors[{sampler.input}]", f"accessors[{sampler.output}]"
     if inputs.type != "SCALAR":
-        fail(f"accessors[{sampler.input}].type", "SCALAR for times", repr(inputs.type))
+        fail(f"{input_location}.type", "SCALAR for times", repr(inputs.type))
     if outputs.type != ("VEC4" if path == "rotation" else "VEC3"):
         rule = "VEC4 for rotations, VEC3 for others"
-        fail(f"accessors[{sampler.output}].type", rule, repr(outputs.type))
+        fail(f"{output_location}.type", rule, repr(outputs.type))
     if (np.diff(times[:, 0]) < 0.0).any() or np.abs(times).max() > MAX_TIME:
         rule = f"times that increase, up to {MAX_TIME:g} seconds"
-        fail(f"accessors[{sampler.input}]", rule, "others")
+        fail(input_location, rule, "others")
+    mode = sampler.interpolation
     if outputs.count != len(times) * (3 if mode == "CUBICSPLINE" else 1):
         rule = f"as many as there are times, {len(times)} ({mode})"
-        fail(f"accessors[{sampler.output}].count", rule, outputs.count)
+        fail(f"{output_location}.count", rule, outputs.count)
 
 
 def _quaternions(sampler: Sampler, values: Floats) -> Floats:
@@ -276,17 +265,11 @@ def _uneven_grid(times: Scalars) -> Grid:
 def _regular_grid(times: Scalars, hint: float) -> Grid | None:
     """Return the coarsest grid that has all of `times` on frames; None if there is none."""
     shortest = _shortest_gap(times)
-    parts = [shortest / part for part in range(2, MAX_DIVISOR + 1)]
-    for step, slack in [
-        (hint, GRID_SLACK),
-        (shortest, GRID_SLACK),
-        *((step, FINE_SLACK) for step in parts),
-        *((1.0 / rate, GRID_SLACK) for rate in RATES),
-    ]:
-        grid = _fitted_grid(times, step, slack, hint) if step >= MIN_STEP else None
-        if grid:
-            return grid
-    return None
+    steps = [(step, GRID_SLACK) for step in (hint, shortest)]
+    steps += [(shortest / parts, FINE_SLACK) for parts in range(2, MAX_DIVISOR + 1)]
+    steps += [(1.0 / rate, GRID_SLACK) for rate in RATES]
+    grids = (_fitted_grid(times, step, slack, hint) for step, slack in steps if step >= MIN_STEP)
+    return next(filter(None, grids), None)
 
 
 def _fitted_grid(times: Scalars, step: float, slack: float, hint: float) -> Grid | None:
@@ -298,13 +281,10 @@ def _fitted_grid(times: Scalars, step: float, slack: float, hint: float) -> Grid
     mean = float(times[-1] - times[0]) / float(frames[-1])
     whole_rate = 1.0 / max(round(1.0 / mean), 1)
     # Rates are whole numbers, unless times say precisely that they are not.
-    rounding = 8.0 * _rounding(times)
-    exact = [(spacing, rounding) for spacing in (hint, whole_rate, mean)]
-    for spacing, max_error in [
-        *exact,
-        *((step_length, rounding + slack * step_length) for step_length in (whole_rate, mean)),
-    ]:
-        if np.abs(times - times[0] - spacing * frames).max() <= max_error:
+    precise = [(spacing, 0.0) for spacing in (hint, whole_rate, mean)]
+    for spacing, share in [*precise, (whole_rate, slack), (mean, slack)]:
+        error = np.abs(times - times[0] - spacing * frames).max()
+        if error <= 8.0 * _rounding(times) + share * spacing:
             return Grid(float(times[0]), spacing, int(frames[-1]) + 1)
     return None
 
@@ -314,21 +294,18 @@ def _rounding(times: Scalars) -> float:
     return float(np.finfo(np.float32).eps * np.abs(times).max())
 
 
-def _pose(document: Document, rig: GltfRig, tracks: list[Track], grid: Grid) -> Pose:
+def _pose(rig: GltfRig, tracks: list[Track], grid: Grid) -> Pose:
     """Return the pose of each frame; joints without keys stay at rest."""
-    joints = len(rig.nodes)
-    rotations = np.broadcast_to(IDENTITY, (grid.count, joints, 4)).copy()
-    positions = np.broadcast_to(rig.skeleton.offsets, (grid.count, joints, 3)).copy()
-    times = {track.input: track.times for track in tracks}
-    coordinates = {accessor: grid.coordinates(times[accessor]) for accessor in times}
+    rotations = np.tile(IDENTITY, (grid.count, len(rig.nodes), 1))
+    positions = np.tile(rig.skeleton.offsets, (grid.count, 1, 1))
+    coordinates = {track.input: grid.coordinates(track.times) for track in tracks}
     for track in tracks:
-        values = sample(track, coordinates[track.input], grid)
-        joint = track.joint
+        joint, values = track.joint, sample(track, coordinates[track.input], grid)
         if track.path == "translation":
             positions[:, joint] = rig.positions(joint, values)
             continue
         if rig.uneven[joint] and angle_between(rig.rests[joint], values).max() > STILL:
-            refuse_uneven(document, rig.nodes[joint])
+            refuse_uneven(rig.nodes[joint])
         rotations[:, joint] = rig.aligned(joint, values)
     return Pose(rotations, positions)
 

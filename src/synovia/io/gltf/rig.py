@@ -20,8 +20,7 @@ from ...arrays import Floats, Ints, Mask, Quats, Vectors
 from ...quat import IDENTITY, from_matrix, inverse, mul, normalize, to_matrix
 from ...schema import decode, located, quote_value
 from ...skeleton import Skeleton
-from .document import Document, fail
-from .objects import Gltf, HumanBone, Node, Vrm
+from .document import Document, Gltf, HumanBone, Node, Vrm, fail
 
 MAX_UNEVEN = 1e-3  # relative difference of scales along the axes: exporters have noise
 MIN_SCALE = 1e-9
@@ -164,18 +163,9 @@ def _rig(
     humanoid: Mapping[str, int],
 ) -> GltfRig:
     """Return the rig of `joints`, where `path` are the joints and the nodes above, top first."""
-    row = {node: number for number, node in enumerate(path)}
-    above = np.array([row.get(parents[node], -1) for node in path], dtype=np.int64)
-    moves, rotations, scales = (
-        np.array(values) for values in zip(*(node_transform(nodes, n) for n in path), strict=True)
-    )
-    linears, points = _world(path, above, moves, rotations, scales)
-    frames = _frames(above, rotations, scales)
-
-    # The last row is the world, the parent of roots.
-    linears, points = np.append(linears, [np.eye(3)], 0), np.append(points, [np.zeros(3)], 0)
-    frames = np.append(frames, [IDENTITY], 0)
-
+    row = {-1: -1} | {node: number for number, node in enumerate(path)}
+    above = np.array([row[parents[node]] for node in path])
+    linears, points, frames, rotations, scales = _world(nodes, path, above)
     joint_of = {node: number for number, node in enumerate(joints)}
     carrier = {-1: -1}  # the joint that each node moves with
     for node in path:
@@ -239,36 +229,34 @@ def _decompose(location: str, columns: Floats) -> tuple[Vectors, Quats, Vectors]
 
 
 def _world(
-    path: list[int],
-    above: Ints,
-    moves: Vectors,
-    rotations: Quats,
-    scales: Vectors,
-) -> tuple[Floats, Vectors]:
-    """Return the linear part (n, 3, 3) and position (n, 3) of each node in the world at rest."""
-    linears, points = to_matrix(rotations) * scales[:, None, :], moves.copy()
+    nodes: Sequence[Node], path: list[int], above: Ints
+) -> tuple[Floats, Vectors, Quats, Quats, Vectors]:
+    """Return where the nodes of a path are at rest, and the rotations and scales they have.
+
+    These are the linear part (n + 1, 3, 3), position (n + 1, 3) and rotation (n + 1, 4) of each
+    node in the world, and rotation (n, 4) and scale (n, 3) relative to the node above, which has
+    the index `above`. The last row is the world, which is above roots.
+    """
+    moves, rotations, scales = (
+        np.array(parts) for parts in zip(*(node_transform(nodes, n) for n in path), strict=True)
+    )
+    local = to_matrix(rotations) * scales[:, None, :]
+    linears, points = np.tile(np.eye(3), (len(path) + 1, 1, 1)), np.zeros((len(path) + 1, 3))
     for number, parent in enumerate(above.tolist()):
-        if parent >= 0:
-            points[number] = points[parent] + linears[parent] @ points[number]
-            linears[number] = linears[parent] @ linears[number]
+        points[number] = points[parent] + linears[parent] @ moves[number]
+        linears[number] = linears[parent] @ local[number]
         size = np.abs(linears[number]).max()
         if not (1.0 / MAX_NUMBER < size < MAX_NUMBER and np.abs(points[number]).max() < MAX_NUMBER):
             fail(f"nodes[{path[number]}]", f"scales and places up to {MAX_NUMBER:g}", "beyond")
-    return linears, points
-
-
-def _frames(above: Ints, local_rotations: Quats, scales: Vectors) -> Quats:
-    """Return the rotation (n, 4) of each node in the world at rest.
-
-    A mirror becomes a rotation by π: rotations below it are seen from its other side.
-    """
+    # A mirror becomes a rotation by π: rotations below it are seen from its other side.
     signs = np.sign(scales)
     signs *= np.prod(signs, axis=-1, keepdims=True)
-    mirrors = np.concatenate([(signs > 0).all(-1, keepdims=True), signs > 0], -1).astype(float)
-    mirrors[mirrors[:, 0] > 0, 1:] = 0.0
-    rotations = np.ascontiguousarray(mul(local_rotations, mirrors))[None]
-    kernels.vector.forward(above, rotations, np.zeros((1, len(above), 3)))
-    return normalize(rotations[0])
+    is_even = (signs > 0).all(-1, keepdims=True)
+    mirrors = np.concatenate([is_even, (signs > 0) & ~is_even], -1).astype(float)
+    frames = np.ascontiguousarray(mul(rotations, mirrors))[None]
+    kernels.vector.forward(above, frames, np.zeros((1, len(above), 3)))
+    frames = np.append(normalize(frames[0]), [IDENTITY], 0)
+    return linears, points, frames, rotations, scales
 
 
 def _uneven(linears: Floats) -> Mask:
@@ -278,15 +266,10 @@ def _uneven(linears: Floats) -> Mask:
     return np.asarray((np.abs(gram - size * np.eye(3)) > 2 * MAX_UNEVEN * size).any((-2, -1)))
 
 
-def refuse_uneven(document: Document, joint: int) -> NoReturn:
-    """Raise ValueError about the scale above a node that keeps it from rotating rigidly."""
-    nodes = document.gltf.nodes
-    parents = _parents(nodes)
-    node = parents[joint]
-    while parents[node] >= 0 and np.ptp(np.abs(node_transform(nodes, node)[2])) < MAX_UNEVEN / 2:
-        node = parents[node]
-    rule = f"one scale for all axes above nodes[{joint}], which turns"
-    fail(f"nodes[{node}].scale", rule, nodes[node].scale.tolist())
+def refuse_uneven(node: int) -> NoReturn:
+    """Raise ValueError about a node that a scale above it keeps from rotating rigidly."""
+    rule = "one scale for all axes of each node above, since it rotates"
+    fail(f"nodes[{node}]", rule, "different ones")
 
 
 def _ends(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from ..format import in_metres, only_clip
 from .document import (
     BIN,
     BYTES,
+    FLOAT,
     JSON,
     Document,
     data_uri,
@@ -26,18 +28,10 @@ from .document import (
     json_text,
     read_uri,
 )
-from .objects import FLOAT
 from .read import Grid, Origin, read_tracks
 from .rig import END, node_transform, refuse_uneven
 from .vrma import EXTENSION, comes_from_vrma, joints_left_out, to_vrm_bones
 
-MEDIA_TYPES = {
-    b"\x89PNG": "image/png",
-    b"\xff\xd8": "image/jpeg",
-    b"RIFF": "image/webp",
-    b"\xabKTX 20": "image/ktx2",
-}
-"""Media types of images by their first bytes."""
 TYPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
 SKELETON_TOLERANCE = 1e-9  # relative to the largest offset: skeletons that differ less are equal
 
@@ -131,7 +125,7 @@ class _Writer:
 
     def __init__(self, document: Document, path: Path) -> None:
         self.document = document
-        self.root: dict[str, Any] = parse_json(str(document.path), document.text.encode())
+        self.root: dict[str, Any] = parse_json(str(document.path), document.text)
         self.is_binary = path.suffix.lower() != ".gltf"
         self.is_changed = self.is_binary != document.is_binary
         if path.parent.resolve() != document.folder:
@@ -157,13 +151,8 @@ class _Writer:
                         raise
                     warnings.warn(f"{path}: left an image out of it: {error}", stacklevel=6)
                     continue
-                types = [
-                    media_type
-                    for head, media_type in MEDIA_TYPES.items()
-                    if content.startswith(head)
-                ]
-                media = types[0] if kind == "images" and types else BYTES
-                self.root[kind][number]["uri"] = data_uri(content, media)
+                media_type = mimetypes.guess_type(item.uri)[0] if kind == "images" else None
+                self.root[kind][number]["uri"] = data_uri(content, media_type or BYTES)
                 self.is_changed = True
 
     def append(self, values: Floats, *, bounds: bool = False) -> int:
@@ -231,7 +220,7 @@ def _update_animation(writer: _Writer, clip: Clip) -> None:
         is_rotated = bool((np.abs(signs * rotations - before) > slack).any())
         if is_rotated or ((joint, "rotation") in channels and not on_grid):
             if rig.uneven[joint] and is_rotated:
-                refuse_uneven(writer.document, node)
+                refuse_uneven(node)
             keys[joint, "rotation"] = unroll(rig.local(joint, rotations))[:, [1, 2, 3, 0]]
         positions = pose.positions[:, joint].astype(np.float64)
         start = old.positions[:, joint] if on_grid else rig.skeleton.offsets[joint]
