@@ -26,7 +26,7 @@ from synovia.ik.person import Person, penetration, person_of
 from synovia.io.smpl import smpl_skeleton
 from synovia.population.limits import limits_on
 from synovia.rigs import align, recognize
-from synovia.rigs.known import mixamo_skeleton
+from synovia.rigs.canonical import mixamo_skeleton
 
 STEPS = 60
 MAX_DEG, MAX_DEPTH, MAX_MS = 20.0, 0.01, 16.0

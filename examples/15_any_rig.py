@@ -5,7 +5,7 @@ import numpy as np
 from synovia import Clip, Pose, check, clamp, human_limits, load_clip, quat, save_clip, save_limits
 from synovia.io.smpl import smpl_skeleton
 from synovia.population import limits_for
-from synovia.rigs.known import mixamo_skeleton
+from synovia.rigs.canonical import mixamo_skeleton
 
 # A character with Mixamo's names whose elbow bends the wrong way; your own file will do as well.
 rig = mixamo_skeleton()

@@ -12,8 +12,8 @@ from synovia import Clip, Pose, Skeleton, quat
 from synovia.io.smpl import smpl_skeleton
 from synovia.population import limits_for
 from synovia.rigs import FACE, FINGERS, align, canonical_skeleton, recognize
+from synovia.rigs.frames import median_rotation
 from synovia.rigs.stance import stance_of, unlike_sides, unlike_standing
-from synovia.rigs.upright import median_rotation
 from twins import walker, with_rest
 
 WALK = walker()

@@ -15,7 +15,7 @@ from synovia.ik import ControlDrag, JointDrag, Reach
 from synovia.ik.descent import JointCoordinates
 from synovia.ik.drag import with_free_root
 from synovia.ik.person import balance, keep_apart, penetration, person_of, segment_distances
-from synovia.rigs.known import mixamo_skeleton
+from synovia.rigs.canonical import mixamo_skeleton
 
 BENCHMARKS = str(Path(__file__).parents[1] / "benchmarks")
 sys.path.insert(0, BENCHMARKS)

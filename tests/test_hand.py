@@ -15,7 +15,7 @@ from synovia.io.smpl import smpl_skeleton
 from synovia.model import LimitModel
 from synovia.population.hand import hand_constraints
 from synovia.rigs import FACE, FINGERS, PARENTS, align, canonical_skeleton, recognize
-from synovia.rigs.hands import hand_axes
+from synovia.rigs.frames import hand_axes
 from synovia.rigs.human import PHALANGES, SIDES, split_role
 from synovia.rigs.stance import stance_of
 

@@ -13,7 +13,7 @@ from command_line import run
 from synovia import Clip, Pose, Skeleton, load_limits, quat
 from synovia.export.lint import RULES, lint_ranges
 from synovia.io.ranges import limits_from_ranges, read_ranges
-from synovia.rigs.known import mujoco_cmu_skeleton
+from synovia.rigs.canonical import mujoco_cmu_skeleton
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared captures are not here")

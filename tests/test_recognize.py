@@ -225,7 +225,6 @@ Root -
 """
     found = recognize(rig(text)[0])
     assert "leftFoot" not in found.roles
-    assert noted(found, "leftFoot: Foot.L is not below LowerLeg.L")
     assert noted(found, "missing: spine, neck, leftShoulder, leftHand")
 
 
@@ -239,15 +238,6 @@ def test_an_arm_on_the_other_side_is_doubted():
     assert dict(found.roles) == roles
     assert noted(found, "the left arm is on the side of the right leg")
     assert found.confidence["leftUpperArm"] <= 0.5 < found.confidence["hips"]
-
-
-def test_sides_of_unequal_length_are_doubted():
-    skeleton, *_ = rig(RIGS["Unreal"])
-    offsets = skeleton.offsets.copy()
-    offsets[skeleton.index("lowerarm_l")] *= 2.0
-    found = recognize(replace(skeleton, offsets=offsets))
-    assert noted(found, "leftUpperArm and rightUpperArm differ in length")
-    assert found.confidence["rightUpperArm"] < 1.0 == found.confidence["rightUpperLeg"]
 
 
 def test_a_bone_between_two_that_is_not_understood_is_told():
@@ -270,7 +260,6 @@ def test_copies_of_a_limb_in_one_place_are_not_used():
     found = recognize(replace(skeleton, offsets=offsets))
     assert thigh == skeleton.index(found.roles["leftUpperLeg"])
     assert dict(found.roles) == roles
-    assert noted(found, "begins a copy of the left leg")
 
 
 # Parts of humans.
@@ -318,7 +307,6 @@ def test_thighs_below_the_spine():
     assert skeleton.names[skeleton.parents[skeleton.index("Bip01 L Thigh")]] == "Bip01 Spine"
     found = recognize(skeleton)
     assert dict(found.roles) == roles
-    assert noted(found, "the thighs hang from Bip01 Spine; the hips are Bip01 Pelvis")
 
 
 def test_a_tree_that_begins_at_the_head():
@@ -395,7 +383,7 @@ pelvis hips
         (HORSE, ON_ALL_FOURS, "front or hind legs, front_thigh.L"),
         (RIGS["Biped"], ON_ALL_FOURS, "it stands on four legs"),
         (RIGS["Biped"].replace("Toe0 ", "Hoof "), PLACES, "joints of an animal, Bip01 L Hoof"),
-        (SPIDER, ON_ALL_FOURS, "more than two legs, by leg1_L and leg2_L"),
+        (SPIDER, ON_ALL_FOURS, "more than two legs, or two humans in one skeleton, by leg1_L and leg2_L"),
         (HAND, PLACES, "hands and fingers, but no arms or legs"),
         (CHAIR, PLACES, "no pair of arms or legs"),
         (WALKER, PLACES, "a pair of legs, but neither a head nor a chest"),
@@ -495,7 +483,6 @@ def test_a_map_may_name_what_the_tree_does_not_join():
     with_feet = {"leftpaddle": "leftFoot", "rightpaddle": "rightFoot"}
     found = recognize(skeleton, with_feet)
     assert found.roles["leftFoot"] == "leftpaddle"
-    assert noted(found, "leftFoot: leftpaddle is not below leftcalf")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from synovia import Clip, Pose, Skeleton, forward, quat
-from synovia.rigs.known import mixamo_skeleton
+from synovia.rigs.canonical import mixamo_skeleton
 
 
 def walker(frames=90, skeleton=None):

@@ -7,6 +7,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 FORMULA_STARTS = tuple("=+-@＝＋－＠")  # as OWASP lists them; tab and line ends are not printable
 """What a spreadsheet takes for the beginning of a formula."""
@@ -75,3 +76,10 @@ def file_stem(name: str) -> str:
     'walks_run_2'
     """
     return re.sub(r"[^\w .()-]+", "_", name).strip(" .")[:MAX_STEM] or "clip"
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return a question with similar names and a space, whatever their case; empty if none is."""
+    by_lower = {known_name.lower(): known_name for known_name in known}
+    close = [by_lower[match] for match in get_close_matches(str(name).lower(), by_lower)]
+    return f"did you mean {' or '.join(close)}? " if close else ""

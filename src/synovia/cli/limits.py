@@ -102,7 +102,7 @@ def _load_rig(rig: str) -> tuple[Skeleton, Clip | None]:
     from ..io.limits import SUFFIX
     from ..io.ranges import range_suffix, read_ranges
     from ..io.smpl import smpl_skeleton
-    from ..rigs.known import mixamo_skeleton, mujoco_cmu_skeleton, vrm_skeleton
+    from ..rigs.canonical import mixamo_skeleton, mujoco_cmu_skeleton, vrm_skeleton
 
     if rig in RIGS:
         joints = {"smpl": 24, "smplh": 52, "smplx": 55}.get(rig)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Self
@@ -14,6 +13,7 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Vectors
+from ..text import did_you_mean
 from .component import Component, check_names, stack_values, unpack_values
 from .least_squares import difference_quotients
 from .program import SHAPE, WIDTH, Instruction, Kind, Program, Step, value_columns
@@ -87,9 +87,7 @@ def unknown_name(what: str, name: str, known: Mapping[str, object] | tuple[str, 
 
 def _hint(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
     """Return a sentence with similar names and all known ones."""
-    close = get_close_matches(str(name), list(known))
-    meant = f"did you mean {' or '.join(close)}? " if close else ""
-    return f"{meant}there are {', '.join(known) or 'none'}"
+    return f"{did_you_mean(name, known)}there are {', '.join(known) or 'none'}"
 
 
 def plan_network(

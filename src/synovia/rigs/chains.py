@@ -61,6 +61,11 @@ class Chain:
         """All joints of the limb."""
         return {joint for joints in self.bones.values() for joint in joints}
 
+    @property
+    def least_trust(self) -> float:
+        """The least confidence of a bone; the chain must not be empty."""
+        return min(self.trust.values())
+
     def whole(self, limb: str) -> bool:
         """Return True if both long bones are present."""
         return f"Upper{limb}" in self.bones and f"Lower{limb}" in self.bones

@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 
 import numpy as np
 
 from ..arrays import Vectors
 from ..skeleton import Skeleton, forward, list_names
-from .chains import LIMBS, Candidate, Chain, best_chain, candidates
-from .confirm import exchanged_sides, limb_doubts, on_all_fours, opposite_limbs, upright
+from ..text import did_you_mean
+from .chains import LIMBS, Chain, best_chain, candidates
 from .conventions import convention_of
 from .human import FACE, FINGERS, PARENTS, PHALANGES, ROLES, SIDES
-from .stance import Stance, stance_of_bones
+from .stance import Stance, exchanged_sides, is_on_all_fours, is_upright, stance_of_bones
 from .words import Word, animal_joints, words_of
 
 _VRM_0_THUMB = {"Proximal": "Metacarpal", "Intermediate": "Proximal"}
@@ -149,11 +148,11 @@ def recognize(
     search.find_face()
     rest = stance_of_bones(skeleton, search.starts, search.roles, skeleton.rest_pose())
     if not trusted:
-        if on_all_fours(rest):
+        if is_on_all_fours(rest):
             raise NotHumanError(
                 "no human: at rest it stands on four legs, with the torso level between them"
             )
-        if avatars and not upright(rest):
+        if avatars and not is_upright(rest):
             raise NotHumanError(
                 f"no human: it has joints of an animal, {list_names(avatars)}, "
                 "and does not stand upright at rest"
@@ -214,17 +213,24 @@ class _Search:
             for side in SIDES:
                 named = candidates(limb, side, self.skeleton, self.words, self.given)
                 chain = best_chain(limb, self.skeleton, named)
-                related = self._ancestors_and_descendants(chain.joints)
-                others = [candidate for candidate in named if candidate.joint not in related]
+                related = {above for joint in chain.joints for above in self.paths[joint]}
+                others = [
+                    candidate
+                    for candidate in named
+                    if candidate.joint not in related
+                    and chain.joints.isdisjoint(self.paths[candidate.joint])
+                ]
                 second = best_chain(limb, self.skeleton, others)
-                if chain.whole(limb) and second.whole(limb) and _as_good(second, chain):
+                if (
+                    chain.whole(limb)
+                    and second.whole(limb)
+                    and (second.least_trust >= chain.least_trust or second.score >= chain.score)
+                ):
                     second_chains[side, limb] = second
                 if f"Upper{limb}" in chain.bones:
                     for bone, joints in chain.bones.items():
                         if bone != "Fingers":
                             self._assign(side + bone, joints, chain.trust[bone])
-                if chain.whole(limb):
-                    self._note_unused(side, limb, chain, named)
         for joint, role in self.given.items():
             if role.startswith(SIDES) and role in ROLES and role not in self.roles:
                 self._assign(role, [joint], 1.0)  # not connected in the tree, but the user says so
@@ -276,38 +282,24 @@ class _Search:
         bones = {f"{side}{part}{limb}" for side in SIDES for part in ("Upper", "Lower")}
         return bones <= self.roles.keys()
 
-    def _ancestors_and_descendants(self, joints: set[int]) -> set[int]:
-        """Return the joints with all their ancestors and descendants."""
-        ancestors = {ancestor for joint in joints for ancestor in self.paths[joint]}
-        return ancestors | {k for k, path in enumerate(self.paths) if not joints.isdisjoint(path)}
-
-    def _note_unused(self, side: str, limb: str, chain: Chain, named: Sequence[Candidate]) -> None:
-        """Note a hand or foot that is not below the limb that it is named after."""
-        bone = {"Arm": "Hand", "Leg": "Foot"}[limb]
-        loose = [candidate.joint for candidate in named if bone in candidate.bones]
-        if loose and bone not in chain.bones:
-            lower = self.skeleton.names[chain.bones[f"Lower{limb}"][-1]]
-            self.notes.append(f"{side}{bone}: {self._names(loose)} is not below {lower}")
-
     def _raise_no_pair(self) -> None:
         """Raise NotHumanError with the likely reason why no pair of limbs is complete."""
-        whole = any(
-            {f"{side}Upper{limb}", f"{side}Lower{limb}"} <= self.roles.keys()
-            for side in SIDES
-            for limb in LIMBS
-        )
-        if any(word.side and word.finger for word in self.words) and not whole:
-            raise NotHumanError("no human: its joints name hands and fingers, but no arms or legs")
-        if any(word.finger for word in self.words) and not whole:
-            raise NotHumanError(
-                "no human: its joints name fingers, but not of which hand; a map of joints to "
-                "roles can name it, such as the wrist as leftHand"
-            )
+        whole = any({f"{side}UpperArm", f"{side}LowerArm"} <= self.roles.keys() for side in SIDES)
+        whole |= any({f"{side}UpperLeg", f"{side}LowerLeg"} <= self.roles.keys() for side in SIDES)
+        fingers = [word for word in self.words if word.finger]
         recognised = ", ".join(sorted(self.roles)) or "none of their bones"
-        raise NotHumanError(
-            "no human: its joints name no pair of arms or legs, each with both of its long bones "
+        reason = (
+            "its joints name no pair of arms or legs, each with both of its long bones "
             f"({recognised}); a map of joints to roles can name them"
         )
+        if fingers and not whole:
+            reason = "its joints name hands and fingers, but no arms or legs"
+            if not any(word.side for word in fingers):
+                reason = (
+                    "its joints name fingers, but not of which hand; a map of joints to roles can "
+                    "name it, such as the wrist as leftHand"
+                )
+        raise NotHumanError(f"no human: {reason}")
 
     def _warn(self, text: str) -> None:
         """Add a note that is also a warning."""
@@ -315,37 +307,24 @@ class _Search:
         self.warnings.append(text)
 
     def _check_second_limbs(self, chains: Mapping[tuple[str, str], Chain]) -> None:
-        """Raise NotHumanError for additional limbs, by side and limb; only note copies.
+        """Raise NotHumanError for additional limbs, by side and limb; copies are not used.
 
         A copy starts at the same position as the limb that is used.
         """
         positions, _ = forward(self.skeleton, self.skeleton.rest_pose())
-        second_limbs, copies = {}, {}
+        copies = []
         for (side, limb), chain in chains.items():
             upper, lower = (self.starts[f"{side}{part}{limb}"] for part in ("Upper", "Lower"))
             second = chain.bones[f"Upper{limb}"][0]
             away, length = np.linalg.norm(positions[[second, lower]] - positions[upper], axis=-1)
             if away > _COPY_DISTANCE * length:
-                second_limbs[side, limb] = (upper, second)
-            else:
-                copies[f"{side} {limb.lower()}"] = second
+                raise NotHumanError(
+                    f"no human: more than two {limb.lower()}s, or two humans in one skeleton, by "
+                    f"{self._names([upper])} and {self._names([second])}"
+                )
+            copies.append(second)
         if len(copies) == len(SIDES) * len(LIMBS):
-            second = copies["left arm"]
-            self._warn(f"a second human, to whom {self._names([second])} belongs, is not used")
-        else:
-            self.notes += [
-                f"{self._names([second])} begins a copy of the {limb}, not used"
-                for limb, second in copies.items()
-            ]
-        if not second_limbs:
-            return
-        (_, limb), (one, other) = next(iter(second_limbs.items()))
-        where = f"{self._names([one])} and {self._names([other])}"
-        if all((side, limb) in second_limbs for side in SIDES):
-            used, unused = zip(*(second_limbs[side, limb] for side in SIDES), strict=True)
-            if common_ancestor(self.skeleton, *used) != common_ancestor(self.skeleton, *unused):
-                raise NotHumanError(f"no human: two humans in one skeleton, by {where}")
-        raise NotHumanError(f"no human: more than two {limb.lower()}s, by {where}")
+            self._warn(f"a second human, to whom {self._names(copies[:1])} belongs, is not used")
 
     def find_torso(self) -> None:
         """Find hips, spine, chest, neck and head by where the limbs branch off, and by names."""
@@ -359,7 +338,7 @@ class _Search:
         hips = given_torso.get("hips", self._hips())
         chest = given_torso.get("chest", self._chest(hips))
         if hips is None and chest is not None:
-            hips = self._nearest_above(chest, ("hips",))
+            hips = self._nearest_above(chest, "hips")
         head = given_torso.get("head", self._head(chest))
         if chest is None and hips is not None:
             chest = self._chest_by_name(hips, head)
@@ -406,7 +385,7 @@ class _Search:
         first_joints = self._first_joints(bone)
         return common_ancestor(self.skeleton, *first_joints) if len(first_joints) == 2 else None
 
-    def _nearest_above(self, joint: int, parts: Sequence[str]) -> int | None:
+    def _nearest_above(self, joint: int, *parts: str) -> int | None:
         """Return the nearest of a joint and its ancestors that is named after one of the parts."""
         return next((above for above in self.paths[joint] if self.words[above].part in parts), None)
 
@@ -418,20 +397,10 @@ class _Search:
         branch = self._branch("UpperLeg")
         if branch is None:
             first_joints = self._first_joints("UpperLeg")
-            return self._nearest_above(first_joints[0], ("hips", "root")) if first_joints else None
+            return self._nearest_above(first_joints[0], "hips", "root") if first_joints else None
         parent = int(self.skeleton.parents[branch])
-        if self.words[branch].part == "spine" and parent >= 0 and self.words[parent].part == "hips":
-            self.notes.append(
-                f"the thighs hang from {self._names([branch])}; "
-                f"the hips are {self._names([parent])}"
-            )
-            return parent
-        named = self._named("hips")
-        if named and branch not in named and self._nearest_above(branch, ("hips",)) is None:
-            self.notes.append(
-                f"the thighs hang from {self._names([branch])}, not {self._names(named)}"
-            )
-        return branch
+        is_spine = self.words[branch].part == "spine"
+        return parent if is_spine and parent >= 0 and self.words[parent].part == "hips" else branch
 
     def _chest(self, hips: int | None) -> int | None:
         """Return the joint from which the arms branch, or the chest or spine above a lone arm.
@@ -441,16 +410,10 @@ class _Search:
         branch = self._branch("UpperArm")
         if branch is None:
             first_joints = self._first_joints("UpperArm")
-            return (
-                self._nearest_above(first_joints[0], ("chest", "spine")) if first_joints else None
-            )
+            return self._nearest_above(first_joints[0], "chest", "spine") if first_joints else None
         if self.words[branch].part in ("neck", "head"):
-            trunk_joint = self._nearest_above(branch, ("chest", "spine"))
-            if trunk_joint is not None and trunk_joint != hips:
-                self.notes.append(
-                    f"the arms hang from {self._names([branch])}; "
-                    f"the chest is {self._names([trunk_joint])}"
-                )
+            trunk_joint = self._nearest_above(branch, "chest", "spine")
+            if trunk_joint not in (None, hips):
                 return trunk_joint
         return branch
 
@@ -466,17 +429,20 @@ class _Search:
     def _head(self, chest: int | None) -> int | None:
         """Return the joint that is named head, or else the last neck or spine joint."""
         named = self._named("head")
-        named.sort(key=lambda joint: (not self.words[joint].exact, len(self.paths[joint])))
-        below_chest = [joint for joint in named if chest in self.paths[joint]]
-        if below_chest or named:
-            return (below_chest or named)[0]
-        if chest is None:
-            return None
+        if named:
+            return min(
+                named,
+                key=lambda joint: (
+                    chest not in self.paths[joint],
+                    not self.words[joint].exact,
+                    len(self.paths[joint]),
+                ),
+            )
         # Without a joint of the head, the last one of the neck or spine carries it.
-        descendants = [
+        above_chest = [
             joint for joint in self._named("neck", "spine") if chest in self.paths[joint][1:]
         ]
-        return max(descendants, key=lambda joint: len(self.paths[joint]), default=None)
+        return max(above_chest, key=lambda joint: len(self.paths[joint]), default=None)
 
     def _assign_between(
         self, role: str, low: int | None, high: int | None, given_joint: int | None
@@ -534,28 +500,18 @@ class _Search:
         roles = {role: joint for joint, role in self.given.items() if role in FACE}
         for joint in sorted(range(len(self.words)), key=lambda joint: len(self.paths[joint])):
             word = self.words[joint]
-            eye = f"{word.side}Eye" if "Eye" in word.bones else ""
-            role = "jaw" if word.part == "jaw" else eye
-            if role and self.roles.get("head", -1) in self.paths[joint][1:]:
+            role = f"{word.side}Eye" if "Eye" in word.bones else word.part
+            if role in FACE and self.roles.get("head") in self.paths[joint][1:]:
                 roles.setdefault(role, joint)
         for role, joint in roles.items():
             self._assign(role, [joint], 1.0)
 
     def check_rest_pose(self, rest: Stance) -> None:
         """Lower the confidence where tree or rest pose contradict the names, and add notes."""
-        for roles, factor, note in limb_doubts(rest):
-            self._scale_confidence(roles, factor)
-            self.notes.append(note)
-        sided = [role for role in self.roles if role.startswith(SIDES)]
-        if opposite_limbs(rest):
-            self._scale_confidence(sided, _CONTRADICTED)
-            self._warn("the left arm is on the side of the right leg")
-        elif exchanged_sides(rest, self._feet(rest)):
-            self._scale_confidence(sided, _CONTRADICTED)
-            self._warn(
-                "left and right look exchanged: by the feet, the left of the names is the right of "
-                "the body"
-            )
+        problem = exchanged_sides(rest, self._feet(rest))
+        if problem is not None:
+            self._scale_confidence((r for r in self.roles if r.startswith(SIDES)), _CONTRADICTED)
+            self._warn(problem)
         for side in SIDES:
             for limb in LIMBS:
                 self._note_joints_between(f"{side}Upper{limb}", f"{side}Lower{limb}")
@@ -596,11 +552,6 @@ class _Search:
                 self.confidence[role] *= factor
 
 
-def _as_good(chain: Chain, other: Chain) -> bool:
-    """Return True if the least trusted bone, or the score, of `chain` is as good as of `other`."""
-    return min(chain.trust.values()) >= min(other.trust.values()) or chain.score >= other.score
-
-
 def _route(skeleton: Skeleton, start: int, end: int) -> list[int]:
     """Return the joints from start to end along the tree; only these two in different trees."""
     up, down = skeleton.path_to_root(start), skeleton.path_to_root(end)
@@ -613,9 +564,7 @@ def _route(skeleton: Skeleton, start: int, end: int) -> list[int]:
 def _check_role(role: str) -> None:
     """Raise ValueError, with similar names, for a role that does not exist."""
     if role not in PARENTS:
-        by_lower = {known.lower(): known for known in PARENTS}
-        close = [by_lower[match] for match in get_close_matches(str(role).lower(), by_lower)]
-        hint = f"did you mean {' or '.join(close)}?" if close else f"roles are {', '.join(ROLES)}"
+        hint = did_you_mean(role, PARENTS).strip() or f"roles are {', '.join(ROLES)}"
         raise ValueError(f"no role {role!r:.60}; {hint}")
 
 

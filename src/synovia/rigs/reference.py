@@ -10,8 +10,22 @@ import numpy as np
 from .. import quat
 from ..skeleton import Clip, Pose, list_names
 from .alignment import Alignment, Draft
-from .hands import align_hands, align_palms
-from .hinges import NO_END, UNSEEN_TWIST, align_hinges
+from .frames import (
+    ENDS,
+    MIN_FRAMES,
+    NO_END,
+    SCAPULA,
+    SETTLED,
+    STILL,
+    UNSEEN_TWIST,
+    align_hands,
+    align_hinges,
+    align_medians,
+    align_palms,
+    align_upright,
+    is_held,
+    median_rotation,
+)
 from .human import SIDES, split_role
 from .recognize import Rig
 from .stance import (
@@ -25,17 +39,6 @@ from .stance import (
     unlike_sides,
     unlike_standing,
     world_up,
-)
-from .upright import (
-    ENDS,
-    MIN_FRAMES,
-    SCAPULA,
-    SETTLED,
-    STILL,
-    align_medians,
-    align_upright,
-    is_held,
-    median_rotation,
 )
 
 STILL_FRAMES = 10  # fewer frames may be a pose on purpose

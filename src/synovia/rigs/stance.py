@@ -38,6 +38,12 @@ MAX_ASYMMETRY = np.radians(25.0)  # between sides of a rest pose; frames of moti
 LINE_SLACK = np.radians(25.0)  # of hips and shoulders from a right angle to the spine
 SNAP_SIDE = np.radians(10.0)  # of the body's side at rest from a world axis that it means
 SNAP_UP = np.radians(25.0)  # likewise of its up direction, which leans more often
+UPRIGHT_COSINE = np.cos(np.radians(45.0))  # legs closer to the line of the torso stand
+LEVEL_COSINE = np.cos(np.radians(55.0))  # a torso farther from the line of the legs is level
+SIDEWAYS_COSINE = 0.7  # two directions to the left beyond -0.7 (134 degrees) contradict
+SAME_HEADING_COSINE = 0.5  # feet that point more than 60 degrees apart show no heading
+SAME_HEIGHT = 0.2  # of a leg's length; hands closer to the height of the feet are on the ground
+MIN_FOOT = 0.08  # of a leg's length; shorter feet have no direction
 MAX_FRAMES = 4000  # evenly spaced frames that are examined; more do not change the result
 
 
@@ -191,6 +197,78 @@ def unlike_sides(stance: Stance) -> str | None:
                 "the mirrored right one"
             )
     return None
+
+
+# Rest poses of captures are often not poses of a body, so only clear contradictions count below.
+
+
+def is_upright(rest: Stance) -> bool:
+    """Return True if both legs point away from the torso at rest."""
+    torso = _torso(rest)
+    legs = [_limb(rest, side, "Leg") for side in SIDES]
+    return torso is not None and all(
+        leg is not None and _cosine(torso, -leg) > UPRIGHT_COSINE for leg in legs
+    )
+
+
+def is_on_all_fours(rest: Stance) -> bool:
+    """Return True if at rest the torso is level and the hands are at the height of the feet."""
+    torso = _torso(rest)
+    if torso is None:
+        return False
+    for side in SIDES:
+        leg, arm = _limb(rest, side, "Leg"), _limb(rest, side, "Arm")
+        between = rest.vector(f"{side}UpperLeg", f"{side}UpperArm")
+        if leg is None or arm is None or between is None or not leg.any():
+            return False
+        height = float((between + arm - leg) @ leg) / float(np.linalg.norm(leg)) ** 2
+        level = abs(_cosine(torso, leg)) < LEVEL_COSINE
+        if not (level and _cosine(arm, leg) > UPRIGHT_COSINE and abs(height) < SAME_HEIGHT):
+            return False
+    return True
+
+
+def exchanged_sides(rest: Stance, feet: Mapping[str, Vectors]) -> str | None:
+    """Return how the rest pose of an upright body contradicts left and right; None if it does not.
+
+    `feet` are vectors (3,) from the ankles to the toes, by side.
+    """
+    up, arms, legs = _torso(rest), rest.line("UpperArm"), rest.line("UpperLeg")
+    if up is None or legs is None or not is_upright(rest):
+        return None
+    if arms is not None and _cosine(arms, legs) < -SIDEWAYS_COSINE:
+        return "the left arm is on the side of the right leg"
+    headings = []
+    for side, foot in feet.items():
+        leg, level = _limb(rest, side, "Leg"), foot - (foot @ up) * up
+        if leg is not None and np.linalg.norm(level) >= MIN_FOOT * np.linalg.norm(leg):
+            headings.append(level / np.linalg.norm(level))
+    if len(headings) < len(SIDES) or _cosine(*headings) < SAME_HEADING_COSINE:
+        return None
+    if _cosine(np.cross(up, headings[0] + headings[1]), legs) < -SIDEWAYS_COSINE:
+        return (
+            "left and right look exchanged: by the feet, the left of the names is the right of "
+            "the body"
+        )
+    return None
+
+
+def _cosine(one: Vectors, other: Vectors) -> float:
+    """Return the cosine of the angle between two vectors; 0 if one has no length."""
+    length = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / length if length > 0.0 else 0.0
+
+
+def _torso(rest: Stance) -> Vectors | None:
+    """Return the unit direction (3,) from the hips to the chest, or else to the head."""
+    direction = rest.between("hips", "chest")
+    return rest.between("hips", "head") if direction is None else direction
+
+
+def _limb(rest: Stance, side: str, limb: str) -> Vectors | None:
+    """Return the vector (3,) along an arm or a leg to hand or foot, or to its last joint."""
+    end = side + {"Arm": "Hand", "Leg": "Foot"}[limb]
+    return rest.vector(f"{side}Upper{limb}", end if end in rest.starts else f"{side}Lower{limb}")
 
 
 def lean_from_standing(stance: Stance, up: Vectors) -> Scalars:

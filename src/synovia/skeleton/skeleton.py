@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from .. import kernels
 from ..arrays import Ints, Quats, Scalars, Vectors, own, rows, unit_quats
 from ..quat import IDENTITY, angle_between, rotate
+from ..text import did_you_mean
 
 POSITIONS = ("Xposition", "Yposition", "Zposition")
 ROTATIONS = ("Zrotation", "Xrotation", "Yrotation")
@@ -96,13 +96,10 @@ class Skeleton:
         try:
             return self.names.index(name)
         except ValueError:
-            by_lower = {each.lower(): each for each in self.names}
-            close = [by_lower[each] for each in get_close_matches(str(name).lower(), by_lower)]
-            hint = f"did you mean {' or '.join(close)}? " if close else ""
             rest = len(self) - MAX_NAMED
             others = f" and {rest} more" if rest > 0 else ""
             raise ValueError(
-                f"no joint {name!r:.60}; {hint}this skeleton has "
+                f"no joint {name!r:.60}; {did_you_mean(name, self.names)}this skeleton has "
                 f"{', '.join(self.names[:MAX_NAMED])}{others}"
             ) from None
 
