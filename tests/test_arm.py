@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -161,3 +163,18 @@ def test_an_illegal_start_is_made_legal_and_said():
     assert model.contains(found.pose).all()
     assert found.start_correction.shape == (4, 5)
     np.testing.assert_allclose(found.start_correction[:, 2], 0.5, atol=1e-9)
+
+
+def test_a_shoulder_is_held_as_its_ancestor_sees_it():
+    """The clavicle rotates from frame to frame, and the path leaves the table of the shoulder."""
+    chain = skeleton(5)
+    table = replace(tabled(0.5, 0.6).limits["Shoulder"], relative_to="Chest")
+    model = LimitModel({"Elbow": table}, chain)
+    rotations = np.tile(chain.rest_pose().rotations, (30, 1, 1))
+    rotations[:, 1] = quat.exp(np.linspace(0.0, 0.4, 30)[:, None] * [0.0, 0.0, 1.0])
+    body = Pose(rotations, np.tile(chain.offsets, (30, 1, 1)))
+    path = forward(chain, body)[0][:, 2] + circle(0.25, 30) - SHOULDER
+    found = arm(model, chain, body, "Elbow", "Hand", path)
+    assert model.contains(found.pose).all()
+    assert 0 < found.converged.sum() < 30
+    assert (found.pose.rotations[:, 1] == rotations[:, 1]).all()

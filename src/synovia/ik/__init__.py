@@ -1,6 +1,5 @@
 """Inverse kinematics within limits: pose a figure by goals, and never break a limb."""
 
-from .arm import arm
 from .controls import solve_controls
 from .drag import ControlDrag, Drag, JointDrag, PullStep
 from .follow import follow, track, watch
@@ -9,7 +8,7 @@ from .look_at import look_at
 from .search import SearchSettings
 from .solution import ClipSolution, ControlSolution, Solution
 from .solve import solve
-from .two_bone import two_bone
+from .two_bone import arm, two_bone
 
 __all__ = [
     "GOALS",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -119,8 +119,8 @@ class ProblemPlan:
     """A `kernels.ik_chain.Chain`."""
     library: Quats
     """(STORED_POSES, movers, 4): legal rotations, each measured as its limit measures it."""
-    from_ancestor: tuple[tuple[int, Lineage], ...]
-    """Movers, by index, whose limits are measured from an ancestor."""
+    from_ancestor: tuple[Lineage, ...]
+    """Lineages of the movers whose limits are measured from an ancestor, parents first."""
 
 
 _PLANS: WeakKeyDictionary[LimitModel, dict[Any, ProblemPlan]] = WeakKeyDictionary()
@@ -175,7 +175,7 @@ def _new_plan(
         np.repeat(np.array(levels, np.int64), [len(part) for part in joints]),
         chain,
         _library(model, used),
-        tuple((m, lineages[joint]) for m, joint in enumerate(used) if joint in lineages),
+        tuple(lineages[joint] for joint in used if joint in lineages),
     )
 
 
@@ -337,43 +337,15 @@ class Problem:
     @cached_property
     def library(self) -> Quats:
         """Legal rotations (STORED_POSES, movers, 4) for restarts, relative to parents."""
-        stored = self.plan.library
-        if not self.plan.from_ancestor:
-            return stored
-        stored, movers = stored.copy(), self.movers
         start = self.start.rotations.reshape(-1, *self.start.rotations.shape[-2:])
-        for mover, measured in self.plan.from_ancestor:  # parents first
-            above = quat.IDENTITY
-            for joint in measured.between:
-                moves = joint in movers
-                rotation = stored[:, movers.index(joint)] if moves else start[0, joint]
-                above = quat.mul(above, rotation)
-            stored[:, mover] = quat.mul(quat.inverse(above), stored[:, mover])
-        return stored
-
-    def limit_from_parent(self, joint: int) -> Limit | None:
-        """Return the limit of a joint, by index, relative to its parent; None without one.
-
-        A limit that is measured from an ancestor gets another reference. This needs the joints
-        between to have the same rotations in all poses.
-        """
-        skeleton = self.model.skeleton
-        limit = self.model.limits.get(skeleton.names[joint])
-        if limit is None or limit.relative_to is None:
-            return limit
-        measured = lineage(skeleton, skeleton.names[joint], limit.relative_to)
-        rotations = self.start.rotations.reshape(-1, len(skeleton), 4)
-        between = list(measured.between)
-        if not between or len(rotations) == 0:
-            return limit
-        if (rotations[:, between] != rotations[0, between]).any():
-            raise ValueError(
-                f"poses must be alike in {', '.join(skeleton.names[j] for j in between)}, which "
-                "are between joints and what their limits are measured from; solve them one by one"
-            )
-        above = measured.above(rotations[0])
-        reference = quat.normalize(quat.mul(quat.inverse(above), limit.chart.reference))
-        return replace(limit, chart=replace(limit.chart, reference=reference), relative_to=None)
+        if not self.plan.from_ancestor or len(start) == 0:
+            return self.plan.library
+        rotations = np.repeat(start[:1], STORED_POSES, axis=0)
+        rotations[:, self.movers] = self.plan.library
+        for measured in self.plan.from_ancestor:  # parents first
+            relative = rotations[:, measured.joint]
+            rotations[:, measured.joint] = measured.local_rotation(rotations, relative)
+        return np.ascontiguousarray(rotations[:, self.movers])
 
     @property
     def is_numerical(self) -> bool:

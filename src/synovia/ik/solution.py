@@ -46,11 +46,6 @@ class Solution:
     """Number of pins; they are the last goals."""
     immovable: tuple[int, ...] = ()
     """Indices of the goals that no joint that may rotate has an effect on."""
-    kept_still: tuple[str, ...] = ()
-    """Limited joints that `solve` rotates but `two_bone` does not.
-
-    Limits of joints below are measured across them.
-    """
 
     def blocking(self, item: Item = ()) -> dict[str, float]:
         """Return the `blocked_angle` of joints whose limits block, by name, largest first."""
@@ -86,11 +81,6 @@ class Solution:
         self._check_item(item)
         if self.converged[item]:
             return "all goals are met"
-        still = ", ".join(self.kept_still)
-        return self._miss(item) + (f"; two_bone keeps {still} still" if still else "")
-
-    def _miss(self, item: Item) -> str:
-        """Return a sentence about the pins that slipped, or the goal that is missed most."""
         slipped = self.slipped(item)
         if slipped:
             off = ", ".join(f"{name} is {error:.4g} off" for name, error in slipped.items())

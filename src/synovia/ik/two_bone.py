@@ -1,39 +1,35 @@
-"""two_bone: two joints, as shoulder and elbow, solved in closed form, with a pole.
+"""two_bone and arm: two joints, as shoulder and elbow, solved in closed form.
 
 The distance of the target gives the bend of the middle joint, which can then be anywhere on a
-circle. Of all legal swivels about the line to the target, the one nearest to the pole is taken;
-without a pole, the smallest.
+circle, by a swivel about the line to the target.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import NamedTuple, cast
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Quats, Scalars, Vectors, rows
+from ..arrays import Floats, Points, Quats, Scalars, Vectors, rows
 from ..limit import Limit
-from ..model import LimitModel
-from ..skeleton import Pose, Skeleton, forward
+from ..model import LimitModel, first_exit
+from ..shapes import Region, ThetaPhi
+from ..skeleton import Pose, Skeleton, check_joints, forward, lineage
 from .goals import Reach
-from .problem import (
-    Problem,
-    check_movable,
-    freedom_of,
-    joints_between,
-    orthonormal_pair,
-    pack,
-)
-from .search import SearchSettings, descend_unmet, restart
+from .problem import Problem, check_movable, freedom_of, orthonormal_pair, pack
+from .search import GOAL_TOLERANCE, SearchSettings, check_above_0, descend_unmet, restart
 from .solution import Solution
 from .solve import Batch, JointVariables, solve, solve_dependent
 
 # Candidates for the swivel in each pass: radians to both sides of the best so far, and count.
 SWEEPS = ((np.pi, 73), (np.radians(5.0), 41), (np.radians(0.25), 41))
 SHORT_BONE = 0.2  # of the bone below; joints with a shorter bone are skipped, as in a forearm
+MAX_STEP = 0.2  # radians that shoulder and elbow rotate in a frame of `arm` unless given
+SWIVELS = 81  # candidates in a frame of `arm`, at most a step to both sides
 ILLEGAL_COST = 1e3  # radians, more than any angle; of an illegal swivel, or a distance missed by 1
 
 
@@ -50,8 +46,7 @@ def two_bone(
 
     The two are the nearest with bones of some length. The middle one bends and the first one
     swivels, by a triangle. If limits leave an error, least squares continues with these two. Joints
-    between a limited joint and the ancestor that it is measured from stay as they are; see
-    `Solution.kept_still`.
+    between a limited joint and the ancestor that it is measured from stay as they are.
 
     Parameters
     ----------
@@ -76,8 +71,7 @@ def two_bone(
     check_movable(fitted, names)
     problem = pack(model, skeleton, pose, [goal], names)
     if not problem.model.dependents or problem.batch != ():
-        solution = _solve_triangles(problem, bones, pole, settings)
-        return replace(solution, kept_still=_kept_still(problem.model, goal))
+        return _solve_triangles(problem, bones, pole, settings)
 
     def solve_held(held: LimitModel, start: Pose, movers: Sequence[str] | None) -> Solution:
         if movers is not None:
@@ -85,13 +79,6 @@ def two_bone(
         return two_bone(held, skeleton, start, goal, pole=pole, settings=settings)
 
     return solve_dependent(problem, pose, solve_held)
-
-
-def _kept_still(model: LimitModel, goal: Reach) -> tuple[str, ...]:
-    """Return the names for `Solution.kept_still`: limited joints above the goal's joint."""
-    skeleton = model.skeleton
-    above = {skeleton.names[joint] for joint in skeleton.path_to_root(skeleton.index(goal.joint))}
-    return tuple(n for n in joints_between(model) if n in model.limits and n in above)
 
 
 def _bones(skeleton: Skeleton, goal: Reach) -> tuple[int, int] | None:
@@ -126,12 +113,61 @@ def _solve_triangles(
     first, middle = bones
     parent, upper, lower, target = triangle_of(problem, batch, bones)
     distance = np.linalg.norm(target, axis=-1)
-    bend(batch, middle, problem.limit_from_parent(middle), upper, lower, distance)
+    bend(batch, middle, LocalLimit.of(problem, middle), upper, lower, distance)
     wanted = _pole(problem, pole, parent)
-    swivel(batch, first, problem.limit_from_parent(first), upper, middle, lower, target, wanted)
+    swivel(batch, first, LocalLimit.of(problem, first), upper, middle, lower, target, wanted)
     descend_unmet(variables, batch, settings)
     restart(variables, batch, initial, settings)
     return variables.finish(batch)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalLimit:
+    """The limit of a joint, or none, for rotations (n, ..., 4) relative to its parent."""
+
+    limit: Limit | None
+    above: Quats | None = None
+    """(n, 4) or (1, 4): the parent's rotations relative to what the limit is measured from."""
+
+    @classmethod
+    def of(cls, problem: Problem, joint: int) -> LocalLimit:
+        """Return the limit of a joint, by index, in the start poses of a problem."""
+        model, name = problem.model, problem.model.skeleton.names[joint]
+        limit = model.limits.get(name)
+        measured = lineage(model.skeleton, name, None if limit is None else limit.relative_to)
+        if not measured.between:
+            return cls(limit)
+        return cls(limit, measured.above(problem.start.rotations).reshape(-1, 4))
+
+    def at(self, row: int) -> LocalLimit:
+        """Return the limit of one row."""
+        return LocalLimit(self.limit, None if self.above is None else self.above[row : row + 1])
+
+    def measured(self, rotations: Quats) -> Quats:
+        """Return rotations as the limit measures them."""
+        if self.above is None:
+            return rotations
+        return quat.mul(self.above.reshape(-1, *(1,) * (rotations.ndim - 2), 4), rotations)
+
+    def local(self, measured: Quats) -> Quats:
+        """Return rotations from those that the limit measures."""
+        if self.above is None:
+            return measured
+        return replace(self, above=quat.inverse(self.above)).measured(measured)
+
+    def project(self, rotations: Quats) -> Quats:
+        """Return the nearest legal rotations."""
+        if self.limit is None:
+            return rotations
+        return self.local(self.limit.project(self.measured(rotations)))
+
+    def cost(self, rotations: Quats) -> Scalars:
+        """Return 0 for legal rotations, for others more than any angle in radians."""
+        if self.limit is None:
+            return np.zeros(rotations.shape[:-1])
+        measured = self.measured(rotations)
+        illegal = ~self.limit.contains(measured)
+        return np.asarray(ILLEGAL_COST * (illegal + self.limit.correction(measured)))
 
 
 class Triangle(NamedTuple):
@@ -179,7 +215,7 @@ def _pole(problem: Problem, pole: Vectors | None, parent: Quats) -> Vectors | No
 
 
 def bend(
-    batch: Batch, joint: int, limit: Limit | None, upper: Vectors, lower: Vectors, distance: Scalars
+    batch: Batch, joint: int, limit: LocalLimit, upper: Vectors, lower: Vectors, distance: Scalars
 ) -> None:
     """Bend the middle joint, in place, so that the end is at `distance` (n,) from the first joint.
 
@@ -190,10 +226,11 @@ def bend(
     """
     current = batch.rotations[:, joint].copy()
     starts = [current]
-    if limit is not None:
-        legal = freedom_of(limit).legal
+    if limit.limit is not None:
+        legal = limit.local(np.tile(freedom_of(limit.limit).legal, (len(current), 1, 1)))
         reached = np.linalg.norm(upper[:, None] + quat.rotate(legal, lower[:, None]), axis=-1)
-        starts.append(legal[np.abs(reached - distance[:, None]).argmin(axis=1)])
+        nearest = np.abs(reached - distance[:, None]).argmin(axis=1)
+        starts.append(legal[np.arange(len(legal)), nearest])
     best_cost = np.full(len(current), np.inf)
     for start in starts:
         for bent in _close_triangle(start, limit, upper, lower, distance):
@@ -204,7 +241,7 @@ def bend(
 
 
 def _close_triangle(
-    start: Quats, limit: Limit | None, upper: Vectors, lower: Vectors, distance: Scalars
+    start: Quats, limit: LocalLimit, upper: Vectors, lower: Vectors, distance: Scalars
 ) -> Iterator[Quats]:
     """Yield the two rotations (n, 4) from `start`, about one axis, that reach `distance` (n,).
 
@@ -212,7 +249,7 @@ def _close_triangle(
     the end from the first joint is A + B cos φ + C sin φ.
     """
     back = quat.rotate(quat.inverse(start), upper)
-    axis = _bend_axis(limit, back, lower)
+    axis = _bend_axis(limit.limit, back, lower)
     along = axis * np.sum(axis * lower, axis=-1, keepdims=True)
     a = np.sum(upper**2 + lower**2 + 2.0 * back * along, axis=-1)
     b = 2.0 * np.sum(back * (lower - along), axis=-1)
@@ -224,7 +261,7 @@ def _close_triangle(
         angle = np.remainder(np.arctan2(c, b) + side * opening + np.pi, 2.0 * np.pi) - np.pi
         angle = np.where(has_effect, angle, 0.0)
         bent = quat.normalize(quat.mul(start, quat.exp(angle[:, None] * axis)))
-        yield bent if limit is None else limit.project(bent)
+        yield limit.project(bent)
 
 
 def _bend_axis(limit: Limit | None, back: Vectors, lower: Vectors) -> Vectors:
@@ -247,7 +284,7 @@ def _bend_axis(limit: Limit | None, back: Vectors, lower: Vectors) -> Vectors:
 def swivel(
     batch: Batch,
     joint: int,
-    limit: Limit | None,
+    limit: LocalLimit,
     upper: Vectors,
     middle: int,
     lower: Vectors,
@@ -270,11 +307,10 @@ def swivel(
             quat.mul(quat.exp(angles[..., None] * axis[:, None]), direct[:, None])
         )
         cost = np.abs(angles) if pole is None else _pole_angles(rotations, upper, axis, pole)
-        if limit is not None:
-            cost = cost + ILLEGAL_COST * (~limit.contains(rotations) + limit.correction(rotations))
+        cost = cost + limit.cost(rotations)
         best = np.take_along_axis(angles, cost.argmin(axis=1)[:, None], axis=1)[:, 0]
     rotations = quat.normalize(quat.mul(quat.exp(best[:, None] * axis), direct))
-    batch.rotations[:, joint] = rotations if limit is None else limit.project(rotations)
+    batch.rotations[:, joint] = limit.project(rotations)
 
 
 def _pole_angles(rotations: Quats, upper: Vectors, axis: Vectors, pole: Vectors) -> Floats:
@@ -284,3 +320,167 @@ def _pole_angles(rotations: Quats, upper: Vectors, axis: Vectors, pole: Vectors)
     pole = pole - axis * np.sum(pole * axis, axis=-1, keepdims=True)
     across_both = np.linalg.norm(np.cross(bone, pole[:, None]), axis=-1)
     return np.asarray(np.arctan2(across_both, np.sum(bone * pole[:, None], axis=-1)))
+
+
+def arm(
+    model: LimitModel,
+    skeleton: Skeleton,
+    pose: Pose,
+    shoulder: str,
+    wrist: str,
+    path: Vectors,
+    *,
+    largest_step: float = MAX_STEP,
+    tolerance: float = GOAL_TOLERANCE,
+) -> Solution:
+    """Return legal poses, one for each row of `path` (frames, 3), with the wrist led along it.
+
+    This is the method of Huang & Prakash. Shoulder and elbow rotate; the elbow is the joint after
+    the shoulder. All other joints are as in `pose`. The first frame starts there, each other frame
+    from the one before: the elbow bends by distance, and the shoulder makes the smallest rotation
+    that brings the wrist to the target. If its limit does not allow that, the arm swivels about the
+    line from shoulder to wrist, as little as needed. If no swivel is legal, the paper's walk back
+    finds the point of the boundary where the shoulder stops.
+
+    Parameters
+    ----------
+    model
+        The limits.
+    skeleton
+        The skeleton of the pose.
+    pose
+        One pose, or one for each row of the path.
+    shoulder, wrist
+        Names of the joints.
+    path
+        Positions (frames, 3) of the wrist in the world.
+    largest_step
+        Maximum rotation of shoulder and elbow in a frame, in radians.
+    tolerance
+        As for `SearchSettings`.
+
+    Returns
+    -------
+    Solution
+        One problem for each frame, with the distance of the wrist from the path as its error.
+    """
+    bones = _arm_bones(skeleton, shoulder, wrist)
+    targets = rows("path", path, 3)
+    if targets.ndim != 2 or len(targets) == 0:
+        raise ValueError(f"path must have shape (frames, 3), at least one, got {targets.shape}")
+    check_above_0("largest_step", largest_step)
+    settings = SearchSettings(tolerance=tolerance, threads=1)
+    check_joints(skeleton, pose)
+    frames = pose.rotations.shape[:-2]
+    if frames not in ((), (len(targets),)):
+        raise ValueError(f"pose must be one, or {len(targets)} like the path, got shape {frames}")
+    movers = [skeleton.names[joint] for joint in bones]
+    check_movable(model.for_skeleton(skeleton), movers)
+    problem = pack(model, skeleton, pose, [Reach(wrist, targets)], movers)
+    variables = JointVariables(problem, settings)
+    batch = variables.start()
+    _follow_path(problem, batch, bones, largest_step)
+    batch.steps[:] = 1
+    return variables.finish(batch)
+
+
+def _arm_bones(skeleton: Skeleton, shoulder: str, wrist: str) -> tuple[int, int]:
+    """Return the indices of shoulder and elbow."""
+    first, last = skeleton.index(shoulder), skeleton.index(wrist)
+    path = skeleton.path_to_root(last)
+    below = first in path
+    if below:
+        path = path[: path.index(first) + 1]
+    if not below or len(path) < 3:
+        raise ValueError(
+            f"{wrist} must be below {shoulder} with an elbow between, got "
+            f"{', '.join(skeleton.names[j] for j in reversed(path))}"
+        )
+    return first, path[-2]
+
+
+def _follow_path(problem: Problem, batch: Batch, bones: tuple[int, int], step: float) -> None:
+    """Write the rotations of shoulder and elbow into the batch, one row for each frame.
+
+    `step` is the maximum rotation of a joint in a frame, in radians.
+    """
+    shoulder, elbow = bones
+    _, upper, lower, target = triangle_of(problem, batch, bones)
+    bends, shoulders = batch.rotations[:, elbow], batch.rotations[:, shoulder]
+    limit = LocalLimit.of(problem, elbow)
+    bend(batch, elbow, limit, upper, lower, np.linalg.norm(target, axis=-1))
+    for frame in range(1, len(bends)):
+        wanted = bends[frame]
+        bounded = _rotate_towards(bends[frame - 1], wanted, step)
+        if bounded is not wanted:
+            bends[frame] = limit.at(frame).project(bounded[None])[0]
+    end = upper + quat.rotate(bends, lower)
+    limit, first_frame = LocalLimit.of(problem, shoulder), batch.take(np.arange(1))
+    swivel(first_frame, shoulder, limit.at(0), upper[:1], elbow, lower[:1], target[:1], None)
+    shoulders[0] = first_frame.rotations[0, shoulder]
+    for frame in range(1, len(target)):
+        shoulders[frame] = _next_rotation(
+            limit.at(frame), shoulders[frame - 1], end[frame], target[frame], step
+        )
+
+
+def _rotate_towards(start: Quats, end: Quats, max_angle: float) -> Quats:
+    """Return `end`, or the rotation at `max_angle` radians from `start` on the path to it."""
+    angle = float(quat.angle_between(start, end))
+    return end if angle <= max_angle else quat.normalize(quat.slerp(start, end, max_angle / angle))
+
+
+def _next_rotation(
+    limit: LocalLimit, previous: Quats, end: Vectors, target: Vectors, step: float
+) -> Quats:
+    """Return the legal rotation of the shoulder that brings the wrist nearest to its target.
+
+    `end` is the wrist in the shoulder's frame, `target` its target in the parent's frame, `step`
+    the maximum rotation from `previous` in radians.
+    """
+    previous = limit.project(previous[None])[0]  # joints between may have moved
+    direct = quat.normalize(quat.mul(quat.between(quat.rotate(previous, end), target), previous))
+    direct = _rotate_towards(previous, direct, step)
+    if limit.cost(direct[None])[0] == 0.0:
+        return direct
+    axis = quat.rotate(direct, end)
+    axis = axis / max(float(np.linalg.norm(axis)), 1e-300)
+    angles = np.linspace(-step, step, SWIVELS)
+    swivels = quat.normalize(quat.mul(quat.exp(angles[:, None] * axis), direct))
+    legal = (limit.cost(swivels) == 0.0) & (quat.angle_between(previous, swivels) <= step)
+    if legal.any():
+        return np.asarray(swivels[np.where(legal, np.abs(angles), np.inf).argmin()])
+    return _stop_at_boundary(limit, previous, direct, end, target, step)
+
+
+@singledispatch
+def _walk_back(shape: Region, previous: Points, proposed: Points) -> Points | None:
+    """Return `ThetaPhi.walk_back` between two points; None for other shapes."""
+    return None
+
+
+@_walk_back.register
+def _(shape: ThetaPhi, previous: Points, proposed: Points) -> Points | None:
+    return shape.walk_back(previous, proposed)
+
+
+def _stop_at_boundary(
+    limit: LocalLimit, previous: Quats, direct: Quats, end: Vectors, target: Vectors, step: float
+) -> Quats:
+    """Return the rotation that brings the wrist nearest, if `direct` is illegal at every swivel.
+
+    Of `previous`, the walk back from `direct` and the projection of `direct`, those at most `step`
+    radians from `previous` are compared.
+    """
+    judged = cast(Limit, limit.limit)
+    before, after = limit.measured(np.stack([previous, direct]))
+    point = _walk_back(judged.region, *judged.chart.points(np.stack([before, after])))
+    if point is None:
+        share = float(first_exit(judged, before, after))
+        stopped = quat.normalize(quat.slerp(previous, direct, share))
+    else:
+        stopped = limit.local(judged.chart.rotations(point)[None])[0]
+    choices = limit.project(np.stack([previous, stopped, limit.project(direct[None])[0]]))
+    error: Floats = np.linalg.norm(quat.rotate(choices, end) - target, axis=-1)
+    error = np.where(quat.angle_between(previous, choices) <= step, error, np.inf)
+    return np.asarray(choices[error.argmin()])
