@@ -448,7 +448,6 @@ def ask_ik(record: Record) -> None:
     for name, found in (("follow", driven), ("watch", seen)):
         solved(name, found.solution)
         record.add(f"ik/{name}/late", found.late)
-        record.add(f"ik/{name}/elsewhere", found.elsewhere)
 
     figure = swing()
     met = forward(figure.skeleton, figure.pose([0.7, 1.1]))[0][-1]

@@ -95,7 +95,6 @@ def _reason_lines(driven: ClipSolution) -> Iterator[str]:
     for frames, what in (
         (beyond, "beyond reach in {}"),
         (driven.late, "still on the way in {}; --speed lets joints turn faster"),
-        (driven.elsewhere, "another pose would do in {}, too far away to go to at once"),
     ):
         if frames.any():
             yield what.format(terminal.pluralize(int(frames.sum()), "frame"))

@@ -29,6 +29,7 @@ from .goals import (
     check_goals,
     common_batch,
     errors_of,
+    measure_again,
     moved_segments,
     range_in_radians,
     weighted_residuals,
@@ -507,14 +508,10 @@ def solve_groups(
     positions[..., root, :] = pose.positions[..., root, :]
     corrected = quat.angle_between(figure.pose(start).rotations, rotations)
     corrected[..., root] = 0.0
-    posed, errors = Pose(turned, positions), solution.errors.copy()
-    for k, goal in enumerate(goals):
-        if not goal.on_ranges:
-            errors[..., k] = errors_of([goal], model, posed)[..., 0]
     return replace(
         solution,
         pose=Pose(turned.astype(dtype), positions.astype(dtype)),
-        errors=errors,
+        errors=measure_again(solution.errors, goals, model, Pose(turned, positions)),
         start_correction=np.broadcast_to(corrected, turned.shape[:-1]),
         goals=tuple(goals),
         skeleton=skeleton,

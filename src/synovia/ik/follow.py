@@ -15,10 +15,19 @@ from ..arrays import TOLERANCE, Ints, Mask, Quats, Vectors
 from ..model import LimitModel
 from ..model.group_paths import step_towards
 from ..skeleton import Clip, Pose, Skeleton
-from .goals import Aim, Goal, Stay, errors_of, goal_names, lowest_priority, pins_of
+from .goals import (
+    Aim,
+    Goal,
+    Stay,
+    check_goals,
+    errors_of,
+    lowest_priority,
+    measure_again,
+    pins_of,
+)
 from .look_at import look_at
 from .problem import passive_joints
-from .search import GOAL_TOLERANCE, SearchSettings
+from .search import GOAL_TOLERANCE, SearchSettings, check_above_0
 from .solution import ClipSolution, Solution
 from .solve import solve
 
@@ -62,15 +71,6 @@ def _clamp_to_limits(
     fitted = model.for_skeleton(clip.skeleton, names, clip=clip.name)
     exact = Pose(clip.pose.rotations.astype(np.float64), clip.pose.positions.astype(np.float64))
     return fitted, fitted.project(replace(clip, pose=exact))
-
-
-def _rotation_per_frame(max_speed: float, clip: Clip) -> float:
-    """Return the angle, in radians, that a speed in radians a second allows in a frame."""
-    if not 0.0 < max_speed < math.inf:
-        raise ValueError(
-            f"max_speed must be above 0 radians a second and finite, got {max_speed!r}"
-        )
-    return max_speed * clip.frame_time
 
 
 def _decay(clip: Clip) -> float:
@@ -165,11 +165,15 @@ def follow(
     ClipSolution
         The clip, and by frame the errors and the limits that block.
     """
-    max_rotation = _rotation_per_frame(max_speed, clip)
+    check_above_0("max_speed", max_speed)
     fitted, legal = _clamp_to_limits(model, clip, names)
-    pins = _check_goals(goals, legal, pinned)
+    goals = [] if pinned and not goals else check_goals(goals)
+    for goal in goals:
+        _check_frames(goal, clip)
+    pins = pins_of(clip.skeleton, legal.pose, pinned, goals)
     add_stay = not any(goal.soft and goal.target is not None for goal in goals)
     movers = _movers(fitted, [*goals, *pins], joints, free_root)
+    max_rotation = max_speed * clip.frame_time
     solver = _FrameSolver(fitted, max_rotation, movers, free_root, len(pins))
     solutions: list[Solution] = []
     late, returns = np.zeros(clip.frames, np.bool_), False
@@ -195,19 +199,7 @@ def follow(
         solutions.append(solution)
     stay = [Stay(legal.pose, movers)] if add_stay else []
     stacked = _stack_solutions(solutions, [*goals, *stay, *pins], len(pins))
-    elsewhere = solver.solvable_elsewhere(stacked, ~late)
-    return ClipSolution(replace(clip, pose=stacked.pose), stacked, late, elsewhere)
-
-
-def _check_goals(goals: Sequence[Goal], clip: Clip, pinned: Sequence[str]) -> list[Goal]:
-    """Raise ValueError unless goals go with the clip; return the goals that keep pins in place."""
-    if isinstance(goals, Goal) or isinstance(pinned, str):
-        raise ValueError(f"goals and pinned must be lists, got {goals!r:.80} and {pinned!r:.80}")
-    if not goals and not pinned:
-        raise ValueError(f"goals must be some of {goal_names()}, got none")
-    for goal in goals:
-        _check_frames(goal, clip)
-    return pins_of(clip.skeleton, clip.pose, pinned, goals)
+    return ClipSolution(replace(clip, pose=stacked.pose), stacked, late)
 
 
 def _movers(
@@ -251,7 +243,7 @@ class _FrameSolver:
         """Return the solution near `start`, and whether the speed limit delays it."""
         step = min(self.max_rotation, 0.7)
         solution = self.solve(start, goals, restarts=0, iterations=FOLLOW_STEPS, largest_step=step)
-        if self._limit_rotations(start, solution) is None:
+        if self._bounded_rotations(start, solution) is None:
             return solution, False
         step = min(self.max_rotation / (2 * SLOW_STEPS), 0.7)
         slow = self.solve(start, goals, restarts=0, iterations=SLOW_STEPS, largest_step=step)
@@ -271,7 +263,7 @@ class _FrameSolver:
 
     def _limit_step(self, start: Pose, solution: Solution) -> tuple[Solution, bool]:
         """Return the solution shortened to the rotation that a frame allows, and whether it was."""
-        rotations = self._limit_rotations(start, solution)
+        rotations = self._bounded_rotations(start, solution)
         if rotations is None:
             return solution, False
         angles = quat.angle_between(start.rotations, solution.pose.rotations)
@@ -282,24 +274,12 @@ class _FrameSolver:
             first = lowest_priority(solution.goals)
             pins = [g for g in solution.goals if not g.soft and g.priority == first]
             pose = self.solve(pose, pins, restarts=0, tolerance=TOLERANCE).pose
-        errors = solution.errors.copy()
-        for k, goal in enumerate(solution.goals):
-            if goal.target is not None:  # those of `Comfort` need limits, and stay as they are
-                errors[k] = errors_of([goal], self.model, pose)[0]
+        errors = measure_again(solution.errors, solution.goals, self.model, pose)
         return replace(solution, pose=pose, errors=errors, converged=np.array(False)), True
 
-    def _limit_rotations(self, start: Pose, solution: Solution) -> Quats | None:
+    def _bounded_rotations(self, start: Pose, solution: Solution) -> Quats | None:
         end = solution.pose.rotations
         return _limit_rotations(self.model, start.rotations, end, self.max_rotation)
-
-    def solvable_elsewhere(self, solution: Solution, frames: Mask) -> Mask:
-        """Return a mask of those of `frames`, a mask, whose goals another pose would meet."""
-        mask = np.zeros(len(frames), np.bool_)
-        unmet = np.flatnonzero(~solution.converged & frames)
-        if len(unmet):
-            goals = [goal.at(unmet, (len(frames),)) for goal in solution.goals]
-            mask[unmet] = self.solve(_pose_at(solution.pose, unmet), goals).converged
-        return mask
 
 
 def _stack_solutions(solutions: Sequence[Solution], goals: Sequence[Goal], pins: int) -> Solution:
@@ -316,10 +296,8 @@ def _stack_solutions(solutions: Sequence[Solution], goals: Sequence[Goal], pins:
         np.stack([solution.pose.rotations for solution in solutions]),
         np.stack([solution.pose.positions for solution in solutions]),
     )
-    stay = [k for k, goal in enumerate(goals) if goal.soft and goal.target is not None]
-    if stay:
-        free = LimitModel({}, solutions[0].skeleton)
-        arrays["errors"][:, stay] = errors_of([goals[k] for k in stay], free, pose)
+    free = LimitModel({}, solutions[0].skeleton)
+    arrays["errors"] = measure_again(arrays["errors"], goals, free, pose)
     return replace(solutions[0], pose=pose, goals=tuple(goals), pins=pins, **arrays)
 
 
@@ -355,7 +333,7 @@ def watch(
         The clip, and by frame the errors and the limits that block.
     """
     joints = list(joints)
-    max_rotation = _rotation_per_frame(max_speed, clip)
+    check_above_0("max_speed", max_speed)
     fitted, legal = _clamp_to_limits(model, clip, names)
     _check_frames(Aim(joints[-1] if joints else "?", target), clip)
     solution = look_at(
@@ -365,12 +343,12 @@ def watch(
         point=point,
     )
     rotations = solution.pose.rotations.copy()
-    slow = _limit_speed(fitted, legal, rotations, max_rotation, progress)
+    slow = _limit_speed(fitted, legal, rotations, max_speed * clip.frame_time, progress)
     pose, goal = Pose(rotations, legal.pose.positions), solution.goals[0]
     errors = np.where(slow[:, None], errors_of([goal], fitted, pose), solution.errors)
     met = np.where(slow, goal.unit(1.0) * errors[:, 0] <= GOAL_TOLERANCE, solution.converged)
     solution = replace(solution, pose=pose, errors=errors, converged=met)
-    return ClipSolution(replace(clip, pose=pose), solution, slow & ~met, np.zeros_like(slow))
+    return ClipSolution(replace(clip, pose=pose), solution, slow & ~met)
 
 
 def _limit_speed(

@@ -56,8 +56,13 @@ class Goal(ABC):
 
     @property
     @abstractmethod
+    def joint_names(self) -> Sequence[str]:
+        """Names of the joints that the goal names."""
+
+    @property
     def label(self) -> str:
         """Name of the goal in messages."""
+        return type(self).__name__
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -120,9 +125,10 @@ class Goal(ABC):
     def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
         """Return the goal with x → R x + t applied to its target, and joints renamed by `names`."""
 
-    @abstractmethod
     def check(self, skeleton: Skeleton) -> None:
         """Raise ValueError if the skeleton does not have the joints of the goal."""
+        for name in self.joint_names:
+            skeleton.index(name)
 
     def range_margins(self, figure: Figure, controls: Sequence[int]) -> Floats:
         """Return margins at the ends of the ranges of controls, by index: (2, controls).
@@ -150,6 +156,10 @@ class JointGoal(Goal):
     joint: str
 
     @property
+    def joint_names(self) -> Sequence[str]:
+        return (self.joint,)
+
+    @property
     def label(self) -> str:
         return self.joint
 
@@ -163,9 +173,6 @@ class JointGoal(Goal):
         path = skeleton.path_to_root(skeleton.index(self.joint))
         # A joint is not moved by its own rotation; points beside it are.
         return path[1:] if self.is_length and not self.point.any() else path
-
-    def check(self, skeleton: Skeleton) -> None:
-        skeleton.index(self.joint)
 
     def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
         moved = self.map_target(lambda target: quat.rotate(rotation, target) + translation)
@@ -327,8 +334,8 @@ class SoftGoal(Goal):
     soft: ClassVar[bool] = True
 
     @property
-    def label(self) -> str:
-        return type(self).__name__
+    def joint_names(self) -> Sequence[str]:
+        return self.joints or ()
 
     def joint_indices(self, model: LimitModel, movers: Sequence[int]) -> Sequence[int]:
         if self.joints is None:
@@ -340,11 +347,7 @@ class SoftGoal(Goal):
         return [joint]
 
     def joints_to_move(self, skeleton: Skeleton) -> Sequence[int]:
-        return [skeleton.index(name) for name in self.joints or ()]
-
-    def check(self, skeleton: Skeleton) -> None:
-        for name in self.joints or ():
-            skeleton.index(name)
+        return [skeleton.index(name) for name in self.joint_names]
 
     def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
         joints = None if self.joints is None else [names[name] for name in self.joints]
@@ -543,6 +546,15 @@ def errors_of(goals: Sequence[Goal], model: LimitModel, pose: Pose) -> Scalars:
     world = forward(model.skeleton, pose)
     errors = [goal.error(model, pose, world) for goal in goals]
     return np.stack(np.broadcast_arrays(*errors), axis=-1)
+
+
+def measure_again(errors: Scalars, goals: Sequence[Goal], model: LimitModel, pose: Pose) -> Scalars:
+    """Return errors (..., goals) of another pose; goals without a target keep theirs."""
+    measured = errors.copy()
+    for k, goal in enumerate(goals):
+        if goal.target is not None:
+            measured[..., k] = errors_of([goal], model, pose)[..., 0]
+    return measured
 
 
 def weighted_residuals(

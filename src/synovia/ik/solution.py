@@ -149,8 +149,6 @@ class ClipSolution:
     """The solution of all frames; its leading axis is that of the frames."""
     late: Mask
     """(frames,): True if the speed limit delays the pose."""
-    elsewhere: Mask
-    """(frames,): True if unmet goals would be met by another pose, too far from the last one."""
 
     def reason(self, frame: int) -> str:
         """Return a sentence on a frame, as `Solution.reason` does."""
@@ -158,6 +156,4 @@ class ClipSolution:
         if self.late[frame]:
             missed, target, _ = reason.partition(" its target: ")
             return f"{missed}{target}still on the way, as fast as joints may turn"
-        if self.elsewhere[frame]:
-            return f"{reason}; another pose would do, too far away to go to at once"
         return reason
