@@ -42,7 +42,7 @@ def test_a_real_capture(tmp_path):
     run("check", tmp_path / "clamped.bvh", "-l", limits)
 
 
-CORPUS = [f"corpus {name}" for name in ("add", "status", "fit", "check", "merge")]
+CORPUS = [f"corpus {name}" for name in ("add", "fit", "merge")]
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *CORPUS])

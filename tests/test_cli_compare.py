@@ -138,9 +138,9 @@ def test_doubles_are_warned_of_and_merged(studio, tmp_path):
 
 def test_performers_can_be_said(studio, tmp_path):
     table = tmp_path / "people.csv"
-    rows = [f"{name},{'x' if name < 'b' else name}" for name, _ in PEOPLE]
-    table.write_text("\n".join(["clip,performer", *rows]))
-    said = run(studio, "-j", "LeftArm", "-s", "box", "-p", table).stdout
+    rows = [f"{studio / name}.bvh,{'x' if name < 'b' else name}" for name, _ in PEOPLE]
+    table.write_text("\n".join(["path,performer", *rows]))
+    said = run(table, "-j", "LeftArm", "-s", "box").stdout
     assert "3 performers (x, bob_1, cat_1)" in said
 
 

@@ -11,7 +11,7 @@ import pytest
 from command_line import acted, run
 from rigs import RIGS, rig
 from synovia import Clip, Pose, quat, save_clip
-from synovia.io import load_limits, save_limits
+from synovia.io import load_limits
 
 
 def test_info_of_a_clip(here):
@@ -90,17 +90,6 @@ def test_info_names_some_of_very_many_clips(here, tmp_path):
     said = run("info", tmp_path / "a.limits.json")
     assert "take39 and 1417 more" in " ".join(said.split())
     assert "take40" not in said
-
-
-def test_info_tells_how_the_axes_of_charts_are_turned(here, tmp_path):
-    assert "axes turned" not in run("info", "human.limits.json")
-    model = load_limits("human.limits.json")
-    turn = quat.exp(np.array([0.0, 0.0, -0.5 * np.pi]))
-    limits = {**model.limits, "Chest": model.limits["Chest"].in_frames(turn, turn)}
-    save_limits(model.with_limits(limits), tmp_path / "a.limits.json")
-    said = run("info", tmp_path / "a.limits.json")
-    assert "axes turned by" in said
-    assert "90 deg about -z" in said
 
 
 @pytest.mark.parametrize(

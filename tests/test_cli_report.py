@@ -105,7 +105,7 @@ def test_the_page_is_whole_and_readable(folder, clips):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["walk.bvh", "-o", "report.pdf"], "--output must end in .html, got 'report.pdf'"),
+        (["walk.bvh", "-o", "report.pdf"], "--output must end in .html or .htm, got 'report.pdf'"),
         (["walk.bvh", "wild.bvh", "three.bvh", "-o", "r.html"], "--output takes one or two clips"),
         (["walk.bvh", "--csv", "-", "--ranges", "-"], "choose one"),
         (["walk.bvh", "--csv", "walk.bvh"], "walk.bvh"),

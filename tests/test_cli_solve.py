@@ -137,7 +137,7 @@ def test_pins_joints_and_a_free_root(here, tmp_path):
 def test_paths_as_people_have_them(here, tmp_path, change):
     rows = (here / "path.csv").read_text()
     (tmp_path / "other.csv").write_bytes(change(rows).encode())
-    points = clips.load_points(tmp_path / "other.csv", FRAMES)
+    points = clips.parse_target("--goal", str(tmp_path / "other.csv"), FRAMES)
     np.testing.assert_array_equal(points, np.loadtxt("path.csv", delimiter=","))
     solve("-g", f"{HAND}={tmp_path / 'other.csv'}", "-o", tmp_path / "out.bvh")
 

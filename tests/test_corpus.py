@@ -17,7 +17,7 @@ import pytest
 
 import poison
 from clips import person
-from command_line import process, result_of, run, wait_for
+from command_line import result_of, run, wait_for
 from oracles import EXHAUSTIVE
 from synovia import LimitModel, load_clip, load_limits, quat, save_clip
 from synovia.corpus import (
@@ -31,7 +31,7 @@ from synovia.corpus import (
     save_summary,
     summarize,
 )
-from synovia.corpus.executors import KILLED, LOCAL
+from synovia.corpus.executors import KILLED
 from synovia.corpus.summary import PAIR_CELLS, merge_cells, numbered, take_of
 from synovia.learn import FitOptions, flips, learn_from_takes
 
@@ -227,18 +227,15 @@ def test_a_run_that_is_killed_goes_on_and_redoes_nothing(captures, made, tmp_pat
     assert contents(folder) == contents(made)
 
 
-def test_what_changed_alone_is_read_again_and_what_is_gone_is_told(captures, tmp_path):
+def test_what_changed_alone_is_read_again(captures, tmp_path):
     mine, folder = tmp_path / "mine", tmp_path / "corpus"
     shutil.copytree(captures, mine)
     run("corpus", "add", mine, "-o", folder, "--jobs", 1)
     save_clip(person("ann_0", 99), mine / "ann_0.bvh")
     (mine / "bob_0.bvh").unlink()
-    found = json.loads(run("corpus", "status", folder, "--json"))
-    assert [len(found[key]) for key in ("changed", "gone", "damaged")] == [1, 1, 0]
     said = run("corpus", "add", mine, "-o", folder, "--jobs", 1)
     assert "added 1 clip (120 frames)" in said
     assert "10 were there" in said
-    assert "1 no longer there" in run("corpus", "status", folder)
 
 
 def test_a_directory_that_changes_meanwhile(captures, tmp_path, monkeypatch):
@@ -285,9 +282,9 @@ def test_a_damaged_summary_is_told_and_made_again(captures, made, tmp_path):
     file = Corpus.open(folder).summary_file(entry.mark)
     file_before = file.read_bytes()
     file.write_bytes(file_before[:100])
-    assert "1 damaged, add them again" in run("corpus", "status", folder)
     wrong = result_of("corpus", "fit", folder, "-o", tmp_path / "a.limits.json", code=2).output
     assert "not a summary that can be read" in wrong
+    assert "Delete it, and `corpus add` makes it again" in wrong
     file.unlink()
     run("corpus", "add", captures, "-o", folder, "--jobs", 1)
     assert contents(folder)[f"summaries/{entry.mark}.npz"] == file_before
@@ -346,48 +343,26 @@ def tasks_of(captures, extra=()):
     ]
 
 
-@pytest.mark.parametrize("scheduler", [None, pytest.param("local", marks=pytest.mark.exhaustive)])
-def test_a_clip_that_kills_its_worker_is_named_and_the_others_are_kept(
-    captures, tmp_path, scheduler
-):
-    if scheduler:
-        if not EXHAUSTIVE:
-            pytest.skip("workers of Dask are killed with SYNOVIA_EXHAUSTIVE=1")
-        pytest.importorskip("distributed", reason="Dask is not installed")
+def test_a_clip_that_kills_its_worker_is_named_and_the_others_are_kept(captures, tmp_path):
     corpus = Corpus.make(tmp_path / "corpus", SummaryOptions())
     tasks = tasks_of(captures)[:5]
     tasks.insert(2, replace(tasks[0], name="poison", clip=""))
     folder = str(corpus.folder)
-    outcomes = list(executors.run(folder, tasks, poison.work, jobs=2, scheduler=scheduler))
+    outcomes = list(executors.run(folder, tasks, poison.work, jobs=2))
     failed = [outcome for outcome in outcomes if outcome.error]
     assert [outcome.task.name for outcome in failed] == ["poison"]
     assert failed[0].error.startswith(KILLED)
     assert len(outcomes) == 6
 
 
-def test_settings_of_a_local_cluster_are_known_to_dask():
-    pytest.importorskip("distributed", reason="Dask is an extra")
-    import dask
-
-    for key in LOCAL:
-        dask.config.get(key)  # KeyError where it is called otherwise by now
-
-
 def test_dask_gives_the_same_bytes(captures, made, tmp_path):
-    pytest.importorskip("distributed", reason="Dask is not installed")
-    words = ["corpus", "add", captures, "-o", tmp_path / "corpus", "--jobs", 2]
-    done = process(*words, "--scheduler", "local")
-    assert done.returncode == 0, done.stderr
-    assert "dashboard: http://127.0.0.1" in done.stderr
-    assert contents(tmp_path / "corpus") == contents(made)
-
-
-def test_a_scheduler_fits_the_same(made, tmp_path):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    with distributed.LocalCluster(
-        2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
-    ) as cluster:
-        fit(made, tmp_path / "dask", "--scheduler", cluster.scheduler_address)
+    with distributed.LocalCluster(2, threads_per_worker=1, host="127.0.0.1") as cluster:
+        words = ("--scheduler", cluster.scheduler_address)
+        done = result_of("corpus", "add", captures, "-o", tmp_path / "corpus", *words)
+        assert "dashboard: http://127.0.0.1" in done.stderr
+        fit(tmp_path / "corpus", tmp_path / "dask", *words)
+    assert contents(tmp_path / "corpus") == contents(made)
     fit(made, tmp_path / "here", "--jobs", 1)
     assert contents(tmp_path / "dask") == contents(tmp_path / "here")
 
@@ -492,8 +467,8 @@ def test_a_corpus_holds_no_absolute_path_and_moves_with_its_clips(captures, tmp_
         assert str(tmp_path).encode() not in content, path
     assert "12 were there" in run(*words)
     home.rename(tmp_path / "away")
-    found = json.loads(run("corpus", "status", tmp_path / "away" / "corpus", "--json"))
-    assert (found["clips"], found["gone"], found["changed"]) == (12, [], [])
+    away = tmp_path / "away"
+    assert "12 were there" in run("corpus", "add", away / "captures", "-o", away / "corpus")
 
 
 @pytest.mark.parametrize(
@@ -509,9 +484,8 @@ def test_an_entry_with_a_wrong_field_is_named(made, tmp_path, key, value, rule):
     shutil.copytree(made, tmp_path / "corpus")
     file = sorted((tmp_path / "corpus" / "clips").iterdir())[0]
     file.write_text(json.dumps({**json.loads(file.read_text()), key: value}))
-    for words in (["status"], ["fit", "-o", tmp_path / "a.limits.json"]):
-        said = result_of("corpus", *words, tmp_path / "corpus", code=2).output
-        assert f"{file}: not an entry that can be read: {rule}" in said
+    words = ("corpus", "fit", tmp_path / "corpus", "-o", tmp_path / "a.limits.json")
+    assert f"{file}: not an entry that can be read: {rule}" in result_of(*words, code=2).output
 
 
 @pytest.mark.parametrize("key", ["frames", "frame_time", "parents", "size"])
@@ -607,8 +581,10 @@ def test_a_manifest_says_which_clips_and_who_performs(captures, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["status", "nowhere"], "nowhere: no corpus here; `synovia corpus add` makes one"),
-        (["fit", "nowhere", "-o", "a.limits.json"], "nowhere: no corpus here"),
+        (
+            ["fit", "nowhere", "-o", "a.limits.json"],
+            "no corpus here; `synovia corpus add` makes one",
+        ),
         (["fit", "CORPUS", "-o", "a.json"], "--output must end in .limits.json"),
         (["add", "CAPTURES", "-o", "CORPUS", "--relative-to", "LeftArm=Hips"], "have the options"),
         (["fit", "CORPUS", "-o", "a.limits.json", "-j", "Hips"], "nothing of roots, got Hips"),

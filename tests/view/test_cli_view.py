@@ -38,12 +38,12 @@ def failed(*arguments):
 
 
 def test_clip_limits_and_figure_come_from_the_command_line(here):
-    model, shown, body, names = _load_inputs(here / "walk.bvh", "arm.limits.json", None, ())
+    model, shown, body, names = _load_inputs(here / "walk.bvh", "arm.limits.json", None)
     assert set(model.limits) == {"Chest", "LeftArm", "LeftForeArm", "LeftHand"}
     assert (shown.frames, body, names) == (30, None, {})
-    model, shown, body, _ = _load_inputs(here / "walk.bvh", None, None, ())
+    model, shown, body, _ = _load_inputs(here / "walk.bvh", None, None)
     assert not model.limits
-    model, shown, body, _ = _load_inputs(None, "arm.limits.json", "half.xml", ())
+    model, shown, body, _ = _load_inputs(None, "arm.limits.json", "half.xml")
     assert shown is None
     assert body.name == "half a body"
 

@@ -46,7 +46,13 @@ COMMANDS = {
     "demo": "Learn limits from motion, and clamp a wild clip with them.",
 }
 """Commands with the first line of their help, so that the list is shown without importing them."""
-FILES = {"runtime": "limits"}
+FILES = {
+    "lint": "export",
+    "look": "solve",
+    "repair": "clamp",
+    "report": "check",
+    "runtime": "limits",
+}
 """Files of commands that do not have the command's name."""
 FAILED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 

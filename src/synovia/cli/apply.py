@@ -65,7 +65,6 @@ def load_limits(
     """
     from .. import io
     from ..io.figure import is_figure
-    from ..io.limits import SUFFIX
     from ..model import LimitModel
 
     for source in options.SOURCES:
@@ -73,13 +72,11 @@ def load_limits(
             return source
     if figures and limits.lower().endswith(FIGURE_SUFFIX) and is_figure(limits):
         return LimitModel.of_figure(io.load_figure(limits))
-    if not limits.lower().endswith(SUFFIX) and not Path(limits).exists():
+    if not limits.lower().endswith(options.LIMITS_SUFFIX) and not Path(limits).exists():
         close = get_close_matches(limits, options.SOURCES, 1)
         hint = f"did you mean {close[0]}? " if close else ""
-        raise click.UsageError(
-            f"{option} takes a file that ends in {SUFFIX}, or {', '.join(options.SOURCES)}; {hint}"
-            f"got {limits!r}"
-        )
+        kinds = f"a file that ends in {options.LIMITS_SUFFIX}, or {', '.join(options.SOURCES)}"
+        raise click.UsageError(f"{option} takes {kinds}; {hint}got {limits!r}")
     return io.load_limits(limits)
 
 
@@ -100,23 +97,16 @@ class ClipRun:
     """
 
     def __init__(
-        self,
-        clips: Sequence[str],
-        limits: str,
-        maps: Sequence[str],
-        label: str,
-        output: Path | None = None,
-        *,
-        force: bool = False,
+        self, clips: Sequence[str], limits: str, label: str, output: Path | None = None
     ) -> None:
         """Find the clips and load the limits; with an output, check that it can be written.
 
         Clips that are to be written get human limits for the bones that they have in their files.
         """
-        self.names, self.files = joint_names(maps), clip_files(clips)
+        self.names, self.files = joint_names(), clip_files(clips)
         self.targets: dict[ClipFile, Path] = {}
         if output is not None:
-            self.targets = output_paths(clips, self.files, output, force=force)
+            self.targets = output_paths(clips, self.files, output)
             self.files = list(self.targets)
         self._clip_counts = Counter(self.targets.values())
         self._to_write: dict[Path, list[Clip]] = {}
@@ -128,8 +118,8 @@ class ClipRun:
     def __iter__(self) -> Iterator[tuple[ClipFile, Clip, AppliedLimits]]:
         from ..skeleton import names_in
 
-        single, settings = len(self.files) == 1, options.settings()
-        unused, humans = dict(self.names), dict[str, "HumanLimits"]()
+        single, unused = len(self.files) == 1, set(self.names)
+        humans: dict[str, HumanLimits] = {}
         first_error: Exception | None = None
         if not isinstance(self.model, str):
             for name in self.names.values():
@@ -137,17 +127,15 @@ class ClipRun:
         for file in progress(self.label)(self.files):
             try:
                 clip = file.load()
-                names = dict(self.names) if single else names_in(self.names, clip.skeleton)
-                unused = {theirs: ours for theirs, ours in unused.items() if theirs not in names}
+                names = self.names if single else names_in(self.names, clip.skeleton)
+                unused -= set(names)
                 clip, applied = self._apply(file, clip, names)
             except (ValueError, OSError) as error:
-                not_human = isinstance(error, NoHumanLimitsError)
-                if single and not_human:
-                    raise NoHumanLimitsError(f"{error}. --limits FILE takes others") from None
                 if single:
                     raise
                 first_error = first_error or error
-                settings.is_complete &= not_human and settings.humans_only
+                ignored = isinstance(error, NoHumanLimitsError) and options.settings().humans_only
+                options.settings().is_complete &= ignored
                 warnings.warn(f"{error_text(error)}; this clip is left out", stacklevel=2)
                 continue
             if applied.human is not None:
@@ -161,7 +149,8 @@ class ClipRun:
         if first_error is not None and not self.count:
             raise first_error
         if unused:
-            warnings.warn(f"no clip has {', '.join(unused)}, which the map names", stacklevel=2)
+            listed = ", ".join(name for name in self.names if name in unused)
+            warnings.warn(f"no clip has {listed}, which the map names", stacklevel=2)
 
     def _apply(
         self, file: ClipFile, clip: Clip, names: dict[str, str]
@@ -178,7 +167,11 @@ class ClipRun:
         if self.targets:
             written = clip_format(self.targets[file]).as_written(clip)
             clip, names = written, names if written is clip else {}
-        human = human_limits_for(self.model, clip, names, str(file.path))
+        try:
+            human = human_limits_for(self.model, clip, names, str(file.path))
+        except NoHumanLimitsError as error:
+            hint = ". --limits FILE takes others" if len(self.files) == 1 else ""
+            raise NoHumanLimitsError(f"{error}{hint}") from None
         return clip, AppliedLimits(human.model, {}, human)
 
     def write(self, file: ClipFile, clip: Clip) -> Path:

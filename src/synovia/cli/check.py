@@ -1,4 +1,4 @@
-"""`synovia check`: which joints leave their limits, how far, when and how often."""
+"""`synovia check` and `synovia report`: joints outside of their limits, and ranges of motion."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from .apply import ClipRun, check_match
 from .clips import clip_files, load_clips
 
 if TYPE_CHECKING:
-    from ..learn import Calibration, Progress
+    from ..draw.report import Recording
+    from ..learn import Calibration
     from ..model import JointReport, Report
     from ..population import Finding, HumanLimits
-    from ..skeleton import Clip
-    from .apply import AppliedLimits
 
-EXAMPLES = (
+CHECK_EXAMPLES = (
     ("a clip of a human, on any rig, in any format", "synovia check walk.bvh"),
     (
         "every clip of a project against limits of your own, for a script",
@@ -36,7 +35,14 @@ EXAMPLES = (
     ),
 )
 MAX_FINDINGS = 6  # sentences for each verdict
-TITLES = ("joint", "verdict", "frames", "share", "worst deg", "at frame", "at s", "mean deg")
+CHECK_TITLES = ("joint", "verdict", "frames", "share", "worst deg", "at frame", "at s", "mean deg")
+REPORT_EXAMPLES = (
+    ("the range of motion of each joint, as a table", "synovia report walk.bvh"),
+    ("a page to print, with plots and published norms", "synovia report walk.bvh -o report.html"),
+    ("two recordings side by side", "synovia report before.bvh after.bvh -o report.html"),
+    ("angles in each frame, for a spreadsheet", "synovia report walk.bvh --csv angles.csv"),
+)
+REPORT_TITLES = ("joint", "motion", "used deg", "norm deg", "limit deg")
 COLOURS = {"outside": "red", "impossible": "red", "unusual": "yellow"}
 
 
@@ -78,7 +84,7 @@ class CheckedClip:
         return document
 
 
-@options.command(examples=EXAMPLES)
+@options.command(examples=CHECK_EXAMPLES)
 @options.clips_argument
 @options.human_options
 @click.option("--strict", is_flag=True, help="Unusual joints count for the exit code, too.")
@@ -108,12 +114,10 @@ def check(
     clips: tuple[str, ...],
     limits: str,
     strict: bool,
-    maps: tuple[str, ...],
     others: tuple[str, ...],
     list_all: bool,
     as_json: bool,
     csv_path: str | None,
-    force: bool,
 ) -> None:
     """Show which joints of clips leave their limits.
 
@@ -123,12 +127,14 @@ def check(
     angles to the nearest legal rotation.
     """
     from ..io import split_clip
+    from ..learn import invented_first_frame
+    from ..population import describe_spans
 
     if as_json and csv_path == "-":
         raise click.UsageError("--json and --csv - would both print to stdout: choose one")
     if csv_path not in (None, "-"):
-        options.check_output(Path(csv_path), force=force)
-    run = ClipRun(clips, limits, maps, "checking")
+        options.check_output(Path(csv_path))
+    run = ClipRun(clips, limits, "checking")
     calibration = calibrate_performer(run, limits, others) if others else None
     lines: list[str] = []
     span_lines: list[str] = []
@@ -137,7 +143,13 @@ def check(
     with csv_writer(csv_path) as write_rows:
         write_rows([VIOLATION_COLUMNS])
         for _, clip, applied in run:  # one by one: of a directory, only what is printed is kept
-            checked = check_clip(clip, applied, calibration, run.joint_progress)
+            invented = bool(invented_first_frame(clip))
+            if calibration is not None:
+                clip = calibration.apply(clip, names=applied.names)
+            human = applied.human
+            spans = [] if human is None else describe_spans(human.alignment, clip)
+            report, findings = applied.check(clip, run.joint_progress)
+            checked = CheckedClip(report, invented, human, findings, spans)
             write_rows(checked.report.violation_rows())
             if as_json:
                 documents.append(checked.to_dict())
@@ -174,22 +186,6 @@ def csv_writer(target: str | None) -> Iterator[Callable[[Iterable[Sequence[objec
     else:
         with atomic_file(target) as table:
             yield lambda rows: table.write(csv_text(rows).encode())
-
-
-def check_clip(
-    clip: Clip, applied: AppliedLimits, calibration: Calibration | None, progress: Progress
-) -> CheckedClip:
-    """Return the report of a clip, whose joints are first corrected by `calibration`."""
-    from ..learn import invented_first_frame
-    from ..population import describe_spans
-
-    invented = bool(invented_first_frame(clip))
-    if calibration is not None:
-        clip = calibration.apply(clip, names=applied.names)
-    human = applied.human
-    spans = [] if human is None else describe_spans(human.alignment, clip)
-    report, findings = applied.check(clip, progress)
-    return CheckedClip(report, invented, human, findings, spans)
 
 
 def calibrate_performer(run: ClipRun, limits: str, others: Sequence[str]) -> Calibration:
@@ -292,7 +288,7 @@ def clip_summary(checked: CheckedClip, *, list_all: bool) -> Iterator[str]:
         yield "frame 0 counts, though nobody performed it: the motion jumps from it"
     listed = [row for row in report.rows if list_all or row.frames]
     if listed and frames:
-        cells = [TITLES, *(_cells(report, row) for row in listed)]
+        cells = [CHECK_TITLES, *(_cells(report, row) for row in listed)]
         if report.unusual is None:  # the line above names the only verdict
             cells = [(name, *others) for name, _, *others in cells]
         yield ""
@@ -308,7 +304,7 @@ def _finding_text(finding: Finding, report: Report) -> str:
 
 
 def _cells(report: Report, row: JointReport) -> tuple[str, ...]:
-    """Return the cells below `TITLES`; dashes for a joint that stays inside."""
+    """Return the cells below `CHECK_TITLES`; dashes for a joint that stays inside."""
     if not row.frames:
         return row.name, row.verdict, *"------"
     often = str(row.frames), percent(row.share)
@@ -322,3 +318,118 @@ def _deg(angle: float) -> str:
 
 def _time(report: Report, frame: int) -> str:
     return f"{frame * report.frame_time:.2f}"
+
+
+@options.command(examples=REPORT_EXAMPLES)
+@options.clips_argument
+@options.map_option
+@options.skeleton_option
+@options.tpose_option
+@options.verbose_option
+@click.option(
+    "-o",
+    "--output",
+    metavar="REPORT.html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a page with tables, plots, published norms and pictures of the worst frames, of "
+    "one or two clips.",
+)
+@click.option(
+    "--csv",
+    "curves",
+    metavar="FILE|-",
+    help="Write the angles in each frame, in degrees, a column for each joint and axis. With - to "
+    "stdout, and nothing else.",
+)
+@click.option(
+    "--ranges",
+    metavar="FILE|-",
+    help="Write the ranges of motion with norms and limits, a row for each joint and axis. With - "
+    "to stdout, and nothing else.",
+)
+@options.humans_only_option
+@options.force_option
+def report(
+    clips: tuple[str, ...],
+    output: Path | None,
+    curves: str | None,
+    ranges: str | None,
+) -> None:
+    """Show the range of motion of clips, joint by joint.
+
+    Angles are clinical: flexion, abduction and rotation, 0 when standing with hanging arms. Beside
+    the range that a clip uses are the published norm of healthy adults (mean and standard
+    deviation) and the limit of what is possible.
+    """
+    from ..draw.report import MAX_RECORDINGS, Recording, motion_report
+    from ..io.files import atomic_write
+    from ..population.motion import RANGE_COLUMNS
+
+    if curves == ranges == "-":
+        raise click.UsageError("--csv - and --ranges - would both print to stdout: choose one")
+    run = ClipRun(clips, "human", "measuring")
+    if output is not None:
+        options.check_suffix(output, (".html", ".htm"))
+        if len(run.files) > MAX_RECORDINGS:
+            raise click.UsageError(f"--output takes one or two clips, got {len(run.files)}")
+    paths = [Path(path) for path in (output, curves, ranges) if path not in (None, "-")]
+    for k, path in enumerate(paths):
+        if path in paths[:k]:
+            raise click.UsageError(f"two outputs would go to {path}: give each a file of its own")
+        options.check_output(path)
+    recordings = [
+        Recording.of_human(applied.human, clip, run.joint_progress)
+        for _, clip, applied in run
+        if applied.human is not None
+    ]
+    with csv_writer(curves) as write_rows:
+        write_rows(_joined([recording.angles.curve_rows() for recording in recordings]))
+    with csv_writer(ranges) as write_rows:
+        write_rows([RANGE_COLUMNS])
+        for recording in recordings:
+            write_rows(recording.angles.range_rows(recording.report))
+    if output is not None:
+        atomic_write(output, motion_report(recordings).encode())
+        if "-" not in (curves, ranges):
+            terminal.echo(f"wrote {output}")
+    elif curves is None and ranges is None:
+        for recording in recordings:
+            terminal.echo_lines(_ranges(recording))
+    for line in run.left_out("not measured"):
+        terminal.note(line)
+    options.exit_with(False)
+
+
+def _joined(tables: Sequence[Iterator[tuple[object, ...]]]) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of all tables; titles equal to the last ones are left out.
+
+    Clips of other rigs can have other columns, whose titles are then kept.
+    """
+    last_titles: tuple[object, ...] | None = None
+    for table in tables:
+        titles = next(table)
+        if titles != last_titles:
+            yield titles
+        last_titles = titles
+        yield from table
+
+
+def _ranges(recording: Recording) -> Iterator[str]:
+    """Yield the ranges of motion of a clip as a table."""
+    yield terminal.bold(recording.clip.name)
+    rows = []
+    for curve in recording.angles.curves:
+        joint = curve.name.removesuffix(f" {curve.axis.name}")
+        low, high = (math.degrees(end) for end in curve.span)
+        rows.append(
+            (
+                *(joint, f"{curve.axis.name} (−{curve.axis.opposite})"),
+                terminal.interval(math.degrees(curve.least), math.degrees(curve.most)),
+                curve.norm_text,
+                "" if math.isnan(low) else terminal.interval(low, high),
+            )
+        )
+    yield from terminal.table(REPORT_TITLES, rows, left=2)
+    for note in recording.angles.notes:
+        yield from terminal.wrap(note)
+    yield ""

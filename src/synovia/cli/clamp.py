@@ -1,4 +1,4 @@
-"""`synovia clamp`: bring clips back inside their limits."""
+"""`synovia clamp` and `synovia repair`: bring clips back inside their limits."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .apply import ClipRun
 if TYPE_CHECKING:
     from ..arrays import Ints, Scalars
     from ..limit.softening import Softening
-    from ..model import ClampReport
+    from ..model import ClampReport, LimitModel
+    from ..repairs import RepairReport, StageReport
     from ..skeleton import Clip
-    from .apply import AppliedLimits
 
-EXAMPLES = (
+CLAMP_EXAMPLES = (
     ("a clip of a human, on any rig", "synovia clamp wild.bvh -o clamped.bvh"),
     ("limits of your own, many clips", "synovia clamp takes/ -l mine.limits.json -o clamped/"),
     (
@@ -28,6 +28,17 @@ EXAMPLES = (
         "synovia clamp wild.bvh -o clamped.bvh --soften inside:5",
     ),
 )
+REPAIR_EXAMPLES = (
+    ("a clip of a human, on any rig", "synovia repair wild.bvh -o repaired.bvh"),
+    ("what would change, without writing", "synovia repair wild.bvh --dry-run"),
+    ("keep only the feet in place", "synovia repair wild.bvh -o repaired.bvh --keep feet"),
+)
+STAGE_WORDS = {
+    "glitches": "interpolated glitches",
+    "twist": "redistributed twist",
+    "keep": "solved inverse kinematics",
+    "clamp": "clamped the rest",
+}
 MIN_STEP_DEG = 1.0  # smaller steps may grow without being visible
 NOTABLE_GROWTH = 1.5  # factor; a step that grew less is not reported
 MAX_RANGES = 8  # ranges of frames in one line
@@ -42,7 +53,7 @@ max_speed_option = click.option(
 )
 
 
-@options.command(examples=EXAMPLES)
+@options.command(examples=CLAMP_EXAMPLES)
 @options.clips_argument
 @options.human_options
 @options.output_option("The clip to write, like clamped.bvh; for several clips, a directory.")
@@ -71,9 +82,7 @@ def clamp(
     to: str,
     soften: str | None,
     max_speed: float,
-    maps: tuple[str, ...],
     as_json: bool,
-    force: bool,
 ) -> None:
     """Write clips with every joint inside its limits, free of pops.
 
@@ -81,24 +90,27 @@ def clamp(
     are listed.
     """
     softening = _parse_softening(soften)
-    run = ClipRun(clips, limits, maps, "clamping", output, force=force)
+    run = ClipRun(clips, limits, "clamping", output)
     lines, documents = [], []
-    settings: dict[str, Any] = {
-        "to_usual": to == "usual",
-        "softening": softening,
-        "max_speed": math.radians(max_speed),
-        "progress": run.joint_progress,
-    }
     for file, clip, applied in run:
-        if to == "usual" and applied.model.usual is None:
+        judge = applied.model.usual if to == "usual" else applied.model
+        if judge is None:
             raise click.UsageError(f"--to usual needs limits with both verdicts, got {limits}")
-        legal, report = applied.clamp(clip, **settings)
+        legal, report = applied.clamp(
+            clip,
+            to_usual=to == "usual",
+            softening=softening,
+            max_speed=math.radians(max_speed),
+            progress=run.joint_progress,
+        )
         target = run.write(file, legal)
-        lines += [f"{_summary(clip, legal)}; wrote {target}", *largest_growth(clip, legal)]
-        lines += _exceptions(report)
         if as_json:
-            violations = _violations(applied, clip, to)
-            documents.append(_describe(violations, clip, legal, report) | {"wrote": str(target)})
+            rows = _joint_rows(judge, applied.names, clip, legal, report)
+            document = {"clip": clip.name, "frames": clip.frames, "joints": rows}
+            documents.append(document | {"wrote": str(target)})
+        else:
+            lines += [f"{_summary(clip, legal)}; wrote {target}", *largest_growth(clip, legal)]
+            lines += _exceptions(report)
     run.finish_writing()
     if as_json:
         terminal.echo_json(documents)
@@ -133,40 +145,39 @@ def _corrections_deg(before: Clip, after: Clip) -> Scalars:
     return angles_deg
 
 
-def _violations(applied: AppliedLimits, clip: Clip, to: str) -> dict[int, Scalars]:
-    """Return the violations (frames,) of a clip by joint index, in radians; `to` is `--to`."""
-    model = applied.model.usual if to == "usual" else applied.model
-    assert model is not None
-    with warnings.catch_warnings(action="ignore"):  # given when the clip was clamped
-        report = model.check(clip, names=applied.names)
-    joints = model.match(clip.skeleton, applied.names).joints
-    return {joints[name]: report.violation[:, k] for k, name in enumerate(report.names)}
+def _joint_rows(
+    model: LimitModel,
+    names: Mapping[str, str],
+    before: Clip,
+    after: Clip,
+    report: ClampReport,
+) -> list[dict[str, Any]]:
+    """Return what clamping changed by joint as plain values, in degrees, for JSON.
 
-
-def _describe(
-    violations: Mapping[int, Scalars], before: Clip, after: Clip, report: ClampReport
-) -> dict[str, Any]:
-    """Return what clamping changed as plain values, in degrees, for JSON.
-
-    `violations` are those of the clip before. `violation_deg` is the largest of a joint, and
-    `correction_deg` the largest angle by which it was moved.
+    `names` lead from joints of the clip to those of the model. `violation_deg` is the largest of a
+    joint before, and `correction_deg` the largest angle by which it was moved.
     """
-    import numpy as np
+    with warnings.catch_warnings(action="ignore"):  # given when the clip was clamped
+        check = model.check(before, names=names)
+    joints = model.match(before.skeleton, names).joints
+    worst = {joints[row.name]: math.degrees(row.worst) for row in check.joints}
+    corrections_deg = _corrections_deg(before, after)
 
-    corrections_deg, no_frames = _corrections_deg(before, after), np.zeros(0, int)
-    rows = [
+    def frames_of(frames: Mapping[str, Ints], name: str) -> list[int]:
+        return frames[name].tolist() if name in frames else []
+
+    return [
         {
             "name": name,
             "frames_changed": int((corrections_deg[:, joint] > 0.0).sum()),
-            "violation_deg": math.degrees(violations.get(joint, np.zeros(1)).max()),
+            "violation_deg": worst.get(joint, 0.0),
             "correction_deg": float(corrections_deg[:, joint].max()),
-            "legal_frames_moved": report.moved.get(name, no_frames).tolist(),
-            "jumps_to_frames": report.over.get(name, no_frames).tolist(),
+            "legal_frames_moved": frames_of(report.moved, name),
+            "jumps_to_frames": frames_of(report.over, name),
         }
         for joint, name in enumerate(before.skeleton.names)
         if corrections_deg[:, joint].any()
     ]
-    return {"clip": before.name, "frames": before.frames, "joints": rows}
 
 
 def _summary(before: Clip, after: Clip) -> str:
@@ -187,29 +198,26 @@ def _summary(before: Clip, after: Clip) -> str:
     )
 
 
-def largest_growth(before: Clip, after: Clip) -> Iterator[str]:
-    """Yield a line about the step between frames that grew most, if one grew notably."""
+def largest_growth(before: Clip, after: Clip) -> list[str]:
+    """Return a line about the step between frames that grew most, if one grew notably."""
     import numpy as np
 
     from .. import quat
 
-    largest, line = NOTABLE_GROWTH, ""
+    largest, lines = NOTABLE_GROWTH, list[str]()
     for joint, name in enumerate(before.skeleton.names):
-        old_deg, new_deg = (
-            np.degrees(quat.angle_between(path[:-1], path[1:]))
-            for path in (clip.pose.rotations[:, joint] for clip in (before, after))
-        )
+        paths = (clip.pose.rotations[:, joint] for clip in (before, after))
+        old_deg, new_deg = (np.degrees(quat.angle_between(q[:-1], q[1:])) for q in paths)
         growth = np.where(new_deg > MIN_STEP_DEG, new_deg / np.maximum(old_deg, MIN_STEP_DEG), 0.0)
         if growth.max(initial=0.0) > largest:
             frame = int(growth.argmax())
             largest = float(growth[frame])
-            line = (
+            lines = [
                 f"  the step that grew most: {terminal.printable(name)}, frames {frame} to "
                 f"{frame + 1}, from {terminal.degrees(float(old_deg[frame]))} to "
                 f"{terminal.degrees(float(new_deg[frame]))} degrees"
-            )
-    if line:
-        yield line
+            ]
+    return lines
 
 
 def _exceptions(report: ClampReport) -> Iterator[str]:
@@ -236,3 +244,107 @@ def frame_ranges(frames: Ints) -> str:
         hidden = sum(len(run) for run in runs[MAX_RANGES:])
         named = [*named[:MAX_RANGES], f"and {hidden} more"]
     return f"frame{'s' * (len(frames) > 1)} {', '.join(named)}"
+
+
+@options.command(examples=REPAIR_EXAMPLES)
+@options.clips_argument
+@options.human_options
+@options.output_option(
+    "The clip to write, like repaired.bvh; for several clips, a directory.", required=False
+)
+@click.option(
+    "--keep",
+    default="hands,feet,head",
+    show_default=True,
+    metavar="LIST",
+    help="What stays where it is: hands, feet in contact with the ground, the head's rotation; "
+    "or none.",
+)
+@max_speed_option
+@click.option("--dry-run", is_flag=True, help="Report what would change, and write nothing.")
+@options.json_option
+@options.humans_only_option
+def repair(
+    clips: tuple[str, ...],
+    limits: str,
+    output: Path | None,
+    keep: str,
+    max_speed: float,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Write clips that look the same, with every joint inside its limits.
+
+    Glitches of a few frames are interpolated, twist is redistributed along limbs, and inverse
+    kinematics keeps hands, feet and head where they were. What is left is clamped.
+    """
+    from ..repairs import KEEP
+    from ..repairs import repair as repair_clip
+
+    if output is None and not dry_run:
+        raise click.UsageError("--output is missing: the clip to write, or use --dry-run")
+    names = options.split_names([keep])
+    if names != ["none"] and not (names and set(names) <= set(KEEP)):
+        raise click.UsageError(f"--keep takes {', '.join(KEEP)} or none, got {keep!r}")
+    run = ClipRun(clips, limits, "repairing", None if dry_run else output)
+    lines: list[str] = []
+    documents = []
+    for file, clip, applied in run:
+        repaired, report = repair_clip(
+            clip,
+            applied.human or applied.model,
+            () if names == ["none"] else names,
+            names=applied.names,
+            max_speed=math.radians(max_speed),
+            progress=run.joint_progress,
+        )
+        documents.append(report.to_dict())
+        lines += _describe(report)
+        if not dry_run:
+            lines.append(f"  wrote {run.write(file, repaired)}")
+    run.finish_writing()
+    if as_json:
+        terminal.echo_json(documents[0] if len(run.files) == 1 else documents)
+    else:
+        terminal.echo_lines([*lines, *run.left_out("not repaired")])
+    options.exit_with(False)
+
+
+def _describe(report: RepairReport) -> Iterator[str]:
+    """Yield lines about a repaired clip."""
+    changed, frames = len(report.changed), terminal.pluralize(len(report.kept), "frame")
+    if not changed:
+        yield f"{terminal.bold(report.clip)}: nothing to repair"
+        return
+    yield f"{terminal.bold(report.clip)}: changed {changed} of {frames}"
+    for stage in report.stages:
+        if len(stage.frames):
+            yield f"  {_describe_stage(stage, report.millimetres)}"
+    yield from _joint_lines("glitches of", report.glitches)
+    if report.note:
+        yield f"  {report.note}"
+    elif report.keep:
+        kept_names = " and ".join(filter(None, (", ".join(report.keep[:-1]), report.keep[-1])))
+        yield f"  {kept_names} kept in {100.0 * report.share_kept:.1f} % of these frames"
+    yield from _joint_lines("could not keep", report.not_kept)
+    yield from _joint_lines("steps over the bound of", report.over)
+
+
+def _describe_stage(stage: StageReport, millimetres: float) -> str:
+    """Return a line about a stage that changed something."""
+    moved = stage.max_displacement
+    size = (
+        f"{moved * millimetres:.1f} mm" if millimetres else f"{100.0 * moved:.2f} % of the height"
+    )
+    return (
+        f"{STAGE_WORDS[stage.name]}: {terminal.pluralize(len(stage.joints), 'joint')} in "
+        f"{terminal.pluralize(len(stage.frames), 'frame')}, by at most "
+        f"{terminal.degrees(math.degrees(stage.max_rotation))} degrees "
+        f"({terminal.printable(stage.max_rotation_joint)}); hands and feet moved by at most {size}"
+    )
+
+
+def _joint_lines(words: str, frames: Mapping[str, Ints]) -> Iterator[str]:
+    """Yield a line for each joint with its frames."""
+    for name, indices in frames.items():
+        yield f"  {words} {terminal.printable(name)}: {frame_ranges(indices)}"

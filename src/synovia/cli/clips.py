@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -167,16 +168,14 @@ def _name_files(files: list[ClipFile]) -> list[ClipFile]:
     while True:
         names = ["/".join(part[-n:]) for part, n in zip(parts, length, strict=True)]
         counts = Counter(names)
-        longer = [
-            k for k, name in enumerate(names) if counts[name] > 1 and length[k] < len(parts[k])
-        ]
-        if not longer:
-            break
+        same = [k for k, name in enumerate(names) if counts[name] > 1]
+        longer = [k for k in same if length[k] < len(parts[k])]
+        if same and not longer:
+            raise ValueError(f"two clips are called {names[same[0]]!r}: rename one")
+        if not same:
+            return [replace(file, name=name) for file, name in zip(files, names, strict=True)]
         for k in longer:
             length[k] += 1
-    if duplicate := next((name for name, count in counts.items() if count > 1), None):
-        raise ValueError(f"two clips are called {duplicate!r}: rename one")
-    return [replace(file, name=name) for file, name in zip(files, names, strict=True)]
 
 
 def _name_parts(file: ClipFile) -> tuple[str, ...]:
@@ -188,28 +187,16 @@ def _name_parts(file: ClipFile) -> tuple[str, ...]:
 
 def performers_by_clip(pattern: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
     """Return the performer of each clip by the clip's name; `pattern` is that of `--performer`."""
-    from ..io.tables import csv_table
     from ..learn import performer_of, performers_of
 
-    if pattern is None:
-        return {file.name: file.performer or performer_of(file.path.as_posix()) for file in files}
-    if not pattern.lower().endswith(".csv"):
-        performers_in_order = performers_of([file.path.as_posix() for file in files], pattern)
-        return {
-            file.name: performer for file, performer in zip(files, performers_in_order, strict=True)
-        }
-    columns = ("clip", "performer")
-    table = csv_table(pattern, columns, columns)
-    rows = {row["clip"]: row["performer"] for _, row in table}
-    performers = {}
-    for file in files:
-        path = file.path
-        names = [path.as_posix(), file.relative_path.as_posix(), file.name, path.name, path.stem]
-        row = next((name for name in names if name in rows), None)
-        if row is None:
-            raise ValueError(f"{pattern}: expected a row for the clip {path}, got none")
-        performers[file.name] = rows[row]
-    return performers
+    paths = [file.path.as_posix() for file in files]
+    if pattern is not None:
+        performers = performers_of(paths, pattern)
+    else:
+        performers = [
+            file.performer or performer_of(path) for file, path in zip(files, paths, strict=True)
+        ]
+    return {file.name: performer for file, performer in zip(files, performers, strict=True)}
 
 
 def load_takes(
@@ -226,14 +213,14 @@ def load_takes(
     return clips, performers
 
 
-def joint_names(maps: Sequence[str]) -> dict[str, str]:
+def joint_names() -> dict[str, str]:
     """Return the mapping of `--map`: names in the clip to names in the limits."""
     from ..io.tables import csv_table
 
+    maps = options.settings().maps
     files = [text for text in maps if text.lower().endswith(".csv")]
-    names = options.parse_pairs(
-        [text for text in maps if text not in files], "--map", form="THEIRS=OURS"
-    )
+    pairs = [text for text in maps if text not in files]
+    names = options.parse_pairs(pairs, "--map", form="THEIRS=OURS")
     for file in files:
         for _, row in csv_table(file, ("theirs", "ours"), ("theirs", "ours")):
             names[row["theirs"]] = row["ours"]
@@ -250,12 +237,7 @@ def check_map(names: Mapping[str, str], ours: Skeleton, clips: Sequence[Clip]) -
 
 
 def output_paths(
-    arguments: Sequence[str],
-    files: Sequence[ClipFile],
-    output: Path,
-    *,
-    to: str | None = None,
-    force: bool,
+    arguments: Sequence[str], files: Sequence[ClipFile], output: Path, to: str | None = None
 ) -> dict[ClipFile, Path]:
     """Return the path to write each clip to, once all of them can be written.
 
@@ -265,36 +247,41 @@ def output_paths(
     """
     from ..io import clip_suffix, writable_suffixes
 
-    writable, folder = writable_suffixes(), Path(os.path.realpath(output))
-    outside = [file for file in files if folder not in Path(os.path.realpath(file.path)).parents]
-    files = outside or files
+    writable, folder = " or ".join(writable_suffixes()), Path(os.path.realpath(output))
+    files = [
+        file for file in files if folder not in Path(os.path.realpath(file.path)).parents
+    ] or files
     sources = {file.path for file in files}
     if to is None and clip_suffix(output) and not output.is_dir():
         if len(sources) > 1:
             raise click.UsageError(
                 f"{len(files)} clips need a directory to go to, got {str(output)!r}"
             )
-        paths = [output] * len(files)
+        targets = dict.fromkeys(files, output)
     else:
         single = len(arguments) == len(sources) == 1 and not Path(arguments[0]).is_dir()
         if to is None and single and not output.is_dir():
             raise click.UsageError(
-                f"--output must end in {' or '.join(writable)} or be a directory that exists, "
+                f"--output must end in {writable} or be a directory that exists, "
                 f"got {str(output)!r}"
             )
         if output.exists() and not output.is_dir():
             raise click.UsageError(
                 f"clips need a directory to go to, and {str(output)!r} is a file"
             )
-        paths = [output / _relative_output(file, to) for file in files]
-    for path in paths:
-        if clip_suffix(path) not in writable:
+        targets = {file: output / _relative_output(file, to) for file in files}
+    owners: dict[str, ClipFile] = {}
+    for file, target in targets.items():
+        if clip_suffix(target) not in writable_suffixes():
             raise click.UsageError(
-                f"{clip_suffix(path) or path.suffix} files are only read; write "
-                f"{' or '.join(writable)}, one clip at a time, or convert them first"
+                f"{clip_suffix(target) or target.suffix} files are only read; write {writable}, "
+                "one clip at a time, or convert them first"
             )
-    targets = dict(zip(files, paths, strict=True))
-    _check_targets(targets, output, force=force)
+        owner = owners.setdefault(os.path.realpath(target), file)
+        if owner.path != file.path:
+            raise ValueError(f"{owner.path} and {file.path} would both be written to {target}")
+        if target == output or target.parent.exists():
+            options.check_output(target)
     return targets
 
 
@@ -303,23 +290,8 @@ def _relative_output(file: ClipFile, to: str | None) -> Path:
     if to is None:
         return file.relative_path
     stem = file.path.name[: len(file.path.name) - len(file.suffix)]
-    forbidden = '/\\:*?"<>|'
-    letters = [
-        letter if letter.isprintable() and letter not in forbidden else "_" for letter in file.clip
-    ]
-    name = f"{stem}_{''.join(letters)}" if file.clip else stem
+    name = re.sub(r'[/\\:*?"<>|]|[^ -~\w]', "_", f"{stem}_{file.clip}") if file.clip else stem
     return file.relative_path.with_name(name + to)
-
-
-def _check_targets(targets: Mapping[ClipFile, Path], output: Path, *, force: bool) -> None:
-    """Raise if two source files have the same target, or a target cannot be written."""
-    owners: dict[str, ClipFile] = {}
-    for file, target in targets.items():
-        owner = owners.setdefault(os.path.realpath(target), file)
-        if owner.path != file.path:
-            raise ValueError(f"{owner.path} and {file.path} would both be written to {target}")
-        if target == output or target.parent.exists():
-            options.check_output(target, force=force)
 
 
 def save_to(clips: list[Clip], target: Path) -> None:
@@ -331,28 +303,24 @@ def save_to(clips: list[Clip], target: Path) -> None:
 
 
 def parse_target(option: str, text: str, frames: int) -> Vectors:
-    """Return the target typed as X,Y,Z or FILE.csv: (3,), or (frames, 3)."""
-    if text.lower().endswith(".csv"):
-        return load_points(Path(text), frames)
-    return options.parse_vector(option, text, "three numbers X,Y,Z, or a .csv file")
+    """Return the target typed as X,Y,Z or FILE.csv: (3,), or (frames, 3).
 
-
-def load_points(file: Path, frames: int) -> Vectors:
-    """Return the points (frames, 3) in a CSV file, with or without a line of titles.
-
-    Titles name the columns x, y and z; others are ignored. Without titles there are three columns.
+    Titles in a file name the columns x, y and z; others are ignored. Without titles there are three
+    columns.
     """
     import numpy as np
 
     from ..io.tables import csv_rows
 
-    rows, columns = csv_rows(file), list(AXES)
+    if not text.lower().endswith(".csv"):
+        return options.parse_vector(option, text, "three numbers X,Y,Z, or a .csv file")
+    rows, columns = csv_rows(Path(text)), list(AXES)
     titles = [cell.lower() for cell in rows[0][1]] if rows else []
     if set(AXES) <= set(titles):
         rows, columns = rows[1:], titles
     if len(rows) != frames:
         raise ValueError(
-            f"{file}: expected {frames} rows, one for each frame of the clip, got {len(rows)}"
+            f"{text}: expected {frames} rows, one for each frame of the clip, got {len(rows)}"
         )
     points = []
     for where, cells in rows:
@@ -360,11 +328,8 @@ def load_points(file: Path, frames: int) -> Vectors:
             raise ValueError(
                 f"{where}: expected {len(columns)} columns, {','.join(columns)}, got {len(cells)}"
             )
-        point = [cells[columns.index(axis)] for axis in AXES]
         try:
-            points.append(
-                [options.parse_number(axis, cell) for axis, cell in zip(AXES, point, strict=True)]
-            )
+            points.append([options.parse_number(axis, cells[columns.index(axis)]) for axis in AXES])
         except click.UsageError as error:
             raise ValueError(f"{where}: {error.message}") from None
     return np.array(points).reshape(-1, 3)

@@ -59,7 +59,7 @@ QUICK_LOOK = (
 )
 @click.option(
     "--reject",
-    callback=options.parse_share,
+    callback=options.parsed_by(options.parse_share),
     metavar="SHARE",
     help="Compare each at the least margin that leaves at most this share (1% or 0.01) of the "
     "frames of those left out outside.  [default: 1%]",
@@ -91,15 +91,13 @@ def compare(
     shapes: tuple[str, ...],
     margin_deg: float | None,
     reject: float | None,
-    joints: tuple[str, ...],
+    joints: list[str] | None,
     by: Literal["performer", "clip"],
     performer: str | None,
-    maps: tuple[str, ...],
     quick: bool,
     list_all: bool,
     as_json: bool,
     output: Path | None,
-    force: bool,
 ) -> None:
     """Show which family of limits fits clips best.
 
@@ -112,9 +110,9 @@ def compare(
 
     options.check_margin_or_reject(margin_deg, reject)
     if output is not None:
-        options.check_picture(output, force=force)
+        options.check_picture(output)
     target = 0.01 if reject is None else reject
-    names = joint_names(maps)
+    names = joint_names()
     loaded, performers = load_takes(clips, performer, names)
     compared = evidence.compare(
         loaded,
@@ -124,7 +122,7 @@ def compare(
         reject=target,
         margins=[math.radians(deg) for deg in SWEEP_DEG] if output or as_json else (),
         performers=performers,
-        joints=options.split_names(joints) or None,
+        joints=joints,
         names=names or None,
         excerpt=evidence.QUICK if quick else None,
         progress=terminal.progress("comparing"),

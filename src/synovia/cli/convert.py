@@ -13,7 +13,7 @@ import click
 
 from . import options, terminal
 from .clips import ClipFile, clip_files, output_paths, save_to
-from .options import UNITS, parse_unit
+from .options import UNITS
 
 if TYPE_CHECKING:
     from ..skeleton import Axis, Clip
@@ -33,22 +33,25 @@ NOTABLE_SHARE = 1e-5  # of all bone lengths together or the largest position; sm
 @options.command(examples=EXAMPLES)
 @options.clips_argument
 @options.output_option("The clip to write, whose suffix gives the format; with --to, a directory.")
-@click.option(
-    "--from-up", type=click.Choice(["x", "y", "z"]), help="Which axis is up in the CLIPs."
-)
+@click.option("--from-up", type=options.AXIS, help="Which axis is up in the CLIPs.")
 @click.option(
     "--from-unit",
-    callback=parse_unit,
+    callback=options.parsed_by(options.parse_unit),
     metavar="UNIT",
     help=f"What lengths in the CLIPs are: {', '.join(UNITS)}, or a number of metres.",
 )
 @click.option("--to", metavar="SUFFIX", help="The format of clips in the directory OUT, like .bvh.")
 @click.option(
     "--up",
-    type=click.Choice(["x", "y", "z"]),
+    type=options.AXIS,
     help="Which axis is to be up. Without it, what the format is usually taken to have.",
 )
-@click.option("--unit", callback=parse_unit, metavar="UNIT", help="What lengths are to be.")
+@click.option(
+    "--unit",
+    callback=options.parsed_by(options.parse_unit),
+    metavar="UNIT",
+    help="What lengths are to be.",
+)
 @click.option(
     "--fps",
     type=click.FloatRange(min=0.0, min_open=True, max=1e5),
@@ -60,12 +63,11 @@ def convert(
     clips: tuple[str, ...],
     output: Path,
     from_up: Axis | None,
-    from_unit: float,
+    from_unit: float | None,
     to: str | None,
     up: Axis | None,
-    unit: float,
+    unit: float | None,
     fps: float | None,
-    force: bool,
 ) -> None:
     """Write clips in another format, with another axis up, another unit or rate.
 
@@ -73,9 +75,10 @@ def convert(
     axis up rotates the whole body. What a format cannot hold is reported.
     """
     from ..io import clip_format
+    from ..skeleton import resample, with_unit, with_up
 
     files = clip_files(clips)
-    targets = output_paths(clips, files, output, to=_suffix(output, to), force=force)
+    targets = output_paths(clips, files, output, to=_suffix(output, to))
     groups = defaultdict[Path, list[ClipFile]](list)
     for file, target in targets.items():
         groups[target].append(file)
@@ -84,14 +87,20 @@ def convert(
         target_format, source_format = clip_format(target), clip_format(group[0].path)
         written = []
         for file in group:
-            clip = declare_world(file.load(), from_up, from_unit)
-            clip = change_world(
-                clip,
-                up or target_format.up,
-                unit or target_format.unit,
-                fps,
-                unit_requested=unit > 0.0,
-            )
+            clip = file.load()
+            world = clip.skeleton
+            world = replace(world, up=from_up or world.up, unit=from_unit or world.unit)
+            if unit and not world.unit:
+                raise click.UsageError(
+                    f"{clip.name} does not say what unit its lengths are in: give --from-unit"
+                )
+            clip = replace(clip, skeleton=world)
+            if new_up := up or target_format.up:
+                clip = with_up(clip, new_up)
+            if world.unit:
+                clip = with_unit(clip, unit or target_format.unit or world.unit)
+            if fps is not None:
+                clip = resample(clip, 1.0 / fps)
             written.append(replace(clip, name=file.clip) if len(group) > 1 else clip)
         with warnings.catch_warnings():
             if source_format is not target_format:  # channels are BVH's alone
@@ -127,34 +136,6 @@ def _suffix(output: Path, to: str | None) -> str | None:
     return None
 
 
-def declare_world(clip: Clip, up: Axis | None, unit: float) -> Clip:
-    """Return the clip with another declared up axis and unit, if given; its motion stays."""
-    skeleton = clip.skeleton
-    return replace(
-        clip, skeleton=replace(skeleton, up=up or skeleton.up, unit=unit or skeleton.unit)
-    )
-
-
-def change_world(
-    clip: Clip, up: Axis, unit: float, fps: float | None, *, unit_requested: bool
-) -> Clip:
-    """Return the clip turned to an up axis, scaled to a unit and resampled to a rate.
-
-    An empty or zero value changes nothing. `unit_requested` makes a clip without a unit an error.
-    """
-    from ..skeleton import resample, with_unit, with_up
-
-    if up:
-        clip = with_up(clip, up)
-    if unit_requested and not clip.skeleton.unit:
-        raise click.UsageError(
-            f"{clip.name} does not say what unit its lengths are in: give --from-unit"
-        )
-    if unit and clip.skeleton.unit:
-        clip = with_unit(clip, unit)
-    return clip if fps is None else resample(clip, 1.0 / fps)
-
-
 def describe(group: Sequence[ClipFile], written: Sequence[Clip]) -> str:
     """Return a line about the clips that were converted."""
     name = terminal.bold(group[0].name if len(group) == 1 else str(group[0].path))
@@ -177,34 +158,30 @@ def losses(clip: Clip, target: Path, name: str) -> Iterator[str]:
     from ..io import list_clips, load_clip
     from ..skeleton import with_unit
 
+    skeleton, pose = clip.skeleton, clip.pose
     with warnings.catch_warnings(action="ignore"):  # they were shown when it was written
-        read_back = load_clip(f"{target}#{name}" if name in list_clips(target) else target)
-    if clip.skeleton.unit and read_back.skeleton.unit:
-        read_back = with_unit(read_back, clip.skeleton.unit)
-    if missing := [
-        joint_name
-        for joint_name in clip.skeleton.names
-        if joint_name not in read_back.skeleton.names
-    ]:
-        renamed = len(read_back.skeleton) == len(clip.skeleton)
+        back = load_clip(f"{target}#{name}" if name in list_clips(target) else target)
+    if skeleton.unit and back.skeleton.unit:
+        back = with_unit(back, skeleton.unit)
+    missing = [joint for joint in skeleton.names if joint not in back.skeleton.names]
+    if missing:
+        renamed = len(back.skeleton) == len(skeleton)
         yield f"{'renamed' if renamed else 'lost'}: the joints {', '.join(missing)}"
         return
-    if read_back.frames != clip.frames:
-        all_frames = terminal.pluralize(clip.frames, "frame")
-        yield f"lost: {clip.frames - read_back.frames} of {all_frames}"
+    if back.frames != clip.frames:
+        frames = terminal.pluralize(clip.frames, "frame")
+        yield f"lost: {clip.frames - back.frames} of {frames}"
         return
-    order = [read_back.skeleton.index(joint_name) for joint_name in clip.skeleton.names]
-    angles_deg = np.degrees(
-        quat.angle_between(read_back.pose.rotations[:, order], clip.pose.rotations)
-    )
+    order = [back.skeleton.index(joint) for joint in skeleton.names]
+    angles_deg = np.degrees(quat.angle_between(back.pose.rotations[:, order], pose.rotations))
     if angles_deg.max(initial=0.0) > NOTABLE_DEG:
         frame, joint = np.unravel_index(int(angles_deg.argmax()), angles_deg.shape)
         yield (
             f"lost: up to {terminal.degrees(float(angles_deg[frame, joint]))} degrees of rotation "
-            f"({clip.skeleton.names[int(joint)]}, frame {int(frame)})"
+            f"({skeleton.names[int(joint)]}, frame {int(frame)})"
         )
-    moved = np.abs(read_back.pose.positions[:, order] - clip.pose.positions)
-    size = max(np.abs(clip.skeleton.offsets).sum(), np.abs(clip.pose.positions).max(initial=0.0))
+    moved = np.abs(back.pose.positions[:, order] - pose.positions)
+    size = max(np.abs(skeleton.offsets).sum(), np.abs(pose.positions).max(initial=0.0))
     if moved.max(initial=0.0) > NOTABLE_SHARE * size:
-        largest = clip.skeleton.names[int(moved.max(axis=(0, 2)).argmax())]
+        largest = skeleton.names[int(moved.max(axis=(0, 2)).argmax())]
         yield f"lost: joints move in their parents by up to {moved.max():.3g} ({largest})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from .clips import clip_files, performers_by_clip
 from .fit import fit_options, fitting_of, save_fit
 
 if TYPE_CHECKING:
-    from ..corpus import Corpus, TaskOutcome
+    from ..corpus import Corpus
 
 MAX_FAILURES = 20  # names of clips that could not be read
 EPILOG = """\b
@@ -49,8 +48,8 @@ jobs_option = click.option(
 )
 scheduler_option = click.option(
     "--scheduler",
-    metavar="ADDRESS|local",
-    help="A scheduler of Dask's, which sees the same files; local starts one here.",
+    metavar="ADDRESS",
+    help="A scheduler of Dask's, which sees the same files.",
 )
 folder_argument = click.argument(
     "folder", metavar="CORPUS", type=click.Path(path_type=Path, file_okay=False)
@@ -105,40 +104,45 @@ def add(
 
     files = clip_files(clips)
     performers = performers_by_clip(performer, files)
-    skeleton = _skeleton_path()
+    skeleton = options.settings().skeleton
+    skeleton_path = None if skeleton is None else str(skeleton.resolve())
     tasks = [
-        Task(str(file.path.resolve()), file.clip, file.name, performers[file.name], skeleton)
+        Task(str(file.path.resolve()), file.clip, file.name, performers[file.name], skeleton_path)
         for file in files
     ]
     summary_options = SummaryOptions(
         ancestors=options.parse_pairs(ancestors, "--relative-to", form="JOINT=ANCESTOR"),
         pairs=options.parse_drivers(pairs, "--pairs") or {},
     )
-    corpus = Corpus.make(output, summary_options)
-    remaining = pending(corpus, tasks)
-    start, failed, done, frames = time.monotonic(), [], 0, 0
+    remaining = pending(Corpus.make(output, summary_options), tasks)
+    start, failures, done, frames = time.monotonic(), list[str](), 0, 0
     outcomes = run(str(output.resolve()), remaining, jobs=jobs, scheduler=scheduler)
     for outcome in terminal.progress("summarising", len(remaining))(outcomes):
+        if outcome.disk_full:
+            raise OSError(
+                f"{outcome.error}. {terminal.pluralize(done, 'clip')} were added and are kept: "
+                "make room, and run the same command again"
+            )
         if outcome.error:
-            failed.append(outcome)
-            if outcome.disk_full:
-                raise OSError(
-                    f"{outcome.error}. {terminal.pluralize(done, 'clip')} were added and are kept: "
-                    "make room, and run the same command again"
-                )
+            is_named = outcome.task.path in outcome.error
+            failures.append(outcome.error if is_named else f"{outcome.task.place}: {outcome.error}")
         else:
             done, frames = done + 1, frames + outcome.result.frames
     seconds = time.monotonic() - start
-    note_failures("not added", [describe_failure(outcome) for outcome in failed])
+    for line in failures[:MAX_FAILURES]:
+        terminal.note(f"{click.style('not added:', fg='red')} {line}")
+    if len(failures) > MAX_FAILURES:
+        terminal.note(f"not added: {len(failures) - MAX_FAILURES} more")
+    corpus = Corpus.open(output)
     terminal.echo(
         f"added {terminal.pluralize(done, 'clip')} ({terminal.pluralize(frames, 'frame')}) in "
         f"{seconds:.0f} s; {len(tasks) - len(remaining)} were there; "
-        f"{f'{len(failed)} could not be read; ' if failed else ''}"
-        f"{len(Corpus.open(output).entries)} in {output}"
+        f"{f'{len(failures)} could not be read; ' if failures else ''}"
+        f"{len(corpus.entries)} in {output}"
     )
-    if missing := missing_pairs(Corpus.open(output)):
+    if missing := missing_pairs(corpus):
         terminal.note(f"no clip has both joints of {', '.join(missing)} below a root")
-    options.exit_with(bool(failed))
+    options.exit_with(bool(failures))
 
 
 def missing_pairs(corpus: Corpus) -> list[str]:
@@ -147,59 +151,9 @@ def missing_pairs(corpus: Corpus) -> list[str]:
 
     pairs = corpus.options.pairs
     missing = set() if pairs == "auto" else set(pairs.items())
-    for entry in corpus.entries:
-        if not missing:
-            break
+    for entry in corpus.entries if missing else ():
         missing -= {info.joints for info in load_head(corpus.summary_file(entry.mark)).cells}
     return sorted(f"{name}:{driver}" for name, driver in missing)
-
-
-def note_failures(what: str, failures: Sequence[str]) -> None:
-    """Print the first failures, each after the word `what`, and the number of the others."""
-    for line in failures[:MAX_FAILURES]:
-        terminal.note(f"{click.style(f'{what}:', fg='red')} {line}")
-    if len(failures) > MAX_FAILURES:
-        terminal.note(f"{what}: {len(failures) - MAX_FAILURES} more")
-
-
-def describe_failure(outcome: TaskOutcome) -> str:
-    """Return a line about a clip that could not be read."""
-    is_named = outcome.task.path in outcome.error
-    return outcome.error if is_named else f"{outcome.task.place}: {outcome.error}"
-
-
-def _skeleton_path() -> str | None:
-    """Return the absolute path of `--skeleton`, for other processes."""
-    skeleton = options.settings().skeleton
-    return None if skeleton is None else str(skeleton.resolve())
-
-
-@corpus_command(
-    "status",
-    examples=(("what is in a corpus", "synovia corpus status corpus/"),),
-)
-@folder_argument
-@options.json_option
-def show_status(folder: Path, as_json: bool) -> None:
-    """Show what is in a corpus, and what is to be done again."""
-    from ..corpus import Corpus, status
-
-    state = status(Corpus.open(folder))
-    if as_json:
-        terminal.echo_json(state)
-        return
-    terminal.echo(
-        f"{terminal.bold(str(folder))}: {terminal.pluralize(state['clips'], 'clip')} of "
-        f"{terminal.pluralize(state['performers'], 'performer')}, "
-        f"{terminal.pluralize(state['frames'], 'frame')}, {state['bytes'] / 1e6:.1f} MB"
-    )
-    for key, word in (
-        ("damaged", "damaged, add them again"),
-        ("changed", "changed since, add them again"),
-        ("gone", "no longer there; their summaries are"),
-    ):
-        if paths := state[key]:
-            terminal.echo(f"{len(paths)} {word}: {', '.join(paths[:3])}{', …' * (len(paths) > 3)}")
 
 
 @corpus_command(
@@ -227,7 +181,6 @@ def show_status(folder: Path, as_json: bool) -> None:
 def fit_command(
     folder: Path,
     output: Path,
-    force: bool,
     reference: str,
     jobs: int,
     scheduler: str | None,
@@ -242,10 +195,10 @@ def fit_command(
     from ..corpus import Corpus, fit_corpus
     from ..learn import FitOptions
 
-    options.check_limits_output(output, force=force)
+    options.check_limits_output(output)
     model = fit_corpus(
         Corpus.open(folder),
-        FitOptions.of(reference=reference, **fitting_of(**fitting)),
+        FitOptions.of(reference=reference, **fitting_of(fitting)),
         jobs=jobs,
         scheduler=scheduler,
         progress=terminal.progress("fitting"),

@@ -34,7 +34,7 @@ FILES = ("rom.bvh", "wild.bvh", "clamped.bvh", "human.limits.json", "limits.png"
     "directory", metavar="[DIR]", default="synovia-demo", type=click.Path(path_type=Path)
 )
 @options.force_option
-def demo(directory: Path, force: bool) -> None:
+def demo(directory: Path) -> None:
     """Learn limits from motion, and clamp a wild clip with them.
 
     The demo takes the default human, whose limits are known, and makes two clips of it: in one a
@@ -46,7 +46,7 @@ def demo(directory: Path, force: bool) -> None:
     """
     _make_directory(directory)
     for name in FILES:
-        options.check_output(directory / name, force=force)
+        options.check_output(directory / name)
     terminal.echo_lines(run_demo(directory))
 
 

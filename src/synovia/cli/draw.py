@@ -54,8 +54,6 @@ def draw(
     depends: str | None,
     plate: str | None,
     output: Path,
-    force: bool,
-    maps: tuple[str, ...],
 ) -> None:
     """Draw the limits in FILE, or a plate of joints.
 
@@ -67,7 +65,7 @@ def draw(
     """
     from .. import draw as pictures
 
-    options.check_picture(output, force=force)
+    options.check_picture(output)
     kinds = {"--joint": joint, "--depends": depends, "--plate": plate}
     if len(chosen := [name for name, value in kinds.items() if value is not None]) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} draw different things: give one of them")
@@ -75,7 +73,7 @@ def draw(
         figure = figure_of(file or HUMAN, None)
         picture = pictures.draw_plate(figure, pictures.PLATES[plate])
     else:
-        model = _model(HUMAN if file is None else file, joint_names(maps))
+        model = _model(HUMAN if file is None else file, joint_names())
         if joint is not None:
             _check_name("--joint", joint, "one of those with a limit", model.limits)
             picture = pictures.draw_joint(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..components import Control, Figure, FigurePose
 
 HUMAN = "human"
-SIDES = ("left", "right")
 UNITS = {"degrees": "°", "radians": " rad", "length": "", "share": ""}
 FRAMES_A_SECOND = 30
 FIGURE_SUFFIXES = (".xml", ".limits.json")
@@ -100,36 +99,38 @@ def figure(
     height: float | None,
     more: tuple[str, ...],
     captures: tuple[str, ...],
-    maps: tuple[str, ...],
     marker_table: Path | None,
     show: bool,
     output: Path | None,
-    force: bool,
 ) -> None:
     """Pose the human, or the figure in FILE.xml, by its controls; or fit it to a person.
 
     A control moves many bones at once, and no number takes a joint where it cannot go: what is out
     of range is clamped, and reported.
     """
+    from ..io import writable_suffixes
+
     if captures:
         if which != HUMAN or sets or reaches or sweep_all or show:
             raise click.UsageError(
                 "--fit makes a figure of the human: leave out --set, --reach, --sweep, --list "
                 "and figures of your own"
             )
-        fit_human([*captures, *more], output, height, maps, marker_table, force=force)
+        fit_human([*captures, *more], output, height, marker_table)
         return
-    if more or maps or marker_table is not None:
+    if more or options.settings().maps or marker_table is not None:
         raise click.UsageError("clips, --map and --markers are for --fit: give that, too")
     if reaches and sweep_all:
         raise click.UsageError("--reach finds one pose and --sweep makes many: give one of them")
-    if output is None and not reaches and (sets or sweep_all):
-        raise click.UsageError("--set and --sweep pose the figure: give -o and a file to write")
-    if output is None and not reaches and not show:
-        raise click.UsageError("nothing to do: give --list, --reach, or -o and a file to write")
+    if output is None and not reaches:
+        if sets or sweep_all:
+            raise click.UsageError("--set and --sweep pose the figure: give -o and a file to write")
+        if not show:
+            raise click.UsageError("nothing to do: give --list, --reach, or -o and a file to write")
     if output is not None:
-        is_clip = options.check_clip_output(output, force=force, others=FIGURE_SUFFIXES)
-        if (sets or reaches or sweep_all) and not is_clip:
+        options.check_suffix(output, (*writable_suffixes(), *FIGURE_SUFFIXES))
+        options.check_output(output)
+        if (sets or reaches or sweep_all) and output.name.lower().endswith(FIGURE_SUFFIXES):
             raise click.UsageError(
                 f"{' and '.join(FIGURE_SUFFIXES)} files are of the figure, not of a pose: leave "
                 f"out --set, --reach and --sweep, or write a .bvh file, got {output}"
@@ -166,13 +167,7 @@ def figure_of(which: str, height: float | None) -> Figure:
 
 
 def fit_human(
-    arguments: Sequence[str],
-    output: Path | None,
-    height: float | None,
-    maps: Sequence[str],
-    marker_table: Path | None,
-    *,
-    force: bool,
+    arguments: Sequence[str], output: Path | None, height: float | None, marker_table: Path | None
 ) -> None:
     """Fit the human to captures, write it, and print the residuals by segment."""
     from ..anatomy import fit_figure
@@ -181,7 +176,7 @@ def fit_human(
 
     if output is None or output.suffix.lower() != ".xml":
         raise click.UsageError(f"--fit writes a figure: give -o and a .xml file, got {output}")
-    options.check_output(output, force=force)
+    options.check_output(output)
     tracks = [path for path in arguments if path.lower().endswith(MARKERS_SUFFIX)]
     clips = [path for path in arguments if path not in tracks]
     if tracks and clips:
@@ -190,19 +185,13 @@ def fit_human(
         )
     if marker_table is not None and clips:
         raise click.UsageError(f"--markers is for tracks of markers, got the clip {clips[0]}")
-    if maps and tracks:
+    if options.settings().maps and tracks:
         raise click.UsageError(f"--map is for clips, got tracks of markers, {tracks[0]}")
     table = None if marker_table is None else load_marker_table(marker_table)
-    captures: list[Any] = [load_markers(path) for path in tracks]
-    if clips:
-        captures = load_clips(clip_files(clips))
+    captures = load_clips(clip_files(clips)) if clips else [load_markers(path) for path in tracks]
     with terminal.share_bar("fitting") as update:
         fitted = fit_figure(
-            captures,
-            height=height,
-            names=joint_names(maps),
-            markers=table,
-            progress=update,
+            captures, height=height, names=joint_names(), markers=table, progress=update
         )
     save_figure(fitted.figure, output)
     terminal.echo_lines(fit_lines(fitted))
@@ -217,19 +206,20 @@ def fit_lines(fitted: FittedFigure) -> Iterator[str]:
         f"a human of {fitted.height:.2f} m to start from"
     )
     yield ""
-    rows = [
+    lengths = [
         (name, f"{1e3 * was:.0f}", f"{1e3 * now:.0f}", f"± {1e3 * error:.1f}")
         for name, (was, now, error) in fitted.lengths.items()
     ]
-    titles = ("joint, from the one before", "mm at first", "mm fitted", "")
-    yield from terminal.table(titles, rows)
+    yield from terminal.table(
+        ("joint, from the one before", "mm at first", "mm fitted", ""), lengths
+    )
     yield ""
     residuals = [
         (name, *_residual_cells(fitted.before[name]), *_residual_cells(now))
         for name, now in fitted.after.items()
     ]
-    heads = ("what is left of", "mm at first", "degrees", "mm fitted", "degrees")
-    yield from terminal.table(heads, residuals)
+    titles = ("what is left of", "mm at first", "degrees", "mm fitted", "degrees")
+    yield from terminal.table(titles, residuals)
     yield ""
 
 
@@ -243,7 +233,7 @@ def parse_controls(body: Figure, pairs: Mapping[str, str]) -> dict[str, float]:
     """Return the values of `--set` by full names; a name without its side stands for both."""
     values: dict[str, float] = {}
     for name, text in pairs.items():
-        both = [f"{side}_{name}" for side in SIDES]
+        both = [f"{side}_{name}" for side in ("left", "right")]
         names = both if name not in body.controls and set(both) <= set(body.controls) else [name]
         values |= dict.fromkeys(names, options.parse_number(f"--set {name}", text))
     return values

@@ -68,15 +68,15 @@ FIT_OPTIONS = (
     ),
     click.option(
         "--margin",
-        "margin_deg",
         type=click.FloatRange(min=0.0),
+        callback=options.parsed_by(math.radians),
         metavar="DEG",
         help="How much wider than what was observed, in degrees.",
         show_default="--reject 1% with three performers or more, else 2.9",
     ),
     click.option(
         "--reject",
-        callback=options.parse_share,
+        callback=options.parsed_by(options.parse_share),
         metavar="SHARE",
         help="Widen each joint's margin until at most this share (0.5% or 0.005) of the frames of "
         "people who are not in the clips is expected outside, on average; estimated by leaving "
@@ -84,7 +84,7 @@ FIT_OPTIONS = (
     ),
     click.option(
         "--trim",
-        callback=options.parse_share,
+        callback=options.parsed_by(options.parse_share),
         metavar="SHARE",
         default="5%",
         show_default=True,
@@ -92,12 +92,20 @@ FIT_OPTIONS = (
         "them; 0 keeps every frame, capture flips too.",
     ),
     options.joints_option,
-    click.option("-x", "--exclude", multiple=True, metavar="A,B", help="Not these joints."),
+    click.option(
+        "-x",
+        "--exclude",
+        multiple=True,
+        metavar="A,B",
+        callback=options.parsed_by(options.split_names),
+        help="Not these joints.",
+    ),
     options.map_option,
     click.option(
         "--depends",
         multiple=True,
         metavar="JOINT:DRIVER|auto",
+        callback=options.parsed_by(options.parse_drivers),
         help="Let the limit of a joint depend on the rotation of another joint: "
         "LeftLeg:LeftUpLeg. Repeat it for more. With auto: where that pays on people who are left "
         "out.",
@@ -116,36 +124,13 @@ def fit_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-def fitting_of(
-    *,
-    shape: str,
-    chart: str | None,
-    shape_options: tuple[str, ...],
-    margin_deg: float | None,
-    reject: float | None,
-    trim: float,
-    joints: tuple[str, ...],
-    exclude: tuple[str, ...],
-    maps: tuple[str, ...],
-    depends: tuple[str, ...],
-    keep_samples: bool,
-) -> dict[str, Any]:
+def fitting_of(fitting: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `FitOptions.of` for the values of `FIT_OPTIONS`."""
-    options.check_margin_or_reject(margin_deg, reject)
-    shape_pairs = options.parse_pairs(shape_options, "--with", form="OPTION=VALUE")
-    return {
-        "shape": shape,
-        "chart": chart,
-        "margin": None if margin_deg is None else math.radians(margin_deg),
-        "reject": reject,
-        "trim": trim,
-        "joints": options.split_names(joints) or None,
-        "exclude": options.split_names(exclude),
-        "names": joint_names(maps) or None,
-        "depends": options.parse_drivers(depends),
-        "keep_samples": keep_samples,
-        **parse_shape_options(shape, shape_pairs),
-    }
+    arguments = {key: value for key, value in fitting.items() if key != "shape_options"}
+    options.check_margin_or_reject(fitting["margin"], fitting["reject"])
+    pairs = options.parse_pairs(fitting["shape_options"], "--with", form="OPTION=VALUE")
+    shape_options = parse_shape_options(fitting["shape"], pairs)
+    return {**arguments, "names": joint_names() or None, **shape_options}
 
 
 @options.command(examples=EXAMPLES)
@@ -173,7 +158,6 @@ def fitting_of(
 def fit(
     clips: tuple[str, ...],
     output: Path,
-    force: bool,
     reference: str,
     ancestors: tuple[str, ...],
     performer: str | None,
@@ -188,8 +172,8 @@ def fit(
     from ..io import load_limits
     from ..model import LimitModel
 
-    options.check_limits_output(output, force=force)
-    fitting_values, reference_value = fitting_of(**fitting), parse_reference(reference)
+    options.check_limits_output(output)
+    fitting_values, reference_value = fitting_of(fitting), parse_reference(reference)
     population = None if blend is None else load_limits(blend)
     if population is not None and not any(population.samples.values()):
         raise ValueError(f"{blend}: no samples to blend with; write it with fit --keep-samples")

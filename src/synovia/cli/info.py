@@ -18,15 +18,13 @@ if TYPE_CHECKING:
     from ..learn import JointKind
     from ..limit import Limit
     from ..model import LimitModel
-    from ..rigs import Rig
-    from ..skeleton import Clip, Skeleton
+    from ..skeleton import Clip
 
 EXAMPLES = (
     ("the joints of a clip, and how each of them moves", "synovia info walk.bvh"),
     ("the ranges that were learned, and from what", "synovia info human.limits.json"),
 )
 MAX_INDENT = 12  # levels of the tree of joints
-LIMITS = ".limits.json"
 MAX_CLIPS = 40  # names of clips that limits were learned from
 CERTAIN = 0.85  # lower confidence in a bone is shown
 ANGLE_OPTIONS = ("cell", "spread")
@@ -55,13 +53,17 @@ def info(file: Path) -> None:
     path, _ = split_clip(file)
     options.check_file(path)
     title = terminal.printable(file.name)
-    if path.name.lower().endswith(LIMITS) or (not clip_suffix(path) and range_suffix(path)):
+    if path.name.lower().endswith(options.LIMITS_SUFFIX) or (
+        not clip_suffix(path) and range_suffix(path)
+    ):
         from ..io import load_limits  # needs much more of the package than a clip
 
         terminal.echo_lines(limits_lines(title, load_limits(file)))
         return
     if not is_clip(path):
-        expected = f"expected a clip ({', '.join(CLIP_FORMATS)}) or limits ({LIMITS})"
+        expected = (
+            f"expected a clip ({', '.join(CLIP_FORMATS)}) or limits ({options.LIMITS_SUFFIX})"
+        )
         raise ValueError(f"{file}: {ADVICE.get(path.suffix.lower(), expected)}")
     names, clips = list_clips(file), load_clips(clip_files([str(file)]))
     if len(clips) > 1:
@@ -150,8 +152,6 @@ def clip_lines(title: str, clip: Clip) -> Iterator[str]:
         f"{terminal.pluralize(clip.frames, 'frame')}, "
         f"{clip.frames * clip.frame_time:.2f} s at {1.0 / clip.frame_time:.4g} frames a second"
     )
-    for channels, names in _by_channels(skeleton).items():
-        yield from terminal.wrap(f"channels: {channels} ({names})")
     lengths = np.linalg.norm(skeleton.offsets, axis=1)
     short = np.flatnonzero((lengths <= 1e-9 * lengths.max()) & (skeleton.parents >= 0))
     if len(short):
@@ -201,8 +201,11 @@ def human_lines(clip: Clip) -> Iterator[str]:
     by_bone: dict[str, dict[str, str]] = {}
     for role in ROLES:
         if role in rig.roles:
+            start, joint, confidence = rig.starts[role], rig.roles[role], rig.confidence[role]
+            text = joint if start == joint else f"{start} … {joint}"
+            doubt = f" ({confidence:.1f})" if confidence < CERTAIN else ""
             side, bone = _bone_of(role)
-            by_bone.setdefault(bone, {})[side] = _bone_joints(rig, role)
+            by_bone.setdefault(bone, {})[side] = text + doubt
     rows = [
         (bone, joints.get("left", "") or joints.get("", ""), joints.get("right", ""))
         for bone, joints in by_bone.items()
@@ -216,29 +219,6 @@ def _bone_of(role: str) -> tuple[str, str]:
 
     side, bone = split_role(role)
     return side, bone[:1].lower() + bone[1:]
-
-
-def _bone_joints(rig: Rig, role: str) -> str:
-    """Return the joints of a bone: the first and the last where it is split."""
-    start, joint, confidence = rig.starts[role], rig.roles[role], rig.confidence[role]
-    doubt = f" ({confidence:.1f})" if confidence < CERTAIN else ""
-    return (joint if start == joint else f"{start} … {joint}") + doubt
-
-
-def _by_channels(skeleton: Skeleton) -> dict[str, str]:
-    """Return the joints, as text, by the description of their channels."""
-    owners: dict[str, list[str]] = {}
-    for joint, channels in zip(skeleton.names, skeleton.channels, strict=True):
-        axes = {
-            kind: "".join(name[0] for name in channels if name.endswith(kind))
-            for kind in ("position", "rotation")
-        }
-        parts = [f"{kind} {letters}" for kind, letters in axes.items() if letters]
-        owners.setdefault(", ".join(parts) or "none", []).append(terminal.printable(joint))
-    return {
-        channels: ", ".join(names) if len(names) <= 3 else terminal.pluralize(len(names), "joint")
-        for channels, names in owners.items()
-    }
 
 
 def _range_texts(kind: JointKind) -> list[str]:
@@ -256,19 +236,6 @@ def _axis(axis: Sequence[float]) -> str:
         if abs(along) > 0.9998:
             return letter if along > 0.0 else f"-{letter}"
     return "({:.2f} {:.2f} {:.2f})".format(*(round(along, 2) + 0.0 for along in axis))
-
-
-def _bounds_deg(limit: Limit) -> list[list[float]]:
-    """Return the range of each coordinate in degrees; of directions, the elevation to each axis."""
-    import numpy as np
-
-    from ..shapes import as_directional
-
-    bounds = limit.region.bounds.copy()
-    if as_directional(limit.shape) is not None:
-        bounds[:, :3] = np.arcsin(np.clip(bounds[:, :3], -1.0, 1.0))
-    ends: list[list[float]] = np.degrees(bounds).T.tolist()
-    return ends
 
 
 def limits_lines(title: str, model: LimitModel) -> Iterator[str]:
@@ -290,24 +257,18 @@ def limits_lines(title: str, model: LimitModel) -> Iterator[str]:
     if count := sum(len(sample.frames) for sample in samples):
         yield f"with {terminal.pluralize(count, 'sample')} of what was observed"
     yield ""
-    bounds = {name: _bounds_deg(limit) for name, limit in limits.items()}
-    widest = max(map(len, bounds.values()), default=3)
     charts = {type(limit.chart) for limit in limits.values()}
     axes = coordinate_names(charts.pop()) if len(charts) == 1 else ("1st", "2nd", "3rd", "4th")
-    columns: dict[str, list[str]] = {"joint": list(limits)}
-    for k, axis in zip(range(widest), axes, strict=False):
-        columns[f"{axis} deg"] = [
-            terminal.interval(*ends[k]) if k < len(ends) else "" for ends in bounds.values()
-        ]
+    bounds = [_range_cells(limit) for limit in limits.values()]
+    columns = {"joint": list(limits)}
+    for k, axis in zip(range(max(map(len, bounds), default=3)), axes, strict=False):
+        columns[f"{axis} deg"] = [cells[k] if k < len(cells) else "" for cells in bounds]
     columns["volume"] = [percent(volumes[name]) for name in limits]
     if len(kinds) > 1:
         columns["shape"] = [limit.shape.name for limit in limits.values()]
         columns["chart"] = [limit.chart.name for limit in limits.values()]
     if any(limit.relative_to for limit in limits.values()):
         columns["measured from"] = [limit.relative_to or "its parent" for limit in limits.values()]
-    frames = [_frame_text(limit) for limit in limits.values()]
-    if any(frames):
-        columns["axes turned by"] = frames
     yield from terminal.table([*columns], [*zip(*columns.values(), strict=True)])
     for name, dependent in model.dependents.items():
         yield ""
@@ -324,17 +285,16 @@ def limits_lines(title: str, model: LimitModel) -> Iterator[str]:
         yield from terminal.wrap(f"clips: {', '.join(names[:MAX_CLIPS])}{left}")
 
 
-def _frame_text(limit: Limit) -> str:
-    """Return the rotation of the chart's axes in the joint's frame as angle and axis in words."""
+def _range_cells(limit: Limit) -> list[str]:
+    """Return the range of each coordinate; of directions, the elevation to each axis."""
     import numpy as np
 
-    from .. import quat
+    from ..shapes import as_directional
 
-    vector = quat.log(limit.chart.frame)
-    angle = float(np.linalg.norm(vector))
-    return (
-        f"{math.degrees(angle):.0f} deg about {_axis((vector / angle).tolist())}" if angle else ""
-    )
+    bounds = limit.region.bounds.copy()
+    if as_directional(limit.shape) is not None:
+        bounds[:, :3] = np.arcsin(np.clip(bounds[:, :3], -1.0, 1.0))
+    return [terminal.interval(*ends) for ends in np.degrees(bounds).T.tolist()]
 
 
 def _option(key: str, value: Any) -> str:

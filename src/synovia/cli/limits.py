@@ -46,9 +46,7 @@ RUNTIME_EXAMPLES = (
     "if its rest pose does not.",
 )
 @options.limits_output_option
-def limits(
-    source: str, rig: str, maps: tuple[str, ...], original: str | None, output: Path, force: bool
-) -> None:
+def limits(source: str, rig: str, original: str | None, output: Path) -> None:
     """Write human limits, or those in FILE, for a rig.
 
     Human limits give both verdicts, impossible and unusual, unless one is named. Limits in FILE
@@ -58,9 +56,9 @@ def limits(
     """
     from ..io import save_limits
 
-    options.check_limits_output(output, force=force)
+    options.check_limits_output(output)
     skeleton, clip = _load_rig(rig)
-    names = joint_names(maps)
+    names = joint_names()
     loaded = load_limits(source, "FILE")
     if not isinstance(loaded, str):
         model = _retarget(loaded, source, rig, skeleton, clip, names, original)
@@ -99,7 +97,6 @@ def _retarget(
 def _load_rig(rig: str) -> tuple[Skeleton, Clip | None]:
     """Return the skeleton of a known rig or of a file, and the file's first clip, if it has any."""
     from .. import io
-    from ..io.limits import SUFFIX
     from ..io.ranges import range_suffix, read_ranges
     from ..io.smpl import smpl_skeleton
     from ..rigs.canonical import mixamo_skeleton, mujoco_cmu_skeleton, vrm_skeleton
@@ -110,7 +107,7 @@ def _load_rig(rig: str) -> tuple[Skeleton, Clip | None]:
             return smpl_skeleton(joints), None
         named = {"vrm": vrm_skeleton, "mixamo": mixamo_skeleton, "mujoco-cmu": mujoco_cmu_skeleton}
         return named[rig](), None
-    if rig.lower().endswith(SUFFIX):
+    if rig.lower().endswith(options.LIMITS_SUFFIX):
         return io.load_limits(rig).skeleton, None
     if range_suffix(rig) and not io.clip_suffix(rig) and Path(rig).exists():
         return read_ranges(rig).skeleton, None
@@ -142,7 +139,7 @@ def _empty_clip(skeleton: Skeleton, name: str) -> Clip:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Limits to pack, a .limits.json. Repeat it for more.",
 )
-def runtime(output: Path, files: tuple[Path, ...], force: bool) -> None:
+def runtime(output: Path, files: tuple[Path, ...]) -> None:
     """Write a C header that applies limits, and limits as it reads them.
 
     synovia.h needs libm alone, allocates nothing and may be used by many threads. It loads the
@@ -150,17 +147,16 @@ def runtime(output: Path, files: tuple[Path, ...], force: bool) -> None:
     """
     from .. import io
     from ..io.files import atomic_write
-    from ..io.limits import SUFFIX as LIMITS_SUFFIX
     from ..io.packed_limits import SUFFIX, packed_limits_bytes
     from ..native.runtime import header_text
 
     contents = {output / "synovia.h": header_text().encode()}
     for file in files:
-        if not file.name.lower().endswith(LIMITS_SUFFIX):
+        if not file.name.lower().endswith(options.LIMITS_SUFFIX):
             raise click.UsageError(
-                f"--limits takes a file that ends in {LIMITS_SUFFIX}, got {str(file)!r}"
+                f"--limits takes a file that ends in {options.LIMITS_SUFFIX}, got {str(file)!r}"
             )
-        target = output / (file.name[: -len(LIMITS_SUFFIX)] + SUFFIX)
+        target = output / (file.name[: -len(options.LIMITS_SUFFIX)] + SUFFIX)
         if target in contents:
             raise ValueError(f"{file}: {target} would be written twice; rename one of the files")
         model = io.load_limits(file)
@@ -170,7 +166,7 @@ def runtime(output: Path, files: tuple[Path, ...], force: bool) -> None:
             raise ValueError(f"{file}: {error}") from None
     output.mkdir(parents=True, exist_ok=True)
     for target in contents:
-        options.check_output(target, force=force)
+        options.check_output(target)
     for target, content in contents.items():
         atomic_write(target, content)
         terminal.note(f"wrote {target}, {len(content) / 1e3:.0f} kB")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 SOURCES: tuple[Source, ...] = ("human", "possible", "usual", "anatomy")
 """Limits that need no file: `population.SOURCES`, repeated here because that import is slow."""
+LIMITS_SUFFIX = ".limits.json"  # `io.limits.SUFFIX`, for the same reason
 LIMITS_METAVAR = f"FILE|{'|'.join(SOURCES)}"
 MAX_NUMBER = 1e12  # of coordinates and angles that are typed; squares keep their digits
 MIN_UNIT, MAX_UNIT = 1e-9, 1e9  # metres
@@ -41,6 +42,10 @@ class Settings:
     """Show tracebacks."""
     verbose: bool = False
     """Report how a rig was recognised."""
+    force: bool = False
+    """Replace files that exist."""
+    maps: tuple[str, ...] = ()
+    """Names of joints in clips and in limits, as typed; see `clips.joint_names`."""
     skeleton: Path | None = None
     """The file with the skeleton of clips that come without one."""
     tpose: str | None = None
@@ -102,13 +107,60 @@ class TeachingCommand(click.Command):
                 formatter.write(f"{indent}# {about}\n{indent}{line}\n")
 
 
+def parsed_by(parse: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return a callback of click that gives an option the value `parse` returns; None stays.
+
+    A ValueError is reported as an error of the option.
+    """
+
+    def callback(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
+        try:
+            return None if value is None else parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return callback
+
+
+def parse_share(text: str) -> float:
+    """Return a share typed as 0.005 or as 0.5% as a number from 0 to 1."""
+    number = text.strip()
+    try:
+        share = float(number.removesuffix("%")) / (100.0 if number.endswith("%") else 1.0)
+    except ValueError:
+        share = math.nan
+    if not 0.0 <= share < 1.0:
+        raise ValueError(f"must be a share like 0.5% or 0.005, got {text!r}")
+    return share
+
+
+def parse_unit(text: str) -> float:
+    """Return the metres of a unit given by name or as a number."""
+    try:
+        unit = UNITS[text] if text in UNITS else float(text)
+    except ValueError:
+        unit = math.nan
+    if not MIN_UNIT <= unit <= MAX_UNIT:
+        raise ValueError(
+            f"must be {', '.join(UNITS)}, or a number of metres from {MIN_UNIT:g} to "
+            f"{MAX_UNIT:g}, got {text!r}"
+        )
+    return unit
+
+
+def split_names(texts: Sequence[str]) -> list[str]:
+    """Return the names in texts like "A,B"."""
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+AXIS = click.Choice(["x", "y", "z"])
 command = partial(click.command, cls=TeachingCommand)
 clips_argument = click.argument(
     "clips", nargs=-1, required=True, metavar="CLIP...", type=click.Path()
 )
-force_option = click.option("-f", "--force", is_flag=True, help="Replace files that exist.")
+force_option = setting_option("-f", "--force", is_flag=True, help="Replace files that exist.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
-map_option = click.option(
+map_option = setting_option(
     "-m",
     "--map",
     "maps",
@@ -148,15 +200,16 @@ performer_option = click.option(
     "-p",
     "--performer",
     "--performers",
-    metavar="REGEX|FILE.csv",
-    help="The performer: a regular expression with one (group), searched in the clip's path, or a "
-    "file with the columns clip,performer.  [default: the file's name up to the first _ or -]",
+    metavar="REGEX",
+    help="The performer: a regular expression with one (group), searched in the clip's path.  "
+    "[default: as in a table of clips, else the file's name up to the first _ or -]",
 )
 joints_option = click.option(
     "-j",
     "--joints",
     multiple=True,
     metavar="A,B",
+    callback=parsed_by(lambda texts: split_names(texts) or None),
     help="Only these joints, instead of all but roots.",
 )
 relative_option = click.option(
@@ -191,20 +244,9 @@ def output_option(
     force: bool = True,
 ) -> Callable[[Function], Function]:
     """Return a decorator that adds `--output` and, unless `force` is false, `--force`."""
-
-    def decorate(function: Function) -> Function:
-        if force:
-            function = force_option(function)
-        return click.option(
-            "-o",
-            "--output",
-            required=required,
-            metavar=metavar,
-            type=click.Path(path_type=Path, file_okay=not folder),
-            help=about,
-        )(function)
-
-    return decorate
+    kind = click.Path(path_type=Path, file_okay=not folder)
+    add = click.option("-o", "--output", required=required, metavar=metavar, type=kind, help=about)
+    return (lambda function: add(force_option(function))) if force else add
 
 
 limits_output_option = output_option(
@@ -230,38 +272,6 @@ def check_margin_or_reject(margin_deg: float | None, reject: float | None) -> No
         raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
 
 
-def parse_share(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """Return a share typed as 0.005 or as 0.5% as a number from 0 to 1."""
-    if value is None:
-        return None
-    text = value.strip()
-    try:
-        number = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
-    except ValueError:
-        number = math.nan
-    if not 0.0 <= number < 1.0:
-        raise click.BadParameter(f"must be a share like 0.5% or 0.005, got {value!r}", ctx, param)
-    return number
-
-
-def parse_unit(ctx: click.Context, param: click.Parameter, value: str | None) -> float:
-    """Return the metres of a unit given by name or as a number; 0 if none was given."""
-    if value is None:
-        return 0.0
-    try:
-        unit = UNITS[value] if value in UNITS else float(value)
-    except ValueError:
-        unit = math.nan
-    if not MIN_UNIT <= unit <= MAX_UNIT:
-        raise click.BadParameter(
-            f"must be {', '.join(UNITS)}, or a number of metres from {MIN_UNIT:g} to "
-            f"{MAX_UNIT:g}, got {value!r}",
-            ctx,
-            param,
-        )
-    return unit
-
-
 def parse_pairs(texts: Sequence[str], option: str, *, form: str, sign: str = "=") -> dict[str, str]:
     """Return KEY=VALUE texts as a mapping; `form` is what an error says the option takes."""
     pairs: dict[str, str] = {}
@@ -281,11 +291,6 @@ def parse_drivers(texts: Sequence[str], option: str = "--depends") -> dict[str, 
             raise click.UsageError(f"{option} auto finds the joints itself: give it alone")
         return "auto"
     return parse_pairs(texts, option, sign=":", form="JOINT:DRIVER or auto") or None
-
-
-def split_names(texts: Sequence[str]) -> list[str]:
-    """Return the names in texts like "A,B"."""
-    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 
 
 def parse_number(option: str, text: str) -> float:
@@ -311,14 +316,6 @@ def _parse_numbers(option: str, text: str, form: str, count: int) -> list[float]
     return numbers
 
 
-def parse_direction(option: str, text: str) -> Vectors:
-    """Return the direction (3,) typed as X,Y,Z, of any length above 0."""
-    vector = parse_vector(option, text)
-    if not vector.any():
-        raise click.UsageError(f"{option} takes a direction X,Y,Z, got {text!r}, which has none")
-    return vector
-
-
 def exit_with(failed: bool) -> NoReturn:
     """Exit with 1 if `failed`, or if a clip was left out that counts for the exit code; else 0."""
     raise click.exceptions.Exit(1 if failed or not settings().is_complete else 0)
@@ -332,16 +329,16 @@ def check_file(path: Path) -> None:
         raise IsADirectoryError(f"{path}: expected a file, got a directory")
 
 
-def check_output(path: Path, *, force: bool) -> None:
-    """Raise OSError if `path` cannot be written, or exists and `force` is false."""
+def check_output(path: Path) -> None:
+    """Raise OSError if `path` cannot be written, or exists without `--force`."""
     from ..io.files import check_writable
 
     check_writable(path)
-    if path.exists() and not force:
+    if path.exists() and not settings().force:
         raise OSError(errno.EEXIST, "the file exists; --force replaces it", str(path))
 
 
-def check_picture(path: Path, *, force: bool) -> None:
+def check_picture(path: Path) -> None:
     """Raise unless a picture can be drawn and `check_output` accepts the path."""
     from ..draw.style import picture_format
 
@@ -351,28 +348,16 @@ def check_picture(path: Path, *, force: bool) -> None:
         raise click.ClickException(
             "pictures need matplotlib: pip install 'synovia[draw]' brings it"
         ) from None
-    check_output(path, force=force)
+    check_output(path)
 
 
-def check_limits_output(path: Path, *, force: bool) -> None:
+def check_suffix(path: Path, suffixes: Sequence[str]) -> None:
+    """Raise UsageError unless `path` ends in one of the suffixes."""
+    if not path.name.lower().endswith(tuple(suffixes)):
+        raise click.UsageError(f"--output must end in {' or '.join(suffixes)}, got {str(path)!r}")
+
+
+def check_limits_output(path: Path) -> None:
     """Raise unless `path` ends as limits files do and `check_output` accepts it."""
-    from ..io.limits import SUFFIX
-
-    if not path.name.lower().endswith(SUFFIX):
-        raise click.UsageError(f"--output must end in {SUFFIX}, got {str(path)!r}")
-    check_output(path, force=force)
-
-
-def check_clip_output(path: Path, *, force: bool, others: tuple[str, ...] = ()) -> bool:
-    """Return True for a clip, False for a file with one of the suffixes `others`.
-
-    Raises for other suffixes, and unless `check_output` accepts the path.
-    """
-    from ..io import clip_suffix, writable_suffixes
-
-    is_clip = clip_suffix(path) in writable_suffixes()
-    if not is_clip and not path.name.lower().endswith(others):
-        suffixes = " or ".join((*writable_suffixes(), *others))
-        raise click.UsageError(f"--output must end in {suffixes}, got {path}")
-    check_output(path, force=force)
-    return is_clip
+    check_suffix(path, (LIMITS_SUFFIX,))
+    check_output(path)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -41,16 +40,16 @@ EXAMPLES = (
 CHECK_SECONDS = 1.5  # of checking several clips, before the worst so far is shown
 
 
-def _parse_hosts(_ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """Return the address of `--allow-remote`, or the names of `--host`."""
-    from ..view.server import parse_address, parse_host
+def _parse_address(address: str) -> str:
+    from ..view.server import parse_address
 
-    try:
-        if param.multiple:
-            return tuple(map(parse_host, value))
-        return None if value is None else parse_address(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+    return parse_address(address)
+
+
+def _parse_hosts(names: tuple[str, ...]) -> tuple[str, ...]:
+    from ..view.server import parse_host
+
+    return tuple(map(parse_host, names))
 
 
 @options.command(examples=EXAMPLES)
@@ -91,7 +90,7 @@ def _parse_hosts(_ctx: click.Context, param: click.Parameter, value: Any) -> Any
 @click.option(
     "--allow-remote",
     metavar="ADDRESS",
-    callback=_parse_hosts,
+    callback=options.parsed_by(_parse_address),
     help="Listen on this address of this machine instead of 127.0.0.1, so that others who have "
     "the link can come in. The connection is not encrypted.",
 )
@@ -100,7 +99,7 @@ def _parse_hosts(_ctx: click.Context, param: click.Parameter, value: Any) -> Any
     "hosts",
     metavar="NAME",
     multiple=True,
-    callback=_parse_hosts,
+    callback=options.parsed_by(_parse_hosts),
     help="A name by which others reach this machine: links with other names than that and the "
     "address are refused. May be repeated; with --allow-remote.",
 )
@@ -109,7 +108,6 @@ def view(
     limits: str | None,
     compare: Path | None,
     which: str | None,
-    maps: tuple[str, ...],
     output: Path | None,
     port: int,
     no_browser: bool,
@@ -126,6 +124,7 @@ def view(
     """
     from .. import io
     from ..io import clip_suffix, split_clip
+    from ..io.files import check_writable
     from ..view import open_browser
     from ..view.folder import show_clip
     from ..view.scene import scene_of, start_of
@@ -134,16 +133,17 @@ def view(
     if hosts and allow_remote is None:
         raise click.UsageError("--host names a machine for others: it needs --allow-remote")
     if output is not None:
-        options.check_limits_output(output, force=True)  # the page asks before it replaces a file
+        options.check_suffix(output, (options.LIMITS_SUFFIX,))
+        check_writable(output)  # the page asks before it replaces a file
     folder = _folder_of(clip)
     if folder is not None:
         clip = folder.paths[0]
     compared = None if compare is None else (compare.name, io.load_limits(compare))
-    scene = scene_of(*_load_inputs(clip, limits, which, maps))
+    scene = scene_of(*_load_inputs(clip, limits, which))
     if clip is None:
         scene = replace(scene, start=start_of(scene.figure))
     save_to = output
-    if output is None and limits is not None and limits.lower().endswith(".limits.json"):
+    if output is None and limits is not None and limits.lower().endswith(options.LIMITS_SUFFIX):
         save_to = Path(limits)
     server = PageServer(scene, port=port, allow_remote=allow_remote, hosts=hosts, save_to=save_to)
     session = server.session
@@ -194,21 +194,20 @@ def _folder_of(path: Path | None) -> Folder | None:
 
 
 def _load_inputs(
-    clip_path: Path | None, limits: str | None, which: str | None, maps: Sequence[str]
+    clip_path: Path | None, limits: str | None, which: str | None
 ) -> tuple[LimitModel, Clip | None, Figure | None, dict[str, str]]:
     """Return the limits, clip, figure and map of joints that were requested."""
     from ..anatomy import limits_of
-    from ..io.limits import SUFFIX
     from ..population import canonical_limits
     from .figure import HUMAN, figure_of
 
     if clip_path is None and limits is None and which is None:
         which = HUMAN
-    if clip_path is not None and clip_path.name.endswith(SUFFIX):
+    if clip_path is not None and clip_path.name.endswith(options.LIMITS_SUFFIX):
         raise click.UsageError(f"{clip_path} is no clip but limits: give it after --limits")
     body = None if which is None else figure_of(which, None)
     clip = None if clip_path is None else load_clip(clip_path)
-    names = joint_names(maps)
+    names = joint_names()
     if limits is None and body is not None:
         model: LimitModel | Source = limits_of(body)
     elif limits is None and clip is None:

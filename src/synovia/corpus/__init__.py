@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..lazy import lazy_getattr
-from .store import ClipEntry, Corpus, Task, TaskOutcome, merge_corpora, pending, status, work
+from .store import ClipEntry, Corpus, Task, TaskOutcome, merge_corpora, pending, work
 from .summary import Cells, Summary, SummaryOptions, load_summary, save_summary, summarize
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ __all__ = [
     "Cells",
     "ClipEntry",
     "Corpus",
-    "Head",
     "Summary",
     "SummaryOptions",
     "Task",
@@ -28,7 +27,6 @@ __all__ = [
     "merge_corpora",
     "pending",
     "save_summary",
-    "status",
     "summarize",
     "work",
 ]

@@ -24,16 +24,6 @@ Work = Callable[[str, Any], TaskOutcome]
 """Function of a folder and a task. It must not raise, and must be importable by workers."""
 StartExecutor = Callable[[int], AbstractContextManager[Executor]]
 """Function of a number of workers that starts an executor, or returns a running one."""
-LOCAL = {
-    "distributed.worker.profile.enabled": False,
-    "distributed.admin.tick.interval": "1s",
-    "distributed.admin.system-monitor.interval": "2s",
-    "distributed.admin.system-monitor.disk": False,
-    "distributed.worker.memory.monitor-interval": "1s",
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
-}
-"""Settings of a local cluster. By default, workers profile themselves 100 times a second, and
-return memory to the system after each array, which makes the work 1.5 times slower."""
 KILLED = "the process at work on it was killed"
 
 
@@ -47,15 +37,15 @@ def run(
 ) -> Iterator[TaskOutcome]:
     """Yield the outcomes of tasks as they complete.
 
-    They run on the Dask cluster of `scheduler` if one is given ("local" starts one), else in `jobs`
-    processes, or in this one. A task that kills its process gets an error. Raises ConnectionError
+    They run on the Dask cluster of `scheduler` if one is given, else in `jobs` processes, or in
+    this one. A task that kills its process gets an error. Raises ConnectionError
     if the scheduler is lost.
     """
     jobs = min(jobs, len(tasks))
     if not tasks:
         return
     if scheduler:
-        with _client(scheduler, jobs) as client:
+        with _client(scheduler) as client:
             executor = client.get_executor(pure=False)
             workers = max(len(client.nthreads()), 1)
             try:
@@ -122,7 +112,7 @@ def _run_alone(start: StartExecutor, folder: str, task: Any, work: Work) -> Task
 
 
 @contextmanager
-def _client(scheduler: str, jobs: int) -> Iterator[Any]:
+def _client(scheduler: str) -> Iterator[Any]:
     """Connect to a Dask cluster, and print the address of its dashboard."""
     try:
         from distributed import Client
@@ -130,25 +120,7 @@ def _client(scheduler: str, jobs: int) -> Iterator[Any]:
         raise ValueError(
             "a scheduler needs Dask: pip install 'synovia[dask]', or leave --scheduler away"
         ) from None
-    with (
-        local_cluster(jobs) if scheduler == "local" else nullcontext(scheduler) as cluster,
-        Client(cluster) as client,
-    ):
+    with Client(scheduler) as client:
         if client.dashboard_link:
             print(f"dashboard: {client.dashboard_link}", file=sys.stderr)
         yield client
-
-
-@contextmanager
-def local_cluster(jobs: int) -> Iterator[Any]:
-    """Start a local Dask cluster of `jobs` workers with one thread each."""
-    import dask
-    from distributed import LocalCluster
-
-    with (
-        dask.config.set(LOCAL),
-        LocalCluster(
-            n_workers=jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
-        ) as cluster,
-    ):
-        yield cluster

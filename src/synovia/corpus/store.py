@@ -13,7 +13,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +27,6 @@ from ..text import error_text
 from .summary import (
     MALFORMED,
     SummaryOptions,
-    load_summary,
     mark_of,
     save_summary,
     summarize,
@@ -217,7 +216,7 @@ def work(folder: str, task: Task) -> TaskOutcome:
             raise ValueError("it was changed while it was read: add it again")
         read = time.process_time()
         mark = mark_of(clip, corpus.options)
-        if not _is_whole(corpus.summary_file(mark)):
+        if not corpus.summary_file(mark).exists():
             summary = summarize(clip, corpus.options, mark=mark)
             save_summary(summary, corpus.summary_file(mark))
         done = time.process_time()
@@ -235,14 +234,6 @@ def is_disk_full(error: Exception) -> bool:
 def _file_state(about: os.stat_result) -> tuple[int, int]:
     """Return the size and the modification time in nanoseconds, which identify a change."""
     return about.st_size, about.st_mtime_ns
-
-
-def _is_whole(file: Path) -> bool:
-    try:
-        load_summary(file, ())
-    except (ValueError, OSError):
-        return False
-    return True
 
 
 def _write_entry(
@@ -282,30 +273,3 @@ def merge_corpora(sources: Sequence[Corpus], into: Path) -> tuple[Corpus, int]:
             _write_json(entry, file)
     merged = Corpus.open(into)
     return merged, len(merged.entries)
-
-
-def status(corpus: Corpus) -> Mapping[str, Any]:
-    """Return counts of a corpus, and the clips that are damaged, gone or changed."""
-    damaged, gone, changed = [], [], []
-    for entry in corpus.entries:
-        path = corpus.clip_path(entry)
-        if not _is_whole(corpus.summary_file(entry.mark)):
-            damaged.append(path)
-        try:
-            about = os.stat(path)
-        except OSError:
-            gone.append(path)
-            continue
-        if _file_state(about) != (entry.size, entry.modified):
-            changed.append(path)
-    entries = corpus.entries
-    return {
-        "clips": len(entries),
-        "performers": len({entry.performer for entry in entries}),
-        "frames": sum(entry.frames for entry in entries),
-        "bytes": sum(file.stat().st_size for file in (corpus.folder / "summaries").iterdir()),
-        "options": encode(corpus.options, LISTS),
-        "damaged": damaged,
-        "gone": gone,
-        "changed": changed,
-    }

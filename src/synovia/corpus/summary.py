@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -39,10 +38,11 @@ CELL = 0.02  # radians: side of a cell of rotation vectors
 PAIR_CELLS = 2  # side of a cell of pairs, in cells of single joints
 SECOND = 10**9  # nanoseconds: integer times add up exactly, in any order
 MAX_WAITING = 20_000  # cells that wait before they are merged with those of other clips
-MAX_FRAMES_AT_ONCE = 2**15  # frames × joints processed together: fits the processor's cache
 Key = tuple[str, ...]
 """What cells are of: a joint, or a joint and the driver that it may depend on."""
 Label = TypeVar("Label", str, tuple[str, str])
+Motion = tuple[Quats, Points, Mask]
+"""Rotations (n, 4) of a joint, their rotation vectors (n, 3), and which are capture flips."""
 Count = Annotated[int, Within(0, 2**53)]
 MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """Exceptions raised by JSON with unexpected types, sizes or keys."""
@@ -187,28 +187,27 @@ def summarize(clip: Clip, options: SummaryOptions = USUAL, *, mark: str = "") ->
     invented = invented_first_frame(clip, steps=steps)
     first = 1 if invented else 0
     by_frame, steps = by_frame[first:], steps[:, first:]
-    moving = np.flatnonzero(skeleton.parents >= 0)
-    names = [skeleton.names[joint] for joint in moving.tolist()]
-    rotations = np.ascontiguousarray(by_frame[:, moving].swapaxes(0, 1))
-    points = quat.log(rotations)
-    flipped = flips_by_steps(steps[moving], clip.frame_time)
-    for k, name in enumerate(names):
+    motion: dict[str, Motion] = {}
+    for joint in np.flatnonzero(skeleton.parents >= 0).tolist():
+        name = skeleton.names[joint]
+        rotations: Quats = by_frame[:, joint]
+        flipped = flips_by_steps(steps[joint], clip.frame_time)
         if ancestor := options.ancestors.get(name):
-            rotations[k] = lineage(skeleton, name, ancestor).relative_rotation(by_frame)
-            points[k], flipped[k] = quat.log(rotations[k]), flips(rotations[k], clip.frame_time)
-    parts = _cells_of(rotations, points, ~flipped, first, nanoseconds, options.cell)
-    cells: dict[Key, Cells] = {(name,): part for name, part in zip(names, parts, strict=True)}
-    for pair in options.pairs_in(skeleton):
-        joint, driver = (names.index(name) for name in pair)
-        both = np.concatenate([rotations[[driver]], rotations[[joint]]], axis=-1)
-        points_of_both = np.concatenate([points[[driver]], points[[joint]]], axis=-1)
-        usable = ~(flipped[[driver]] | flipped[[joint]])
-        size = PAIR_CELLS * options.cell
-        (cells[pair],) = _cells_of(both, points_of_both, usable, first, nanoseconds, size)
-    flips_of: dict[Key, int] = {
-        (name,): count for name, count in zip(names, flipped.sum(axis=1).tolist(), strict=True)
+            rotations = lineage(skeleton, name, ancestor).relative_rotation(by_frame)
+            flipped = flips(rotations, clip.frame_time)
+        motion[name] = (np.ascontiguousarray(rotations), quat.log(rotations), flipped)
+    cells: dict[Key, Cells] = {
+        (name,): _cells_of([joint], first, nanoseconds, options.cell)
+        for name, joint in motion.items()
     }
-    infos = [CellsInfo(key, len(part.counts), flips_of.get(key, 0)) for key, part in cells.items()]
+    infos = [
+        CellsInfo(key, len(part.counts), int(motion[key[0]][2].sum()))
+        for key, part in cells.items()
+    ]
+    for pair in options.pairs_in(skeleton):
+        driven, driver = (motion[name] for name in pair)
+        cells[pair] = _cells_of([driver, driven], first, nanoseconds, PAIR_CELLS * options.cell)
+        infos.append(CellsInfo(pair, len(cells[pair].counts)))
     head = Head(
         mark or mark_of(clip, options),
         fingerprint(clip),
@@ -222,41 +221,25 @@ def summarize(clip: Clip, options: SummaryOptions = USUAL, *, mark: str = "") ->
     return Summary(head, cells)
 
 
-def _cells_of(
-    rotations: Quats, points: Points, usable: Mask, first: int, nanoseconds: int, cell: float
-) -> list[Cells]:
-    """Return the cells of each joint, by rotations (J, n, 4) and points (J, n, 3), or of pairs."""
-    joints, frames = usable.shape
-    together = max(MAX_FRAMES_AT_ONCE // frames, 1)
-    if together < joints:
-        parts = (slice(k, k + together) for k in range(0, joints, together))
-        groups = (
-            _cells_of(rotations[some], points[some], usable[some], first, nanoseconds, cell)
-            for some in parts
-        )
-        return [cells for part in groups for cells in part]
-    rows = np.flatnonzero(usable)
-    keys = np.floor(points.reshape(-1, points.shape[-1])[rows] / cell).astype(np.int64)
+def _cells_of(joints: Sequence[Motion], first: int, nanoseconds: int, cell: float) -> Cells:
+    """Return the cells of a joint, or of a driver and a joint, without capture flips.
+
+    `first` is the index in the clip of their first frame.
+    """
+    rotations, points, flipped = zip(*joints, strict=True)
+    rows = np.flatnonzero(~np.any(flipped, axis=0))
+    keys = np.floor(np.concatenate(points, axis=-1)[rows] / cell).astype(np.int64)
     codes = _codes(keys)
-    codes[0] = codes[0] | (rows // frames << 48)
-    # Frames in a row that stay in their cell are sorted as one.
-    runs = _changes(codes)
+    runs = _changes(codes)  # frames in a row that stay in their cell are sorted as one
     order = np.lexsort([code[runs] for code in reversed(codes)])
     starts = _changes([code[runs[order]] for code in codes])
     chosen = runs[order[starts]]
     lengths = np.diff(runs, append=len(rows))[order]
     counts = np.add.reduceat(lengths, starts) if len(starts) else lengths
-    keys, rows = keys[chosen], rows[chosen]
-    taken = rotations.reshape(-1, rotations.shape[-1])[rows]
-    numbers = rows % frames + first
-    ends = np.searchsorted(rows // frames, np.arange(joints + 1))
-    return [
-        Cells(
-            keys[span], counts[span], counts[span] * nanoseconds,
-            np.zeros(span.stop - span.start, np.int64), numbers[span], taken[span],
-        )
-        for span in (slice(*pair) for pair in pairwise(ends.tolist()))
-    ]  # fmt: skip
+    return Cells(
+        keys[chosen], counts, counts * nanoseconds, np.zeros_like(counts),
+        rows[chosen] + first, np.concatenate(rotations, axis=-1)[rows[chosen]],
+    )  # fmt: skip
 
 
 def _changes(codes: Sequence[Ints]) -> Ints:
@@ -341,7 +324,10 @@ def load_summary(path: Path, keys: Iterable[Key] | None = None) -> Summary:
                     if wanted is None or info.joints in wanted:
                         cells[info.joints] = _cells(archive[member], info.size, head.frame_time)
         except (*MALFORMED, OSError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{path}: not a summary that can be read: {error}") from None
+            raise ValueError(
+                f"{path}: not a summary that can be read: {error}. Delete it, and `corpus add` "
+                "makes it again"
+            ) from None
     return Summary(head, cells)
 
 
