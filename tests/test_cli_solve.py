@@ -183,7 +183,7 @@ def test_a_path_that_is_none(here, tmp_path, text, said):
         (["solve", "-g", "Head=0,0,0", "--speed", "0", "-o", "O"], "--speed"),
         (["look", "--at", "1e308,0,0", "-o", "O"], "of at most 1e+12, got '1e308,0,0'"),
         (["look", "--at", "path.csv", "--with", "C77,Head", "-o", "O"], "did you mean C7"),
-        (["look", "--at", "0,1,2", "--with", "Head=two", "-o", "O"], "takes JOINT or JOINT=WEIGHT"),
+        (["look", "--at", "0,1,2", "--with", "Head=two", "-o", "O"], "--with Head takes a number"),
         (["look", "--at", "0,1,2", "--with", "Head=0", "-o", "O"], "--with needs a weight above 0"),
         (["look", "--at", "0,1,2", "--with", "Head,C7", "-o", "O"], "from the body to the head"),
         (["look", "--at", "0,1,2", "--axis", "0,0,0", "-o", "O"], "--axis takes a direction"),

@@ -11,7 +11,7 @@ import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,9 +20,6 @@ from ..processes import limit_blas_threads
 from ..text import error_text, printable
 from . import terminal
 from .options import Settings, debug_option
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "fit": "Learn the limits of every joint from clips.",
@@ -78,19 +75,6 @@ class Commands(click.Group):
         """Write the names and summaries of the commands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands and options that begin with `incomplete`."""
-        from click.shell_completion import CompletionItem
-
-        return [
-            *(
-                CompletionItem(name, help=line)
-                for name, line in COMMANDS.items()
-                if name.startswith(incomplete)
-            ),
-            *super(click.Group, self).shell_complete(ctx, incomplete),
-        ]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command and show its warnings; a closed pipe is not an error."""

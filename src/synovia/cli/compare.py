@@ -52,8 +52,8 @@ QUICK_LOOK = (
 @click.option("-s", "--shapes", multiple=True, metavar="A,B", help="Only these shapes.")
 @click.option(
     "--margin",
-    "margin_deg",
     type=click.FloatRange(min=0.0),
+    callback=options.parsed_by(math.radians),
     metavar="DEG",
     help="Compare all limits this much wider than what was observed, in degrees.",
 )
@@ -89,7 +89,7 @@ QUICK_LOOK = (
 def compare(
     clips: tuple[str, ...],
     shapes: tuple[str, ...],
-    margin_deg: float | None,
+    margin: float | None,
     reject: float | None,
     joints: list[str] | None,
     by: Literal["performer", "clip"],
@@ -108,7 +108,7 @@ def compare(
     """
     from .. import evidence
 
-    options.check_margin_or_reject(margin_deg, reject)
+    options.check_margin_or_reject(margin, reject)
     if output is not None:
         options.check_picture(output)
     target = 0.01 if reject is None else reject
@@ -118,7 +118,7 @@ def compare(
         loaded,
         options.split_names(shapes) or None,
         by=by,
-        margin=None if margin_deg is None else math.radians(margin_deg),
+        margin=margin,
         reject=target,
         margins=[math.radians(deg) for deg in SWEEP_DEG] if output or as_json else (),
         performers=performers,
@@ -127,7 +127,7 @@ def compare(
         excerpt=evidence.QUICK if quick else None,
         progress=terminal.progress("comparing"),
     )
-    rejection = target if margin_deg is None else None
+    rejection = target if margin is None else None
     if output is not None:
         save_tradeoff(compared, rejection, output)
     if as_json:
@@ -143,29 +143,45 @@ def compare(
 def summary(compared: Comparison, reject: float | None, *, list_all: bool) -> Iterator[str]:
     """Yield the groups left out, families over all joints, and the best family at each joint."""
     groups, joints = compared.groups, compared.joints
-    named = terminal.list_some(groups)
     group_noun = "performer" if compared.by == "performer" else "clip"
     yield from terminal.wrap(
-        f"left out in turn: {terminal.pluralize(len(groups), group_noun)} ({named})"
+        f"left out in turn: {terminal.pluralize(len(groups), group_noun)} "
+        f"({terminal.list_some(groups)})"
     )
     yield ""
-    overall = compared.overall if len(joints) > 1 else next(iter(joints.values()))
-    scope = f"over {len(joints)} joints" if len(joints) > 1 else f"of {next(iter(joints))}"
+    several = len(joints) > 1
+    overall = compared.overall if several else next(iter(joints.values()))
+    scope = f"over {len(joints)} joints" if several else f"of {next(iter(joints))}"
     at = "" if reject is None else f" at the least margin for {percent(reject)} rejected"
     yield from family_lines(f"families {scope}{at}", overall)
     yield ""
     yield from terminal.wrap(MEANING)
     yield ""
-    if list_all and len(joints) > 1:
+    if list_all and several:
         for name, trials in joints.items():
             yield from family_lines(name, trials)
             yield ""
-    elif len(joints) > 1:
+    elif several:
         titles = ("joint", "closest family", *TITLES[:5])
         rows = [(name, *_cells(rank_trials(trials)[0])[:6]) for name, trials in joints.items()]
         yield from terminal.table(titles, rows, left=2)
         yield ""
-    yield from verdict(overall, reject)
+    if reject is None:
+        yield from terminal.wrap(
+            "at one margin some families reject less and others are smaller: compare them with "
+            "--reject, or in a picture with -o"
+        )
+        return
+    best = rank_trials(overall)[0]
+    yield from terminal.wrap(
+        f"closest: {best.family}, {percent(best.outcome.volume)} of all rotations for "
+        f"{percent(best.outcome.mean)} rejected"
+    )
+    if unmet := [trial.family for trial in overall if not trial.met_target]:
+        yield from terminal.wrap(
+            f"not at every joint down to {percent(reject)}, even 90 degrees wider: "
+            f"{', '.join(unmet)}"
+        )
 
 
 def family_lines(title: str, trials: Sequence[Trial]) -> Iterator[str]:
@@ -178,26 +194,6 @@ def family_lines(title: str, trials: Sequence[Trial]) -> Iterator[str]:
 def rank_trials(trials: Sequence[Trial]) -> list[Trial]:
     """Return the trials by volume, those that met the target rejection first."""
     return sorted(trials, key=lambda trial: (not trial.met_target, trial.outcome.volume))
-
-
-def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
-    """Yield lines about the best family; without `reject`, a hint why there is none."""
-    best = rank_trials(trials)[0]
-    if reject is None:
-        yield from terminal.wrap(
-            "at one margin some families reject less and others are smaller: compare them with "
-            "--reject, or in a picture with -o"
-        )
-        return
-    yield from terminal.wrap(
-        f"closest: {best.family}, {percent(best.outcome.volume)} of all rotations for "
-        f"{percent(best.outcome.mean)} rejected"
-    )
-    if unmet := [trial.family for trial in trials if not trial.met_target]:
-        yield from terminal.wrap(
-            f"not at every joint down to {percent(reject)}, even 90 degrees wider: "
-            f"{', '.join(unmet)}"
-        )
 
 
 def short_name(trial: Trial) -> str:
@@ -241,7 +237,7 @@ def save_tradeoff(compared: Comparison, reject: float | None, path: Path) -> Non
 
     joints = compared.joints
     largest = sorted(joints, key=lambda name: -min(t.outcome.volume for t in joints[name]))
-    panels = {name: joints[name] for name in largest[:MAX_PANELS]}
+    panels = {name: joints[name] for name in largest}
     if len(joints) > 1:
         panels = {"all joints": compared.overall, **panels}
     curves = {

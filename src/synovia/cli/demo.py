@@ -15,7 +15,7 @@ from ..text import percent
 from . import options, terminal
 
 if TYPE_CHECKING:
-    from ..model import LimitModel, Report
+    from ..model import LimitModel
     from ..skeleton import Clip
 
 EXAMPLES = (
@@ -44,7 +44,12 @@ def demo(directory: Path) -> None:
     rom.bvh, wild.bvh, clamped.bvh, human.limits.json and limits.png, and no other file there is
     touched.
     """
-    _make_directory(directory)
+    if directory.exists() and not directory.is_dir():
+        raise click.ClickException(
+            f"{terminal.printable(str(directory))}: a file is where the demo's directory belongs; "
+            "name another, as in: synovia demo elsewhere"
+        )
+    directory.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         options.check_output(directory / name)
     terminal.echo_lines(run_demo(directory))
@@ -55,22 +60,31 @@ def run_demo(directory: Path) -> Iterator[str]:
     from .. import demo as data
     from ..io import save_clip, save_limits
 
+    def title(text: str) -> str:
+        return f"\n{click.style(text, bold=True)}"
+
     rom, wild = data.range_of_motion(), data.wild()
-    yield from _section("A human whose true limits are known")
+    yield title("A human whose true limits are known")
     yield f"{len(rom.skeleton)} joints, the limits of {len(data.JOINTS)} to be learned."
     save_clip(rom, directory / "rom.bvh")
     save_clip(wild, directory / "wild.bvh")
 
-    yield from _section(f"Learning limits from {rom.frames} frames of rom.bvh")
+    yield title(f"Learning limits from {rom.frames} frames of rom.bvh")
     model = data.learn_limits(rom, *BEST)
     save_limits(model, directory / "human.limits.json")
     yield f"For each joint a k-DOP in the {BEST[1]} chart. Of random poses that its controls allow,"
     yield f"{percent(data.share_accepted(model))} are inside, as a mean over the joints."
 
-    yield from _section("Checking wild.bvh")
-    yield from report_lines(model.check(wild))
+    yield title("Checking wild.bvh")
+    rows = [
+        (row.name, terminal.degrees(math.degrees(row.worst)), str(row.worst_frame),
+         percent(row.share))
+        for row in model.check(wild).joints
+        if row.frames
+    ]  # fmt: skip
+    yield from terminal.table(("joint", "worst deg", "at frame", "frames outside"), rows)
 
-    yield from _section("Clamping it, at 400 degrees a second at most")
+    yield title("Clamping it, at 400 degrees a second at most")
     clamped = replace(model.project(wild), name="clamped")
     save_clip(clamped, directory / "clamped.bvh")
     outside = [row.name for row in model.check(clamped).joints if row.frames]
@@ -81,35 +95,20 @@ def run_demo(directory: Path) -> Iterator[str]:
     except ImportError:
         picture_line = "(no picture: matplotlib is missing; pip install 'synovia[draw]' brings it)"
 
-    yield from _section(f"Written to {terminal.printable(str(directory))}")
+    yield title(f"Written to {terminal.printable(str(directory))}")
     yield "  rom.bvh            a performer exploring every joint, to learn from"
     yield "  wild.bvh           what breaks the limits"
     yield "  clamped.bvh        the same, brought back inside"
     yield "  human.limits.json  the limits"
     yield f"  {picture_line}"
 
-    yield from _section("Try next")
+    yield title("Try next")
     clip, limits, soft = (
         shlex.quote(str(directory / name)) for name in ("wild.bvh", "human.limits.json", "soft.bvh")
     )
     yield f"  synovia view {clip} --limits {limits}"
     yield f"  synovia check {clip} --limits {limits}"
     yield f"  synovia clamp {clip} --limits {limits} --soften inside:5 -o {soft}"
-
-
-def report_lines(report: Report) -> Iterator[str]:
-    """Yield a row for each joint that leaves its limit, the worst first."""
-    rows = [
-        (
-            row.name,
-            terminal.degrees(math.degrees(row.worst)),
-            str(row.worst_frame),
-            percent(row.share),
-        )
-        for row in report.joints
-        if row.frames
-    ]
-    yield from terminal.table(("joint", "worst deg", "at frame", "frames outside"), rows)
 
 
 def save_overview(model: LimitModel, rom: Clip, wild: Clip, clamped: Clip, path: Path) -> None:
@@ -128,19 +127,3 @@ def save_overview(model: LimitModel, rom: Clip, wild: Clip, clamped: Clip, path:
         frames=sorted(worst[name] for name in SHOWN_VIOLATIONS),
     )
     save_picture(figure, path)
-
-
-def _make_directory(directory: Path) -> None:
-    """Create the directory; raise an error that suggests another if it is a file."""
-    if directory.exists() and not directory.is_dir():
-        raise click.ClickException(
-            f"{terminal.printable(str(directory))}: a file is where the demo's directory belongs; "
-            "name another, as in: synovia demo elsewhere"
-        )
-    directory.mkdir(parents=True, exist_ok=True)
-
-
-def _section(title: str) -> Iterator[str]:
-    """Yield an empty line and a title."""
-    yield ""
-    yield click.style(title, bold=True)

@@ -266,9 +266,9 @@ def human_options(function: Function) -> Function:
     return limits_option(rig_options(function))
 
 
-def check_margin_or_reject(margin_deg: float | None, reject: float | None) -> None:
+def check_margin_or_reject(margin: float | None, reject: float | None) -> None:
     """Raise UsageError if both a margin and a rejection that determines it were given."""
-    if margin_deg is not None and reject is not None:
+    if margin is not None and reject is not None:
         raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
 
 

@@ -320,18 +320,17 @@ def look(
 
 def parse_weights(texts: Sequence[str]) -> dict[str, float]:
     """Return the weights of joints in texts like "Neck" or "Neck=2"."""
-    weights: dict[str, float] = {}
-    for text in texts:
-        name, _, number = (part.strip() for part in text.partition("="))
-        try:
-            weight = float(number) if number else 1.0
-        except ValueError:
-            weight = math.nan
-        if not (name and 0.0 <= weight < math.inf):
-            raise click.UsageError(f"--with takes JOINT or JOINT=WEIGHT, got {text!r}")
-        if weights.setdefault(name, weight) != weight:
-            raise click.UsageError(f"--with gives {name} twice: {weights[name]:g} and {weight:g}")
-    if weights and not [*weights.values()][-1] > 0.0:
+    pairs = [text if "=" in text else f"{text}=1" for text in texts]
+    weights = {
+        name: options.parse_number(f"--with {name}", number)
+        for name, number in options.parse_pairs(
+            pairs, "--with", form="JOINT or JOINT=WEIGHT"
+        ).items()
+    }
+    for name, weight in weights.items():
+        if weight < 0.0:
+            raise click.UsageError(f"--with takes weights of at least 0, got {name}={weight:g}")
+    if weights and not weight > 0.0:
         raise click.UsageError(f"--with needs a weight above 0 for the last joint, {name}, got 0")
     return weights
 
@@ -343,16 +342,15 @@ def face_direction(name: str, human: HumanLimits | None) -> Vectors:
     from .. import quat
 
     ahead = np.array([0.0, 0.0, 1.0])
-    if human is None:
-        return ahead
-    if HEAD not in human.alignment.trusted:
+    if human is not None and HEAD in human.alignment.trusted:
+        return quat.rotate(human.alignment.frames[HEAD], ahead)
+    if human is not None:
         warnings.warn(
             f"{name}: where the face points is not sure: 0,0,1 of the head is taken, and --axis "
             "says otherwise",
             stacklevel=2,
         )
-        return ahead
-    return quat.rotate(human.alignment.frames[HEAD], ahead)
+    return ahead
 
 
 def joints_to_head(skeleton: Skeleton, human: HumanLimits | None) -> list[str]:

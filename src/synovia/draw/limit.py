@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -240,44 +240,36 @@ def draw_map(
     hide_frame(axes)
 
 
-@singledispatch
-def draw_inside(
-    shape: Region,
-    figure: Figure,
-    height: float,
-    limit: Limit,
-    samples: Quats | None,
-    span_deg: tuple[float, float],
-) -> None:
-    """Draw the contents of a table or field into the lowest share `height` of the figure.
+class Panel(NamedTuple):
+    """The lowest share `height` of a figure, with a limit and what was observed.
 
-    Other shapes draw nothing. `span_deg` is the span of the colours for twist.
+    `span_deg` is the span of the colours for twist.
     """
+
+    figure: Figure
+    height: float
+    limit: Limit
+    samples: Quats | None
+    span_deg: tuple[float, float]
+
+
+@singledispatch
+def draw_inside(shape: Region, panel: Panel) -> None:
+    """Draw the contents of a table or field; other shapes draw nothing."""
 
 
 @draw_inside.register(ThetaPhi)
-def _(
-    shape: ThetaPhi,
-    figure: Figure,
-    height: float,
-    limit: Limit,
-    samples: Quats | None,
-    span_deg: tuple[float, float],
-) -> None:
-    directions = None if samples is None else limit.chart.points(samples)[:, :3]
-    draw_map(figure.add_axes((0.08, 0.06, 0.84, height - 0.06)), shape, span_deg, directions)
+def _(shape: ThetaPhi, panel: Panel) -> None:
+    axes = panel.figure.add_axes((0.08, 0.06, 0.84, panel.height - 0.06))
+    samples, chart = panel.samples, panel.limit.chart
+    directions = None if samples is None else chart.points(samples)[:, :3]
+    draw_map(axes, shape, panel.span_deg, directions)
 
 
 @draw_inside.register(DistanceField)
-def _(
-    shape: DistanceField,
-    figure: Figure,
-    height: float,
-    limit: Limit,
-    samples: Quats | None,
-    span_deg: tuple[float, float],
-) -> None:
-    draw_slices(figure, (0.06, 0.06, 0.94, height - 0.1), shape, coordinate_names(limit.chart))
+def _(shape: DistanceField, panel: Panel) -> None:
+    box = (0.06, 0.06, 0.94, panel.height - 0.1)
+    draw_slices(panel.figure, box, shape, coordinate_names(panel.limit.chart))
 
 
 SHEET_PX = (1600, 780)
@@ -306,7 +298,7 @@ def draw_joint(limit: Limit, samples: Quats | None = None, *, title: str = "") -
     box = (0.585, 1.0 - 0.95 * share, 0.38, 0.83 * share)
     space: Any = figure.add_axes(box, projection="3d")
     draw_region(space, limit, samples)
-    draw_inside(limit.shape, figure, 1.0 - share, limit, samples, span)
+    draw_inside(limit.shape, Panel(figure, 1.0 - share, limit, samples, span))
     return figure
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,9 +46,7 @@ def draw_spheres(
     left, bottom, width, height = box
     views = {"from the front": front, "from behind": -front}
     images = [_image(limit, view, PIXELS) for view in views.values()]
-    widths = np.concatenate([image[np.isfinite(image)] for image in images])
-    narrow, wide = (widths.min(), widths.max()) if len(widths) else (0.0, 0.0)
-    span = (float(narrow), float(max(wide, narrow + 1.0)))
+    span = _span_deg(images)
     for number, ((name, view), image) in enumerate(zip(views.items(), images, strict=True)):
         axes = figure.add_axes(
             (left + 0.51 * width * number, bottom + 0.17 * height, 0.49 * width, 0.81 * height)
@@ -203,16 +201,14 @@ def draw_view(axes: Axes, image: Any, span: tuple[float, float]) -> None:
 
 def draw_marks(axes: Axes, limit: Limit, view: Vectors) -> None:
     """Mark the direction of the limit's reference, with rings every 30° around it."""
-    frame, chart = _view_frame(view), direction_chart(limit)
+    frame, axis = _view_frame(view), direction_chart(limit).axis
     around = np.linspace(0.0, 2.0 * np.pi, 361)
-    basis = _view_frame(chart.axis)
+    circle = np.stack([np.cos(around), np.sin(around), np.zeros_like(around)], axis=-1)
     for polar in np.radians(np.arange(30.0, 180.0, 30.0)):
-        ring = np.stack([np.cos(around), np.sin(around), np.zeros_like(around)], axis=-1)
-        ring = np.sin(polar) * (ring @ basis) + np.cos(polar) * chart.axis
+        ring = np.sin(polar) * (circle @ _view_frame(axis)) + np.cos(polar) * axis
         x, y, depth = frame @ ring.T
-        x = np.where(depth > 0.0, x, np.nan)
-        axes.plot(x, y, color=MUTED, lw=0.5, alpha=0.5)
-    x, y, depth = frame @ chart.axis
+        axes.plot(np.where(depth > 0.0, x, np.nan), y, color=MUTED, lw=0.5, alpha=0.5)
+    x, y, depth = frame @ axis
     if depth > 0.0:
         axes.plot(x, y, "+", color=INK, ms=9, mew=1.6)
 
@@ -242,10 +238,12 @@ def draw_dependence(model: LimitModel, joint: str) -> Figure:
         drivers = ", ".join(model.dependents) or "none"
         raise ValueError(f"{joint} depends on no other joint; those that do: {drivers}")
     dependent = model.dependents[joint]
-    limit = model.limits.get(dependent.driver)
-    front = dependent.axis if limit is None else mean_direction(limit)
+    if dependent.driver not in model.limits:
+        raise ValueError(f"{dependent.driver} has no limit, over which {joint} could be drawn")
+    limit = model.limits[dependent.driver]
+    front = mean_direction(limit)
     views = {"seen from the front": front, "seen from behind": -front}
-    pixels = MAP_PIXELS if limit is None else pixels_for(limit, MAP_PIXELS)
+    pixels = pixels_for(limit, MAP_PIXELS)
     images = {
         name: hemisphere(lambda directions: _ranges_deg(dependent, limit, directions), view, pixels)
         for name, view in views.items()
@@ -269,21 +267,21 @@ def draw_dependence(model: LimitModel, joint: str) -> Figure:
     for column, title in enumerate(titles):
         left = (COLUMN_PX * column + 20) / width
         parts = {name: image[..., column] for name, image in shown.items()}
-        span = _span_deg(np.concatenate([part[np.isfinite(part)] for part in parts.values()]))
+        span = _span_deg(list(parts.values()))
         for row, (name, part) in enumerate(parts.items()):
             bottom = FOOT_PX + SPHERE_PX * (len(parts) - 1 - row)
             box = left, bottom / height, (COLUMN_PX - 40) / width, (SPHERE_PX - 30) / height
             axes = figure.add_axes(box)
             draw_view(axes, part, span)
-            if limit is not None:
-                draw_marks(axes, limit, views[name])
+            draw_marks(axes, limit, views[name])
             _draw_lines(axes, part)
             axes.set_title(f"{title} · {name}", color=MUTED, size=11, pad=6)
         scale = left + 70 / width, 60 / height, (COLUMN_PX - 180) / width, 16 / height
         draw_twist_scale(figure, scale, span, title)
-    marks = "lines every 30°"
-    if limit is not None:
-        marks += "; pale: where the driver cannot point; + its reference, with grey rings every 30°"
+    marks = (
+        "lines every 30°; pale: where the driver cannot point; + its reference, with grey rings "
+        "every 30°"
+    )
     figure.text(0.5, 14 / height, marks, size=10, color=MUTED, ha="center")
     return figure
 
@@ -295,37 +293,29 @@ def _draw_lines(axes: Axes, image: Floats) -> None:
     if np.ptp(degrees) < LINES_DEG:
         return
     first, last = np.ceil(degrees.min() / LINES_DEG), np.floor(degrees.max() / LINES_DEG)
-    lines = axes.contour(
-        centers,
-        centers,
-        image,
-        levels=LINES_DEG * np.arange(first, last + 1.0) + 0.0,
-        colors=[INK],
-        linewidths=0.7,
-        alpha=0.7,
-    )
+    levels = LINES_DEG * np.arange(first, last + 1.0) + 0.0
+    look: dict[str, Any] = {"colors": [INK], "linewidths": 0.7, "alpha": 0.7}
+    lines = axes.contour(centers, centers, image, levels=levels, **look)
     axes.clabel(lines, fmt="%.0f°", fontsize=9, inline_spacing=2)
 
 
-def _ranges_deg(dependent: DependentLimit, limit: Limit | None, directions: Vectors) -> Floats:
+def _ranges_deg(dependent: DependentLimit, limit: Limit, directions: Vectors) -> Floats:
     """Return what is drawn at directions (n, 3) of the driver's bone: (n, k), in degrees.
 
     A range has its width before its two ends. Values are NaN where the driver's limit is violated.
     """
-    reference = quat.IDENTITY if limit is None else limit.chart.reference
-    axis = dependent.axis if limit is None else direction_chart(limit).axis
-    values = dependent.values_at(quat.mul(reference, quat.between(axis, directions)))
+    swings = quat.between(direction_chart(limit).axis, directions)
+    values = dependent.values_at(quat.mul(limit.chart.reference, swings))
     scale = hinge_scale(dependent)
     angles_deg = np.degrees(values if scale is None else scale.angles_at(values))
     if angles_deg.shape[1] == 2:
         angles_deg = np.column_stack([angles_deg[:, 1] - angles_deg[:, 0], angles_deg])
-    legal = True if limit is None else np.isfinite(twist_widths_deg(limit, directions))[:, None]
-    return np.where(legal, angles_deg, np.nan)
+    legal = np.isfinite(twist_widths_deg(limit, directions))
+    return np.where(legal[:, None], angles_deg, np.nan)
 
 
-def _span_deg(degrees: Floats) -> tuple[float, float]:
-    """Return the span of a colour scale, at least 1 degree wide."""
-    if not len(degrees):
-        return 0.0, 1.0
-    low, high = float(degrees.min()), float(degrees.max())
-    return low, max(high, low + 1.0)
+def _span_deg(images: Sequence[Floats]) -> tuple[float, float]:
+    """Return the span of a colour scale for images, at least 1 degree wide."""
+    low = float(min((np.nanmin(image, initial=np.inf) for image in images), default=np.inf))
+    high = float(max((np.nanmax(image, initial=-np.inf) for image in images), default=-np.inf))
+    return (low, max(high, low + 1.0)) if low < np.inf else (0.0, 1.0)

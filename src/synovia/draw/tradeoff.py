@@ -29,6 +29,8 @@ def draw_tradeoff(
 
     A line marks the rejection `reject`, a share, if given.
     """
+    from matplotlib.lines import Line2D
+
     if not panels:
         raise ValueError("a picture of curves needs at least one panel, got none")
     across = min(len(panels), COLUMNS)
@@ -38,15 +40,28 @@ def draw_tradeoff(
     figure.text(
         24 / width, 1.0 - 36 / height, TITLE, size=15, color=INK, weight="bold", va="center"
     )
-    names = list(dict.fromkeys(curve.name for curves in panels.values() for curve in curves))
-    styles = _line_styles(names)
+    names = dict.fromkeys(curve.name for curves in panels.values() for curve in curves)
+    styles: dict[str, dict[str, Any]] = {}
+    for k, name in enumerate(names):  # after the last colour they repeat with other strokes
+        repeat, color = divmod(k, len(COLORS))
+        styles[name] = {"color": COLORS[color], "ls": STROKES[repeat % len(STROKES)], "lw": 1.8}
     for k, (title, curves) in enumerate(panels.items()):
         row, column = divmod(k, across)
         left = (column * PANEL_PX + 70) / width
         bottom = (height - 100 - (row + 1) * (PANEL_PX - 20) + 75) / height
         axes = figure.add_axes((left, bottom, (PANEL_PX - 95) / width, (PANEL_PX - 95) / height))
         _draw_panel(axes, readable_name(title), curves, styles, reject)
-    _draw_legend(figure, styles, 1.0 - (SIDE_PX - 10) / width)
+    figure.legend(
+        handles=[Line2D([], [], **look) for look in styles.values()],
+        labels=list(styles),
+        loc="upper left",
+        bbox_to_anchor=(1.0 - (SIDE_PX - 10) / width, 1.0 - 60 / height),
+        frameon=False,
+        labelcolor=INK,
+        fontsize=11,
+        handlelength=2.8,
+        labelspacing=0.7,
+    )
     return figure
 
 
@@ -79,28 +94,3 @@ def _draw_panel(
     axes.set_title(title, loc="left", size=13, color=INK)
     axes.set_xlabel("accepted (% of all rotations)", color=MUTED, size=10)
     axes.set_ylabel("rejected (% of frames)", color=MUTED, size=10)
-
-
-def _draw_legend(figure: Figure, styles: Mapping[str, dict[str, Any]], left: float) -> None:
-    from matplotlib.lines import Line2D
-
-    figure.legend(
-        handles=[Line2D([], [], **look) for look in styles.values()],
-        labels=list(styles),
-        loc="upper left",
-        bbox_to_anchor=(left, 1.0 - 60 / (figure.get_figheight() * figure.dpi)),
-        frameon=False,
-        labelcolor=INK,
-        fontsize=11,
-        handlelength=2.8,
-        labelspacing=0.7,
-    )
-
-
-def _line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the line style of each name; after the last colour they repeat with other strokes."""
-    styles: dict[str, dict[str, Any]] = {}
-    for k, name in enumerate(names):
-        repeat, color = divmod(k, len(COLORS))
-        styles[name] = {"color": COLORS[color], "ls": STROKES[repeat % len(STROKES)], "lw": 1.8}
-    return styles

@@ -142,32 +142,33 @@ def _linear() -> Element:
 
 
 def _coordinates(joint: HingedJoint) -> list[Element]:
+    """Return the coordinates of three hinges, and the transform that follows them."""
     coordinates, axes = [], []
-    for k, (hinge, direction, low, high) in enumerate(joint.hinges(), start=1):
+    for k, (hinge, direction, low, high) in enumerate(joint.hinges()):
         name = element_name(hinge)
         coordinates.append(_coordinate(name, 0.5 * (low + high), low, high))
-        axes.append(_axis(f"rotation{k}", direction, name, _linear()))
-    for k, direction in enumerate(np.eye(3), start=1):
-        zero = element("Constant", element("value", "0"), name="function")
-        axes.append(_axis(f"translation{k}", direction, "", zero))
+        axes.append(_axis("rotation", k, direction, name, _linear()))
+    zero = element("Constant", element("value", "0"), name="function")
+    axes += [_axis("translation", k, direction, "", zero) for k, direction in enumerate(np.eye(3))]
     return [element("coordinates", *coordinates), element("SpatialTransform", *axes)]
 
 
 def _curves(joint: CoupledJoint, name: str) -> list[Element]:
+    """Return the coordinate of a curve, and the transform with a spline for each axis."""
     coordinate = _coordinate(name, joint.neutral, joint.knots[0], joint.knots[-1])
-    axes = []
-    for kind, directions, values in (
-        ("rotation", joint.axes, joint.angles),
-        ("translation", np.eye(3), joint.shifts),
-    ):
-        for k in range(3):
-            spline = element(
-                "SimmSpline",
-                element("x", joint.knots),
-                element("y", values[:, k]),
-                name="function",
-            )
-            axes.append(_axis(f"{kind}{k + 1}", directions[k], name, spline))
+
+    def spline(values: Floats) -> Element:
+        knots = element("x", joint.knots), element("y", values)
+        return element("SimmSpline", *knots, name="function")
+
+    axes = [
+        _axis(kind, k, directions[k], name, spline(values[:, k]))
+        for kind, directions, values in (
+            ("rotation", joint.axes, joint.angles),
+            ("translation", np.eye(3), joint.shifts),
+        )
+        for k in range(3)
+    ]
     return [element("coordinates", coordinate), element("SpatialTransform", *axes)]
 
 
@@ -181,9 +182,11 @@ def _coordinate(name: str, default: float, low: float, high: float) -> Element:
     )
 
 
-def _axis(title: str, direction: Floats, coordinate: str, function: Element) -> Element:
+def _axis(kind: str, k: int, direction: Floats, coordinate: str, function: Element) -> Element:
+    """Return the axis at index `k` of a transform, and the function of a coordinate along it."""
     names = [element("coordinates", coordinate)] if coordinate else []
-    return element("TransformAxis", *names, element("axis", direction), function, name=title)
+    parts = (*names, element("axis", direction), function)
+    return element("TransformAxis", *parts, name=f"{kind}{k + 1}")
 
 
 def _constraint(coordinate: str, leader: str) -> Element:
