@@ -164,19 +164,6 @@ def test_a_gate_does_not_pass_what_was_not_checked_unless_told_to(folder):
     assert "no human" in complaint("check", "chair.bvh", "--humans-only")
 
 
-def test_motion_in_which_nobody_moves_is_warned_of(folder):
-    """SlimeVR's recordings in ../shared/data are of sensors that lie still, right thigh and all."""
-    walk = walker()
-    held = Pose(
-        *(each[:1].repeat(20, axis=0) for each in (walk.pose.rotations, walk.pose.positions))
-    )
-    save_clip(Clip(walk.skeleton, held, walk.frame_time), "held.bvh")
-    assert "nobody moves: no joint turns by more than 0.0 degrees in 20 frames" in (
-        result_of("check", "held.bvh").stderr
-    )
-    assert "nobody moves" not in result_of("check", "walk.bvh").stderr
-
-
 def test_calibration_needs_limits_of_ones_own(folder):
     said = complaint("check", "walk.bvh", "--calibrate", "wild.bvh")
     assert "--calibrate needs limits of your own" in said

@@ -383,7 +383,11 @@ pelvis hips
         (HORSE, ON_ALL_FOURS, "front or hind legs, front_thigh.L"),
         (RIGS["Biped"], ON_ALL_FOURS, "it stands on four legs"),
         (RIGS["Biped"].replace("Toe0 ", "Hoof "), PLACES, "joints of an animal, Bip01 L Hoof"),
-        (SPIDER, ON_ALL_FOURS, "more than two legs, or two humans in one skeleton, by leg1_L and leg2_L"),
+        (
+            SPIDER,
+            ON_ALL_FOURS,
+            "more than two legs, or two humans in one skeleton, by leg1_L",
+        ),
         (HAND, PLACES, "hands and fingers, but no arms or legs"),
         (CHAIR, PLACES, "no pair of arms or legs"),
         (WALKER, PLACES, "a pair of legs, but neither a head nor a chest"),

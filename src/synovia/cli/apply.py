@@ -278,7 +278,7 @@ def report_rigs(humans: Mapping[str, HumanLimits]) -> None:
     for members in kinds.values():
         note(printable(_describe_kind(members)))
     for name, human in humans.items():
-        for text in (*human.alignment.rig.warnings, *human.alignment.warnings):
+        for text in human.alignment.rig.warnings:
             warnings.warn(f"{name}: {text}", stacklevel=2)
     for name, human in humans.items() if options.settings().verbose else ():
         note(f"{printable(name)}:")

@@ -71,8 +71,6 @@ class Alignment:
     """Confidence in each frame, 0 to 1, by role."""
     steps: tuple[str, ...]
     """Sentences about what was done."""
-    warnings: tuple[str, ...] = ()
-    """Sentences about problems of the motion."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Reasons why bones of hands have no frame that can be trusted, by role."""
     palm: Mapping[str, str | None] = field(default_factory=dict)

@@ -16,7 +16,6 @@ from .frames import (
     NO_END,
     SCAPULA,
     SETTLED,
-    STILL,
     UNSEEN_TWIST,
     align_hands,
     align_hinges,
@@ -41,7 +40,6 @@ from .stance import (
     world_up,
 )
 
-STILL_FRAMES = 10  # fewer frames may be a pose on purpose
 TRIED_FRAMES = 20  # of each clip, the most upright first, as a reference
 NOT_AT_REST = {"head": 0.4, "Foot": 0.4, "Hand": 0.3, "Shoulder": 0.3, "Toes": 0.3}
 """Confidence in bones whose reference is a frame of the motion; 0.6 for others."""
@@ -79,11 +77,9 @@ def align(
         return _align_hands_alone(rig)
     clips = [thin_clip(clip) for clip in clips if clip.frames]
     draft = _start_draft(rig, clips, reference)
-    warnings: tuple[str, ...] = ()
     pose = rig.skeleton.rest_pose()
     frames = 0
     if clips:
-        warnings = describe_stillness(clips)
         pose = Pose(
             np.concatenate([clip.pose.rotations for clip in clips]),
             np.concatenate([clip.pose.positions for clip in clips]),
@@ -110,7 +106,6 @@ def align(
         draft.frames,
         confidence,
         tuple(draft.steps),
-        warnings,
         reasons,
         palm,
         reference=reference,
@@ -199,18 +194,3 @@ def find_reference(rig: Rig, clips: Sequence[Clip]) -> tuple[Stance, bool, str]:
             "arms hanging or to the sides, can be given (--tpose)"
         )
     return best[1], False, f"{best[2]}, because at rest {reason}"
-
-
-def describe_stillness(clips: Sequence[Clip]) -> tuple[str, ...]:
-    """Return a sentence if no joint moves in the clips, else nothing."""
-    frames = sum(clip.frames for clip in clips)
-    largest_angle = max(
-        float(quat.angle_between(clip.pose.rotations[:1], clip.pose.rotations).max())
-        for clip in clips
-    )
-    if frames < STILL_FRAMES or largest_angle > STILL:
-        return ()
-    return (
-        f"nobody moves: no joint turns by more than {np.degrees(largest_angle):.1f} degrees in "
-        f"{frames} frames; this is a pose that is held, or sensors that nobody wears",
-    )

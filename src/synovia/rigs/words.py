@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -92,8 +91,7 @@ def words_of(skeleton: Skeleton) -> list[Word]:
     deforming (DEF-), the others are controls.
     """
     known = vocabulary()
-    names = [unicodedata.normalize("NFKC", name) for name in skeleton.names]
-    tokens = [_tokens(name) for name in names]
+    tokens = [_tokens(name, known) for name in skeleton.names]
     has_axes = any({"pitch", "yaw"} & set(name_tokens) for name_tokens in tokens)
     trees: list[list[int]] = []  # for each joint, all joints of its tree
     for joint, parent in enumerate(skeleton.parents.tolist()):
@@ -102,10 +100,7 @@ def words_of(skeleton: Skeleton) -> list[Word]:
     for root in np.flatnonzero(skeleton.parents < 0):
         for position in (0, -1):
             _drop_shared(tokens, trees[root], position, known)
-    words = [
-        _parse_japanese(name, known) if _is_japanese(name) else _parse(name_tokens, has_axes, known)
-        for name, name_tokens in zip(names, tokens, strict=True)
-    ]
+    words = [_parse(name_tokens, has_axes, known) for name_tokens in tokens]
     if any(word.deform and word.side and word.key for word in words):
         words = [word if word.deform else Word() for word in words]
     return words
@@ -117,9 +112,9 @@ def animal_joints(skeleton: Skeleton) -> tuple[list[str], list[str], list[str]]:
     Front and hind legs count only if two of their parts are named; one may be a muscle.
     """
     animals, legs, avatars = [], [], []
-    parts: set[str] = set()
+    parts, known = set[str](), vocabulary()
     for name in skeleton.names:
-        tokens = _tokens(unicodedata.normalize("NFKC", name))
+        tokens = _tokens(name, known)
         if _NO_BONES.intersection(tokens):
             continue
         words = {*tokens, *map("".join, pairwise(tokens))}
@@ -133,9 +128,15 @@ def animal_joints(skeleton: Skeleton) -> tuple[list[str], list[str], list[str]]:
     return animals, legs if len(parts) > 1 else [], avatars
 
 
-def _tokens(name: str) -> list[str]:
-    """Return the words and numbers of a name, in lower case."""
-    text = re.sub(r"\[[^\]]*\]", "", _without_namespace(name))  # NPC L Thigh [LThg]
+def _tokens(name: str, known: Vocabulary) -> list[str]:
+    """Return the words and numbers of a name, in lower case; Japanese names in English."""
+    text = _without_namespace(unicodedata.normalize("NFKC", name))
+    if re.search(r"[\u3040-\u9fff]", text):
+        side = {"左": "left", "右": "right"}.get(text[0], "")
+        stem = re.sub(r"\d", "", text[1:] if side else text)
+        words = [side, known.synonyms.get(stem, stem), "twist" if "捩" in stem else ""]
+        return [word for word in (*words, *re.findall(r"\d+", text)) if word]
+    text = re.sub(r"\[[^\]]*\]", "", text)  # NPC L Thigh [LThg]
     text = re.sub(r"([LR])U(?=Arm|Leg)", r"\1Upper", re.sub(r"([LR])F(?=Arm)", r"\1Fore", text))
     return [token.lower() for token in _TOKEN.findall(text)]
 
@@ -188,22 +189,20 @@ def _parse(tokens: list[str], has_axes: bool, known: Vocabulary) -> Word:
     side, words = _split_side([token for token in words if token not in _TWISTS | _AXES], known)
     finger = _finger(words, numbers, known)
     key, exact = _longest_known(words, known)
+    if finger:
+        key = ""
     return Word(
         side,
-        "" if finger else key,
+        key,
         numbers,
         twist,
         exact,
         finger,
         palm=finger not in ("", "Thumb") and bool(_PALM_WORDS.intersection(words)),
         deform=deform,
-        **_meanings(side, "" if finger else key, known),
+        bones=known.limbs.get(key, {}) if side else {},
+        part="" if side else known.torso.get(key, ""),
     )
-
-
-def _meanings(side: str, key: str, known: Vocabulary) -> dict[str, Any]:
-    """Return the fields `bones` and `part` of a word."""
-    return {"bones": known.limbs.get(key, {})} if side else {"part": known.torso.get(key, "")}
 
 
 def _drop_prefixes(tokens: list[str], known: Vocabulary) -> list[str]:
@@ -254,20 +253,3 @@ def _finger(words: Sequence[str], numbers: Sequence[str], known: Vocabulary) -> 
         index = int(numbers[0]) - 1 if len(numbers) > 1 else int(numbers[0][0])
         return list(PHALANGES)[index] if 0 <= index < len(PHALANGES) else ""
     return ""
-
-
-def _is_japanese(name: str) -> bool:
-    return any("\u3040" <= letter <= "\u9fff" for letter in name)
-
-
-def _parse_japanese(name: str, known: Vocabulary) -> Word:
-    """Return the meaning of a name of MikuMikuDance: a side, a stem and numbers."""
-    bare = _without_namespace(name)
-    side = {"左": "left", "右": "right"}.get(bare[:1], "")
-    stem = re.sub(r"\d", "", bare[1:] if side else bare)
-    key = known.synonyms.get(stem, "")
-    finger = known.fingers.get(key, "")
-    key = "" if finger else key
-    numbers = tuple(re.findall(r"\d+", bare))
-    meanings = _meanings(side, key, known)
-    return Word(side, key, numbers, "捩" in stem, finger=finger, **meanings)
