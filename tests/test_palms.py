@@ -14,7 +14,7 @@ from synovia import Clip, Pose, quat, save_clip
 from synovia.anatomy import human
 from synovia.cli import main
 from synovia.population import limits_for
-from synovia.population.palms import MAX_SPAN, describe_spans, smallest_arc, total_pronation
+from synovia.population.clamping import MAX_SPAN, describe_spans, smallest_arc, total_pronation
 from synovia.rigs import align, recognize
 from twins import arms_down, walker, with_rest
 

@@ -1,7 +1,7 @@
 """Ready-made human limits for any rig."""
 
 from .angles import ClinicalAxis, angles_of, clinical_axes, rotation_of
-from .clamping import clamp, clamp_until_clean
+from .clamping import clamp, clamp_until_clean, describe_spans
 from .findings import (
     Finding,
     clinical_angles,
@@ -11,7 +11,9 @@ from .findings import (
     joint_name,
 )
 from .limits import (
+    SOURCES,
     HumanLimits,
+    Source,
     canonical_limits,
     check,
     human_limits,
@@ -21,8 +23,6 @@ from .limits import (
     recognize_clip,
 )
 from .motion import AngleCurve, ClipAngles, clip_angles
-from .palms import describe_spans
-from .sources import SOURCES, Source
 
 __all__ = [
     "SOURCES",

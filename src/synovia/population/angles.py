@@ -77,6 +77,12 @@ AXES: Mapping[str, tuple[ClinicalAxis, ...]] = {
     ),
 }
 """Axes of joints of the limbs, by role without its side."""
+EULER = {
+    "LowerArm": ("yzx", (-1.0, 1.0, 1.0)),
+    "LowerLeg": ("xzy", (1.0, 1.0, -1.0)),
+    "Foot": ("xzy", (-1.0, -1.0, -1.0)),
+}
+"""Sequences of Euler angles on the left side, and the sign of each clinical angle."""
 Components = tuple[tuple[str, str, Vectors], ...]
 """The words for both directions of an axis, and its unit vector on the left side."""
 _TRUNK: Components = (
@@ -153,22 +159,16 @@ def angles_of(role: str, rotations: Quats) -> Floats:
     left = np.asarray(rotations, np.float64) * (MIRROR if side == SIDES[1] else 1.0)
     if bone in ("UpperArm", "UpperLeg"):
         return _ball_angles(left, is_arm=bone == "UpperArm")
-    if bone == "LowerArm":
-        flexion, valgus, pronation = np.moveaxis(quat.to_euler(left, "yzx"), -1, 0)
-        return np.stack([_wrap_from(-flexion, LOWEST_FLEXION), valgus, pronation], axis=-1)
-    if bone == "LowerLeg":
-        flexion, valgus, outward = np.moveaxis(quat.to_euler(left, "xzy"), -1, 0)
-        return np.stack([_wrap_from(flexion, LOWEST_FLEXION), valgus, -outward], axis=-1)
-    if bone == "Foot":
-        return -quat.to_euler(left, "xzy")
+    if bone in EULER:
+        sequence, signs = EULER[bone]
+        angles = quat.to_euler(left, sequence) * signs
+        angles[..., 0] = _wrap_from(angles[..., 0], AXES[bone][0].low)
+        return angles
     if bone == "Hand":
         twist = _wrap_from(2.0 * np.arctan2(left[..., 1], left[..., 0]), -np.pi)
         swing = quat.log(quat.mul(quat.exp(-twist[..., None] * LEFT), left))
         return np.stack([-swing[..., 2], -swing[..., 1], twist], axis=-1)
-    axes = np.array([axis for _, _, axis in rotation_axes(bone)])
-    if not len(axes):
-        raise ValueError(f"{role} has no clinical angles")
-    return np.asarray(quat.log(left) @ axes.T)
+    return np.asarray(quat.log(left) @ _axis_vectors(role, bone).T)
 
 
 def ends_of(role: str, angles: Floats) -> Floats:
@@ -196,21 +196,23 @@ def rotation_of(role: str, angles: Floats) -> Quats:
     first, second, third = np.moveaxis(angles, -1, 0)
     if bone in ("UpperArm", "UpperLeg"):
         left = _ball_rotation(first, second, third, is_arm=bone == "UpperArm")
-    elif bone == "LowerArm":
-        left = quat.from_euler(np.stack([-first, second, third], axis=-1), "yzx")
-    elif bone == "LowerLeg":
-        left = quat.from_euler(np.stack([first, second, -third], axis=-1), "xzy")
-    elif bone == "Foot":
-        left = quat.from_euler(-angles, "xzy")
+    elif bone in EULER:
+        sequence, signs = EULER[bone]
+        left = quat.from_euler(angles * signs, sequence)
     elif bone == "Hand":
         swing = -first[..., None] * FORWARD - second[..., None] * UP
         left = quat.mul(quat.exp(third[..., None] * LEFT), quat.exp(swing))
     else:
-        axes = np.array([axis for _, _, axis in rotation_axes(bone)])
-        if not len(axes):
-            raise ValueError(f"{role} has no clinical angles")
-        left = quat.exp(angles @ axes)
+        left = quat.exp(angles @ _axis_vectors(role, bone))
     return left * (MIRROR if side == SIDES[1] else 1.0)
+
+
+def _axis_vectors(role: str, bone: str) -> Vectors:
+    """Return the axes (3, 3) of the left bone's rotation vector."""
+    axes = rotation_axes(bone)
+    if not axes:
+        raise ValueError(f"{role} has no clinical angles")
+    return np.array([axis for _, _, axis in axes])
 
 
 def _ball_angles(left: Quats, *, is_arm: bool) -> Floats:

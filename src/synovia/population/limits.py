@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..arrays import TURN, Bytes, Quats
 from ..io import load_limits
 from ..limit import Limit, mirror_limit
 from ..model import JointReport, Limb, LimitModel, Report, couple, limbs_on_rig
+from ..model.report import Verdict
 from ..rigs import FACE, FINGERS, MEASURED_FROM, ROLES, Alignment, Rig, align, recognize
 from ..rigs.alignment import MIN_CONFIDENCE
 from ..rigs.canonical import LEFT, canonical_skeleton, dependents_on_rig, limits_on_rig
@@ -27,10 +28,27 @@ from ..skeleton import Clip, Pose, Skeleton
 from .envelope import possible_model
 from .findings import Finding, join_sides, joint_name
 from .hand import hand_constraints
-from .sources import SOURCES, VERDICTS, WORDS, Source
 
 if TYPE_CHECKING:
     from ..learn import Progress
+
+
+Source = Literal["human", "possible", "usual", "anatomy"]
+SOURCES: tuple[str, ...] = get_args(Source)
+"""Both verdicts; each of them alone; published ranges of the default human."""
+VERDICTS: Mapping[str, Verdict] = {
+    "human": "impossible",
+    "possible": "impossible",
+    "usual": "unusual",
+    "anatomy": "outside",
+}
+"""Verdicts about poses outside the limits of a source."""
+WORDS = {
+    "human": "possible and usual",
+    "possible": "possible",
+    "usual": "usual",
+    "anatomy": "published ranges of motion",
+}
 
 
 def human_limits(height: float = REFERENCE_HEIGHT, *, source: Source = "anatomy") -> LimitModel:
@@ -266,22 +284,17 @@ def recognize_clip(clip: Clip, roles: Mapping[str, str] | None = None) -> Rig:
 
 def limits_on(alignment: Alignment, source: Source = "human") -> HumanLimits:
     """Return human limits for an aligned rig."""
-    canonical = _canonical_limits_for(alignment, source)
+    palms = alignment.palm.values()
+    canonical = canonical_limits(
+        source,
+        palm_known=bool(palms) and None not in palms,
+        hands=not alignment.trusted.keys().isdisjoint((*FINGERS, *FACE)),
+    )
     alignment = doubt_medians(alignment, canonical.limits)
     model = _model_on(alignment, canonical, source)
     judged = {*model.names, *(() if model.usual is None else model.usual.names)}
     by_joint = {name: role for role, name in alignment.rig.roles.items() if name in judged}
     return HumanLimits(model, alignment, source, by_joint)
-
-
-def _canonical_limits_for(alignment: Alignment, source: Source) -> LimitModel:
-    """Return canonical limits as far as an alignment shows palms, fingers and face."""
-    palms = alignment.palm.values()
-    return canonical_limits(
-        source,
-        palm_known=bool(palms) and None not in palms,
-        hands=not alignment.trusted.keys().isdisjoint((*FINGERS, *FACE)),
-    )
 
 
 def _model_on(alignment: Alignment, canonical: LimitModel, source: Source) -> LimitModel:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Scalars
+from ..arrays import Floats, Scalars
 from ..model import LimitModel, Report
 from ..rigs import Alignment
 from ..skeleton import Clip, Pose
@@ -201,7 +201,7 @@ def clip_angles(
     if roles is not None:
         wanted = [role for role in wanted if role in roles]
     count = min(clip.frames, MAX_BANDS)
-    rows: Ints = np.unique(np.linspace(0, clip.frames - 1, count).round().astype(int))
+    rows = np.unique(np.linspace(0, clip.frames - 1, count).round().astype(int))
     judged = judged_pose(model, clip.pose)
     pose = Pose(judged.rotations[rows], judged.positions[rows])
     all_frames = np.arange(clip.frames)

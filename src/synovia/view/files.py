@@ -22,7 +22,7 @@ from ..io.limits import SUFFIX
 from ..limit.softening import parse_softening
 from ..model import LimitModel
 from ..population import limits_for
-from ..population.sources import Source as HumanSource
+from ..population.limits import Source as HumanSource
 from ..rigs import FINGERS, ROLES, NotHumanError, recognize, suggest_roles
 from ..schema import Numbers
 from ..skeleton import Clip, Pose, Skeleton, forward

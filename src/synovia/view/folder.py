@@ -15,7 +15,7 @@ from ..io import clip_suffix, load_clip, split_clip
 from ..learn import performer_of, performers_of
 from ..model import LimitModel, Report
 from ..population import limits_for
-from ..population.sources import Source as HumanSource
+from ..population.limits import Source as HumanSource
 from ..skeleton import Clip
 from .messages import Empty
 from .scene import EDITED_KEY, scene_of
