@@ -346,11 +346,11 @@ def test_covers_are_bounded_whatever_a_file_says(monkeypatch):
     packed[middle : middle + 3] = 1e9
     assert layout.check_limit(packed, 0)
     looked = []
-    monkeypatch.setattr(limit_kernels, "take_nearer", lambda *given: looked.append(given[-1]))
+    monkeypatch.setattr(limit_kernels, "take_nearest", lambda *given: looked.append(given[-1]))
     block = np.zeros(BLOCK)
     block[W0] = 1.0
     limit_kernels.enter(packed, 0, block, 1)
-    limit_kernels.nearest(packed, 0, 1e-9, 0.0, block, 1)
+    limit_kernels.nearest(packed, 0, block, 1)
     assert 0 < sum(looked) < 3000
     packed[LIMIT_HEADER.reach] *= 1.01
     assert not layout.check_limit(packed, 0)

@@ -58,9 +58,9 @@ def inside(p, o, edge, q, block):
         margin, _ = twist_margin(p, o, low, high, block[T])
         return min(height, margin) if height >= 0.0 else height
     if p[o + HEADER.reach] < math.pi and p[o + HEADER.reach_twist] < math.pi:
-        shape(p, first, np.inf, block, 1)
+        shape(p, first, block, 1)
     else:
-        nearest(p, o, edge, np.inf, block, 1)
+        nearest(p, o, block, 1)
     return edge - block[DISTANCE]
 
 

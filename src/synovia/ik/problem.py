@@ -255,20 +255,20 @@ def _mover_tables(
     layout, count = kernels.ik_chain, len(used)
     longest = max((len(product) for product in products.values()), default=0)
     movers = np.zeros((count, layout.MOVER.SIZE), np.int64)
-    basis = np.tile(np.eye(3), (count, 1, 1))
+    basis = np.tile(np.eye(3), (count, 1, 1))  # axes that are 0 have no effect
     ways = np.zeros((count, layout.WAY.SIZE + longest), np.int64)
     swings = np.zeros((count, layout.SWING.SIZE))
     for m, joint in enumerate(used):
-        freedoms, product = 3, products.get(joint)
+        product = products.get(joint)
         if joint in limits:
             freedom = freedom_of(limits[joint])
-            freedoms, swings[m] = len(freedom.axes), freedom.swing
-            basis[m, :freedoms] = freedom.axes
+            swings[m], basis[m] = freedom.swing, 0.0
+            basis[m, : len(freedom.axes)] = freedom.axes
         if product:
             row = [len(product), product.index(joint), *product]
             ways[m, : len(row)] = row
-        movers[m] = joint, freedoms, limit_offsets.get(product[-1] if product else joint, -1)
-    return {"movers": movers, "basis": basis, "ways": ways, "swings": swings}
+        movers[m] = joint, limit_offsets.get(product[-1] if product else joint, -1)
+    return {"movers": movers, "basis": basis.reshape(count, 9), "ways": ways, "swings": swings}
 
 
 def _measured_products(

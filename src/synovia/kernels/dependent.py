@@ -14,7 +14,6 @@ from .jit import kernel
 from .layout import OFFSET, ROTATION_VECTOR, SWING_TWIST, WHOLE, Field, Layout
 from .limit import HEADER, cover, enter, leave
 from .rotation import (
-    BOUND,
     DISTANCE,
     PT,
     PX,
@@ -231,9 +230,7 @@ def load_covers(p, turns, rotation, block):
         for k in range(n):
             swings = k // count if flat else k
             set_lane_vec3(block, X + k, cover(point, flat, swings, k % count))
-    for k in range(n):
-        block[BOUND + k] = np.inf
-    shape(p, HEADER.SIZE, np.inf, block, n)
+    shape(p, HEADER.SIZE, block, n)
     return n
 
 

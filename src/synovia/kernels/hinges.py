@@ -19,7 +19,6 @@ from .jit import kernel
 from .layout import MAX_REACH, Field, Layout
 from .rotation import (
     BLOCK,
-    BOUND,
     DISTANCE,
     LANES,
     OTHER_X,
@@ -196,41 +195,41 @@ def most_away(p, t, i, block):
 
 
 @kernel
-def look_further(p, o, t, i, block, other):
-    """Take the nearest of lane i's points in all turns of both solutions, but for the first."""
-    away, count = most_away(p, t, i, block), 0
-    most, square = most_turns(p, t, away), away * away
-    low = vec3_at(p, t + TAIL.low)
-    for solution in range(2):
-        start = lane_vec3(block, (X if solution == 0 else OTHER_X) + i)
-        for a in range(-most, most + 1):
-            x = start.x + a * TURN
-            if off_bounds(p, t, Vec3(x, low.y, low.z)) > square:
-                continue
-            for b in range(-most, most + 1):
-                y = start.y + b * TURN
-                if off_bounds(p, t, Vec3(x, y, low.z)) > square:
+def look_further(p, o, t, block, lanes, count):
+    """Take the nearest points of lanes in all turns of both solutions, but for the first."""
+    other, owners, n = np.empty(BLOCK), np.empty(LANES, np.int64), 0
+    for j in range(count):
+        i = lanes[j]
+        away, one, two = (
+            most_away(p, t, i, block),
+            lane_vec3(block, X + i),
+            lane_vec3(block, OTHER_X + i),
+        )
+        most = most_turns(p, t, away)
+        side = 2 * most + 1
+        for k in range(side * side * side):
+            a, b, c = k // (side * side) - most, k // side % side - most, k % side - most
+            shift = TURN * Vec3(float(a), float(b), float(c))
+            for solution in range(2):
+                point = shift + (one if solution == 0 else two)
+                known = solution == 0 and a == 0 and b == 0 and c == 0
+                if known or off_bounds(p, t, point) > away * away:
                     continue
-                for c in range(-most, most + 1):
-                    point = Vec3(x, y, start.z + c * TURN)
-                    known = solution == 0 and a == 0 and b == 0 and c == 0
-                    if known or off_bounds(p, t, point) > square:
-                        continue
-                    set_lane_vec3(other, X + count, point)
-                    other[BOUND + count] = np.inf
-                    count += 1
-                    if count == LANES:
-                        take_nearest(p, o, i, block, other, count)
-                        count = 0
-    take_nearest(p, o, i, block, other, count)
+                set_lane_vec3(other, X + n, point)
+                owners[n] = i
+                n += 1
+                if n == LANES:
+                    take_nearest(p, o, block, other, owners, n)
+                    n = 0
+    take_nearest(p, o, block, other, owners, n)
 
 
 @kernel
-def take_nearest(p, o, i, block, other, count):
-    """Take for lane i what is nearer of its covers that were gathered in `other`."""
-    region(p, o, np.inf, other, count)
+def take_nearest(p, o, block, other, owners, count):
+    """Run the region at `o` on points in `other`, and take what is nearer for their lanes."""
+    region(p, o, other, count)
     for k in range(count):
-        take_if_nearer(block, i, other, k)
+        take_if_nearer(block, owners[k], other, k)
 
 
 @kernel
@@ -271,8 +270,7 @@ def slide_lane(p, o, t, i, block, other):
                     moved = start + k * step
                     point = Vec3(x + a * TURN + moved, across, z + way * moved)
                     set_lane_vec3(other, X + k, point)
-                    other[BOUND + k] = np.inf
-                region(p, o, np.inf, other, LANES)
+                region(p, o, other, LANES)
                 best = 0
                 for k in range(LANES):
                     best = k if other[DISTANCE + k] < other[DISTANCE + best] else best
@@ -282,12 +280,12 @@ def slide_lane(p, o, t, i, block, other):
 
 
 @kernel
-def nearest_hinges(p, o, t, settled, block, n):
+def nearest_hinges(p, o, t, block, n):
     """Write the nearest member over both solutions and all turns, of points that were entered.
 
     The region, packed at `o`, has been run on the first points. Others are looked at where the
-    bounds are not farther than what was found, in lanes farther than `settled`. The points become
-    those of the covers that were taken.
+    bounds are not farther than what was found. The points become those of the covers that were
+    taken.
     """
     low, high = vec3_at(p, t + TAIL.low), vec3_at(p, t + TAIL.high)
     other, lanes, found = np.empty(BLOCK), np.empty(LANES, np.int64), 0
@@ -302,11 +300,11 @@ def nearest_hinges(p, o, t, settled, block, n):
         away = max(distance, 0.0)
         maybe = (near < SURE * away * away) | ((near <= 0.0) & (distance <= 0.0))
         lanes[found] = i
-        found += int(maybe & (distance > settled))
-    for j in range(found):
-        look_further(p, o, t, lanes[j], block, other)
+        found += int(maybe)
+    if found > 0:
+        look_further(p, o, t, block, lanes, found)
     for i in range(n):
-        if block[SLIDE + i] != 0.0 and block[DISTANCE + i] > settled:
+        if block[SLIDE + i] != 0.0:
             slide_lane(p, o, t, i, block, other)
     for i in range(n):
         out = block[BEYOND + i]

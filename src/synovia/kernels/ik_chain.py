@@ -1,7 +1,8 @@
 """Data of the IK solvers: chains, goals, work space, and the axes about which joints can turn.
 
-The variables are the angles about the axes of each joint that may turn (its `basis`, in its own
-frame), then three coordinates for each root that may slide. Every goal has three residuals.
+The variables are the angles about three axes of each joint that may turn (its `basis`, in its own
+frame; an axis that is 0 has no effect), then three coordinates for each root that may slide. Every
+goal has three residuals.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from .vector import (
 
 REACH, AIM, ORIENT, STAY, COMFORT = range(5)  # kinds of goals
 
-MOVER = Layout("mover", joint=1, freedoms=1, limit=1)
+MOVER = Layout("mover", joint=1, limit=1)
 """Row of a joint that may turn; its limit begins at `limit` of the packed ones, or is -1."""
 GOAL = Layout("goal", kind=1, owner=1, weight=1, point=3, axis=3)
 """Row of a goal; `owner` is its joint, and point and axis are in that joint's frame."""
@@ -48,7 +49,7 @@ Chain = bundle(
     parents="i8[]",  # of all joints
     order="i8[]",  # the joints that goals depend on, parents first
     movers="i8[,]",  # (movers, MOVER.SIZE) joints that may turn, parents first
-    basis="f8[,,]",  # (movers, 3, 3) axes as rows, in the joint's own frame
+    basis="f8[,]",  # (movers, 9) axes as rows, in the joint's own frame
     ways="i8[,]",  # (movers, WAY.SIZE + longest)
     swings="f8[,]",  # (movers, SWING.SIZE)
     slides="i8[]",  # roots that may move
@@ -79,18 +80,18 @@ STATE = Layout("state of a goal", point=3, gap=3, by_move=9, by_turn=9)
 that closes (3 × 3 by moves, 3 × 3 by turns)."""
 POSITION = 4  # offset in a row of `world`, after the rotation
 ALL, FREE, FACTOR = range(3)  # of all variables; of those still free; factors of J Jᵀ, and y
-STEP, FIXED, BEFORE, WANTED = range(4)  # rows of steps: this, its fixed part, the last, the target
+STEP, FIXED = range(2)  # rows of steps: the whole, its fixed part
 
 Work = namedtuple(
     "Work",
     [
-        "basis",  # (movers, 3, 3) axes at the present rotations
+        "basis",  # (movers, 9) axes at the present rotations
         "world",  # (joints, 7) rotations in the world, then positions
         "state",  # (goals, STATE.SIZE)
         "residuals",  # (3, rows) weighted gaps; the same less the fixed part; y
         "jacobian",  # (2, variables, rows)
         "gram",  # (3, rows, rows) J Jᵀ
-        "steps",  # (4, variables)
+        "steps",  # (2, variables)
         "normals",  # (movers, 3, 3) directions in which each is fixed
         "counts",  # (movers,) how many of these
         "trial_q",  # (joints, 4)
@@ -108,17 +109,15 @@ def new_work(chain):
     """
     joints, goals = chain.parents.shape[0], chain.goals.shape[0]
     rows, movers = 3 * goals, chain.movers.shape[0]
-    variables = 3 * chain.slides.shape[0]
-    for m in range(movers):
-        variables += chain.movers[m, MOVER.freedoms]
+    variables = 3 * (movers + chain.slides.shape[0])
     return Work(
-        np.zeros((movers, 3, 3)),
+        np.zeros((movers, 9)),
         np.zeros((joints, 7)),
         np.zeros((goals, STATE.SIZE)),
         np.zeros((3, rows)),
         np.zeros((2, variables, rows)),
         np.zeros((3, rows, rows)),
-        np.zeros((4, variables)),
+        np.zeros((2, variables)),
         np.zeros((movers, 3, 3)),
         np.zeros(movers, np.int64),
         np.zeros((joints, 4)),
@@ -218,8 +217,7 @@ def refresh_basis(movers, ways, swings, fixed, q, basis):
     cos(φ/2) u × a − sin(φ/2) u, both seen before its constant twist.
     """
     for m in range(movers.shape[0]):
-        for f in range(3):
-            copy(fixed[m, f], basis[m, f])
+        copy(fixed[m], basis[m])
         if swings[m, SWING.active] == 0.0:
             continue
         u = vec3_at(swings[m], SWING.axis)
@@ -235,5 +233,5 @@ def refresh_basis(movers, ways, swings, fixed, q, basis):
         half = norm(a)  # sine of half the swing
         a = a / half if half > 1e-9 else perpendicular(u)
         b = cosine * cross(u, a) - half * u
-        set_vec3(basis[m, 0], 0, rotate(untwist, a))
-        set_vec3(basis[m, 1], 0, rotate(untwist, b))
+        set_vec3(basis[m], 0, rotate(untwist, a))
+        set_vec3(basis[m], 3, rotate(untwist, b))

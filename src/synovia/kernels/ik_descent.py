@@ -6,7 +6,6 @@ import numpy as np
 
 from .ik_chain import (
     ALL,
-    BEFORE,
     FACTOR,
     FIXED,
     FREE,
@@ -17,8 +16,6 @@ from .ik_chain import (
     SETTINGS,
     STATE,
     STEP,
-    WANTED,
-    WAY,
     copy_rows,
     from_relative,
     new_work,
@@ -45,11 +42,13 @@ from .jit import kernel
 from .layout import Layout
 from .vector import (
     ZERO,
-    Vec3,
+    apply,
+    apply_transposed,
     conj,
     copy,
     dot,
     log,
+    mat3_at,
     norm,
     quat_at,
     rotate,
@@ -61,7 +60,6 @@ from .vector import (
 ROUNDS = 6  # of the active-set method, at most
 MIN_ALONG = 1e-10  # radians; a projection that moves a joint less along its freedoms blocks nothing
 PROBE = 1e-3  # radians; a small turn, to measure how much of it a limit leaves
-SAME = 1e-12  # radians; a step that changes less needs no new projection
 DAMPING = 0.3  # at first, times the squared residual
 STALLED = 4  # the search ends after so many rounds
 PROGRESS = 0.995  # that leave more than this share of the squared residual
@@ -116,89 +114,52 @@ def dual_solve(residuals, jacobian, gram, steps):
 @kernel
 def shorten(movers, longest, steps):
     """Scale the free step so that no joint turns by more than `longest`, and add the fixed part."""
-    most, first = 0.0, 0
+    most = longest
     for m in range(movers.shape[0]):
-        square = 0.0
-        for f in range(movers[m, MOVER.freedoms]):
-            square += steps[STEP, first + f] ** 2
-        most = max(most, square)
-        first += movers[m, MOVER.freedoms]
-    scale = longest / np.sqrt(most) if most > longest * longest else 1.0
+        most = max(most, norm(vec3_at(steps[STEP], 3 * m)))
     for k in range(steps.shape[1]):
-        steps[STEP, k] = scale * steps[STEP, k] + steps[FIXED, k]
+        steps[STEP, k] = longest / most * steps[STEP, k] + steps[FIXED, k]
 
 
 @kernel
-def resolve(n, first, turn, basis, steps):
-    """Write, as the wanted step, the components of a turn along the n axes of a mover."""
-    for f in range(n):
-        steps[WANTED, first + f] = dot(turn, vec3_at(basis[f], 0))
+def new_normal(back, known, normals):
+    """Write the direction of a step back along which a mover is not fixed yet, after those known.
 
-
-@kernel
-def new_normal(m, n, first, known, steps, normals):
-    """Write the direction of the wanted turn in which mover m is not fixed yet; tell if it is one.
-
-    As numbers along its n axes, of length 1, in `normals` after those known.
+    Returns False if there is none.
     """
-    if known >= n:
-        return False
-    wanted = steps[WANTED]
-    y, z = wanted[first + 1] if n > 1 else 0.0, wanted[first + 2] if n > 2 else 0.0
-    normal = Vec3(wanted[first], y, z)
+    normal = back
     for k in range(known):
-        other = vec3_at(normals[m, k], 0)
+        other = vec3_at(normals[k], 0)
         normal = normal - dot(normal, other) * other
     size = norm(normal)
-    if size <= MIN_ALONG:
+    if known == 3 or size <= MIN_ALONG:
         return False
-    set_vec3(normals[m, known], 0, normal / size)
+    set_vec3(normals[known], 0, normal / size)
     return True
 
 
 @kernel
-def fix_along(normal, n, first, steps, residuals, jacobian, gram):
-    """Fix a mover of n axes along a normal, at its wanted turn from where it is.
+def fix_along(normal, first, wanted, steps, residuals, jacobian, gram):
+    """Fix the variables of a mover, from `first` on, along a normal, at their wanted step.
 
-    What is fixed goes out of the residuals and the Jacobian, so that the next solve gives the rest
-    of the error to what is still free.
+    The fixed part is taken out of the residuals and the Jacobian, so that the next solve gives the
+    rest of the error to the free variables.
     """
-    part, along = 0.0, residuals[FACTOR]
-    for f in range(n):
-        part += normal[f] * (steps[WANTED, first + f] - steps[FIXED, first + f])
-    for f in range(n):
-        steps[FIXED, first + f] += part * normal[f]
+    fixed, along = vec3_at(steps[FIXED], first), residuals[FACTOR]
+    part = dot(normal, wanted - fixed)
+    set_vec3(steps[FIXED], first, fixed + part * normal)
     for a in range(residuals.shape[1]):
         total = 0.0
-        for f in range(n):
+        for f in range(3):
             total += jacobian[FREE, first + f, a] * normal[f]
         along[a] = total
         if total == 0.0:
             continue
         residuals[FREE, a] -= total * part
-        for f in range(n):
+        for f in range(3):
             jacobian[FREE, first + f, a] -= total * normal[f]
         for b in range(a + 1):
             gram[FREE, a, b] -= total * along[b]
-
-
-@kernel
-def turned(q, n, first, steps, basis):
-    """Return the rotation q of a mover with n axes after its part of the step."""
-    turn = ZERO
-    for f in range(n):
-        turn = turn + steps[STEP, first + f] * vec3_at(basis[f], 0)
-    return turn_by(q, turn)
-
-
-@kernel
-def step_changed(first, n, steps):
-    """Tell whether the step of a mover differs from that of the round before; note it."""
-    news = False
-    for k in range(first, first + n):
-        news = news or abs(steps[STEP, k] - steps[BEFORE, k]) > SAME
-        steps[BEFORE, k] = steps[STEP, k]
-    return news
 
 
 @kernel
@@ -208,60 +169,52 @@ def propose(chain, work, q, p, unlimited, damping, longest):
     An active-set method that needs projections alone: a joint that its limit moves is fixed in that
     direction, and the step is solved again. The limit of the mover `unlimited` is ignored.
     """
-    movers, slides, ways, basis = chain.movers, chain.slides, chain.ways, work.basis
+    movers, slides, ways, trial = chain.movers, chain.slides, chain.ways, work.trial_q
     residuals, jacobian, gram = work.residuals, work.jacobian, work.gram
-    steps, normals, counts, trial = work.steps, work.normals, work.counts, work.trial_q
+    steps, counts = work.steps, work.counts
     begin_free(damping, residuals, jacobian, gram, steps, counts)
-    for number in range(ROUNDS):
+    for _ in range(ROUNDS):
         dual_solve(residuals, jacobian, gram, steps)
         shorten(movers, longest, steps)
-        first, again = 0, False
+        again = False
         for m in range(movers.shape[0]):
-            j, n, known = movers[m, MOVER.joint], movers[m, MOVER.freedoms], counts[m]
-            changed = step_changed(first, n, steps) or number == 0
-            if changed or ways[m, WAY.length] > 0:  # or a joint above it may have changed
-                own = quat_at(q[j], 0)
-                wanted = turned(own, n, first, steps, basis[m])
-                set_quat(trial[j], 0, wanted)
-                if m != unlimited:
-                    seen = to_relative(ways[m], trial, q, wanted)
-                    legal, moved = legal_rotation(chain, m, seen)
-                    if moved:
-                        legal = from_relative(ways[m], trial, q, legal)
-                        set_quat(trial[j], 0, legal)
-                        resolve(n, first, log(conj(legal) * wanted), basis[m], steps)
-                        if new_normal(m, n, first, known, steps, normals):
-                            resolve(n, first, log(conj(own) * legal), basis[m], steps)
-                            normal = normals[m, known]
-                            fix_along(normal, n, first, steps, residuals, jacobian, gram)
-                            counts[m] = known + 1
-                            again = True
-            first += n
+            j, axes = movers[m, MOVER.joint], mat3_at(work.basis[m], 0)
+            own = quat_at(q[j], 0)
+            wanted = turn_by(own, apply_transposed(axes, vec3_at(steps[STEP], 3 * m)))
+            set_quat(trial[j], 0, wanted)
+            if m == unlimited:
+                continue
+            legal, moved = legal_rotation(chain, m, to_relative(ways[m], trial, q, wanted))
+            if not moved:
+                continue
+            legal = from_relative(ways[m], trial, q, legal)
+            set_quat(trial[j], 0, legal)
+            back, normals = apply(axes, log(conj(legal) * wanted)), work.normals[m]
+            if new_normal(back, counts[m], normals):
+                normal, reached = normals[counts[m]], apply(axes, log(conj(own) * legal))
+                fix_along(vec3_at(normal, 0), 3 * m, reached, steps, residuals, jacobian, gram)
+                counts[m] += 1
+                again = True
         for k in range(slides.shape[0]):
-            move = vec3_at(steps[STEP], first + 3 * k)
+            move = vec3_at(steps[STEP], 3 * (movers.shape[0] + k))
             set_vec3(work.trial_p[slides[k]], 0, vec3_at(p[slides[k]], 0) + move)
         if not again:
             break
 
 
 @kernel
-def probe(first, n, flat, residuals, jacobian, steps):
-    """Write, as the step, a small turn of a mover down the slope; tell if that would do something.
+def probe(m, flat, residuals, jacobian):
+    """Return a small step of mover m down the slope; 0 if it could do little.
 
-    What it could do, squared, is held against `flat`.
+    The square of what it could do is compared with `flat`.
     """
-    size = 0.0
-    for k in range(first, first + n):
-        along = 0.0
+    slope = np.zeros(3)
+    for k in range(3):
         for a in range(residuals.shape[1]):
-            along += jacobian[ALL, k, a] * residuals[ALL, a]
-        steps[STEP, k] = along
-        size += along * along
-    if size <= flat:
-        return False
-    for k in range(first, first + n):
-        steps[STEP, k] *= PROBE / np.sqrt(size)
-    return True
+            slope[k] += jacobian[ALL, 3 * m + k, a] * residuals[ALL, a]
+    step = vec3_at(slope, 0)
+    size = norm(step)
+    return (PROBE / size) * step if size * size > flat else ZERO
 
 
 @kernel
@@ -291,7 +244,7 @@ def linearize(chain, targets, scale, q, work):
     refresh_rates(goals, targets, scale, world, state)
     refresh_discomfort(chain, q, work)
     basis, jacobian = work.basis, work.jacobian
-    refresh_jacobian(chain.movers, chain.slides, goals, chain.moves, basis, world, state, jacobian)
+    refresh_jacobian(chain.movers, goals, chain.moves, basis, world, state, jacobian)
 
 
 @kernel("Chain f8[] Trials")
@@ -305,7 +258,7 @@ def descend_each(chain, settings, trials):
     lengths, unlimited, met = trials.lengths, trials.unlimited, trials.met
     work = new_work(chain)
     movers, slides, goals = chain.movers, chain.slides, chain.goals
-    basis, state, residuals, steps = work.basis, work.state, work.residuals, work.steps
+    basis, state, residuals = work.basis, work.state, work.residuals
     jacobian, trial_q, trial_p = work.jacobian, work.trial_q, work.trial_p
     r, trial_r = residuals[ALL], residuals[FACTOR]
     most, longest = int(settings[SETTINGS.iterations]), settings[SETTINGS.largest_step]
@@ -347,20 +300,19 @@ def descend_each(chain, settings, trials):
         if worst <= enough:
             continue
         linearize(chain, target, scale, q_i, work)
-        first = 0
         for m in range(movers.shape[0]):
-            own, n = quat_at(q_i[movers[m, MOVER.joint]], 0), movers[m, MOVER.freedoms]
             trials.blocked[i, m] = False
-            limited = movers[m, MOVER.limit] >= 0
-            if limited and probe(first, n, FLAT * FLAT * square, residuals, jacobian, steps):
-                wanted = turned(own, n, first, steps, basis[m])
-                seen = to_relative(chain.ways[m], q_i, q_i, wanted)
-                legal, moved = legal_rotation(chain, m, seen)
-                if moved:
-                    legal = from_relative(chain.ways[m], q_i, q_i, legal)
-                    removed = norm(log(conj(wanted) * legal))
-                    trials.blocked[i, m] = removed > TAKEN * PROBE
-            first += n
+            step = probe(m, FLAT * FLAT * square, residuals, jacobian)
+            if movers[m, MOVER.limit] < 0 or norm(step) == 0.0:
+                continue
+            turn = apply_transposed(mat3_at(basis[m], 0), step)
+            wanted = turn_by(quat_at(q_i[movers[m, MOVER.joint]], 0), turn)
+            seen = to_relative(chain.ways[m], q_i, q_i, wanted)
+            legal, moved = legal_rotation(chain, m, seen)
+            if moved:
+                legal = from_relative(chain.ways[m], q_i, q_i, legal)
+                removed = norm(log(conj(wanted) * legal))
+                trials.blocked[i, m] = removed > TAKEN * PROBE
 
 
 @kernel("Chain Trials f8[,,] f8[,] i8[,]")

@@ -196,38 +196,28 @@ def refresh_rates(goals, targets, scale, world, state):
 
 
 @kernel
-def refresh_jacobian(movers, slides, goals, moves, basis, world, state, jacobian):
+def refresh_jacobian(movers, goals, moves, basis, world, state, jacobian):
     """Write the rate at which each residual of each goal closes with each variable."""
-    first = 0
     for k in range(jacobian.shape[1]):
         for a in range(jacobian.shape[2]):
             jacobian[ALL, k, a] = 0.0
-    for m in range(movers.shape[0]):
-        at = world[movers[m, MOVER.joint]]
-        for f in range(movers[m, MOVER.freedoms]):
-            own = vec3_at(basis[m, f], 0)
-            axis = rotate(quat_at(at, 0), own)
-            for g in range(goals.shape[0]):
-                if not moves[g, m]:
-                    continue
-                row, rates = jacobian[ALL, first], state[g]
-                move = cross(axis, vec3_at(rates, STATE.point) - vec3_at(at, POSITION))
-                if goals[g, GOAL.kind] == REACH:
-                    for i in range(3):
-                        row[3 * g + i] = rates[STATE.by_move + 4 * i] * move[i]
-                    continue
-                turn = own if goals[g, GOAL.kind] == STAY else axis
+    for k in range(3 * movers.shape[0]):
+        at, own = world[movers[k // 3, MOVER.joint]], vec3_at(basis[k // 3], 3 * (k % 3))
+        axis = rotate(quat_at(at, 0), own)
+        for g in range(goals.shape[0]):
+            if not moves[g, k // 3]:
+                continue
+            row, rates = jacobian[ALL, k], state[g]
+            move = cross(axis, vec3_at(rates, STATE.point) - vec3_at(at, POSITION))
+            turn = own if goals[g, GOAL.kind] == STAY else axis
+            for i in range(3):
+                by_move = dot(vec3_at(rates, STATE.by_move + 3 * i), move)
+                row[3 * g + i] = by_move + dot(vec3_at(rates, STATE.by_turn + 3 * i), turn)
+    for k in range(3 * movers.shape[0], jacobian.shape[1]):
+        for g in range(goals.shape[0]):
+            if moves[g, k // 3]:
                 for i in range(3):
-                    by_move = dot(vec3_at(rates, STATE.by_move + 3 * i), move)
-                    row[3 * g + i] = by_move + dot(vec3_at(rates, STATE.by_turn + 3 * i), turn)
-            first += 1
-    for s in range(slides.shape[0]):
-        for k in range(3):
-            for g in range(goals.shape[0]):
-                if moves[g, movers.shape[0] + s]:
-                    for i in range(3):
-                        jacobian[ALL, first, 3 * g + i] = state[g, STATE.by_move + 3 * i + k]
-            first += 1
+                    jacobian[ALL, k, 3 * g + i] = state[g, STATE.by_move + 3 * i + k % 3]
 
 
 @kernel

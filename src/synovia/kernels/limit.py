@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .hinges import TAIL, from_hinges, nearest_hinges, take_if_nearer, to_hinges
+from .hinges import TAIL, from_hinges, nearest_hinges, take_nearest, to_hinges
 from .jit import kernel
 from .layout import (
     CHART_KINDS,
@@ -21,12 +21,10 @@ from .layout import (
 )
 from .rotation import (
     BLOCK,
-    BOUND,
     DISTANCE,
     FAR,
     LANES,
     OFF_UNIT,
-    OTHER_X,
     PX,
     QW,
     W0,
@@ -139,7 +137,7 @@ def cover(point, flat, swings, twists):
 
 
 @kernel
-def has_other_cover(block, i, spare, spare_twist, flat, settled):
+def has_other_cover(block, i, spare, spare_twist, flat):
     """Return True if another cover of lane i may be nearer than `spare` less its distance.
 
     None is for a vector shorter than that; in a chart that keeps the twist apart (`flat`), for a
@@ -151,91 +149,59 @@ def has_other_cover(block, i, spare, spare_twist, flat, settled):
     excess = x * x + y * y + (0.0 if flat else z * z) - room * room
     if flat:
         excess = max(excess, abs(z) - spare_twist + distance)
-    return (excess >= 0.0) & (distance > settled)
+    return excess >= 0.0
 
 
 @kernel
-def find_lanes(p, o, settled, block, lanes, n):
-    """List the lanes that could have a nearer member in a cover but the first; return how many.
-
-    Lanes at a distance of at most `settled` need none.
-    """
-    swing, twist = TURN - p[o + HEADER.reach], TURN - p[o + HEADER.reach_twist]
-    flat = int(p[o + HEADER.chart]) == SWING_TWIST
-    found = 0
+def nearest_covers(p, o, block, n):
+    """Take the nearest members over all covers but the first, which was looked at."""
+    flat, reach_twist = int(p[o + HEADER.chart]) == SWING_TWIST, p[o + HEADER.reach_twist]
+    reach, found = p[o + HEADER.reach], 0
     for i in range(n):  # nearly always none, which is soon seen
-        found += 1 if has_other_cover(block, i, swing, twist, flat, settled) else 0
-    count = 0
-    if found > 0:
-        for i in range(n):
-            lanes[count] = i
-            count += 1 if has_other_cover(block, i, swing, twist, flat, settled) else 0
-    return count
-
-
-@kernel
-def gather_cover(p, o, swings, twists, block, other, lanes, n):
-    """Write, as `other`, the points of a cover of the first `n` of `lanes` that may be nearer.
-
-    Returns how many there are; their numbers go to `lanes` from LANES on. The points of the first
-    cover are at OTHER_X.
-    """
-    flat, count = int(p[o + HEADER.chart]) == SWING_TWIST, 0
-    for k in range(n):
-        i = lanes[k]
-        point = cover(lane_vec3(block, OTHER_X + i), flat, swings, twists)
-        bound = norm(swing_of(point, flat)) - p[o + HEADER.reach]
-        if flat:
-            bound = max(bound, abs(point.z) - p[o + HEADER.reach_twist])
-        if bound < block[DISTANCE + i]:
-            set_lane_vec3(other, X + count, point)
-            other[BOUND + count] = block[DISTANCE + i]
-            lanes[LANES + count] = i
-            count += 1
-    return count
-
-
-@kernel
-def take_nearer(p, o, depth, block, other, lanes, count):
-    """Take what is nearer in the cover that was gathered."""
-    if count == 0:
+        other = has_other_cover(block, i, TURN - reach, TURN - reach_twist, flat)
+        found += 1 if other else 0
+    if found == 0:
         return
-    region(p, o + HEADER.margin, depth, other, count)
-    for k in range(count):
-        take_if_nearer(block, lanes[LANES + k], other, k)
-
-
-@kernel
-def nearest(p, o, settled, depth, block, n):
-    """Write the nearest member over all covers, and its distance, unless that is `settled`.
-
-    The points become those of the covers that were taken. A cover of size r is at least r − reach
-    away, so few lanes are looked at twice. Deeper inside than `depth`, a distance may be any that
-    is not positive.
-    """
-    other, lanes = np.empty(BLOCK), np.empty(2 * LANES, np.int64)
-    for i in range(n):
-        block[BOUND + i] = np.inf
-    region(p, o + HEADER.margin, depth, block, n)
-    chart = int(p[o + HEADER.chart])
-    if chart == HINGES:
-        nearest_hinges(p, o + HEADER.margin, tail(p, o), settled, block, n)
-    if chart not in (ROTATION_VECTOR, SWING_TWIST):  # others have one point for each rotation
-        return
-    found = find_lanes(p, o, settled, block, lanes, n)
-    for k in range(found):
-        set_lane_vec3(block, OTHER_X + lanes[k], lane_vec3(block, X + lanes[k]))
     # Points of cover k are at least k·π from the origin, and the nearest member is at most 2π plus
     # both reaches away. So the search ends, also where a damaged file has a shape beyond its reach.
-    most = 4 + int(3.0 * (p[o + HEADER.reach] + p[o + HEADER.reach_twist]) / np.pi)
-    for turns in range(1, most + 1 if found > 0 else 1):
-        looked = 0
-        for twists in range(turns + 1 if chart == SWING_TWIST else 1):
-            count = gather_cover(p, o, turns - twists, twists, block, other, lanes, found)
-            take_nearer(p, o, depth, block, other, lanes, count)
-            looked += count
-        if looked == 0:
-            break
+    most = 5 + int(3.0 * (reach + reach_twist) / np.pi)
+    gathered, owners, count = np.empty(BLOCK), np.empty(LANES, np.int64), 0
+    for i in range(n):
+        if not has_other_cover(block, i, TURN - reach, TURN - reach_twist, flat):
+            continue
+        first, distance = lane_vec3(block, X + i), block[DISTANCE + i]
+        for swings in range(0 if flat else 1, most):
+            swing = cover(first, flat, swings, 0)
+            if norm(swing_of(swing, flat)) - reach >= distance:
+                break  # the lengths of covers rise
+            for twists in range(most - swings if flat else 1):
+                point = cover(first, flat, swings, twists) if flat else swing
+                if flat and abs(point.z) - reach_twist >= distance:
+                    break
+                if swings + twists == 0:
+                    continue
+                set_lane_vec3(gathered, X + count, point)
+                owners[count] = i
+                count += 1
+                if count == LANES:
+                    take_nearest(p, o + HEADER.margin, block, gathered, owners, count)
+                    count = 0
+    take_nearest(p, o + HEADER.margin, block, gathered, owners, count)
+
+
+@kernel
+def nearest(p, o, block, n):
+    """Write the nearest member over all covers, and its signed distance.
+
+    The points become those of the covers that were taken. A cover of size r is at least r − reach
+    away, so few lanes are looked at twice.
+    """
+    region(p, o + HEADER.margin, block, n)
+    chart = int(p[o + HEADER.chart])
+    if chart == HINGES:
+        nearest_hinges(p, o + HEADER.margin, tail(p, o), block, n)
+    elif chart in (ROTATION_VECTOR, SWING_TWIST):  # others have one point for each rotation
+        nearest_covers(p, o, block, n)
 
 
 @kernel
@@ -324,12 +290,8 @@ def leave(p, o, tolerance, block, n):
 
 @kernel
 def make_legal(p, o, tolerance, block, n):
-    """Write the nearest legal rotations of the given ones, and the distances of these.
-
-    Distances of members are at most the tolerance, but not their depth: see `measure_lanes`.
-    """
-    enter(p, o, block, n)
-    nearest(p, o, tolerance, 0.0, block, n)
+    """Write the nearest legal rotations of the given ones, and the signed distances of these."""
+    measure_lanes(p, o, block, n)
     leave(p, o, tolerance, block, n)
 
 
@@ -337,7 +299,7 @@ def make_legal(p, o, tolerance, block, n):
 def measure_lanes(p, o, block, n):
     """Write the signed distances of the given rotations, and their nearest points."""
     enter(p, o, block, n)
-    nearest(p, o, -np.inf, np.inf, block, n)
+    nearest(p, o, block, n)
 
 
 @kernel
@@ -345,8 +307,7 @@ def nearest_legal(p, o, tolerance, q):
     """Return the legal rotation nearest to q, or q if it is legal, and the distance of q."""
     block = np.empty(BLOCK)
     set_lane_quat(block, W0, q)
-    enter(p, o, block, 1)
-    nearest(p, o, tolerance, 0.0, block, 1)
+    measure_lanes(p, o, block, 1)
     if block[DISTANCE] <= tolerance:
         return q, block[DISTANCE]
     leave(p, o, tolerance, block, 1)
@@ -438,8 +399,7 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
             n = min(LANES, frames - start)
             first = start * stride + 4 * joints[k]
             load(rotations, first, stride, block, n)
-            measure_lanes(p, o, block, n)
-            leave(p, o, tolerance, block, n)
+            make_legal(p, o, tolerance, block, n)
             for i in range(n):
                 set_quat(out, first + stride * i, lane_quat(block, QW + i))
                 distances[start + i, k] = block[DISTANCE + i]

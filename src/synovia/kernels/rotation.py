@@ -91,11 +91,10 @@ DISTANCE = 6 * LANES  # its signed distance from the shape
 W0, X0, Y0, Z0 = 7 * LANES, 8 * LANES, 9 * LANES, 10 * LANES  # the given quaternion
 QW, QX, QY, QZ = 11 * LANES, 12 * LANES, 13 * LANES, 14 * LANES  # in the chart's frame; the result
 OFF_UNIT = 15 * LANES  # sum over blocks of the squared errors of |q|² − 1
-BOUND = 16 * LANES  # a distance that is known: a lane farther than this needs no projection
-T, PT = 17 * LANES, 18 * LANES  # the twist beside a direction, and its projection
-SCRATCH = 19 * LANES  # eight rows for the shapes
-OTHER_X = 27 * LANES  # the second solution of hinges, three rows
-BLOCK = 30 * LANES
+T, PT = 16 * LANES, 17 * LANES  # the twist beside a direction, and its projection
+SCRATCH = 18 * LANES  # eight rows for the shapes
+OTHER_X = 26 * LANES  # the second solution of hinges, three rows
+BLOCK = 29 * LANES
 
 MAX_OFF = 0.5  # of |q|² − 1: a quaternion that is farther off is no rotation
 FAR = 2.5 * math.pi  # radians: longer vectors are beyond the polynomials' range

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import dependent
 from . import limit as limits
-from .clamp import first_exit
+from .clamp import last_legal_share
 from .ik_chain import GOAL
 from .ik_goals import TURN_SHARE, remaining_turn
 from .jit import kernel
@@ -61,6 +61,7 @@ MET = 2e-4 / TURN_SHARE  # radians that may remain; `ik.problem.GOAL_TOLERANCE`
 SHORT_BONE = 0.2  # share of the bone below: a joint with a shorter own bone is passed over
 ILLEGAL_COST = 1e3  # of a swivel outside the limit, against radians from the pole
 POLISH = 24  # rounds of single turns after `two_bone`, at most
+MAX_SQUARES = 9.0  # of both rotations of `exits`, which else are none
 MAX_MEASURED = 3 * 9 * 9  # numbers measured of a dependent joint: three for each cover
 
 
@@ -90,7 +91,6 @@ def project(p, k, rotations, out, distances):
     """Write the nearest legal rotations of the limit in row k, and the distances of the given ones.
 
     Rotations are unit quaternions, w first, flat; those far from unit length count as the identity.
-    Distances of members are at most the tolerance, but not their depth: see `measure`.
     """
     block, packed = np.empty(BLOCK), limit_of(p, k)
     for start in range(0, distances.shape[0], LANES):
@@ -107,8 +107,7 @@ def soften(p, k, rotations, radius, falloff, out, distances):
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
         load(rotations, 4 * start, 4, block, n)
-        limits.enter(packed, 0, block, n)
-        limits.nearest(packed, 0, TOLERANCE, 0.0, block, n)
+        limits.measure_lanes(packed, 0, block, n)
         for i in range(n):
             distance = block[DISTANCE + i]
             if distance > TOLERANCE:
@@ -127,17 +126,13 @@ def measure(p, k, rotations, distances):
 @kernel("f8[] i8 f8[] f8[] f8[]")
 def exits(p, k, previous, proposed, reached):
     """Write the largest t in [0, 1] up to which rotating from previous to proposed is legal."""
-    packed, angle, one = limit_of(p, k), np.empty(1), np.empty(1)
-    start, end = np.empty(4), np.empty(4)
+    packed, block = limit_of(p, k), np.zeros(BLOCK)
     for i in range(reached.shape[0]):
-        known = True
-        for j in range(4):
-            start[j], end[j] = previous[4 * i + j], proposed[4 * i + j]
-            known = known and abs(start[j]) <= 1.5 and abs(end[j]) <= 1.5
-        angle[0], one[0] = angle_between(quat_at(start, 0), quat_at(end, 0)), 0.0
-        if known:
-            first_exit(start, end, angle, packed, EDGE, FINEST, one)
-        reached[i] = one[0]
+        start, end = quat_at(previous, 4 * i), quat_at(proposed, 4 * i)
+        reached[i] = 0.0
+        if quat_dot(start, start) + quat_dot(end, end) <= MAX_SQUARES:
+            angle = angle_between(start, end)
+            reached[i] = last_legal_share(packed, start, end, angle, EDGE, FINEST, block)
 
 
 @kernel

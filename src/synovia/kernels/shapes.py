@@ -11,7 +11,6 @@ from .reach_cone import HEADER as CONE_HEADER
 from .reach_cone import cone
 from .rotation import (
     BLOCK,
-    BOUND,
     DISTANCE,
     LANES,
     PT,
@@ -290,8 +289,7 @@ def kdop(p, o, block, n):
     outside = 0
     for i in range(n):
         block[LANE + outside] = i
-        worst = block[DISTANCE + i]
-        outside += 1 if (worst > 0.0) & (worst < block[BOUND + i]) else 0
+        outside += 1 if block[DISTANCE + i] > 0.0 else 0
     for m in range(outside):
         i = int(block[LANE + m])
         j = int(block[FARTHEST + i])
@@ -371,18 +369,15 @@ def union(p, o, block, n):
 
 
 @kernel
-def shape(p, o, depth, block, n):
-    """Run the shape that is packed at `o`: its kind, then its parameters.
-
-    Deeper inside than `depth`, a distance may be any that is not positive.
-    """
+def shape(p, o, block, n):
+    """Run the shape that is packed at `o`: its kind, then its parameters."""
     kind = int(p[o])
     if kind == PRODUCT:
         product(p, o + 1, block, n)
     elif kind == CONE:
         cone(p, o + 1, block, n)
     elif kind == TABLE:
-        table(p, o + 1, depth, block, n)
+        table(p, o + 1, block, n)
     elif kind == FIELD:
         field(p, o + 1, block, n)
     elif kind == UNION:
@@ -396,16 +391,11 @@ EDGE = 1e-12  # radians beyond a margin that count as within it
 
 
 @kernel
-def region(p, o, depth, block, n):
+def region(p, o, block, n):
     """Run the region that is packed at `o`: its margin in radians, then its shape."""
-    margin = p[o]
-    if margin == 0.0:
-        shape(p, o + 1, depth, block, n)
-        return
-    for i in range(n):
-        block[BOUND + i] += margin
-    shape(p, o + 1, depth, block, n)
-    grow(p, o + 1, margin, block, n)
+    shape(p, o + 1, block, n)
+    if p[o] != 0.0:
+        grow(p, o + 1, p[o], block, n)
 
 
 @kernel
@@ -522,9 +512,8 @@ def project_points(points, p, out, distances):
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
         for i in range(n):
-            block[BOUND + i] = np.inf
             set_lane_vec3(block, X + i, vec3_at(points, 3 * (start + i)))
-        shape(p, 0, np.inf, block, n)
+        shape(p, 0, block, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
             set_vec3(out, 3 * (start + i), lane_vec3(block, PX + i))
@@ -545,7 +534,7 @@ def project_directions(points, p, out, distances):
             scale = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0
             set_lane_vec3(block, X + i, scale * given)
             block[T + i] = points[4 * (start + i) + 3]
-        shape(p, 0, np.inf, block, n)
+        shape(p, 0, block, n)
         for i in range(n):
             at, x, foot = 4 * (start + i), lane_vec3(block, X + i), lane_vec3(block, PX + i)
             still = (foot.x == x.x) & (foot.y == x.y) & (foot.z == x.z)

@@ -136,17 +136,17 @@ def keep_nearest(block, work, owner, n):
 
 
 @kernel
-def find_walls(p, o, depth, block, work, n):
+def find_walls(p, o, block, work, n):
     """Write the codes of the nodes at AT to DISTANCE, and the nearest points of walls to PX.
 
-    Inside, only the depth needs the walls, and only near them. Where they are not needed, PX stays.
+    Deep inside they are not needed, and PX stays.
     """
     lanes, owner = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     count = pairs = 0
     for i in range(n):
         code = p[o + int(block[AT + i])]
         block[DISTANCE + i], lanes[count] = code, i
-        count += 1 if (code < 0.0) | ((code >= DEEP) & (depth > 0.0)) else 0
+        count += 1 if (code < 0.0) | (code >= DEEP) else 0
     for k in range(count):
         # The list of a node: the number of its walls, then their offsets.
         entry = o + int(abs(block[DISTANCE + lanes[k]]))
@@ -175,20 +175,18 @@ def boundary_angle(code, v, foot):
 
 
 @kernel
-def gentle_around(p, o, depth, block, n):
+def gentle_around(p, o, block, n):
     """Write 1/√(1 + G²), G the steepest slope of the twist's ends near a position, and how near.
 
-    "Near" is an angle in radians. Where `depth` is 0 nobody needs them, and both are 0.
+    "Near" is an angle in radians.
     """
     rows, columns, around = p[o + HEADER.rows], p[o + HEADER.columns], p[o + HEADER.around]
     for i in range(n):
         j, k = cell_below(block[ROW + i], rows), cell_below(block[COLUMN + i], columns)
         block[AT + i] = around + 2.0 * (j * columns + k)
-        block[GENTLE + i] = block[NEAR + i] = 0.0
-    if depth > 0.0:
-        for i in range(n):
-            at = o + int(block[AT + i])
-            block[GENTLE + i], block[NEAR + i] = p[at], p[at + 1]
+    for i in range(n):
+        at = o + int(block[AT + i])
+        block[GENTLE + i], block[NEAR + i] = p[at], p[at + 1]
 
 
 @kernel
@@ -218,7 +216,7 @@ def twists_at(p, o, block, work, n):
 
 
 @kernel
-def table(p, o, depth, block, n):
+def table(p, o, block, n):
     """Move to the nearest legal direction, then to the nearest twist that is legal there.
 
     Inside, the depth is the distance to the walls, or that of the twist over √(1 + G²), G the slope
@@ -238,7 +236,7 @@ def table(p, o, depth, block, n):
         j, k = cell_below(row * fine, rows * fine), cell_below(column * fine, columns * fine)
         block[AT + i] = nodes + j * (columns * fine) + k
         block[COLUMN + i], block[ROW + i] = column, row
-    find_walls(p, o, depth, block, work, n)
+    find_walls(p, o, block, work, n)
     for i in range(n):
         v, foot, x = lane_vec3(block, V + i), lane_vec3(block, PX + i), lane_vec3(block, X + i)
         foot = (1.0 / max(norm(foot), 1e-300)) * foot
@@ -252,7 +250,7 @@ def table(p, o, depth, block, n):
         column, row = cell_position(foot, rows, columns)
         block[COLUMN + i] = column if outside else block[COLUMN + i]
         block[ROW + i] = row if outside else block[ROW + i]
-    gentle_around(p, o, depth, block, n)
+    gentle_around(p, o, block, n)
     twists_at(p, o, block, work, n)
     for i in range(n):
         off, beyond = wrap_angle(block[T + i] - block[V + i]), block[DISTANCE + i]
