@@ -268,16 +268,13 @@ def closeness(p, e, v):
 
     That point is given by its components along the edge's start and tangent.
     """
-    a, t = dot(vec3_at(p, e + EDGE.start), v), dot(vec3_at(p, e + EDGE.tangent), v)
-    cosine, sine = p[e + EDGE.cosine], p[e + EDGE.sine]
-    if t >= 0.0 and t * cosine - a * sine <= 0.0:
-        size = np.sqrt(a * a + t * t)
-        if size > 1e-300:
-            return size, a / size, t / size
-    end = a * cosine + t * sine
+    a, t, _s, end, past = edge_coordinates(p, e, v)
+    size = np.sqrt(a * a + t * t)
+    if t >= 0.0 and past <= 0.0 and size > 1e-300:
+        return size, a / size, t / size
     if a >= end:
         return a, 1.0, 0.0
-    return end, cosine, sine
+    return end, p[e + EDGE.cosine], p[e + EDGE.sine]
 
 
 @kernel

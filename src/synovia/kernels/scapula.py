@@ -83,51 +83,51 @@ def bracketed_root(k, near, far, of_slope):
 
 
 @kernel
+def approach(k, side, steps):
+    """Return the first root of f within some grid steps to a side, 0, and the number of its step.
+
+    Without a root, the closest approach and |f| there. An interval whose ends have the same sign
+    may still have two roots between them: then f has an extremum there.
+    """
+    start, best, rose = value(k, 1.0, 0.0), 0.0, slope(k, 1.0, 0.0) > 0.0
+    gap, outside = abs(start), start > 0.0
+    for step in range(1, steps + 1):
+        near, far = side * GRID[step - 1], side * GRID[step]
+        c, s = GRID_COSINE[step], side * GRID_SINE[step]
+        height, rises = value(k, c, s), slope(k, c, s) > 0.0
+        if (height > 0.0) != outside:
+            return bracketed_root(k, near, far, False), 0.0, step
+        if abs(height) < gap:
+            best, gap = far, abs(height)
+        if rises != rose:
+            middle = bracketed_root(k, near, far, True)
+            c, s = half_angle(2.0 * middle)
+            height = value(k, c, s)
+            if (height > 0.0) != outside:
+                return bracketed_root(k, near, middle, False), 0.0, step
+            if abs(height) < gap:
+                best, gap = middle, abs(height)
+        rose = rises
+    return best, gap, steps
+
+
+@kernel
 def nearest_root(k):
     """Return the angle of least size that puts the point on the sphere, and the gap that is left.
 
     The gap is 0 at a root. Without one, the closest approach and its distance from the sphere are
-    returned. An interval whose ends are on the same side may still have two roots between them:
-    then f has an extremum there.
+    returned.
     """
-    start = value(k, 1.0, 0.0)
-    if abs(start) <= CLOSE:
+    if abs(value(k, 1.0, 0.0)) <= CLOSE:
         return 0.0, 0.0
-    best, gap, outside = 0.0, abs(start), start > 0.0
-    ahead = behind = slope(k, 1.0, 0.0) > 0.0  # True if f rises, at the last grid angle on a side
-    for step in range(STEPS):
-        found, root = False, 0.0
-        c = GRID_COSINE[step + 1]
-        for number in range(2):
-            side = 1.0 - 2.0 * number
-            near, far, s = side * GRID[step], side * GRID[step + 1], side * GRID_SINE[step + 1]
-            there = value(k, c, s)
-            rises = slope(k, c, s) > 0.0
-            answer, has_root = 0.0, False
-            if (there > 0.0) != outside:
-                answer, has_root = bracketed_root(k, near, far, False), True
-            else:
-                if abs(there) < gap:
-                    best, gap = far, abs(there)
-                if (ahead if number == 0 else behind) != rises:
-                    middle = bracketed_root(k, near, far, True)
-                    cosine, sine = half_angle(2.0 * middle)
-                    dip = value(k, cosine, sine)
-                    if (dip > 0.0) != outside:
-                        answer, has_root = bracketed_root(k, near, middle, False), True
-                    elif abs(dip) < gap:
-                        best, gap = middle, abs(dip)
-            if number == 0:
-                ahead = rises
-            else:
-                behind = rises
-            if has_root and (not found or abs(answer) < abs(root)):
-                found, root = True, answer
-        if found:
-            return root, 0.0
-    cosine, sine = half_angle(2.0 * best)
-    off = abs(np.sqrt(max(1.0 + value(k, cosine, sine), 0.0)) - 1.0)
-    return best, off if gap > CLOSE else 0.0
+    best, gap, steps = approach(k, 1.0, STEPS)
+    other, other_gap, _ = approach(k, -1.0, steps)
+    if other_gap < gap or (other_gap == gap and abs(other) < abs(best)):
+        best, gap = other, other_gap
+    if gap <= CLOSE:
+        return best, 0.0
+    c, s = half_angle(2.0 * best)
+    return best, abs(np.sqrt(max(1.0 + value(k, c, s), 0.0)) - 1.0)
 
 
 @kernel
@@ -169,12 +169,8 @@ def scapula(p, places, work):
 
     `places` are the offsets of transform, lift and rotation, then of the results in order.
     """
-    axis, center, shrink = (
-        vec3_at(p, LAYOUT.axis),
-        vec3_at(p, LAYOUT.center),
-        mat3_at(p, LAYOUT.shrink),
-    )
-    given = transform_at(work, places[0])
+    axis, center = vec3_at(p, LAYOUT.axis), vec3_at(p, LAYOUT.center)
+    shrink, given = mat3_at(p, LAYOUT.shrink), transform_at(work, places[0])
     u, w = min(max(work[places[1]], 0.0), 1.0), min(max(work[places[2]], 0.0), 1.0)
     one, other = blend(p, LAYOUT.pairs, u, w), blend(p, LAYOUT.pairs + 3, u, w)
     into, shift = mat3_product(shrink, given.turn), apply(shrink, given.shift - center)

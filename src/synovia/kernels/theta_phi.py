@@ -38,8 +38,6 @@ from .vector import (
     mat3_at,
     norm,
     quat_at,
-    set_vec3,
-    vec3_at,
     wrap_angle,
 )
 
@@ -269,29 +267,6 @@ SLACK = 1e-9  # radians, and their sines and cosines; for rounding
 
 
 @kernel
-def shared_corner(walls, w, v, sine):
-    """Return the corner of the wall at `w` that is nearest to all of a node, and if there is one.
-
-    The node lies about the unit vector v, within an angle of this sine. Whether the foot is a
-    corner is a matter of the signs of a few linear functions: where one exceeds the sine at the
-    centre, its sign is the same all over the node.
-    """
-    ax, ay, bx, by = walls[w], walls[w + 1], walls[w + 2], walls[w + 3]
-    c0, s0, c1, s1 = walls[w + 4], walls[w + 5], walls[w + 6], walls[w + 7]
-    if ax == bx and ay == by:
-        along = v.x * ax + v.y * ay
-        ahead = along > sine
-        first = ahead and along * s0 - v.z * c0 > sine
-        last = ahead and v.z * c1 - along * s1 > sine
-    else:
-        nearer = v.x * (ax - bx) + v.y * (ay - by)
-        first = ay * v.x - ax * v.y > sine and nearer > 2.0 * sine
-        last = v.y * bx - v.x * by > sine and -nearer > 2.0 * sine
-    corner = Vec3(ax * c0, ay * c0, s0) if first else Vec3(bx * c1, by * c1, s1)
-    return corner, first or last
-
-
-@kernel
 def node_at(i, j, size, rows, columns):
     """Return the centre of node (i, j), a unit vector, and its radius in radians.
 
@@ -319,18 +294,17 @@ def prune(walls, shape, coarse_start, coarse_number, start, number, clearance):
     angle from any of its points to a wall, π without walls. Returns the number of list entries.
 
     From a node with centre c and radius r, a wall is at least d(c, wall) − r away, and some wall at
-    most the least d(c, wall) + r: what is farther is dropped. So are walls of which only a corner
-    counts that a wall before them has, too.
+    most the least d(c, wall) + r: what is farther is dropped.
     """
     rows, columns, size = shape[0], shape[1], shape[2]
     down, across = -(-rows // size), -(-columns // size)
     wide, count = -(-columns // (2 * size)), 0
     most_walls = max(walls.shape[0] // 8, 1)
-    cosines, corners = np.empty(most_walls), np.empty(3 * most_walls)
+    cosines = np.empty(most_walls)
     for node in range(down * across):
         i, j = node // across, node % across
         centre, reach = node_at(i, j, size, rows, columns)
-        sine, twice = math.sin(reach) + SLACK, math.cos(2.0 * reach)
+        twice = math.cos(2.0 * reach)
         coarse = i // 2 * wide + j // 2
         first, last, most = coarse_start[coarse], coarse_start[coarse + 1], -1.0
         for k in range(first, last):
@@ -340,21 +314,11 @@ def prune(walls, shape, coarse_start, coarse_number, start, number, clearance):
         # The cosine of two radii more than the angle to the nearest wall, if below half a turn.
         sines = math.sqrt(max(1.0 - most * most, 0.0)) * math.sin(2.0 * reach)
         bound = most * twice - sines - SLACK if most > -twice else -2.0
-        start[node], known = count, 0
+        start[node] = count
         clearance[node] = math.pi if first == last else math.acos(min(most, 1.0)) - reach - SLACK
         for k in range(first, last):
             if cosines[k - first] < bound:
                 continue
-            corner, is_corner = shared_corner(walls, 8 * coarse_number[k], centre, sine)
-            if is_corner:
-                repeated = False
-                for m in range(known):
-                    away = vec3_at(corners, 3 * m) - corner
-                    repeated = repeated or abs(away.x) + abs(away.y) + abs(away.z) < SLACK
-                if repeated:
-                    continue
-                set_vec3(corners, 3 * known, corner)
-                known += 1
             number[count] = coarse_number[k]
             count += 1
     start[down * across] = count
