@@ -23,11 +23,6 @@ def round_down(a, b):
 
 
 @kernel("f8 f8")
-def round_floats_down(a, b):
-    return a // b, a % b
-
-
-@kernel("f8 f8")
 def order(a, b):
     return max(a, b), min(a, b), max(b, a, 0.0), abs(a), int(a), float(int(b))
 
@@ -73,7 +68,7 @@ def arrays(flat, cube, out):
         for j in range(cube.shape[2]):
             out[i, j] = rows[i, j] + new[j] + pair[j % 2] + deep
     out[0, 0], out[0, 1] = out[0, 1], out[0, 0]
-    return out.shape[0] if positive else len(out), max(cube.shape[0], cube.shape[1])
+    return out.shape[0] if positive else out.shape[1], max(cube.shape[0], cube.shape[1])
 
 
 @kernel("i8 f8[]")
@@ -117,11 +112,11 @@ def choose(given, least, out):
         least[i] = max(least[i], given[i]) if out[i] > 1.0 else least[i]
 
 
-@kernel("u1[] b1[]")
-def small(text, flags):
+@kernel("b1[] i8[]")
+def flagged(flags, numbers):
     total = 0
-    for i in range(text.shape[0]):
-        total += int(text[i]) * 300 if flags[i] and 20 <= text[i] <= 200 else -1
+    for i in range(flags.shape[0]):
+        total += numbers[i] if flags[i] and 20 <= numbers[i] <= 200 else -1
     return total
 
 
@@ -134,7 +129,7 @@ def bundled(pair, out):
 @kernel("f8 f8")
 def functions(a, b):
     c = math.sin(a) + np.cos(b) + math.atan2(a, b) + np.arccos(0.5) + np.rint(a) + np.floor(b)
-    return c, np.copysign(a, -b), math.floor(a), np.isfinite(a)
+    return c, np.copysign(a, -b), np.isfinite(a)
 
 
 @kernel("f8[] f8[]", "f4[] f4[]")

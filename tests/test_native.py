@@ -57,12 +57,6 @@ def test_integers_round_down(compiled, a, b):
     both(compiled, "round_down", a, b)
 
 
-@pytest.mark.parametrize("b", [0.7, -2.5])
-@pytest.mark.parametrize("a", FINITE)
-def test_floats_round_down(compiled, a, b):
-    both(compiled, "round_floats_down", a, b)
-
-
 @pytest.mark.parametrize("b", SPECIAL)
 @pytest.mark.parametrize("a", FINITE)
 def test_order_and_comparisons_are_those_of_python(compiled, a, b):
@@ -112,9 +106,8 @@ def test_what_may_stay_is_read_before(compiled, rng):
     assert re.search(kept, code)
 
 
-def test_small_integers_and_flags(compiled, rng):
-    text = rng.integers(0, 255, 90).astype(np.uint8)
-    both(compiled, "small", text, text % 2 == 0)
+def test_flags(compiled, rng):
+    both(compiled, "flagged", rng.normal(size=90) > 0.0, rng.integers(0, 255, 90))
 
 
 def test_bundles_go_as_one(compiled, rng):
@@ -189,7 +182,7 @@ REFUSED = {
     "return p.sum()": "not a function of kernels",
     "return sorted(p)": "not a function of kernels",
     "return max(a, key=p)": "positional arguments alone",
-    "return a ** 2.5": "powers are 2, 3 or 4",
+    "return a ** 2.5": "powers are 2 or 3",
     "return unknown": "no variable named unknown",
     "return not_of_kernels(a)": "not a kernel",
     "return refused(a, p)": "recursive",

@@ -283,8 +283,9 @@ def nearest_primitives(grid, primitives, blocks, out):
     hold the nearest primitive of any of them are listed first.
     """
     (nx, ny, nz), side, nearest = out.shape, NODE_SIDE, 0
-    every, near = np.empty(len(blocks), np.int64), np.empty(len(blocks), np.int64)
-    for b in range(len(blocks)):
+    total = blocks.shape[0]
+    every, near = np.empty(total, np.int64), np.empty(total, np.int64)
+    for b in range(total):
         every[b] = b
     spacing = vec3_at(grid, SPACING)
     low = vec3_at(grid, LOW) + Vec3(spacing.x * grid[ROW], 0.0, 0.0)
@@ -298,12 +299,10 @@ def nearest_primitives(grid, primitives, blocks, out):
                     0.5 * spacing.z * (end_z - 1 - k),
                 )
                 middle = node_position(low, spacing, i, j, k) + half
-                nearest, best = search(
-                    grid, middle, primitives, blocks, every, len(blocks), nearest
-                )
+                nearest, best = search(grid, middle, primitives, blocks, every, total, nearest)
                 reach = (1.0 + 1e-12) * (np.sqrt(best) + norm(half)) ** 2
                 count = 0
-                for b in range(len(blocks)):
+                for b in range(total):
                     near[count] = b
                     count += 1 if squared_gap(grid, middle, half, blocks[b]) <= reach else 0
                 for a in range(i, end_x):

@@ -73,7 +73,7 @@ def kernel(*signatures: Any) -> Any:
 
     A kernel that Python calls, not only other kernels, has signatures: the types of its parameters,
     one word each. `f8`, `f4`, `i8` and `b1` are numbers, `f8[]` and `i8[,]` arrays of one and two
-    dimensions (also of bytes, `u1`); a bundle goes by its name.
+    dimensions; a bundle goes by its name.
 
     >>> @kernel("f8[] f8 f8[]")
     ... def scale(given, factor, out):

@@ -13,7 +13,6 @@ from types import ModuleType
 
 from .translate import Translator
 from .types import (
-    FORMATS,
     NOTHING,
     Array,
     Instance,
@@ -161,10 +160,9 @@ def slots_of(name: str, type: Type) -> list[tuple[str, Type]]:
 
 def letter(type: Type) -> str:
     """Return a slot's type: a letter and its dimensions."""
-    if isinstance(type, Array):
-        return f"{FORMATS[type.item.code]}{type.ndim}"
-    assert isinstance(type, Number)
-    return f"{FORMATS[type.code]}0"
+    item, ndim = (type.item, type.ndim) if isinstance(type, Array) else (type, 0)
+    assert isinstance(item, Number)
+    return f"{item.letter}{ndim}"
 
 
 def from_slot(type: Type, k: int) -> str:

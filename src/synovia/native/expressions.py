@@ -21,7 +21,6 @@ from ..kernels.layout import Layout
 from .types import (
     ARITHMETIC_TYPES,
     BOOL,
-    BYTE,
     DOUBLE,
     INT,
     KINDS,
@@ -39,7 +38,6 @@ from .types import (
     c_name,
     constant,
     has_array,
-    show,
 )
 
 if TYPE_CHECKING:
@@ -52,9 +50,9 @@ FUNCTIONS |= {"arccos": "acos", "acos": "acos", "arctan2": "atan2", "atan2": "at
 COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 OPERATORS = {ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__", ast.Div: "__truediv__"}
 """Methods of records; a number times a record is `__rmul__`."""
-ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
-NEGATIVE = re.compile(r"\(-\d+\)")
 BITS = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
+SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", **BITS}
+NEGATIVE = re.compile(r"\(-\d+\)")
 
 
 class Expressions:
@@ -97,53 +95,44 @@ class Expressions:
         return replace(value, code=name)
 
     def expression(self, node: ast.expr) -> Value:
-        """Translate an expression."""
-        match node:
-            case ast.Constant(value=value):
-                found = constant(value)
-                if found is None:
-                    raise self.fail(node, "not a number")
-                return found
-            case ast.Name(id=name):
-                return self.name(name, node)
-            case ast.Attribute():
-                return self.attribute(node)
-            case ast.Subscript():
-                return self.subscript(node)
-            case ast.BinOp(left=left, op=op, right=right):
-                return self.binary(self.expression(left), op, self.expression(right), right, node)
-            case ast.UnaryOp(op=op, operand=operand):
-                return self.unary(op, operand, node)
-            case ast.BoolOp(op=op, values=values):
-                return self.junction(isinstance(op, ast.And), values)
-            case ast.Compare(left=left, ops=ops, comparators=others):
-                return self.compare(left, ops, others, node)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self.either(test, body, orelse, node)
-            case ast.Tuple(elts=parts):
-                return self.tuple_of(parts)
-            case ast.Call():
-                return self.call(node)
-            case _:
-                raise self.fail(node, "not an expression of kernels")
+        """Translate an expression, by the method for its kind."""
+        value: Value = self.visit(node)
+        return value
 
-    def junction(self, both: bool, values: list[ast.expr]) -> Value:
+    def visit(self, node: ast.expr | ast.stmt) -> Any:
+        """Translate an expression to a value, or a statement to lines."""
+        method = getattr(self, f"visit_{type(node).__name__.lower()}", None)
+        if method is None:
+            kind = "a statement" if isinstance(node, ast.stmt) else "an expression"
+            raise self.fail(node, f"not {kind} of kernels")
+        return method(node)
+
+    def visit_constant(self, node: ast.Constant) -> Value:
+        """Translate a number."""
+        number = constant(node.value)
+        if number is None:
+            raise self.fail(node, "not a number")
+        return number
+
+    def visit_boolop(self, node: ast.BoolOp) -> Value:
         """Translate `and` and `or`."""
-        parts = [self.condition(node) for node in values]
-        return Value(f"({(' && ' if both else ' || ').join(parts)})", BOOL)
+        operator = " && " if isinstance(node.op, ast.And) else " || "
+        return Value(f"({operator.join(map(self.condition, node.values))})", BOOL)
 
-    def tuple_of(self, parts: list[ast.expr]) -> Value:
+    def visit_tuple(self, node: ast.Tuple) -> Value:
         """Translate a tuple."""
-        found = [self.expression(p) for p in parts]
-        type = Record(tuple(f.type for f in found))
-        return Value(f"(({self.whole.c(type)}){{{', '.join(f.code for f in found)}}})", type)
+        members = [self.expression(each) for each in node.elts]
+        return self.record(Record(tuple(member.type for member in members)), members)
 
-    def name(self, name: str, node: ast.expr) -> Value:
+    def record(self, type: Record, members: list[Value]) -> Value:
+        """Return a record with these values of its members."""
+        return Value(f"(({self.whole.c(type)}){{{', '.join(m.code for m in members)}}})", type)
+
+    def visit_name(self, node: ast.Name) -> Value:
         """Translate a variable, or a constant of the module."""
+        name = node.id
         if name in self.variables:
-            return Value(
-                c_name(name), self.variables[name], roots=self.roots.get(name, frozenset())
-            )
+            return Value(c_name(name), self.variables[name], self.roots.get(name, frozenset()))
         if name not in vars(self.source.module):
             raise self.fail(node, f"no variable named {name}")
         value = vars(self.source.module)[name]
@@ -152,10 +141,10 @@ class Expressions:
         if hasattr(value, "_fields"):
             parts = [constant(member) for member in value]
             return self.named_tuple(type(value), [part for part in parts if part], node)
-        found = constant(value)
-        if found is None:
+        number = constant(value)
+        if number is None:
             raise self.fail(node, f"{name} is no number")
-        return found
+        return number
 
     def outer(self, node: ast.expr) -> Any:
         """Return the module or layout that an expression names; None if it names neither."""
@@ -168,7 +157,7 @@ class Expressions:
                 found = None
         return found if isinstance(found, ModuleType | Layout) else None
 
-    def attribute(self, node: ast.Attribute) -> Value:
+    def visit_attribute(self, node: ast.Attribute) -> Value:
         """Translate constants of math and NumPy, shapes and types of arrays, members of records."""
         match node:
             case ast.Attribute(value=ast.Name(id="np" | "math"), attr=name):
@@ -184,18 +173,13 @@ class Expressions:
             case ast.Attribute(value=value, attr=name):
                 whole = self.expression(value)
                 if isinstance(whole.type, Record) and name in whole.type.names:
-                    k = whole.type.names.index(name)
-                    return self.member_at(whole, k)
-                if isinstance(whole.type, Array):
-                    if name == "size" and whole.type.ndim == 1:
-                        return Value(f"{whole.code}.n0", INT)
-                    if name == "shape":
-                        type = Record((INT,) * whole.type.ndim)
-                        sizes = ", ".join(f"{whole.code}.n{k}" for k in range(whole.type.ndim))
-                        return Value(f"(({self.whole.c(type)}){{{sizes}}})", type)
+                    return self.member_at(whole, whole.type.names.index(name))
+                if isinstance(whole.type, Array) and name == "shape":
+                    sizes = [Value(f"{whole.code}.n{k}", INT) for k in range(whole.type.ndim)]
+                    return self.record(Record((INT,) * len(sizes)), sizes)
         raise self.fail(node, "no such attribute")
 
-    def subscript(self, node: ast.Subscript) -> Value:
+    def visit_subscript(self, node: ast.Subscript) -> Value:
         """Translate elements, rows and stretches of arrays, and members of tuples."""
         if self.read and (before := self.read.get(ast.unparse(node))):
             return before
@@ -208,7 +192,7 @@ class Expressions:
         if isinstance(whole.type, Record):
             return self.member(whole, whole.type, node.slice)
         if not isinstance(whole.type, Array):
-            raise self.fail(node, f"{show(whole.type)} has no elements")
+            raise self.fail(node, f"{whole.type} has no elements")
         places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return replace(self.part(whole.code, whole.type, places, node), roots=whole.roots)
 
@@ -264,58 +248,54 @@ class Expressions:
         """Translate an expression that must be a number of this type."""
         found = self.expression(node)
         if found.type is not type:
-            raise self.fail(node, f"must be {show(type)}, is {show(found.type)}")
+            raise self.fail(node, f"must be {type}, is {found.type}")
         return found.code
 
     def condition(self, node: ast.expr) -> str:
         """Translate a condition."""
         found = self.expression(node)
         if found.type is not BOOL:
-            raise self.fail(node, f"a condition must be a bool, is {show(found.type)}")
+            raise self.fail(node, f"a condition must be a bool, is {found.type}")
         return found.code
 
-    def unary(self, op: ast.unaryop, operand: ast.expr, node: ast.expr) -> Value:
+    def visit_unaryop(self, node: ast.UnaryOp) -> Value:
         """Translate `-x` and `not x`."""
-        if isinstance(op, ast.Not):
-            return Value(f"(!{self.condition(operand)})", BOOL)
-        found = self.expression(operand)
-        if isinstance(op, ast.USub) and isinstance(found.type, Record):
-            return self.method("__neg__", [found], node)
-        if isinstance(op, ast.USub) and found.type in ARITHMETIC_TYPES:
-            return Value(f"(-{found.code})", found.type)
+        if isinstance(node.op, ast.Not):
+            return Value(f"(!{self.condition(node.operand)})", BOOL)
+        operand = self.expression(node.operand)
+        if isinstance(node.op, ast.USub) and isinstance(operand.type, Record):
+            return self.method("__neg__", [operand], node)
+        if isinstance(node.op, ast.USub) and operand.type in ARITHMETIC_TYPES:
+            return Value(f"(-{operand.code})", operand.type)
         raise self.fail(node, "not an operation of kernels")
 
-    def binary(
-        self, a: Value, op: ast.operator, b: Value, right: ast.expr, node: ast.expr
-    ) -> Value:
+    def visit_binop(self, node: ast.BinOp) -> Value:
         """Translate arithmetic."""
+        a, kind, b = self.expression(node.left), type(node.op), self.expression(node.right)
         if isinstance(a.type, Record):
-            return self.method(OPERATORS.get(type(op), "the operator"), [a, b], node)
-        if isinstance(b.type, Record) and isinstance(op, ast.Mult):
+            return self.method(OPERATORS.get(kind, "the operator"), [a, b], node)
+        if isinstance(b.type, Record) and kind is ast.Mult:
             return self.method("__rmul__", [b, a], node)
         if not (isinstance(a.type, Number) and isinstance(b.type, Number)):
-            raise self.fail(node, f"no arithmetic with {show(a.type)} and {show(b.type)}")
-        kind = type(op)
-        if kind in BITS and a.type is b.type is BOOL and kind in (ast.BitAnd, ast.BitOr):
+            raise self.fail(node, f"no arithmetic with {a.type} and {b.type}")
+        if a.type is b.type is BOOL and kind in (ast.BitAnd, ast.BitOr):
             return Value(f"({a.code} {BITS[kind]} {b.code})", BOOL)
         if kind is ast.Pow:
-            if not (isinstance(right, ast.Constant) and right.value in (2, 3, 4)):
-                raise self.fail(node, "powers are 2, 3 or 4")
-            return Value(f"power_{right.value}_{a.type.code}({a.code})", a.type)
+            if not (isinstance(node.right, ast.Constant) and node.right.value in (2, 3)):
+                raise self.fail(node, "powers are 2 or 3")
+            return Value(f"power_{node.right.value}_{a.type.code}({a.code})", a.type)
         both = self.align(a, b, node)
-        if kind in BITS:
-            if both is not INT:
-                raise self.fail(node, "bits are of integers")
-            if kind is ast.LShift:
-                return Value(f"(int64_t)((uint64_t){a.code} << {b.code})", INT)
-            return Value(f"({a.code} {BITS[kind]} {b.code})", INT)
+        if kind in BITS and both is not INT:
+            raise self.fail(node, "bits are of integers")
+        if kind is ast.LShift:
+            return Value(f"(int64_t)((uint64_t){a.code} << {b.code})", INT)
         if kind is ast.Div and both is INT:
             return Value(f"((double){a.code} / (double){b.code})", DOUBLE)
-        if kind in ARITHMETIC:
-            return Value(f"({a.code} {ARITHMETIC[kind]} {b.code})", both)
-        if kind in (ast.FloorDiv, ast.Mod) and both in (INT, DOUBLE):
+        if kind in SYMBOLS:
+            return Value(f"({a.code} {SYMBOLS[kind]} {b.code})", both)
+        if kind in (ast.FloorDiv, ast.Mod) and both is INT:
             what = "quotient" if kind is ast.FloorDiv else "remainder"
-            return Value(f"floor_{what}_{both.code}({a.code}, {b.code})", both)
+            return Value(f"floor_{what}({a.code}, {b.code})", both)
         raise self.fail(node, "not an operation of kernels")
 
     def align(self, a: Value, b: Value, node: ast.AST) -> Number:
@@ -323,48 +303,48 @@ class Expressions:
         for both in ARITHMETIC_TYPES:
             if {a.type, b.type} <= {BOOL, INT, both}:
                 return both
-        raise self.fail(node, f"{show(a.type)} and {show(b.type)} do not mix")
+        raise self.fail(node, f"{a.type} and {b.type} do not mix")
 
-    def compare(
-        self, left: ast.expr, ops: list[ast.cmpop], others: list[ast.expr], node: ast.expr
-    ) -> Value:
+    def visit_compare(self, node: ast.Compare) -> Value:
         """Translate comparisons, chained ones too."""
-        if isinstance(ops[0], ast.In | ast.NotIn) and len(ops) == 1:
-            found = self.among(self.expression(left), others[0], node)
-            return found if isinstance(ops[0], ast.In) else Value(f"(!{found.code})", BOOL)
-        values = [self.expression(v) for v in (left, *others)]
+        if isinstance(node.ops[0], ast.In | ast.NotIn) and len(node.ops) == 1:
+            found = self.among(self.expression(node.left), node.comparators[0], node)
+            return found if isinstance(node.ops[0], ast.In) else Value(f"(!{found.code})", BOOL)
+        values = [self.expression(v) for v in (node.left, *node.comparators)]
         parts = []
-        for a, op, b in zip(values, ops, values[1:], strict=False):
+        for a, op, b in zip(values, node.ops, values[1:], strict=False):
             if type(op) not in COMPARE:
                 raise self.fail(node, "not a comparison of kernels")
-            if BYTE not in (a.type, b.type):
-                self.align(a, b, node)
+            self.align(a, b, node)
             parts.append(f"({a.code} {COMPARE[type(op)]} {b.code})")
         return Value(parts[0] if len(parts) == 1 else f"({' && '.join(parts)})", BOOL)
 
     def among(self, value: Value, those: ast.expr, node: ast.expr) -> Value:
         """Translate `x in (a, b)`, also with a tuple or range of numbers of the module."""
+        members: list[Value | None] = []
         if isinstance(those, ast.Tuple):
-            found: list[Value | None] = [self.expression(one) for one in those.elts]
+            members = [self.expression(one) for one in those.elts]
         elif isinstance(those, ast.Name) and those.id not in self.variables:
             numbers = vars(self.source.module).get(those.id)
-            found = [constant(m) for m in numbers] if isinstance(numbers, tuple | range) else []
-        else:
-            found = []
-        members = [one for one in found if one]
+            members = [constant(m) for m in numbers] if isinstance(numbers, tuple | range) else []
         if not members:
             raise self.fail(node, "`in` is followed by a tuple of numbers")
-        for one in members:
+        for one in filter(None, members):
             self.align(value, one, node)
-        return Value(f"({' || '.join(f'({value.code} == {m.code})' for m in members)})", BOOL)
+        parts = [f"({value.code} == {one.code})" for one in filter(None, members)]
+        return Value(f"({' || '.join(parts)})", BOOL)
 
-    def either(self, test: ast.expr, body: ast.expr, orelse: ast.expr, node: ast.expr) -> Value:
+    def visit_ifexp(self, node: ast.IfExp) -> Value:
         """Translate `a if test else b`."""
-        condition, a, b = self.condition(test), self.expression(body), self.expression(orelse)
+        test, a, b = (
+            self.condition(node.test),
+            self.expression(node.body),
+            self.expression(node.orelse),
+        )
         type = a.type if a.type == b.type else self.align(a, b, node)
-        return Value(f"({condition} ? {a.code} : {b.code})", type)
+        return Value(f"({test} ? {a.code} : {b.code})", type)
 
-    def call(self, node: ast.Call) -> Value:
+    def visit_call(self, node: ast.Call) -> Value:
         """Translate a call: of a kernel, of a conversion, or of a function that C has too."""
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             raise self.fail(node, "calls have positional arguments alone")
@@ -380,10 +360,8 @@ class Expressions:
                 return Value(f"abs_{found.type.code}({found.code})", found.type)
             case ast.Name(id="int" | "float" as name):
                 return self.convert(INT if name == "int" else DOUBLE, node)
-            case ast.Name(id="len"):
-                return Value(f"{self.expression(node.args[0]).code}.n0", INT)
-            case ast.Attribute(value=ast.Name(id="np" | "math" as module), attr=name):
-                return self.call_numpy(module, name, node)
+            case ast.Attribute(value=ast.Name(id="np" | "math"), attr=name):
+                return self.call_numpy(name, node)
             case ast.Attribute(value=value, attr=name) if outer := self.outer(value):
                 return self.call_kernel(getattr(outer, name, None), node)
             case ast.Attribute(value=value, attr="view"):
@@ -403,7 +381,7 @@ class Expressions:
         """Translate the conversion of a number to another type."""
         found = self.expression(node.args[0])
         if not isinstance(found.type, Number):
-            raise self.fail(node, f"{show(found.type)} is no number")
+            raise self.fail(node, f"{found.type} is no number")
         return found if found.type is to else Value(f"({to.c})({found.code})", to)
 
     def extreme(self, name: str, node: ast.Call) -> Value:
@@ -415,7 +393,7 @@ class Expressions:
             best = Value(f"{name}_{both.code}({best.code}, {other.code})", both)
         return best
 
-    def call_numpy(self, module: str, name: str, node: ast.Call) -> Value:
+    def call_numpy(self, name: str, node: ast.Call) -> Value:
         """Translate functions of NumPy and of math."""
         if name in ("empty", "zeros"):
             return self.allocate(name, node)
@@ -424,10 +402,7 @@ class Expressions:
             return Value(f"isfinite({found[0].code})", BOOL)
         if name not in FUNCTIONS or any(f.type not in ARITHMETIC_TYPES for f in found):
             raise self.fail(node, "not a function of kernels")
-        code = f"{FUNCTIONS[name]}({', '.join(f.code for f in found)})"
-        if (module, name) == ("math", "floor"):
-            return Value(f"(int64_t){code}", INT)
-        return Value(code, DOUBLE)
+        return Value(f"{FUNCTIONS[name]}({', '.join(f.code for f in found)})", DOUBLE)
 
     def allocate(self, name: str, node: ast.Call) -> Value:
         """Translate a new array: on the stack if its size is known, else from the arena."""
@@ -484,7 +459,7 @@ class Expressions:
         type = Record(tuple(f.type for f in found), tuple(made._fields), made.__name__)
         if f"{type.label}.__rmul__" in self.whole.methods and {*type.members} != {DOUBLE}:
             raise self.fail(node, f"members of {type.label} are floats")
-        return Value(f"(({self.whole.c(type)}){{{', '.join(f.code for f in found)}}})", type)
+        return self.record(type, found)
 
     def method(self, name: str, found: list[Value], node: ast.expr) -> Value:
         """Translate an operator on a record, the first of these values."""

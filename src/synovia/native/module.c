@@ -81,7 +81,6 @@ static const char *name_of(char letter) {
     case 'f': return "float32";
     case 'q': return "int64";
     case '?': return "bool";
-    case 'B': return "uint8";
     }
     return "?";
 }

@@ -17,7 +17,6 @@ ARRAYS(f4, float)
 ARRAYS(i8, int64_t)
 ARRAYS(i4, int32_t)
 ARRAYS(b1, bool)
-ARRAYS(u1, uint8_t)
 
 /* Kernels without a loop become part of their callers, so that the loops there are vector code. */
 #ifdef _MSC_VER
@@ -31,28 +30,20 @@ ARRAYS(u1, uint8_t)
     static inline item max_##code(item a, item b) { return b > a ? b : a; } \
     static inline item min_##code(item a, item b) { return b < a ? b : a; } \
     static inline item power_2_##code(item a) { return a * a; } \
-    static inline item power_3_##code(item a) { return a * a * a; } \
-    static inline item power_4_##code(item a) { return (a * a) * (a * a); }
+    static inline item power_3_##code(item a) { return a * a * a; }
 ORDER(f8, double)
-ORDER(f4, float)
 ORDER(i8, int64_t)
 
 static inline double abs_f8(double a) { return fabs(a); }
-static inline float abs_f4(float a) { return fabsf(a); }
 static inline int64_t abs_i8(int64_t a) { return a < 0 ? -a : a; }
 
-static inline int64_t floor_quotient_i8(int64_t a, int64_t b) {
+static inline int64_t floor_quotient(int64_t a, int64_t b) {
     int64_t q = a / b;
     return q - ((a % b != 0) & ((a < 0) != (b < 0)));
 }
-static inline int64_t floor_remainder_i8(int64_t a, int64_t b) {
+static inline int64_t floor_remainder(int64_t a, int64_t b) {
     int64_t r = a % b;
     return r + ((r != 0) & ((r < 0) != (b < 0)) ? b : 0);
-}
-static inline double floor_quotient_f8(double a, double b) { return floor(a / b); }
-static inline double floor_remainder_f8(double a, double b) {
-    double r = fmod(a, b);
-    return (r != 0.0) & ((r < 0.0) != (b < 0.0)) ? r + b : r;
 }
 
 #endif

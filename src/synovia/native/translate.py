@@ -34,7 +34,6 @@ from .types import (
     Value,
     c_name,
     literal,
-    show,
     suffix,
 )
 
@@ -149,7 +148,7 @@ class Function(Expressions):
             self.changed = False
             self.lines, self.buffers, self.count, self.depth = [], [], 0, 1
             for statement in self.source.tree.body:
-                self.statement(statement)
+                self.visit(statement)
         own = set(self.source.parameters)
         declared = [
             f"    {self.whole.c(type)} {c_name(name)};"
@@ -163,66 +162,64 @@ class Function(Expressions):
         """Note the type of a variable; integers give way to floats."""
         old = self.variables.get(name)
         if isinstance(type, TypeName):
-            raise self.fail(node, f"a variable cannot be {show(type)}")
+            raise self.fail(node, f"a variable cannot be {type}")
         if old is None or (old != type and old in (INT, BOOL) and type in ARITHMETIC_TYPES):
             if name in self.source.parameters and old is not None:
                 raise self.fail(node, f"the parameter {name} changes its type")
             self.variables[name] = type
             self.changed = True
         elif old != type and not (old in ARITHMETIC_TYPES and type in (INT, BOOL)):
-            raise self.fail(node, f"the variable {name} is {show(old)} and {show(type)}")
+            raise self.fail(node, f"the variable {name} is {old} and {type}")
 
-    def statement(self, node: ast.stmt) -> None:
-        """Translate a statement."""
-        match node:
-            case ast.Expr(value=ast.Constant()) | ast.Pass():
-                pass
-            case ast.Expr(value=ast.Call() as call):
-                self.emit(f"{self.expression(call).code};")
-            case ast.Assign(targets=targets, value=value):
-                self.assign(targets, value, node)
-            case ast.AugAssign(target=target, op=op, value=value):
-                loaded = ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)
-                binary = ast.copy_location(ast.BinOp(loaded, op, value), node)
-                ast.fix_missing_locations(binary)
-                self.store(target, self.expression(binary), node)
-            case ast.If(test=test, body=body, orelse=orelse):
-                self.branch(test, body, orelse)
-            case ast.For():
-                self.made.loops = True
-                self.loop(node)
-            case ast.While(test=test, body=body, orelse=[]):
-                self.made.loops = True
-                self.emit(f"while ({self.condition(test)}) {{")
-                self.block(body)
-                self.emit("}")
-            case ast.Break():
-                self.emit("break;")
-            case ast.Continue():
-                self.emit("continue;")
-            case ast.Return(value=value):
-                self.give(value, node)
-            case _:
-                raise self.fail(node, "not a statement of kernels")
+    def visit_expr(self, node: ast.Expr) -> None:
+        """Translate a call; a docstring is nothing."""
+        if not isinstance(node.value, ast.Constant):
+            self.emit(f"{self.expression(node.value).code};")
+
+    def visit_pass(self, node: ast.Pass) -> None:
+        """Translate to nothing."""
+
+    def visit_break(self, node: ast.Break) -> None:
+        """Translate `break`."""
+        self.emit("break;")
+
+    def visit_continue(self, node: ast.Continue) -> None:
+        """Translate `continue`."""
+        self.emit("continue;")
+
+    def visit_augassign(self, node: ast.AugAssign) -> None:
+        """Translate `x += y` as `x = x + y`."""
+        loaded = ast.parse(ast.unparse(node.target), mode="eval").body
+        value = ast.fix_missing_locations(
+            ast.copy_location(ast.BinOp(loaded, node.op, node.value), node)
+        )
+        self.store(node.target, self.expression(value), node)
 
     def block(self, body: Sequence[ast.stmt]) -> None:
-        """Translate statements one level deeper."""
+        """Translate statements one level deeper, and the brace after them."""
         self.depth += 1
         for statement in body:
-            self.statement(statement)
+            self.visit(statement)
         self.depth -= 1
-
-    def branch(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
-        """Translate `if`."""
-        self.emit(f"if ({self.condition(test)}) {{")
-        self.block(body)
-        if orelse:
-            self.emit("} else {")
-            self.block(orelse)
         self.emit("}")
 
-    def loop(self, node: ast.For) -> None:
+    def visit_if(self, node: ast.If) -> None:
+        """Translate `if`."""
+        self.emit(f"if ({self.condition(node.test)}) {{")
+        self.block(node.body)
+        if node.orelse:
+            self.emit("else {")
+            self.block(node.orelse)
+
+    def visit_while(self, node: ast.While) -> None:
+        """Translate `while`."""
+        self.made.loops = True
+        self.emit(f"while ({self.condition(node.test)}) {{")
+        self.block(node.body)
+
+    def visit_for(self, node: ast.For) -> None:
         """Translate `for … in range(…)`."""
+        self.made.loops = True
         match node:
             case ast.For(
                 target=ast.Name(id=name),
@@ -243,44 +240,35 @@ class Function(Expressions):
             self.declare(name, INT, node)
             self.lines.append("    " * (self.depth + 1) + f"{c_name(name)} = {at};")
         self.block(node.body)
-        self.emit("}")
 
-    def give(self, value: ast.expr | None, node: ast.stmt) -> None:
+    def visit_return(self, node: ast.Return) -> None:
         """Translate `return`."""
-        if value is None:
+        if node.value is None:
             self.emit("return;")
             return
-        found = self.expression(value)
-        old = self.made.returns
+        found, old = self.expression(node.value), self.made.returns
         if old == NOTHING or (old is INT and found.type is DOUBLE):
             self.made.returns = found.type
             self.changed = True
         elif old != found.type and not (old is DOUBLE and found.type is INT):
-            raise self.fail(node, f"returns {show(old)} and {show(found.type)}")
+            raise self.fail(node, f"returns {old} and {found.type}")
         self.emit(f"return {found.code};")
 
-    def assign(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
+    def visit_assign(self, node: ast.Assign) -> None:
         """Translate an assignment: all that comes in is computed before anything is stored."""
-        match targets, value:
+        match node.targets, node.value:
             case [ast.Tuple(elts=places)], ast.Tuple(elts=given) if len(places) == len(given):
-                pairs = list(zip(places, given, strict=True))
+                kept = [self.keep(self.expression(value)) for value in given]
+                for place, value in zip(places, kept, strict=True):
+                    self.store(place, value, node)
+                return
             case [ast.Subscript() as place], ast.IfExp() as choice if may_stay(place, choice):
                 # Read before: clang otherwise branches around the store, a lane at a time.
                 self.read = {ast.unparse(place): self.keep(self.expression(place))}
-                found, self.read = self.expression(choice), {}
-                self.store(place, found, node)
-                return
-            case _:
-                pairs = []
-        if not pairs:
-            found = self.expression(value)
-            if len(targets) > 1 and isinstance(found.type, Number):
-                found = self.keep(found)
-            for target in targets:
-                self.store(target, found, node)
-            return
-        kept = [self.keep(self.expression(v)) for _, v in pairs]
-        for (target, _), found in zip(pairs, kept, strict=True):
+        found, self.read = self.expression(node.value), {}
+        if len(node.targets) > 1 and isinstance(found.type, Number):
+            found = self.keep(found)
+        for target in node.targets:
             self.store(target, found, node)
 
     def store(self, target: ast.expr, value: Value, node: ast.stmt) -> None:
@@ -300,7 +288,7 @@ class Function(Expressions):
                 self.emit(f"{element.code} = {value.code};")
             case ast.Tuple(elts=places):
                 if not isinstance(value.type, Record) or len(places) != len(value.type.members):
-                    raise self.fail(node, f"cannot unpack {show(value.type)}")
+                    raise self.fail(node, f"cannot unpack {value.type}")
                 whole = self.keep(value)
                 for k, place in enumerate(places):
                     self.store(place, self.member_at(whole, k), node)

@@ -19,18 +19,19 @@ class Number:
 
     code: str
     c: str
+    letter: str  # of the buffer protocol
+
+    def __str__(self) -> str:
+        return self.code
 
 
-INT, BOOL = Number("i8", "int64_t"), Number("b1", "bool")
-DOUBLE = Number("f8", "double")
-SINGLE = Number("f4", "float")  # elements of arrays, converted when read and written
-BYTE = Number("u1", "uint8_t")  # elements of arrays, only compared and converted
-SHORT = Number("i4", "int32_t")  # elements of arrays, only converted
-NUMBERS = {number.code: number for number in (INT, BOOL, DOUBLE, SINGLE, BYTE, SHORT)}
+INT, BOOL = Number("i8", "int64_t", "q"), Number("b1", "bool", "?")
+DOUBLE = Number("f8", "double", "d")
+SINGLE = Number("f4", "float", "f")  # elements of arrays, converted when read and written
+SHORT = Number("i4", "int32_t", "i")  # elements of arrays, only converted
+NUMBERS = {number.code: number for number in (INT, BOOL, DOUBLE, SINGLE, SHORT)}
 KINDS = {"float64": DOUBLE, "float32": SINGLE, "int64": INT, "int32": SHORT, "bool_": BOOL}
 ARITHMETIC_TYPES = (INT, DOUBLE)
-FORMATS = {"i8": "q", "b1": "?", "f8": "d", "f4": "f", "u1": "B", "i4": "i"}
-"""Format characters of the buffer protocol."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,9 @@ class Array:
         """The name of its struct in C."""
         return f"{self.item.code}_{self.ndim}"
 
+    def __str__(self) -> str:
+        return f"{self.item}[{',' * (self.ndim - 1)}]"
+
 
 @dataclass(frozen=True)
 class Record:
@@ -58,12 +62,18 @@ class Record:
         """Return the name of member k in C."""
         return f"{self.names[k]}_" if self.names else f"m{k}"
 
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.members))})"
+
 
 @dataclass(frozen=True)
 class TypeName:
     """The type of `np.int64` and the like; of None, the result of a kernel without one."""
 
     value: Number | None
+
+    def __str__(self) -> str:
+        return "nothing" if self.value is None else f"the type {self.value}"
 
 
 NOTHING = TypeName(None)
@@ -223,34 +233,9 @@ def suffix(types: Sequence[Type]) -> str:
 
     Names must not depend on the order of translation, because compiled files are cached.
     """
-    return "_f4" if any(has_single(type) for type in types) else ""
-
-
-def has_single(type: Type) -> bool:
-    """Return True if a type has numbers of float32."""
-    match type:
-        case Array(item=item):
-            return item is SINGLE
-        case Record(members=members):
-            return any(map(has_single, members))
-    return type is SINGLE
+    return "_f4" if any("f4" in str(type) for type in types) else ""
 
 
 def has_array(type: Type) -> bool:
     """Return True if a type is an array, or has one."""
-    if isinstance(type, Record):
-        return any(map(has_array, type.members))
-    return isinstance(type, Array)
-
-
-def show(type: Type) -> str:
-    """Return a type in words of signatures."""
-    match type:
-        case Number(code=code):
-            return code
-        case Array(item=item, ndim=ndim):
-            return f"{item.code}[{',' * (ndim - 1)}]"
-        case Record(members=members):
-            return f"({', '.join(map(show, members))})"
-        case TypeName(value=value):
-            return "nothing" if value is None else f"the type {value.code}"
+    return "[" in str(type)
