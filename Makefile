@@ -112,7 +112,7 @@ kernels: | $(TOOLS)
 # The npm package, with what zig from PyPI compiles.
 npm: $(INSTALLED) $(NODE_MODULES) kernels
 	$(BIN)/pip install --quiet --disable-pip-version-check ziglang
-	$(BIN)/python -m synovia.native.runtime npm/synovia.wasm
+	$(BIN)/python -m synovia.native.build --wasm npm/synovia.wasm
 	mkdir -p dist && cd npm && PATH="$$PATH:$(CURDIR)/$(BIN)" npm pack --silent --pack-destination ../dist
 
 # The contract of all shapes, where every access to memory and every integer is watched.

@@ -24,8 +24,15 @@ os.environ["SYNOVIA_PROCESSOR"] = "avx2"  # read when the library is loaded
 
 from synovia import Limit, LimitModel, Skeleton, kernels, quat, save_limits
 from synovia.arrays import TOLERANCE
-from synovia.native.build import AVX2, FLAGS, fast_flags, find_compiler, zig_compiler
-from synovia.native.runtime import compile_wasm, header_text
+from synovia.native.build import (
+    AVX2,
+    FLAGS,
+    compile_wasm,
+    fast_flags,
+    find_compiler,
+    zig_compiler,
+)
+from synovia.native.entries import header_text
 
 COUNT, ROUNDS, REPEATS = 100_000, 5, 8
 NPM = Path(__file__).parent.parent / "npm"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from synovia import save_limits
-from synovia.native import runtime
+from synovia.native import build
 from synovia.native.build import zig_compiler
 from test_runtime import EXHAUSTIVE, check_answers, model_of, pair_model, small_limits
 
@@ -31,7 +31,7 @@ def package(tmp_path_factory):
     folder = tmp_path_factory.mktemp("npm")
     for file in ("index.js", "package.json"):
         shutil.copy(NPM / file, folder)
-    runtime.compile_wasm(folder / "synovia.wasm")
+    build.compile_wasm(folder / "synovia.wasm")
     return folder
 
 

@@ -48,7 +48,7 @@ from synovia.limit.softening import Beyond
 from synovia.model import couple, first_exit
 from synovia.model.clamp import EDGE, MIN_STEP
 from synovia.native.build import zig_compiler
-from synovia.native.runtime import header_text
+from synovia.native.entries import header_text
 from synovia.shapes import KDop, Union
 
 HERE = Path(__file__).parent
@@ -596,7 +596,7 @@ def test_the_header_does_not_depend_on_where_the_package_is(header, tmp_path):
     source = Path(synovia.__file__).parent
     leave = shutil.ignore_patterns("__pycache__", "_native*", "page", "demo", "body", "population")
     shutil.copytree(source, tmp_path / "elsewhere" / "synovia", ignore=leave)
-    code = "import sys; from synovia.native.runtime import header_text as h; sys.stdout.write(h())"
+    code = "import sys; from synovia.native.entries import header_text as h; sys.stdout.write(h())"
     elsewhere = {"PYTHONPATH": str(tmp_path / "elsewhere"), "SYNOVIA_KERNELS": "plain"}
     done = subprocess.run(
         [sys.executable, "-c", code],

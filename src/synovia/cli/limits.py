@@ -148,7 +148,7 @@ def runtime(output: Path, files: tuple[Path, ...]) -> None:
     from .. import io
     from ..io.files import atomic_write
     from ..io.packed_limits import SUFFIX, packed_limits_bytes
-    from ..native.runtime import header_text
+    from ..native.entries import header_text
 
     contents = {output / "synovia.h": header_text().encode()}
     for file in files:

@@ -29,7 +29,7 @@ if __name__ == "__main__":
     os.environ["SYNOVIA_KERNELS"] = "plain"  # no warning about a library that is not built yet
 
 from ..kernels.jit import CHECKOUT, load_library, source_hash
-from .entries import kernel_modules, translate_modules
+from .entries import header_text, kernel_modules, translate_modules
 from .types import last_name
 
 HERE = Path(__file__).parent
@@ -54,6 +54,10 @@ COLD = ["runtime", "runtime_file"]
 HOT = ["limit"]
 """Modules that are compiled for AVX-512 too: batches of rotations, where most time is spent."""
 KEPT_SECONDS = 14 * 24 * 3600.0  # compiled objects that were not used for so long are deleted
+WASM = [
+    *("-target", "wasm32-wasi", "-mexec-model=reactor", "-mbulk-memory", "-mnontrapping-fptoint"),
+    *("-msimd128", "-Wl,--strip-all"),
+]
 SANITIZE = ("-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined")
 
 TARGETS = {
@@ -251,8 +255,27 @@ def load_outside(module: ModuleType) -> ModuleType:
         return load_library(str(into))
 
 
+def compile_wasm(into: Path) -> None:
+    """Compile the functions of the C header to WebAssembly, for the npm package, by zig."""
+    compiler, text = zig_compiler(), header_text()
+    if not compiler:
+        raise RuntimeError("WebAssembly is compiled by zig; pip install ziglang")
+    declared = re.findall(r"^(?:int|void|double|const char \*)\s*(synovia_\w+)\(", text, re.M)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "synovia.h").write_text(text, encoding="utf-8")
+        source = folder / "synovia.c"
+        source.write_text('#define SYNOVIA_IMPLEMENTATION\n#include "synovia.h"\n')
+        flags = [flag for flag in FLAGS if flag not in ("-fPIC", "-std=c11")]
+        command = [*compiler, *flags, "-std=c99", "-O3", *WASM]
+        command += [f"-Wl,--export={each}" for each in (*sorted(set(declared)), "malloc", "free")]
+        run([*command, str(source), "-o", str(folder / into.name)])
+        replace_file(folder / into.name, into)
+    print(f"compiled {into}, {into.stat().st_size // 1024} kB")
+
+
 def main() -> None:
-    """Build the library, or only check that all kernels can be translated."""
+    """Build the library or the WebAssembly, or only check that all kernels can be translated."""
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m synovia.native.build")
     parser.add_argument(
         "-o", "--out", type=Path, default=LIBRARY, help="where to write the library"
@@ -260,10 +283,13 @@ def main() -> None:
     parser.add_argument("--target", default="", choices=["", *TARGETS], help="for another system")
     parser.add_argument("--sanitize", action="store_true", help="with ASan and UBSan")
     parser.add_argument("--check", action="store_true", help="translate, and compile nothing")
+    parser.add_argument("--wasm", type=Path, help="write the npm package's WebAssembly instead")
     given = parser.parse_args()
     try:
         if given.check:
             translate_modules(kernel_modules())
+        elif given.wasm:
+            compile_wasm(given.wasm)
         else:
             build(given.out, given.target, SANITIZE if given.sanitize else (), given.sanitize)
     except SyntaxError as error:  # what is no kernel

@@ -1,4 +1,4 @@
-"""C source files of the kernels, and the table by which Python calls the ones with signatures."""
+"""C sources of the kernels: of the library, with a table of entries, and of the header."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from .types import (
     read_kernels,
     record_of,
 )
+
+HERE = Path(__file__).parent
 
 
 def kernel_modules() -> list[ModuleType]:
@@ -112,10 +114,9 @@ class Library:
         """Return the C source file with the table of entries."""
         runs = [f"run_{made.name}" for instances in self.entries.values() for made in instances]
         lines = [*opening(runs), *(f"void {n}(Arena *, const Slot *, Slot *);" for n in runs)]
-        lines += [table(name, instances) for name, instances in self.entries.items()]
-        rows = "".join(row(name, instances) for name, instances in self.entries.items())
-        name = "NAMED(kernel_entries_, BUILD)"
-        return "\n".join([*lines, f"const Entry {name}[] = {{\n{rows}    {{0}},\n}};\n"])
+        rows = [entry_row(name, instances) for name, instances in self.entries.items()]
+        lines += ["const Entry NAMED(kernel_entries_, BUILD)[] = {", *rows, "    {0},", "};", ""]
+        return "\n".join(lines)
 
 
 def words_of(code: str) -> set[str]:
@@ -203,31 +204,42 @@ def results_of(type: Type) -> list[tuple[str, Type]]:
     return [] if type == NOTHING else [("answer", type)]
 
 
-def table(name: str, instances: list[Instance]) -> str:
-    """Return an entry's signatures, its parameters' names, and which arguments are bundles."""
-    first = instances[0]
-    parts = [slot for given, type in first.passed for slot in slots_of(given, type)]
-    members = [len(type.members) if isinstance(type, Record) else 0 for _, type in first.passed]
-    names = ", ".join(f'"{part}"' for part, _ in parts)
-    lines = [f"static const char *const parameters_{name}[] = {{{names}}};"]
-    lines.append(f"static const int members_{name}[] = {{{', '.join(map(str, members))}}};")
-    rows = []
-    for made in instances:
-        slots = [slot for given, type in made.passed for slot in slots_of(given, type)]
-        types = "".join(letter(type) for _, type in slots)
-        returns = "".join(letter(m)[0].replace("f", "d") for _, m in results_of(made.returns))
-        rows.append(f'{{"{types}", "{returns}", run_{made.name}}}')
-    lines.append(f"static const Signature signatures_{name}[] = {{{', '.join(rows)}}};")
-    return "\n".join(lines)
-
-
-def row(name: str, instances: list[Instance]) -> str:
-    """Return an entry's row of the table."""
+def entry_row(name: str, instances: list[Instance]) -> str:
+    """Return an entry's row of the table, with its signatures and the names of its slots."""
     first, writes = instances[0], set().union(*(made.writes for made in instances))
-    parts = [(given, slot) for given, type in first.passed for slot in slots_of(given, type)]
-    flags = "".join("1" if given in writes else "0" for given, _ in parts)
-    counts = f"{len(first.passed)}, {len(parts)}, {len(instances)}"
-    return (
-        f'    {{"{name}", parameters_{name}, "{flags}", members_{name}, {counts}, '
-        f"signatures_{name}}},\n"
-    )
+    slots = [(given, slot) for given, type in first.passed for slot, _ in slots_of(given, type)]
+    members = [len(type.members) if isinstance(type, Record) else 0 for _, type in first.passed]
+    signatures = []
+    for made in instances:
+        types = [letter(part) for given, type in made.passed for _, part in slots_of(given, type)]
+        returns = [letter(member)[0].replace("f", "d") for _, member in results_of(made.returns)]
+        signatures.append(f'{{"{"".join(types)}", "{"".join(returns)}", run_{made.name}}}')
+    names = ", ".join(f'"{slot}"' for _, slot in slots)
+    fields = [
+        f'"{name}"',
+        f"(const char *const[]){{{names}}}",
+        '"' + "".join("1" if given in writes else "0" for given, _ in slots) + '"',
+        f"(const int[]){{{', '.join(map(str, members))}}}",
+        f"{len(members)}, {len(slots)}, {len(instances)}",
+        f"(const Signature[]){{{', '.join(signatures)}}}",
+    ]
+    return f"    {{{', '.join(fields)}}},"
+
+
+def header_text() -> str:
+    """Return the text of `synovia.h`, by which C programs apply limits.
+
+    It depends on the package alone, not on where that is or how it was installed.
+    """
+    from ..kernels import runtime, runtime_file
+
+    whole = translate_modules([runtime, runtime_file]).whole
+    if asking := [each.name for each in whole.order if each.allocates]:
+        raise SyntaxError(f"the runtime must not allocate, but {', '.join(asking)} does")
+
+    def offset(match: re.Match[str]) -> str:
+        return str(getattr(getattr(runtime_file, match[1]), match[2]))
+
+    kernels = "\n".join([(HERE / "prelude.h").read_text("utf-8"), *whole.definitions()])
+    text = re.sub(r"@([A-Z]+)\.(\w+)@", offset, (HERE / "runtime.h").read_text("utf-8"))
+    return text.replace("@TOLERANCE@", repr(runtime.TOLERANCE)).replace("@KERNELS@", kernels)
