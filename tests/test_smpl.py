@@ -105,44 +105,24 @@ def test_a_left_hand_is_the_mirrored_right_one(tmp_path):
 
 @pytest.mark.parametrize("joints", JOINTS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_write_without_change_changes_no_array(tmp_path, joints, dtype):
+def test_motion_is_replaced_and_other_arrays_stay(tmp_path, joints, dtype):
     found = arrays(joints, dtype=dtype)
-    found["poses"][3, 6:9] *= 9.0  # beyond a half turn
-    found["trans"] = wave(12, 3, 2.0, seed=3)  # whatever the poses are
     found["dict"] = np.array({"vids": [1, 2]}, dtype=object)
-    save(tmp_path / "walk.npz", found)
-    save_clip(load_clip(tmp_path / "walk.npz"), tmp_path / "again.npz")
-    with (
-        zipfile.ZipFile(tmp_path / "walk.npz") as one,
-        zipfile.ZipFile(tmp_path / "again.npz") as two,
-    ):
-        assert one.namelist() == two.namelist()
-        parts = {"root_orient.npy", "pose_body.npy", "pose_jaw.npy", "pose_eye.npy"}
-        parts |= {"pose_hand.npy"} if joints == 55 else set()
-        for name in one.namelist():
-            if name == "poses.npy" or name not in parts:
-                assert one.read(name) == two.read(name), name
-    after = load_arrays(tmp_path / "again.npz")
-    if joints == 55:
-        np.testing.assert_array_equal(after["pose_hand"], after["poses"][:, 75:])
-
-
-def test_one_joint_that_changed_leaves_the_others_as_they_were(tmp_path):
-    found = arrays(55)
     clip = load_clip(save(tmp_path / "walk.npz", found))
     rotations = clip.pose.rotations.copy()
-    knee = clip.skeleton.index("left_knee")
-    rotations[:, knee] = quat.exp(np.array([0.3, 0.0, 0.0]))
-    save_clip(replace(clip, pose=clip.pose.with_rotations(rotations)), tmp_path / "bent.npz")
-    after = load_arrays(tmp_path / "bent.npz")
-    columns = slice(3 * knee, 3 * knee + 3)
-    np.testing.assert_allclose(after["poses"][:, columns], [[0.3, 0.0, 0.0]] * 12, atol=1e-15)
-    np.testing.assert_array_equal(after["pose_body"], after["poses"][:, 3:66])
-    np.testing.assert_array_equal(
-        np.delete(after["poses"], np.arange(165)[columns], axis=1),
-        np.delete(found["poses"], np.arange(165)[columns], axis=1),
-    )
-    assert after["gender"] == "female"
+    rotations[:, 1] = quat.exp(np.array([0.3, 0.0, 0.0]))
+    clip = replace(clip, pose=clip.pose.with_rotations(rotations))
+    save_clip(clip, tmp_path / "again.npz")
+    after = load_arrays(tmp_path / "again.npz")
+    np.testing.assert_allclose(quat.exp(after["poses"].reshape(12, -1, 3)), rotations, atol=1e-14)
+    np.testing.assert_array_equal(after["trans"], found["trans"])
+    assert after[RATE[joints]] == 120.0
+    for key in ("gender", "betas", "dmpls"):
+        np.testing.assert_array_equal(after[key], found[key])
+    assert after["dict"].item() == {"vids": [1, 2]}
+    assert not {"root_orient", "pose_body", "mocap_time_length"} & after.keys()
+    again = load_clip(tmp_path / "again.npz")
+    assert quat.angle_between(again.pose.rotations, rotations).max() < 1e-12
 
 
 def test_another_rate_drops_what_stands_for_each_frame_and_says_so(tmp_path):
@@ -151,7 +131,6 @@ def test_another_rate_drops_what_stands_for_each_frame_and_says_so(tmp_path):
         save_clip(resample(clip, 1 / 60), tmp_path / "slow.npz")
     after = load_arrays(tmp_path / "slow.npz")
     assert after["mocap_frame_rate"] == 60.0
-    assert after["mocap_time_length"] == 0.1
     assert after["poses"].shape == (6, 165)
     assert "dmpls" not in after
     assert load_clip(tmp_path / "slow.npz").frames == 6
@@ -314,18 +293,11 @@ LAYOUTS = [
 
 
 @pytest.mark.parametrize(("joints", "names"), LAYOUTS)
-def test_parts_make_the_same_clip_and_are_written_as_parts(tmp_path, joints, names):
+def test_parts_make_the_same_clip(tmp_path, joints, names):
     found = parts(joints, names)
     expected = quat.exp(arrays(joints)["poses"].reshape(12, joints, 3))
     clip = load_clip(save(tmp_path / "parts.npz", found))
     np.testing.assert_array_equal(clip.pose.rotations, expected)
-    save_clip(clip, tmp_path / "again.npz")
-    after = load_arrays(tmp_path / "again.npz")
-    assert after.keys() == found.keys()
-    if clip.skeleton.up:  # else the world is turned
-        np.testing.assert_array_equal(after["root_orient"], found["root_orient"])
-    key = "pose_body" if "pose_body" in names else "body_pose"
-    np.testing.assert_array_equal(after[key], found[key])
 
 
 def test_other_keys_and_matrices_make_the_same_clip(tmp_path):
@@ -341,10 +313,6 @@ def test_other_keys_and_matrices_make_the_same_clip(tmp_path):
     np.testing.assert_array_equal(clip.pose.positions[:, 0], found["trans"])
     expected = quat.exp(found["poses"].reshape(12, 24, 3))
     assert np.degrees(quat.angle_between(clip.pose.rotations, expected).max()) < 1e-5
-    save_clip(clip, tmp_path / "again.npz")
-    np.testing.assert_array_equal(
-        load_arrays(tmp_path / "again.npz")["pose"][:, 1:], matrices[:, 1:]
-    )
 
 
 def test_wrong_parts_are_named(tmp_path):

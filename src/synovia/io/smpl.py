@@ -516,20 +516,30 @@ def _layout(npz: _Npz) -> tuple[int, Spans]:
 def write_npz(clips: Sequence[Clip], path: Path) -> None:
     """Write a clip with SMPL's joints to an npz file at `path`, under the keys of AMASS.
 
-    Other arrays of the npz file that the clip comes from stay.
+    Arrays without motion of the npz file that the clip comes from stay; without one, the body is
+    the mean one of no gender.
     """
     clip = only_clip(clips, path)
     _in_order(clip, str(path))  # errors before warnings
     _warn_of_losses(clip, path)
     clip = with_up(with_unit(clip, 1.0) if clip.skeleton.unit else clip, "z")
     rotations, trans = _in_order(clip, str(path))
+    joints = rotations.shape[1]
+    others = {
+        "gender": _npy("neutral"),
+        "betas": _npy(np.zeros(16)),
+        "surface_model_type": _npy(KINDS[joints][0].lower().replace("-", "").split()[0]),
+    }
     if isinstance(clip.origin, _Npz):
-        members = _patch(clip.origin, rotations, trans, clip.frame_time, path)
-    else:
-        members = _new_members(rotations, trans, clip.frame_time)
+        others = _other_members(clip.origin, clip.frames, path)
+    members = {
+        "poses": _npy(quat.log(rotations).reshape(clip.frames, -1)),
+        "trans": _npy(np.asarray(trans, np.float64)),
+        RATES[joints == 55]: _npy(1.0 / clip.frame_time),
+    }
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for key, content in members.items():
+        for key, content in (members | others).items():
             info = zipfile.ZipInfo(f"{key}.npy")  # always of 1980, so that files can be compared
             archive.writestr(info, content, zipfile.ZIP_DEFLATED)
     atomic_write(path, buffer.getvalue())
@@ -556,67 +566,23 @@ def _warn_of_losses(clip: Clip, path: Path) -> None:
         warnings.warn(f"{path}: positions of joints other than the pelvis are lost", stacklevel=4)
 
 
-def _new_members(rotations: Quats, trans: Vectors, frame_time: float) -> dict[str, bytes]:
-    """Return the arrays of a new file; the body is the mean one of no gender."""
-    frames, joints = rotations.shape[:2]
-    return {
-        "poses": _npy(quat.log(rotations).reshape(frames, -1)),
-        "trans": _npy(np.asarray(trans, np.float64)),
-        RATES[joints == 55]: _npy(1.0 / frame_time),
-        "gender": _npy("neutral"),
-        "betas": _npy(np.zeros(16)),
-        "surface_model_type": _npy(KINDS[joints][0].lower().replace("-", "").split()[0]),
-    }
-
-
-def _patch(
-    origin: _Npz, rotations: Quats, trans: Vectors, frame_time: float, path: Path
-) -> dict[str, bytes]:
-    """Return a file's members with new motion; unchanged rotations keep their numbers."""
-    members = dict(origin.members)
-    frames, joints = rotations.shape[:2]
-    old_time, old_frames = origin.frame_time(), len(_motion(origin)[0])
-    copies = {key: span for key, span in _part_spans(joints).items() if key in members}
-    for key, (start, stop) in (copies | _layout(origin)[1]).items():
-        members[key] = _npy(_rewritten(origin.array(key), rotations[:, start:stop]))
-    old_key = origin.first(POSITIONS)
-    dtype = np.dtype(np.float64) if old_key is None else _float_type(origin.array(old_key))
-    members[old_key or POSITIONS[0]] = _npy(trans.astype(dtype))
-    if frame_time != old_time:
-        members[origin.first(RATES) or RATES[joints == 55]] = _npy(1.0 / frame_time)
-    if "mocap_time_length" in members and (frames, frame_time) != (old_frames, old_time):
-        members["mocap_time_length"] = _npy(frames * frame_time)
-    if frames == old_frames:
-        return members
+def _other_members(npz: _Npz, frames: int, path: Path) -> dict[str, bytes]:
+    """Return the arrays of a file but its motion; a row for each of other frames is left out."""
+    motion = {*WHOLE, *ROOT, *BODY, *FACE, *HANDS, *POSITIONS, *RATES, "mocap_time_length"}
+    others = {key: content for key, content in npz.members.items() if key not in motion}
+    old_frames = len(_motion(npz)[0])
     lost = []
-    for key in list(members):
+    for key, content in others.items():
         with suppress(Exception):  # what cannot be decoded is copied
-            shape = _read_npy(members[key]).shape
-            if len(shape) > 1 and shape[0] == old_frames:
+            shape = _read_npy(content).shape
+            if old_frames != frames and len(shape) > 1 and shape[0] == old_frames:
                 lost.append(key)
-                del members[key]
     if lost:
         warnings.warn(
             f"{path}: left out {', '.join(lost)}, of {old_frames} frames: the clip has {frames}",
             stacklevel=4,
         )
-    return members
-
-
-def _rewritten(values: Floats, rotations: Quats) -> Floats:
-    """Return an array like `values` that holds other rotations; equal ones keep their numbers."""
-    form, joints = _form(values.shape)
-    new = _WRITE["rotation-vector" if form == "flat" else form](rotations)
-    old = values.reshape(len(values), joints, *new.shape[2:])
-    if old.shape == new.shape:
-        is_same = (_rotations("poses", values, form, joints) == rotations).all(axis=-1)
-        new = np.where(is_same.reshape(is_same.shape + (1,) * (new.ndim - 2)), old, new)
-    return new.reshape(len(rotations), *values.shape[1:]).astype(_float_type(values))
-
-
-def _float_type(values: Floats) -> np.dtype[Any]:
-    """Return the type for writing numbers that were read as `values`."""
-    return values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
+    return {key: content for key, content in others.items() if key not in lost}
 
 
 def _npy(value: ArrayLike) -> bytes:

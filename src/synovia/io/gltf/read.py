@@ -17,6 +17,7 @@ from ..format import ReadOptions
 from .document import Document, Sampler, fail
 from .rig import GltfRig, read_rig, refuse_uneven, unique_names
 
+FRAME_TIME = "frameTime"  # key of seconds between frames in our files: times of keys are float32
 STILL_FRAME_TIME = 1.0 / 30.0  # seconds: frame time of a clip with one frame
 MAX_SPLINE_STEP = 1.0 / 24.0  # seconds between frames of splines
 MIN_UNEVEN_STEP = 1.0 / 120.0  # seconds between frames of unevenly spaced keys
@@ -162,7 +163,7 @@ def _choose(document: Document, wanted: str) -> tuple[int | None, str]:
 def _frame_time_hint(document: Document, animation: int) -> float:
     """Return the seconds between frames that our writer leaves, since key times are float32."""
     extras = document.gltf.animations[animation].extras
-    hint = extras.get("frameTime") if isinstance(extras, dict) else None
+    hint = extras.get(FRAME_TIME) if isinstance(extras, dict) else None
     return float(hint) if isinstance(hint, float) and MIN_STEP <= hint <= MAX_STEP else 0.0
 
 

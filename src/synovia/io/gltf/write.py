@@ -13,7 +13,7 @@ import numpy as np
 
 from ...arrays import Floats, Quats, tolerance
 from ...quat import IDENTITY, inverse, mul, rotate, unroll
-from ...skeleton import Clip, Skeleton, list_names, with_up
+from ...skeleton import Clip, Pose, Skeleton, list_names, with_up
 from ..encoding import errors_name, parse_json
 from ..files import atomic_write
 from ..format import in_metres, only_clip
@@ -28,8 +28,8 @@ from .document import (
     json_text,
     read_uri,
 )
-from .read import Grid, Origin, read_tracks
-from .rig import END, node_transform, refuse_uneven
+from .read import FRAME_TIME, Grid, Origin, read_tracks
+from .rig import END, node_transform, read_rig, refuse_uneven
 from .vrma import EXTENSION, comes_from_vrma, joints_left_out, to_vrm_bones
 
 TYPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
@@ -57,7 +57,8 @@ def write_gltf(clips: Sequence[Clip], path: Path) -> None:
         if source:
             writer = _Writer(source, path)
             for clip in upright:
-                _update_animation(writer, clip)
+                assert isinstance(clip.origin, Origin)
+                _write_animation(writer, clip, clip.origin)
             content = writer.content()
         else:
             content = _new_file(upright, path)
@@ -201,10 +202,11 @@ class _Writer:
         return join_chunks([(JSON, text), *chunks])
 
 
-def _update_animation(writer: _Writer, clip: Clip) -> None:
-    """Give new keys, one per frame, to all joints that differ from the clip's file."""
-    origin = clip.origin
-    assert isinstance(origin, Origin)
+def _write_animation(writer: _Writer, clip: Clip, origin: Origin, *, is_new: bool = False) -> None:
+    """Give new keys, one per frame, to all joints that differ from `origin`.
+
+    In a new file all joints get keys of their rotation.
+    """
     rig, pose, old, grid = origin.rig, clip.pose, origin.pose, origin.grid
     same_time = abs(clip.frame_time - grid.step) <= 1e-9 * grid.step
     on_grid = same_time and clip.frames == grid.count
@@ -218,7 +220,7 @@ def _update_animation(writer: _Writer, clip: Clip) -> None:
         before = old.rotations[:, joint] if on_grid else IDENTITY
         signs = np.where((rotations * before).sum(axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
         is_rotated = bool((np.abs(signs * rotations - before) > slack).any())
-        if is_rotated or ((joint, "rotation") in channels and not on_grid):
+        if is_new or is_rotated or ((joint, "rotation") in channels and not on_grid):
             if rig.uneven[joint] and is_rotated:
                 refuse_uneven(node)
             keys[joint, "rotation"] = unroll(rig.local(joint, rotations))[:, [1, 2, 3, 0]]
@@ -232,11 +234,12 @@ def _update_animation(writer: _Writer, clip: Clip) -> None:
     animations = writer.root.setdefault("animations", [])
     if number is None:
         number = len(animations)
-        animations.append({"name": clip.name, "channels": [], "samplers": []})
+        name = clip.name or "clip"
+        animations.append({"name": name, "channels": [], "samplers": [], "extras": {FRAME_TIME: 0}})
     animation = animations[number]
     extras = animation.get("extras")
-    if isinstance(extras, dict) and "frameTime" in extras:  # the frame time that our files state
-        extras["frameTime"] = clip.frame_time
+    if isinstance(extras, dict) and FRAME_TIME in extras:
+        extras[FRAME_TIME] = clip.frame_time
     times = replace(grid, step=clip.frame_time, count=clip.frames).times()
     times_accessor = writer.append(times[:, None], bounds=True)
     for (joint, path), values in keys.items():
@@ -291,8 +294,16 @@ def _new_file(clips: list[Clip], path: Path, extensions: Mapping[str, Any] | Non
     }
     if extensions:
         root |= {"extensionsUsed": list(extensions), "extensions": extensions}
-    writer = _Writer(Document.parse(path, json_text(root).encode()), path)
-    writer.root["animations"] = [_animation(writer, clip) for clip in clips]
+    document = Document.parse(path, json_text(root).encode())
+    writer, rig = _Writer(document, path), read_rig(document)
+    rest = rig.skeleton.rest_pose()
+    rest = Pose(rest.rotations[None], rest.positions[None])
+    for clip in clips:
+        origin = Origin(document, rig, None, Grid(0.0, clip.frame_time, clip.frames), rest)
+        joints = list(rig.nodes)  # depth first, and numbered as those of the clip
+        pose = Pose(clip.pose.rotations[:, joints], clip.pose.positions[:, joints])
+        clip = replace(clip, skeleton=rig.skeleton, pose=pose, origin=None)
+        _write_animation(writer, clip, origin, is_new=True)
     return writer.content()
 
 
@@ -323,31 +334,3 @@ def _rest_frames(skeleton: Skeleton) -> tuple[Quats, Quats]:
     roots = (skeleton.parents < 0)[:, None]
     above = np.where(roots, IDENTITY, frames[skeleton.parents])
     return above, mul(inverse(above), frames)
-
-
-def _animation(writer: _Writer, clip: Clip) -> dict[str, Any]:
-    """Return the animation of a clip: all rotations, and positions of joints that move."""
-    skeleton, pose = clip.skeleton, clip.pose
-    above, rests = _rest_frames(skeleton)
-    back = inverse(above)
-    rotations = unroll(mul(mul(back, pose.rotations.astype(np.float64)), mul(above, rests)))
-    positions = rotate(back, pose.positions.astype(np.float64))
-    slack = tolerance(pose.positions.dtype) * np.abs(skeleton.offsets).max()
-    moves = (np.abs(pose.positions - skeleton.offsets) > slack).any(axis=(0, 2))
-    times = writer.append(Grid(0.0, clip.frame_time, clip.frames).times()[:, None], bounds=True)
-    samplers: list[dict[str, Any]] = []
-    channels: list[dict[str, Any]] = []
-    for joint in range(len(skeleton)):
-        tracks = {"rotation": rotations[:, joint][:, [1, 2, 3, 0]]}
-        if moves[joint]:
-            tracks["translation"] = positions[:, joint]
-        for path, values in tracks.items():
-            channels.append({"sampler": len(samplers), "target": {"node": joint, "path": path}})
-            samplers.append({"input": times, "output": writer.append(values)})
-    return {
-        "name": clip.name or "clip",
-        "channels": channels,
-        "samplers": samplers,
-        # Times of keys are float32; this is exact.
-        "extras": {"frameTime": clip.frame_time},
-    }
