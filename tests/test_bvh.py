@@ -7,6 +7,7 @@ import pytest
 
 from synovia import quat
 from synovia.io import load_clip, save_clip
+from synovia.io.bvh import euler_angles_deg
 from synovia.io.files import atomic_write
 from synovia.skeleton import POSITIONS, ROTATIONS, Clip, Pose, Skeleton
 
@@ -215,6 +216,16 @@ def test_angles_go_on_without_a_jump(tmp_path):
     columns = np.array([row.split() for row in rows], dtype=float)
     assert np.abs(np.diff(columns[:, 3:], axis=0)).max() < 20.0
     assert columns[-1, 3:].max() > 700.0
+
+
+@pytest.mark.parametrize("order", ["", "X", "ZY", "XZ", "YX", "YZX"])
+def test_angles_about_few_axes_give_the_rotations(order):
+    angles = np.random.default_rng(3).uniform(-np.pi, np.pi, (50, len(order)))
+    rotations = quat.from_euler(angles, order) if order else np.tile(quat.IDENTITY, (50, 1))
+    again = np.radians(euler_angles_deg(rotations, order))
+    assert again.shape == angles.shape
+    if order:
+        assert quat.angle_between(quat.from_euler(again, order), rotations).max() < 1e-7
 
 
 def test_clips_without_frames_and_trees_breadth_first_are_written(tmp_path):

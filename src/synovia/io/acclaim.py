@@ -15,7 +15,6 @@ import numpy as np
 from ..arrays import Floats, Quats, Vectors
 from ..quat import IDENTITY, from_euler, mul, rotate
 from ..skeleton import POSITIONS, Clip, Pose, Skeleton, list_names
-from .euler import rotations_about
 from .files import read_file
 from .format import ClipFormat, ReadOptions
 from .lines import LineReader, decode_text, parse_numbers, quote_line
@@ -171,14 +170,16 @@ def _fail_order(reader: LineReader) -> NoReturn:
 def _pose(origin: AsfOrigin, values: Floats) -> Pose:
     """Return the poses for rows of numbers (frames, freedoms)."""
     skeleton, frames, columns = origin.skeleton, len(values), _columns(origin)
-    rotations = np.empty((frames, len(skeleton), 4))
+    rotations = np.tile(IDENTITY, (frames, len(skeleton), 1))
     for joint, joint_columns in enumerate(columns):
         # Freedoms rotate about fixed axes, the first one first: the last is the outermost.
         turning = [freedom for freedom in reversed(joint_columns) if freedom in ROTATION_FREEDOMS]
-        angles = origin.angle * values[:, [joint_columns[freedom] for freedom in turning]]
-        rotations[:, joint] = rotations_about(angles, "".join(freedom[1] for freedom in turning))
-        # C M C⁻¹ has the angle of M, about its axis rotated by C.
-        rotations[:, joint, 1:] = rotate(origin.axes[joint], rotations[:, joint, 1:])
+        if turning:
+            angles = origin.angle * values[:, [joint_columns[freedom] for freedom in turning]]
+            order = "".join(freedom[1] for freedom in turning)
+            rotations[:, joint] = from_euler(angles, order)
+            # C M C⁻¹ has the angle of M, about its axis rotated by C.
+            rotations[:, joint, 1:] = rotate(origin.axes[joint], rotations[:, joint, 1:])
     rotations[:, 0] = mul(rotations[:, 0], origin.axes[0])  # O M O⁻¹ O
     shifts = np.zeros((frames, 3))
     for axis, freedom in enumerate(POSITION_FREEDOMS):

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..arrays import Floats, tolerance
-from ..quat import angle_between
+from ..arrays import Floats, Quats, Vectors, tolerance, wrap_angles
+from ..quat import IDENTITY, angle_between, from_euler, to_euler
 from ..skeleton import CHANNELS, POSITIONS, ROTATIONS, Clip, Pose, Skeleton
-from .euler import euler_angles_deg, nearest_angles, rotations_about
 from .files import atomic_file, read_file
 from .format import ClipFormat, ReadOptions, only_clip
 from .lines import BYTE_ORDER_MARK, LineReader, decode_text, parse_numbers
@@ -32,17 +31,13 @@ _MAX_INDENT = 40
 
 @dataclass(eq=False)
 class _Node:
-    """A joint or an end site; `parent` is None for a root."""
+    """A joint or an end site, which has no name; `parent` is None for a root."""
 
     title: str
     name: str
     parent: _Node | None
     offset: Floats | None = None
     channels: tuple[str, ...] | None = None
-
-    @property
-    def is_end(self) -> bool:
-        return not self.name
 
 
 def read_bvh(path: Path, _options: ReadOptions) -> Clip:
@@ -67,9 +62,7 @@ def _read_hierarchy(reader: LineReader) -> list[_Node]:
     names: set[str] = set()
     stack: list[_Node] = []
     opening: _Node | None = None
-    statements = _statements(reader, stack)
-    while True:
-        statement = next(statements)
+    for statement in _statements(reader, stack):
         words = statement.split()
         keyword = words[0].upper()
         node = stack[-1] if stack else None
@@ -82,21 +75,24 @@ def _read_hierarchy(reader: LineReader) -> list[_Node]:
         elif keyword in (b"ROOT", b"JOINT"):
             opening = _read_joint(reader, names, node, keyword.decode(), statement)
         elif _END_SITE.match(statement):  # some writers add a name, glued to it or not
-            if not node or node.is_end:
+            if not node or not node.name:
                 reader.fail("expected End Site inside of a joint")
             opening = _Node("End Site", "", node)
         elif words == [statement] and keyword == b"MOTION":
             if node:
                 reader.fail(f"expected '}}' to close {node.title}")
-            if not nodes:
-                reader.fail("expected ROOT")
-            return nodes
+            break
         elif not node:
             reader.fail("expected ROOT or MOTION")
         elif keyword == b"OFFSET":
-            _read_offset(reader, node, statement)
+            offset = parse_numbers(statement[len(b"OFFSET") :])
+            if offset is None or len(offset) != 3:
+                reader.fail("expected 3 numbers after OFFSET")
+            if node.offset is not None:
+                reader.fail(f"expected one OFFSET in {node.title}")
+            node.offset = offset
         elif keyword == b"CHANNELS":
-            if node.is_end or node.channels is not None or nodes[-1] is not node:
+            if not node.name or node.channels is not None or nodes[-1] is not node:
                 rule = "expected CHANNELS once in a joint, before its children, not in"
                 reader.fail(f"{rule} {node.title}")
             node.channels = _read_channels(reader, words)
@@ -106,6 +102,9 @@ def _read_hierarchy(reader: LineReader) -> list[_Node]:
             stack.pop()
         else:
             reader.fail("expected OFFSET, CHANNELS, JOINT, End Site or '}'")
+    if not nodes:
+        reader.fail("expected ROOT")
+    return nodes
 
 
 def _statements(reader: LineReader, stack: list[_Node]) -> Iterator[bytes]:
@@ -126,7 +125,7 @@ def _read_joint(
     """Return the joint that `statement` names."""
     if keyword == "ROOT" and parent:
         reader.fail(f"expected '}}' to close {parent.title} before ROOT")
-    if keyword == "JOINT" and (not parent or parent.is_end):
+    if keyword == "JOINT" and not (parent and parent.name):
         reader.fail("expected JOINT inside of a joint")
     name = decode_text(statement[len(keyword) :].strip())
     if not name:
@@ -135,15 +134,6 @@ def _read_joint(
         reader.fail("expected a name that no other joint has")
     names.add(name)
     return _Node(f"{keyword} {name}", name, parent)
-
-
-def _read_offset(reader: LineReader, node: _Node, statement: bytes) -> None:
-    offset = parse_numbers(statement[len(b"OFFSET") :])
-    if offset is None or len(offset) != 3:
-        reader.fail("expected 3 numbers after OFFSET")
-    if node.offset is not None:
-        reader.fail(f"expected one OFFSET in {node.title}")
-    node.offset = offset
 
 
 def _read_channels(reader: LineReader, words: list[bytes]) -> tuple[str, ...]:
@@ -160,9 +150,9 @@ def _read_channels(reader: LineReader, words: list[bytes]) -> tuple[str, ...]:
 
 def _skeleton(nodes: list[_Node]) -> Skeleton:
     """Return the skeleton, its end sites in the order of their joints."""
-    joints = [node for node in nodes if not node.is_end]
+    joints = [node for node in nodes if node.name]
     indices = {id(node): index for index, node in enumerate(joints)}
-    ends = [(indices[id(node.parent)], node.offset) for node in nodes if node.is_end]
+    ends = [(indices[id(node.parent)], node.offset) for node in nodes if not node.name]
     ends.sort(key=lambda end: end[0])
     return Skeleton(
         tuple(node.name for node in joints),
@@ -233,7 +223,7 @@ def _pose(skeleton: Skeleton, table: Floats) -> Pose:
             if channel in POSITIONS:
                 positions[:, joint, POSITIONS.index(channel)] = values[:, index]
         angles = np.radians(values[:, [channel in ROTATIONS for channel in channels]])
-        rotations[:, joint] = rotations_about(angles, _axis_order(channels))
+        rotations[:, joint] = _rotations_about(angles, _axis_order(channels))
     return Pose(rotations, positions)
 
 
@@ -275,8 +265,8 @@ def _needed_channels(clip: Clip) -> list[tuple[str, ...]]:
         has, order = had, _axis_order(had)
         if len(order) < 3:
             rotations = pose.rotations[:, joint].astype(np.float64)
-            nearest = rotations_about(nearest_angles(rotations, order), order)
-            error = angle_between(nearest, rotations).max(initial=0.0)
+            angles = np.radians(euler_angles_deg(rotations, order))
+            error = angle_between(_rotations_about(angles, order), rotations).max(initial=0.0)
             if error > tolerance(pose.rotations.dtype):
                 has += tuple(channel for channel in ROTATIONS if channel not in had)
         offsets = np.abs(pose.positions[:, joint] - skeleton.offsets[joint])
@@ -285,6 +275,31 @@ def _needed_channels(clip: Clip) -> list[tuple[str, ...]]:
             has = tuple(channel for channel in POSITIONS if channel not in had) + has
         needed.append(has)
     return needed
+
+
+def euler_angles_deg(rotations: Quats, order: str) -> Floats:
+    """Return Euler angles (frames, n), in degrees, of a path of `rotations` (frames, 4).
+
+    Two triples of angles give the same rotation: the one nearer to the previous frame's is chosen.
+    With n < 3 axes in `order`, the angles give the rotations only if these need no other axis.
+    """
+    all_axes = order + "".join(axis for axis in "ZXY" if axis not in order)
+    angles = to_euler(rotations, all_axes)
+    other = np.pi + angles * np.array([1.0, -1.0, 1.0])  # the same rotations
+    if len(order) == 3:
+        # Switching triples costs the same whichever of the two the previous frame uses.
+        stay = np.abs(wrap_angles(angles[1:] - angles[:-1])).sum(axis=-1)
+        switch = np.abs(wrap_angles(other[1:] - angles[:-1])).sum(axis=-1)
+        switched = np.concatenate([[False], np.cumsum(switch < stay) % 2 == 1])
+    else:
+        switched = np.abs(angles[:, 2]) > 0.5 * np.pi
+    chosen_deg = np.degrees(np.where(switched[:, None], other, angles)[:, : len(order)])
+    return np.unwrap(chosen_deg, axis=0, period=360.0)
+
+
+def _rotations_about(angles: Floats, order: str) -> Quats:
+    """Return the rotations (frames, 4) by `angles` (frames, n), radians, about n axes in order."""
+    return from_euler(angles, order) if order else np.tile(IDENTITY, (len(angles), 1))
 
 
 def _axis_order(channels: tuple[str, ...]) -> str:
@@ -313,9 +328,8 @@ def _depth_first(skeleton: Skeleton) -> list[int]:
         children[parent].append(joint)
     order, stack = [], children[-1][::-1]
     while stack:
-        joint = stack.pop()
-        order.append(joint)
-        stack += children[joint][::-1]
+        order.append(stack.pop())
+        stack += children[order[-1]][::-1]
     return order
 
 
@@ -323,38 +337,31 @@ def _hierarchy_lines(
     skeleton: Skeleton, channels: list[tuple[str, ...]], order: list[int]
 ) -> Iterator[str]:
     """Yield the lines between HIERARCHY and MOTION."""
-    ends: dict[int, list[list[float]]] = {}
-    for joint, offset in zip(
-        skeleton.end_parents.tolist(), skeleton.end_offsets.tolist(), strict=True
-    ):
-        ends.setdefault(joint, []).append(offset)
-    stack: list[int] = []
+    parents: list[int] = []  # joints whose braces are open
     for joint in order:
-        while stack and stack[-1] != skeleton.parents[joint]:
-            stack.pop()
-            yield f"{_indent(len(stack))}}}"
-        outer, inner = _indent(len(stack)), _indent(len(stack) + 1)
-        yield f"{outer}{'JOINT' if stack else 'ROOT'} {skeleton.names[joint]}"
+        while parents and parents[-1] != skeleton.parents[joint]:
+            parents.pop()
+            yield f"{_indent(len(parents))}}}"
+        outer, inner = _indent(len(parents)), _indent(len(parents) + 1)
+        yield f"{outer}{'JOINT' if parents else 'ROOT'} {skeleton.names[joint]}"
         yield f"{outer}{{"
-        yield f"{inner}OFFSET {_triple(skeleton.offsets[joint].tolist())}"
+        yield f"{inner}OFFSET {_triple(skeleton.offsets[joint])}"
         yield " ".join([f"{inner}CHANNELS {len(channels[joint])}", *channels[joint]])
-        for offset in ends.get(joint, []):
+        for offset in skeleton.end_offsets[skeleton.end_parents == joint]:
             yield f"{inner}End Site"
             yield f"{inner}{{"
-            yield f"{_indent(len(stack) + 2)}OFFSET {_triple(offset)}"
+            yield f"{_indent(len(parents) + 2)}OFFSET {_triple(offset)}"
             yield f"{inner}}}"
-        stack.append(joint)
-    while stack:
-        stack.pop()
-        yield f"{_indent(len(stack))}}}"
+        parents.append(joint)
+    yield from (f"{_indent(depth)}}}" for depth in reversed(range(len(parents))))
 
 
 def _indent(depth: int) -> str:
     return "\t" * min(depth, _MAX_INDENT)
 
 
-def _triple(values: list[float]) -> str:
-    return " ".join(map(repr, values))
+def _triple(values: Vectors) -> str:
+    return " ".join(map(repr, values.tolist()))
 
 
 def _columns(pose: Pose, joint: int, channels: tuple[str, ...]) -> Floats:
