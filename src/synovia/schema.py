@@ -476,29 +476,21 @@ def decode_array(
 
 
 def _array_of_lists(value: Any, dtype: str) -> NDArray[Any]:
-    shape, numbers = _flatten(value)
-    if dtype == "int64" and not all(
-        type(number) is int and -(2**63) <= number < 2**63 for number in numbers
-    ):
+    numbers = np.array(value, dtype=object)
+    kinds = {*map(type, numbers.flat)}
+    if not kinds <= {int, float}:
+        index, number = next(
+            item for item in np.ndenumerate(numbers) if type(item[1]) not in (int, float)
+        )
+        if isinstance(number, list):
+            raise _fail("rows of one length", value)
+        raise _fail("a number", number, *index)
+    if dtype == "int64" and (float in kinds or (abs(numbers) >= 2**63).any()):
         raise _fail("whole numbers of 64 bits", value)
     try:
-        return np.array(numbers, dtype=dtype).reshape(shape)
+        return numbers.astype(dtype)
     except OverflowError:
         raise _fail("finite numbers", value) from None
-
-
-def _flatten(value: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """Return the shape of nested lists, all of one length, and the numbers in them."""
-    if not isinstance(value, list):
-        if type(value) not in (int, float):
-            raise _fail("a number", value)
-        return (), [value]
-    if {*map(type, value)} <= {int, float}:
-        return (len(value),), value
-    rows = [_at(_flatten, index, item) for index, item in enumerate(value)]
-    if len({shape for shape, _ in rows}) > 1:
-        raise _fail("rows of one length", value)
-    return (len(rows), *rows[0][0]), [number for _, row in rows for number in row]
 
 
 @dataclasses.dataclass(frozen=True)

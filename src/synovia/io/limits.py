@@ -1,6 +1,7 @@
 """Limits files, `*.limits.json`: a whole model, bit for bit; see docs/reference/limits-file.md.
 
-The classes here and those of charts, shapes and dependent limits declare the format. Packed limits,
+The classes here and those of charts, shapes and dependent limits declare the format. Files of
+version 1 kept margins in shapes, and how much narrower dependent limits become. Packed limits,
 `*.limits.bin`, for programs without Python, are only written: see `packed_limits`.
 """
 
@@ -9,8 +10,7 @@ from __future__ import annotations
 import warnings
 from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -20,7 +20,7 @@ import numpy as np
 from ..arrays import Floats, Quats, Vectors, unit_quats
 from ..charts import CHARTS, Chart
 from ..learn import Sample
-from ..limit import DEPENDENT_LIMITS, DependentLimit, DependentMargin, Limit
+from ..limit import DEPENDENT_LIMITS, DependentLimit, DependentMargin, Limit, gained_and_lost
 from ..model import Constraint, ControlGroup, Limb, LimitModel, TwoJointMuscle, couple
 from ..schema import (
     FLAT,
@@ -35,7 +35,7 @@ from ..schema import (
 )
 from ..shapes import SHAPES, Offset, Region, Turned
 from ..skeleton import Skeleton
-from . import old_limits, packed_limits
+from . import packed_limits
 from .encoding import check_json, errors_name, json_text, parse_json
 from .figure import figure_text, parse_figure
 from .files import atomic_write, read_file
@@ -165,7 +165,16 @@ def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
 def limits_bytes(model: LimitModel, path: str) -> bytes:
     """Return what a limits file of `model` holds; errors name it by `path`."""
     with errors_name(path):
-        document = encode(_stored_model(model), FILES)
+        with located("provenance"):
+            provenance = encode(model.provenance, LISTS)
+        stored = LimitsFile(
+            skeleton=StoredSkeleton.of(model.skeleton),
+            constraints=_stored_constraints(model),
+            usual=None if model.usual is None else _stored_constraints(model.usual),
+            provenance=provenance,
+            samples=dict(model.samples),
+        )
+        document = encode(stored, FILES)
         check_json(document)
         content = f"{json_text(document)}\n".encode()
     parse_limits(path, content)  # what could not be read is not written
@@ -183,18 +192,6 @@ def limits_path(path: str | PathLike[str]) -> Path:
     if not path.name.lower().endswith(SUFFIX):
         raise ValueError(f"{path}: the suffix of limits must be {SUFFIX}, got {path.suffix!r}")
     return path
-
-
-def _stored_model(model: LimitModel) -> LimitsFile:
-    with located("provenance"):
-        provenance = encode(model.provenance, LISTS)
-    return LimitsFile(
-        skeleton=StoredSkeleton.of(model.skeleton),
-        constraints=_stored_constraints(model),
-        usual=None if model.usual is None else _stored_constraints(model.usual),
-        provenance=provenance,
-        samples=dict(model.samples),
-    )
 
 
 def _stored_constraints(model: LimitModel) -> StoredConstraints:
@@ -226,10 +223,9 @@ def parse_limits(path: str, content: bytes) -> LimitModel:
     with errors_name(path):
         is_old = _check_version(document) < VERSION
         check_json(document)
-        parts = [document, document.get("usual")]
-        margins = [old_limits.take_table_margins(part) if is_old else {} for part in parts]
-        if is_old:
-            document["version"] = VERSION
+        margins = _take_table_margins(document) if is_old else {}
+        usual_margins = _take_table_margins(document.get("usual")) if is_old else {}
+        document |= {"version": VERSION} if is_old else {}
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             # This warning was given when the limit was made.
             warnings.filterwarnings("ignore", "the region contains the direction", UserWarning)
@@ -240,9 +236,9 @@ def parse_limits(path: str, content: bytes) -> LimitModel:
         usual = None
         if stored.usual is not None:
             with located("usual"):
-                constraints = _constraints(stored.usual, skeleton, path, is_old, margins[1])
+                constraints = _constraints(stored.usual, skeleton, path, is_old, usual_margins)
                 usual = LimitModel(constraints, skeleton)
-        constraints = _constraints(stored.constraints, skeleton, path, is_old, margins[0])
+        constraints = _constraints(stored.constraints, skeleton, path, is_old, margins)
         _check_samples(stored.samples, skeleton)
         return LimitModel(constraints, skeleton, stored.provenance, stored.samples, usual)
 
@@ -283,12 +279,18 @@ def _constraints(
         with located("limits", name):
             skeleton.index(name)
             if is_old:
-                limits[name] = old_limits.with_margin(limit, margins.get(name, 0.0))
+                limits[name] = _with_margin(limit, margins.get(name, 0.0))
     for name, dependent in stored.dependents.items():
+        made: Any = dependent  # a partial without the limit
         with located("dependents", name), np.errstate(all="ignore"):
             skeleton.index(name)
             _check_limited([name], limits)
-            dependents[name] = _dependent(name, dependent, limits[name], skeleton, is_old)
+            with located("driver"):
+                skeleton.index(made.keywords["driver"])
+            if is_old and made.func is DependentMargin:
+                dependents[name] = _dependent_margin(name, limits[name], made.keywords)
+            else:
+                dependents[name] = made(limit=limits[name])
             limits[name] = dependents[name].limit
     limbs = []
     for index, limb in enumerate(stored.limbs):
@@ -303,18 +305,6 @@ def _constraints(
 def _check_limited(joints: tuple[str, ...] | list[str], limits: Mapping[str, Limit]) -> None:
     if missing := [name for name in joints if name not in limits]:
         raise ValueError(f"{missing[0]} must have a limit of its own, among limits")
-
-
-def _dependent(
-    name: str, stored: Any, limit: Limit, skeleton: Skeleton, is_old: bool
-) -> DependentLimit:
-    """Return how the limit of a joint depends on another; `stored` is a partial without limit."""
-    made: partial[DependentLimit] = stored
-    with located("driver"):
-        skeleton.index(made.keywords["driver"])
-    if is_old and made.func is DependentMargin:
-        return old_limits.dependent_margin(name, limit, made.keywords)
-    return made(limit=limit)
 
 
 def _groups(stored: tuple[StoredFigure, ...], path: str) -> list[ControlGroup]:
@@ -339,3 +329,53 @@ def _check_samples(samples: Mapping[str, tuple[Sample, ...]], skeleton: Skeleton
         for index, sample in enumerate(joint_samples):
             with located("samples", name, index, "rotations"):
                 unit_quats("rotations", sample.rotations)  # only checked: bits are kept
+
+
+def _take_table_margins(document: Any) -> dict[str, float]:
+    """Remove the margins of theta-phi tables from a document of version 1; return them by joint."""
+    limits = document.get("limits") if isinstance(document, dict) else None
+    margins = {}
+    for name, limit in limits.items() if isinstance(limits, dict) else ():
+        shape = limit.get("shape") if isinstance(limit, dict) else None
+        if isinstance(shape, dict) and {"counts", "margin"} <= shape.keys():
+            with located("limits", name, "shape", "margin"):
+                margins[name] = decode(float, shape.pop("margin"))
+    return margins
+
+
+def _with_margin(limit: Limit, table_margin: float) -> Limit:
+    """Return the limit with the margin that version 1 kept in its shape.
+
+    An offset of at least 0 is a margin. A table had `table_margin` (radians) at both ends of its
+    ranges of twists: they become shorter by it, at most to their middle.
+    """
+    shape: Any = limit.shape
+    if isinstance(shape, Offset) and shape.radius >= 0.0:
+        return replace(limit, shape=shape.shape, margin=shape.radius)
+    if table_margin == 0.0:
+        return limit
+    middle = 0.5 * (shape.low + shape.high)
+    low = np.minimum(shape.low + table_margin, middle)
+    high = np.maximum(shape.high - table_margin, middle)
+    return replace(limit, shape=replace(shape, low=low, high=high), margin=table_margin)
+
+
+def _dependent_margin(name: str, limit: Limit, fields: dict[str, Any]) -> DependentMargin:
+    """Return a dependent margin of version 1, where it was how much narrower the limit becomes.
+
+    The limit shrunk by the largest of these margins is grown again, by as much less as each says.
+    What a shrunk and grown limit has lost of the one in the file is reported by a warning.
+    """
+    narrower = np.asarray(fields["margin"], np.float64)
+    inner = limit.shrink(max(float(narrower.max(initial=0.0)), 0.0))
+    widest = inner.margin + float(narrower.max(initial=0.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        narrowest = replace(inner, margin=widest)
+    lost, volume = gained_and_lost(limit, narrowest)[1], limit.volume()
+    warnings.warn(
+        f"{name}: its limit depends on {fields['driver']} as in files of version 1, and without "
+        f"its corners loses {lost / max(volume, lost, 1e-300):.1%} of its rotations",
+        stacklevel=2,
+    )
+    return DependentMargin(narrowest, **fields | {"margin": widest - narrower})

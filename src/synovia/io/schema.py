@@ -29,31 +29,27 @@ from .limits import FILES, LimitsFile
 
 Schema = dict[str, Any]
 
+NUMBER: Schema = {"type": "number", "minimum": -MAX_NUMBER, "maximum": MAX_NUMBER}
 PLAIN: dict[Any, Schema] = {
     Any: {},
-    float: {"type": "number", "minimum": -MAX_NUMBER, "maximum": MAX_NUMBER},
+    float: NUMBER,
     int: {"type": "integer"},
     str: {"type": "string"},
     bool: {"type": "boolean"},
 }
-NUMBERS: Schema = {  # arrays of any shape
-    "anyOf": [
-        PLAIN[float],
-        {"type": "array", "items": {"$ref": "#/$defs/numbers"}},
-        {"$ref": "#/$defs/PackedArray"},
-        {"$ref": "#/$defs/SteppedArray"},
-    ]
-}
+PACKED = ("PackedArray", "SteppedArray")
 
 
 def limits_schema() -> Schema:
     """Return the JSON Schema (draft 2020-12) of limits files, with all registered families."""
     writer = _SchemaWriter(FILES)
     root = writer.object(LimitsFile)
-    packed = _SchemaWriter(LISTS, has_packed=False)
+    lists = _SchemaWriter(LISTS)
     for kind in (PackedArray, SteppedArray):
-        writer.definitions[kind.__name__] = packed.object(kind)
-    writer.definitions["numbers"] = NUMBERS
+        writer.definitions[kind.__name__] = lists.object(kind)
+    numbers = {"type": "array", "items": {"$ref": "#/$defs/numbers"}}
+    references = [{"$ref": f"#/$defs/{name}"} for name in PACKED]
+    writer.definitions["numbers"] = {"anyOf": [NUMBER, numbers, *references]}  # of any shape
     writer.definitions[Limit.__name__]["allOf"] = [
         {
             "if": _typed("shape", [name]),
@@ -81,7 +77,6 @@ class _SchemaWriter:
     """Schemas of types, and the definitions that they refer to, by name."""
 
     codec: Codec
-    has_packed: bool = True
     definitions: dict[str, Schema] = dataclasses.field(default_factory=dict)
 
     def object(self, kind: type, dimension: int = 3) -> Schema:
@@ -140,14 +135,13 @@ class _SchemaWriter:
         return {"$ref": f"#/$defs/{name}"}
 
     def _annotated(self, dimension: int, hint: Any, *notes: Any) -> Schema:
-        allowed = next((note for note in notes if isinstance(note, Within)), None)
+        bounds: Schema = {}
+        for allowed in (note for note in notes if isinstance(note, Within)):
+            ends = {"minimum": allowed.low, "maximum": allowed.high}
+            bounds |= {name: end for name, end in ends.items() if math.isfinite(end)}
         sizes = [
             dimension if note == "d" else note for note in notes if not isinstance(note, Within)
         ]
-        bounds: Schema = {}
-        if allowed:
-            ends = {"minimum": allowed.low, "maximum": allowed.high}
-            bounds = {name: end for name, end in ends.items() if math.isfinite(end)}
         if get_origin(hint) is np.ndarray:
             return self._array(sizes, PLAIN[int if hint == Ints else float] | bounds)
         return self.value(hint, sizes[0] if sizes else dimension) | bounds
@@ -155,17 +149,14 @@ class _SchemaWriter:
     def _array(self, sizes: list[Any], item: Schema) -> Schema:
         """Return the schema of an array: nested lists, or packed."""
         listed, lengths = item, list[Schema]()
-        for size in reversed(sizes):
-            exact, least = size_parts(size)
+        for exact, least in map(size_parts, reversed(sizes)):
             is_exact = isinstance(exact, int)
             listed = {"type": "array", "items": listed, "minItems": least}
             listed |= {"maxItems": exact} if is_exact else {}
             lengths.insert(0, {"const": exact} if is_exact else {"minimum": least})
-        if not self.has_packed:
+        if not self.codec.packs:
             return listed
         shape = {"prefixItems": lengths, "minItems": len(sizes), "maxItems": len(sizes)}
         dtype = {"const": "float64" if item["type"] == "number" else "int64"}
         packed = {"properties": {"dtype": dtype, "shape": shape}}
-        kinds = ("PackedArray", "SteppedArray")
-        references = [{"$ref": f"#/$defs/{kind}", **packed} for kind in kinds]
-        return {"anyOf": [listed, *references]}
+        return {"anyOf": [listed, *({"$ref": f"#/$defs/{kind}", **packed} for kind in PACKED)]}
