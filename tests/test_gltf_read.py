@@ -224,11 +224,6 @@ def test_a_missing_buffer_is_named(tmp_path):
         load_clip(f"{path}#Walk")
 
 
-def test_the_content_tells_the_format(tmp_path):
-    for name, content in (("a.model", chain().glb()), ("b.model", walking().gltf())):
-        assert list_clips(saved(tmp_path, content, name))
-
-
 # Which nodes are joints
 
 

@@ -70,13 +70,6 @@ def test_an_unknown_suffix_names_those_that_are_known(tmp_path):
         load_clip(tmp_path / "walk.poses")
 
 
-def test_a_file_without_a_known_suffix_is_told_by_how_it_begins(tmp_path):
-    before = clip(frames=3)
-    save_clip(before, tmp_path / "walk.bvh")
-    (tmp_path / "walk.bvh").rename(tmp_path / "walk.txt~")
-    assert load_clip(tmp_path / "walk.txt~").frames == 3
-
-
 def test_a_format_that_is_only_read_says_what_can_be_written(tmp_path, monkeypatch):
     read_only = FormatEntry("poses", ClipFormat(new_format.read_poses), writable=False)
     monkeypatch.setitem(CLIP_FORMATS, ".poses", read_only)

@@ -47,7 +47,7 @@ def info(file: Path) -> None:
     each joint along the axes of its chart, in degrees from its reference, the share of all
     rotations that is legal, and what they were learned from.
     """
-    from ..io import ADVICE, CLIP_FORMATS, clip_suffix, is_clip, list_clips, split_clip
+    from ..io import ADVICE, CLIP_FORMATS, clip_suffix, list_clips, split_clip
     from ..io.ranges import range_suffix
 
     path, _ = split_clip(file)
@@ -60,7 +60,7 @@ def info(file: Path) -> None:
 
         terminal.echo_lines(limits_lines(title, load_limits(file)))
         return
-    if not is_clip(path):
+    if not clip_suffix(path):
         expected = (
             f"expected a clip ({', '.join(CLIP_FORMATS)}) or limits ({options.LIMITS_SUFFIX})"
         )

@@ -42,11 +42,10 @@ _MARKERS = (
 )
 ADVICE = {".c3d": _MARKERS, ".trc": _MARKERS}
 """Advice for files that hold motion but are not clips, by suffix."""
-HEAD_BYTES = 4096  # read from a file with an unknown suffix, to recognise its format
 
 
 def load_clip(path: str | PathLike[str], *, skeleton: str | PathLike[str] | None = None) -> Clip:
-    """Return the clip in the file at `path`. The suffix gives the format, else the content does.
+    """Return the clip in the file at `path`, whose suffix gives the format.
 
     A file may hold several clips: `robot.glb#Walk` is the one called Walk. `skeleton` is the
     skeleton's file, for formats that keep it apart; by default, the one in the same folder.
@@ -108,29 +107,14 @@ def split_clip(path: str | PathLike[str]) -> tuple[Path, str]:
 
 
 def clip_format(path: Path) -> ClipFormat:
-    """Return the format of a file by its suffix, else by its first bytes; ValueError if unknown."""
+    """Return the format of a file by its suffix; ValueError if it is unknown."""
     if suffix := clip_suffix(path):
         return CLIP_FORMATS[suffix].load()
-    if path.is_file():
-        with open(path, "rb") as file:
-            head = file.read(HEAD_BYTES)
-        for entry in CLIP_FORMATS.values():
-            if entry.load().begins(head):
-                return entry.load()
     if advice := ADVICE.get(path.suffix.lower()):
         raise ValueError(f"{path}: {advice}")
     raise ValueError(
         f"{path}: a clip's suffix must be one of {', '.join(CLIP_FORMATS)}, got {path.suffix!r}"
     )
-
-
-def is_clip(path: Path) -> bool:
-    """Return whether a file is a clip, by its suffix or by its first bytes."""
-    try:
-        clip_format(path)
-    except (ValueError, OSError):
-        return False
-    return True
 
 
 def clip_suffix(path: str | PathLike[str]) -> str:
@@ -168,7 +152,6 @@ __all__ = [
     "clip_from_poses",
     "clip_suffix",
     "figure_schema",
-    "is_clip",
     "limits_bytes",
     "limits_schema",
     "list_clips",

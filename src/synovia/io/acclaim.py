@@ -33,8 +33,6 @@ MAX_DIGITS = 9  # of the number of a frame
 _CHANNELS = ("Zrotation", "Yrotation", "Xrotation")  # as in CMU's motions in BVH
 _SPACE = bytes.maketrans(b"(),", b"   ")
 _INFINITE = {b"inf": np.inf, b"+inf": np.inf, b"-inf": -np.inf}
-_ASF = re.compile(rb"^\s*:(version|units|root|bonedata|hierarchy)\b", re.MULTILINE | re.IGNORECASE)
-_AMC = re.compile(rb"^\s*:(fully-specified|degrees|radians)\b", re.MULTILINE | re.IGNORECASE)
 Ranges = dict[str, tuple[float, float]]
 """Low and high end, in radians, by freedom."""
 
@@ -59,15 +57,17 @@ class AsfOrigin:
     angle: float
 
 
+def read_asf(path: Path, _options: ReadOptions) -> Clip:
+    """Return the skeleton in the ASF file at `path` as a clip of one frame at rest."""
+    origin = parse_asf(path, read_file(path))
+    still = np.zeros((1, sum(map(len, origin.freedoms))))
+    return Clip(origin.skeleton, _pose(origin, still), FRAME_TIME, path.stem, origin)
+
+
 def read_amc(path: Path, options: ReadOptions) -> Clip:
-    """Return the clip in the AMC file at `path`, or the pose at rest of an ASF file."""
-    data = read_file(path)
-    if path.suffix.lower() == ".asf" or (path.suffix.lower() != ".amc" and _ASF.search(data)):
-        origin = parse_asf(path, data)
-        still = np.zeros((1, sum(map(len, origin.freedoms))))
-        return Clip(origin.skeleton, _pose(origin, still), FRAME_TIME, path.stem, origin)
+    """Return the clip in the AMC file at `path`."""
     asf_path = options.skeleton or find_asf(path)
-    reader = LineReader(path, data.rstrip())
+    reader = LineReader(path, read_file(path).rstrip())
     origin, values, frame_time = _read_motion(reader, parse_asf(asf_path, read_file(asf_path)))
     for message in reader.warnings:
         warnings.warn(f"{path}: {message}", UserWarning, stacklevel=3)
@@ -434,10 +434,5 @@ def read_asf_ranges(path: Path) -> RangesFile:
     return RangesFile(path, origin.skeleton, tuple(hinges), degrees=origin.angle != 1.0)
 
 
-AMC = ClipFormat(
-    read_amc,
-    begins=lambda head: bool(_AMC.search(head)),
-    up="y",
-    beside="limits of the skeleton file",
-)
-ASF = ClipFormat(read_amc, begins=lambda head: bool(_ASF.search(head)), skip=lambda path: "")
+AMC = ClipFormat(read_amc, up="y", beside="limits of the skeleton file")
+ASF = ClipFormat(read_asf, skip=lambda path: "")

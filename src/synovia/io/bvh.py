@@ -15,7 +15,7 @@ from ..quat import IDENTITY, angle_between, from_euler, to_euler
 from ..skeleton import CHANNELS, POSITIONS, ROTATIONS, Clip, Pose, Skeleton
 from .files import atomic_file, read_file
 from .format import ClipFormat, ReadOptions, only_clip
-from .lines import BYTE_ORDER_MARK, LineReader, decode_text, parse_numbers
+from .lines import LineReader, decode_text, parse_numbers
 from .skeletons import MAX_FRAME_TIME, MIN_FRAME_TIME
 
 MAX_FRAMES = 10**9  # larger counts of frames are taken for mistakes
@@ -376,9 +376,4 @@ def _columns(pose: Pose, joint: int, channels: tuple[str, ...]) -> Floats:
     return table
 
 
-BVH = ClipFormat(
-    read_bvh,
-    write_bvh,
-    begins=lambda head: head.removeprefix(BYTE_ORDER_MARK).lstrip()[:9].upper() == b"HIERARCHY",
-    up="y",
-)
+BVH = ClipFormat(read_bvh, write_bvh, up="y")

@@ -167,6 +167,4 @@ def _blender(program: str) -> list[str]:
     return [program, *words, "--python-expr", SCRIPT, "--"]
 
 
-FBX = ClipFormat(
-    read_fbx, contents=list_actions, begins=lambda head: head.startswith(b"Kaydara FBX Binary")
-)
+FBX = ClipFormat(read_fbx, contents=list_actions)

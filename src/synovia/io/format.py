@@ -26,7 +26,7 @@ class ClipFormat:
 
     `read` takes the file and options, which most formats ignore. `write` takes the clips, usually
     one; None if the format is only read. `contents` returns the names of the clips in a file that
-    may hold several. `begins` recognises a file without a known suffix by its first bytes.
+    may hold several.
     `up` and `unit` (in metres) are set where all files of the format agree on them.
     `beside` names what such files hold besides a skeleton and its motion.
     `skip` returns why a file of a folder is not read, "" to skip it silently, None to read it.
@@ -37,7 +37,6 @@ class ClipFormat:
     read: Callable[[Path, ReadOptions], Clip]
     write: Callable[[Sequence[Clip], Path], None] | None = None
     contents: Callable[[Path], list[str]] | None = None
-    begins: Callable[[bytes], bool] = lambda head: False
     up: Axis = ""
     unit: float = 0.0
     beside: str = ""

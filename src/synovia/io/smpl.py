@@ -594,7 +594,6 @@ def _npy(value: ArrayLike) -> bytes:
 NPZ = ClipFormat(
     read_npz,
     write_npz,
-    begins=lambda head: head.startswith(b"PK\x03\x04") and b".npy" in head,
     skip=skip_npz,
     up="z",
     unit=1.0,

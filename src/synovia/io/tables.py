@@ -33,7 +33,7 @@ from ..skeleton import Clip, Pose, Skeleton, list_names
 from .encoding import check_json, errors_name, parse_json, quote_value
 from .files import atomic_write
 from .format import ClipFormat, ReadOptions, only_clip
-from .lines import BYTE_ORDER_MARK, read_text
+from .lines import read_text
 from .skeletons import StoredSkeleton, check_frame_time, check_numbers
 
 if TYPE_CHECKING:
@@ -348,8 +348,4 @@ def _point(location: str, row: dict[str, str]) -> list[float]:
     return list(map(_number, cells))
 
 
-CSV = ClipFormat(
-    read_csv,
-    write_csv,
-    begins=lambda head: head.removeprefix(BYTE_ORDER_MARK).startswith(f"# {MARK}:".encode()),
-)
+CSV = ClipFormat(read_csv, write_csv)

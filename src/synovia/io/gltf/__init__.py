@@ -13,17 +13,10 @@ from .read import clip_names, humanoid, mesh_of, read_gltf
 from .vrma import to_vrm_bones
 from .write import write_gltf, write_vrma
 
-
-def _begins(head: bytes) -> bool:
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return head.startswith(b"glTF") or (text.startswith(b"{") and b'"asset"' in text)
-
-
 GLTF = ClipFormat(
     read_gltf,
     write_gltf,
     clip_names,
-    _begins,
     up="y",
     unit=1.0,
     beside="meshes, materials and other animations",
