@@ -79,7 +79,12 @@ def load_human() -> HumanAsset:
     inverses = read(skin["inverseBindMatrices"]).reshape(-1, 4, 4).transpose(0, 2, 1)
     meshes = {mesh["name"]: _mesh(mesh["primitives"][0], read) for mesh in root["meshes"]}
     nodes = [root["nodes"][joint] for joint in skin["joints"]]
-    return HumanAsset(_skeleton(nodes), inverses[:, :3].astype(float), **meshes)
+    parents = np.full(len(nodes), -1)
+    for number, node in enumerate(nodes):
+        parents[node.get("children", [])] = number
+    offsets = np.array([node["translation"] for node in nodes])
+    skeleton = Skeleton(tuple(node["name"] for node in nodes), parents, offsets)
+    return HumanAsset(skeleton, inverses[:, :3].astype(float), **meshes)
 
 
 def _mesh(primitive: Mapping[str, Any], read: Any) -> Mesh:
@@ -91,12 +96,3 @@ def _mesh(primitive: Mapping[str, Any], read: Any) -> Mesh:
         attributes["JOINTS_0"].astype(np.int64),
         attributes["WEIGHTS_0"] / 255.0,
     )
-
-
-def _skeleton(nodes: list[dict[str, Any]]) -> Skeleton:
-    """Return the skeleton of glTF nodes, whose children are indices into `nodes`."""
-    parents = np.full(len(nodes), -1)
-    for number, node in enumerate(nodes):
-        parents[node.get("children", [])] = number
-    offsets = np.array([node["translation"] for node in nodes])
-    return Skeleton(tuple(node["name"] for node in nodes), parents, offsets)

@@ -13,8 +13,10 @@ from .skeleton import (
     check_joints,
     end_positions,
     forward,
+    resample,
+    with_unit,
+    with_up,
 )
-from .world import resample, with_unit, with_up
 
 __all__ = [
     "CHANNELS",

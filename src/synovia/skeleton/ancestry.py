@@ -78,7 +78,7 @@ def lineage(skeleton: Skeleton, name: str, ancestor: str | None = None) -> Linea
         return Lineage(joint)
     between = path_between(skeleton, joint, skeleton.index(ancestor))
     if between is None:
-        above = [skeleton.names[each] for each in skeleton.path_to_root(joint)[1:]]
+        above = [skeleton.names[k] for k in skeleton.path_to_root(joint)[1:]]
         raise ValueError(
             f"{name} must be measured from a joint above it, {', '.join(above) or 'but has none'}, "
             f"got {ancestor}"
@@ -92,9 +92,9 @@ def path_between(skeleton: Skeleton, joint: int, ancestor: int) -> tuple[int, ..
     return tuple(above[: above.index(ancestor)][::-1]) if ancestor in above else None
 
 
-def measure_from_ancestor(limit: Limit, way: Lineage, skeleton: Skeleton) -> Limit:
-    """Return the limit with `relative_to` set to the ancestor of `way` in `skeleton`."""
-    above = skeleton.names[skeleton.parents[way.between[0]]] if way.between else None
+def measure_from_ancestor(limit: Limit, joint: Lineage, skeleton: Skeleton) -> Limit:
+    """Return the limit with `relative_to` set to the ancestor from which a joint is measured."""
+    above = skeleton.names[skeleton.parents[joint.between[0]]] if joint.between else None
     return limit if limit.relative_to == above else replace(limit, relative_to=above)
 
 

@@ -46,21 +46,22 @@ class Match:
     """Names of the other skeleton by name of this one, where they differ."""
 
     def warnings(self) -> list[str]:
-        """Return a sentence for each finding."""
-        found = []
+        """Return a sentence for each problem."""
+        sentences = []
         if self.missing:
-            found.append(f"has no {list_names(self.missing)}")
+            sentences.append(f"has no {list_names(self.missing)}")
         if self.extra:
-            found.append(
+            sentences.append(
                 f"joints that are not known here, and left alone: {list_names(self.extra)}"
             )
         if self.bone_angles:
-            worst = np.degrees(max(self.bone_angles.values()))
-            found.append(
+            worst_deg = np.degrees(max(self.bone_angles.values()))
+            sentences.append(
                 f"bones that point another way at rest than those they are matched with, by up to "
-                f"{worst:.0f} degrees, so that limits may not fit: {list_names(self.bone_angles)}"
+                f"{worst_deg:.0f} degrees, so that limits may not fit: "
+                f"{list_names(self.bone_angles)}"
             )
-        return found
+        return sentences
 
     def warn(self, clip: str) -> None:
         """Issue the warnings, each with the name of the clip."""
@@ -81,20 +82,20 @@ class Match:
         """
         wanted = {ancestors[name] for name in self.joints if name in ancestors}
         tops = match(wanted, self.theirs, self.skeleton, self.names).joints
-        found = {}
+        lineages = {}
         for name, joint in self.joints.items():
             between: tuple[int, ...] | None = ()
             if name in ancestors:
                 between = path_between(self.skeleton, joint, tops.get(ancestors[name], -1))
-            if between is None:
-                warnings.warn(
-                    f"{clip or 'clip'}: {name} is measured from {ancestors[name]}, which is not "
-                    "above it here, so that it is left alone",
-                    stacklevel=3,
-                )
-            else:
-                found[name] = Lineage(joint, between)
-        return found
+            if between is not None:
+                lineages[name] = Lineage(joint, between)
+                continue
+            warnings.warn(
+                f"{clip or 'clip'}: {name} is measured from {ancestors[name]}, which is not above "
+                "it here, so that it is left alone",
+                stacklevel=3,
+            )
+        return lineages
 
 
 def match(
@@ -112,44 +113,37 @@ def match(
     unknown = sorted(set(names) - set(skeleton.names))
     if unknown:
         raise ValueError(f"the map names joints that the clip does not have: {list_names(unknown)}")
-    found: dict[str, int] = {}
-    taken: set[int] = set()
+    joints: dict[str, int] = {}
     for rename in (names.get, str, bare_name):
         for joint, name in enumerate(skeleton.names):
-            meant = rename(name)
-            if meant in wanted and meant not in found and joint not in taken:
-                found[meant] = joint
-                taken.add(joint)
+            their_name = rename(name)
+            if their_name in wanted and their_name not in joints and joint not in joints.values():
+                joints[their_name] = joint
     known = {*theirs.names, *names}
+    ours = skeleton.rest_directions[list(joints.values())].reshape(-1, 3)
+    others = theirs.rest_directions[[theirs.index(name) for name in joints]].reshape(-1, 3)
+    sines = np.linalg.norm(np.cross(ours, others), axis=1)
+    angles = np.arctan2(sines, np.einsum("ij,ij->i", ours, others))
+    angles[~(ours.any(axis=1) & others.any(axis=1))] = 0.0
     return Match(
-        joints={name: found[name] for name in wanted if name in found},
-        missing=tuple(name for name in wanted if name not in found),
+        joints={name: joints[name] for name in wanted if name in joints},
+        missing=tuple(name for name in wanted if name not in joints),
         extra=tuple(
             name
             for joint, name in enumerate(skeleton.names)
             if skeleton.parents[joint] >= 0
-            and joint not in taken
+            and joint not in joints.values()
             and not known.intersection((name, bare_name(name)))
         ),
-        bone_angles=_differing_bones(found, theirs, skeleton),
+        bone_angles={
+            name: angle
+            for name, angle in zip(joints, angles.tolist(), strict=True)
+            if angle > MAX_BONE_ANGLE
+        },
         theirs=theirs,
         skeleton=skeleton,
         names=names,
     )
-
-
-def _differing_bones(
-    found: dict[str, int], theirs: Skeleton, skeleton: Skeleton
-) -> dict[str, float]:
-    if not found:
-        return {}
-    a = skeleton.rest_directions[list(found.values())]
-    index = {name: joint for joint, name in enumerate(theirs.names)}
-    b = theirs.rest_directions[[index[name] for name in found]]
-    angles = np.arctan2(np.linalg.norm(np.cross(a, b), axis=1), np.einsum("ij,ij->i", a, b))
-    differ = a.any(axis=1) & b.any(axis=1) & (angles > MAX_BONE_ANGLE)
-    each = zip(found, angles.tolist(), differ.tolist(), strict=True)
-    return {name: angle for name, angle, apart in each if apart}
 
 
 def names_in(names: Mapping[str, str] | None, skeleton: Skeleton) -> dict[str, str]:

@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import Floats, Ints, Scalars
 from ...quat import IDENTITY, angle_between, normalize, slerp
 from ...skeleton import Clip, Pose, list_names
-from ...skeleton.world import MAX_FRAMES
+from ...skeleton.skeleton import MAX_FRAMES
 from ..format import ReadOptions
 from .document import Document, Sampler, fail
 from .rig import GltfRig, read_rig, refuse_uneven, unique_names
