@@ -24,7 +24,7 @@ from synovia.limit import mirror_rotations
 from synovia.mesh import DRAFT, sheet_and_boundary
 from synovia.model import project_path
 from synovia.shapes import Offset
-from synovia.shapes.mesh.triangles import rim_of
+from synovia.shapes.triangles import rim_of
 
 REFERENCE, FRAME = random_quats(2, np.random.default_rng(4))
 SKEW = np.array([[1.0, 0.2, 0.1], [0.1, 1.0, 0.4], [0.3, -0.2, 1.0]])

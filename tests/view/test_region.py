@@ -24,7 +24,7 @@ from synovia.arrays import unit_vectors
 from synovia.limit import mirror_limit
 from synovia.mesh import DRAFT, FINE, boundary, sheet, sheet_and_boundary
 from synovia.shapes import Directional
-from synovia.shapes.mesh.triangles import edges_of
+from synovia.shapes.triangles import edges_of
 
 REFERENCE = quat.exp(np.array([0.3, -0.2, 0.5]))
 AXIS = np.array([0.0, 0.6, 0.8])

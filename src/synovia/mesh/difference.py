@@ -12,7 +12,7 @@ from ..arrays import Ints, Mask, Scalars, Vectors
 from ..limit import Limit
 from ..limit.node_grid import NodeGrid
 from ..shapes.mesh import Surface
-from ..shapes.mesh.triangles import cut_off, drop_unused_points
+from ..shapes.triangles import cut_off, drop_unused_points
 from .region import sheet, vector_meshes
 from .sheet import TRIED_TWISTS, Sheet, legal_directions, midpoint_direction, twist_about
 from .triangles import HALVINGS, Net, Quality, join_surfaces, refine_where

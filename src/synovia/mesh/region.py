@@ -17,9 +17,8 @@ from ..arrays import TURN, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
 from ..charts import Chart, DirectionTwist, RotationVector, SwingTwist
 from ..limit import Limit
 from ..shapes import Directional, Region, as_directional
-from ..shapes.mesh import Boundary, Surface, free_ends, pieces, shape_boundary
-from ..shapes.mesh.directional import ON_RIM, SHARE
-from ..shapes.mesh.triangles import Hidden, drop_unused_points, rim_of
+from ..shapes.mesh import ON_RIM, SHARE, Boundary, Surface, free_ends, pieces, shape_boundary
+from ..shapes.triangles import Hidden, drop_unused_points, rim_of
 from .sheet import Sheet, on_silhouette, visible_sheet
 from .triangles import (
     Net,

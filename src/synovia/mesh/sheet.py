@@ -21,7 +21,7 @@ from ..arrays import (
 )
 from ..limit import Limit
 from ..shapes.mesh import Surface
-from ..shapes.mesh.triangles import drop_unused_points, rim_of
+from ..shapes.triangles import drop_unused_points, rim_of
 from .triangles import Net, Quality, longest_sides
 
 PROBE_OFFSET = 1.6  # tolerances beside an edge of the rim at which directions are tested

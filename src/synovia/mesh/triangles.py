@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints, Mask, Scalars
 from ..shapes.mesh import Surface
-from ..shapes.mesh.triangles import (
+from ..shapes.triangles import (
     Boundary,
     Hidden,
     Midpoint,

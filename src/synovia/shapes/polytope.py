@@ -306,21 +306,8 @@ def polygon_triangles(corners: Points) -> Ints:
 def hull_triangles(corners: Points, axes: Floats) -> Ints:
     """Return the triangles (t, 3) of a polytope's corners, counter-clockwise from outside.
 
-    Without SciPy, as in Blender, they are fans of the faces, which lie across the `axes`.
+    They are fans of the faces, which lie across the `axes`.
     """
-    try:
-        from scipy.spatial import ConvexHull
-
-        triangles: Ints = ConvexHull(corners).simplices.astype(np.int64)
-    except ImportError:
-        triangles = _fans_of_faces(corners, axes)
-    a, b, c = corners[triangles].swapaxes(0, 1)
-    inward = np.einsum("ti,ti->t", np.cross(b - a, c - a), a - corners.mean(axis=0)) < 0.0
-    return np.where(inward[:, None], triangles[:, ::-1], triangles)
-
-
-def _fans_of_faces(corners: Points, axes: Floats) -> Ints:
-    """Return triangles (t, 3) that fill the faces across the axes."""
     fans: dict[tuple[int, ...], Ints] = {}
     for normal in np.concatenate([axes, -axes]):
         along = corners @ normal
@@ -328,7 +315,10 @@ def _fans_of_faces(corners: Points, axes: Floats) -> Ints:
         flat, _, basis = flatten(corners[face])
         if len(basis) == 2:
             fans[tuple(face)] = face[polygon_triangles(flat)]
-    return np.concatenate(list(fans.values()))
+    triangles = np.concatenate(list(fans.values()))
+    a, b, c = corners[triangles].swapaxes(0, 1)
+    inward = np.einsum("ti,ti->t", np.cross(b - a, c - a), a - corners.mean(axis=0)) < 0.0
+    return np.where(inward[:, None], triangles[:, ::-1], triangles)
 
 
 def chebyshev_center(axes: Floats, low: Floats, high: Floats) -> Points:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import kernels
 from ...arrays import Floats, Ints, Mask, Points, Scalars
-from ..tetrahedra import march_tetrahedra, number_edges
+from ..triangles import bisect, march_tetrahedra, number_edges
 
 if TYPE_CHECKING:
     from .field import DistanceField
@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 def close_axes(values: Floats, wraps: Mask) -> Floats:
     """Return the node values with the first repeated at the end of each axis that wraps."""
     return np.pad(values, [(0, int(w)) for w in wraps], mode="wrap")
-
-
-def add_midpoints(nodes: Floats, wraps: Mask) -> Floats:
-    """Return Φ at nodes and midpoints; of an axis that wraps (and is closed), one period."""
-    for axis, wrap in enumerate(wraps):
-        along = np.moveaxis(nodes, axis, 0)
-        fine = np.empty((2 * len(along) - 1, *along.shape[1:]))
-        fine[::2], fine[1::2] = along, 0.5 * (along[1:] + along[:-1])
-        nodes = np.moveaxis(fine[:-1] if wrap else fine, 0, axis)
-    return nodes
 
 
 def _some_corner(nodes: Mask) -> Mask:
@@ -82,16 +72,12 @@ def move_to_level(nodes: Floats, level: float, points: Points, free: Mask, movin
     return points
 
 
-COARSEST = 2  # detail at which the cells are the field's own
-
-
 def surface_triangles(
     values: Floats,
     threshold: float,
     low: Floats,
     spacing: Floats,
     wraps: Mask,
-    detail: int = COARSEST,
     *,
     capped: bool = True,
 ) -> tuple[Points, Ints]:
@@ -101,9 +87,6 @@ def surface_triangles(
     box close the region there.
     """
     nodes = close_axes(values, wraps)
-    for _ in range(max(detail - COARSEST, 0)):
-        nodes = close_axes(add_midpoints(nodes, wraps), wraps)
-        spacing = 0.5 * spacing
     # A layer of nodes outside closes the region at sides that do not wrap.
     high = max(float(nodes.max()), threshold) + 1.0
     pads = [(0, 0) if wrap or not capped else (1, 1) for wrap in wraps]
@@ -113,36 +96,12 @@ def surface_triangles(
     start, end = edges[..., 0, :], edges[..., 1, :]
     beyond = ((end < 0) | (end >= nodes.shape)).any(axis=-1, keepdims=True)
     lines, triangles = number_edges(np.stack([start, np.where(beyond, start, end)], axis=-2))
-    places = _crossings(nodes, threshold, lines[:, 0], lines[:, 1])
-    return low + spacing * places, triangles
+    inner, outer = np.moveaxis(lines.astype(float), 1, 0)
+    inner, _ = bisect(inner, outer, lambda at: values_at(nodes, at) > threshold, EDGE_HALVINGS)
+    return low + spacing * inner, triangles
 
 
-def _crossings(nodes: Floats, threshold: float, inner: Ints, outer: Ints) -> Points:
-    """Return where Φ reaches the threshold between nodes of one cell, in units of cells.
-
-    Along a diagonal Φ is a cubic, whose coefficients are sums and differences of the corners that
-    it passes. It is bisected, and the end inside taken.
-    """
-    way = outer - inner
-    parts = {}
-    for corner in np.ndindex(2, 2, 2):
-        i, j, k = (inner + way * np.array(corner)).T
-        parts[corner] = nodes[i, j, k] - threshold
-    coefficients = np.zeros((4, len(inner)))
-    for corner, part in parts.items():
-        for above in np.ndindex(2, 2, 2):
-            if all(u >= c for u, c in zip(above, corner, strict=True)):
-                coefficients[sum(above)] += (-1) ** (sum(above) - sum(corner)) * part
-    a, b, c, d = coefficients
-    low, high = np.zeros(len(inner)), np.ones(len(inner))
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        inside = a + middle * (b + middle * (c + middle * d)) <= 0.0
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    still = (way == 0).all(axis=1)
-    return inner + way * np.where(still, 0.0, low)[:, None]
-
-
+EDGE_HALVINGS = 60  # to the last bit
 AT_SIDE = 1e-9  # cells from a side of the box, or from the level, that are rounding
 
 

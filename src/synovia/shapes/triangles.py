@@ -1,14 +1,14 @@
-"""Triangle meshes on boundaries of regions: subdivision, cutting and the unit sphere."""
+"""Triangle meshes: edges, subdivision, cutting, the unit sphere, and marching tetrahedra."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Mask, Points, unit_vectors
-from ..tetrahedra import drop_degenerate
+from ..arrays import Floats, Ints, Mask, Points, unit_vectors
 
 Midpoint = Callable[[Floats, Floats], Floats]
 Placement = Callable[[Floats], Floats]
@@ -112,6 +112,17 @@ Hidden = Callable[[Floats], Mask]
 """Returns a mask (n,) of points, in the boundary's coordinates, that are hidden."""
 
 
+def bisect(
+    seen: Floats, unseen: Floats, hidden: Hidden, halvings: int, midpoint: Midpoint = mean_of
+) -> tuple[Floats, Floats]:
+    """Return the ends (n, k) of edges from visible to hidden points after so many halvings."""
+    for _ in range(halvings):
+        between = midpoint(seen, unseen)
+        covered = hidden(between)[:, None]
+        seen, unseen = np.where(covered, seen, between), np.where(covered, between, unseen)
+    return seen, unseen
+
+
 def cut_off(
     points: Floats,
     triangles: Ints,
@@ -159,11 +170,7 @@ def cut_edges(
     key, number = np.unique(ordered[:, 0] * len(points) + ordered[:, 1], return_inverse=True)
     ends = np.stack(np.divmod(key, len(points)), axis=1)
     ends = np.where(mask[ends[:, :1]], ends[:, ::-1], ends)  # visible end first
-    seen, unseen = points[ends[:, 0]], points[ends[:, 1]]
-    for _ in range(halvings):
-        between = midpoint(seen, unseen)
-        covered = hidden(between)[:, None]
-        seen, unseen = np.where(covered, seen, between), np.where(covered, between, unseen)
+    seen, _ = bisect(points[ends[:, 0]], points[ends[:, 1]], hidden, halvings, midpoint)
     # An edge that is hidden from its visible end on is cut at that end, without a new point.
     moved = (seen != points[ends[:, 0]]).any(axis=1)
     cut = np.where(moved, len(points) + np.cumsum(moved) - 1, ends[:, 0])
@@ -185,3 +192,74 @@ def unit_sphere(detail: int) -> Boundary:
     for _ in range(detail):
         sphere = sphere.halve()
     return sphere
+
+
+def drop_degenerate(triangles: Ints) -> Ints:
+    """Return the triangles with three different corners."""
+    a, b, c = triangles.T
+    return np.asarray(triangles[(a != b) & (b != c) & (c != a)])
+
+
+def _tetrahedra() -> Ints:
+    """Return the corners (6, 4) of six tetrahedra that fill a cell, last axis fastest.
+
+    Each follows the three axes from the first corner to the last in a different order, so that
+    adjacent cells agree on the diagonals of their faces (Kuhn's subdivision).
+    """
+    steps = {0: 4, 1: 2, 2: 1}
+    paths = [[0, *np.cumsum([steps[axis] for axis in order])] for order in permutations(range(3))]
+    return np.array(paths)
+
+
+TETRAHEDRA = _tetrahedra()
+CORNERS = np.array(list(np.ndindex(2, 2, 2)))
+
+
+def march_tetrahedra(inside: Mask) -> Ints:
+    """Return triangles (t, 3, 2, 3) that separate the nodes `inside` a region from the others.
+
+    Each triangle has three edges of the grid, each edge the indices of its inner and outer node.
+    """
+    corners = np.lib.stride_tricks.sliding_window_view(inside, (2, 2, 2))
+    cut = np.argwhere(corners.any(axis=(3, 4, 5)) & ~corners.all(axis=(3, 4, 5)))
+    nodes = cut[:, None, None, :] + CORNERS[TETRAHEDRA]
+    tetrahedra = np.ravel_multi_index(tuple(np.moveaxis(nodes, -1, 0)), inside.shape).reshape(-1, 4)
+    edges = _cut_edges(tetrahedra, inside.ravel()[tetrahedra], inside.shape)
+    return np.stack(np.unravel_index(edges, inside.shape), axis=-1)
+
+
+def _cut_edges(tetrahedra: Ints, inside: Mask, shape: tuple[int, ...]) -> Ints:
+    """Return triangles (t, 3, 2) between the inner and the outer corners of tetrahedra."""
+    count = inside.sum(axis=1)
+    order = np.argsort(~inside, axis=1, kind="stable")  # inner corners first
+    a, b, c, d = np.take_along_axis(tetrahedra, order, axis=1).T
+    parts = []
+    for inner, edges in (
+        (1, [((a, b), (a, c), (a, d))]),
+        (2, [((a, c), (a, d), (b, d)), ((a, c), (b, d), (b, c))]),
+        (3, [((a, d), (b, d), (c, d))]),
+    ):
+        for three in edges:
+            parts.append(np.stack([np.stack(e, -1) for e in three], 1)[count == inner])
+    triangles = np.concatenate(parts)
+    # The midpoints of the edges give the orientation, wherever the edges will be cut.
+    at = np.stack(np.unravel_index(triangles, shape), axis=-1).astype(float)
+    one, two, three = np.moveaxis(at.mean(axis=2), 1, 0)
+    outwards = (at[:, :, 1] - at[:, :, 0]).sum(axis=1)
+    turned = np.einsum("ti,ti->t", np.cross(two - one, three - one), outwards) < 0.0
+    triangles[turned] = triangles[turned][:, ::-1]
+    return triangles
+
+
+def number_edges(edges: Ints) -> tuple[Ints, Ints]:
+    """Return the unique edges (e, 2, 3) of triangles (t, 3, 2, 3), and the triangles (t, 3).
+
+    Triangles are indices of edges. Those without area are dropped.
+    """
+    nodes = edges.reshape(-1, 3)
+    low = nodes.min(axis=0, initial=0)
+    sides = nodes.max(axis=0, initial=0) - low + 1
+    flat = np.ravel_multi_index(tuple((nodes - low).T), tuple(sides)).reshape(-1, 2)
+    keys = flat[:, 0] * int(np.prod(sides)) + flat[:, 1]  # in the order of the edges themselves
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    return edges.reshape(-1, 2, 3)[first], drop_degenerate(number.reshape(-1, 3))

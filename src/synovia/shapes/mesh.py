@@ -1,7 +1,8 @@
-"""Boundaries of shapes of directions and twists: two sheets and a wall.
+"""Boundaries of shapes as triangle meshes, with a default for shapes that register none.
 
-A boundary's points are a direction (3 numbers), a share of the way from the least to the greatest
-twist there, and 1 on the rim of the legal directions, else 0.
+Boundaries of directions and twists consist of two sheets and a wall. Their points have a direction
+(3 numbers), the share of the interval from the least to the greatest twist there, and 1 on the rim
+of the legal directions, else 0.
 """
 
 from __future__ import annotations
@@ -12,43 +13,214 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
-from ..derived import DirectionalOffset, Offset
-from ..directional import Directional
-from ..reach_cone.cone import ReachCone
-from ..reach_cone.star import polar
-from ..tetrahedra import drop_degenerate
-from ..theta_phi.grid import centres, edges, vectors_at
-from ..theta_phi.table import ThetaPhi
-from ..union import Union
-from .boundary import check_detail, shape_boundary, shape_surface
+from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
+from .derived import DirectionalOffset, Offset, Turned
+from .directional import Directional
+from .distance_field.extent import level_midpoints, surface_net_triangles, surface_triangles
+from .distance_field.field import DistanceField
+from .ellipsoid import Ellipsoid
+from .polytope import Polytope, flatten, hull_triangles, polygon_triangles
+from .product import Product
+from .reach_cone.cone import ReachCone
+from .reach_cone.star import polar
+from .region import Region
+from .theta_phi.grid import edges, vectors_at
+from .theta_phi.table import ThetaPhi
 from .triangles import (
     Boundary,
     Midpoint,
     Surface,
+    bisect,
     cut_off,
+    drop_degenerate,
     drop_unused_points,
     edges_of,
+    march_tetrahedra,
+    mean_of,
     midpoint_on_sphere,
+    number_edges,
     rim_of,
     split_edges,
     unit_sphere,
 )
+from .union import Union
 
+__all__ = ["Boundary", "Surface", "free_ends", "pieces", "shape_boundary", "shape_surface"]
+
+CELLS = 8  # of the default's grid along its longest side, for each level of detail
+GRID_HALVINGS = 8  # bisection steps on edges of the grid that cross the boundary
+FIRST_STEP, DOUBLINGS = 1.5, 40  # of the search outwards: first step in depths, doublings of it
+ON_ELLIPSE = 1e-9  # radius below 1 up to which a point is on the boundary of the swing
 SHARE, ON_RIM = 3, 4  # columns of a boundary's points: share of the twist, and 1 on the rim
 FREE = 1e-9  # radians below 2π up to which a range of twists is free
 MAX_ROW = 0.5 * np.pi  # radians of twist from one row of triangles of a wall to the next
-FIRST_DETAIL = 3  # halvings of the edges of an octahedron for the first directions
+FIRST_DETAIL = 4  # halvings of the edges of an octahedron for the first directions
 HALVINGS, DRAFT_HALVINGS = 36, 8  # bisection steps on edges where legal directions end
 RIM_HALVINGS = 12  # bisection steps to the rim from beside it
 ACROSS = np.outer([0.0625, 0.25, 1.0, 2.0], [1.0, -1.0]).ravel()
 """Offsets from the middle of an edge at which the rim is searched for, in half edge lengths."""
 HASH = np.array([1.0, np.sqrt(2.0), np.sqrt(3.0)])  # maps different directions to different numbers
-TABLE_DETAIL = 3  # up to which the cells of a table are not subdivided
-MAX_RING = np.radians(30.0)  # angle from one ring of triangles of a reach cone to the next
+TABLE_DETAIL, FIELD_DETAIL = 3, 2  # up to which the first triangles are not subdivided
+MAX_EDGE = 0.5 * np.pi  # radians, approximately, of the first triangles of a reach cone
 INSIDE = 1e-9  # radians of depth from which a vertex is inside another part of a union
 CELL_RING = [(0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0)]
 """Corners of a cell and midpoints of its sides, in halves of rows and columns."""
+
+
+@singledispatch
+def shape_boundary(shape: Region, detail: int = 1) -> Boundary:
+    """Return triangles on the boundary of a shape, whose edges can be halved on it.
+
+    A `detail` of 0 gives few triangles, fast; their vertices may be slightly off the boundary. By
+    default, marching tetrahedra find the boundary from distances at the nodes of a grid.
+    """
+    if shape.dimension != 3:
+        raise ValueError(
+            f"a {shape.name} of {shape.dimension} coordinates has no boundary of triangles"
+        )
+    low, high = shape.bounds
+    cell = max(float((high - low).max()), 1e-9) / (CELLS * (detail + 1))
+    # One node beyond each side, and none in the sides, where faces may lie.
+    count = np.floor((high - low) / cell).astype(int) + 3
+    first = 0.5 * (low + high) - 0.5 * cell * (count - 1)
+    nodes = first + cell * np.moveaxis(np.indices(tuple(count)), 0, -1)
+    distance = shape.distance(nodes)
+    if distance.min() > 0.0:  # too thin to contain a node: the members nearest to nodes
+        near = shape.project(nodes[distance <= distance.min() + cell])
+        return Boundary(near, np.empty((0, 3), dtype=np.int64))
+    ends, triangles = number_edges(march_tetrahedra(distance <= 0.0))
+    inner, outer = np.moveaxis(first + cell * ends, 1, 0)
+    _, outer = bisect(inner, outer, lambda points: shape.distance(points) > 0.0, GRID_HALVINGS)
+    return Boundary(
+        shape.project(outer),
+        triangles,
+        lambda start, end: _nearby_boundary(shape, 0.5 * (start + end)),
+    )
+
+
+def _nearby_boundary(shape: Region, points: Points) -> Points:
+    """Return a point of the boundary close to each of `points` (n, d).
+
+    It is the projection of an outer point. Inner points first move outwards along the normal.
+    """
+    distance = shape.distance(points)
+    outer, inside = np.array(points), np.flatnonzero(distance <= 0.0)
+    normal = shape.facing(points[inside])
+    step = np.maximum(-FIRST_STEP * distance[inside], 1e-9)[:, None]
+    for _ in range(DOUBLINGS):
+        if len(inside) == 0:
+            break
+        outer[inside] = points[inside] + step * normal
+        still = shape.distance(outer[inside]) <= 0.0
+        inside, normal, step = inside[still], normal[still], 2.0 * step[still]
+    return shape.project(outer)
+
+
+@singledispatch
+def shape_surface(shape: Region, detail: int = 2) -> Surface:
+    """Return triangles on the boundary of a shape, finer with more `detail` >= 0."""
+    boundary = shape_boundary(shape, check_detail(detail))
+    return Surface(boundary.place(boundary.points), boundary.triangles)
+
+
+def check_detail(detail: int) -> int:
+    """Return `detail` if it is at least 0."""
+    if detail < 0:
+        raise ValueError(f"detail must be at least 0, got {detail}")
+    return detail
+
+
+@shape_boundary.register
+def _(shape: Polytope, detail: int = 1) -> Boundary:
+    # Faces are flat, so that `detail` has no effect. A flat polytope has both sides.
+    flat, _, basis = flatten(shape.corners)
+    if len(basis) < 2:
+        return Boundary(shape.corners, np.empty((0, 3), dtype=np.int64))
+    if len(basis) == 2:
+        side = polygon_triangles(flat)
+        return Boundary(shape.corners, np.concatenate([side, side[:, ::-1]]))
+    return Boundary(shape.corners, hull_triangles(shape.corners, shape.axes))
+
+
+@shape_boundary.register
+def _(shape: Ellipsoid, detail: int = 1) -> Boundary:
+    # The boundary's coordinates are points of the unit sphere.
+    return replace(
+        unit_sphere(detail),
+        place=lambda points: np.asarray((points * shape.radii) @ shape.axes + shape.center),
+    )
+
+
+@shape_boundary.register
+def _(shape: Product, detail: int = 1) -> Boundary:
+    # The outline of the swing, extruded from low to high.
+    outline = _outline(shape, 8 * 2**detail)
+    n = len(outline)
+    middle = outline.mean(axis=0)
+    rings = [np.column_stack([outline, np.full(n, t)]) for t in (shape.low, shape.high)]
+    ends = [[*middle, shape.low], [*middle, shape.high]]
+    i, j = np.arange(n), (np.arange(n) + 1) % n
+    sides = np.concatenate([np.stack([i, j, j + n], 1), np.stack([i, j + n, i + n], 1)])
+    bottom = np.stack([j, i, np.full(n, 2 * n)], 1)
+    top = np.stack([i + n, j + n, np.full(n, 2 * n + 1)], 1)
+    points, triangles = np.concatenate([*rings, ends]), np.concatenate([sides, bottom, top])
+    swing = shape.swing
+    if not isinstance(swing, Ellipsoid):
+        return Boundary(points, triangles)
+    return Boundary(points, triangles, lambda start, end: _midpoint_on_ellipse(swing, start, end))
+
+
+def _outline(shape: Product, n: int) -> Points:
+    """Return points (m, 2) in order around the swing: its corners, or `n` points of an ellipse."""
+    if isinstance(shape.swing, Ellipsoid):
+        angle = np.arange(n) * 2.0 * np.pi / n
+        circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        return (circle * shape.swing.radii) @ shape.swing.axes + shape.swing.center
+    corners = shape.swing.corners
+    from_middle = corners - corners.mean(axis=0)
+    return corners[np.argsort(np.arctan2(from_middle[:, 1], from_middle[:, 0]))]
+
+
+def _midpoint_on_ellipse(swing: Ellipsoid, start: Points, end: Points) -> Points:
+    """Return midpoints of edges; those of edges between points of the ellipse are moved onto it."""
+    middle = mean_of(start, end)
+    on_ellipse = np.minimum(_radius(swing, start), _radius(swing, end)) > 1.0 - ON_ELLIPSE
+    radius = np.where(on_ellipse, np.maximum(_radius(swing, middle), 1e-300), 1.0)
+    middle[:, :2] = swing.center + (middle[:, :2] - swing.center) / radius[:, None]
+    return middle
+
+
+def _radius(swing: Ellipsoid, points: Points) -> Scalars:
+    """Return the distance from the centre as a share of that of the ellipse, 1 on it: (n,)."""
+    along = (points[:, :2] - swing.center) @ swing.axes.T
+    return np.asarray(np.linalg.norm(along / np.maximum(swing.radii, 1e-150), axis=-1))
+
+
+@shape_boundary.register
+def _(shape: DistanceField, detail: int = 1) -> Boundary:
+    # Detail 0 is a surface net, with one point for each cell that the boundary cuts. The sides of
+    # the box close the region, except across axes that wrap.
+    if detail == 0:
+        points, triangles = surface_net_triangles(shape)
+    else:
+        points, triangles = surface_triangles(
+            shape.values, shape.threshold, shape.low, shape.spacing, shape.wrapping
+        )
+    boundary = Boundary(points, triangles, lambda start, end: level_midpoints(shape, start, end))
+    for _ in range(detail - FIELD_DETAIL):
+        boundary = boundary.halve()
+    return boundary
+
+
+@shape_boundary.register
+def _(shape: Turned, detail: int = 1) -> Boundary:
+    inner = shape_boundary(shape.shape, detail)
+    order = 1 if np.linalg.det(shape.turn) > 0.0 else -1
+    return replace(
+        inner,
+        triangles=inner.triangles[:, ::order],
+        place=lambda points: shape.turned(inner.place(points)),
+    )
 
 
 @singledispatch
@@ -101,24 +273,19 @@ def _(shape: Union, detail: int = 2) -> Surface:
     return Surface(np.concatenate(vertices)[kept], seen)
 
 
-@shape_boundary.register
+@shape_boundary.register(Directional)
+@shape_boundary.register(DirectionalOffset)
 def _(shape: Directional, detail: int = 1) -> Boundary:
+    # Around a table, ends of twists jump where the nearest direction does.
+    around = pieces(shape.shape) if isinstance(shape, DirectionalOffset) else ()
+    kinked = any(isinstance(piece, ThetaPhi) for piece in around)
     sphere = unit_sphere(FIRST_DETAIL + detail)
-    return cut_boundary(shape, sphere.points, sphere.triangles, detail)
+    return cut_boundary(shape, sphere.points, sphere.triangles, detail, kinked=kinked)
 
 
 @shape_boundary.register
 def _(shape: Union, detail: int = 1) -> Boundary:
     raise ValueError("a union has no boundary of its own: use those of its pieces")
-
-
-@shape_boundary.register
-def _(shape: DirectionalOffset, detail: int = 1) -> Boundary:
-    # Where the nearest direction jumps between parts of the shape, the ends of twists jump too;
-    # these steps have no triangles.
-    kinked = any(shape_boundary(piece, 0).kinked for piece in pieces(shape.shape))
-    sphere = unit_sphere(FIRST_DETAIL + detail + 1)
-    return cut_boundary(shape, sphere.points, sphere.triangles, detail, kinked=kinked)
 
 
 @shape_boundary.register
@@ -138,9 +305,7 @@ def _(shape: Offset, detail: int = 1) -> Boundary:
 
 @shape_boundary.register
 def _(shape: ThetaPhi, detail: int = 1) -> Boundary:
-    cells = shape.legal
-    legal = shape.contains_direction(centres(cells.shape) @ shape.frame)
-    directions, triangles = _cell_triangles(cells, legal, detail)
+    directions, triangles = _cell_triangles(shape.legal, detail)
     if np.linalg.det(shape.frame) < 0.0:  # a mirrored table has a left-handed frame
         triangles = triangles[:, ::-1]
     boundary = cut_boundary(shape, directions @ shape.frame, triangles, detail, kinked=True)
@@ -151,55 +316,21 @@ def _(shape: ThetaPhi, detail: int = 1) -> Boundary:
 
 @shape_boundary.register
 def _(shape: ReachCone, detail: int = 1) -> Boundary:
-    # Edges of the polygon are cut into 2ᵈᵉᵗᵃⁱˡ parts, on the straight lines between its points,
-    # along which twist limits are linear.
-    parts = 2**detail
+    # A fan around the visible point, so that edges of the polygon remain edges of triangles.
+    corner = 1 + np.arange(len(shape.points))
+    triangles = np.stack([np.zeros_like(corner), corner, np.roll(corner, -1)], axis=1)
+    fan = Boundary(np.vstack([shape.visible, shape.points]), triangles, midpoint_on_sphere)
     farthest = polar(shape.points, shape.visible)[1].max()
-    rings = max(parts, int(np.ceil(farthest / MAX_RING)))
-    directions, last_ring = _fan(shape, rings, parts)
-    rim = np.stack([last_ring, np.roll(last_ring, -1)], axis=1)
-    return extrude_twists(shape, directions, _fan_triangles(len(last_ring), rings), rim, parts)
+    for _ in range(detail + max(0, int(np.ceil(np.log2(farthest / MAX_EDGE))))):
+        fan = fan.halve()
+    return extrude_twists(shape, fan.points, fan.triangles, midpoint_on_arc)
 
 
-def _fan(cone: ReachCone, rings: int, parts: int) -> tuple[Floats, Ints]:
-    """Return the visible point followed by rings of directions, and the last ring's indices.
-
-    Edges of the polygon are cut into `parts`.
-    """
-    along = np.arange(parts) / parts
-    following = np.roll(cone.points, -1, axis=0)
-    edge = cone.points[:, None] + along[:, None] * (following - cone.points)[:, None]
-    rim: Floats = unit_vectors(edge.reshape(-1, 3))
-    out = (np.arange(1, rings + 1) / rings)[:, None, None]
-    # Rings follow meridians, so that those of a cone beyond a hemisphere stay on the sphere.
-    cosine = rim @ cone.visible
-    across: Floats = rim - cosine[:, None] * cone.visible
-    angle = np.arctan2(np.linalg.norm(across, axis=1), cosine)[:, None]
-    across = unit_vectors(across)
-    rounds = np.cos(out * angle) * cone.visible + np.sin(out * angle) * across
-    rounds[-1] = rim
-    m = len(rim)
-    corners = np.concatenate([cone.visible[None], rounds.reshape(-1, 3)])
-    return corners, 1 + (rings - 1) * m + np.arange(m)
-
-
-def _fan_triangles(m: int, rings: int) -> Ints:
-    """Return the triangles between rings of `m` directions, counter-clockwise from outside."""
-    i = np.arange(m)
-    j = (i + 1) % m
-    parts = [np.stack([np.zeros(m, dtype=np.int64), 1 + i, 1 + j], axis=1)]
-    for ring in range(1, rings):
-        inner, outer = 1 + (ring - 1) * m, 1 + ring * m
-        parts.append(np.stack([inner + i, outer + i, outer + j], axis=1))
-        parts.append(np.stack([inner + i, outer + j, inner + j], axis=1))
-    return np.concatenate(parts)
-
-
-def _cell_triangles(cells: Mask, legal: Mask, detail: int) -> tuple[Vectors, Ints]:
+def _cell_triangles(cells: Mask, detail: int) -> tuple[Vectors, Ints]:
     """Return directions (n, 3) in the table's frame, and triangles around the centres of cells.
 
     Each cell has eight, because ranges of twists, interpolated between centres, bend at the lines
-    through them. A `detail` of 0 gives four, or two for cells whose centre is `legal`.
+    through them. A `detail` of 0 gives four.
     """
     columns = cells.shape[1]
     directions, number = _corners(cells.shape)
@@ -212,12 +343,7 @@ def _cell_triangles(cells: Mask, legal: Mask, detail: int) -> tuple[Vectors, Int
         axis=1,
     )
     centre = np.broadcast_to(number[2 * row + 1, 2 * column + 1, None], ring.shape)
-    triangles = np.stack([centre, ring, np.roll(ring, -1, axis=1)], axis=-1)
-    if detail == 0:
-        plain = legal[row, column]
-        halves = ring[plain][:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
-        triangles = np.concatenate([halves, triangles[~plain].reshape(-1, 3)])
-    triangles = triangles.reshape(-1, 3)
+    triangles = np.stack([centre, ring, np.roll(ring, -1, axis=1)], axis=-1).reshape(-1, 3)
     kept, triangles = drop_unused_points(drop_degenerate(triangles), len(directions))
     return directions[kept], triangles
 
@@ -236,7 +362,7 @@ def _corners(shape: tuple[int, int]) -> tuple[Vectors, Ints]:
 
 
 def cut_boundary(
-    shape: Directional, directions: Vectors, triangles: Ints, detail: int, *, kinked: bool = False
+    shape: Directional, directions: Vectors, triangles: Ints, detail: int, *, kinked: bool
 ) -> Boundary:
     """Return the boundary over the legal part of triangles that cover the legal directions.
 
@@ -266,8 +392,6 @@ def cut_boundary(
         shape,
         directions[kept],
         triangles,
-        rim_of(triangles),
-        1,
         lambda start, end: _midpoint_on_rim(shape, start, end),
         kinked=kinked,
     )
@@ -277,21 +401,19 @@ def extrude_twists(
     shape: Directional,
     directions: Vectors,
     triangles: Ints,
-    rim: Ints,
-    rows: int,
-    midpoint: Midpoint | None = None,
+    midpoint: Midpoint,
     *,
     kinked: bool = False,
 ) -> Boundary:
     """Return the sheets of triangles at both ends of the twist, and the wall between them.
 
-    The wall stands on the edges `rim` (e, 2) and has at least `rows` rows of triangles. By default
-    edges are great arcs.
+    `midpoint` and `kinked` are those of the boundary.
     """
+    rim = rim_of(triangles)
     on_rim = np.unique(rim)
     low, high = shape.twist_range(directions[on_rim]).T
     widest = float(np.minimum(high - low, TURN).max(initial=0.0))
-    rows = max(rows, int(np.ceil(widest / MAX_ROW)))
+    rows = max(1, int(np.ceil(widest / MAX_ROW)))
     n = len(directions)
     flags = np.zeros(n)
     flags[on_rim] = 1.0
@@ -316,7 +438,7 @@ def extrude_twists(
     return Boundary(
         np.concatenate(points),
         np.concatenate(parts),
-        midpoint_on_arc if midpoint is None else midpoint,
+        midpoint,
         placed,
         kinked,
     )
@@ -361,11 +483,13 @@ def _nearby_rim(shape: Directional, directions: Vectors, across: Vectors) -> Vec
     beside = unit_vectors(directions[:, None] + ACROSS[:, None] * across[:, None])
     changed = shape.contains_direction(beside) != legal[:, None]
     found = np.flatnonzero(changed.any(axis=1))
-    same, other = directions[found], beside[found, changed[found].argmax(axis=1)]
-    for _ in range(RIM_HALVINGS):
-        between = unit_vectors(same + other)
-        still = (shape.contains_direction(between) == legal[found])[:, None]
-        same, other = np.where(still, between, same), np.where(still, other, between)
+    same, other = bisect(
+        directions[found],
+        beside[found, changed[found].argmax(axis=1)],
+        lambda between: shape.contains_direction(between) != legal[found],
+        RIM_HALVINGS,
+        midpoint_on_sphere,
+    )
     rim = np.array(directions)
     rim[found] = np.where(legal[found, None], same, other)
     return rim
