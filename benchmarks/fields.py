@@ -16,7 +16,7 @@ from timing import best
 from synovia import DistanceField, EulerZYZ, Limit, RotationVector, kernels, quat
 from synovia.arrays import tolerance
 from synovia.edit import push
-from synovia.shapes.distance_field.build import sample_distance
+from synovia.shapes.distance_field.grid import sample_distance
 from synovia.shapes.mesh import shape_surface
 
 COUNT = 1_000_000

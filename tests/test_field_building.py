@@ -11,15 +11,17 @@ from fields import EULER
 from synovia import DistanceField, EulerZYZ, Limit, RotationVector, quat
 from synovia.learn import field_from_paths
 from synovia.learn.fields import subdivide
-from synovia.shapes.distance_field.build import (
+from synovia.shapes.distance_field.grid import (
+    close_axes,
     fill_holes,
     nearest_sites,
     node_points,
     redistance,
     sample_distance,
     site_index,
+    surface_triangles,
+    values_at,
 )
-from synovia.shapes.distance_field.extent import add_midpoints, close_axes, surface_triangles
 
 LOW, SPACING, COUNT = np.array([-1.0, 0.2, -1.0]), np.array([0.2, 0.25, 0.3]), (9, 7, 8)
 WRAPS = np.array([True, False, True])
@@ -61,8 +63,11 @@ def test_the_index_holds_the_nearest_sites(wraps):
     ends = [(0.0, wrap) if wrap else (-1.0, 3.0) for wrap in period]
     places = [np.sort(rng.uniform(*end, size=n)) for end, n in zip(ends, (5, 6, 7), strict=True)]
     codes = site_index(nodes, -0.5, SPACING, period, places)
-    fine = close_axes(add_midpoints(nodes, wraps), wraps)
-    members = SPACING / 4.0 * np.argwhere(add_midpoints(fine, wraps) <= -0.5)
+    parts = [
+        np.arange(4 * n - (4 if wrap else 3)) for n, wrap in zip(nodes.shape, wraps, strict=True)
+    ]
+    fine = 0.25 * np.stack(np.meshgrid(*parts, indexing="ij"), axis=-1).reshape(-1, 3)
+    members = SPACING * fine[values_at(nodes, fine) <= -0.5]
     at = np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, 3)
     np.testing.assert_allclose(
         distances_to_sites(codes, SPACING / 4.0, at, period), brute(members, at, period), atol=1e-12

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from fields import ALL, field
-from synovia.shapes.distance_field.build import steepest
-from synovia.shapes.distance_field.extent import close_axes
+from synovia.shapes.distance_field.grid import close_axes, steepest
 
 
 def corner_values(nodes):

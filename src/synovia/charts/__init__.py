@@ -1,9 +1,8 @@
 """Charts: maps between rotations and points, each with a reference and a metric."""
 
 from ..arrays import TURN
-from .chart import Chart, takes_axis
+from .chart import Chart, DirectionTwist, EulerZYZ, RotationVector, SwingTwist, takes_axis
 from .hinges import Hinges
-from .standard import DirectionTwist, EulerZYZ, RotationVector, SwingTwist
 
 CHARTS: dict[str, type[Chart]] = {
     "rotation-vector": RotationVector,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations, product
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -22,8 +22,7 @@ from ..arrays import (
     wrap_angles,
 )
 from ..kernels.layout import HINGES
-from .chart import STEEP, Chart, half_turn
-from .standard import whole_turns
+from .chart import STEEP, Chart, ZYZAngles, half_turn, whole_turns, zyz_angles
 
 MIN_AXIS_ANGLE = 1e-3  # radians between neighbouring axes; below it they are parallel
 SQUARE = 1e-12  # cosine up to which axes are at right angles, but for rounding
@@ -33,14 +32,6 @@ ALIGN_SAMPLES = 500  # rotations by which axes are chosen
 CORE_SHARES = (0.3, 0.5, 0.7, 0.85, 0.95, 1.0)  # shares of the rotations, the nearest first
 TIE = 1e-6  # weight of the distance from the origin when two covers are equally near
 FOLD = 2e-7  # radians from where both solutions of the middle angle meet, likewise
-
-
-class _Middle(NamedTuple):
-    """Z-Y-Z angles (φ, ψ, χ) of a rotation between the outer axes: (φ ± χ)/2 and ψ, in radians."""
-
-    plus: Scalars
-    minus: Scalars
-    psi: Scalars
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,24 +158,16 @@ class Hinges(Chart):
         tail = [*numbers, *np.concatenate(shape.bounds).tolist()]
         return self._header(*sides, np.zeros(3), shape), tail
 
-    @staticmethod
-    def _angles(between: Quats) -> _Middle:
-        w, x, y, z = np.moveaxis(between, -1, 0)
-        along, across = np.hypot(w, z), np.hypot(x, y)
-        plus = np.where(along > 0.0, np.arctan2(z, w), 0.0)
-        minus = np.where(across > 0.0, np.arctan2(-x, y), 0.0)
-        return _Middle(plus, minus, 2.0 * np.arctan2(across, along))
-
-    def _seen(self, rotations: Quats) -> _Middle:
+    def _seen(self, rotations: Quats) -> ZYZAngles:
         """Return the angles of f1⁻¹ · local · f3."""
         back, last, _, _ = self._outer
-        return self._angles(quat.mul(quat.mul(back, self.to_local(rotations)), last))
+        return zyz_angles(quat.mul(quat.mul(back, self.to_local(rotations)), last))
 
-    def _middle(self, theta: Scalars) -> _Middle:
+    def _middle(self, theta: Scalars) -> ZYZAngles:
         """Return the angles of the middle hinge alone, at `theta` radians."""
         _, _, p, s = self._outer
         half = 0.5 * np.asarray(theta)[..., None]
-        return self._angles(np.cos(half) * p + np.sin(half) * s)
+        return zyz_angles(np.cos(half) * p + np.sin(half) * s)
 
     def _swing(self, psi: Scalars) -> Scalars:
         """Return the middle angle's distance from `lock`, 0 to π, for outer axes `psi` apart."""
@@ -197,7 +180,7 @@ class Hinges(Chart):
             swing = np.where(swing < FOLD, 0.0, np.where(swing > np.pi - FOLD, np.pi, swing))
         return np.asarray(swing)
 
-    def _solve(self, seen: _Middle, theta: Scalars) -> Points:
+    def _solve(self, seen: ZYZAngles, theta: Scalars) -> Points:
         """Return the points with the middle angle `theta`, each angle within half a turn."""
         middle = self._middle(theta)
         locked = (seen.psi < LOCKED) | (seen.psi > np.pi - LOCKED)

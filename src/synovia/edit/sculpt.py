@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import Floats, Mask, Points, Scalars, rows
 from ..shapes import DistanceField, Ellipsoid, Product, ReachCone, Region, ThetaPhi, Turned, Union
-from ..shapes.distance_field.build import redistance
+from ..shapes.distance_field.grid import redistance
 from ..shapes.polytope import Polytope
 from ..shapes.region import THIN, sample_points
 from .reach_cone import cones, include_sample, with_cones

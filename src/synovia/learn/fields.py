@@ -12,7 +12,7 @@ from ..arrays import Quats, Vectors, unit_quats
 from ..charts import Chart
 from ..limit import Limit, chart_named, unroll_paths
 from ..shapes import DistanceField
-from ..shapes.distance_field.build import grid_around
+from ..shapes.distance_field.grid import grid_around
 
 MAX_HALVINGS = 12  # of a step between frames; longer ones are jumps
 

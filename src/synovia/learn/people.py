@@ -14,7 +14,7 @@ from ..arrays import Floats, Ints, Points, Quats, Scalars, Vectors
 from ..charts import Chart
 from ..limit import Limit, chart_named
 from ..shapes import DistanceField
-from ..shapes.distance_field.build import grid_around, node_points, redistance
+from ..shapes.distance_field.grid import grid_around, node_points, redistance
 from .margins import HeldOut
 from .takes import Take
 from .trimming import COUNTED_CELL, thin_takes

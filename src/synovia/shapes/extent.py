@@ -28,6 +28,8 @@ class Extent:
     """Properties of a region of vectors, found by evaluating distances."""
 
     region: Region
+    cells: tuple[Points, Floats] | None = None
+    """Centres and half sides of cells that contain all members, if known: see `_cells`."""
 
     @property
     def bounds(self) -> Points:
@@ -50,6 +52,8 @@ class Extent:
 
         Cells are halved along all axes, and those without members dropped, until there are many.
         """
+        if self.cells is not None:
+            return self.cells
         low, high = self.region.bounds
         signs = np.array(list(product((-1.0, 1.0), repeat=len(low))))
         centers, half = 0.5 * (low + high)[None], 0.5 * (high - low)

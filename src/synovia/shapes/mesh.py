@@ -16,8 +16,8 @@ import numpy as np
 from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
 from .derived import DirectionalOffset, Offset, Turned
 from .directional import Directional
-from .distance_field.extent import level_midpoints, surface_net_triangles, surface_triangles
 from .distance_field.field import DistanceField
+from .distance_field.grid import level_midpoints, surface_net_triangles, surface_triangles
 from .ellipsoid import Ellipsoid
 from .polytope import Polytope, flatten, hull_triangles, polygon_triangles
 from .product import Product

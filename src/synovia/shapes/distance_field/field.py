@@ -11,25 +11,22 @@ import numpy as np
 
 from ...arrays import Floats, Mask, Points, Scalars, Vectors, own
 from ...kernels.layout import FIELD
+from ..extent import Extent
 from ..region import Region, check_margin, sample_points
-from .build import (
+from .grid import (
     EDGE,
     LARGEST,
+    close_axes,
     fill_holes,
     grid_around,
+    member_cells,
     node_points,
     pack_field,
     redistance,
     sample_distance,
-)
-from .extent import (
-    close_axes,
-    member_cells,
     values_at,
 )
 
-LOOKS = 30_000  # points that give the volume, to about half a percent
-SPECK = 1e-6  # cells; regions of less volume are thin
 MOST = 3_000_000  # nodes of a box that grows to many times its size
 LEAST_SPACING = 1e-4  # radians: the smallest cell that is accepted
 LEAST_THRESHOLD = 0.5 * np.sqrt(3.0)  # cells: half a diagonal, so that samples are members
@@ -322,28 +319,9 @@ class DistanceField(Region):
         return np.asarray(nodes[self.distance(nodes).argmin()])
 
     @cached_property
-    def measure(self) -> float:
-        """The volume in the chart, to about half a percent; 0 if hardly a node is inside."""
-        _, legal = self._propose(LOOKS, np.random.default_rng(0))
-        cells = len(self._cell_ends[0]) * legal.mean()
-        return float(cells * self.spacing.prod()) if cells > SPECK else 0.0
-
-    def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        """Return `n` members, uniform in the chart; of a thin region, nodes of it."""
-        if self.measure == 0.0:
-            members = self.nodes[self.values <= self.threshold]
-            return np.asarray(members[rng.integers(len(members), size=n)])
-        chosen: list[Points] = [np.empty((0, 3))]
-        while sum(map(len, chosen)) < n:
-            points, legal = self._propose(2 * n + 64, rng)
-            chosen.append(points[legal])
-        return np.concatenate(chosen)[:n]
-
-    def _propose(self, n: int, rng: np.random.Generator) -> tuple[Points, Mask]:
-        """Return `n` points, uniform in the cells that have members, and which are members."""
-        corners = self._cell_ends[0]
-        points = corners[rng.integers(len(corners), size=n)] + self.spacing * rng.random((n, 3))
-        return points, self.value(points) <= self.threshold
+    def _extent(self) -> Extent:
+        half = 0.5 * self.spacing
+        return Extent(self, (self._cell_ends[0] + half, half))
 
     def moves(self, start: Points, end: Points) -> Points:
         """Return the shortest moves from `start` to `end`, across the ends of axes that wrap."""
