@@ -120,7 +120,7 @@ def members(kind, parts=5):
     ]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     points = points[shape.value(points) <= shape.threshold]
-    points = np.concatenate([points, shape_surface(shape, 3).vertices])
+    points = np.concatenate([points, shape.project(shape_surface(shape, 3).vertices)])
     for axis in np.flatnonzero(shape.wraps):
         shift = np.eye(3)[axis] * shape.periods[axis]
         points = np.concatenate([points - shift, points, points + shift])
